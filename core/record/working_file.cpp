@@ -193,8 +193,8 @@ bool WorkingFileWriter::append(const WorkingBlock& block)
 
 bool WorkingFileWriter::write(std::uint32_t kind, const std::string& payload)
 {
-    const BlockHead head{kind, static_cast<std::uint32_t>(payload.size()), checksumOf(payload)};
-    return payload.size() < kLongestBlock && writeAll(reinterpret_cast<const char*>(&head), sizeof(head)) &&
+    const std::string head = workingBlockHead(kind, payload);
+    return payload.size() < kLongestBlock && writeAll(head.data(), head.size()) &&
            writeAll(payload.data(), payload.size());
 }
 
@@ -212,6 +212,13 @@ bool WorkingFileWriter::writeAll(const char* data, std::size_t bytes)
         bytes -= static_cast<std::size_t>(written);
     }
     return true;
+}
+
+std::string workingBlockHead(std::uint32_t kind, std::string_view payload)
+{
+    std::string head;
+    put(head, BlockHead{kind, static_cast<std::uint32_t>(payload.size()), checksumOf(payload)});
+    return head;
 }
 
 bool isWorkingFile(std::string_view head)

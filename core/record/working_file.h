@@ -122,6 +122,9 @@ private:
     bool failed_ = false;
 };
 
+/// What a working file holds before a payload: its kind, length and checksum.
+std::string workingBlockHead(std::uint32_t kind, std::string_view payload);
+
 /// Whether a file that begins with `head` is a working file of any version.
 bool isWorkingFile(std::string_view head);
 

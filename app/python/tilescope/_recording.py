@@ -326,18 +326,24 @@ def _computed_steps(connection, run, parties, on_gpu):
     device, calls = collections.defaultdict(list), collections.defaultdict(list)
     if on_gpu:
         for table in ("kernel", "copy"):
-            for start, end, launched, of, stream in events(table, "start - queued, device, stream"):
-                device[parties.of_stream(of, stream)].append((start, end, launched))
+            for start, end, launched, step, of, stream in events(table, "start - queued, step, device, stream"):
+                device[parties.of_stream(of, stream)].append((start, end, launched, step, (of, stream)))
         kinds = texts("api_call", "kind")
         for start, end, kind, thread in events("api_call", "kind, thread"):
             calls[parties.of_thread(thread)].append((start, end, kinds.get(kind)))
+    hosts = collections.defaultdict(dict)
     for start, end, step, _, thread in ranges:
-        wall, process = (start, end), parties.of_thread(thread)
+        hosts[parties.of_thread(thread)].setdefault(step, (start, end))
+    walls = {process: _steps.walls(of, device[process]) for process, of in hosts.items()}
+    launches = {process: _steps.last_launches(of, device[process], calls[process]) for process, of in hosts.items()}
+    for _, _, step, _, thread in ranges:
+        process = parties.of_thread(thread)
+        wall = walls[process][step]
         parts = ()
         if on_gpu:
-            parts = _steps.partition(wall, _steps.overlapping(device[process], wall),
+            parts = _steps.partition(wall, launches[process].get(step), _steps.overlapping(device[process], wall),
                                      _steps.overlapping(calls[process], wall))
-        yield (step, process, start, end, *parts)
+        yield (step, process, *wall, *parts)
 
 
 class _Parties:

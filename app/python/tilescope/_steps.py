@@ -1,5 +1,7 @@
 """The parts of the wall time of a traced step, with the rules of `tilescope show FILE steps`."""
 
+import collections
+
 GPU_BOUND_SHARE = 0.85
 
 
@@ -35,31 +37,64 @@ def length(intervals):
     return sum(end - start for start, end in intervals)
 
 
-def _last_errand(wall, device, calls):
+def _last_errand(wall, last_launch, calls):
     """The last moment at which the host is known to have been working towards the GPU."""
-    last = wall[0]
-    for _, _, launched in device:
-        if launched is not None and launched < wall[1]:
-            last = max(last, launched)
-    for start, end, kind in calls:
-        if start >= wall[1]:
-            continue
-        if kind == b"launch":
-            last = max(last, min(end, wall[1]))
-        elif kind == b"synchronize":
+    last = wall[0] if last_launch is None else max(wall[0], min(last_launch, wall[1]))
+    for start, _, kind in calls:
+        if kind == b"synchronize" and start < wall[1]:
             last = max(last, start)
     return last
 
 
-def partition(wall, device, calls):
+def walls(hosts, device):
+    """(start, end) of each step of one process: that of the host, extended by what the device does for it.
+
+    A step begins with its host range or, if later, when the device has finished the steps before; it ends with its host
+    range or, if later, when the device has finished what the step launched. The stream that is busiest with the work of
+    steps decides.
+
+    hosts   {step: (start, end)} on the host, in start order
+    device  (start, end, launched, step, stream) of kernels, copies and memsets
+    """
+    busy, ends = collections.Counter(), {}
+    for start, end, _, step, stream in device:
+        if step in hosts:
+            busy[stream] += end - start
+            ends[stream, step] = max(end, ends.get((stream, step), end))
+    busiest = min(busy, key=lambda stream: (-busy[stream], [-1 if part is None else part for part in stream]), default=None)
+    found, before = {}, None
+    for step, (start, end) in hosts.items():
+        if before is not None:
+            start = max(start, before)
+        before = max(start, end, ends.get((busiest, step), end))
+        found[step] = (start, before)
+    return found
+
+
+def last_launches(hosts, device, calls):
+    """When the host last launched for each step: {step: time}, without those of which nothing is known."""
+    last = {}
+    for _, _, launched, step, _ in device:
+        if launched is not None and step in hosts and launched < hosts[step][1]:
+            last[step] = max(launched, last.get(step, launched))
+    for start, end, kind in calls:
+        if kind == b"launch":
+            for step, host in hosts.items():
+                if host[0] <= start < host[1]:
+                    last[step] = max(end, last.get(step, end))
+    return last
+
+
+def partition(wall, last_launch, device, calls):
     """(busy, launching, synchronizing, tracing, unexplained) in ns: disjoint parts that add up to the wall time.
 
     An instant at which the GPU is idle belongs to the first matching part: work of the tracer covers it; the host is in
     a call that waits; the host has not yet made the step's last launch or begun its last waiting call; none of these.
 
-    wall    (start, end) of the step
-    device  (start, end, launched) of the kernels, copies and memsets that overlap it
-    calls   (start, end, kind) of the CUDA calls that overlap it
+    wall         (start, end) of the step, from walls()
+    last_launch  when the host last launched for it; None: unknown
+    device       (start, end, …) of the kernels, copies and memsets that overlap it
+    calls        (start, end, kind) of the CUDA calls that overlap it
     """
     def inside(events):
         return union((max(wall[0], event[0]), min(wall[1], event[1])) for event in events)
@@ -68,7 +103,7 @@ def partition(wall, device, calls):
     parts = [wall[1] - wall[0] - length(idle)]
     for reason in (inside(call for call in calls if call[2] == b"overhead"),
                    inside(call for call in calls if call[2] in (b"synchronize", b"wait")),
-                   union([(wall[0], _last_errand(wall, device, calls))])):
+                   union([(wall[0], _last_errand(wall, last_launch, calls))])):
         left = difference(idle, reason)
         parts.append(length(idle) - length(left))
         idle = left

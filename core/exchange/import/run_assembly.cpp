@@ -296,18 +296,18 @@ private:
                           .launch = trace_.launches[row.launch],
                           .start = timestampAt(row.start),
                           .end = timestampAt(row.end)};
+        event.step = steps_->ofWork(stream.process, launch, row.start);
         if (launch) {
             event.range = launch->range;
             event.op = launch->op;
             event.launchThread = launch->thread;
             event.path = launch->path;
-            event.step = launch->step;
             if (isLaunched)
                 event.launched = timestampAt(launch->start);
-        } else {
-            event.step = steps_->at(stream.process, row.start);
-            event.path = paths_.ofStep(event.step);
         }
+        if (!event.path)
+            event.path = paths_.ofStep(event.step);
+        steps_->addWork(stream.process, event);
         collectives_->complete(stream.process, row.correlation, event);
         batch.deviceEvents.push_back(event);
         return isLaunched;

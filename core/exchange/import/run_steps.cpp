@@ -28,7 +28,7 @@ RunSteps::RunSteps(ForeignTrace& trace) : trace_(trace)
         if (isMarked || known == 2)
             candidates[process].push_back({name, i, row.thread, row.start, row.end, isMarked});
     }
-    steps_.resize(count);
+    processes_.resize(count);
     std::set<std::string> sources;
     for (std::size_t i = 0; i < count; ++i) {
         std::ranges::stable_sort(candidates[i], {}, &StepCandidate::start);
@@ -64,7 +64,11 @@ void RunSteps::keepSteps(std::size_t process, FoundSteps&& found)
                                    .name = trace_.strings.intern("step_" + std::to_string(step.number)).value,
                                    .thread = thread,
                                    .kind = HostKind::Step});
-    steps_[process] = std::move(found.steps);
+    OfProcess& kept = processes_[process];
+    for (const FoundStep& step : found.steps)
+        kept.walls.addStep(step.number, {timestampAt(step.start), timestampAt(step.end)});
+    kept.areOnDevice = found.isOnDevice;
+    kept.steps = std::move(found.steps);
 }
 
 std::uint32_t RunSteps::mainThreadOf(ProcessIndex process)
@@ -105,27 +109,40 @@ std::vector<KernelInstant> RunSteps::kernelsOfBusiestStream(ProcessIndex process
 
 std::int32_t RunSteps::at(ProcessIndex process, std::int64_t time) const
 {
-    const auto& steps = steps_[static_cast<std::size_t>(process.value)];
+    const auto& steps = processes_[static_cast<std::size_t>(process.value)].steps;
     const auto next = std::ranges::upper_bound(steps, time, {}, &FoundStep::start);
     return next != steps.begin() && time < std::prev(next)->end ? std::prev(next)->number : kNoStep;
+}
+
+std::int32_t RunSteps::ofWork(ProcessIndex process, const Launch* launch, std::int64_t start) const
+{
+    const bool byLaunch = launch && !processes_[static_cast<std::size_t>(process.value)].areOnDevice;
+    return byLaunch ? launch->step : at(process, start);
+}
+
+void RunSteps::addWork(ProcessIndex process, const DeviceEvent& work)
+{
+    processes_[static_cast<std::size_t>(process.value)].walls.addWork(work);
 }
 
 std::vector<Sample> RunSteps::samples() const
 {
     std::vector<Sample> samples;
     std::size_t process = 0;
-    for (std::size_t i = 1; i < trace_.parties.processes.size(); ++i) {
+    for (std::size_t i = 1; i < processes_.size(); ++i) {
         const TracedProcess& other = trace_.parties.processes[i];
         const TracedProcess& best = trace_.parties.processes[process];
-        if (steps_[process].empty() || (other.rank && best.rank && *other.rank < *best.rank))
-            process = steps_[i].empty() ? process : i;
+        if (processes_[process].steps.empty() || (other.rank && best.rank && *other.rank < *best.rank))
+            process = processes_[i].steps.empty() ? process : i;
     }
-    if (process < steps_.size())
-        for (const FoundStep& step : steps_[process])
-            samples.push_back({.step = step.number,
-                               .kind = SampleKind::Trace,
-                               .phase = Phase::Step,
-                               .wall = Nanoseconds(step.end - step.start)});
+    if (process >= processes_.size())
+        return samples;
+    const std::vector<analysis::Interval> walls = processes_[process].walls.list();
+    for (std::size_t i = 0; i < walls.size(); ++i)
+        samples.push_back({.step = processes_[process].steps[i].number,
+                           .kind = SampleKind::Trace,
+                           .phase = Phase::Step,
+                           .wall = walls[i].length()});
     return samples;
 }
 

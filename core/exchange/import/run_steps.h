@@ -1,6 +1,8 @@
 #pragma once
 
+#include "core/analysis/time/step_walls.h"
 #include "core/exchange/import/foreign_rows.h"
+#include "core/exchange/import/launch_index.h"
 #include "core/exchange/import/step_finder.h"
 #include "core/model/run.h"
 
@@ -19,7 +21,13 @@ public:
 
     /// The number of the step of a process at that time; kNoStep outside its steps.
     std::int32_t at(ProcessIndex process, std::int64_t time) const;
-    /// The steps of the lowest rank; ranks take part in the same steps.
+    /// The step that device work belongs to: that of its launch, or by the time of the work if the launch is unknown or
+    /// the steps are times of the device.
+    /// \param launch  null: unknown
+    std::int32_t ofWork(ProcessIndex process, const Launch* launch, std::int64_t start) const;
+    /// Takes device work with its step, which may extend the step's time.
+    void addWork(ProcessIndex process, const DeviceEvent& work);
+    /// The times (analysis::StepWalls) of the steps of the lowest rank; ranks take part in the same steps.
     std::vector<Sample> samples() const;
 
 private:
@@ -28,7 +36,12 @@ private:
     std::vector<KernelInstant> kernelsOfBusiestStream(ProcessIndex process) const;
 
     ForeignTrace& trace_;
-    std::vector<std::vector<FoundStep>> steps_; ///< by process
+    struct OfProcess {
+        std::vector<FoundStep> steps;
+        analysis::StepWalls walls;
+        bool areOnDevice = false;
+    };
+    std::vector<OfProcess> processes_;
 };
 
 } // namespace tilescope::exchange

@@ -148,7 +148,7 @@ FoundSteps stepsFromKernels(std::span<const KernelInstant> kernels)
     for (std::size_t i = begin + 1; i < end; ++i)
         pauses[(i - begin) % period] += std::max<std::int64_t>(0, kernels[i].start - kernels[i - 1].end);
     const auto phase = static_cast<std::size_t>(std::ranges::max_element(pauses) - pauses.begin());
-    FoundSteps found{.source = "period of the kernels", .isInferred = true};
+    FoundSteps found{.source = "period of the kernels", .isInferred = true, .isOnDevice = true};
     for (std::size_t i = begin + phase; i + period <= end; i += period) {
         const std::int64_t stop =
             i + period < count ? kernels[i + period].start : kernels[i + period - 1].end;

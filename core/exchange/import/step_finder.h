@@ -33,6 +33,7 @@ struct FoundSteps {
     std::vector<FoundStep> steps = {};
     std::string source;      ///< "ProfilerStep", "Optimizer.step", "range step", "period of the kernels"
     bool isInferred = false; ///< no range of the recording is a step: the steps were computed
+    bool isOnDevice = false; ///< the steps are times of the device, which runs behind the host
     std::optional<std::uint32_t> thread = {}; ///< of the ranges that delimit the steps
 };
 

@@ -1,9 +1,11 @@
 #include "core/query/tables/step_tables.h"
 
 #include "core/analysis/time/path_glob.h"
+#include "core/analysis/time/process_steps.h"
 #include "core/query/runs/run_tables.h"
 
 #include <algorithm>
+#include <map>
 
 namespace tilescope::query {
 
@@ -11,36 +13,44 @@ namespace {
 
 void addSteps(const store::RunReader& reader, RunId run, const PartyQuery& query, std::vector<StepRow>& rows)
 {
+    const PartyFilter filter(reader, run, query);
+    const PartyIndex& parties = filter.parties();
     std::vector<Range> stepRanges;
     reader.eachRange({.run = run}, [&](const Range& range) {
-        if (range.step != kNoStep && analysis::fromStepDown(reader.text(range.path)) == "step")
+        if (range.step != kNoStep && analysis::fromStepDown(reader.text(range.path)) == "step" &&
+            filter.has(range.thread))
             stepRanges.push_back(range);
         return true;
     });
     std::ranges::sort(stepRanges, {}, &Range::start);
-    const bool onGpu = reader.counts(run).deviceEvents > 0;
-    const PartyFilter filter(reader, run, query);
-    const PartyIndex& parties = filter.parties();
+    std::map<ProcessIndex, analysis::ProcessSteps> processes;
+    for (const Range& range : stepRanges)
+        processes[parties.of(range.thread)].addStep(range.step, {range.start, range.end});
+    const bool onGpu = !stepRanges.empty() && reader.counts(run).deviceEvents > 0;
+    if (onGpu) {
+        reader.eachApiCall({.run = run}, [&](const ApiCall& call) {
+            processes[parties.of(call.thread)].addCall(call.kind, {call.start, call.end});
+            return true;
+        });
+        reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
+            processes[parties.of(event.device, event.stream)].addDeviceEvent(event);
+            return true;
+        });
+    }
+    std::map<ProcessIndex, std::vector<analysis::StepPartition>> partitions;
+    for (const auto& [process, steps] : processes)
+        partitions[process] = steps.partitions();
+    std::map<ProcessIndex, std::size_t> next;
     for (const Range& range : stepRanges) {
-        if (!filter.has(range.thread))
-            continue;
         const ProcessIndex process = parties.of(range.thread);
         StepRow row{.run = run,
                     .step = range.step,
                     .process = parties.titleOf(process),
                     .rank = parties.rankOf(process),
-                    .onGpu = onGpu};
-        row.partition.wall = {range.start, range.end};
-        if (onGpu) {
-            const store::EventWindow window{.run = run, .from = range.start, .to = range.end};
-            std::vector<DeviceEvent> device = reader.deviceEvents(window);
-            std::vector<ApiCall> calls = reader.apiCalls(window);
-            std::erase_if(device, [&](const DeviceEvent& event) {
-                return parties.of(event.device, event.stream) != process;
-            });
-            std::erase_if(calls, [&](const ApiCall& call) { return parties.of(call.thread) != process; });
-            row.partition = analysis::partitionStep(row.partition.wall, device, calls);
-        }
+                    .onGpu = onGpu,
+                    .partition = partitions[process][next[process]++]};
+        if (!onGpu)
+            row.partition = {.wall = row.partition.wall};
         rows.push_back(row);
     }
 }

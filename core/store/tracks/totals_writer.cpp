@@ -1,7 +1,6 @@
 #include "core/store/tracks/totals_writer.h"
 
 #include "core/analysis/time/path_glob.h"
-#include "core/analysis/time/step_partition.h"
 #include "core/model/run.h"
 #include "core/model/text.h"
 
@@ -71,54 +70,6 @@ bool isWholeRecording(SQLite::Database& database, std::int64_t run)
 }
 
 } // namespace
-
-/// A step and its state so far.
-struct TotalsWriter::Step {
-    /// A stretch in which the device was busy, and the last launch of what ran in it.
-    struct Busy {
-        std::int64_t start = 0;
-        std::int64_t end = 0;
-        std::int64_t launched = kNull;
-    };
-
-    std::int32_t number = 0;
-    ProcessIndex process = {};
-    std::int64_t start = 0;
-    std::int64_t end = 0;
-    std::vector<Busy> busy;      ///< disjoint intervals in start order
-    std::vector<ApiCall> calls;  ///< that wait, and tracing's own work
-    std::int64_t launch = kNull; ///< end of the last one
-
-    void addBusy(std::int64_t from, std::int64_t to, std::int64_t launched)
-    {
-        // A launch after the step is not the step's errand.
-        if (launched != kNull && launched >= end)
-            launched = kNull;
-        if (busy.empty() || from > busy.back().end || from < busy.back().start) {
-            busy.push_back({from, to, launched});
-            return;
-        }
-        busy.back().end = std::max(busy.back().end, to);
-        busy.back().launched = std::max(busy.back().launched, launched); // kNull is the least
-    }
-
-    analysis::StepPartition partition() const
-    {
-        std::vector<DeviceEvent> device;
-        device.reserve(busy.size());
-        for (const Busy& stretch : busy) {
-            DeviceEvent event;
-            event.start = at(stretch.start);
-            event.end = at(stretch.end);
-            event.launched = stretch.launched == kNull ? Timestamp::min() : at(stretch.launched);
-            device.push_back(event);
-        }
-        std::vector<ApiCall> all = calls;
-        if (launch != kNull)
-            all.push_back({.kind = ApiKind::Launch, .start = at(start), .end = at(launch)});
-        return analysis::partitionStep({at(start), at(end)}, device, all);
-    }
-};
 
 TotalsWriter::TotalsWriter(WritableFile& target, std::int64_t run)
     : target_(target), run_(run), kernelRows_(target.database(), target.ledger(), Source::KernelTotal,
@@ -190,61 +141,40 @@ void TotalsWriter::addOp(std::int64_t start, std::int64_t duration, std::int64_t
     paths_.add(op);
 }
 
-template <class Visit>
-void TotalsWriter::inSteps(ProcessIndex process, std::int64_t start, std::int64_t end, Visit&& visit)
+void TotalsWriter::endRanges()
 {
-    while (firstOpen_ < steps_.size() && steps_[firstOpen_].end <= start)
-        ++firstOpen_;
-    for (std::size_t i = firstOpen_; i < steps_.size() && steps_[i].start < end; ++i)
-        if (steps_[i].end > start && steps_[i].process == process)
-            visit(steps_[i]);
-}
-
-void TotalsWriter::beginPass()
-{
-    firstOpen_ = 0;
-    if (pass_ == Pass::Ranges)
-        std::ranges::stable_sort(steps_, {}, &Step::start);
+    if (rangesEnded_)
+        return;
+    rangesEnded_ = true;
+    std::ranges::stable_sort(steps_, {}, &Step::start);
+    for (const Step& step : steps_)
+        processes_[step.process].addStep(step.number, {at(step.start), at(step.end)});
 }
 
 void TotalsWriter::addCall(std::int64_t start, std::int64_t duration, std::int64_t thread, ApiKind kind)
 {
-    if (pass_ != Pass::Host) {
-        beginPass();
-        pass_ = Pass::Host;
-    }
-    const std::int64_t end = start + duration;
-    // One without length belongs to the step in which it begins.
-    inSteps(parties_.of(idOf<ThreadId>(thread)), start, std::max(end, start + 1), [&](Step& step) {
-        if (kind == ApiKind::Launch)
-            step.launch = std::max(step.launch, end);
-        else if (kind == ApiKind::Synchronize || kind == ApiKind::Wait || kind == ApiKind::Overhead)
-            step.calls.push_back({.kind = kind, .start = at(start), .end = at(end)});
-    });
+    endRanges();
+    processes_[parties_.of(idOf<ThreadId>(thread))].addCall(kind, {at(start), at(start + duration)});
 }
 
 void TotalsWriter::addDeviceEvent(DeviceEventKind kind, std::int64_t start, std::int64_t duration,
                                   std::int64_t name, std::int64_t path, std::int64_t device,
                                   std::int64_t stream, std::int64_t step, std::int64_t queued)
 {
-    if (pass_ != Pass::Device) {
-        beginPass();
-        pass_ = Pass::Device;
-    }
+    endRanges();
+    onGpu_ = true;
     DeviceEvent event;
     event.kind = kind;
     event.path = idOf<StringId>(path);
     event.device = idOf<DeviceIndex>(device);
+    event.stream = idOf<StreamId>(stream);
     event.step = stepOf(step);
     event.start = at(start);
     event.end = at(start + duration);
     if (queued != kNull)
         event.launched = at(start - queued);
     paths_.add(event);
-    const ProcessIndex process = parties_.of(idOf<DeviceIndex>(device), idOf<StreamId>(stream));
-    inSteps(process, start, std::max(start + duration, start + 1), [&](Step& each) {
-        each.addBusy(start, start + duration, queued == kNull ? kNull : start - queued);
-    });
+    processes_[parties_.of(event.device, event.stream)].addDeviceEvent(event);
     if (step == kNull && !wholeRecording_)
         return;
     const StringId id = idOf<StringId>(name);
@@ -293,16 +223,21 @@ void TotalsWriter::writePaths()
 
 void TotalsWriter::writeSteps()
 {
-    if (pass_ == Pass::Ranges)
-        beginPass();
-    const bool onGpu = pass_ == Pass::Device;
+    endRanges();
+    std::map<ProcessIndex, std::vector<analysis::StepPartition>> partitions;
+    for (const auto& [process, steps] : processes_)
+        partitions[process] = steps.partitions();
+    std::map<ProcessIndex, std::size_t> next;
     for (const Step& step : steps_) {
-        const analysis::StepPartition parts = onGpu ? step.partition() : analysis::StepPartition{};
-        stepRows_.insert(run_, {run_, std::int64_t{step.number}, step.start, step.end,
-                                std::int64_t{parts.gpuBusy.count()}, std::int64_t{parts.launching.count()},
-                                std::int64_t{parts.synchronizing.count()},
-                                std::int64_t{parts.tracing.count()}, std::int64_t{parts.unexplained.count()},
-                                step.process ? Cell(std::int64_t{step.process.value}) : Cell()});
+        analysis::StepPartition& parts = partitions[step.process][next[step.process]++];
+        if (!onGpu_)
+            parts = {.wall = parts.wall};
+        stepRows_.insert(run_,
+                         {run_, std::int64_t{step.number}, nanosecondsOf(parts.wall.start),
+                          nanosecondsOf(parts.wall.end), std::int64_t{parts.gpuBusy.count()},
+                          std::int64_t{parts.launching.count()}, std::int64_t{parts.synchronizing.count()},
+                          std::int64_t{parts.tracing.count()}, std::int64_t{parts.unexplained.count()},
+                          step.process ? Cell(std::int64_t{step.process.value}) : Cell()});
     }
 }
 

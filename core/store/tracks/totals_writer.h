@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/analysis/time/process_steps.h"
 #include "core/analysis/time/range_totals.h"
 #include "core/model/party_index.h"
 #include "core/store/rows/row_inserter.h"
@@ -7,6 +8,7 @@
 #include "core/store/tracks/totals.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -18,7 +20,7 @@ namespace tilescope::store {
 /// transaction in which the run is sealed.
 ///
 /// Values are those of the tables: times count from the run's start, kNull represents null. Memory grows with
-/// the number of names, paths, steps and gaps in device activity.
+/// the number of names, paths, steps, waiting calls and gaps in device activity.
 class TotalsWriter {
 public:
     TotalsWriter(WritableFile& target, std::int64_t run);
@@ -35,7 +37,12 @@ public:
     void write();
 
 private:
-    struct Step;
+    struct Step {
+        std::int32_t number = 0;
+        ProcessIndex process = {};
+        std::int64_t start = 0; ///< of its host range
+        std::int64_t end = 0;
+    };
     struct KernelKey {
         std::uint64_t name = 0; ///< and kind
         std::uint64_t path = 0;
@@ -50,11 +57,8 @@ private:
 
     std::string_view text(StringId id);
     bool isStep(std::int64_t path);
-    /// Calls `visit` for each step of the process that [start, end) overlaps; starts must be ascending within
-    /// a pass.
-    template <class Visit>
-    void inSteps(ProcessIndex process, std::int64_t start, std::int64_t end, Visit&& visit);
-    void beginPass();
+    /// Passes the steps on once all ranges are known.
+    void endRanges();
     void writeKernels();
     void writePaths();
     void writeSteps();
@@ -72,8 +76,9 @@ private:
     std::unordered_map<KernelKey, KernelTotal, KernelHash> kernels_;
     std::unordered_map<std::int64_t, bool> isStep_; ///< by path
     std::vector<Step> steps_;                       ///< by start once the ranges are known
-    enum class Pass { Ranges, Host, Device } pass_ = Pass::Ranges;
-    std::size_t firstOpen_ = 0; ///< of the steps: those before have ended
+    std::map<ProcessIndex, analysis::ProcessSteps> processes_;
+    bool rangesEnded_ = false;
+    bool onGpu_ = false;
 };
 
 } // namespace tilescope::store

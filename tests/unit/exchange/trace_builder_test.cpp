@@ -319,6 +319,42 @@ std::vector<std::int64_t> startsOf(const FoundSteps& found)
     return starts;
 }
 
+TEST_F(TraceBuilding, GivesAStepTheWorkThatItLaunchedThoughItRunsLater)
+{
+    const ProcessIndex process = builder.addProcess({.pid = 10, .name = "python"});
+    const ThreadId thread = builder.thread(process, 10, "main");
+    // The host replays a graph of two kernels a step and is done after 300 ns; then it waits.
+    for (std::int32_t i = 0; i < 3; ++i) {
+        builder.addRange(thread, "ProfilerStep#" + std::to_string(i), at(100 + 100 * i), at(200 + 100 * i),
+                         SpanKind::Step);
+        const auto correlation = static_cast<std::uint32_t>(i + 1);
+        builder.addApiCall(thread, "cudaGraphLaunch", correlation, at(110 + 100 * i), at(130 + 100 * i));
+        builder.addActivity(kernel(process, "forward", correlation, 1000 + 1000 * i, 1600 + 1000 * i));
+        builder.addActivity(kernel(process, "backward", correlation, 1600 + 1000 * i, 2000 + 1000 * i));
+    }
+    builder.addApiCall(thread, "cudaDeviceSynchronize", 9, at(410), at(4000));
+
+    const store::RunReader reader = finished();
+    const query::StepsTable steps = query::steps(reader, {.run = run});
+    ASSERT_EQ(steps.rows.size(), 3u);
+    for (const query::StepRow& row : steps.rows) {
+        const analysis::StepPartition& parts = row.partition;
+        EXPECT_EQ(parts.gpuBusy, Nanoseconds(1000)) << row.step;
+        EXPECT_EQ(parts.gpuBusy + parts.launching + parts.synchronizing + parts.tracing + parts.unexplained,
+                  parts.wall.length())
+            << row.step;
+    }
+    EXPECT_EQ(steps.rows[0].partition.wall.length(), Nanoseconds(1900)); // it waits for its first kernel
+    EXPECT_EQ(steps.rows[1].partition.wall.length(), Nanoseconds(1000));
+    EXPECT_EQ(analysis::verdictOf(steps.rows[1].partition), analysis::StepVerdict::GpuBound);
+    EXPECT_EQ(analysis::verdictOf(steps.rows[2].partition), analysis::StepVerdict::GpuBound);
+    const std::vector<Sample> samples = reader.samples(run);
+    ASSERT_EQ(samples.size(), 3u);
+    EXPECT_EQ(samples[2].wall, Nanoseconds(1000));
+    // The ranges keep the times of the source.
+    EXPECT_EQ(reader.ranges({.run = run})[2].end - reader.ranges({.run = run})[2].start, Nanoseconds(100));
+}
+
 TEST(StepFinder, TakesMarkedRangesThenNamedOnesThenUpdates)
 {
     const std::vector<StepCandidate> all{{"Optimizer.step#AdamW.step", 0, 1, 80, 90, false},
