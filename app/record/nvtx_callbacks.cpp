@@ -1,10 +1,11 @@
 #include "app/record/nvtx_callbacks.h"
 
+#include "app/record/nested_ranges.h"
+#include "app/record/python_functions.h"
 #include "app/record/recorder.h"
 #include "app/record/torch_probe.h"
 #include "core/base/mutex.h"
 #include "core/base/units.h"
-#include "core/trace/host/host_log.h"
 
 #include <unistd.h>
 
@@ -14,14 +15,12 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 namespace tilescope::record {
 
 namespace {
 
 constexpr std::string_view kOwnDomain = "tilescope";
-constexpr int kNoNesting = -1; // what NVTX returns where no range is recorded
 
 /// A range that one thread may start and another end.
 struct StartedRange {
@@ -49,20 +48,6 @@ Registry& registry()
     static auto* const all = new Registry;
     return *all;
 }
-
-struct PushedRange {
-    const void* domain = nullptr;
-    std::uint32_t id = 0;
-    bool isCut = false; ///< a range around it was popped first: its log has forgotten it
-    std::int64_t start = 0;
-    std::string name;
-};
-/// What a thread has pushed: the first `depth` of `ranges`, whose names keep their memory.
-struct PushedRanges {
-    std::vector<PushedRange> ranges;
-    std::size_t depth = 0;
-};
-thread_local PushedRanges pushed;
 
 std::int64_t now()
 {
@@ -101,46 +86,12 @@ constexpr std::string_view kUnnamed = "(unnamed)";
 
 int push(const void* domain, std::string_view name) noexcept
 {
-    try {
-        trace::ThreadLog* log = trace::HostLogs::mine();
-        if (!log)
-            return kNoNesting;
-        Recorder::noteOpened();
-        const std::string_view component = name.empty() ? kUnnamed : name;
-        if (pushed.depth == pushed.ranges.size())
-            pushed.ranges.emplace_back();
-        PushedRange& range = pushed.ranges[pushed.depth];
-        range.name.assign(component);
-        range.domain = domain;
-        range.isCut = false;
-        range.start = now();
-        range.id = log->openRange(component, component, {});
-        return static_cast<int>(pushed.depth++);
-    } catch (...) {
-        return kNoNesting; // no memory: this range is missing
-    }
+    return openNested(domain, nullptr, name.empty() ? kUnnamed : name);
 }
 
 int pop(const void* domain) noexcept
 {
-    trace::ThreadLog* log = trace::HostLogs::mineIfAny();
-    std::size_t i = pushed.depth;
-    while (i > 0 && pushed.ranges[i - 1].domain != domain)
-        --i;
-    if (i-- == 0)
-        return kNoNesting;
-    PushedRange& range = pushed.ranges[i];
-    if (range.isCut)
-        Recorder::noteRange(range.name, static_cast<std::uint32_t>(gettid()), range.start, now());
-    else if (log)
-        log->closeRange(range.id);
-    // Domains do not nest in each other; a log does.
-    for (std::size_t inner = i + 1; inner < pushed.depth; ++inner) {
-        pushed.ranges[inner].isCut = true;
-        std::swap(pushed.ranges[inner], pushed.ranges[inner - 1]);
-    }
-    --pushed.depth;
-    return static_cast<int>(i);
+    return closeNested(domain, nullptr);
 }
 
 nvtxRangeId_t start(std::string_view name) noexcept
@@ -178,7 +129,7 @@ void end(nvtxRangeId_t id) noexcept
 }
 
 /// A mark of the bootstrap; see the header.
-void takeMessage(std::string_view text) noexcept
+void takeMessage(std::string_view text, void* payload) noexcept
 {
     constexpr std::string_view kNode = "node ";
     if (text == "step") {
@@ -187,6 +138,9 @@ void takeMessage(std::string_view text) noexcept
         findTorch();
     } else if (text == "flush") {
         Recorder::flush();
+    } else if (text == "python" && payload) {
+        if (!makePythonFunctions(*static_cast<PythonFunctions*>(payload)))
+            *static_cast<PythonFunctions*>(payload) = {};
     } else if (text == "node") {
         confirmNode();
     } else if (text.starts_with(kNode)) {
@@ -238,8 +192,8 @@ void NVTX_API domainMarkEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_
 {
     const auto* name = reinterpret_cast<const std::string*>(domain);
     std::string storage;
-    if (name && *name == kOwnDomain)
-        takeMessage(textOf(event, storage));
+    if (name && *name == kOwnDomain && event)
+        takeMessage(textOf(event, storage), reinterpret_cast<void*>(event->payload.ullValue));
 }
 int NVTX_API domainRangePushEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event)
 {

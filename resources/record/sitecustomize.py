@@ -26,14 +26,16 @@ def _run_the_next_sitecustomize():
 
 
 class _Recorder:
-    """The recorder's NVTX functions, in the domain `tilescope`."""
+    """The recorder's functions. Ranges are of objects that have a name: of a module, of an optimizer.
+
+    name(object, text), forget(id), enter(object), which is False if the object has no name, and leave(object),
+    which is False while more of them are open in this thread.
+    """
 
     def __init__(self, library):
         import ctypes
-        import threading
 
         self._c = ctypes
-        self._open = threading.local()
 
         class Attributes(ctypes.Structure):
             _fields_ = [
@@ -70,51 +72,48 @@ class _Recorder:
         initialize.argtypes = [export_type]
         if not initialize(export):
             raise RuntimeError("not recorded")
-        # PyDLL functions keep the interpreter's lock: these calls are shorter than giving it away.
+        # PyDLL functions keep the interpreter's lock.
         address = ctypes.c_void_p
-        create = ctypes.PYFUNCTYPE(address, ctypes.c_char_p)(slots[12])
-        self._register = ctypes.PYFUNCTYPE(address, address, ctypes.c_char_p)(slots[10])
         self._mark = ctypes.CFUNCTYPE(None, address, address)(slots[1])
-        self._push = ctypes.PYFUNCTYPE(ctypes.c_int, address, address)(slots[4])
-        self._pop = ctypes.PYFUNCTYPE(ctypes.c_int, address)(slots[5])
-        self._domain = create(b"tilescope")
-        self._names = {}
+        self._mark_locked = ctypes.PYFUNCTYPE(None, address, address)(slots[1])
+        self._domain = ctypes.PYFUNCTYPE(address, ctypes.c_char_p)(slots[12])(b"tilescope")
 
-    def name(self, text):
-        """A handle of a name for push()."""
-        known = self._names.get(text)
-        if known is None:
-            registered = 3
-            event = self._Attributes(version=3, size=self._c.sizeof(self._Attributes), message_type=registered,
-                                     message=self._register(self._domain, text.encode("utf-8", "replace")))
-            known = self._names[text] = (self._c.addressof(event), event)
-        return known[0]
+        class Functions(ctypes.Structure):
+            _fields_ = [(name, ctypes.py_object) for name in ("name", "forget", "enter", "leave")]
 
-    def open(self, handle, key):
-        """Opens a range of this thread; key identifies it."""
-        stack = self._open.__dict__.get("stack")
-        if stack is None:
-            stack = self._open.stack = []
-        self._push(self._domain, handle)
-        stack.append(key)
+        made = Functions()
+        self._send(self._mark_locked, "python", ctypes.addressof(made))
+        self.name, self.forget, self.enter, self.leave = made.name, made.forget, made.enter, made.leave
 
-    def close(self, key):
-        """Closes a range and those within it that an exception has left open. Returns how many stay open."""
-        stack = self._open.__dict__.get("stack", ())
-        if key in stack:
-            while stack:
-                self._pop(self._domain)
-                if stack.pop() == key:
-                    break
-        return len(stack)
-
-    def tell(self, text):
-        """Says what is no range: step, torch, node SEQUENCE, node, flush."""
+    def _send(self, mark, text, payload=0):
         ascii_text = 1
         message = self._c.create_string_buffer(text.encode())
         event = self._Attributes(version=3, size=self._c.sizeof(self._Attributes), message_type=ascii_text,
-                                 message=self._c.addressof(message))
-        self._mark(self._domain, self._c.addressof(event))
+                                 message=self._c.addressof(message), payload=payload)
+        mark(self._domain, self._c.addressof(event))
+
+    def tell(self, text):
+        """Says what is no range: step, torch, node SEQUENCE, node, flush."""
+        self._send(self._mark, text)
+
+    def ranged(self, text, function, condition=None):
+        """The function, whose calls are ranges with this name but where the condition holds."""
+        import functools
+
+        enter, leave = self.enter, self.leave
+
+        @functools.wraps(function)
+        def call(*arguments, **named):
+            if condition is not None and condition():
+                return function(*arguments, **named)
+            enter(call)
+            try:
+                return function(*arguments, **named)
+            finally:
+                leave(call)
+
+        self.name(call, text)
+        return call
 
 
 def _guarded(function):
@@ -132,7 +131,7 @@ def _guarded(function):
 
 
 class _Modules:
-    """Ranges of module calls. A module is named by its place in the module that contains it: layers.3, attention."""
+    """Names of modules, by their place in the module that contains them: layers.3, attention."""
 
     def __init__(self, recorder, torch):
         import weakref
@@ -140,46 +139,39 @@ class _Modules:
         self._recorder = recorder
         self._torch = torch
         self._weakref = weakref
-        self._handles = {}
-        self._node_is_known = False
+        self._known = {}
+        self.node_is_known = False
 
-    def _handle(self, module):
-        known = self._handles.get(id(module))
-        if known is None:
-            self._name_all(module)
-            known = self._handles[id(module)]
-        return known[1]
-
-    def _name_all(self, root):
+    def name_all(self, root):
         """Names a module that no known module contains, and all that it contains."""
         containers = (self._torch.nn.ModuleList, self._torch.nn.ModuleDict)
         places = {"": root}
         for place, module in root.named_modules():
             places[place] = module
-            if id(module) in self._handles:
+            if id(module) in self._known:
                 continue
             parts = place.split(".")
             first = len(parts) - 1
             while first > 0 and isinstance(places.get(".".join(parts[:first])), containers):
                 first -= 1
-            name = ".".join(parts[first:]) if place else type(module).__name__
-            key = id(module)
-            forget = self._weakref.ref(module, lambda _, key=key: self._handles.pop(key, None))
-            self._handles[key] = (forget, self._recorder.name(name))
+            self._name(module, ".".join(parts[first:]) if place else type(module).__name__)
 
-    def enter(self, module, inputs):
-        self._recorder.open(self._handle(module), id(module))
+    def _name(self, module, text):
+        key = id(module)
 
-    def leave(self, module, inputs, output):
-        if self._recorder.close(id(module)) == 0 and not self._node_is_known:
-            self._introduce_node(output)
+        def forget(_):
+            self._known.pop(key, None)
+            self._recorder.forget(key)
 
-    def _introduce_node(self, output):
+        self._known[key] = self._weakref.ref(module, forget)
+        self._recorder.name(module, text.encode("utf-8", "replace").decode())
+
+    def introduce_node(self, output):
         """Lets the recorder check how it reads autograd's nodes, by one whose number is known."""
         node = self._first_node(output)
         if node is None:
             return
-        self._node_is_known = True
+        self.node_is_known = True
         self._recorder.tell("node %d" % node._sequence_nr())
         tell = _guarded(lambda *_: self._recorder.tell("node"))
 
@@ -202,74 +194,60 @@ class _Modules:
 def _record_torch(recorder, torch):
     recorder.tell("torch")
     modules = _Modules(recorder, torch)
+    name_all = _guarded(modules.name_all)
+    introduce_node = _guarded(modules.introduce_node)
+    enter, leave = recorder.enter, recorder.leave
     compiler = getattr(torch, "compiler", None)
     is_compiling = getattr(compiler, "is_compiling", None)
     if is_compiling is None:
         from torch._dynamo import is_compiling
 
-    # A compiled function must not see the hooks: the compiler evaluates the condition and drops the rest.
-    def before(module, inputs):
-        if is_compiling():
-            return None
-        try:
-            modules.enter(module, inputs)
-        except Exception:
-            pass
-        return None
-
-    def after(module, inputs, output):
-        if is_compiling():
-            return None
-        try:
-            modules.leave(module, inputs, output)
-        except Exception:
-            pass
-        return None
-
-    torch.nn.modules.module.register_module_forward_pre_hook(before)
-    try:
-        # Also after an exception, by which checkpoints end what they compute again.
-        torch.nn.modules.module.register_module_forward_hook(after, always_call=True)
-    except TypeError:
-        torch.nn.modules.module.register_module_forward_hook(after)
-
     import functools
 
-    def ranged(name, function):
-        handle = recorder.name(name)
+    module_call = torch.nn.Module.__call__
 
-        @functools.wraps(function)
-        def call(*arguments, **named):
-            if is_compiling():
-                return function(*arguments, **named)
-            key = object()
-            recorder.open(handle, key)
-            try:
-                return function(*arguments, **named)
-            finally:
-                recorder.close(key)
+    # Hooks of all modules would make PyTorch take a way through every call that is twice as long as the call.
+    # A compiled function must not see the ranges: the compiler evaluates the condition and drops the rest.
+    @functools.wraps(module_call)
+    def call(self, *args, **kwargs):
+        if is_compiling():
+            return module_call(self, *args, **kwargs)
+        if not enter(self):
+            name_all(self)
+            enter(self)
+        try:
+            output = module_call(self, *args, **kwargs)
+        except BaseException:
+            leave(self)
+            raise
+        if leave(self) and not modules.node_is_known:
+            introduce_node(output)
+        return output
 
-        return call
-
-    torch.autograd.backward = ranged("backward", torch.autograd.backward)
+    torch.nn.Module.__call__ = call
+    torch.autograd.backward = recorder.ranged("backward", torch.autograd.backward, is_compiling)
 
 
 def _record_optimizers(recorder, optimizer_module):
     import weakref
 
-    handle = recorder.name("optimizer")
+    named = {}
     first = []  # the optimizer whose steps are the program's
 
-    def before(optimizer, arguments, named):
+    def before(optimizer, arguments, named_arguments):
         try:
-            recorder.open(handle, id(optimizer))
+            if not recorder.enter(optimizer):
+                key = id(optimizer)
+                named[key] = weakref.ref(optimizer, lambda _: (named.pop(key, None), recorder.forget(key)))
+                recorder.name(optimizer, "optimizer")
+                recorder.enter(optimizer)
         except Exception:
             pass
         return None
 
-    def after(optimizer, arguments, named):
+    def after(optimizer, arguments, named_arguments):
         try:
-            recorder.close(id(optimizer))
+            recorder.leave(optimizer)
             if not first or first[0]() is None:
                 first[:] = [weakref.ref(optimizer)]
             if first[0]() is optimizer:
@@ -283,25 +261,12 @@ def _record_optimizers(recorder, optimizer_module):
 
 
 def _record_loaders(recorder, loader_module):
-    import functools
-
     iterator = loader_module._BaseDataLoaderIter
-    handle = recorder.name("data")
     function = iterator.__next__
-
-    @functools.wraps(function)
-    def call(self):
-        key = object()
-        recorder.open(handle, key)
-        try:
-            return function(self)
-        finally:
-            recorder.close(key)
-
-    iterator.__next__ = call
+    iterator.__next__ = recorder.ranged("data", function)
     # Some programs call the older name.
     if getattr(iterator, "next", None) is function:
-        iterator.next = call
+        iterator.next = iterator.__next__
 
 
 class _Watch:

@@ -112,6 +112,14 @@ void ThreadLog::closeRange(std::uint32_t id)
     }
 }
 
+std::int64_t ThreadLog::startOf(std::uint32_t id) const
+{
+    for (int depth = rangeDepth_; depth-- > 0;)
+        if (ranges_[depth].id == id)
+            return ranges_[depth].start;
+    return 0;
+}
+
 void ThreadLog::closeAll(std::int64_t end)
 {
     while (rangeDepth_ > 0)

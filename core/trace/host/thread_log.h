@@ -38,6 +38,8 @@ public:
                             std::source_location where);
     /// Does nothing for a range of an earlier recording.
     void closeRange(std::uint32_t id);
+    /// When an open range was opened; 0 for one that is not open.
+    std::int64_t startOf(std::uint32_t id) const;
     void openOp(std::string_view name, std::int64_t sequence, OpScope scope, std::string_view shapes);
     void closeOp();
     /// A call into CUDA begins or ends. The runtime calls the driver in turn: only the outermost call of a

@@ -322,6 +322,28 @@ TEST_F(Record, ExceptionsOfTheProgramStayAsTheyAre)
     EXPECT_EQ(result.out, "mine\n");
 }
 
+TEST_F(Record, AModuleThatRaisesDoesNotContainWhatFollows)
+{
+    const std::string text = "import torch\n"
+                             "class Inner(torch.nn.Module):\n"
+                             "    def forward(self, x):\n"
+                             "        raise KeyboardInterrupt\n"
+                             "class Outer(torch.nn.Module):\n"
+                             "    def __init__(self):\n"
+                             "        super().__init__()\n"
+                             "        self.inner = Inner()\n"
+                             "    def forward(self, x):\n"
+                             "        return self.inner(x)\n"
+                             "try:\n"
+                             "    Outer()(1)\n"
+                             "except KeyboardInterrupt:\n"
+                             "    model = torch.nn.Linear(1, 1)\n"
+                             "    model(torch.ones(1)).sum().backward()\n"
+                             "    torch.optim.SGD(model.parameters(), lr=0.1).step()\n";
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("interrupted.py", text)}).code, 0);
+    EXPECT_THAT(rangePaths(), IsSupersetOf({"step/Outer/inner", "step/Linear", "step/optimizer"}));
+}
+
 TEST_F(Record, JoinsRanksIntoOneRun)
 {
     const std::string both = "for rank in 0 1; do RANK=$rank WORLD_SIZE=2 " RECORDED_PROGRAM " & done; wait";
