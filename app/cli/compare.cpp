@@ -6,6 +6,7 @@
 #include "core/exchange/compare_sections.h"
 #include "core/exchange/import/import_cache.h"
 #include "core/query/tables/compare_tables.h"
+#include "core/report/comparison_page.h"
 
 #include <algorithm>
 #include <charconv>
@@ -45,6 +46,19 @@ double fractionOf(std::string_view text, std::string_view where)
     return value;
 }
 
+int exitCodeOf(analysis::GateOutcome outcome)
+{
+    switch (outcome) {
+    case analysis::GateOutcome::Passed:
+        return 0;
+    case analysis::GateOutcome::Exceeded:
+        return 1;
+    case analysis::GateOutcome::Undecided:
+        break;
+    }
+    return 5;
+}
+
 } // namespace
 
 std::vector<std::filesystem::path> RunAddress::inputs() const
@@ -70,13 +84,16 @@ RunAddress runAddressOf(std::string_view text)
     return {.named = file, .recording = recordingOf(file), .run = run};
 }
 
-void compare(const CompareRequest& request, std::ostream& out)
+int compare(const CompareRequest& request, std::ostream& out)
 {
     const RunAddress first = runAddressOf(request.a);
     const RunAddress second = runAddressOf(request.b);
     std::optional<double> runToRun;
     if (!request.runToRun.empty())
         runToRun = fractionOf(request.runToRun, "--run-to-run");
+    std::optional<double> allowed;
+    if (!request.gate.empty())
+        allowed = fractionOf(request.gate, "--gate");
     const store::RunReader a(first.recording.file);
     const store::RunReader b(second.recording.file);
     query::Comparison compared = query::compare(a, first.run, b, second.run, runToRun);
@@ -88,26 +105,39 @@ void compare(const CompareRequest& request, std::ostream& out)
         moment = request.at == "peak" ? query::MemoryMoment::Peak : query::MemoryMoment::End;
     compared.held = query::memoryDifference(a, compared.a.run.run, b, compared.b.run.run, moment);
     const auto comparison = std::make_shared<const query::Comparison>(std::move(compared));
-    if (request.format == "json") {
-        exchange::writeComparisonJson(out, comparison);
-        return;
-    }
+    std::optional<analysis::Gate> gate;
+    if (allowed)
+        gate = analysis::gateOf(comparison->step(), *allowed);
     exchange::TerminalStyle style = exchange::styleOfStandardOutput();
     style.limit = static_cast<std::size_t>(countOf(request.limit, "--limit"));
-    exchange::writeComparisonTerminal(out, comparison, style, request.memoryBy);
+    if (request.format == "json") {
+        exchange::writeComparisonJson(out, comparison, gate);
+    } else if (request.format == "md") {
+        report::writeComparisonMarkdown(out, comparison, gate, style.limit);
+    } else {
+        exchange::writeComparisonTerminal(out, comparison, style, request.memoryBy);
+        if (gate)
+            out << '\n' << sentenceOf(*gate) << '\n';
+    }
+    return gate ? exitCodeOf(gate->outcome) : 0;
 }
 
 int compareCommand(int argc, char** argv)
 {
     CompareRequest request;
     Arguments arguments(
-        "compare A[:RUN] B[:RUN] [--format table|json]",
+        "compare A[:RUN] B[:RUN] [--gate P%] [--format table|json|md]",
         "Compares B with A: times with 95 % intervals, memory, kernels, families and ranges.\n"
         "Each side is a run with all repeats of its point; without RUN, the file's only point.",
         "tilescope compare t.tscope:1 t.tscope:2");
     arguments.positional("A", request.a, "the baseline: a file and one of its runs");
     arguments.positional("B", request.b, "the candidate");
-    arguments.choice("--format", request.format, {"table", "json"}, "output format");
+    arguments.choice("--format", request.format, {"table", "json", "md"},
+                     "output format; md: Markdown for a pull request");
+    arguments.option(
+        "--gate", request.gate,
+        "the slowdown of the step that is allowed, such as 3%: exit 0 if the 95 % interval of the "
+        "ratio ends at or below 1.03, 1 if it begins above, otherwise 5");
     arguments.option(
         "--run-to-run", request.runToRun,
         "standard deviation between the medians of runs of one program, such as 2% (default: from "
@@ -122,8 +152,7 @@ int compareCommand(int argc, char** argv)
     if (request.a.empty() || request.b.empty())
         throw Error{
             .what = "needs two runs", .where = "compare", .mend = "tilescope compare A[:RUN] B[:RUN]"};
-    compare(request, std::cout);
-    return 0;
+    return compare(request, std::cout);
 }
 
 } // namespace tilescope::cli

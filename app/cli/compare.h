@@ -30,15 +30,17 @@ RunAddress runAddressOf(std::string_view text);
 struct CompareRequest {
     std::string a;
     std::string b;
-    std::string format = "table";   ///< table or json
+    std::string format = "table";   ///< table, json or md
     std::string runToRun = {};      ///< `0.3%` or 0.003; empty: from the repeats
+    std::string gate = {};          ///< `3%` or 0.03: the slowdown that is allowed; empty: any
     std::string limit = "30";       ///< rows of each table of kernels, families and ranges; 0: all
     std::string memoryBy = "range"; ///< category, op, module, range or size
     std::string at = "auto";        ///< peak, end, or auto: the end of snapshots, the peak of runs
 };
 
 /// Prints run B compared with run A.
+/// \return  the exit code: 0, or with a gate also 1 (exceeded) or 5 (undecided)
 /// \throws Error  Usage: an invalid file, run or number
-void compare(const CompareRequest& request, std::ostream& out);
+int compare(const CompareRequest& request, std::ostream& out);
 
 } // namespace tilescope::cli

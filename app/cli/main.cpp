@@ -81,9 +81,11 @@ void printHelp()
            "  --version   print the version, also -V\n"
            "\nLibTorch: the engine uses the torch 2.11 folder in TILESCOPE_TORCH, otherwise its own run "
            "path, the torch\nof python3 or that of packaging/dev setup; see help/cluster.md\n"
-           "\nexit codes: 0 all points ok, oom or skipped; 2 unusable arguments, spec or file; 3 a "
-           "point ended in\n"
-           "error; 4 the machine lacks something requested; 130 cancelled\n";
+           "\nexit codes: 0 all points ok, oom or skipped; 1 compare --gate: exceeded; 2 unusable "
+           "arguments,\n"
+           "spec or file; 3 a point ended in error; 4 the machine lacks something requested; 5 compare "
+           "--gate:\n"
+           "undecided; 130 cancelled\n";
 }
 
 /// Whether a first argument that is not a verb names a file: it exists or looks like one.

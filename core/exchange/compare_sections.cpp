@@ -403,6 +403,16 @@ std::string verdictJson(const Comparison& comparison)
            ", \"source\": " + jsonString(wordOf(step->between.source)) + "}";
 }
 
+std::string gateJson(const std::optional<analysis::Gate>& gate)
+{
+    if (!gate)
+        return "null";
+    return fmt::format(R"({{"allowed": {}, "outcome": {}, "repeats": {}, "sentence": {}}})",
+                       jsonNumber(gate->allowed), jsonString(wordOf(gate->outcome)),
+                       gate->repeats ? std::to_string(*gate->repeats) : "null",
+                       jsonString(sentenceOf(*gate)));
+}
+
 std::string flagsJson(const Comparison& comparison)
 {
     std::string text;
@@ -456,6 +466,15 @@ std::vector<NamedTable> tablesOf(ComparisonPtr comparison)
     return tables;
 }
 
+std::vector<NamedTable> differencesOf(ComparisonPtr comparison)
+{
+    std::vector<NamedTable> tables = tablesOf(comparison);
+    for (NamedTable& named : tables)
+        if (isGroups(named.name) && named.table.rows > 0)
+            named.table = onlyDifferent(std::move(named.table), groupsOf(*comparison, named.name));
+    return tables;
+}
+
 std::string_view verdictOf(const Comparison& comparison)
 {
     const TimeDifference* step = comparison.step();
@@ -491,10 +510,12 @@ std::vector<std::string> flagLines(const Comparison& comparison)
     return lines;
 }
 
-void writeComparisonJson(std::ostream& out, ComparisonPtr comparison)
+void writeComparisonJson(std::ostream& out, ComparisonPtr comparison,
+                         const std::optional<analysis::Gate>& gate)
 {
     out << "{\"a\": " << sideJson(comparison->a) << ",\n \"b\": " << sideJson(comparison->b) << ",\n "
-        << verdictJson(*comparison) << ",\n \"flags\": " << flagsJson(*comparison);
+        << verdictJson(*comparison) << ",\n \"gate\": " << gateJson(gate)
+        << ",\n \"flags\": " << flagsJson(*comparison);
     for (const NamedTable& named : tablesOf(comparison)) {
         out << ",\n \"" << named.name << "\": ";
         writeJson(out, named.table);
@@ -527,15 +548,11 @@ void writeComparisonTerminal(std::ostream& out, ComparisonPtr comparison, const 
     for (const std::string& line : flagLines(*comparison))
         out << (style.colour ? "\x1b[33m" : "") << "flagged  " << escapeForTerminal(line)
             << (style.colour ? "\x1b[0m" : "") << "\n";
-    for (NamedTable& named : tablesOf(comparison)) {
-        if (named.table.rows == 0)
+    for (const NamedTable& named : differencesOf(comparison)) {
+        if (named.table.rows == 0 && named.table.whyEmpty.empty())
             continue;
         out << "\n";
-        writeTerminal(out,
-                      isGroups(named.name)
-                          ? onlyDifferent(std::move(named.table), groupsOf(*comparison, named.name))
-                          : named.table,
-                      style);
+        writeTerminal(out, named.table, style);
     }
     if (!comparison->held || !comparison->held->a.recorded || !comparison->held->b.recorded)
         return;

@@ -1,10 +1,12 @@
 #pragma once
 
+#include "core/analysis/stats/gate.h"
 #include "core/exchange/table.h"
 #include "core/query/tables/compare_tables.h"
 
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,8 @@ struct NamedTable {
     Table table;
 };
 std::vector<NamedTable> tablesOf(std::shared_ptr<const query::Comparison> comparison);
+/// The same for people: of families, kernels and ranges only what differs, with a note that counts the others.
+std::vector<NamedTable> differencesOf(std::shared_ptr<const query::Comparison> comparison);
 
 /// inconclusive, no-difference, faster, slower (B against A), or untested; by the step's wall.
 std::string_view verdictOf(const query::Comparison& comparison);
@@ -29,7 +33,9 @@ std::string sentenceOf(const query::Comparison& comparison);
 std::vector<std::string> flagLines(const query::Comparison& comparison);
 
 /// The whole comparison as one JSON object; resources/schema/compare.schema.json.
-void writeComparisonJson(std::ostream& out, std::shared_ptr<const query::Comparison> comparison);
+/// \param gate  none: null in JSON
+void writeComparisonJson(std::ostream& out, std::shared_ptr<const query::Comparison> comparison,
+                         const std::optional<analysis::Gate>& gate = {});
 
 /// The sentence and the tables; of kernels, families, ranges and memory what differs.
 /// \param memoryBy  category, op, module, range or size: how blocks are added up besides by category

@@ -31,6 +31,7 @@ CLUSTER = "needs a cluster's disk, scheduler or network; tests packaging.bundle 
 PYTHON = "needs a whole PyTorch; tests exchange.memory_viz, studies.package and record do"
 PACKAGES = "needs packages of PyPI; the scripts tests/exchange/*_check.py use them"
 GPU = "needs a GPU of that number"
+TIMED = "its exit code depends on the times of this machine; cli.Compare does"
 NOT_RUN = {
     "README.md": {
         "packaging/dev gui": BUILDS,
@@ -42,6 +43,9 @@ NOT_RUN = {
         "packaging/dev wheel": BUILDS,
         "build/bin/tilescope a.tscope": WINDOW,
         "slurm/submit -n 16 -o results sweep.yaml --gres=gpu:1 --time=08:00:00": CLUSTER,
+    },
+    "compare.md": {
+        "tilescope compare base.tscope change.tscope --gate 3% --format md > comparison.md": TIMED,
     },
     "batch.md": {
         "tilescope --batch study:attention-grid -o grid.tscope": LONG,

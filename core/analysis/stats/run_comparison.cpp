@@ -226,14 +226,18 @@ std::optional<TimeDifference> compareRuns(std::span<const TimedRun> a, std::span
 
 std::optional<std::int64_t> TimeDifference::repeatsNeeded() const
 {
+    return repeatsFor(std::log(1 + kNoDifference));
+}
+
+std::optional<std::int64_t> TimeDifference::repeatsFor(double half) const
+{
     constexpr std::int64_t kFewest = 5;
     if (!between.isMeasured())
         return kFewest;
     for (std::int64_t runs = kFewest; runs <= kMostRepeats; ++runs) {
         const auto n = static_cast<double>(runs);
         if (runs > std::min(runsA, runsB) &&
-            studentCritical(1 - kConfidence, 2 * n - 2) * between.deviation * std::sqrt(2 / n) <=
-                std::log(1 + kNoDifference))
+            studentCritical(1 - kConfidence, 2 * n - 2) * between.deviation * std::sqrt(2 / n) <= half)
             return runs;
     }
     return {};

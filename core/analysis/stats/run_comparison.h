@@ -66,6 +66,9 @@ struct TimeDifference {
     bool isDifferent() const { return verdict == Verdict::Faster || verdict == Verdict::Slower; }
     /// The number of repeats per side that would narrow the interval to kNoDifference; none above 50.
     std::optional<std::int64_t> repeatsNeeded() const;
+    /// The number of repeats per side, more than now, after which the logarithm of the ratio is known to
+    /// +- `half`; 5 while the deviation between runs is not measured; none above 50.
+    std::optional<std::int64_t> repeatsFor(double half) const;
 };
 
 /// Information about the deviation between runs, in addition to the compared runs.

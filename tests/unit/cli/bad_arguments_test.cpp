@@ -147,6 +147,7 @@ TEST_F(BadArguments, OfOptionsAreRefusedInOneSentence)
         {"compare", "a.tscope:9", "a.tscope:1"},
         {"compare", "a.tscope:x", "a.tscope:1"},
         {"compare", "a.tscope:1", "a.tscope:1", "--run-to-run", "much"},
+        {"compare", "a.tscope:1", "a.tscope:1", "--gate", "much"},
         {"compare", "a.tscope:1", "a.tscope:1", "--limit", "x"},
         {"report", "a.tscope"},
         {"report", "-o", "folder"},

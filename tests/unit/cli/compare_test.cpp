@@ -114,6 +114,66 @@ protected:
 
 } // namespace
 
+TEST_F(Compare, AGateAppliesToTheInterval)
+{
+    const auto gated = [this](const std::string& a, const std::string& b, const std::string& gate) {
+        std::ostringstream out;
+        const int code = compare({.a = file() + ":" + a,
+                                  .b = file() + ":" + b,
+                                  .format = "json",
+                                  .runToRun = "0.3%",
+                                  .gate = gate},
+                                 out);
+        EXPECT_THAT(
+            testing::schemaOffences(out.str(), TILESCOPE_SOURCE_DIR "/resources/schema/compare.schema.json"),
+            IsEmpty())
+            << out.str();
+        return std::pair(code, json::parse(out.str())["gate"]);
+    };
+    // Run 3 takes 5 % longer than run 1.
+    EXPECT_EQ(gated("1", "3", "10%"),
+              std::pair(0, json({{"allowed", 0.1},
+                                 {"outcome", "passed"},
+                                 {"repeats", nullptr},
+                                 {"sentence", "Gate passed: B is at most 10.0 % slower than A."}})));
+    EXPECT_EQ(gated("1", "3", "3%").first, 1);
+    const auto [code, gate] = gated("1", "3", "5%");
+    EXPECT_EQ(code, 5);
+    EXPECT_EQ(gate["outcome"], "undecided");
+    EXPECT_EQ(gated("3", "1", "0").first, 0) << "faster";
+    EXPECT_TRUE(compared("1", "3")["gate"].is_null());
+}
+
+TEST_F(Compare, AGateOfSingleRunsIsUndecided)
+{
+    std::ostringstream out;
+    EXPECT_EQ(compare({.a = file() + ":3", .b = file() + ":4", .gate = "3%"}, out), 5);
+    EXPECT_THAT(out.str(),
+                HasSubstr("Gate undecided: these runs do not show whether B is more than 3.00 % slower"));
+    std::ostringstream oom;
+    EXPECT_EQ(compare({.a = file() + ":1", .b = file() + ":5", .gate = "3%"}, oom), 5) << "no step times";
+}
+
+TEST_F(Compare, MarkdownFitsAPullRequest)
+{
+    std::ostringstream out;
+    EXPECT_EQ(compare({.a = file() + ":1",
+                       .b = file() + ":3",
+                       .format = "md",
+                       .runToRun = "0.3%",
+                       .gate = "3%",
+                       .limit = "1"},
+                      out),
+              1);
+    const std::string text = out.str();
+    EXPECT_TRUE(text.starts_with("**Gate exceeded: B is more than 3.00 % slower than A.** A step of B takes"))
+        << text;
+    EXPECT_THAT(text, HasSubstr("<details><summary>Kernels: GPU time a traced step</summary>"));
+    EXPECT_THAT(text, HasSubstr("| --- |"));
+    EXPECT_THAT(text, HasSubstr("more row"));
+    EXPECT_THAT(text, ::testing::Not(HasSubstr("\x1b")));
+}
+
 TEST_F(Compare, TwoRunsOfOnePointAreInconclusive)
 {
     const json alike = compared("1", "2");

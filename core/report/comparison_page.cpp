@@ -1,0 +1,83 @@
+#include "core/report/comparison_page.h"
+
+#include "core/base/plural.h"
+#include "core/exchange/compare_sections.h"
+#include "core/exchange/printed_table.h"
+#include "core/exchange/sections.h"
+#include "core/report/escape.h"
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+
+namespace tilescope::report {
+
+namespace {
+
+/// \param row  none: the titles
+void writeRow(std::ostream& out, const std::vector<exchange::Printed>& columns,
+              std::optional<std::size_t> row)
+{
+    out << '|';
+    for (const exchange::Printed& column : columns)
+        out << ' ' << escapeMarkdown(row ? column.cells[*row] : column.title) << " |";
+    out << '\n';
+}
+
+void writeTable(std::ostream& out, const exchange::Table& table, std::size_t limit)
+{
+    const std::size_t rows = limit > 0 ? std::min(limit, table.rows) : table.rows;
+    std::vector<exchange::Printed> columns = printed(table, rows);
+    std::erase_if(columns, [](const exchange::Printed& column) { return !column.hasValues; });
+    writeRow(out, columns, {});
+    out << '|';
+    for (const exchange::Printed& column : columns)
+        out << (column.right ? " ---: |" : " --- |");
+    out << '\n';
+    for (std::size_t row = 0; row < rows; ++row)
+        writeRow(out, columns, row);
+    out << '\n';
+    if (rows < table.rows)
+        out << counted(static_cast<std::int64_t>(table.rows - rows), "more row") << ".\n\n";
+    for (const std::string& note : table.notes)
+        out << escapeMarkdown(note) << "\n\n";
+}
+
+void writeSide(std::ostream& out, char side, const query::ComparedRun& compared)
+{
+    out << "- " << side << ": " << markdownCode(compared.file) << ", "
+        << escapeMarkdown(exchange::describeRun(compared.run));
+    if (compared.runs.size() > 1)
+        out << ", " << counted(static_cast<std::int64_t>(compared.runs.size()), "repeat");
+    out << '\n';
+}
+
+} // namespace
+
+void writeComparisonMarkdown(std::ostream& out, const std::shared_ptr<const query::Comparison>& comparison,
+                             const std::optional<analysis::Gate>& gate, std::size_t rows)
+{
+    if (gate)
+        out << "**" << escapeMarkdown(sentenceOf(*gate)) << "** ";
+    out << escapeMarkdown(exchange::sentenceOf(*comparison)) << "\n\n";
+    writeSide(out, 'A', comparison->a);
+    writeSide(out, 'B', comparison->b);
+    for (const std::string& line : exchange::flagLines(*comparison))
+        out << "- flagged " << escapeMarkdown(line) << '\n';
+    out << '\n';
+    for (exchange::NamedTable& named : exchange::differencesOf(comparison)) {
+        if (named.table.rows == 0)
+            continue;
+        const bool isFolded = named.name != "times" && named.name != "memory";
+        const std::string heading = escapeMarkdown(named.table.heading);
+        if (isFolded)
+            out << "<details><summary>" << escapeHtml(named.table.heading) << "</summary>\n\n";
+        else
+            out << "**" << heading << "**\n\n";
+        writeTable(out, named.table, rows);
+        if (isFolded)
+            out << "</details>\n\n";
+    }
+}
+
+} // namespace tilescope::report
