@@ -152,6 +152,8 @@ bool kernelsTake(const at::Tensor& q, const at::Tensor& k, double scale)
     if (isCapturedByCuda(q.device())) {
         return false;
     }
+    // A call before the capture, which warms up, may take the kernels.
+    prepareCaptureByCuda(q.device());
     // No score exceeds the product of the norms. A norm that overflows or is NaN does not pass.
     return largestNorm(q) * largestNorm(k) * std::abs(scale) <= kLargestScaledScore;
 }

@@ -1,6 +1,7 @@
 // The CUDA backend: calls the plain C++ launchers with LibTorch's device, stream and allocator.
 #include "kernels/torch/attention_op.h"
 
+#include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGraphsC10Utils.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -22,6 +23,12 @@ void launchBackwardCuda(const AttentionProblem& problem, BackwardTensors tensors
         c10::cuda::CUDACachingAllocator::get()->allocate(cudaBackwardWorkspaceBytes(problem));
     tensors.workspace = workspace.get();
     attentionBackwardCuda(problem, tensors, c10::cuda::getCurrentCUDAStream().stream());
+}
+
+void prepareCaptureByCuda(c10::Device device)
+{
+    const c10::cuda::CUDAGuard guard(device);
+    at::cuda::getCurrentCUDABlasHandle();
 }
 
 bool isCapturedByCuda(c10::Device device)

@@ -42,6 +42,9 @@ void launchBackwardCpu(const AttentionProblem& problem, BackwardTensors tensors)
 void launchForwardCuda(const AttentionProblem& problem, const ForwardTensors& tensors, c10::Device device);
 void launchBackwardCuda(const AttentionProblem& problem, BackwardTensors tensors, c10::Device device);
 
+/// Creates what attentionByRows() uses on the current stream and thread: a capture cannot create it.
+void prepareCaptureByCuda(c10::Device device);
+
 /// Whether the device's current stream captures a graph.
 bool isCapturedByCuda(c10::Device device);
 
