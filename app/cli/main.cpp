@@ -2,6 +2,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/import_progress.h"
+#include "app/cli/recording.h"
 #include "core/base/current_error.h"
 #include "core/base/paths.h"
 #include "core/base/process.h"
@@ -216,7 +217,9 @@ int main(int argc, char** argv)
     } catch (const cli::Cancelled&) {
         return cli::Cancelled::kExitCode;
     } catch (...) {
-        const Error error = currentError();
+        Error error = currentError();
+        error.where = cli::asNamed(error.where);
+        error.mend = cli::asNamed(error.mend);
         std::cerr << error.sentence() << std::endl;
         return error.exitCode();
     }

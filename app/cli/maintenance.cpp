@@ -1,9 +1,12 @@
 #include "core/store/maintenance/maintenance.h"
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
+#include "app/cli/recording.h"
 #include "core/base/error.h"
 #include "core/base/plural.h"
+#include "core/base/shell_word.h"
 #include "core/base/terminal_text.h"
+#include "core/exchange/import/import_cache.h"
 
 #include <charconv>
 #include <iostream>
@@ -87,13 +90,17 @@ int mergeCommand(int argc, char** argv)
     Arguments arguments("merge FILE… -o OUT",
                         "Copies the runs of files into one, except those that it already contains.",
                         "tilescope merge s0.tscope s1.tscope -o all.tscope");
-    arguments.positionals("FILE", files, "files to copy from; not OUT itself");
+    arguments.positionals("FILE", files,
+                          "files to copy from; not OUT itself; traces of other programs are imported");
     arguments.output("-o,--output", output, "the file to add to; created if it does not exist");
     if (!arguments.parse(argc, argv))
         return 0;
     require(!files.empty(), "merge", "file");
     require(!output.empty(), "merge", "target (-o)");
-    const std::vector<std::filesystem::path> sources(files.begin(), files.end());
+    const auto recordings = recordingsOf(files);
+    std::vector<std::filesystem::path> sources;
+    for (const Recording& recording : recordings)
+        sources.push_back(recording.file);
     const store::MergeOutcome outcome = store::merge(sources, output);
     std::cout << counted(outcome.added, "run") << " added, " << outcome.present << " already in the file -> "
               << escapeForTerminal(output) << '\n';
@@ -107,6 +114,10 @@ int verifyCommand(int argc, char** argv)
                  "tilescope verify all.tscope");
     if (file.empty())
         return 0;
+    if (exchange::isForeign(file))
+        throw Error{.what = "not a recording; verify checks the rows and checksums of a .tscope file",
+                    .where = file,
+                    .mend = "import it first: tilescope import " + shellPath(file) + " -o OUT.tscope"};
     const store::VerifyReport report = store::verify(file);
     for (const std::string& problem : report.problems)
         std::cout << escapeForTerminal(problem) << '\n';

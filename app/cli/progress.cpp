@@ -4,6 +4,7 @@
 #include "core/base/quantity.h"
 #include "core/exchange/text.h"
 #include "core/model/flags.h"
+#include "core/model/losses.h"
 
 #include <fmt/format.h>
 
@@ -173,7 +174,7 @@ std::string Progress::losses() const
 {
     std::string text;
     for (const auto& [kind, loss] : losses_)
-        if (loss.severity != "info")
+        if (isLost(loss.severity))
             text += fmt::format("{}{} {} ({})", text.empty() ? "Lost: " : ", ", loss.count,
                                 exchange::escapeForTerminal(kind), loss.severity);
     if (!text.empty())

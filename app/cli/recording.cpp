@@ -8,6 +8,7 @@
 
 #include <array>
 #include <iostream>
+#include <map>
 
 namespace tilescope::cli {
 
@@ -24,9 +25,16 @@ std::string sentenceOf(const exchange::CachedImport& import, const std::filesyst
     else
         text = "imported " + name + " for this command only: " + escapeForTerminal(import.fallback);
     if (import.lost > 0)
-        text += "; " + counted(import.lost, "record") + plural(import.lost, " is", " are") +
-                " not in the recording (tilescope show " + shellPath(named) + " losses)";
+        text += "; " + counted(import.lost, "record") + plural(import.lost, " was", " were") +
+                " lost (tilescope show " + shellPath(named) + " losses)";
     return text;
+}
+
+/// What the user named, by the recording in the import cache. The main thread's alone.
+std::map<std::string, std::string>& namedRecordings()
+{
+    static std::map<std::string, std::string> named;
+    return named;
 }
 
 } // namespace
@@ -40,7 +48,25 @@ Recording recordingOf(const std::filesystem::path& named)
     withImportProgress(
         [&](const exchange::ImportWatch& watch) { import = cache.open(std::array{named}, watch); });
     std::cerr << sentenceOf(*import, named) << std::endl;
+    namedRecordings()[import->file.string()] = named.string();
+    namedRecordings()[shellPath(import->file)] = shellPath(named);
     return {.file = import->file, .import = import};
+}
+
+std::vector<Recording> recordingsOf(const std::vector<std::string>& named)
+{
+    std::vector<Recording> recordings;
+    for (const std::string& each : named)
+        recordings.push_back(recordingOf(each));
+    return recordings;
+}
+
+std::string asNamed(std::string text)
+{
+    for (const auto& [file, named] : namedRecordings())
+        if (const std::size_t at = text.find(file); at != std::string::npos)
+            text.replace(at, file.size(), named);
+    return text;
 }
 
 } // namespace tilescope::cli

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tilescope::exchange {
 struct CachedImport;
@@ -23,5 +24,10 @@ struct Recording {
 /// \throws Cancelled  the user cancelled
 /// \throws Error      the file has no known format, or cannot be imported
 Recording recordingOf(const std::filesystem::path& named);
+/// The same of each.
+std::vector<Recording> recordingsOf(const std::vector<std::string>& named);
+
+/// A text of other layers for people: what the user named stands for recordings in the import cache.
+std::string asNamed(std::string text);
 
 } // namespace tilescope::cli

@@ -2,6 +2,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "app/cli/drawing.h"
+#include "app/cli/recording.h"
 #include "core/base/error.h"
 #include "core/base/output_file.h"
 #include "core/base/output_folder.h"
@@ -139,8 +140,11 @@ int reportCommand(int argc, char** argv)
                     .where = "report",
                     .mend = "write tilescope report FILE -o DIR"};
     const std::vector<std::string_view> formats = formatsOf(formatList);
-    report::Document document =
-        report::makeReport(std::vector<fs::path>(files.begin(), files.end()), options);
+    const auto recordings = recordingsOf(files);
+    std::vector<fs::path> read;
+    for (const Recording& recording : recordings)
+        read.push_back(recording.file);
+    report::Document document = report::makeReport(read, options);
     OutputFolder output(folder, {files.begin(), files.end()});
     Draft draft(output, folder);
     const report::Drawings drawings = drawFigures(document, draft.subfolder("figures"));

@@ -66,7 +66,7 @@ sections
 
 options
   --run N       the run with that number; default: all for runs, samples, steps and losses, otherwise the last
-  --rank R      only this rank of a run of several processes: kernels, ops and steps
+  --rank R      only this rank of a run of several processes: kernels, ops, steps and answers (the lowest rank)
   --process PID likewise, by the number of the process
   --device N    only this GPU: kernels
   --range GLOB  only events in matching ranges: * within a component, ** across; show ranges: whole paths
@@ -141,6 +141,14 @@ Table namesTable(const store::RunReader& reader, const Request& request)
     if (request.at)
         at = *request.at == "peak" ? history->peakTime : wholeNumber(*request.at, "--at", 0);
     return tableOf(shared(query::namedMemory(std::move(history), at, request.query.rangeGlob)));
+}
+
+query::AnswersTable answersOf(const store::RunReader& reader, const Request& request)
+{
+    query::AnswersTable table = query::answers(reader, request.query, request.question);
+    for (query::Answer& answer : table.rows)
+        answer.command = asNamed(answer.command);
+    return table;
 }
 
 Table memoryTable(const store::RunReader& reader, const Request& request)
@@ -248,10 +256,10 @@ const std::vector<Section>& sections()
          false,
          false,
          [](const store::RunReader& reader, const Request& request) {
-             return tableOf(shared(query::answers(reader, request.query, request.question)));
+             return tableOf(shared(answersOf(reader, request)));
          },
          [](const store::RunReader& reader, const Request& request, std::ostream& out) {
-             exchange::writeAnswers(out, query::answers(reader, request.query, request.question));
+             exchange::writeAnswers(out, answersOf(reader, request));
          }},
         {"ceilings",
          {},
@@ -356,11 +364,11 @@ void check(Request& request, const Section& section)
         throw Error{.what = "show " + name + " does not support --range",
                     .where = "--range",
                     .mend = "kernels, ops, ranges, roofline, memory and saved do"};
-    constexpr std::string_view kByParty[] = {"kernels", "ops", "steps"};
+    constexpr std::string_view kByParty[] = {"kernels", "ops", "steps", "answers"};
     if (!request.query.parties.empty() && std::ranges::find(kByParty, section.name) == std::end(kByParty))
         throw Error{.what = "show " + name + " does not support --rank, --process or --device",
                     .where = "show " + name,
-                    .mend = "kernels, ops and steps do"};
+                    .mend = "kernels, ops, steps and answers do"};
     if (request.at && !section.takesAt)
         throw Error{.what = "only show memory supports --at",
                     .where = "--at",

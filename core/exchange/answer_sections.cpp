@@ -49,9 +49,13 @@ Table tableOf(std::shared_ptr<const query::AnswersTable> answers)
     };
     using Row = query::Answer;
     Table table{.heading = describeRun(answers->run), .rows = answers->rows.size()};
+    if (!answers->process.empty())
+        table.heading += "; " + answers->process;
     table.columns = {
         column("name", [](const Row& row) { return cellOf(row.name); }),
         column("question", [](const Row& row) { return cellOf(row.question); }),
+        column("rank",
+               [rank = answers->rank](const Row&) { return rank ? Cell(std::int64_t{*rank}) : Cell(); }),
         column("answer", [](const Row& row) { return cellOf(row.sentence); }),
         column("figures", [](const Row& row) { return Cell(RawJson{figuresJson(row.figures)}); }),
         column("command", [](const Row& row) { return cellOrNull(row.command); })};
@@ -60,7 +64,10 @@ Table tableOf(std::shared_ptr<const query::AnswersTable> answers)
 
 void writeAnswers(std::ostream& out, const query::AnswersTable& answers)
 {
-    out << escapeForTerminal(describeRun(answers.run)) << "; traced steps\n";
+    out << escapeForTerminal(describeRun(answers.run)) << "; traced steps";
+    if (!answers.process.empty())
+        out << " of " << escapeForTerminal(answers.process) << " (--rank or --process selects another)";
+    out << '\n';
     for (const query::Answer& answer : answers.rows) {
         out << '\n' << answer.name << ": " << answer.question << '\n';
         out << "  " << escapeForTerminal(answer.sentence) << '\n';

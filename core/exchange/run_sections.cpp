@@ -5,6 +5,7 @@
 #include "core/exchange/section_parts.h"
 #include "core/exchange/text.h"
 #include "core/model/flags.h"
+#include "core/model/losses.h"
 #include "core/model/text.h"
 #include "core/query/memory/held_word.h"
 
@@ -314,11 +315,10 @@ Table tableOf(std::shared_ptr<const query::LossesTable> losses)
         Scale{}.text(losses->recordsChecked) + " " + plural(losses->recordsChecked, "record") + " checked";
     table.whyEmpty = losses->recordsChecked > 0 ? "Nothing lost (" + checked + ")" : "Nothing was traced";
     // What was left out by intent is told, and is no loss.
-    const bool onlyTold = std::all_of(losses->rows.begin(), losses->rows.end(), [](const Row& row) {
-        return row.loss.severity == wordOf(LossSeverity::Info);
-    });
+    const bool any = std::any_of(losses->rows.begin(), losses->rows.end(),
+                                 [](const Row& row) { return isLost(row.loss.severity); });
     if (table.rows > 0)
-        table.notes.push_back(onlyTold ? "Nothing lost (" + checked + ")." : checked + ".");
+        table.notes.push_back(!any ? "Nothing lost (" + checked + ")." : checked + ".");
     return table;
 }
 

@@ -153,6 +153,12 @@ inline constexpr LossInfo kLosses[] = {
 
 const LossInfo& infoOf(RecordLoss kind);
 
+/// Whether a stored loss of this severity counts as lost; what was left out on purpose is told as `info`.
+inline bool isLost(std::string_view severity)
+{
+    return severity != "info";
+}
+
 /// The sentence of a kind; `addition` follows in parentheses.
 std::string lossDetail(RecordLoss kind, std::string_view addition = {});
 

@@ -3,6 +3,7 @@
 #include "core/base/plural.h"
 #include "core/exchange/number.h"
 #include "core/model/flags.h"
+#include "core/model/losses.h"
 #include "core/report/selection.h"
 
 #include <fmt/format.h>
@@ -120,7 +121,7 @@ std::vector<Caution> cautionsOf(const StudyRuns& study)
         if (const auto step = run->number("step"); step && static_cast<std::size_t>(step->n) < kFewSamples)
             tally.add(fmt::format("Fewer than {} timed steps", kFewSamples));
         for (const auto& loss : run->recording().reader->losses(record.run))
-            if (loss.severity == "error")
+            if (isLost(loss.severity))
                 tally.add("Trace records were lost: " + loss.kind);
     }
     tally.into(cautions);

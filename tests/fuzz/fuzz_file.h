@@ -11,6 +11,14 @@
 
 namespace tilescope::testing {
 
+/// A folder for files that need a name: in memory where the machine has /dev/shm.
+inline std::filesystem::path memoryFolder()
+{
+    std::error_code none;
+    const std::filesystem::path memory = "/dev/shm";
+    return std::filesystem::is_directory(memory, none) ? memory : std::filesystem::temp_directory_path();
+}
+
 /// A file in memory with the bytes of a fuzz input, for importers that read files.
 class FuzzFile {
 public:

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tests/fuzz/fuzz_file.h"
+
 #include <unistd.h>
 
 #include <cstddef>
@@ -8,17 +10,12 @@
 #include <filesystem>
 #include <string>
 
-/// A file that takes the bytes of one fuzz input after the other, for SQLite, which needs its name. In memory where the
-/// machine has /dev/shm.
+/// A file that takes the bytes of one fuzz input after the other, for SQLite, which needs its name.
 class SqliteInput {
 public:
     SqliteInput()
     {
-        std::error_code none;
-        const bool inMemory = std::filesystem::is_directory("/dev/shm", none);
-        std::string name =
-            (inMemory ? std::filesystem::path("/dev/shm") : std::filesystem::temp_directory_path()) /
-            "tilescope-fuzz-XXXXXX";
+        std::string name = tilescope::testing::memoryFolder() / "tilescope-fuzz-XXXXXX";
         descriptor_ = mkstemp(name.data());
         if (descriptor_ < 0)
             std::abort();

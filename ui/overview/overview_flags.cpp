@@ -3,6 +3,7 @@
 #include "ui/overview/overview_figures.h"
 
 #include "core/model/flags.h"
+#include "core/model/losses.h"
 #include "core/model/text.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
@@ -116,7 +117,7 @@ void addLosses(std::vector<Flag>& flags, const OverviewRun& run)
 {
     bool any = false;
     for (const query::LossRow& row : run.data->losses.rows) {
-        const bool info = row.loss.severity == "info";
+        const bool info = !isLost(row.loss.severity);
         any = any || !info;
         const Flag::Kind kind =
             kindOf(fromWord<LossSeverity>(row.loss.severity).value_or(LossSeverity::Warning));

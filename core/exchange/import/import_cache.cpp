@@ -39,12 +39,6 @@ constexpr const char* kLimitVariable = "TILESCOPE_IMPORT_CACHE";
 /// The part of the work that is reading the sources for their digests.
 constexpr double kDigests = 0.1;
 
-/// Losses that are records of the source which the recording does not hold.
-constexpr RecordLoss kMissing[] = {
-    RecordLoss::CollectivesUnmatched, RecordLoss::DuplicateActivity, RecordLoss::EventCap,
-    RecordLoss::NestedTooDeep,        RecordLoss::SnapshotAction,    RecordLoss::SourceNotJson,
-    RecordLoss::SourceNotStored,      RecordLoss::SourceUnreadable,  RecordLoss::TimeOutOfRange};
-
 const char* variable(const char* name)
 {
     const char* value = std::getenv(name);
@@ -238,7 +232,7 @@ std::int64_t lostRecords(const fs::path& entry, RunId run)
 {
     std::int64_t lost = 0;
     for (const store::RunReader::LossRecord& loss : store::RunReader(entry).losses(run))
-        if (std::ranges::any_of(kMissing, [&](RecordLoss kind) { return infoOf(kind).name == loss.kind; }))
+        if (isLost(loss.severity))
             lost += loss.count;
     return lost;
 }
@@ -320,8 +314,7 @@ std::string CachedImport::sentence() const
 {
     std::string text = "Imported from " + shown.filename().string();
     if (lost > 0)
-        text += "; " + counted(lost, "record") + plural(lost, " is", " are") +
-                " not in the recording (see Losses)";
+        text += "; " + counted(lost, "record") + plural(lost, " was", " were") + " lost (see Losses)";
     return text;
 }
 

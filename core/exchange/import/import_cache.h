@@ -20,11 +20,11 @@ struct CachedImport {
     std::vector<std::filesystem::path> sources;
     RunId run;             ///< the imported run
     bool isNew = false;    ///< imported by this call; false: it was in the cache
-    std::int64_t lost = 0; ///< records of the sources that the recording does not hold
+    std::int64_t lost = 0; ///< records of the sources that were lost (isLost)
     std::string fallback;  ///< why the recording lasts only as long as this process; empty: it is kept
     std::shared_ptr<const void> use;
 
-    /// `Imported from x.json.gz; 12 records are not in the recording`, without a full stop.
+    /// `Imported from x.json.gz; 12 records were lost (see Losses)`, without a full stop.
     std::string sentence() const;
 };
 

@@ -10,11 +10,14 @@
 
 namespace tilescope::query {
 
-TracedPieces tracedPieces(const store::RunReader& reader, RunId run)
+TracedPieces tracedPieces(const store::RunReader& reader, RunId run, const PartyQuery& parties)
 {
     TracedPieces traced;
-    const std::vector<DeviceEvent> device = reader.deviceEvents({.run = run});
-    const std::vector<Op> ops = reader.ops({.run = run});
+    const PartyFilter filter(reader, run, parties);
+    std::vector<DeviceEvent> device = reader.deviceEvents({.run = run});
+    std::vector<Op> ops = reader.ops({.run = run});
+    std::erase_if(device, [&](const DeviceEvent& event) { return !filter.has(event); });
+    std::erase_if(ops, [&](const Op& op) { return !filter.has(op.thread); });
     traced.onGpu = !device.empty();
     std::set<std::int32_t> steps;
     const auto place = [&reader](StringId path) {

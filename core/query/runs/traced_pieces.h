@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/kernels/kernel_families.h"
+#include "core/query/runs/party_filter.h"
 #include "core/query/runs/run_tables.h"
 
 #include <string>
@@ -27,7 +28,8 @@ struct TracedPieces {
     bool onGpu = false;
 };
 
-/// \throws Error  from the reader
-TracedPieces tracedPieces(const store::RunReader& reader, RunId run);
+/// \param parties  only these processes and devices; empty: all
+/// \throws Error  from the reader, or the run has no such process or device
+TracedPieces tracedPieces(const store::RunReader& reader, RunId run, const PartyQuery& parties = {});
 
 } // namespace tilescope::query

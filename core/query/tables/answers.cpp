@@ -32,6 +32,7 @@ struct Subject {
     const store::RunReader& reader;
     const store::RunRecord& run;
     TracedPieces traced;
+    std::string party = {}; ///< option of `show kernels` and `show ops` for the process: " --rank 1"
 
     std::string what(bool many) const
     {
@@ -41,7 +42,7 @@ struct Subject {
     std::string show(const std::string& section) const
     {
         return "tilescope show " + shellPath(reader.file()) + " " + section + " --run " +
-               std::to_string(run.run.value);
+               std::to_string(run.run.value) + (section == "kernels" || section == "ops" ? party : "");
     }
     std::string showPieces(const std::string& range) const
     {
@@ -366,6 +367,17 @@ constexpr auto kNames = [] {
     return names;
 }();
 
+/// The process that was asked for, otherwise the one of the lowest rank; none in a run of one process.
+const TracedProcess* chooseProcess(const RunParties& parties, const PartyQuery& query)
+{
+    const TracedProcess* chosen = nullptr;
+    for (const TracedProcess& process : parties.processes)
+        if ((!query.rank || process.rank == query.rank) && (!query.pid || process.pid == query.pid) &&
+            (!chosen || (process.rank && (!chosen->rank || *process.rank < *chosen->rank))))
+            chosen = &process;
+    return parties.processes.size() > 1 ? chosen : nullptr;
+}
+
 } // namespace
 
 AnswersTable answers(const store::RunReader& reader, const EventQuery& query, std::optional<std::string> name)
@@ -375,7 +387,18 @@ AnswersTable answers(const store::RunReader& reader, const EventQuery& query, st
                     .where = "show answers",
                     .mend = didYouMean(*name, kNames)};
     AnswersTable table{.run = chooseRun(reader, query.run)};
-    const Subject subject{reader, table.run, tracedPieces(reader, table.run.run)};
+    PartyQuery asked = query.parties;
+    std::string party;
+    const RunParties parties = reader.parties(table.run.run);
+    if (const TracedProcess* process = chooseProcess(parties, query.parties)) {
+        table.rank = process->rank;
+        table.process = PartyIndex(parties, {}).titleOf(process->id);
+        party = process->rank ? " --rank " + std::to_string(*process->rank)
+                              : " --process " + std::to_string(process->pid);
+        asked.rank = process->rank;
+        asked.pid = process->rank ? asked.pid : process->pid;
+    }
+    const Subject subject{reader, table.run, tracedPieces(reader, table.run.run, asked), party};
     const bool any =
         std::any_of(subject.traced.pieces.begin(), subject.traced.pieces.end(), inPhase("forward"));
     for (const Question& question : kQuestions) {

@@ -3,6 +3,7 @@
 #include "core/query/runs/event_query.h"
 #include "core/query/runs/run_tables.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,12 +29,18 @@ struct Answer {
 
 struct AnswersTable {
     store::RunRecord run = {};
+    /// Of a run of several processes: the one that the answers hold for.
+    std::optional<std::int32_t> rank = {};
+    std::string process = {}; ///< "rank 1", "python 4711"; empty in a run of one process
     std::vector<Answer> rows = {};
 };
 
 /// Answers one question, or all, from the traced steps; on a CPU from its ops instead of kernels.
+///
+/// Answers hold for one process, since processes that work alike have each kernel once: that of `query`, otherwise the
+/// lowest rank.
 /// \param name  none: all
-/// \throws Error  no such question or run
+/// \throws Error  no such question, run or process
 AnswersTable answers(const store::RunReader& reader, const EventQuery& query,
                      std::optional<std::string> name);
 

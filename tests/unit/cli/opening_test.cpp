@@ -89,6 +89,58 @@ TEST_F(Opening, ComparesAndExportsTraces)
     EXPECT_THAT(onto.err, HasSubstr("is an input of this command"));
 }
 
+TEST_F(Opening, MergesTraces)
+{
+    const ProgramResult merged = tilescope({"merge", "a.json", "b.json", "-o", "ab.tscope"});
+    ASSERT_EQ(merged.code, 0) << merged.err;
+    EXPECT_THAT(merged.out, StartsWith("2 runs added, 0 already in the file -> ab.tscope"));
+    EXPECT_THAT(merged.err, StartsWith("imported a.json into the import cache"));
+    // The cache holds the same runs.
+    EXPECT_THAT(tilescope({"merge", "b.json", "-o", "ab.tscope"}).out, StartsWith("0 runs added, 1 already"));
+    EXPECT_EQ(nlohmann::json::parse(tilescope({"show", "ab.tscope", "--format", "json"}).out).size(), 2U);
+}
+
+TEST_F(Opening, ErrorsNameTheTraceAndNotTheCache)
+{
+    const ProgramResult reported = tilescope({"report", "a.json", "-o", "report"});
+    EXPECT_EQ(reported.code, 2);
+    EXPECT_THAT(reported.err, HasSubstr("\na.json: no run of any study"));
+    const ProgramResult shown = tilescope({"show", "a.json", "kernels", "--run", "7"});
+    EXPECT_EQ(shown.code, 2);
+    EXPECT_THAT(shown.err, Not(HasSubstr("cache/")));
+    const ProgramResult answered = tilescope({"show", "a.json", "answers", "--format", "json"});
+    EXPECT_EQ(answered.code, 0) << answered.err;
+    EXPECT_THAT(answered.out, Not(HasSubstr("cache/")));
+}
+
+TEST_F(Opening, VerifySaysWhatItVerifies)
+{
+    const ProgramResult verified = tilescope({"verify", "a.json"});
+    EXPECT_EQ(verified.code, 2);
+    EXPECT_EQ(verified.err,
+              "a.json: not a recording; verify checks the rows and checksums of a .tscope file; import it "
+              "first: tilescope import a.json -o OUT.tscope\n");
+    EXPECT_THAT(verified.out, IsEmpty());
+}
+
+TEST_F(Opening, RecordsThatATraceRepeatsAreNoLosses)
+{
+    std::string text = traceWith(3);
+    const std::string repeated =
+        R"([{"ph": "X", "cat": "gpu_user_annotation", "name": "x", "pid": 0, "tid": 7, "ts": 1.0, "dur": 2.0}, )";
+    text.replace(text.find('['), 1, repeated);
+    write("repeats.json", text);
+    const ProgramResult shown = tilescope({"show", "repeats.json", "losses"});
+    EXPECT_EQ(shown.code, 0) << shown.err;
+    EXPECT_THAT(shown.err, Not(HasSubstr("lost")));
+    EXPECT_THAT(shown.out, HasSubstr("gpu_user_annotation"));
+    EXPECT_THAT(shown.out, HasSubstr("Nothing lost ("));
+    write("broken.json", traceWith(3).replace(traceWith(3).find("\"ts\": 10.0"), 10, "\"ts\": null"));
+    const ProgramResult broken = tilescope({"show", "broken.json", "losses"});
+    EXPECT_THAT(broken.err, HasSubstr("; 1 record was lost (tilescope show broken.json losses)"));
+    EXPECT_THAT(broken.out, Not(HasSubstr("Nothing lost")));
+}
+
 TEST_F(Opening, AFolderOfRanksIsOneRun)
 {
     fs::create_directory(folder / "ranks");

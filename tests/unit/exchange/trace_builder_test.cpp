@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/exchange/import/step_finder.h"
+#include "core/query/tables/answers.h"
 #include "core/query/tables/kernel_tables.h"
 #include "core/query/tables/op_tables.h"
 #include "core/query/tables/step_tables.h"
@@ -193,6 +194,32 @@ TEST_F(TraceBuilding, TablesOfOneRankLeaveTheOtherOut)
     } catch (const Error& error) {
         EXPECT_THAT(error.sentence(), HasSubstr("it has: 0, 1"));
     }
+}
+
+TEST_F(TraceBuilding, AnswersHoldForOneRankAndSaySo)
+{
+    for (const std::int32_t rank : {1, 0}) {
+        const ProcessIndex process =
+            builder.addProcess({.pid = 10 + rank, .name = "python", .rank = rank, .worldSize = 2});
+        const ThreadId thread = builder.thread(process, 1, "main");
+        builder.addRange(thread, "ProfilerStep#0", at(100), at(900), SpanKind::Step);
+        builder.addRange(thread, "forward", at(110), at(800));
+        for (std::uint32_t i = 1; i <= 3U + static_cast<std::uint32_t>(rank); ++i) {
+            builder.addApiCall(thread, "cudaLaunchKernel", i, at(110 + i), at(111 + i));
+            builder.addActivity(kernel(process, "gemm", i, 200 + 100 * i, 250 + 100 * i, rank));
+        }
+    }
+    const store::RunReader reader = finished();
+    const query::AnswersTable lowest = query::answers(reader, {.run = run}, "instances");
+    EXPECT_EQ(lowest.rank, 0);
+    EXPECT_EQ(lowest.process, "rank 0");
+    EXPECT_EQ(lowest.rows.at(0).sentence, "A step runs these kernels: 3 in forward.");
+    EXPECT_THAT(lowest.rows.at(0).command, HasSubstr(" --rank 0"));
+    const query::AnswersTable other =
+        query::answers(reader, {.run = run, .parties = {.rank = 1}}, "instances");
+    EXPECT_EQ(other.rank, 1);
+    EXPECT_EQ(other.rows.at(0).sentence, "A step runs these kernels: 4 in forward.");
+    EXPECT_THROW(query::answers(reader, {.run = run, .parties = {.rank = 2}}, "instances"), Error);
 }
 
 TEST_F(TraceBuilding, OneDeviceOfTwoProcessesKeepsTheirStreamsApart)
