@@ -93,12 +93,12 @@ std::string placeOf(std::string_view sql, int offset)
 std::vector<SqlSource> sourcesOf(SQLite::Database& database)
 {
     std::vector<SqlSource> sources;
-    // Files of older versions are read through temporary views.
+    // Files of older versions are read through temporary views. Views named as in other tools come last.
     SQLite::Statement names(database, "select name, max(type = 'view') from "
                                       "(select name, type from sqlite_schema union all "
                                       "select name, type from sqlite_temp_schema) "
                                       "where type in ('table', 'view') and name not like 'sqlite_%' "
-                                      "group by name order by 2 desc, 1");
+                                      "group by name order by 2 desc, name glob '[A-Z]*', 1");
     SQLite::Statement columns(database, "select name from pragma_table_info(?1)");
     while (names.executeStep()) {
         SqlSource source{.name = names.getColumn(0).getString(),

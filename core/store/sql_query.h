@@ -57,7 +57,8 @@ struct SqlSource {
 SqlResult runSql(const std::filesystem::path& file, std::string_view sql, const SqlLimits& limits = {},
                  const std::stop_token& stop = {});
 
-/// The views of a recording and then its tables, each sorted by name.
+/// The views of a recording, those with the names of other tools after ours, and then its tables; each sorted by
+/// name.
 std::vector<SqlSource> sqlSources(const std::filesystem::path& file);
 
 } // namespace tilescope::store

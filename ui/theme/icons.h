@@ -17,6 +17,7 @@ enum class Icon {
     Memory,
     Compare,
     Charts,
+    Query,
     Machine,
     Help,
     Search,

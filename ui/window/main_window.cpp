@@ -10,6 +10,7 @@
 #include "ui/kit/export_dialog.h"
 #include "ui/kit/notice_bar.h"
 #include "ui/machine/machine_page.h"
+#include "ui/query/query_page.h"
 #include "ui/memory/memory_page.h"
 #include "ui/overview/key_figure_card.h"
 #include "ui/overview/overview_page.h"
@@ -82,6 +83,7 @@ MainWindow::MainWindow(QWidget* parent)
     addPage<MemoryPage>("memory", tr("Memory"), Icon::Memory);
     addPage<ComparePage>("compare", tr("Compare"), Icon::Compare);
     addPage<ChartsPage>("charts", tr("Charts"), Icon::Charts);
+    addPage<QueryPage>("query", tr("Query"), Icon::Query);
     addPage<MachinePage>("machine", tr("Machine"), Icon::Machine);
     addPage(
         QStringLiteral("help"), tr("Help"), Icon::Help,

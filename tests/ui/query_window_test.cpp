@@ -1,0 +1,143 @@
+// The page Query: statements over the selected file, their rows and charts, and mistakes.
+
+#include "tests/ui/window_fixture.h"
+#include "ui/kit/number_text.h"
+#include "ui/kit/table_view.h"
+#include "ui/query/query_page.h"
+#include "ui/query/result_plot.h"
+
+#include <QLabel>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QTreeWidget>
+
+namespace tilescope::ui {
+namespace {
+
+store::SqlResult textsAndNumbers()
+{
+    return {.columns = {"name", "total", "mixed"},
+            .values = {std::string("b"), std::int64_t{2}, 0.5,                  //
+                       std::string("a"), std::monostate(), std::string("text"), //
+                       std::string("c"), std::int64_t{12'000}, std::monostate()}};
+}
+
+TEST(ResultRows, NumbersKeepTheirExactValueAndSortAsNumbers)
+{
+    const TableData data = resultRows(textsAndNumbers());
+    ASSERT_EQ(data.columns.size(), 3u);
+    EXPECT_EQ(data.columns[0].kind, TableColumn::Kind::Text);
+    EXPECT_EQ(data.columns[1].kind, TableColumn::Kind::Number);
+    EXPECT_EQ(data.columns[2].kind, TableColumn::Kind::Text);
+    EXPECT_EQ(data.rows[2].cells[1].exact, QStringLiteral("12000"));
+    EXPECT_EQ(data.rows[2].cells[1].sort, 12'000);
+    EXPECT_EQ(data.rows[1].cells[1].text, notMeasured());
+    EXPECT_EQ(numberColumns(textsAndNumbers()), std::vector<std::size_t>{1});
+}
+
+TEST(ResultRows, ASeriesLeavesOutRowsWithoutNumbersAndLabelsTexts)
+{
+    const ResultSeries series = seriesOf(textsAndNumbers(), 0, 1);
+    EXPECT_EQ(series.labels, QStringList({QStringLiteral("b"), QStringLiteral("c")}));
+    EXPECT_EQ(series.keys, (std::vector<double>{0, 1}));
+    EXPECT_EQ(series.values, (std::vector<double>{2, 12'000}));
+    store::SqlResult many{.columns = {"name", "n"}, .values = {}};
+    for (std::int64_t i = 0; i < 50; ++i) {
+        many.values.emplace_back(std::to_string(i));
+        many.values.emplace_back(i);
+    }
+    EXPECT_TRUE(seriesOf(many, 0, 1).isCut);
+    EXPECT_EQ(seriesOf(many, 1, 1).values.size(), 50u) << "points need no labels";
+}
+
+class QueryTest : public WindowTest {
+protected:
+    QueryPage& page()
+    {
+        window_.showPage(QStringLiteral("query"));
+        waitUntilSettled();
+        return *dynamic_cast<QueryPage*>(window_.page(QStringLiteral("query")));
+    }
+    TableView& rows() { return named<TableView>(QStringLiteral("Rows of the statement")); }
+    QString visibleTexts()
+    {
+        QStringList texts;
+        for (const QLabel* label : window_.page(QStringLiteral("query"))->findChildren<QLabel*>())
+            if (label->isVisible())
+                texts << label->text();
+        return texts.join(QLatin1Char('\n'));
+    }
+};
+
+TEST_F(QueryTest, ShowsRowsAndAChartOfTheStatement)
+{
+    QueryPage& query = page();
+    query.setStatement(
+        QStringLiteral("select phase, count(*) as n from samples group by phase order by phase"));
+    query.run();
+    waitUntilSettled();
+    EXPECT_GT(rows().table().rows.size(), 1u);
+    EXPECT_EQ(rows().table().columns[1].title, QStringLiteral("n"));
+    EXPECT_TRUE(query.findChild<ResultPlot*>()->isVisible());
+    EXPECT_TRUE(visibleTexts().contains(QStringLiteral("rows in"))) << visibleTexts().toStdString();
+}
+
+TEST_F(QueryTest, EveryExampleRuns)
+{
+    QueryPage& query = page();
+    for (const ExampleStatement& example : exampleStatements()) {
+        const QString sql = QString::fromUtf8(example.sql);
+        query.setStatement(sql.contains(QLatin1String("%1")) ? sql.arg(1) : sql);
+        query.run();
+        waitUntilSettled();
+        EXPECT_TRUE(visibleTexts().contains(QStringLiteral(" in ")))
+            << example.title << visibleTexts().toStdString();
+        EXPECT_FALSE(visibleTexts().contains(QStringLiteral("SQL")))
+            << example.title << visibleTexts().toStdString();
+    }
+}
+
+TEST_F(QueryTest, AMistakeIsShownBesideTheStatementAndKeepsTheRows)
+{
+    QueryPage& query = page();
+    query.setStatement(QStringLiteral("select run from runs"));
+    query.run();
+    waitUntilSettled();
+    const std::size_t before = rows().table().rows.size();
+    query.setStatement(QStringLiteral("select * from kernal"));
+    query.run();
+    waitUntilSettled();
+    EXPECT_TRUE(visibleTexts().contains(QStringLiteral("did you mean 'kernel'?")))
+        << visibleTexts().toStdString();
+    EXPECT_EQ(rows().table().rows.size(), before);
+    query.setStatement(QStringLiteral("delete from run"));
+    query.run();
+    waitUntilSettled();
+    EXPECT_TRUE(visibleTexts().contains(QStringLiteral("only a statement that reads")))
+        << visibleTexts().toStdString();
+}
+
+TEST_F(QueryTest, ALongStatementIsStopped)
+{
+    QueryPage& query = page();
+    query.setStatement(QStringLiteral(
+        "with recursive n(i) as (values (1) union all select i + 1 from n) select max(i) from n"));
+    query.run();
+    query.stop();
+    waitUntilSettled();
+    EXPECT_TRUE(visibleTexts().contains(QStringLiteral("stopped after"))) << visibleTexts().toStdString();
+}
+
+TEST_F(QueryTest, ListsViewsAndWithoutASelectionSaysWhatToDo)
+{
+    page();
+    auto& sources = named<QTreeWidget>(QStringLiteral("Views and tables of the file"));
+    EXPECT_FALSE(sources.findItems(QStringLiteral("kernels"), Qt::MatchExactly).isEmpty());
+    window_.workspace().select({});
+    waitUntilSettled();
+    EXPECT_EQ(sources.topLevelItemCount(), 0);
+    EXPECT_TRUE(visibleTexts().contains(QStringLiteral("The rows of a SELECT statement over the file appear on this page.")));
+}
+
+} // namespace
+} // namespace tilescope::ui
