@@ -136,7 +136,8 @@ TEST_F(QueryTest, ListsViewsAndWithoutASelectionSaysWhatToDo)
     window_.workspace().select({});
     waitUntilSettled();
     EXPECT_EQ(sources.topLevelItemCount(), 0);
-    EXPECT_TRUE(visibleTexts().contains(QStringLiteral("The rows of a SELECT statement over the file appear on this page.")));
+    EXPECT_TRUE(visibleTexts().contains(
+        QStringLiteral("The rows of a SELECT statement over the file appear on this page.")));
 }
 
 } // namespace

@@ -55,7 +55,7 @@ QueryPage::QueryPage(Workspace& workspace, QWidget* parent) : Page(workspace, pa
     layout->addWidget(message_, 1);
     message_->hide();
     QAction* runIt = addKey(
-        *this, tr("Run the statement"), {QKeySequence(Qt::CTRL | Qt::Key_Return)}, [this] { run(); },
+        *this, tr("Run the statement"), {QKeySequence(Qt::CTRL | Qt::Key_R)}, [this] { run(); },
         Qt::WidgetWithChildrenShortcut);
     setKeyTip(*runIt);
     bindButton(*runButton_, *runIt);
