@@ -1,5 +1,7 @@
 #include "core/exchange/import/common_axis.h"
 
+#include "core/exchange/import/clock_alignment.h"
+
 #include <algorithm>
 
 namespace tilescope::exchange {
@@ -7,6 +9,7 @@ namespace tilescope::exchange {
 TimeSpan placeOnOneAxis(ForeignTrace& trace, const std::string& clockName)
 {
     TimeSpan all;
+    alignHosts(trace);
     if (trace.parties.clocks.empty())
         trace.parties.clocks.push_back({.id = ClockIndex{0}, .name = clockName, .method = "same clock"});
     std::vector<std::int64_t> offsets;
