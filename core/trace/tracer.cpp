@@ -279,6 +279,7 @@ private:
         const HostLogs::Counters now = HostLogs::instance().counters();
         lost(RecordLoss::RingOverflow, now.dropped - before_.dropped);
         lost(RecordLoss::NestedTooDeep, now.tooDeep - before_.tooDeep);
+        lost(RecordLoss::NamesMerged, now.namesMerged - before_.namesMerged);
         lost(RecordLoss::ThreadsRefused, now.threadsRefused - before_.threadsRefused);
         if (recording_ == Recording::Rehearsal)
             chatterOfAStep_ = now.chatter - before_.chatter;

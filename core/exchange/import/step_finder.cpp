@@ -1,5 +1,7 @@
 #include "core/exchange/import/step_finder.h"
 
+#include "core/model/step_name.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -13,24 +15,6 @@ namespace {
 
 constexpr std::string_view kOptimizerStep = "Optimizer.step#";
 
-std::string lowered(std::string_view text)
-{
-    std::string lower(text);
-    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-    return lower;
-}
-
-/// The name without a number at its end and what separates it: "train_step" of "train_step #12".
-std::string_view stemOf(std::string_view name)
-{
-    std::size_t end = name.size();
-    while (end > 0 && std::isdigit(static_cast<unsigned char>(name[end - 1])))
-        --end;
-    while (end > 0 && std::string_view(" _#:=-/").find(name[end - 1]) != std::string_view::npos)
-        --end;
-    return name.substr(0, end);
-}
-
 std::optional<std::int32_t> numberOf(std::string_view name)
 {
     std::size_t begin = name.size();
@@ -41,14 +25,6 @@ std::optional<std::int32_t> numberOf(std::string_view name)
     if (begin == name.size() || error != std::errc{})
         return std::nullopt;
     return number;
-}
-
-bool isNamedLikeStep(std::string_view name)
-{
-    static constexpr std::array<std::string_view, 12> kStems{
-        "step",       "steps",      "iteration", "iter",       "train_step",    "training_step",
-        "train step", "train iter", "batch",     "train_iter", "training step", "profilerstep"};
-    return std::ranges::find(kStems, lowered(stemOf(name))) != kStems.end();
 }
 
 /// Numbers as the names give them if all differ and ascend, otherwise by position.
@@ -100,9 +76,10 @@ FoundSteps stepsFromRanges(std::span<const StepCandidate> ranges, std::int64_t f
     for (const StepCandidate& range : ranges)
         (range.isMarked ? marked : range.name.starts_with(kOptimizerStep) ? updates : named).push_back(range);
     if (!marked.empty())
-        return stepsOf(marked, std::string(stemOf(marked.front().name)));
+        return stepsOf(marked, std::string(withoutNumber(marked.front().name)));
     if (named.size() >= 2)
-        if (FoundSteps found = stepsOf(named, "ranges named " + std::string(stemOf(named.front().name)));
+        if (FoundSteps found =
+                stepsOf(named, "ranges named " + std::string(withoutNumber(named.front().name)));
             found.steps.size() >= 2)
             return found;
     FoundSteps found = stepsOf(updates, "Optimizer.step");

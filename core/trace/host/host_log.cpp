@@ -181,14 +181,31 @@ void HostLogs::start(std::size_t ringCapacity, std::size_t spareLogs)
     }
     for (; free < spareLogs; ++free)
         add(ThreadLog::State::Free);
+    begin(nullptr);
+    if (ThreadLog* log = mine())
+        log->session_ = true;
+}
 
+void HostLogs::startWithin(std::string_view path, std::size_t ringCapacity, std::size_t spareLogs)
+{
+    ringCapacity_.store(ringCapacity, std::memory_order_relaxed);
+    const auto isFree = [](const ThreadLog* log) {
+        return log->state_.load(std::memory_order_acquire) == ThreadLog::State::Free;
+    };
+    for (auto free = static_cast<std::size_t>(std::ranges::count_if(logs(), isFree)); free < spareLogs;
+         ++free)
+        add(ThreadLog::State::Free);
+    PathTree& tree = PathTree::instance();
+    begin(tree.child(tree.root(), path));
+}
+
+void HostLogs::begin(const PathNode* path)
+{
     step_.store(kNoStep, std::memory_order_relaxed);
-    sessionPath_.store(nullptr, std::memory_order_relaxed);
+    sessionPath_.store(path, std::memory_order_relaxed);
     sessionRange_.store(kNone, std::memory_order_relaxed);
     generation_.fetch_add(1, std::memory_order_release);
     detail::rangeListeners.fetch_or(kTracerListens, std::memory_order_release);
-    if (ThreadLog* log = mine())
-        log->session_ = true;
 }
 
 void HostLogs::stop()
@@ -202,7 +219,8 @@ void HostLogs::stop()
 
 HostLogs::Counters HostLogs::counters() const
 {
-    Counters sum{.threadsRefused = refused_.load(std::memory_order_relaxed)};
+    Counters sum{.namesMerged = PathTree::instance().merged(),
+                 .threadsRefused = refused_.load(std::memory_order_relaxed)};
     for (const ThreadLog* log : logs()) {
         sum.dropped += log->ring.dropped();
         sum.tooDeep += log->tooDeep.load(std::memory_order_relaxed);

@@ -33,6 +33,9 @@ public:
     /// Starts a recording with the calling thread as session thread. Events of threads without an open range
     /// belong to the session thread's current range. Prepares logs for `spareLogs` more threads.
     void start(std::size_t ringCapacity, std::size_t spareLogs);
+    /// The same without a session thread, and while records of an earlier recording may still be drained: events of
+    /// threads without an open range belong to this path.
+    void startWithin(std::string_view path, std::size_t ringCapacity, std::size_t spareLogs);
     /// Ends the recording and closes the open ranges of the calling thread.
     void stop();
     void setStep(std::int32_t step);
@@ -68,6 +71,7 @@ public:
         std::uint64_t dropped = 0; ///< records that found their ring full
         std::uint64_t tooDeep = 0;
         std::uint64_t chatter = 0;
+        std::uint64_t namesMerged = 0;    ///< ranges and ops whose name lost its number; see PathTree
         std::uint64_t threadsRefused = 0; ///< threads that found no log, as too many run at once
     };
     Counters counters() const;
@@ -79,6 +83,7 @@ private:
     enum class Missing { Make, TakeSpare, GoWithout };
     static ThreadLog* find(Missing missing);
     ThreadLog* takeSpare() noexcept;
+    void begin(const PathNode* path);
     ThreadLog* add(ThreadLog::State state);
 
     static constexpr std::size_t kMostLogs = 256;

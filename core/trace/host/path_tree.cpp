@@ -1,5 +1,7 @@
 #include "core/trace/host/path_tree.h"
 
+#include "core/model/step_name.h"
+
 #include <cstring>
 
 namespace tilescope::trace {
@@ -33,7 +35,7 @@ PathTree& PathTree::instance()
     return *tree;
 }
 
-PathTree::PathTree()
+PathTree::PathTree(std::size_t most) : most_(most)
 {
     nodes_.emplace_back();
     root_ = &nodes_.back();
@@ -57,6 +59,11 @@ const PathNode* PathTree::childLocked(const PathNode* parent, std::string_view c
         parent = root_;
     if (const auto found = children_.find({parent, component}); found != children_.end())
         return found->second;
+    return nodes_.size() < most_ ? addLocked(parent, component) : mergedLocked(parent, component);
+}
+
+const PathNode* PathTree::addLocked(const PathNode* parent, std::string_view component)
+{
     PathNode& node = nodes_.emplace_back();
     node.id = static_cast<std::uint32_t>(nodes_.size() - 1);
     node.parent = parent;
@@ -65,6 +72,15 @@ const PathNode* PathTree::childLocked(const PathNode* parent, std::string_view c
     node.path = top ? node.component : parent->path + '/' + node.component;
     children_.emplace(Key{parent, node.component}, &node);
     return &node;
+}
+
+const PathNode* PathTree::mergedLocked(const PathNode* parent, std::string_view component)
+{
+    merged_.fetch_add(1, std::memory_order_relaxed);
+    const std::string shared = std::string(withoutNumber(component)) + " …";
+    if (const auto found = children_.find({parent, shared}); found != children_.end())
+        return found->second;
+    return nodes_.size() < most_ + most_ / 8 ? addLocked(parent, shared) : parent;
 }
 
 const PathNode* PathTree::backward(const PathNode* forward)

@@ -40,6 +40,11 @@ public:
     /// The process' own, never destroyed: ranges may close while statics are torn down.
     static PathTree& instance();
 
+    /// \param most  paths and names that are kept apart. Later ones lose the number at their end, as a name with a
+    ///              changing number would make the tree grow without limit, and share the node of what is left;
+    ///              where that does not suffice they take the node of their parent.
+    explicit PathTree(std::size_t most = 1 << 16);
+
     const PathNode* root() const { return root_; }
     /// Parent of plain names (ops, NVTX names), which therefore need no separate table.
     const PathNode* names() const { return names_; }
@@ -57,10 +62,13 @@ public:
 
     /// The node with this id.
     const PathNode* node(std::uint32_t id) const;
+    /// How often a name was asked for that has no node of its own.
+    std::uint64_t merged() const noexcept { return merged_.load(std::memory_order_relaxed); }
 
 private:
-    PathTree();
     const PathNode* childLocked(const PathNode* parent, std::string_view component) REQUIRES(mutex_);
+    const PathNode* addLocked(const PathNode* parent, std::string_view component) REQUIRES(mutex_);
+    const PathNode* mergedLocked(const PathNode* parent, std::string_view component) REQUIRES(mutex_);
     const PathNode* backwardLocked(const PathNode* forward) REQUIRES(mutex_);
 
     struct Key {
@@ -72,6 +80,8 @@ private:
         std::size_t operator()(const Key& key) const noexcept;
     };
 
+    const std::size_t most_;
+    std::atomic<std::uint64_t> merged_{0};
     mutable Mutex mutex_;
     // A deque, so that addresses of nodes do not change.
     std::deque<PathNode> nodes_ GUARDED_BY(mutex_);

@@ -36,6 +36,23 @@ TEST(PathTree, AStepStartsAPathOfItsOwn)
     EXPECT_EQ(path({"trace", "step", "forward"}), path({"step", "forward"}));
 }
 
+TEST(PathTree, NamesWithAChangingNumberDoNotGrowItWithoutLimit)
+{
+    PathTree tree(64);
+    const PathNode* first = tree.child(tree.names(), "request 0");
+    for (int i = 0; i < 1000; ++i)
+        tree.child(tree.names(), "request " + std::to_string(i));
+    EXPECT_EQ(tree.child(tree.names(), "request 0"), first);
+    EXPECT_EQ(tree.child(tree.names(), "request 1001")->component, "request …");
+    EXPECT_EQ(tree.child(tree.names(), "request 1002"), tree.child(tree.names(), "request 1003"));
+    EXPECT_GT(tree.merged(), 900U);
+    // Where the names have no number, those of their parent are all that is left.
+    for (int i = 0; i < 1000; ++i)
+        tree.child(tree.root(), std::to_string(i) + " of many");
+    EXPECT_EQ(tree.child(tree.root(), "77777 of many"), tree.root());
+    EXPECT_LT(tree.child(tree.names(), "request 1001")->id, 64U + 64U / 8);
+}
+
 TEST(PathTree, NamesAreNoPaths)
 {
     PathTree& tree = PathTree::instance();
