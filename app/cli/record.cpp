@@ -10,12 +10,14 @@
 #include "core/exchange/import/importer.h"
 #include "core/exchange/text.h"
 #include "core/record/command_line.h"
+#include "core/record/control.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -122,6 +124,82 @@ void join(const fs::path& folder, const fs::path& output, const std::string& nam
     }
 }
 
+/// The options that select a part of the program.
+struct WindowOptions {
+    std::string steps, delay, seconds, from;
+    std::string trace = "kernels";
+    bool calibrates = false;
+};
+
+std::int64_t stepIn(std::string_view text, const std::string& all)
+{
+    std::int64_t step = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
+    if (error != std::errc() || end != text.data() + text.size() || step < 0)
+        throw Error{.what = "is not a range of steps: " + all,
+                    .where = "--steps",
+                    .mend = "write the first and the last step, counted from 0: --steps 10:12"};
+    return step;
+}
+
+std::string nanosecondsIn(const std::string& text, const char* option)
+{
+    constexpr double kMost = 1e6; // eleven days
+    double seconds = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0 && seconds <= kMost))
+        throw Error{
+            .what = "is not a number of seconds above 0: " + text, .where = option, .mend = "write 2.5"};
+    return std::to_string(static_cast<std::int64_t>(seconds * 1e9));
+}
+
+/// Checks the options and passes them to the library.
+void select(RecordedProgram& program, const WindowOptions& options)
+{
+    if (options.calibrates && !(options.steps + options.delay + options.seconds + options.from).empty())
+        throw Error{.what = "--calibrate decides itself which steps are recorded",
+                    .where = "tilescope record",
+                    .mend = "give it without --steps, --delay, --seconds and --from"};
+    if (options.calibrates)
+        program.set("TILESCOPE_RECORD_CALIBRATE", "1");
+    const int starts =
+        (options.steps.empty() ? 0 : 1) + (options.delay.empty() ? 0 : 1) + (options.from.empty() ? 0 : 1);
+    if (starts > 1)
+        throw Error{.what = "only one of --steps, --delay and --from can start the recording",
+                    .where = "tilescope record",
+                    .mend = "give one of them"};
+    if (!options.steps.empty()) {
+        const std::size_t colon = options.steps.find(':');
+        const std::int64_t first = stepIn(std::string_view(options.steps).substr(0, colon), options.steps);
+        const std::int64_t last =
+            colon == std::string::npos
+                ? first
+                : stepIn(std::string_view(options.steps).substr(colon + 1), options.steps);
+        if (last < first)
+            stepIn("", options.steps);
+        program.set("TILESCOPE_RECORD_STEPS", std::to_string(first) + ":" + std::to_string(last));
+    }
+    if (!options.delay.empty())
+        program.set("TILESCOPE_RECORD_DELAY_NS", nanosecondsIn(options.delay, "--delay"));
+    if (!options.seconds.empty())
+        program.set("TILESCOPE_RECORD_LENGTH_NS", nanosecondsIn(options.seconds, "--seconds"));
+    if (!options.from.empty())
+        program.set("TILESCOPE_RECORD_FROM", options.from);
+    program.set("TILESCOPE_RECORD_TRACE", options.trace);
+}
+
+/// `record --start PID` and `--stop PID`.
+void control(const std::string& pid, std::string_view verb)
+{
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(pid.data(), pid.data() + pid.size(), number);
+    if (error != std::errc() || end != pid.data() + pid.size() || number <= 0)
+        throw Error{.what = "is not the number of a process: " + pid, .where = "--" + std::string(verb)};
+    for (const std::int64_t process : record::tellProcesses(number, verb))
+        std::cout << "process " << process << (verb == "start" ? " is recorded" : " is not recorded any more")
+                  << '\n';
+}
+
 } // namespace
 
 int recordCommand(int argc, char** argv)
@@ -131,6 +209,9 @@ int recordCommand(int argc, char** argv)
     std::string output;
     bool noModules = false;
     bool noCommandLine = false;
+    WindowOptions window;
+    std::string toStart;
+    std::string toStop;
     Arguments arguments(
         "record [-o FILE] -- COMMAND…",
         "Runs a program and records its GPU kernels, its NVTX ranges and, of PyTorch, its modules "
@@ -139,11 +220,34 @@ int recordCommand(int argc, char** argv)
         "tilescope record -o t.tscope -- python train.py");
     arguments.output("-o,--output", output,
                      "the .tscope file to add to; default: tilescope-DATE-TIME.tscope");
+    arguments.option("--steps", window.steps, "A:B: record only the steps from A to B, counted from 0");
+    arguments.option("--delay", window.delay,
+                     "start recording this many seconds after the start of a process");
+    arguments.option("--seconds", window.seconds, "stop recording after this many seconds");
+    arguments.option("--from", window.from,
+                     "start recording with the first range of this name; profiler-api: record between "
+                     "cudaProfilerStart and cudaProfilerStop");
+    arguments.choice(
+        "--trace", window.trace, {"kernels", "full"},
+        "full: also what the program calls of CUDA besides launches, at a higher cost; default: kernels");
+    arguments.flag("--calibrate", window.calibrates,
+                   "measure the cost: record blocks of steps in turn with blocks that are not recorded");
+    arguments.option("--start", toStart,
+                     "PID: start or go on recording in this process, or in those of this tilescope record");
+    arguments.option("--stop", toStop, "PID: stop recording there");
     arguments.flag("--no-modules", noModules, "do not record PyTorch's modules, optimizers and data loaders");
     arguments.flag("--no-command-line", noCommandLine, "do not store the command lines of the processes");
     if (!arguments.parse(static_cast<int>(end - argv), argv))
         return 0;
     const std::vector<std::string> command(end == argv + argc ? end : end + 1, argv + argc);
+    if (!toStart.empty() || !toStop.empty()) {
+        if (!command.empty() || (!toStart.empty() && !toStop.empty()))
+            throw Error{.what = "--start and --stop are for a program that is recorded already",
+                        .where = "tilescope record",
+                        .mend = "give one of them and its process, without a command"};
+        control(toStart.empty() ? toStop : toStart, toStart.empty() ? "stop" : "start");
+        return 0;
+    }
     if (command.empty())
         throw Error{.what = "no command given",
                     .where = "tilescope record",
@@ -157,12 +261,14 @@ int recordCommand(int argc, char** argv)
         std::cerr << "tilescope record: Python's options -I, -E and -S keep modules from being recorded"
                   << std::endl;
 
-    const fs::path folder = makeWorkingFolder(file);
     RecordedProgram program(command);
+    select(program, window);
+    const fs::path folder = makeWorkingFolder(file);
     program.set(kCudaVariable, library.string());
     program.set(kNvtxVariable, library.string());
     program.set("TILESCOPE_RECORD_FOLDER", folder.string());
     program.set("TILESCOPE_RECORD_CLOCK", hostClock());
+    program.set("TILESCOPE_RECORD_PID", std::to_string(getpid()));
     if (noCommandLine)
         program.set("TILESCOPE_RECORD_NO_COMMAND_LINE", "1");
     if (!noModules) {
@@ -177,6 +283,7 @@ int recordCommand(int argc, char** argv)
         fs::remove_all(folder, ignored);
         throw;
     }
+    record::removeSockets(getpid());
     join(folder, file, nameOf(command, noCommandLine));
     return program.pass();
 }

@@ -11,9 +11,10 @@ namespace tilescope::record {
 
 namespace {
 
-/// Records of other versions have other layouts.
-constexpr std::uint32_t kOldestVersion = 130000;
-constexpr std::array kNames{"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
+// CUDA 11.7; the layout of what is read is the same from there on.
+constexpr std::uint32_t kOldestVersion = 17;
+constexpr std::array kNames{"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.7",
+                            "libcupti.so"};
 
 /// Folders in which the wheels of the libraries that are loaded keep CUPTI.
 std::vector<std::string> neighbours()
@@ -41,10 +42,13 @@ void* openCupti()
     for (const char* name : kNames)
         if (void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD))
             return library;
-    if (void* library = dlopen(kNames.front(), RTLD_LAZY))
-        return library;
+    // The one beside the CUDA runtime of the process fits it.
     for (const std::string& folder : neighbours())
-        if (void* library = dlopen((folder + "/" + kNames.front()).c_str(), RTLD_LAZY))
+        for (const char* name : kNames)
+            if (void* library = dlopen((folder + "/" + name).c_str(), RTLD_LAZY))
+                return library;
+    for (const char* name : kNames)
+        if (void* library = dlopen(name, RTLD_LAZY))
             return library;
     return nullptr;
 }
@@ -108,9 +112,48 @@ struct Functions {
     }
 };
 
+/// Waits for the devices that the runtime uses, in a thread in which no context is current.
+bool synchronizePrimaryContexts(void* driver, int (*synchronize)())
+{
+    const auto count = find<int (*)(int*)>(driver, "cuDeviceGetCount");
+    const auto get = find<int (*)(int*, int)>(driver, "cuDeviceGet");
+    const auto state = find<int (*)(int, unsigned*, int*)>(driver, "cuDevicePrimaryCtxGetState");
+    const auto retain = find<int (*)(void**, int)>(driver, "cuDevicePrimaryCtxRetain");
+    const auto release = find<int (*)(int)>(driver, "cuDevicePrimaryCtxRelease_v2");
+    const auto push = find<int (*)(void*)>(driver, "cuCtxPushCurrent_v2");
+    const auto pop = find<int (*)(void**)>(driver, "cuCtxPopCurrent_v2");
+    const auto captureMode = find<int (*)(int*)>(driver, "cuThreadExchangeStreamCaptureMode");
+    int devices = 0;
+    if (!count || !get || !state || !retain || !release || !push || !pop || !captureMode ||
+        count(&devices) != 0)
+        return true; // what is in flight stays unknown
+    // A wait would otherwise end a capture of another thread.
+    int mode = 2; // relaxed
+    captureMode(&mode);
+    bool good = true;
+    for (int ordinal = 0; ordinal < devices; ++ordinal) {
+        int device = 0;
+        unsigned flags = 0;
+        int isActive = 0;
+        void* context = nullptr;
+        if (get(&device, ordinal) != 0 || state(device, &flags, &isActive) != 0 || isActive == 0 ||
+            retain(&context, device) != 0)
+            continue;
+        if (push(context) == 0) {
+            good = synchronize() == 0 && good;
+            pop(&context);
+        }
+        release(device);
+    }
+    captureMode(&mode);
+    return good;
+}
+
 class LoadedCupti final : public trace::CuptiApi {
 public:
-    explicit LoadedCupti(const Functions& functions) : call_(functions) {}
+    LoadedCupti(const Functions& functions, std::uint32_t version) : call_(functions), version_(version) {}
+
+    std::uint32_t version() override { return version_; }
 
     CUptiResult setAttribute(CUpti_ActivityAttribute attribute, std::size_t value) override
     {
@@ -202,20 +245,21 @@ public:
         return "CUPTI error " + std::to_string(static_cast<int>(result));
     }
     CUptiResult finalize() override { return call_.cuptiFinalize(); }
-    /// At the end of a program no context need be current in this thread: CUPTI's flush waits then.
     bool synchronizeDevice() override
     {
-        using Synchronize = int (*)();
         void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-        const auto synchronize = driver ? find<Synchronize>(driver, "cuCtxSynchronize") : nullptr;
+        const auto synchronize = driver ? find<int (*)()>(driver, "cuCtxSynchronize") : nullptr;
         constexpr int kInvalidContext = 201;
         constexpr int kDeinitialized = 4;
         const int result = synchronize ? synchronize() : 0;
-        return result == 0 || result == kInvalidContext || result == kDeinitialized;
+        if (result == kInvalidContext)
+            return synchronizePrimaryContexts(driver, synchronize);
+        return result == 0 || result == kDeinitialized;
     }
 
 private:
     Functions call_;
+    std::uint32_t version_;
 };
 
 } // namespace
@@ -232,10 +276,10 @@ std::unique_ptr<trace::CuptiApi> loadedCupti(std::string& reason)
     if (!functions.isComplete() || functions.cuptiGetVersion(&version) != CUPTI_SUCCESS ||
         version < kOldestVersion) {
         reason = "the CUPTI of this process has version " + std::to_string(version) +
-                 "; kernels are recorded from CUDA 13 on";
+                 "; kernels are recorded from CUDA 11.7 on";
         return nullptr;
     }
-    return std::make_unique<LoadedCupti>(functions);
+    return std::make_unique<LoadedCupti>(functions, version);
 }
 
 DeviceFacts factsOfDevice(int ordinal)

@@ -33,6 +33,7 @@ thread_local OpenRanges open;
 
 int openNested(const void* domain, const void* key, std::string_view name) noexcept
 {
+    Recorder::noteOpening(name);
     try {
         trace::ThreadLog* log = trace::HostLogs::mine();
         if (!log)

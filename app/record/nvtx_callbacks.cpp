@@ -96,6 +96,7 @@ int pop(const void* domain) noexcept
 
 nvtxRangeId_t start(std::string_view name) noexcept
 {
+    Recorder::noteOpening(name);
     try {
         if (!Recorder::isRecording())
             return 0;

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string_view>
@@ -80,6 +81,15 @@ ProcessFacts factsOfThisProcess()
     if (!std::getenv("TILESCOPE_RECORD_NO_COMMAND_LINE"))
         facts.emplace_back("command", maskedCommandLine(ownArguments()));
     return facts;
+}
+
+std::int64_t recorderOfThisProcess()
+{
+    const char* text = std::getenv("TILESCOPE_RECORD_PID");
+    std::int64_t pid = 0;
+    if (text)
+        std::from_chars(text, text + std::strlen(text), pid);
+    return pid;
 }
 
 } // namespace tilescope::record

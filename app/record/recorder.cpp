@@ -1,13 +1,19 @@
 #include "app/record/recorder.h"
 
+#include "app/record/calibration.h"
 #include "app/record/loaded_cupti.h"
 #include "app/record/process_facts.h"
+#include "app/record/window.h"
+#include "core/base/current_error.h"
 #include "core/base/mutex.h"
+#include "core/model/step_name.h"
+#include "core/record/control.h"
 #include "core/record/working_file.h"
 #include "core/trace/assembly/assembler.h"
 #include "core/trace/cupti/activity_decoder.h"
 #include "core/trace/cupti/cupti_session.h"
 #include "core/trace/host/host_log.h"
+#include "core/trace/host/path_tree.h"
 #include "core/trace/host/range.h"
 
 #include <pthread.h>
@@ -19,6 +25,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <system_error>
 #include <thread>
 #include <unordered_set>
 
@@ -39,7 +46,8 @@ constexpr std::size_t kActivityBuffers = 1024;
 constexpr std::size_t kActivityBufferBytes = 1 << 20;
 constexpr std::string_view kBackward = "step/backward";
 
-std::atomic<bool> recording{false};
+std::atomic<bool> recording{false}; // also while it pauses
+std::atomic<bool> awaitsRange{false};
 std::atomic<bool> flushAsked{false};
 std::atomic<bool> flushed{false};
 
@@ -69,9 +77,13 @@ public:
     explicit Recording(const std::filesystem::path& folder)
         : file_(folder / (std::to_string(getpid()) + "-" + std::to_string(now()) + ".working"),
                 factsOfThisProcess()),
-          assembler_(strings_, HostLogs::instance().nextRange(), HostLogs::instance().nextOp())
+          assembler_(strings_, HostLogs::instance().nextRange(), HostLogs::instance().nextOp()),
+          window_(Window::ofThisProcess()), startedAt_(now())
     {
         assembler_.begin();
+        if (std::string part = window_.text(); !part.empty())
+            file_.addFact("window", std::move(part));
+        awaitsRange.store(!window_.range.empty() || window_.hasSteps());
         // Signals of the program are for its own threads.
         sigset_t all;
         sigset_t before;
@@ -89,9 +101,13 @@ public:
         std::string reason;
         auto api = loadedCupti(reason);
         std::unique_ptr<trace::CuptiSession> session;
+        const MutexLock window(windowMutex_);
         if (api) {
             session = std::make_unique<trace::CuptiSession>(*api, kActivityBuffers, kActivityBufferBytes);
-            reason = session->start(TraceLevel::Kernels);
+            if (window_.byProfilerApi)
+                reason = session->watchProfilerCalls([this](bool starts) { setOn(starts); });
+            if (reason.empty() && on_)
+                reason = session->start(level());
         }
         const MutexLock lock(mutex_);
         if (!reason.empty()) {
@@ -100,6 +116,19 @@ public:
         }
         api_ = std::move(api);
         session_ = std::move(session);
+    }
+
+    /// Starts or stops the recording of the device and the host. Any thread.
+    void setOn(bool on)
+    {
+        const MutexLock window(windowMutex_);
+        if (on == on_)
+            return;
+        on_ = on;
+        if (on)
+            resume();
+        else
+            pause();
     }
 
     /// Ends the recording from the thread that ends the process.
@@ -120,17 +149,25 @@ public:
     }
 
     /// In a forked child, which has no thread to write.
-    void abandon() noexcept { file_.abandon(); }
-
-    void noteRange(std::string_view name, std::uint32_t thread, std::int64_t start, std::int64_t end,
-                   bool isStep)
+    void abandon() noexcept
     {
+        file_.abandon();
+        control_.abandon();
+    }
+
+    /// \param step  number of the step that it is, counted from 1; 0: none
+    void noteRange(std::string_view name, std::uint32_t thread, std::int64_t start, std::int64_t end,
+                   std::uint32_t step)
+    {
+        // The tree limits the number of names.
+        trace::PathTree& tree = trace::PathTree::instance();
+        const StringId text = strings_.intern(tree.child(tree.names(), name)->component);
         const MutexLock lock(mutex_);
         rows_.push_back({.start = start,
                          .end = end,
                          .thread = thread,
-                         .name = strings_.intern(name).value,
-                         .isStep = isStep,
+                         .name = text.value,
+                         .step = step,
                          .backwardPath = kNoString});
     }
 
@@ -139,8 +176,44 @@ public:
         const std::int64_t end = now();
         const std::int64_t start = stepStart_.exchange(end, std::memory_order_relaxed);
         const std::int64_t step = steps_.fetch_add(1, std::memory_order_relaxed);
-        noteRange("step_" + std::to_string(step), static_cast<std::uint32_t>(gettid()),
-                  start == 0 ? end : start, end, true);
+        // A step in whose midst the recording was started is not whole.
+        if (Recorder::isRecording() && !isPartial_.exchange(false, std::memory_order_relaxed))
+            noteRange("step", static_cast<std::uint32_t>(gettid()), start == 0 ? end : start, end,
+                      static_cast<std::uint32_t>(step) + 1);
+        if (window_.calibrates) {
+            const MutexLock lock(calibrationMutex_);
+            apply(calibration_.stepEnded(end));
+        } else {
+            apply(window_.afterStep(step));
+        }
+    }
+
+    void noteOpening(std::string_view name)
+    {
+        if (!window_.range.empty() && name == window_.range && awaitsRange.exchange(false)) {
+            setOn(true);
+            isPartial_.store(false, std::memory_order_relaxed);
+        }
+        // A program without an optimizer has steps if it has ranges that are named like steps.
+        if (window_.hasSteps() && steps_.load(std::memory_order_relaxed) == 0 && isNamedLikeStep(name))
+            apply(window_.afterStep(namedSteps_.fetch_add(1, std::memory_order_relaxed) - 1));
+    }
+
+    /// At the end of a step.
+    void apply(Window::Change change)
+    {
+        switch (change) {
+        case Window::Change::Start:
+            setOn(true);
+            isPartial_.store(false, std::memory_order_relaxed);
+            stepStart_.store(now(), std::memory_order_relaxed);
+            break;
+        case Window::Change::Stop:
+            setOn(false);
+            break;
+        case Window::Change::None:
+            break;
+        }
     }
 
     void noteOpened() noexcept
@@ -158,14 +231,80 @@ private:
         return api_.get();
     }
 
+    TraceLevel level() const { return window_.isFull ? TraceLevel::Full : TraceLevel::Kernels; }
+
+    /// The recording begins, again or at last.
+    void resume() REQUIRES(windowMutex_)
+    {
+        onSince_.store(now(), std::memory_order_relaxed);
+        isPartial_.store(true, std::memory_order_relaxed);
+        stepStart_.store(0, std::memory_order_relaxed);
+        startHost();
+        trace::CuptiSession* session = sessionIfAny();
+        if (!session)
+            return;
+        namesMoved_.store(true);
+        if (const std::string reason = session->start(level()); !reason.empty()) {
+            const MutexLock lock(mutex_);
+            untraced_ = reason;
+        }
+    }
+
+    void pause() REQUIRES(windowMutex_)
+    {
+        HostLogs::instance().stop();
+        trace::CuptiSession* session = sessionIfAny();
+        if (!session)
+            return;
+        trace::Losses losses;
+        session->stop(losses);
+        const MutexLock lock(mutex_);
+        cuptiLosses_.add(losses);
+        detachAsked_ = true;
+    }
+
+    trace::CuptiSession* sessionIfAny()
+    {
+        const MutexLock lock(mutex_);
+        return session_.get();
+    }
+
+    static void startHost()
+    {
+        // Whatever threads do is part of the program's steps, whose bounds are known later.
+        HostLogs::instance().startWithin("step", kRingCapacity, kSpareLogs);
+    }
+
+    /// What time and the socket ask for.
+    void watchWindow()
+    {
+        const std::int64_t time = now();
+        if (!delayOver_ && window_.delay > 0 && time - startedAt_ >= window_.delay) {
+            delayOver_ = true;
+            setOn(true);
+        }
+        if (window_.length >= 0 && HostLogs::recording() &&
+            time - onSince_.load(std::memory_order_relaxed) >= window_.length)
+            setOn(false);
+        control_.serve([this](std::string_view verb) -> std::string {
+            if (verb != "start" && verb != "stop")
+                return "it does not know what to " + std::string(verb);
+            setOn(verb == "start");
+            return {};
+        });
+    }
+
     void run()
     {
-        me_ = static_cast<std::uint32_t>(gettid());
-        HostLogs::instance().start(kRingCapacity, kSpareLogs);
         before_ = HostLogs::instance().counters();
-        // Whatever other threads do is part of the program's steps, whose bounds are known later.
-        if (ThreadLog* log = HostLogs::mine())
-            log->openRange("step", "step", {});
+        {
+            const MutexLock window(windowMutex_);
+            on_ = window_.isOpenAtStart();
+            onSince_.store(now(), std::memory_order_relaxed);
+            if (on_)
+                startHost();
+        }
+        control_.open(recorderOfThisProcess());
         MutexLock lock(mutex_);
         started_ = true;
         changed_.notifyAll();
@@ -173,7 +312,16 @@ private:
         while (!ending_) {
             changed_.waitFor(lock, kPeriod, [this]() REQUIRES(mutex_) { return ending_; });
             trace::CuptiSession* session = session_.get();
+            const bool detaches = std::exchange(detachAsked_, false);
             lock.unlock();
+            watchWindow();
+            if (detaches && session) {
+                // The names of kernels go with CUPTI.
+                turn(session, true, false);
+                const MutexLock window(windowMutex_);
+                if (!on_)
+                    session->detachSoon();
+            }
             const bool asked = flushAsked.exchange(false);
             const bool due = asked || std::chrono::steady_clock::now() >= nextWrite;
             if (due || HostLogs::instance().pressed() || (session && session->buffers().pressed()))
@@ -194,30 +342,59 @@ private:
 
     void turn(trace::CuptiSession* session, bool due, bool forced) noexcept
     {
+        if (!recording.load(std::memory_order_relaxed))
+            return;
         try {
-            if (due && session)
+            if (due && session && HostLogs::recording())
                 api_->flush(forced);
+            if (namesMoved_.exchange(false) && decoder_ && session)
+                decoder_->begin(session->correlationBase());
             drain(session);
             if (due || assembler_.pending() > kMostPending)
                 write();
         } catch (...) {
-            // The program goes on; what is in the file stays.
-            recording.store(false, std::memory_order_relaxed);
-            file_.abandon();
+            giveUp(currentError().sentence());
         }
+    }
+
+    /// Ends the recording for a reason of our own, which the file keeps. The program goes on; what is in the file
+    /// stays.
+    void giveUp(const std::string& reason) noexcept
+    {
+        recording.store(false, std::memory_order_relaxed);
+        trace::detail::rangeListeners.store(0);
+        try {
+            file_.addFact("record_ended", reason);
+            if (trace::CuptiSession* session = sessionIfAny()) {
+                trace::Losses ignored;
+                session->stop(ignored);
+                session->detachSoon();
+            }
+        } catch (...) {
+            file_.abandon(); // no memory even for that
+        }
+        file_.abandon();
     }
 
     void finish(trace::CuptiSession* session) noexcept
     {
         try {
             HostLogs::instance().stop();
-            if (session)
-                session->stop(cuptiLosses_);
+            if (session) {
+                trace::Losses losses;
+                session->stop(losses);
+                const MutexLock lock(mutex_);
+                cuptiLosses_.add(losses);
+            }
             drain(session);
             write();
+            const MutexLock lock(calibrationMutex_);
+            if (const auto cost = calibration_.text())
+                file_.addFact("cost", *cost);
         } catch (...) {
-            file_.abandon();
+            giveUp(currentError().sentence());
         }
+        control_.close();
         file_.abandon();
     }
 
@@ -225,7 +402,7 @@ private:
     {
         if (session && !decoder_) {
             decoder_ = std::make_unique<trace::ActivityDecoder>(*api_, strings_);
-            decoder_->begin();
+            decoder_->begin(session->correlationBase());
             assembler_.setFunctionName([this, session](std::uint32_t function) {
                 return session->functionName(function, strings_);
             });
@@ -246,8 +423,6 @@ private:
     {
         HostLogs::instance().drain([this](const ThreadLog& log, const HostRecord& record) {
             const std::uint32_t thread = log.thread();
-            if (thread == me_)
-                return;
             if (thread != lastThread_ && named_.insert(thread).second)
                 assembler_.addThread(thread, threadName(thread));
             lastThread_ = thread;
@@ -272,7 +447,7 @@ private:
                                     .end = nanosecondsOf(range.end),
                                     .thread = range.thread.value,
                                     .name = stringOf(range.name),
-                                    .isStep = 0,
+                                    .step = 0,
                                     .backwardPath = backwardPathOf(range.path)});
         for (const ApiCall& call : batch.apiCalls)
             block.calls.push_back({.start = nanosecondsOf(call.start),
@@ -290,7 +465,7 @@ private:
         for (; written_ < strings_.size(); ++written_)
             block.strings.emplace_back(strings_.text(StringId{static_cast<std::uint32_t>(written_)}));
         if (!file_.append(block))
-            recording.store(false, std::memory_order_relaxed);
+            giveUp("the working file cannot be written: " + std::system_category().message(file_.error()));
     }
 
     /// What autograd's threads do belongs to modules whose ranges are open in no thread.
@@ -334,7 +509,10 @@ private:
     void addLosses(WorkingBlock& block)
     {
         trace::Losses losses = assembler_.losses();
-        losses.add(cuptiLosses_);
+        {
+            const MutexLock lock(mutex_);
+            losses.add(cuptiLosses_);
+        }
         const HostLogs::Counters counters = HostLogs::instance().counters();
         const auto add = [&losses](RecordLoss kind, std::uint64_t count) {
             if (count > 0)
@@ -342,6 +520,7 @@ private:
         };
         add(RecordLoss::RingOverflow, counters.dropped - before_.dropped);
         add(RecordLoss::NestedTooDeep, counters.tooDeep - before_.tooDeep);
+        add(RecordLoss::NamesMerged, counters.namesMerged - before_.namesMerged);
         add(RecordLoss::ThreadsRefused, counters.threadsRefused - before_.threadsRefused);
         for (const Loss& loss : losses.list(strings_))
             block.losses.push_back({stringOf(loss.kind), stringOf(loss.detail), loss.count});
@@ -354,19 +533,33 @@ private:
     WorkingFileWriter file_;
     trace::Assembler assembler_;
     std::unique_ptr<trace::ActivityDecoder> decoder_;
-    trace::Losses cuptiLosses_;
     HostLogs::Counters before_;
-    std::uint32_t me_ = 0;
     std::uint32_t lastThread_ = 0;
     std::unordered_set<std::uint32_t> named_;
     std::unordered_set<std::int32_t> devices_;
     std::map<LaunchConfig, std::uint32_t> launches_;
     std::size_t written_ = 0; ///< strings in the file
 
+    ControlSocket control_;
+    bool delayOver_ = false;
+
+    const Window window_;
+    const std::int64_t startedAt_;
     std::atomic<std::int64_t> stepStart_{0};
     std::atomic<std::int64_t> steps_{0};
+    std::atomic<std::int64_t> namedSteps_{0};
+    std::atomic<bool> isPartial_{false}; ///< the step of now began before the recording
+    std::atomic<std::int64_t> onSince_{0};
+    std::atomic<bool> namesMoved_{false}; ///< CUPTI was away
+
+    Mutex calibrationMutex_; // before windowMutex_
+    Calibration calibration_ GUARDED_BY(calibrationMutex_);
+    Mutex windowMutex_; // before mutex_
+    bool on_ GUARDED_BY(windowMutex_) = false;
 
     Mutex mutex_;
+    trace::Losses cuptiLosses_ GUARDED_BY(mutex_);
+    bool detachAsked_ GUARDED_BY(mutex_) = false;
     std::vector<RangeRow> rows_ GUARDED_BY(mutex_);
     std::string untraced_ GUARDED_BY(mutex_);
     bool started_ GUARDED_BY(mutex_) = false;
@@ -397,6 +590,7 @@ void silenceChild()
 {
     if (!recording.exchange(false))
         return;
+    awaitsRange.store(false);
     trace::detail::rangeListeners.store(0);
     current.load()->abandon();
 }
@@ -458,7 +652,7 @@ bool startOnce() noexcept
 bool Recorder::start() noexcept
 {
     static const bool started = startOnce();
-    return started && isRecording();
+    return started && recording.load(std::memory_order_relaxed);
 }
 
 void Recorder::startDevice() noexcept
@@ -477,7 +671,18 @@ void Recorder::startDevice() noexcept
 
 bool Recorder::isRecording() noexcept
 {
-    return recording.load(std::memory_order_relaxed);
+    return HostLogs::recording() && recording.load(std::memory_order_relaxed);
+}
+
+void Recorder::noteOpening(std::string_view name) noexcept
+{
+    if (!awaitsRange.load(std::memory_order_relaxed))
+        return;
+    try {
+        current.load()->noteOpening(name);
+    } catch (...) {
+        return; // no memory: the recording does not start
+    }
 }
 
 void Recorder::noteRange(std::string_view name, std::uint32_t thread, std::int64_t start,
@@ -486,7 +691,7 @@ void Recorder::noteRange(std::string_view name, std::uint32_t thread, std::int64
     if (!isRecording())
         return;
     try {
-        current.load()->noteRange(name, thread, start, end, false);
+        current.load()->noteRange(name, thread, start, end, 0);
     } catch (...) {
         return; // no memory: this range is missing
     }
@@ -500,7 +705,7 @@ void Recorder::noteOpened() noexcept
 
 void Recorder::endStep() noexcept
 {
-    if (!isRecording())
+    if (!recording.load(std::memory_order_relaxed))
         return;
     try {
         current.load()->endStep();
@@ -511,7 +716,7 @@ void Recorder::endStep() noexcept
 
 void Recorder::flush() noexcept
 {
-    if (!isRecording() || getpid() != owner)
+    if (!recording.load(std::memory_order_relaxed) || getpid() != owner)
         return;
     writeNow();
 }

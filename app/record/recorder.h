@@ -18,11 +18,14 @@ public:
     static bool start() noexcept;
     /// Starts recording the device, once; for the thread that initialises CUDA.
     static void startDevice() noexcept;
+    /// Whether what happens now is recorded: not while the recording pauses.
     static bool isRecording() noexcept;
 
     /// Notes a range that did not nest, of the calling thread.
     static void noteRange(std::string_view name, std::uint32_t thread, std::int64_t start,
                           std::int64_t end) noexcept;
+    /// A range is about to be opened, which may start the recording.
+    static void noteOpening(std::string_view name) noexcept;
     /// A range was opened: the first step begins with the first.
     static void noteOpened() noexcept;
     /// A step of the program ends now; the next one begins.

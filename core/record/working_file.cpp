@@ -158,9 +158,9 @@ bool WorkingFileWriter::open()
     if (failed_ || descriptor_ >= 0)
         return !failed_;
     descriptor_ = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    failed_ = descriptor_ < 0;
-    return !failed_ && writeAll(kWorkingFileLine.data(), kWorkingFileLine.size()) &&
-           write(kFactsBlock, encoded(facts_));
+    failed_ = descriptor_ < 0 || !writeAll(kWorkingFileLine.data(), kWorkingFileLine.size()) ||
+              !write(kFactsBlock, encoded(facts_));
+    return !failed_;
 }
 
 void WorkingFileWriter::addFact(std::string key, std::string value)
@@ -194,8 +194,15 @@ bool WorkingFileWriter::append(const WorkingBlock& block)
 bool WorkingFileWriter::write(std::uint32_t kind, const std::string& payload)
 {
     const std::string head = workingBlockHead(kind, payload);
-    return payload.size() < kLongestBlock && writeAll(head.data(), head.size()) &&
-           writeAll(payload.data(), payload.size());
+    const off_t before = lseek(descriptor_, 0, SEEK_CUR);
+    if (payload.size() < kLongestBlock && writeAll(head.data(), head.size()) &&
+        writeAll(payload.data(), payload.size()))
+        return true;
+    // Also makes room for a reason.
+    if (before < 0 || ftruncate(descriptor_, before) != 0 || lseek(descriptor_, before, SEEK_SET) != before)
+        abandon();
+    failed_ = true;
+    return false;
 }
 
 bool WorkingFileWriter::writeAll(const char* data, std::size_t bytes)
@@ -205,7 +212,7 @@ bool WorkingFileWriter::writeAll(const char* data, std::size_t bytes)
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0) {
-            failed_ = true;
+            error_ = errno;
             return false;
         }
         data += written;

@@ -27,7 +27,7 @@ struct RangeRow {
     std::int64_t start, end;
     std::uint32_t thread;       ///< of the operating system
     std::uint32_t name;         ///< string
-    std::uint32_t isStep;       ///< 1: a step of the program
+    std::uint32_t step;         ///< number of the step that it is, counted from 1; 0: none
     std::uint32_t backwardPath; ///< string: its path if it is known to be part of the backward pass
 };
 
@@ -105,9 +105,12 @@ public:
 
     /// Adds a fact that became known later.
     void addFact(std::string key, std::string value);
-    /// Appends a block. After a failure (a full disk) nothing more is written.
-    /// \return  whether the file is still intact
+    /// Appends a block. After a failure (a full disk) the file ends with the block before it, and no more blocks are
+    /// written.
+    /// \return  whether the block is in the file
     bool append(const WorkingBlock& block);
+    /// Number of the system's error that a failure had.
+    int error() const { return error_; }
     /// Closes the descriptor without writing, as a forked child must.
     void abandon() noexcept;
 
@@ -120,6 +123,7 @@ private:
     ProcessFacts facts_;
     int descriptor_ = -1;
     bool failed_ = false;
+    int error_ = 0;
 };
 
 /// What a working file holds before a payload: its kind, length and checksum.

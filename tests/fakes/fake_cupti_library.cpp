@@ -25,6 +25,23 @@ void fakeLaunch(const char* kernel)
     fake().kernel(correlation, kernel);
 }
 
+void fakeWait()
+{
+    fake().call("cudaDeviceSynchronize");
+}
+
+/// cudaProfilerStart and cudaProfilerStop.
+void fakeProfiler(int starts)
+{
+    fake().call(starts ? "cuProfilerStart" : "cuProfilerStop");
+}
+
+/// How often CUPTI was taken out of the process.
+int fakeFinalized()
+{
+    return fake().finalized();
+}
+
 /// As if another profiler had subscribed first.
 void fakeRival()
 {

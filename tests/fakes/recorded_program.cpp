@@ -16,6 +16,9 @@
 
 extern "C" void fakeLaunch(const char* kernel);
 extern "C" void fakeRival();
+extern "C" void fakeWait();
+extern "C" void fakeProfiler(int starts);
+extern "C" int fakeFinalized();
 
 namespace {
 
@@ -69,6 +72,31 @@ int main(int argc, char** argv)
     std::fflush(stdout);
     if (what == "exit")
         return 7;
+    if (what == "profiler") {
+        fakeProfiler(1);
+        step();
+        fakeProfiler(0);
+        step();
+        fakeProfiler(1);
+        step();
+    }
+    if (what == "many") {
+        pause(1000); // the recorder writes every half second
+        for (int i = 0; i < 2000; ++i)
+            fakeLaunch("many");
+    }
+    if (what == "watched")
+        for (int i = 0;; ++i) {
+            step();
+            pause(5);
+            fakeWait();
+            if (i % 20 == 0) {
+                std::printf("turn %d, CUPTI left %d times\n", i, fakeFinalized());
+                std::fflush(stdout);
+            }
+            if (access("end", F_OK) == 0)
+                return 0;
+        }
     if (what == "kill") {
         pause(2000); // the recorder writes every half second
         std::raise(SIGKILL);

@@ -79,6 +79,8 @@ NOT_RUN = {
     },
     "record.md": {
         "tilescope record -o t.tscope -- python train.py": PYTHON,
+        "tilescope record --stop 4711": "needs a program that is being recorded; test record does",
+        "tilescope record --start 4711": "needs a program that is being recorded; test record does",
         "tilescope record -o t.tscope -- torchrun --nproc-per-node=2 train.py": GPU,
     },
     HELP: {"tilescope record -o t.tscope -- python train.py": PYTHON},

@@ -10,18 +10,23 @@ namespace tilescope::trace {
 
 namespace {
 
-std::size_t sizeOf(CUpti_ActivityKind kind)
+/// Sizes of the records of a version, read in the headers of its wheel (nvidia-cuda-cupti, -cu12, -cu11). Version 18
+/// is that of 11.8 to 12.1, of which 11.8 has the shorter kernels. Longer ones than this build's are cut to those.
+std::size_t sizeOf(CUpti_ActivityKind kind, std::uint32_t version)
 {
     switch (kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
     case CUPTI_ACTIVITY_KIND_KERNEL:
-        return sizeof(CUpti_ActivityKernel10);
+        return version < 18       ? 176
+               : version == 18    ? 200
+               : version < 130000 ? 208
+                                  : sizeof(CUpti_ActivityKernel10);
     case CUPTI_ACTIVITY_KIND_MEMCPY:
-        return sizeof(CUpti_ActivityMemcpy6);
+        return version < 26 ? 88 : sizeof(CUpti_ActivityMemcpy6);
     case CUPTI_ACTIVITY_KIND_MEMSET:
         return sizeof(CUpti_ActivityMemset4);
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
-        return sizeof(CUpti_ActivityOverhead3);
+        return version < 21 ? 40 : version == 21 ? 48 : sizeof(CUpti_ActivityOverhead3);
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
         return sizeof(CUpti_ActivitySynchronization2);
     case CUPTI_ACTIVITY_KIND_MARKER:
@@ -50,6 +55,8 @@ FakeCupti::FakeCupti()
               {{kRuntime, 430}, "cudaLaunchKernelExC_v11060"},
               {{kDriver, 277}, "cuMemcpyHtoDAsync_v2"},
               {{kDriver, 307}, "cuLaunchKernel"},
+              {{kDriver, CUPTI_DRIVER_TRACE_CBID_cuProfilerStart}, "cuProfilerStart"},
+              {{kDriver, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop}, "cuProfilerStop"},
               {{kDriver, 518}, "cuGraphLaunch"},
               {{kDriver, 652}, "cuLaunchKernelEx"}};
 }
@@ -197,7 +204,9 @@ void FakeCupti::write(const void* record, std::size_t bytes)
 {
     const std::scoped_lock lock(mutex_);
     const auto kind = static_cast<const CUpti_Activity*>(record)->kind;
-    if (!activities_.contains(kind) && sizeOf(kind) != 0 && kind != CUPTI_ACTIVITY_KIND_MARKER)
+    if (const std::size_t known = sizeOf(kind, versionNumber); known != 0)
+        bytes = known;
+    if (!activities_.contains(kind) && sizeOf(kind, versionNumber) != 0 && kind != CUPTI_ACTIVITY_KIND_MARKER)
         return;
     if (buffer_.data && buffer_.bytes - buffer_.used < bytes)
         complete(buffer_, buffer_.used);
@@ -362,7 +371,7 @@ CUptiResult FakeCupti::nextRecord(std::uint8_t* buffer, std::size_t bytes, CUpti
 {
     std::size_t offset = 0;
     if (record) {
-        const std::size_t size = sizeOf(record->kind);
+        const std::size_t size = sizeOf(record->kind, versionNumber);
         if (size == 0)
             return CUPTI_ERROR_INVALID_KIND;
         offset = static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(record) - buffer) + size;
@@ -393,6 +402,11 @@ std::string FakeCupti::resultName(CUptiResult result)
 CUptiResult FakeCupti::finalize()
 {
     ++finalized_;
+    nextCorrelation_ = 1;
+    const std::scoped_lock lock(mutex_);
+    callback_ = nullptr;
+    callbacks_.clear();
+    activities_.clear();
     return CUPTI_SUCCESS;
 }
 

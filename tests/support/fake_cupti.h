@@ -57,6 +57,8 @@ public:
     Times soon();
 
     // --- test controls ---
+    /// As cuptiGetVersion() says it; records are as long as that version's.
+    std::uint32_t versionNumber = CUPTI_API_VERSION;
     CUptiResult subscribeResult = CUPTI_SUCCESS;
     CUptiResult activityResult = CUPTI_SUCCESS;
     std::string rivalName;
@@ -68,6 +70,7 @@ public:
     CUpti_TimestampCallbackFunc clock() const { return clock_; }
 
     // --- CuptiApi ---
+    std::uint32_t version() override { return versionNumber; }
     CUptiResult setAttribute(CUpti_ActivityAttribute attribute, std::size_t value) override;
     CUptiResult subscribe(CUpti_SubscriberHandle& subscriber, CUpti_CallbackFunc callback, void* owner,
                           std::string& rival) override;

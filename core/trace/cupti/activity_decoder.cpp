@@ -83,23 +83,41 @@ std::string_view overheadName(CUpti_ActivityOverheadKind kind)
 }
 
 /// What kernels, copies and memsets have in common.
-template <class Record> DeviceEvent deviceEvent(DeviceEventKind kind, const Record& record)
+template <class Record>
+DeviceEvent deviceEvent(DeviceEventKind kind, const Record& record, std::uint32_t correlationBase)
 {
     DeviceEvent event;
     event.kind = kind;
     event.device = DeviceIndex{static_cast<std::int16_t>(record.deviceId)};
     event.stream = StreamId{record.streamId};
-    event.correlation = CorrelationId{record.correlationId};
+    event.correlation = CorrelationId{record.correlationId + correlationBase};
     event.graphNode = record.graphNodeId;
     event.start = timeOf(record.start);
     event.end = timeOf(record.end);
     return event;
 }
 
+/// Bytes up to the end of a field.
+#define TILESCOPE_UP_TO(record, field) (offsetof(record, field) + sizeof(record::field))
+
 } // namespace
 
-void ActivityDecoder::begin()
+ActivityDecoder::Layout::Layout(std::uint32_t version)
+    : hasCluster(version >= 18), hasOverheadCall(version >= 21), hasOverheadData(version >= 22)
 {
+    kernel = hasCluster ? TILESCOPE_UP_TO(CUpti_ActivityKernel10, clusterZ)
+                        : TILESCOPE_UP_TO(CUpti_ActivityKernel10, graphNodeId);
+    copy = TILESCOPE_UP_TO(CUpti_ActivityMemcpy6, graphNodeId);
+    peerCopy = TILESCOPE_UP_TO(CUpti_ActivityMemcpyPtoP4, graphNodeId);
+    set = TILESCOPE_UP_TO(CUpti_ActivityMemset4, graphNodeId);
+    overhead = hasOverheadData   ? TILESCOPE_UP_TO(CUpti_ActivityOverhead3, overheadData)
+               : hasOverheadCall ? TILESCOPE_UP_TO(CUpti_ActivityOverhead3, correlationId)
+                                 : TILESCOPE_UP_TO(CUpti_ActivityOverhead3, end);
+}
+
+void ActivityDecoder::begin(std::uint32_t correlationBase)
+{
+    correlationBase_ = correlationBase;
     kernelNames_.clear();
     lastKernel_ = nullptr;
 }
@@ -144,8 +162,9 @@ void ActivityDecoder::decode(const ActivityBuffers::Filled& buffer, Assembler& a
 
 void ActivityDecoder::decodeRecord(const CUpti_Activity& record, std::size_t room, Assembler& assembler)
 {
-    const auto as = [&]<class Record>(void (ActivityDecoder::*handle)(const Record&, Assembler&)) {
-        if (room >= sizeof(Record)) {
+    const auto as = [&]<class Record>(void (ActivityDecoder::*handle)(const Record&, Assembler&),
+                                      std::size_t bytes) {
+        if (room >= bytes) {
             (this->*handle)(reinterpret_cast<const Record&>(record), assembler);
         } else {
             assembler.losses().add(RecordLoss::TruncatedRecord);
@@ -154,15 +173,15 @@ void ActivityDecoder::decodeRecord(const CUpti_Activity& record, std::size_t roo
     switch (record.kind) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-        return as(&ActivityDecoder::kernel);
+        return as(&ActivityDecoder::kernel, layout_.kernel);
     case CUPTI_ACTIVITY_KIND_MEMCPY:
-        return as(&ActivityDecoder::copy);
+        return as(&ActivityDecoder::copy, layout_.copy);
     case CUPTI_ACTIVITY_KIND_MEMCPY2:
-        return as(&ActivityDecoder::peerCopy);
+        return as(&ActivityDecoder::peerCopy, layout_.peerCopy);
     case CUPTI_ACTIVITY_KIND_MEMSET:
-        return as(&ActivityDecoder::set);
+        return as(&ActivityDecoder::set, layout_.set);
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
-        return as(&ActivityDecoder::overhead);
+        return as(&ActivityDecoder::overhead, layout_.overhead);
     default:
         assembler.losses().add(RecordLoss::UnknownKind, 1,
                                "the first of kind " + std::to_string(static_cast<int>(record.kind)));
@@ -171,7 +190,7 @@ void ActivityDecoder::decodeRecord(const CUpti_Activity& record, std::size_t roo
 
 void ActivityDecoder::kernel(const CUpti_ActivityKernel10& record, Assembler& assembler)
 {
-    DeviceEvent event = deviceEvent(DeviceEventKind::Kernel, record);
+    DeviceEvent event = deviceEvent(DeviceEventKind::Kernel, record, correlationBase_);
     event.name = kernelName(record.name);
     const auto size = [](std::int32_t x, std::int32_t y, std::int32_t z) {
         return std::array{static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y),
@@ -179,7 +198,9 @@ void ActivityDecoder::kernel(const CUpti_ActivityKernel10& record, Assembler& as
     };
     event.launch = {.grid = size(record.gridX, record.gridY, record.gridZ),
                     .block = size(record.blockX, record.blockY, record.blockZ),
-                    .cluster = {record.clusterX, record.clusterY, record.clusterZ},
+                    .cluster = layout_.hasCluster
+                                   ? std::array{record.clusterX, record.clusterY, record.clusterZ}
+                                   : decltype(LaunchConfig::cluster){},
                     .registersPerThread = record.registersPerThread,
                     .staticShared = static_cast<std::uint32_t>(record.staticSharedMemory),
                     .dynamicShared = static_cast<std::uint32_t>(record.dynamicSharedMemory),
@@ -189,7 +210,7 @@ void ActivityDecoder::kernel(const CUpti_ActivityKernel10& record, Assembler& as
 
 void ActivityDecoder::copy(const CUpti_ActivityMemcpy6& record, Assembler& assembler)
 {
-    DeviceEvent event = deviceEvent(DeviceEventKind::Memcpy, record);
+    DeviceEvent event = deviceEvent(DeviceEventKind::Memcpy, record, correlationBase_);
     event.copy = copyKindOf(record.copyKind);
     event.name = strings_.intern(copyName(event.copy));
     event.bytes = static_cast<std::int64_t>(record.bytes);
@@ -198,7 +219,7 @@ void ActivityDecoder::copy(const CUpti_ActivityMemcpy6& record, Assembler& assem
 
 void ActivityDecoder::peerCopy(const CUpti_ActivityMemcpyPtoP4& record, Assembler& assembler)
 {
-    DeviceEvent event = deviceEvent(DeviceEventKind::Memcpy, record);
+    DeviceEvent event = deviceEvent(DeviceEventKind::Memcpy, record, correlationBase_);
     event.copy = CopyKind::PeerToPeer;
     event.name = strings_.intern(copyName(event.copy));
     event.bytes = static_cast<std::int64_t>(record.bytes);
@@ -207,7 +228,7 @@ void ActivityDecoder::peerCopy(const CUpti_ActivityMemcpyPtoP4& record, Assemble
 
 void ActivityDecoder::set(const CUpti_ActivityMemset4& record, Assembler& assembler)
 {
-    DeviceEvent event = deviceEvent(DeviceEventKind::Memset, record);
+    DeviceEvent event = deviceEvent(DeviceEventKind::Memset, record, correlationBase_);
     event.name = strings_.intern("Memset");
     event.bytes = static_cast<std::int64_t>(record.bytes);
     assembler.addActivity(event);
@@ -216,9 +237,12 @@ void ActivityDecoder::set(const CUpti_ActivityMemset4& record, Assembler& assemb
 void ActivityDecoder::overhead(const CUpti_ActivityOverhead3& record, Assembler& assembler)
 {
     // CUPTI leaves it to the reader to free what some kinds point to.
-    std::free(record.overheadData);
+    if (layout_.hasOverheadData)
+        std::free(record.overheadData);
     ApiCall call{.name = strings_.intern(overheadName(record.overheadKind)),
-                 .correlation = CorrelationId{record.correlationId},
+                 .correlation = CorrelationId{layout_.hasOverheadCall && record.correlationId != 0
+                                                  ? record.correlationId + correlationBase_
+                                                  : 0},
                  .kind = ApiKind::Overhead,
                  .start = timeOf(record.start),
                  .end = timeOf(record.end)};

@@ -13,16 +13,34 @@ namespace tilescope::trace {
 /// Reads CUPTI's activity records out of their buffers and hands them to an Assembler. One thread at a time.
 class ActivityDecoder {
 public:
-    ActivityDecoder(CuptiApi& api, StringTable& strings) : api_(api), strings_(strings) {}
+    ActivityDecoder(CuptiApi& api, StringTable& strings)
+        : api_(api), layout_(api.version()), strings_(strings)
+    {
+    }
 
     /// A recording begins: CUPTI may have moved its kernel names.
-    void begin();
+    /// \param correlationBase  of the session
+    void begin(std::uint32_t correlationBase = 0);
     void decode(const ActivityBuffers::Filled& buffer, Assembler& assembler);
 
     /// The demangled form of a kernel's name; the name itself if it is not mangled.
     static std::string demangled(const char* name);
 
 private:
+    /// How far the records of a version reach, for as much as is read of them. The fields that are read have been at
+    /// the same place since 11.7.
+    struct Layout {
+        explicit Layout(std::uint32_t version);
+
+        std::size_t kernel;
+        bool hasCluster;
+        std::size_t copy;
+        std::size_t peerCopy;
+        std::size_t set;
+        std::size_t overhead;
+        bool hasOverheadCall; ///< the correlation id of the call that it belongs to
+        bool hasOverheadData; ///< what the reader must free
+    };
     void decodeRecord(const CUpti_Activity& record, std::size_t room, Assembler& assembler);
     void kernel(const CUpti_ActivityKernel10& record, Assembler& assembler);
     void copy(const CUpti_ActivityMemcpy6& record, Assembler& assembler);
@@ -32,6 +50,8 @@ private:
     StringId kernelName(const char* name);
 
     CuptiApi& api_;
+    const Layout layout_;
+    std::uint32_t correlationBase_ = 0;
     StringTable& strings_;
     // CUPTI gives one pointer per kernel as long as it stays attached.
     std::unordered_map<const char*, StringId> kernelNames_;

@@ -14,6 +14,9 @@ class CuptiApi {
 public:
     virtual ~CuptiApi() = default;
 
+    /// What cuptiGetVersion() says: 17 for 11.7, 18 to 28 up to 12.9, 130000 for 13.0.
+    virtual std::uint32_t version() { return CUPTI_API_VERSION; }
+
     virtual CUptiResult setAttribute(CUpti_ActivityAttribute attribute, std::size_t value) = 0;
     /// \param rival  receives the name of another user of CUPTI if that is the reason for failure
     virtual CUptiResult subscribe(CUpti_SubscriberHandle& subscriber, CUpti_CallbackFunc callback,

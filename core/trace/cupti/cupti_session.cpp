@@ -29,12 +29,39 @@ CuptiSession::~CuptiSession()
 {
     Losses ignored; // the recording was given up, and its losses with it
     stop(ignored);
+    if (subscriber_)
+        api_.unsubscribe(std::exchange(subscriber_, nullptr));
     detach();
     ActivityBuffers* mine = buffers_.get();
     activeBuffers.compare_exchange_strong(mine, nullptr);
     // What CUPTI still holds it may still write to.
     if (buffers_->lent() > 0)
         static_cast<void>(buffers_.release());
+}
+
+void CuptiSession::detachSoon()
+{
+    if (on_ || !attached_ || leaves_ || graphs_ || profilerCall_ || !subscribe().empty())
+        return;
+    const MutexLock lock(leaving_);
+    for (CUpti_CallbackId id = 1; id < kMostFunctions; ++id)
+        if (driver_[id] == ApiClass::Launch &&
+            api_.enableCallback(true, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, id) == CUPTI_SUCCESS)
+            callbacks_.emplace_back(CUPTI_CB_DOMAIN_DRIVER_API, id);
+    leaves_.store(true, std::memory_order_release);
+}
+
+void CuptiSession::leave() noexcept
+{
+    const MutexLock lock(leaving_);
+    if (!leaves_.exchange(false))
+        return;
+    // Ends the subscription and its callbacks as well.
+    api_.finalize();
+    callbacks_.clear();
+    subscriber_ = nullptr;
+    attached_ = false;
+    base_.store(lastCorrelation_.load(std::memory_order_relaxed), std::memory_order_release);
 }
 
 void CuptiSession::detach()
@@ -45,16 +72,19 @@ void CuptiSession::detach()
 
 std::string CuptiSession::start(TraceLevel level, Recording recording)
 {
+    {
+        const MutexLock lock(leaving_);
+        if (leaves_.exchange(false))
+            disable();
+    }
     context_.store(nullptr, std::memory_order_relaxed);
     streams_.clear();
-    std::string rival;
-    const CUptiResult result = api_.subscribe(subscriber_, &onCallback, this, rival);
-    if (result != CUPTI_SUCCESS)
-        return refusal(result, "subscribe", rival);
-    on_ = attached_ = true;
+    std::string reason = subscribe();
+    if (!reason.empty())
+        return reason;
+    on_ = true;
     full_.store(level == TraceLevel::Full && recording != Recording::Launches, std::memory_order_relaxed);
     activeBuffers.store(buffers_.get());
-    std::string reason;
     if (recording == Recording::Capture) {
         reason = enableGraphNodes();
     } else {
@@ -65,6 +95,35 @@ std::string CuptiSession::start(TraceLevel level, Recording recording)
     }
     if (!reason.empty())
         disable();
+    return reason;
+}
+
+std::string CuptiSession::subscribe()
+{
+    if (subscriber_)
+        return {};
+    std::string rival;
+    const CUptiResult result = api_.subscribe(subscriber_, &onCallback, this, rival);
+    if (result != CUPTI_SUCCESS) {
+        subscriber_ = nullptr;
+        return refusal(result, "subscribe", rival);
+    }
+    attached_ = true;
+    return {};
+}
+
+std::string CuptiSession::watchProfilerCalls(ProfilerCall told)
+{
+    profilerCall_ = std::move(told);
+    std::string reason = subscribe();
+    for (const CUpti_CallbackId id :
+         {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop}) {
+        if (!reason.empty())
+            break;
+        const CUptiResult result = api_.enableCallback(true, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, id);
+        if (result != CUPTI_SUCCESS)
+            reason = refusal(result, "call back on cudaProfilerStart", {});
+    }
     return reason;
 }
 
@@ -104,7 +163,8 @@ std::string CuptiSession::enableCalls(TraceLevel level, Recording recording)
                                           std::pair{CUPTI_CB_DOMAIN_DRIVER_API, &driver_}}) {
         for (CUpti_CallbackId id = 1; id < kMostFunctions; ++id) {
             const ApiClass kind = (*classes)[id];
-            if (!wanted(kind, level, recording))
+            const bool isGraphCall = domain == CUPTI_CB_DOMAIN_DRIVER_API && graphCalls_[id];
+            if (!wanted(kind, level, recording) && !isGraphCall)
                 continue;
             // The runtime launches through the driver under the same correlation id: one callback of the two
             // is enough, and the driver's is there for every launch.
@@ -152,8 +212,13 @@ void CuptiSession::learnFunctions()
                                           std::pair{CUPTI_CB_DOMAIN_DRIVER_API, &driver_}}) {
         for (CUpti_CallbackId id = 1; id < kMostFunctions; ++id) {
             const char* name = nullptr;
-            if (api_.callbackName(domain, id, name) == CUPTI_SUCCESS && name)
+            if (api_.callbackName(domain, id, name) == CUPTI_SUCCESS && name) {
                 (*classes)[id] = classifyApi(name);
+                const std::string_view text = name;
+                if (domain == CUPTI_CB_DOMAIN_DRIVER_API &&
+                    (text.starts_with("cuGraphInstantiate") || text.starts_with("cuGraphLaunch")))
+                    graphCalls_.set(id);
+            }
         }
     }
 }
@@ -164,7 +229,8 @@ void CuptiSession::disable()
         api_.enableCallback(false, subscriber_, domain, id);
     for (const CUpti_ActivityKind kind : std::exchange(activities_, {}))
         api_.enableActivity(false, kind);
-    api_.unsubscribe(std::exchange(subscriber_, nullptr));
+    if (!profilerCall_)
+        api_.unsubscribe(std::exchange(subscriber_, nullptr));
     on_ = false;
 }
 
@@ -236,6 +302,20 @@ void CuptiSession::onBufferCompleted(CUcontext context, std::uint32_t stream, st
 void CuptiSession::onCallback(void* owner, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data)
 {
     auto* session = static_cast<CuptiSession*>(owner);
+    if (session->leaves_.load(std::memory_order_relaxed)) {
+        if (static_cast<const CUpti_CallbackData*>(data)->callbackSite == CUPTI_API_EXIT)
+            session->leave();
+        return;
+    }
+    if (domain == CUPTI_CB_DOMAIN_DRIVER_API &&
+        (id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart || id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStop)) {
+        // Recorded is what lies between the two calls.
+        const bool starts = id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart;
+        const bool leaves = static_cast<const CUpti_CallbackData*>(data)->callbackSite == CUPTI_API_EXIT;
+        if (session->profilerCall_ && starts == leaves)
+            session->profilerCall_(starts);
+        return;
+    }
     if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API)
         session->call(domain, id, *static_cast<const CUpti_CallbackData*>(data));
     else if (domain == CUPTI_CB_DOMAIN_RESOURCE)
@@ -260,16 +340,21 @@ void CuptiSession::resource(CUpti_CallbackId id, const CUpti_ResourceData& data)
 void CuptiSession::call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
                         const CUpti_CallbackData& data) noexcept
 {
+    if (id < kMostFunctions && domain == CUPTI_CB_DOMAIN_DRIVER_API && graphCalls_[id])
+        graphs_.store(true, std::memory_order_relaxed);
     ThreadLog* log = HostLogs::mine();
     if (!log || id >= kMostFunctions)
         return;
     const ApiClass kind = (domain == CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_ : driver_)[id];
+    if (kind == ApiClass::Ignored)
+        return;
     if (kind == ApiClass::Chatter) {
         if (data.callbackSite == CUPTI_API_ENTER)
             log->chatter.store(log->chatter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         return;
     }
     const bool stored = kind == ApiClass::Synchronize || full_.load(std::memory_order_relaxed);
+    const std::uint32_t correlation = data.correlationId + base_.load(std::memory_order_relaxed);
     if (data.callbackSite == CUPTI_API_ENTER) {
         std::uint64_t& started = *data.correlationData;
         started = 0;
@@ -280,9 +365,10 @@ void CuptiSession::call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
         if (!context_.load(std::memory_order_relaxed))
             context_.store(data.context, std::memory_order_relaxed);
         if (causesActivity(kind) || stored)
-            log->noteLaunch(data.correlationId, now);
+            log->noteLaunch(correlation, now);
+        lastCorrelation_.store(correlation, std::memory_order_relaxed);
     } else if (log->leaveCall() && stored && *data.correlationData != 0) {
-        log->noteApiCall(apiKindOf(kind), static_cast<std::uint32_t>(domain) << 24 | id, data.correlationId,
+        log->noteApiCall(apiKindOf(kind), static_cast<std::uint32_t>(domain) << 24 | id, correlation,
                          static_cast<std::int64_t>(*data.correlationData), nanosecondsOf(TraceClock::now()));
     }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/mutex.h"
 #include "core/model/api_class.h"
 #include "core/model/spec.h"
 #include "core/model/strings.h"
@@ -10,6 +11,8 @@
 
 #include <array>
 #include <atomic>
+#include <bitset>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,8 +37,19 @@ public:
     std::string start(TraceLevel level, Recording recording = Recording::Events);
     /// Waits for the device, fetches every record into the buffers and switches everything off.
     void stop(Losses& losses);
+    /// From now on, whether recording or not, tells of the program's calls of cudaProfilerStart and cudaProfilerStop
+    /// in the thread that makes them. Stays subscribed.
+    /// \return  why that is not possible, in one sentence; empty on success
+    using ProfilerCall = std::function<void(bool starts)>;
+    std::string watchProfilerCalls(ProfilerCall told);
     /// Takes CUPTI out of the process. Only after the buffers have been decoded: their names go with it.
     void detach();
+    /// The same between stop() and start() while the program goes on: at the end of one of its next calls into
+    /// CUDA, in the thread that makes it. Until then CUPTI stays subscribed. Does nothing once the program has used
+    /// CUDA graphs: CUPTI's memory is part of the graphs that were traced, and their replays would fail.
+    void detachSoon();
+    /// Added to CUPTI's correlation ids, which begin anew after it was taken out.
+    std::uint32_t correlationBase() const { return base_.load(std::memory_order_acquire); }
 
     ActivityBuffers& buffers() { return *buffers_; }
     /// Adds what CUPTI itself dropped, after the buffers of one context and stream were returned.
@@ -55,6 +69,7 @@ private:
 
     void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) noexcept;
     void resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept;
+    std::string subscribe();
     void learnFunctions();
     std::string enableActivities();
     std::string enableCalls(TraceLevel level, Recording recording);
@@ -69,12 +84,21 @@ private:
     CuptiApi& api_;
     std::unique_ptr<ActivityBuffers> buffers_;
     CUpti_SubscriberHandle subscriber_ = nullptr;
+    void leave() noexcept;
+
+    ProfilerCall profilerCall_;
+    Mutex leaving_; // held while CUPTI is taken out or comes back
+    std::atomic<bool> leaves_{false};
+    std::atomic<bool> graphs_{false}; ///< the program has made or launched graphs
+    std::atomic<std::uint32_t> base_{0};
+    std::atomic<std::uint32_t> lastCorrelation_{0};
     bool on_ = false;
     bool attached_ = false;
     std::atomic<bool> full_{false};
     std::atomic<CUcontext> context_{nullptr};
     Classes runtime_{};
     Classes driver_{};
+    std::bitset<kMostFunctions> graphCalls_; ///< functions of the driver that make or launch a graph
     bool functionsKnown_ = false;
     std::vector<std::pair<CUpti_CallbackDomain, CUpti_CallbackId>> callbacks_; // enabled now
     std::vector<CUpti_ActivityKind> activities_;                               // enabled now

@@ -28,6 +28,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
+using ::testing::Pair;
 using testing::Program;
 using testing::ProgramResult;
 using testing::TemporaryFolder;
@@ -41,9 +42,12 @@ protected:
     }
 
     ProgramResult record(std::vector<std::string> command,
-                         const std::map<std::string, std::string>& environment = {})
+                         const std::map<std::string, std::string>& environment = {},
+                         const std::vector<std::string>& options = {})
     {
-        std::vector<std::string> words{TILESCOPE_PROGRAM, "record", "-o", "t.tscope", "--"};
+        std::vector<std::string> words{TILESCOPE_PROGRAM, "record", "-o", "t.tscope"};
+        words.insert(words.end(), options.begin(), options.end());
+        words.emplace_back("--");
         words.insert(words.end(), command.begin(), command.end());
         return run(words, environment);
     }
@@ -72,6 +76,14 @@ protected:
         for (const json& row : show({"ranges"}))
             paths.insert(row.at("path"));
         return paths;
+    }
+
+    std::map<std::string, std::string> environment()
+    {
+        std::map<std::string, std::string> entries;
+        for (const json& row : show({"environment"}))
+            entries[row.at("key")] = row.at("value");
+        return entries;
     }
 
     /// What a recording leaves besides its output.
@@ -135,6 +147,102 @@ TEST_F(Record, PassesSignalsOnAndKeepsTheRecording)
     kill(program.pid(), SIGINT);
     EXPECT_EQ(program.wait().code, -SIGINT);
     EXPECT_EQ(kernelCounts()["gemm"], 3);
+}
+
+TEST_F(Record, KeepsTheStepsAskedFor)
+{
+    ASSERT_EQ(record({RECORDED_PROGRAM}, {}, {"--steps", "1:1"}).code, 0);
+    EXPECT_EQ(kernelCounts(), (std::map<std::string, int>{{"gemm", 1}, {"softmax", 1}}));
+    EXPECT_THAT(environment(), Contains(Pair("record.part", "steps 1 to 1")));
+}
+
+TEST_F(Record, StartsWithTheFirstRangeOfAName)
+{
+    ASSERT_EQ(record({RECORDED_PROGRAM}, {}, {"--from", "registered"}).code, 0);
+    // The first step's gemm comes before.
+    EXPECT_EQ(kernelCounts(), (std::map<std::string, int>{{"gemm", 2}, {"softmax", 3}}));
+}
+
+TEST_F(Record, HonoursTheProfilerApi)
+{
+    ASSERT_EQ(record({RECORDED_PROGRAM, "profiler"}, {}, {"--from", "profiler-api"}).code, 0);
+    EXPECT_EQ(kernelCounts()["gemm"], 2);
+}
+
+TEST_F(Record, WaitsForTheDelay)
+{
+    ASSERT_EQ(record({RECORDED_PROGRAM, "many"}, {}, {"--delay", "0.5"}).code, 0);
+    EXPECT_EQ(kernelCounts(), (std::map<std::string, int>{{"many", 2000}}));
+}
+
+TEST_F(Record, EndsAfterSoManySeconds)
+{
+    ASSERT_EQ(record({RECORDED_PROGRAM, "many"}, {}, {"--seconds", "0.3"}).code, 0);
+    EXPECT_EQ(kernelCounts(), (std::map<std::string, int>{{"gemm", 3}, {"softmax", 3}}));
+}
+
+TEST_F(Record, StopsAndStartsOnRequest)
+{
+    const std::map<std::string, std::string> folder{{"XDG_RUNTIME_DIR", folder_.path().string()}};
+    Program program({TILESCOPE_PROGRAM, "record", "-o", "t.tscope", "--", RECORDED_PROGRAM, "watched"},
+                    folder_.path(), folder);
+    ASSERT_TRUE(program.waitFor("turn 0"));
+    const auto tell = [&](const std::string& verb) {
+        return run({TILESCOPE_PROGRAM, "record", verb, std::to_string(program.pid())}, folder);
+    };
+    const fs::path sockets = folder_.path() / "tilescope-record";
+    for (const auto& entry : fs::directory_iterator(sockets))
+        EXPECT_EQ(fs::status(entry.path()).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+    const ProgramResult stopped = tell("--stop");
+    EXPECT_EQ(stopped.code, 0) << stopped.err;
+    EXPECT_THAT(stopped.out, HasSubstr("is not recorded any more"));
+    EXPECT_TRUE(program.waitFor("CUPTI left 1 times")) << "nothing of CUPTI stays in the program";
+    const ProgramResult started = tell("--start");
+    EXPECT_EQ(started.code, 0) << started.err;
+    EXPECT_THAT(started.out, HasSubstr("is recorded"));
+    script("end", "");
+    EXPECT_EQ(program.wait().code, 0);
+    EXPECT_THAT(rangePaths(), Contains("step/forward"));
+    // CUPTI's correlation ids began anew: each kernel has its own launch all the same.
+    EXPECT_EQ(show({"losses"}), json::array());
+    EXPECT_TRUE(fs::is_empty(sockets));
+    const ProgramResult late = tell("--stop");
+    EXPECT_EQ(late.code, 2);
+    EXPECT_THAT(late.err, HasSubstr("no process with this number is recorded"));
+}
+
+TEST_F(Record, MeasuresItsCost)
+{
+    const std::string text = "import torch\n"
+                             "model = torch.nn.Linear(1, 1)\n"
+                             "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+                             "for _ in range(70):\n"
+                             "    model(torch.ones(1)).sum().backward()\n"
+                             "    optimizer.step()\n";
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("loop.py", text)}, {}, {"--calibrate"}).code, 0);
+    // Ten steps come first; a pair has two blocks of seven.
+    EXPECT_THAT(environment(), Contains(Pair("record.cost", HasSubstr("4 pairs of 5 steps"))));
+    EXPECT_EQ(record({"true"}, {}, {"--calibrate", "--steps", "1:2"}).code, 2);
+}
+
+TEST_F(Record, RefusesPartsThatContradictEachOther)
+{
+    for (const auto& options : std::vector<std::vector<std::string>>{{"--steps", "2:1"},
+                                                                     {"--steps", "x"},
+                                                                     {"--delay", "-1"},
+                                                                     {"--seconds", "0"},
+                                                                     {"--steps", "1:2", "--from", "a"},
+                                                                     {"--start", "1"}})
+        EXPECT_EQ(record({"true"}, {}, options).code, 2) << options.front();
+}
+
+TEST_F(Record, AFullDiskEndsTheRecordingAndNotTheProgram)
+{
+    const ProgramResult result = record({"sh", "-c", "ulimit -f 8; exec " RECORDED_PROGRAM " many"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out, "three steps\n");
+    EXPECT_EQ(kernelCounts(), (std::map<std::string, int>{{"gemm", 3}, {"softmax", 3}}));
+    EXPECT_THAT(environment(), Contains(Pair("record.ended", HasSubstr("cannot be written"))));
 }
 
 TEST_F(Record, LeavesForkedChildrenOut)

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <csignal>
 #include <fstream>
 #include <iterator>
@@ -23,7 +24,7 @@ WorkingBlock blockOf(const std::string& name, std::int64_t start)
     block.strings = {name};
     block.launches.push_back({.grid = {4, 1, 1}});
     block.ranges.push_back(
-        {.start = start, .end = start + 5, .thread = 7, .name = 0, .isStep = 1, .backwardPath = kNoString});
+        {.start = start, .end = start + 5, .thread = 7, .name = 0, .step = 1, .backwardPath = kNoString});
     block.activities.push_back({.start = start,
                                 .end = start + 3,
                                 .launched = start - 1,
@@ -158,16 +159,20 @@ TEST(WorkingFileWriter, EndsWhereNothingMoreFits)
     WorkingFileWriter writer(file, {});
     const bool first = writer.append(blockOf("first", 1));
     const bool second = writer.append(blockOf("second", 2));
+    writer.addFact("record_ended", "full");
     setrlimit(RLIMIT_FSIZE, &before);
     std::signal(SIGXFSZ, handler);
     EXPECT_TRUE(first);
     EXPECT_FALSE(second);
-    EXPECT_FALSE(writer.append(blockOf("third", 3))) << "nothing follows a block that is cut";
+    EXPECT_EQ(writer.error(), EFBIG);
+    EXPECT_FALSE(writer.append(blockOf("third", 3))) << "nothing but a reason follows";
     int blocks = 0;
+    ProcessFacts facts;
     const auto end = readWorkingFile(
-        file, [](ProcessFacts&&) {}, [&](WorkingBlock&&) { ++blocks; });
-    EXPECT_TRUE(end.isCut);
+        file, [&](ProcessFacts&& more) { facts = std::move(more); }, [&](WorkingBlock&&) { ++blocks; });
+    EXPECT_FALSE(end.isCut);
     EXPECT_EQ(blocks, 1);
+    EXPECT_EQ(facts, (ProcessFacts{{"record_ended", "full"}}));
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // What a trace of a device says when all goes well.
 
+#include "core/trace/cupti/cupti_session.h"
 #include "tests/unit/trace/cupti_pipeline.h"
 
 #include <gmock/gmock.h>
@@ -196,6 +197,75 @@ TEST_F(CuptiPipeline, OverheadIsACallOfItsStep)
     EXPECT_EQ(calls["CUPTI buffer flush"].kind, ApiKind::Overhead);
     EXPECT_EQ(calls["CUPTI buffer flush"].step, 0);
     EXPECT_EQ(calls["cudaDeviceSynchronize"].kind, ApiKind::Synchronize);
+}
+
+/// A graph that was traced holds memory of CUPTI: its replays would fail without it.
+TEST_F(CuptiPipeline, LeavesARunningProgramUnlessItUsesGraphs)
+{
+    for (const char* function : {"cudaLaunchKernel", "cudaGraphLaunch"}) {
+        FakeCupti own;
+        CuptiSession session(own, 4, 4096);
+        ASSERT_EQ(session.start(TraceLevel::Kernels), "");
+        own.call(function);
+        Losses losses;
+        session.stop(losses);
+        session.detachSoon();
+        EXPECT_EQ(own.finalized(), 0);
+        own.launch();
+        const bool usesGraphs = function == std::string_view("cudaGraphLaunch");
+        EXPECT_EQ(own.finalized(), usesGraphs ? 0 : 1) << function;
+        EXPECT_FALSE(own.subscribed()) << function;
+        own.launch();
+        EXPECT_EQ(own.finalized(), usesGraphs ? 0 : 1) << function;
+        EXPECT_EQ(session.start(TraceLevel::Kernels), "");
+        EXPECT_TRUE(own.subscribed());
+    }
+}
+
+/// Records of every version from 11.7 on, each buffer as short as that version's records are.
+TEST_F(CuptiPipeline, ReadsTheRecordsOfOlderVersions)
+{
+    constexpr std::uint32_t k117 = 17;
+    constexpr std::uint32_t k123 = 21;
+    constexpr std::uint32_t k124 = 22;
+    for (const std::uint32_t version : {k117, 18U, 20U, k123, k124, 24U, 26U, 28U, 130000U, 130500U}) {
+        SCOPED_TRACE(version);
+        cupti.versionNumber = version;
+        sink = {};
+        record(options(TraceLevel::Full), [&] {
+            const std::uint32_t launch = cupti.launch();
+            CUpti_ActivityKernel10 kernel = FakeCupti::kernelRecord(launch, "gemm", cupti.soon());
+            kernel.clusterX = 2;
+            kernel.clusterY = kernel.clusterZ = 1;
+            kernel.graphNodeId = 5;
+            cupti.record(kernel);
+            cupti.completeBuffer();
+            cupti.copy(cupti.call("cudaMemcpyAsync"), 1024, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD);
+            cupti.completeBuffer();
+            cupti.set(cupti.call("cudaMemsetAsync"), 64);
+            cupti.completeBuffer();
+            const FakeCupti::Times times = cupti.soon();
+            CUpti_ActivityOverhead3 overhead{};
+            overhead.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
+            overhead.overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH;
+            overhead.start = times.start;
+            overhead.end = times.end;
+            overhead.correlationId = launch;
+            overhead.overheadData = version < k124 ? nullptr : std::malloc(16); // the reader's to free
+            cupti.record(overhead);
+            cupti.completeBuffer();
+        });
+        ASSERT_THAT(events(), SizeIs(3));
+        EXPECT_EQ(text(events()[0].name), "gemm");
+        EXPECT_EQ(events()[0].graphNode, 5U);
+        EXPECT_EQ(events()[0].launch.cluster[0], version == k117 ? 0U : 2U);
+        EXPECT_EQ(events()[1].bytes, 1024);
+        EXPECT_EQ(events()[2].bytes, 64);
+        EXPECT_THAT(losses(), IsEmpty());
+        const auto call = std::ranges::find(sink.all.apiCalls, ApiKind::Overhead, &ApiCall::kind);
+        ASSERT_NE(call, sink.all.apiCalls.end());
+        EXPECT_EQ(call->correlation.value != 0, version >= k123);
+    }
 }
 
 } // namespace

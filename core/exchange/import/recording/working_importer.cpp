@@ -37,7 +37,7 @@ public:
         const record::WorkingFileEnd end = record::readWorkingFile(
             file, [this](record::ProcessFacts&& facts) { take(facts); },
             [this](record::WorkingBlock&& block) { take(std::move(block)); });
-        if (end.isCut)
+        if (end.isCut || facts_.contains("record_ended"))
             builder_.addLoss(RecordLoss::SourceCut);
         for (const auto& [key, count] : losses_)
             builder_.addLoss(key.first, count, key.second);
@@ -53,6 +53,12 @@ private:
             facts_[key] = validUtf8(value);
         if (const auto reason = facts_.find("device_untraced"); reason != facts_.end())
             builder_.addEnvironment({.key = "record.device", .value = reason->second});
+        if (const auto reason = facts_.find("record_ended"); reason != facts_.end())
+            builder_.addEnvironment({.key = "record.ended", .value = reason->second});
+        if (const auto cost = facts_.find("cost"); cost != facts_.end())
+            builder_.addEnvironment({.key = "record.cost", .value = cost->second});
+        if (const auto part = facts_.find("window"); part != facts_.end())
+            builder_.addEnvironment({.key = "record.part", .value = part->second});
         if (process_)
             return;
         const std::string host = facts_["host"];
@@ -112,8 +118,10 @@ private:
     void add(const record::RangeRow& row)
     {
         ++ranges_;
-        builder_.addRange(thread(row.thread), text(row.name), timestampAt(row.start), timestampAt(row.end),
-                          row.isStep ? SpanKind::Step : SpanKind::Range, text(row.backwardPath));
+        const std::string step = row.step > 0 ? fmt::format("step_{}", row.step - 1) : std::string();
+        builder_.addRange(thread(row.thread), row.step > 0 ? step : text(row.name), timestampAt(row.start),
+                          timestampAt(row.end), row.step > 0 ? SpanKind::Step : SpanKind::Range,
+                          text(row.backwardPath));
     }
 
     void add(const record::CallRow& row)

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tilescope::record {
+
+/// Which part of a process is recorded: what the options of `tilescope record` ask for. Plain decisions; the
+/// recorder acts on them.
+struct Window {
+    /// The options, from the environment variables that `tilescope record` sets.
+    static Window ofThisProcess();
+
+    static constexpr std::int64_t kNoLimit = -1;
+
+    std::int64_t firstStep = 0;       ///< counted from 0
+    std::int64_t lastStep = kNoLimit; ///< recorded to its end
+    std::int64_t delay = 0;           ///< ns from the start of the process
+    std::int64_t length = kNoLimit;   ///< ns from the start of the recording
+    std::string range;                ///< the first range with this name starts it; empty: none is waited for
+    bool calibrates = false;    ///< blocks of steps are recorded and left alone in turn, see Calibration
+    bool isFull = false;        ///< also what the program calls of CUDA besides launches
+    bool byProfilerApi = false; ///< cudaProfilerStart starts it and cudaProfilerStop stops it
+
+    /// Whether the process is recorded from its start.
+    bool isOpenAtStart() const { return firstStep == 0 && delay == 0 && range.empty() && !byProfilerApi; }
+    /// What is recorded, in words; empty: all.
+    std::string text() const;
+    bool hasSteps() const { return lastStep != kNoLimit; }
+    /// What the end of a step changes.
+    enum class Change { None, Start, Stop };
+    /// \param ended  the step's number
+    Change afterStep(std::int64_t ended) const
+    {
+        if (ended == lastStep)
+            return Change::Stop;
+        return ended + 1 == firstStep ? Change::Start : Change::None;
+    }
+};
+
+} // namespace tilescope::record

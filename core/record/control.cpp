@@ -1,0 +1,96 @@
+#include "core/record/control.h"
+
+#include "core/record/control_line.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace tilescope::record {
+
+namespace fs = std::filesystem;
+
+using namespace control;
+
+fs::path controlFolder()
+{
+    const char* folder = std::getenv("XDG_RUNTIME_DIR");
+    return folder && *folder == '/' ? fs::path(folder) / "tilescope-record" : fs::path();
+}
+
+bool ControlSocket::open(std::int64_t recorder) noexcept
+{
+    try {
+        const fs::path folder = controlFolder();
+        if (folder.empty() || (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST))
+            return false;
+        const fs::path path =
+            folder / (std::to_string(recorder) + "-" + std::to_string(getpid()) + std::string(kSuffix));
+        const auto address = addressOf(path);
+        descriptor_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (!address || descriptor_ < 0)
+            return false;
+        unlink(path.c_str()); // of an earlier process with this id
+        // The mode of the descriptor becomes the socket's: it is never open to others.
+        if (fchmod(descriptor_, 0600) != 0 ||
+            bind(descriptor_, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
+            abandon();
+            return false;
+        }
+        path_ = path;
+        if (chmod(path.c_str(), 0600) != 0 || listen(descriptor_, 8) != 0) {
+            close();
+            return false;
+        }
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
+void ControlSocket::serve(const std::function<std::string(std::string_view verb)>& answer) noexcept
+{
+    try {
+        while (descriptor_ >= 0) {
+            const Descriptor peer(accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC));
+            if (peer.number() < 0)
+                return;
+            if (!isOwnPeer(peer.number()))
+                continue;
+            const std::string line = lineFrom(peer.number(), kPatience);
+            if (!line.starts_with(kVersion)) {
+                sendLine(peer.number(), "it was recorded by another version of Tilescope");
+                continue;
+            }
+            const std::string refusal = answer(std::string_view(line).substr(kVersion.size()));
+            sendLine(peer.number(), refusal.empty() ? std::string(kObeyed) : refusal);
+        }
+    } catch (...) {
+        return; // no memory: the request has no answer
+    }
+}
+
+void ControlSocket::close() noexcept
+{
+    abandon();
+    if (!path_.empty())
+        unlink(std::exchange(path_, {}).c_str());
+}
+
+void ControlSocket::abandon() noexcept
+{
+    if (descriptor_ >= 0)
+        ::close(std::exchange(descriptor_, -1));
+}
+
+} // namespace tilescope::record
