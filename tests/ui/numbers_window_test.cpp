@@ -184,11 +184,12 @@ TEST_P(NumbersTest, NoneIsCutInAnyTable)
     EXPECT_GT(numbers_, 1000);
 }
 
-TEST_P(NumbersTest, NoneIsCutInAnyPaintedText)
+TEST_P(NumbersTest, NoneIsCutInAnyPaintedTextAndNoSubtitleAtAll)
 {
     static const QRegularExpression cut(QStringLiteral("[0-9]…|…[0-9]"));
     int elided = 0;
     int whole = 0;
+    int subtitles = 0;
     const std::vector<std::pair<std::size_t, std::vector<std::int64_t>>> selections{
         {0, {1, 2}}, {1, {1, 2}}, {1, {1, 2, 3, 4, 5, 6, 7, 8}}, {1, {9}},
         {3, {1}},    {3, {3, 4}}, {3, {1, 2, 3, 4, 5, 6, 7, 8}}, {3, {9}}};
@@ -204,6 +205,14 @@ TEST_P(NumbersTest, NoneIsCutInAnyPaintedText)
             for (const TextRecorder::Text& text : recorder.texts()) {
                 elided += text.words.contains(QChar(0x2026)) ? 1 : 0;
                 EXPECT_FALSE(text.words.contains(cut)) << where << ": " << text.words.toStdString();
+            }
+            for (const ElidedLabel* label : window_.page(name)->findChildren<ElidedLabel*>()) {
+                if (!label->isVisible() ||
+                    label->parentWidget()->property("kind") != QVariant(QStringLiteral("panelHeader")))
+                    continue;
+                EXPECT_FALSE(label->isCut())
+                    << where << ", subtitle of a panel: " << label->text().toStdString();
+                subtitles += label->text().isEmpty() ? 0 : 1;
             }
             // Widgets that place their words themselves: nothing ends beyond their edge.
             for (const QWidget* widget : window_.page(name)->findChildren<QWidget*>()) {
@@ -222,6 +231,7 @@ TEST_P(NumbersTest, NoneIsCutInAnyPaintedText)
     }
     EXPECT_GT(elided, 0) << "nothing that could be cut";
     EXPECT_GT(whole, 100);
+    EXPECT_GT(subtitles, 20);
 }
 
 TEST_P(NumbersTest, ThoseOfAMillionKernelsHaveSixDigitsInTheTablesOfTheTimelineAndTheKernels)

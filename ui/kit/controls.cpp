@@ -102,24 +102,37 @@ ElidedLabel::ElidedLabel(QWidget* parent) : QLabel(parent)
     setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
 }
 
+ElidedLabel::Shown ElidedLabel::shown() const
+{
+    const QRect inside = contentsRect();
+    if (fontMetrics().horizontalAdvance(text()) <= inside.width())
+        return {font(), {text()}};
+    const QFont small = Theme::instance().small();
+    const QFontMetrics metrics(small);
+    const int most = std::max(1, inside.height() / metrics.height());
+    constexpr double kLeastShare = 0.4; // of a text that is worth drawing
+    if (inside.width() * most < kLeastShare * metrics.horizontalAdvance(text()))
+        return {small, {}};
+    return {small, wrappedText(text(), metrics, inside.width(), most)};
+}
+
+bool ElidedLabel::isCut() const
+{
+    return shown().lines.join(QLatin1Char(' ')) != text();
+}
+
 void ElidedLabel::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
     painter.setPen(colours().dimText);
-    const QRect inside = contentsRect();
-    if (fontMetrics().horizontalAdvance(text()) > inside.width())
-        painter.setFont(Theme::instance().small());
-    const QFontMetrics metrics = painter.fontMetrics();
-    constexpr double kLeastShare = 0.4; // of a text that is worth drawing
-    if (inside.width() >= kLeastShare * metrics.horizontalAdvance(text()))
-        painter.drawText(inside, int(alignment()),
-                         elidedText(text(), metrics, Qt::ElideRight, inside.width()));
+    const Shown what = shown();
+    painter.setFont(what.font);
+    painter.drawText(contentsRect(), int(alignment()), what.lines.join(QLatin1Char('\n')));
 }
 
 bool ElidedLabel::event(QEvent* event)
 {
-    if (event->type() == QEvent::ToolTip &&
-        fontMetrics().horizontalAdvance(text()) > contentsRect().width()) {
+    if (event->type() == QEvent::ToolTip && isCut()) {
         QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), text(), this);
         return true;
     }

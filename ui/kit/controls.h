@@ -35,16 +35,26 @@ protected:
     void paintEvent(QPaintEvent* event) override;
 };
 
-/// Dim text on one line that takes the remaining space. It is elided if it does not fit, and hidden if less
-/// than two fifths of it would fit; the tooltip then shows it whole.
+/// Dim text that takes the remaining space: on one line, or smaller and on as many as the height has room for. It
+/// is elided if that does not suffice, and hidden if less than two fifths of it would fit; the tooltip then shows
+/// it whole.
 class ElidedLabel : public QLabel {
     Q_OBJECT
 public:
     explicit ElidedLabel(QWidget* parent = nullptr);
 
+    bool isCut() const; ///< not all of it is painted
+
 protected:
     void paintEvent(QPaintEvent* event) override;
     bool event(QEvent* event) override;
+
+private:
+    struct Shown {
+        QFont font;
+        QStringList lines;
+    };
+    Shown shown() const;
 };
 
 /// A line edit with a magnifying glass.

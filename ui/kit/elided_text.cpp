@@ -42,4 +42,25 @@ QString elidedText(const QString& text, const QFontMetrics& metrics, Qt::TextEli
     return text.left(head) + kEllipsis + text.mid(tail);
 }
 
+QStringList wrappedText(const QString& text, const QFontMetrics& metrics, int width, int most)
+{
+    QStringList lines;
+    QString rest = text;
+    while (lines.size() + 1 < most && metrics.horizontalAdvance(rest) > width) {
+        qsizetype end = 0; // of the longest beginning that fits
+        for (qsizetype space = rest.indexOf(QLatin1Char(' ')); space > 0;
+             space = rest.indexOf(QLatin1Char(' '), space + 1)) {
+            if (metrics.horizontalAdvance(rest.left(space)) > width)
+                break;
+            end = space;
+        }
+        if (end == 0)
+            break; // a word alone is too long
+        lines.append(rest.left(end));
+        rest = rest.mid(end + 1);
+    }
+    lines.append(elidedText(rest, metrics, Qt::ElideRight, width));
+    return lines;
+}
+
 } // namespace tilescope::ui

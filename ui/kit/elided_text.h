@@ -2,6 +2,7 @@
 
 #include <QFontMetrics>
 #include <QString>
+#include <QStringList>
 
 namespace tilescope::ui {
 
@@ -9,5 +10,8 @@ namespace tilescope::ui {
 /// never cut: it stays whole or goes as a whole, and none touches the "…". Every painted text is elided by this
 /// function.
 QString elidedText(const QString& text, const QFontMetrics& metrics, Qt::TextElideMode mode, int width);
+
+/// `text` in at most `most` lines, broken at spaces; the last line is elided at its end if the rest does not fit.
+QStringList wrappedText(const QString& text, const QFontMetrics& metrics, int width, int most);
 
 } // namespace tilescope::ui
