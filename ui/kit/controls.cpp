@@ -110,15 +110,16 @@ ElidedLabel::Shown ElidedLabel::shown() const
     const QFont small = Theme::instance().small();
     const QFontMetrics metrics(small);
     const int most = std::max(1, inside.height() / metrics.height());
-    constexpr double kLeastShare = 0.4; // of a text that is worth drawing
-    if (inside.width() * most < kLeastShare * metrics.horizontalAdvance(text()))
+    const double leastShare = most == 1 ? 0.4 : 0.8; // of a text that is worth drawing
+    if (inside.width() * most < leastShare * metrics.horizontalAdvance(text()))
         return {small, {}};
     return {small, wrappedText(text(), metrics, inside.width(), most)};
 }
 
 bool ElidedLabel::isCut() const
 {
-    return shown().lines.join(QLatin1Char(' ')) != text();
+    const QStringList lines = shown().lines;
+    return !lines.isEmpty() && lines.join(QLatin1Char(' ')) != text();
 }
 
 void ElidedLabel::paintEvent(QPaintEvent*)
@@ -132,7 +133,7 @@ void ElidedLabel::paintEvent(QPaintEvent*)
 
 bool ElidedLabel::event(QEvent* event)
 {
-    if (event->type() == QEvent::ToolTip && isCut()) {
+    if (event->type() == QEvent::ToolTip && (isCut() || shown().lines.isEmpty())) {
         QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), text(), this);
         return true;
     }

@@ -36,14 +36,14 @@ protected:
 };
 
 /// Dim text that takes the remaining space: on one line, or smaller and on as many as the height has room for. It
-/// is elided if that does not suffice, and hidden if less than two fifths of it would fit; the tooltip then shows
-/// it whole.
+/// is elided if that does not suffice, and hidden if there is room for less than two fifths of one line or four
+/// fifths of several; the tooltip then shows it whole.
 class ElidedLabel : public QLabel {
     Q_OBJECT
 public:
     explicit ElidedLabel(QWidget* parent = nullptr);
 
-    bool isCut() const; ///< not all of it is painted
+    bool isCut() const; ///< it is painted with an ellipsis
 
 protected:
     void paintEvent(QPaintEvent* event) override;

@@ -57,8 +57,12 @@ const std::optional<analysis::Statistics>& RunRow::stepMs() const
 
 std::string listOf(const std::vector<RunId>& runs)
 {
+    constexpr int kMost = 10; // numbers and ranges: a file may have 100,000 runs
     std::string text;
-    for (std::size_t i = 0; i < runs.size();) {
+    int count = 0;
+    for (std::size_t i = 0; i < runs.size(); ++count) {
+        if (count == kMost)
+            return text + " and " + std::to_string(runs.size() - i) + " more";
         std::size_t last = i;
         while (last + 1 < runs.size() && runs[last + 1].value == runs[last].value + 1)
             ++last;

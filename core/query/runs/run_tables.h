@@ -42,7 +42,7 @@ std::vector<RunRow> runs(const store::RunReader& reader, RunId first, RunId last
 /// The measurements of runs that were already read, in the same order.
 std::vector<RunRow> runRows(const store::RunReader& reader, std::vector<store::RunRecord> records);
 
-/// Run numbers in ascending order for a sentence: `1 to 4, 7`.
+/// Run numbers in ascending order for a sentence: `1 to 4, 7`. Of many it names the first: `…, 28, 30 and 90 more`.
 std::string listOf(const std::vector<RunId>& runs);
 
 struct SampleRow {
