@@ -129,6 +129,7 @@ struct WindowOptions {
     std::string steps, delay, seconds, from;
     std::string trace = "kernels";
     bool calibrates = false;
+    bool yields = false;
 };
 
 std::int64_t stepIn(std::string_view text, const std::string& all)
@@ -162,6 +163,8 @@ void select(RecordedProgram& program, const WindowOptions& options)
                     .mend = "give it without --steps, --delay, --seconds and --from"};
     if (options.calibrates)
         program.set("TILESCOPE_RECORD_CALIBRATE", "1");
+    if (options.yields)
+        program.set("TILESCOPE_RECORD_YIELD", "1");
     const int starts =
         (options.steps.empty() ? 0 : 1) + (options.delay.empty() ? 0 : 1) + (options.from.empty() ? 0 : 1);
     if (starts > 1)
@@ -230,6 +233,8 @@ int recordCommand(int argc, char** argv)
     arguments.choice(
         "--trace", window.trace, {"kernels", "full"},
         "full: also what the program calls of CUDA besides launches, at a higher cost; default: kernels");
+    arguments.flag("--yield-to-torch", window.yields,
+                   "leave the GPU to torch.profiler as soon as the program starts it");
     arguments.flag("--calibrate", window.calibrates,
                    "measure the cost: record blocks of steps in turn with blocks that are not recorded");
     arguments.option("--start", toStart,

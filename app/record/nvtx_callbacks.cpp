@@ -137,6 +137,8 @@ void takeMessage(std::string_view text, void* payload) noexcept
         Recorder::endStep();
     } else if (text == "torch") {
         findTorch();
+    } else if (text == "yield") {
+        Recorder::yieldDevice();
     } else if (text == "flush") {
         Recorder::flush();
     } else if (text == "python" && payload) {

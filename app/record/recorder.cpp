@@ -106,7 +106,7 @@ public:
             session = std::make_unique<trace::CuptiSession>(*api, kActivityBuffers, kActivityBufferBytes);
             if (window_.byProfilerApi)
                 reason = session->watchProfilerCalls([this](bool starts) { setOn(starts); });
-            if (reason.empty() && on_)
+            if (reason.empty() && on_ && !yielded_)
                 reason = session->start(level());
         }
         const MutexLock lock(mutex_);
@@ -129,6 +129,19 @@ public:
             resume();
         else
             pause();
+    }
+
+    void yieldDevice()
+    {
+        const MutexLock window(windowMutex_);
+        trace::CuptiSession* session = sessionIfAny();
+        if (!window_.yields || std::exchange(yielded_, true) || !session)
+            return;
+        trace::Losses losses;
+        session->stop(losses);
+        const MutexLock lock(mutex_);
+        cuptiLosses_.add(losses);
+        untraced_ = "the device was left to torch.profiler when the program started it (--yield-to-torch)";
     }
 
     /// Ends the recording from the thread that ends the process.
@@ -241,7 +254,7 @@ private:
         stepStart_.store(0, std::memory_order_relaxed);
         startHost();
         trace::CuptiSession* session = sessionIfAny();
-        if (!session)
+        if (!session || yielded_)
             return;
         namesMoved_.store(true);
         if (const std::string reason = session->start(level()); !reason.empty()) {
@@ -319,7 +332,7 @@ private:
                 // The names of kernels go with CUPTI.
                 turn(session, true, false);
                 const MutexLock window(windowMutex_);
-                if (!on_)
+                if (!on_ && !yielded_)
                     session->detachSoon();
             }
             const bool asked = flushAsked.exchange(false);
@@ -556,6 +569,7 @@ private:
     Calibration calibration_ GUARDED_BY(calibrationMutex_);
     Mutex windowMutex_; // before mutex_
     bool on_ GUARDED_BY(windowMutex_) = false;
+    bool yielded_ GUARDED_BY(windowMutex_) = false;
 
     Mutex mutex_;
     trace::Losses cuptiLosses_ GUARDED_BY(mutex_);
@@ -711,6 +725,17 @@ void Recorder::endStep() noexcept
         current.load()->endStep();
     } catch (...) {
         return; // no memory: this step is missing
+    }
+}
+
+void Recorder::yieldDevice() noexcept
+{
+    if (!recording.load(std::memory_order_relaxed))
+        return;
+    try {
+        current.load()->yieldDevice();
+    } catch (...) {
+        return; // no memory: the recorder keeps the device
     }
 }
 

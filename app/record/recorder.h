@@ -30,6 +30,8 @@ public:
     static void noteOpened() noexcept;
     /// A step of the program ends now; the next one begins.
     static void endStep() noexcept;
+    /// Leaves CUPTI to a profiler of the program for the rest of its life, if the user asked for it.
+    static void yieldDevice() noexcept;
     /// Writes what has arrived, for a process that ends without exit(). Waits for it a second at most.
     static void flush() noexcept;
 };

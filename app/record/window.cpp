@@ -40,6 +40,7 @@ Window Window::ofThisProcess()
     if (!window.byProfilerApi)
         window.range = from;
     window.calibrates = !variable("TILESCOPE_RECORD_CALIBRATE").empty();
+    window.yields = !variable("TILESCOPE_RECORD_YIELD").empty();
     window.isFull = variable("TILESCOPE_RECORD_TRACE") == "full";
     return window;
 }

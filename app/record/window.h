@@ -19,6 +19,7 @@ struct Window {
     std::int64_t length = kNoLimit;   ///< ns from the start of the recording
     std::string range;                ///< the first range with this name starts it; empty: none is waited for
     bool calibrates = false;    ///< blocks of steps are recorded and left alone in turn, see Calibration
+    bool yields = false;        ///< leaves the device to a profiler of the program
     bool isFull = false;        ///< also what the program calls of CUDA besides launches
     bool byProfilerApi = false; ///< cudaProfilerStart starts it and cudaProfilerStop stops it
 

@@ -93,7 +93,7 @@ class _Recorder:
         mark(self._domain, self._c.addressof(event))
 
     def tell(self, text):
-        """Says what is no range: step, torch, node SEQUENCE, node, flush."""
+        """Says what is no range: step, torch, node SEQUENCE, node, yield, flush."""
         self._send(self._mark, text)
 
     def ranged(self, text, function, condition=None):
@@ -225,7 +225,27 @@ def _record_torch(recorder, torch):
         return output
 
     torch.nn.Module.__call__ = call
+    _guarded(_yield_to_profiler)(recorder, torch)
     torch.autograd.backward = recorder.ranged("backward", torch.autograd.backward, is_compiling)
+
+
+def _yield_to_profiler(recorder, torch):
+    """Leaves the GPU to torch.profiler, or says that it will see nothing of it: CUPTI has room for one."""
+    module = torch.autograd.profiler
+    prepare = module._prepare_profiler
+    yields = "TILESCOPE_RECORD_YIELD" in os.environ
+    said = []
+
+    def _prepare_profiler(*arguments, **named):
+        if yields:
+            _guarded(recorder.tell)("yield")
+        elif not said and torch.cuda.is_available():
+            said.append(True)
+            print("tilescope record: the program starts torch.profiler, which gets no GPU events while it is recorded;"
+                  " --yield-to-torch leaves them to it", file=sys.stderr, flush=True)
+        return prepare(*arguments, **named)
+
+    module._prepare_profiler = _prepare_profiler
 
 
 def _record_optimizers(recorder, optimizer_module):

@@ -80,6 +80,16 @@ int main(int argc, char** argv)
         fakeProfiler(1);
         step();
     }
+    if (what == "yield") {
+        // What the bootstrap does when the program starts torch.profiler.
+        nvtxEventAttributes_t attributes{};
+        attributes.version = NVTX_VERSION;
+        attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+        attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
+        attributes.message.ascii = "yield";
+        nvtxDomainMarkEx(nvtxDomainCreateA("tilescope"), &attributes);
+        step();
+    }
     if (what == "many") {
         pause(1000); // the recorder writes every half second
         for (int i = 0; i < 2000; ++i)

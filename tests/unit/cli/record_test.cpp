@@ -211,6 +211,30 @@ TEST_F(Record, StopsAndStartsOnRequest)
     EXPECT_THAT(late.err, HasSubstr("no process with this number is recorded"));
 }
 
+TEST_F(Record, LeavesTheDeviceToTheProgramsProfiler)
+{
+    ASSERT_EQ(record({RECORDED_PROGRAM, "yield"}, {}, {"--yield-to-torch"}).code, 0);
+    EXPECT_EQ(kernelCounts()["gemm"], 3) << "the fourth step's belongs to the other profiler";
+    EXPECT_THAT(environment(), Contains(Pair("record.device", HasSubstr("torch.profiler"))));
+    // Only where the user asked for it.
+    ASSERT_EQ(fs::remove(folder_.path() / "t.tscope"), true);
+    ASSERT_EQ(record({RECORDED_PROGRAM, "yield"}).code, 0);
+    EXPECT_EQ(kernelCounts()["gemm"], 4);
+}
+
+TEST_F(Record, ProgramsThatUseTorchProfilerKeepWorking)
+{
+    const std::string text =
+        "import torch\n"
+        "with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:\n"
+        "    torch.nn.Linear(2, 2)(torch.ones(2))\n"
+        "print(any('linear' in event.key for event in profile.key_averages()))\n";
+    const ProgramResult result =
+        record({PYTHON_PROGRAM, script("profiled.py", text)}, {}, {"--yield-to-torch"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out, "True\n");
+}
+
 TEST_F(Record, MeasuresItsCost)
 {
     const std::string text = "import torch\n"
@@ -459,6 +483,27 @@ TEST_F(Record, JoinsRanksIntoOneRun)
     ASSERT_EQ(result.code, 0) << result.err;
     EXPECT_EQ(kernelCounts()["gemm"], 6);
     EXPECT_EQ(show({"runs"}).size(), 1U);
+}
+
+TEST_F(Record, RecordsTheRanksOfTorchrun)
+{
+    const std::string text = "import torch\n"
+                             "torch.distributed.init_process_group('gloo')\n"
+                             "model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4))\n"
+                             "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+                             "for _ in range(3):\n"
+                             "    optimizer.zero_grad()\n"
+                             "    model(torch.ones(2, 4)).sum().backward()\n"
+                             "    optimizer.step()\n"
+                             "torch.distributed.destroy_process_group()\n";
+    const ProgramResult result = record(
+        {PYTHON_PROGRAM, "-m", "torch.distributed.run", "--nproc-per-node=2", script("ranks.py", text)});
+    ASSERT_EQ(result.code, 0) << result.err;
+    std::map<int, int> steps;
+    for (const json& row : show({"steps"}))
+        ++steps[row.at("rank").get<int>()];
+    EXPECT_EQ(steps, (std::map<int, int>{{0, 3}, {1, 3}}));
+    EXPECT_THAT(rangePaths(), Contains("step/DistributedDataParallel/module"));
 }
 
 TEST_F(Record, MasksSecretsInCommandLines)
