@@ -108,6 +108,7 @@ private:
         range("optimizer", [this] {
             synchronize();
             op("aten::_fused_adamw_", kAdamW, 60'000, 140'000);
+            synchronize(); // a step ends when the device has done its work
         });
         release();
     }
