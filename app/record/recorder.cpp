@@ -265,15 +265,15 @@ private:
 
     void pause() REQUIRES(windowMutex_)
     {
-        HostLogs::instance().stop();
-        trace::CuptiSession* session = sessionIfAny();
-        if (!session)
-            return;
         trace::Losses losses;
-        session->stop(losses);
+        trace::CuptiSession* session = sessionIfAny();
+        // The launches are noted for as long as there are activities.
+        if (session)
+            session->stop(losses);
+        HostLogs::instance().stop();
         const MutexLock lock(mutex_);
         cuptiLosses_.add(losses);
-        detachAsked_ = true;
+        detachAsked_ = session != nullptr;
     }
 
     trace::CuptiSession* sessionIfAny()
@@ -360,8 +360,6 @@ private:
         try {
             if (due && session && HostLogs::recording())
                 api_->flush(forced);
-            if (namesMoved_.exchange(false) && decoder_ && session)
-                decoder_->begin(session->correlationBase());
             drain(session);
             if (due || assembler_.pending() > kMostPending)
                 write();
@@ -415,11 +413,13 @@ private:
     {
         if (session && !decoder_) {
             decoder_ = std::make_unique<trace::ActivityDecoder>(*api_, strings_);
-            decoder_->begin(session->correlationBase());
+            namesMoved_.store(true);
             assembler_.setFunctionName([this, session](std::uint32_t function) {
                 return session->functionName(function, strings_);
             });
         }
+        if (session && namesMoved_.exchange(false))
+            decoder_->begin(session->correlationBase());
         for (;;) {
             // Taken first: whatever launched the activities in it is in a ring by now.
             const auto buffer = session ? session->buffers().take() : std::nullopt;

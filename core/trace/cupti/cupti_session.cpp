@@ -88,10 +88,10 @@ std::string CuptiSession::start(TraceLevel level, Recording recording)
     if (recording == Recording::Capture) {
         reason = enableGraphNodes();
     } else {
-        if (recording != Recording::Launches)
+        // First the calls: no activity is without its launch, though the program may be launching.
+        reason = enableCalls(level, recording);
+        if (reason.empty() && recording != Recording::Launches)
             reason = enableActivities();
-        if (reason.empty())
-            reason = enableCalls(level, recording);
     }
     if (!reason.empty())
         disable();
@@ -223,12 +223,17 @@ void CuptiSession::learnFunctions()
     }
 }
 
-void CuptiSession::disable()
+void CuptiSession::disableActivities()
 {
-    for (const auto& [domain, id] : std::exchange(callbacks_, {}))
-        api_.enableCallback(false, subscriber_, domain, id);
     for (const CUpti_ActivityKind kind : std::exchange(activities_, {}))
         api_.enableActivity(false, kind);
+}
+
+void CuptiSession::disable()
+{
+    disableActivities();
+    for (const auto& [domain, id] : std::exchange(callbacks_, {}))
+        api_.enableCallback(false, subscriber_, domain, id);
     if (!profilerCall_)
         api_.unsubscribe(std::exchange(subscriber_, nullptr));
     on_ = false;
@@ -243,6 +248,11 @@ void CuptiSession::stop(Losses& losses)
     }
     if (const CUptiResult result = api_.flush(true); result != CUPTI_SUCCESS) {
         losses.add(RecordLoss::CuptiNotFlushed, 1, api_.resultName(result));
+    }
+    // Another thread may have launched since.
+    if (!activities_.empty()) {
+        disableActivities();
+        api_.flush(true);
     }
     countDropped({}, losses);
     disable();

@@ -74,6 +74,7 @@ private:
     std::string enableActivities();
     std::string enableCalls(TraceLevel level, Recording recording);
     std::string enableGraphNodes();
+    void disableActivities();
     void disable();
     std::string refusal(CUptiResult result, const std::string& what, const std::string& rival) const;
     static bool wanted(ApiClass kind, TraceLevel level, Recording recording);
