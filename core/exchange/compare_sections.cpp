@@ -3,6 +3,7 @@
 #include "core/base/plural.h"
 #include "core/exchange/columns.h"
 #include "core/exchange/number.h"
+#include "core/exchange/section_parts.h"
 #include "core/exchange/sections.h"
 #include "core/exchange/text.h"
 #include "core/model/flags.h"
@@ -20,6 +21,7 @@ namespace tilescope::exchange {
 
 namespace {
 
+using analysis::GroupDifference;
 using analysis::GroupVerdict;
 using analysis::TimeDifference;
 using query::ComparedFact;
@@ -29,23 +31,18 @@ using query::ComparedTime;
 using query::Comparison;
 using ComparisonPtr = std::shared_ptr<const Comparison>;
 
-// A, B and their difference are the only columns with a unit, and share it.
-
-template <class Row>
-Column column(const ComparisonPtr& comparison, std::vector<Row> Comparison::*rows, std::string key,
-              std::string title, std::function<Cell(const Row&)> get, Unit unit = Unit::None)
+/// A member of a member of a row.
+template <class Outer, class Inner> auto of(Outer outer, Inner inner)
 {
-    return {.key = std::move(key),
-            .title = std::move(title),
-            .cell = [comparison, rows, get](std::size_t row) { return get(((*comparison).*rows)[row]); },
-            .unit = unit,
-            .sharesUnit = true};
+    return [outer, inner](const auto& row) { return std::invoke(inner, std::invoke(outer, row)); };
 }
 
-Column only(Audience audience, Column made)
+/// A, B and their difference are the only columns with a unit, and share it.
+Table withOneUnit(Table table)
 {
-    made.audience = audience;
-    return made;
+    for (Column& made : table.columns)
+        made.sharesUnit = true;
+    return table;
 }
 
 std::string ratioInterval(const TimeDifference& difference)
@@ -81,162 +78,104 @@ std::string wordsOfMemory(std::string_view what, const std::string& held)
     return words;
 }
 
-Table factsTable(const ComparisonPtr& comparison, std::vector<ComparedFact> Comparison::*rows,
+Table factsTable(const ComparisonPtr& comparison, const std::vector<ComparedFact>& facts,
                  const std::string& heading)
 {
-    Table table{.heading = heading, .rows = ((*comparison).*rows).size()};
-    table.columns = {column<ComparedFact>(comparison, rows, "key", "key",
-                                          [](const ComparedFact& fact) { return cellOf(fact.key); }),
-                     column<ComparedFact>(comparison, rows, "a", "A",
-                                          [](const ComparedFact& fact) { return cellOrNull(fact.a); }),
-                     column<ComparedFact>(comparison, rows, "b", "B",
-                                          [](const ComparedFact& fact) { return cellOrNull(fact.b); })};
-    for (Column& made : table.columns)
-        made.keep = 2;
-    table.columns[1].elidable = table.columns[2].elidable = true;
+    const ColumnsOf column(comparison, facts);
+    Table table{.heading = heading, .rows = facts.size()};
+    table.columns = {column("key", "key", &ComparedFact::key, {.keep = 2}),
+                     column("a", "A", [](const ComparedFact& fact) { return cellOrNull(fact.a); },
+                            {.keep = 2, .elidable = true}),
+                     column("b", "B", [](const ComparedFact& fact) { return cellOrNull(fact.b); },
+                            {.keep = 2, .elidable = true})};
     return table;
 }
 
 Table timesTable(const ComparisonPtr& comparison)
 {
-    const auto add = [&comparison](std::string key, std::string title,
-                                   std::function<Cell(const ComparedTime&)> get, Unit unit = Unit::None) {
-        return column<ComparedTime>(comparison, &Comparison::times, std::move(key), std::move(title),
-                                    std::move(get), unit);
-    };
+    const ColumnsOf column(comparison, comparison->times);
+    const auto word = [](const ComparedTime& time) { return wordOf(time.phase); };
+    const auto figure = [](auto member) { return of(&ComparedTime::difference, member); };
     Table table{.heading = "Times: medians of the timed steps, B against A",
                 .rows = comparison->times.size()};
     table.columns = {
-        only(Audience::Programs,
-             add("phase", "", [](const ComparedTime& t) { return cellOf(wordOf(t.phase)); })),
-        only(Audience::Programs,
-             add("clock", "", [](const ComparedTime& t) { return cellOf(t.onGpu ? "gpu" : "wall"); })),
-        only(Audience::People, add("what", "phase",
-                                   [](const ComparedTime& t) {
-                                       return cellOf(std::string(wordOf(t.phase)) +
-                                                     (t.onGpu ? " on GPU" : ""));
-                                   })),
-        add(
-            "a_ms", "A", [](const ComparedTime& t) { return Cell(t.difference.medianA); },
-            Unit::Milliseconds),
-        add(
-            "b_ms", "B", [](const ComparedTime& t) { return Cell(t.difference.medianB); },
-            Unit::Milliseconds),
-        add(
-            "difference_ms", "B - A", [](const ComparedTime& t) { return Cell(t.difference.difference); },
-            Unit::Milliseconds),
-        only(Audience::Programs,
-             add("difference_ci95", "",
-                 [](const ComparedTime& t) { return cellOf(t.difference.difference95); })),
-        only(Audience::Programs,
-             add("ratio", "", [](const ComparedTime& t) { return Cell(t.difference.ratio); })),
-        only(Audience::Programs,
-             add("ratio_ci95", "", [](const ComparedTime& t) { return cellOf(t.difference.ratio95); })),
-        only(Audience::People,
-             add("ratio", "B / A",
-                 [](const ComparedTime& t) { return cellOf(fmt::format("{:.3f}", t.difference.ratio)); })),
-        only(Audience::People,
-             add("interval", "95 % interval",
-                 [](const ComparedTime& t) { return cellOf(ratioInterval(t.difference)); })),
-        only(Audience::Programs,
-             add("runs_a", "", [](const ComparedTime& t) { return Cell(t.difference.runsA); })),
-        only(Audience::Programs,
-             add("runs_b", "", [](const ComparedTime& t) { return Cell(t.difference.runsB); })),
-        add("n_a", "n A", [](const ComparedTime& t) { return Cell(t.difference.stepsA); }),
-        add("n_b", "n B", [](const ComparedTime& t) { return Cell(t.difference.stepsB); }),
-        add("verdict", "verdict",
-            [](const ComparedTime& t) { return cellOf(wordsOf(wordOf(t.difference.verdict))); })};
-    // Programs get the word, people the phrase.
-    table.columns.back().audience = Audience::People;
-    table.columns.back().meaning = Meaning::Verdict;
-    table.columns.back().keep = 2;
-    table.columns.push_back(only(Audience::Programs, add("verdict", "", [](const ComparedTime& t) {
-                                     return cellOf(wordOf(t.difference.verdict));
-                                 })));
-    return table;
+        column.programs("phase", word),
+        column.programs("clock", [](const ComparedTime& time) { return time.onGpu ? "gpu" : "wall"; }),
+        column.people("phase",
+                      [word](const ComparedTime& time) {
+                          return std::string(word(time)) + (time.onGpu ? " on GPU" : "");
+                      }),
+        column("a_ms", "A", figure(&TimeDifference::medianA), {.unit = Unit::Milliseconds}),
+        column("b_ms", "B", figure(&TimeDifference::medianB), {.unit = Unit::Milliseconds}),
+        column("difference_ms", "B - A", figure(&TimeDifference::difference), {.unit = Unit::Milliseconds}),
+        column.programs("difference_ci95", figure(&TimeDifference::difference95)),
+        column.programs("ratio", figure(&TimeDifference::ratio)),
+        column.programs("ratio_ci95", figure(&TimeDifference::ratio95)),
+        column.people("B / A",
+                      [](const ComparedTime& time) { return fmt::format("{:.3f}", time.difference.ratio); }),
+        column.people("95 % interval",
+                      [](const ComparedTime& time) { return ratioInterval(time.difference); }),
+        column.programs("runs_a", figure(&TimeDifference::runsA)),
+        column.programs("runs_b", figure(&TimeDifference::runsB)),
+        column("n_a", "n A", figure(&TimeDifference::stepsA)),
+        column("n_b", "n B", figure(&TimeDifference::stepsB)),
+        column.people("verdict",
+                      [](const ComparedTime& time) { return wordsOf(wordOf(time.difference.verdict)); },
+                      {.keep = 2, .meaning = Meaning::Verdict}),
+        column.programs("verdict", [](const ComparedTime& time) { return wordOf(time.difference.verdict); })};
+    return withOneUnit(std::move(table));
 }
 
 Table memoryTable(const ComparisonPtr& comparison)
 {
-    const auto add = [&comparison](std::string key, std::string title,
-                                   std::function<Cell(const ComparedMemory&)> get, Unit unit = Unit::None) {
-        return column<ComparedMemory>(comparison, &Comparison::memory, std::move(key), std::move(title),
-                                      std::move(get), unit);
-    };
+    const ColumnsOf column(comparison, comparison->memory);
     Table table{.heading = "Memory", .rows = comparison->memory.size()};
     table.columns = {
-        only(Audience::Programs, add("what", "", [](const ComparedMemory& m) { return cellOf(m.what); })),
-        only(Audience::People, add("what", "what",
-                                   [held = heldWords(*comparison)](const ComparedMemory& m) {
-                                       return cellOf(wordsOfMemory(m.what, held));
-                                   })),
-        add(
-            "a", "A", [](const ComparedMemory& m) { return cellOf(m.a); }, Unit::Bytes),
-        add(
-            "b", "B", [](const ComparedMemory& m) { return cellOf(m.b); }, Unit::Bytes),
-        add(
-            "difference", "B - A",
-            [](const ComparedMemory& m) { return m.a && m.b ? cellOf(*m.b - *m.a) : Cell(); }, Unit::Bytes),
-        add("ratio", "B / A", [](const ComparedMemory& m) {
-            return m.a && m.b && m.a->count > 0
-                       ? Cell(static_cast<double>(m.b->count) / static_cast<double>(m.a->count))
+        column.programs("what", &ComparedMemory::what),
+        column.people("what", [held = heldWords(*comparison)](
+                                  const ComparedMemory& memory) { return wordsOfMemory(memory.what, held); }),
+        column("a", "A", &ComparedMemory::a),
+        column("b", "B", &ComparedMemory::b),
+        column("difference", "B - A",
+               [](const ComparedMemory& memory) {
+                   return memory.a && memory.b ? std::optional(*memory.b - *memory.a) : std::nullopt;
+               }),
+        column("ratio", "B / A", [](const ComparedMemory& memory) {
+            return memory.a && memory.b && memory.a->count > 0
+                       ? Cell(static_cast<double>(memory.b->count) / static_cast<double>(memory.a->count))
                        : Cell();
         })};
-    return table;
+    return withOneUnit(std::move(table));
 }
 
-Table groupsTable(const ComparisonPtr& comparison, std::vector<ComparedGroup> Comparison::*rows,
+Table groupsTable(const ComparisonPtr& comparison, const std::vector<ComparedGroup>& groups,
                   const std::string& heading, const std::string& key)
 {
-    const auto add = [&comparison, rows](std::string name, std::string title,
-                                         std::function<Cell(const ComparedGroup&)> get,
-                                         Unit unit = Unit::None) {
-        return column<ComparedGroup>(comparison, rows, std::move(name), std::move(title), std::move(get),
-                                     unit);
-    };
-    const auto text = [](const ComparedGroup& group) { return cellOf(group.difference.key); };
-    Table table{.heading = heading, .rows = ((*comparison).*rows).size()};
-    table.columns.push_back(only(Audience::Programs, add(key, "", text)));
+    const ColumnsOf column(comparison, groups);
+    const auto figure = [](auto member) { return of(&ComparedGroup::difference, member); };
+    const auto name = figure(&GroupDifference::key);
+    Table table{.heading = heading, .rows = groups.size()};
+    table.columns.push_back(column.programs(key, name));
     if (key == "name" && !comparison->opsForKernels) {
         table.columns.push_back(
-            add("short_name", "kernel", [](const ComparedGroup& group) { return cellOf(group.shortName); }));
-        table.columns.back().elidable = true;
-        table.columns.push_back(
-            add("family", "family", [](const ComparedGroup& group) { return cellOf(group.family); }));
+            column("short_name", "kernel", &ComparedGroup::shortName, {.keep = 2, .elidable = true}));
+        table.columns.push_back(column("family", "family", &ComparedGroup::family));
     } else {
-        table.columns.push_back(only(Audience::People, add(key, key, text)));
-        table.columns.back().elidable = true;
+        table.columns.push_back(column.people(key, name, {.keep = 2, .elidable = true}));
     }
-    table.columns[1].keep = 2;
-    table.columns.push_back(add(
-        "a_ns", "A per step", [](const ComparedGroup& group) { return cellOf(group.difference.a); },
-        Unit::Nanoseconds));
-    table.columns.push_back(add(
-        "b_ns", "B per step", [](const ComparedGroup& group) { return cellOf(group.difference.b); },
-        Unit::Nanoseconds));
-    table.columns.push_back(add(
-        "difference_ns", "B - A",
-        [](const ComparedGroup& group) {
-            return Cell(group.difference.b.value_or(0) - group.difference.a.value_or(0));
-        },
-        Unit::Nanoseconds));
-    table.columns.push_back(
-        add("ratio", "B / A", [](const ComparedGroup& group) { return cellOf(group.difference.ratio); }));
-    table.columns.push_back(add("instances_a", "count A", [](const ComparedGroup& group) {
-        return Cell(group.difference.instancesA);
-    }));
-    table.columns.push_back(add("instances_b", "count B", [](const ComparedGroup& group) {
-        return Cell(group.difference.instancesB);
-    }));
-    table.columns.push_back(only(Audience::Programs, add("p", "", [](const ComparedGroup& group) {
-                                     return cellOf(group.difference.p);
-                                 })));
-    table.columns.push_back(add("verdict", "verdict", [](const ComparedGroup& group) {
-        return cellOf(wordOf(group.difference.verdict));
-    }));
-    table.columns.back().meaning = Meaning::Verdict;
-    table.columns.back().keep = 2;
-    return table;
+    const auto add = [&table](auto&&... made) { (table.columns.push_back(std::move(made)), ...); };
+    add(column("a_ns", "A per step", figure(&GroupDifference::a), {.unit = Unit::Nanoseconds}),
+        column("b_ns", "B per step", figure(&GroupDifference::b), {.unit = Unit::Nanoseconds}),
+        column("difference_ns", "B - A", [](const ComparedGroup& group) { return group.change(); },
+               {.unit = Unit::Nanoseconds}),
+        column("ratio", "B / A", figure(&GroupDifference::ratio)),
+        column("instances_a", "count A", figure(&GroupDifference::instancesA)),
+        column("instances_b", "count B", figure(&GroupDifference::instancesB)),
+        column.programs("p", figure(&GroupDifference::p)),
+        column("verdict", "verdict",
+               [](const ComparedGroup& group) { return wordOf(group.difference.verdict); },
+               {.keep = 2, .meaning = Meaning::Verdict}));
+    return withOneUnit(std::move(table));
 }
 
 using HeldRows = std::vector<query::HeldDifference> query::MemoryDifference::*;
@@ -261,45 +200,41 @@ std::string_view wordOf(query::MemoryMoment moment)
 Table heldTable(const ComparisonPtr& comparison, const HeldTable& held)
 {
     using query::HeldDifference;
-    const auto add = [&](std::string key, std::string title, auto get, Unit unit = Unit::None) {
-        return Column{.key = std::move(key),
-                      .title = std::move(title),
-                      .cell = [comparison, rows = held.rows,
-                               get](std::size_t row) { return Cell(get(((*comparison->held).*rows)[row])); },
-                      .unit = unit,
-                      .sharesUnit = true};
-    };
+    const auto& rows = (*comparison->held).*held.rows;
+    const ColumnsOf column(comparison, rows);
     Table table{.heading = fmt::format("Memory {} at A's {} and B's {}, by {}", heldWords(*comparison),
                                        wordOf(comparison->held->a.moment), wordOf(comparison->held->b.moment),
                                        held.key),
-                .rows = ((*comparison->held).*held.rows).size()};
+                .rows = rows.size()};
     table.columns = {
-        add("key", std::string(held.key), [](const HeldDifference& row) { return row.key; }),
-        add(
-            "a", "A", [](const HeldDifference& row) { return row.a.count; }, Unit::Bytes),
-        add(
-            "b", "B", [](const HeldDifference& row) { return row.b.count; }, Unit::Bytes),
-        add(
-            "difference", "B - A", [](const HeldDifference& row) { return row.change().count; }, Unit::Bytes),
-        add("blocks_a", "blocks A", [](const HeldDifference& row) { return row.blocksA; }),
-        add("blocks_b", "blocks B", [](const HeldDifference& row) { return row.blocksB; }),
-        add("verdict", "verdict", [](const HeldDifference& row) { return std::string(row.verdict()); })};
-    table.columns.front().keep = table.columns.back().keep = 2;
-    table.columns.front().elidable = true;
-    return table;
+        column("key", std::string(held.key), &HeldDifference::key, {.keep = 2, .elidable = true}),
+        column("a", "A", &HeldDifference::a),
+        column("b", "B", &HeldDifference::b),
+        column("difference", "B - A", &HeldDifference::change),
+        column("blocks_a", "blocks A", &HeldDifference::blocksA),
+        column("blocks_b", "blocks B", &HeldDifference::blocksB),
+        column("verdict", "verdict", &HeldDifference::verdict, {.keep = 2})};
+    return withOneUnit(std::move(table));
+}
+
+/// Keeps the rows of a table that `isKept`.
+void keepRows(Table& table, const std::function<bool(std::size_t row)>& isKept)
+{
+    auto kept = std::make_shared<std::vector<std::size_t>>();
+    for (std::size_t row = 0; row < table.rows; ++row)
+        if (isKept(row))
+            kept->push_back(row);
+    for (Column& made : table.columns)
+        made.cell = [kept, cell = made.cell](std::size_t row) { return cell((*kept)[row]); };
+    table.rows = kept->size();
 }
 
 /// Those rows of a table of blocks that differ, and what all of them add up to.
 Table onlyChanged(Table table, const query::MemoryDifference& held, HeldRows rows)
 {
-    auto changed = std::make_shared<std::vector<std::size_t>>();
-    for (std::size_t row = 0; row < (held.*rows).size(); ++row)
-        if ((held.*rows)[row].verdict() != "none")
-            changed->push_back(row);
-    const std::size_t same = table.rows - changed->size();
-    for (Column& made : table.columns)
-        made.cell = [changed, cell = made.cell](std::size_t row) { return cell((*changed)[row]); };
-    table.rows = changed->size();
+    const std::size_t all = table.rows;
+    keepRows(table, [&](std::size_t row) { return (held.*rows)[row].verdict() != "none"; });
+    const std::size_t same = all - table.rows;
     if (table.rows == 0)
         table.whyEmpty = fmt::format("The same in all of {}.", same);
     table.notes.push_back(fmt::format(
@@ -331,10 +266,6 @@ bool isGroups(const std::string& name)
 /// The rows of a table of groups that say something: those that differ.
 Table onlyDifferent(Table table, const std::vector<ComparedGroup>& groups)
 {
-    auto rows = std::make_shared<std::vector<std::size_t>>();
-    for (std::size_t row = 0; row < groups.size(); ++row)
-        if (isDifferent(groups[row].difference.verdict))
-            rows->push_back(row);
     const auto count = [&groups](GroupVerdict verdict) {
         return std::count_if(groups.begin(), groups.end(), [verdict](const ComparedGroup& group) {
             return group.difference.verdict == verdict;
@@ -346,9 +277,7 @@ Table onlyDifferent(Table table, const std::vector<ComparedGroup>& groups)
                                          std::pair(GroupVerdict::Untested, "untested")})
         if (const auto many = count(verdict); many > 0)
             rest += fmt::format("{}{} {}", rest.empty() ? "" : ", ", words, many);
-    for (Column& made : table.columns)
-        made.cell = [rows, cell = made.cell](std::size_t row) { return cell((*rows)[row]); };
-    table.rows = rows->size();
+    keepRows(table, [&groups](std::size_t row) { return isDifferent(groups[row].difference.verdict); });
     if (table.rows == 0)
         table.whyEmpty = fmt::format("No group differs: {}.", rest);
     else if (!rest.empty())
@@ -445,25 +374,19 @@ std::string betweenRunsText(const analysis::BetweenRuns& between)
 
 std::vector<NamedTable> tablesOf(ComparisonPtr comparison)
 {
-    const std::string kernels = comparison->opsForKernels ? "ops" : "kernels";
-    std::vector<NamedTable> tables;
-    tables.push_back(
-        {"parameters", factsTable(comparison, &Comparison::parameters, "Parameters that differ")});
-    tables.push_back({"environment", factsTable(comparison, &Comparison::environment, "What else differs")});
-    tables.push_back({"times", timesTable(comparison)});
-    tables.push_back({"memory", memoryTable(comparison)});
-    tables.push_back(
-        {"families", groupsTable(comparison, &Comparison::families,
-                                 comparison->opsForKernels ? "Op families: self time a traced step"
-                                                           : "Kernel families: GPU time a traced step",
-                                 "family")});
-    tables.push_back({kernels, groupsTable(comparison, &Comparison::kernels,
-                                           comparison->opsForKernels ? "Ops: self time a traced step"
-                                                                     : "Kernels: GPU time a traced step",
-                                           "name")});
-    tables.push_back(
-        {"ranges", groupsTable(comparison, &Comparison::ranges, "Ranges: time a traced step", "path")});
-    return tables;
+    const bool ops = comparison->opsForKernels;
+    return {{"parameters", factsTable(comparison, comparison->parameters, "Parameters that differ")},
+            {"environment", factsTable(comparison, comparison->environment, "What else differs")},
+            {"times", timesTable(comparison)},
+            {"memory", memoryTable(comparison)},
+            {"families", groupsTable(comparison, comparison->families,
+                                     ops ? "Op families: self time a traced step"
+                                         : "Kernel families: GPU time a traced step",
+                                     "family")},
+            {ops ? "ops" : "kernels",
+             groupsTable(comparison, comparison->kernels,
+                         ops ? "Ops: self time a traced step" : "Kernels: GPU time a traced step", "name")},
+            {"ranges", groupsTable(comparison, comparison->ranges, "Ranges: time a traced step", "path")}};
 }
 
 std::vector<NamedTable> differencesOf(ComparisonPtr comparison)

@@ -35,11 +35,6 @@ TableCell instances(double count)
     return cell;
 }
 
-double changeOf(const ComparedGroup& group)
-{
-    return group.difference.b.value_or(0) - group.difference.a.value_or(0);
-}
-
 // Whether the time differs. That launches are new, gone or of another number is not enough.
 bool differs(const analysis::GroupDifference& difference)
 {
@@ -108,7 +103,7 @@ double mostOf(const std::vector<ComparedGroup>& groups)
     double most = 0;
     for (const ComparedGroup& group : groups)
         if (differs(group.difference))
-            most = std::max(most, std::abs(changeOf(group)));
+            most = std::max(most, std::abs(group.change()));
     return most;
 }
 
@@ -345,8 +340,8 @@ TableData differenceRows(const std::vector<ComparedGroup>& groups, const QString
         row.cells = {makeWords(QString::fromStdString(group.difference.key)),
                      number(group.difference.a, unit),
                      number(group.difference.b, unit),
-                     bar(changeOf(group), most, seen),
-                     change(changeOf(group), unit, seen),
+                     bar(group.change(), most, seen),
+                     change(group.change(), unit, seen),
                      spread(group, unit)};
         data.rows.push_back(std::move(row));
     }
@@ -423,8 +418,8 @@ TableData kernelDifferenceRows(const Comparison& comparison, KernelChange which)
             instances(group.difference.instancesB),
             number(group.difference.a, unit),
             number(group.difference.b, unit),
-            bar(changeOf(group), most, seen),
-            change(changeOf(group), unit, seen),
+            bar(group.change(), most, seen),
+            change(group.change(), unit, seen),
             spread(group, unit)};
         data.rows.push_back(std::move(row));
     }

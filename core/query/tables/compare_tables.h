@@ -51,6 +51,9 @@ struct ComparedGroup {
     analysis::GroupDifference difference = {};
     std::string shortName = {}; ///< of kernels
     std::string family = {};    ///< of kernels and ops
+
+    /// B - A in ns; a side without the group counts as 0.
+    double change() const { return difference.b.value_or(0) - difference.a.value_or(0); }
 };
 
 /// Run B against run A.
