@@ -1,7 +1,8 @@
 #include "core/exchange/answer_sections.h"
 
-#include "core/exchange/columns.h"
+#include "core/exchange/json_text.h"
 #include "core/exchange/number.h"
+#include "core/exchange/section_parts.h"
 #include "core/exchange/text.h"
 
 #include <algorithm>
@@ -24,41 +25,33 @@ std::string figureText(const query::AnswerFigure& figure)
     return Scale{}.text(*figure.value);
 }
 
-std::string figuresJson(const std::vector<query::AnswerFigure>& figures)
+RawJson figuresJson(const query::Answer& answer)
 {
-    std::string text = "[";
-    for (const query::AnswerFigure& figure : figures) {
-        if (text.size() > 1)
-            text += ", ";
-        text += "{\"label\": " + jsonString(figure.label) +
-                ", \"value\": " + cellJson(figure.value ? Cell(*figure.value) : Cell()) +
-                ", \"unit\": " + (figure.unit.empty() ? "null" : jsonString(figure.unit)) +
-                ", \"note\": " + (figure.note.empty() ? "null" : jsonString(figure.note)) + "}";
-    }
-    return text + "]";
+    return jsonList(answer.figures, [](const query::AnswerFigure& figure) {
+        return JsonObject()
+            .add("label", figure.label)
+            .add("value", figure.value)
+            .add("unit", cellOrNull(figure.unit))
+            .add("note", cellOrNull(figure.note))
+            .json();
+    });
 }
 
 } // namespace
 
 Table tableOf(std::shared_ptr<const query::AnswersTable> answers)
 {
-    const auto column = [&answers](std::string key, auto get) {
-        return Column{.key = key, .title = key, .cell = [answers, get](std::size_t row) -> Cell {
-                          return get(answers->rows[row]);
-                      }};
-    };
     using Row = query::Answer;
+    const auto column = columnsOf(answers);
     Table table{.heading = describeRun(answers->run), .rows = answers->rows.size()};
     if (!answers->process.empty())
         table.heading += "; " + answers->process;
-    table.columns = {
-        column("name", [](const Row& row) { return cellOf(row.name); }),
-        column("question", [](const Row& row) { return cellOf(row.question); }),
-        column("rank",
-               [rank = answers->rank](const Row&) { return rank ? Cell(std::int64_t{*rank}) : Cell(); }),
-        column("answer", [](const Row& row) { return cellOf(row.sentence); }),
-        column("figures", [](const Row& row) { return Cell(RawJson{figuresJson(row.figures)}); }),
-        column("command", [](const Row& row) { return cellOrNull(row.command); })};
+    table.columns = {column("name", "name", &Row::name),
+                     column("question", "question", &Row::question),
+                     column("rank", "rank", [rank = answers->rank](const Row&) { return rank; }),
+                     column("answer", "answer", &Row::sentence),
+                     column("figures", "figures", figuresJson),
+                     column("command", "command", [](const Row& row) { return cellOrNull(row.command); })};
     return table;
 }
 

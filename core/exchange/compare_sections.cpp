@@ -2,6 +2,7 @@
 
 #include "core/base/plural.h"
 #include "core/exchange/columns.h"
+#include "core/exchange/json_text.h"
 #include "core/exchange/number.h"
 #include "core/exchange/section_parts.h"
 #include "core/exchange/sections.h"
@@ -16,6 +17,7 @@
 #include <array>
 #include <cmath>
 #include <ostream>
+#include <utility>
 
 namespace tilescope::exchange {
 
@@ -245,11 +247,15 @@ Table onlyChanged(Table table, const query::MemoryDifference& held, HeldRows row
     return table;
 }
 
-std::string heldSideJson(const query::HeldSide& side)
+std::optional<RawJson> heldSideJson(const query::HeldSide& side)
 {
-    return side.recorded ? fmt::format(R"({{"moment": "{}", "allocated": {}, "reserved": {}}})",
-                                       wordOf(side.moment), side.allocated.count, side.reserved.count)
-                         : "null";
+    if (!side.recorded)
+        return {};
+    return JsonObject()
+        .add("moment", wordOf(side.moment))
+        .add("allocated", side.allocated)
+        .add("reserved", side.reserved)
+        .json();
 }
 
 bool isDifferent(GroupVerdict verdict)
@@ -292,15 +298,16 @@ const std::vector<ComparedGroup>& groupsOf(const Comparison& comparison, const s
                               : comparison.kernels;
 }
 
-std::string sideJson(const query::ComparedRun& side)
+RawJson sideJson(const query::ComparedRun& side)
 {
-    std::vector<std::int64_t> runs;
-    for (const RunId run : side.runs)
-        runs.push_back(run.value);
-    return "{\"file\": " + jsonString(side.file) + ", \"run\": " + std::to_string(side.run.run.value) +
-           ", \"uid\": " + jsonString(side.run.uid) + ", \"name\": " + jsonString(side.run.name) +
-           ", \"status\": " + jsonString(wordOf(side.run.result.status)) +
-           ", \"runs\": " + fmt::format("[{}]", fmt::join(runs, ", ")) + "}";
+    return JsonObject()
+        .add("file", side.file)
+        .add("run", side.run.run.value)
+        .add("uid", side.run.uid)
+        .add("name", side.run.name)
+        .add("status", wordOf(side.run.result.status))
+        .add("runs", jsonList(side.runs, [](RunId run) { return run.value; }))
+        .json();
 }
 
 std::string_view wordOf(analysis::BetweenRuns::Source source)
@@ -309,46 +316,49 @@ std::string_view wordOf(analysis::BetweenRuns::Source source)
     return source == Source::Repeats ? "repeats" : source == Source::Given ? "given" : "steps";
 }
 
-/// verdict, sentence, ratio, delta_ns and what they rest on.
-std::string verdictJson(const Comparison& comparison)
+RawJson ratioJson(const TimeDifference& step)
 {
-    std::string text = "\"verdict\": " + jsonString(verdictOf(comparison)) +
-                       ",\n \"sentence\": " + jsonString(sentenceOf(comparison));
-    const TimeDifference* step = comparison.step();
-    if (!step)
-        return text + ",\n \"ratio\": null,\n \"delta_ns\": null,\n \"between_runs\": null";
-    constexpr double kNsPerMs = 1e6;
-    const std::string why = analysis::whyNoInterval(*step);
-    text += ",\n \"ratio\": {\"value\": " + jsonNumber(step->ratio);
-    text += step->ratio95 ? ", \"lo\": " + jsonNumber(step->ratio95->low) +
-                                ", \"hi\": " + jsonNumber(step->ratio95->high) +
-                                ", \"confidence\": " + jsonNumber(analysis::kConfidence)
-                          : ", \"lo\": null, \"hi\": null, \"confidence\": null";
-    text += ", \"reason\": " + (why.empty() ? "null" : jsonString(why)) + "}";
-    text += ",\n \"delta_ns\": " + std::to_string(std::llround(step->difference * kNsPerMs));
-    return text + ",\n \"between_runs\": {\"deviation\": " + jsonNumber(step->between.deviation) +
-           ", \"degrees\": " + jsonNumber(step->between.degrees) +
-           ", \"runs\": " + std::to_string(step->between.runs) +
-           ", \"source\": " + jsonString(wordOf(step->between.source)) + "}";
+    const auto& interval = step.ratio95;
+    return JsonObject()
+        .add("value", step.ratio)
+        .add("lo", interval ? std::optional(interval->low) : std::nullopt)
+        .add("hi", interval ? std::optional(interval->high) : std::nullopt)
+        .add("confidence", interval ? std::optional(analysis::kConfidence) : std::nullopt)
+        .add("reason", cellOrNull(analysis::whyNoInterval(step)))
+        .json();
 }
 
-std::string gateJson(const std::optional<analysis::Gate>& gate)
+std::optional<RawJson> gateJson(const std::optional<analysis::Gate>& gate)
 {
     if (!gate)
-        return "null";
-    return fmt::format(R"({{"allowed": {}, "outcome": {}, "repeats": {}, "sentence": {}}})",
-                       jsonNumber(gate->allowed), jsonString(wordOf(gate->outcome)),
-                       gate->repeats ? std::to_string(*gate->repeats) : "null",
-                       jsonString(sentenceOf(*gate)));
+        return {};
+    return JsonObject()
+        .add("allowed", gate->allowed)
+        .add("outcome", wordOf(gate->outcome))
+        .add("repeats", gate->repeats)
+        .add("sentence", sentenceOf(*gate))
+        .json();
 }
 
-std::string flagsJson(const Comparison& comparison)
+RawJson betweenRunsJson(const analysis::BetweenRuns& between)
 {
-    std::string text;
-    for (const query::ComparedFlag& flag : comparison.flags)
-        text += (text.empty() ? "" : ", ") + ("{\"side\": " + jsonString(std::string(1, flag.side))) +
-                ", \"run\": " + std::to_string(flag.run.value) + ", \"flag\": " + jsonString(flag.text) + "}";
-    return "[" + text + "]";
+    return JsonObject()
+        .add("deviation", between.deviation)
+        .add("degrees", between.degrees)
+        .add("runs", between.runs)
+        .add("source", wordOf(between.source))
+        .json();
+}
+
+RawJson flagsJson(const Comparison& comparison)
+{
+    return jsonList(comparison.flags, [](const query::ComparedFlag& flag) {
+        return JsonObject()
+            .add("side", std::string(1, flag.side))
+            .add("run", flag.run.value)
+            .add("flag", flag.text)
+            .json();
+    });
 }
 
 /// Where the deviation between runs comes from, for people.
@@ -436,16 +446,28 @@ std::vector<std::string> flagLines(const Comparison& comparison)
 void writeComparisonJson(std::ostream& out, ComparisonPtr comparison,
                          const std::optional<analysis::Gate>& gate)
 {
-    out << "{\"a\": " << sideJson(comparison->a) << ",\n \"b\": " << sideJson(comparison->b) << ",\n "
-        << verdictJson(*comparison) << ",\n \"gate\": " << gateJson(gate)
-        << ",\n \"flags\": " << flagsJson(*comparison);
+    constexpr double kNsPerMs = 1e6;
+    const TimeDifference* step = comparison->step();
+    const char* separator = "{";
+    const auto add = [&](std::string_view key, const auto& value) {
+        out << std::exchange(separator, ",\n ") << jsonString(key) << ": " << cellJson(toCell(value));
+    };
+    add("a", sideJson(comparison->a));
+    add("b", sideJson(comparison->b));
+    add("verdict", verdictOf(*comparison));
+    add("sentence", sentenceOf(*comparison));
+    add("ratio", step ? std::optional(ratioJson(*step)) : std::nullopt);
+    add("delta_ns", step ? std::optional(std::llround(step->difference * kNsPerMs)) : std::nullopt);
+    add("between_runs", step ? std::optional(betweenRunsJson(step->between)) : std::nullopt);
+    add("gate", gateJson(gate));
+    add("flags", flagsJson(*comparison));
     for (const NamedTable& named : tablesOf(comparison)) {
         out << ",\n \"" << named.name << "\": ";
         writeJson(out, named.table);
     }
     if (comparison->held) {
-        out << ",\n \"held\": {\"a\": " << heldSideJson(comparison->held->a)
-            << ", \"b\": " << heldSideJson(comparison->held->b);
+        out << ",\n \"held\": {\"a\": " << cellJson(toCell(heldSideJson(comparison->held->a)))
+            << ", \"b\": " << cellJson(toCell(heldSideJson(comparison->held->b)));
         for (const HeldTable& held : kHeldTables) {
             out << ",\n \"" << held.name << "\": ";
             writeJson(out, heldTable(comparison, held));

@@ -1,5 +1,6 @@
 #include "core/exchange/table.h"
 
+#include "core/exchange/json_text.h"
 #include "core/exchange/text.h"
 
 #include <algorithm>
@@ -15,11 +16,6 @@ namespace {
 using analysis::ConfidenceInterval;
 using analysis::Statistics;
 
-std::string jsonOptional(const std::optional<double>& value)
-{
-    return value ? jsonNumber(*value) : "null";
-}
-
 std::string jsonInterval(const ConfidenceInterval& interval)
 {
     return "[" + jsonNumber(interval.low) + ", " + jsonNumber(interval.high) + "]";
@@ -27,12 +23,17 @@ std::string jsonInterval(const ConfidenceInterval& interval)
 
 std::string jsonStatistics(const Statistics& statistics)
 {
-    std::string text = "{\"mean\": " + jsonNumber(statistics.mean);
-    text += ", \"std\": " + jsonOptional(statistics.standardDeviation);
-    text += ", \"median\": " + jsonNumber(statistics.median);
-    text += ", \"min\": " + jsonNumber(statistics.min) + ", \"max\": " + jsonNumber(statistics.max);
-    text += ", \"p95\": " + jsonNumber(statistics.p95) + ", \"n\": " + std::to_string(statistics.n);
-    return text + ", \"ci95\": " + (statistics.ci95 ? jsonInterval(*statistics.ci95) : "null") + "}";
+    return JsonObject()
+        .add("mean", statistics.mean)
+        .add("std", statistics.standardDeviation)
+        .add("median", statistics.median)
+        .add("min", statistics.min)
+        .add("max", statistics.max)
+        .add("p95", statistics.p95)
+        .add("n", statistics.n)
+        .add("ci95", statistics.ci95)
+        .json()
+        .text;
 }
 
 struct JsonCell {
@@ -69,10 +70,9 @@ std::array<Cell, kFigures.size()> figuresOf(const Cell& cell)
     const auto* statistics = std::get_if<Statistics>(&cell);
     if (!statistics)
         return {};
-    const auto optional = [](const std::optional<double>& value) { return value ? Cell(*value) : Cell(); };
     const auto& interval = statistics->ci95;
     return {statistics->mean,
-            optional(statistics->standardDeviation),
+            toCell(statistics->standardDeviation),
             statistics->median,
             statistics->min,
             statistics->max,

@@ -1,3 +1,4 @@
+#include "core/exchange/json_text.h"
 #include "core/exchange/number.h"
 #include "core/exchange/section_parts.h"
 #include "core/exchange/sections.h"
@@ -22,48 +23,43 @@ std::optional<Bytes> first(const std::optional<Bytes>& seen, const std::optional
     return seen ? seen : told;
 }
 
-std::string textOrNull(std::string_view text)
-{
-    return text.empty() ? "null" : jsonString(text);
-}
-
 RawJson holdersJson(const OomReport& report)
 {
-    std::string text = "[";
     const MemoryHistory& history = *report.history;
-    for (const std::uint32_t index : report.holders) {
+    return jsonList(report.holders, [&history](std::uint32_t index) {
         const MemoryLife& block = history.blocks[index];
-        text += fmt::format("{}{{\"bytes\": {}, \"category\": {}, \"path\": {}, \"op\": {}, \"name\": {}, "
-                            "\"shape\": {}}}",
-                            text.size() > 1 ? ", " : "", block.bytes, jsonString(wordOf(block.category)),
-                            textOrNull(history.text(block.path)), textOrNull(history.text(block.op)),
-                            textOrNull(history.text(block.name)), textOrNull(history.text(block.shape)));
-    }
-    return {text + "]"};
+        const auto text = [&history](auto id) { return cellOrNull(history.text(id)); };
+        return JsonObject()
+            .add("bytes", block.bytes)
+            .add("category", wordOf(block.category))
+            .add("path", text(block.path))
+            .add("op", text(block.op))
+            .add("name", text(block.name))
+            .add("shape", text(block.shape))
+            .json();
+    });
 }
 
 RawJson categoriesJson(const OomReport& report)
 {
-    std::string text = "{";
+    JsonObject categories;
     for (const auto& [category, bytes] : report.categories)
-        text +=
-            fmt::format("{}{}: {}", text.size() > 1 ? ", " : "", jsonString(wordOf(category)), bytes.count);
-    return {text + "}"};
+        categories.add(wordOf(category), bytes);
+    return categories.json();
 }
 
 RawJson suggestionsJson(const OomReport& report)
 {
-    std::string text = "[";
-    for (const predict::Suggestion& suggestion : report.suggestions) {
-        std::string keys;
+    return jsonList(report.suggestions, [](const predict::Suggestion& suggestion) {
+        JsonObject change;
         for (const auto& [key, value] : suggestion.keys)
-            keys += fmt::format("{}{}: {}", keys.empty() ? "" : ", ", jsonString(key), jsonString(value));
-        const auto& reserved = suggestion.peakReserved;
-        text += fmt::format("{}{{\"change\": {{{}}}, \"peak_allocated\": {}, \"peak_reserved\": {}}}",
-                            text.size() > 1 ? ", " : "", keys, suggestion.peakAllocated.count,
-                            reserved ? std::to_string(reserved->count) : "null");
-    }
-    return {text + "]"};
+            change.add(key, value);
+        return JsonObject()
+            .add("change", change.json())
+            .add("peak_allocated", suggestion.peakAllocated)
+            .add("peak_reserved", suggestion.peakReserved)
+            .json();
+    });
 }
 
 void writeSuggestions(std::ostream& out, const OomReport& report)
@@ -118,29 +114,25 @@ Table tableOf(std::shared_ptr<const OomReport> report)
 {
     const auto column = [&report](std::string key, auto get) {
         return Column{.key = std::move(key),
-                      .cell = [report, get](std::size_t) -> Cell { return get(*report); }};
+                      .cell = [report, get](std::size_t) { return toCell(std::invoke(get, *report)); }};
     };
     Table table{.heading = describeRun(report->run),
                 .rows = report->run.result.status == RunStatus::Oom ? 1U : 0U};
     table.columns = {
-        column("run", [](const OomReport& r) { return Cell(r.run.run.value); }),
+        column("run", [](const OomReport& r) { return r.run.run.value; }),
         column("phase", [](const OomReport& r) { return cellOrNull(r.info.phase); }),
         column("path", [](const OomReport& r) { return cellOrNull(r.path); }),
         column("op", [](const OomReport& r) { return cellOrNull(r.op); }),
-        column("requested", [](const OomReport& r) { return cellOf(first(r.asked, r.info.requested)); }),
-        column("allocated", [](const OomReport& r) { return cellOf(first(r.allocated, r.info.allocated)); }),
-        column("reserved", [](const OomReport& r) { return cellOf(first(r.reserved, r.info.reserved)); }),
-        column("largest_free", [](const OomReport& r) { return cellOf(r.largestFree); }),
-        column("fragmentation", [](const OomReport& r) { return cellOf(r.fragmentation); }),
-        column("device_free", [](const OomReport& r) { return cellOf(r.deviceFree); }),
-        column("fragmentation_is_to_blame",
-               [](const OomReport& r) {
-                   const auto blame = r.fragmentationIsToBlame();
-                   return blame ? Cell(*blame) : Cell();
-               }),
-        column("categories", [](const OomReport& r) { return Cell(categoriesJson(r)); }),
-        column("holders", [](const OomReport& r) { return Cell(holdersJson(r)); }),
-        column("suggestions", [](const OomReport& r) { return Cell(suggestionsJson(r)); })};
+        column("requested", [](const OomReport& r) { return first(r.asked, r.info.requested); }),
+        column("allocated", [](const OomReport& r) { return first(r.allocated, r.info.allocated); }),
+        column("reserved", [](const OomReport& r) { return first(r.reserved, r.info.reserved); }),
+        column("largest_free", &OomReport::largestFree),
+        column("fragmentation", &OomReport::fragmentation),
+        column("device_free", &OomReport::deviceFree),
+        column("fragmentation_is_to_blame", &OomReport::fragmentationIsToBlame),
+        column("categories", categoriesJson),
+        column("holders", holdersJson),
+        column("suggestions", suggestionsJson)};
     return table;
 }
 

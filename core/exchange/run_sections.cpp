@@ -1,6 +1,7 @@
 #include "core/exchange/sections.h"
 
 #include "core/base/plural.h"
+#include "core/exchange/json_text.h"
 #include "core/exchange/number.h"
 #include "core/exchange/section_parts.h"
 #include "core/exchange/text.h"
@@ -48,53 +49,25 @@ std::string isoTime(std::int64_t unixNs)
                        milliseconds);
 }
 
-Cell statisticCell(const std::optional<analysis::Statistics>& statistics)
-{
-    return statistics ? Cell(*statistics) : Cell();
-}
-
-/// A table of one cell as JSON: the one way in which statistics are written.
-std::string statisticJson(const std::optional<analysis::Statistics>& statistics)
-{
-    return cellJson(statisticCell(statistics));
-}
-
 RawJson phasesJson(const RunRow& run)
 {
-    std::string text = "{";
+    JsonObject phases;
     for (const PhaseTimes& phase : run.phases)
-        text += (text.size() > 1 ? ", " : "") + jsonString(wordOf(phase.phase)) +
-                ": {\"wall_ms\": " + statisticJson(phase.wallMs) +
-                ", \"gpu_ms\": " + statisticJson(phase.gpuMs) + "}";
-    return {text + "}"};
+        phases.add(wordOf(phase.phase),
+                   JsonObject().add("wall_ms", phase.wallMs).add("gpu_ms", phase.gpuMs).json());
+    return phases.json();
 }
 
-RawJson numbersJson(const std::vector<double>& values)
-{
-    std::string text = "[";
-    for (const double value : values)
-        text += (text.size() > 1 ? ", " : "") + jsonNumber(value);
-    return {text + "]"};
-}
-
-RawJson wordsJson(const std::vector<std::string>& words)
-{
-    std::string text = "[";
-    for (const std::string& word : words)
-        text += (text.size() > 1 ? ", " : "") + jsonString(word);
-    return {text + "]"};
-}
-
-Cell oomJson(const std::optional<OomInfo>& oom)
+std::optional<RawJson> oomJson(const std::optional<OomInfo>& oom)
 {
     if (!oom)
         return {};
-    const auto bytes = [](const std::optional<Bytes>& value) {
-        return value ? std::to_string(value->count) : std::string("null");
-    };
-    return RawJson{"{\"requested\": " + bytes(oom->requested) + ", \"allocated\": " + bytes(oom->allocated) +
-                   ", \"reserved\": " + bytes(oom->reserved) + ", \"phase\": " + jsonString(oom->phase) +
-                   "}"};
+    return JsonObject()
+        .add("requested", oom->requested)
+        .add("allocated", oom->allocated)
+        .add("reserved", oom->reserved)
+        .add("phase", oom->phase)
+        .json();
 }
 
 std::string joined(const std::vector<std::string>& words)
@@ -199,7 +172,7 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
                               [phase](const RunRow& r) { return phaseMedian(r, phase); },
                               {.unit = Unit::Milliseconds, .sharesUnit = true}));
     add(column.programs("phases", phasesJson));
-    add(column.programs("warmup_ms", [](const RunRow& r) { return numbersJson(r.warmupMs); }));
+    add(column.programs("warmup_ms", [](const RunRow& r) { return jsonList(r.warmupMs); }));
     add(result("before_backward", "before backward", &RunResult::beforeBackward,
                {.keep = 0, .sharesUnit = true}));
     add(result("peak_allocated", "peak", &RunResult::peakAllocated, {.sharesUnit = true}));
@@ -207,7 +180,7 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
     add(result("trace_overhead", "traced/bare", &RunResult::traceOverhead, {.keep = 0}));
     add(column.programs("loss", [](const RunRow& r) { return r.record.result.loss; }));
     add(column.programs("oom", [](const RunRow& r) { return oomJson(r.record.result.oom); }));
-    add(column.programs("flags", [](const RunRow& r) { return wordsJson(r.record.result.flags); }));
+    add(column.programs("flags", [](const RunRow& r) { return jsonList(r.record.result.flags); }));
     if (runs->anyFlags())
         add(column.people("flags", [](const RunRow& r) { return cellOrNull(wordsOf(r.record.result.flags)); },
                           {.keep = 2}));
