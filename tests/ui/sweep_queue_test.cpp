@@ -29,8 +29,8 @@ protected:
         setenv("FAKE_SCRIPT", "ok", 1);
         unsetenv("FAKE_START");
         setenv("FAKE_GATE", (folder / "gate").c_str(), 1);
-        QObject::connect(&queue, &SweepQueue::told, [this](const std::vector<session::Event>& events) {
-            told += int(events.size());
+        QObject::connect(&queue, &SweepQueue::reported, [this](const std::vector<session::Event>& events) {
+            reported += int(events.size());
             largest = std::max(largest, events.size());
             for (const session::Event& event : events) {
                 if (const auto* point = std::get_if<session::PointEvent>(&event)) {
@@ -87,7 +87,7 @@ protected:
     testing::TemporaryFolder folder;
     SweepQueue queue;
     std::function<void(std::int64_t)> onPoint;
-    int told = 0;
+    int reported = 0;
     std::size_t largest = 0;
     std::vector<std::int64_t> begun;
     std::vector<std::string> statuses;
@@ -251,7 +251,7 @@ TEST_F(Queue, EndsItsEngineWhenItGoes)
     specs[0].spec.steps = 100'000;
     slow.points = std::make_shared<const std::vector<session::SweepPoint>>(specs);
     bool begins = false;
-    QObject::connect(own.get(), &SweepQueue::told, [&](const std::vector<session::Event>& events) {
+    QObject::connect(own.get(), &SweepQueue::reported, [&](const std::vector<session::Event>& events) {
         for (const session::Event& event : events)
             begins = begins || std::holds_alternative<session::SampleEvent>(event);
     });

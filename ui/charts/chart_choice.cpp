@@ -34,7 +34,7 @@ const QStringList kSeries{
 QString valueOf(const query::RunSummary& run, const QString& key)
 {
     const std::string_view value = run.param(key.toStdString());
-    return QString::fromUtf8(value.data(), qsizetype(value.size()));
+    return QString::fromUtf8(value);
 }
 
 // The keys that describe the experiment, those that studies vary most often first.
@@ -63,13 +63,13 @@ std::size_t crowd(const std::vector<ChartPlace>& places, const QStringList& by, 
 {
     std::map<std::tuple<QString, QString, QStringList, double>, std::set<QStringList>> at;
     for (const ChartPlace& place : places) {
-        QStringList told;
+        QStringList shown;
         for (const QString& key : by)
-            told << valueOf(*place.run, key);
+            shown << valueOf(*place.run, key);
         QStringList experiment;
         for (const QString& key : all)
             experiment << valueOf(*place.run, key);
-        at[{place.facet, place.series, told, place.x}].insert(experiment);
+        at[{place.facet, place.series, shown, place.x}].insert(experiment);
     }
     std::size_t crowded = 0;
     for (const auto& [place, experiments] : at)

@@ -24,11 +24,6 @@ ChartRecipe::Bars barsOf(const ChartRecipe& recipe)
                                                       : ChartRecipe::Bars::Interval;
 }
 
-QString text(std::string_view view)
-{
-    return QString::fromUtf8(view.data(), qsizetype(view.size()));
-}
-
 std::optional<double> numberOf(std::string_view value)
 {
     double number = 0;
@@ -237,7 +232,7 @@ QString captionOf(const ChartRecipe& recipe, const QStringList& separatedBy, con
         std::set<QString> values;
         for (const query::RunSummary* run : drawn.runs)
             values.insert(key == std::string_view("workload") ? QString::fromStdString(run->workload)
-                                                              : text(run->param(key)));
+                                                              : QString::fromUtf8(run->param(key)));
         if (values.size() == 1 && !values.begin()->isEmpty())
             same << QStringLiteral("%1 %2").arg(QLatin1String(key), *values.begin());
     }
@@ -265,7 +260,7 @@ struct Placed {
 
 QString valueOfKey(const query::RunSummary& run, const QString& key)
 {
-    return key.isEmpty() ? QString() : text(run.param(key.toStdString()));
+    return key.isEmpty() ? QString() : QString::fromUtf8(run.param(key.toStdString()));
 }
 
 // A number needs the name of its key.
@@ -369,7 +364,7 @@ QStringList varyingKeys(const std::vector<const query::RunSummary*>& runs)
                                                  return run->param(key) != value;
                                              });
             if (differs)
-                keys << text(key);
+                keys << QString::fromUtf8(key);
         }
     return keys;
 }
@@ -392,10 +387,12 @@ bool hasWords(const query::RunSummary& run, const QString& filter)
         const auto equals = word.indexOf(QLatin1Char('='));
         if (equals < 0)
             return QString::fromStdString(run.workload) == word ||
-                   std::any_of(run.params.begin(), run.params.end(),
-                               [&word](const auto& param) { return text(param.second) == word; });
+                   std::any_of(run.params.begin(), run.params.end(), [&word](const auto& param) {
+                       return QString::fromUtf8(param.second) == word;
+                   });
         const std::string key = word.left(equals).toStdString();
-        const QString value = key == "workload" ? QString::fromStdString(run.workload) : text(run.param(key));
+        const QString value =
+            key == "workload" ? QString::fromStdString(run.workload) : QString::fromUtf8(run.param(key));
         return word.mid(equals + 1).split(QLatin1Char(',')).contains(value);
     });
 }

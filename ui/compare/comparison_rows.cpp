@@ -19,22 +19,6 @@ using query::Comparison;
 
 namespace {
 
-TableCell number(std::optional<double> value, const Unit& unit)
-{
-    TableCell cell = makeWords(value ? columnDigits(*value, unit) : notMeasured());
-    cell.sort = value.value_or(0);
-    return cell;
-}
-
-TableCell instances(double count)
-{
-    TableCell cell = makeWords(count == 0                   ? notMeasured()
-                               : count == std::floor(count) ? wholeNumber(std::int64_t(count))
-                                                            : threeDigits(count));
-    cell.sort = count;
-    return cell;
-}
-
 // Whether the time differs. That launches are new, gone or of another number is not enough.
 bool differs(const analysis::GroupDifference& difference)
 {
@@ -58,9 +42,8 @@ bool differs(const analysis::GroupDifference& difference)
 // Sorted by size whatever the direction; noise stays grey.
 TableCell change(double value, const Unit& unit, bool seen)
 {
-    TableCell cell = makeWords(value == 0 ? QStringLiteral("0") : signedColumnDigits(value, unit));
+    TableCell cell = makeDifference(value, unit, toneOf(value, seen));
     cell.sort = std::abs(value);
-    cell.tone = toneOf(value, seen);
     return cell;
 }
 
@@ -172,13 +155,6 @@ TableCell changeWord(const ComparedGroup& group)
                          Tone::Dim);
     }
     return {};
-}
-
-QString intervalTip()
-{
-    return QStringLiteral("Half the 95 % interval of the difference, from the spread of runs and of their "
-                          "traced steps, widened "
-                          "for the number of rows");
 }
 
 // What a run's peak is made of, added to one side of the list.
@@ -317,55 +293,61 @@ ComparisonVerdict verdictOf(const Comparison& comparison)
 
 namespace {
 
-// Groups of either run by their times, with the difference as a bar about the middle.
-TableData differenceRows(const std::vector<ComparedGroup>& groups, const QString& title)
+using GroupTable = TableMaker<ComparedGroup>;
+
+// The times of either run, with the difference as a bar about the middle.
+// \param bars  title and width of the bars
+void addTimes(GroupTable& table, const std::vector<ComparedGroup>& groups, const QString& bars,
+              double barWidth)
 {
     using Kind = TableColumn::Kind;
+    using Group = ComparedGroup;
     const Unit unit = timeUnit(longestOf(groups));
-    const QString word = QString::fromUtf8(unit.word);
-    TableData data;
-    data.columns = {makeColumn(title, Kind::Text, 0),
-                    makeColumn(QStringLiteral("A, ") + word, Kind::Number, 58),
-                    makeColumn(QStringLiteral("B, ") + word, Kind::Number, 58),
-                    makeColumn({}, Kind::SignedBar, 64),
-                    makeColumn(QStringLiteral("B − A, ") + word, Kind::Number, 80),
-                    makeColumn(QStringLiteral("95 %"), Kind::Number, 68, true)};
-    data.columns.back().tip = intervalTip();
     const double most = mostOf(groups);
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-        const ComparedGroup& group = groups[i];
-        const bool seen = differs(group.difference);
-        TableRow row;
-        row.id = std::int64_t(i);
-        row.cells = {makeWords(QString::fromStdString(group.difference.key)),
-                     number(group.difference.a, unit),
-                     number(group.difference.b, unit),
-                     bar(group.change(), most, seen),
-                     change(group.change(), unit, seen),
-                     spread(group, unit)};
-        data.rows.push_back(std::move(row));
-    }
-    return data;
+    table.add(makeColumn(titleIn(QStringLiteral("A"), unit), Kind::Number, 60),
+              [unit](const Group& group) { return makePart(group.difference.a, unit); });
+    table.add(makeColumn(titleIn(QStringLiteral("B"), unit), Kind::Number, 60),
+              [unit](const Group& group) { return makePart(group.difference.b, unit); });
+    table.add(makeColumn(bars, Kind::SignedBar, barWidth),
+              [most](const Group& group) { return bar(group.change(), most, differs(group.difference)); });
+    table.add(makeColumn(titleIn(QStringLiteral("B − A"), unit), Kind::Number, 82),
+              [unit](const Group& group) { return change(group.change(), unit, differs(group.difference)); });
+    table
+        .add(makeColumn(QStringLiteral("95 %"), Kind::Number, 70, true),
+             [unit](const Group& group) { return spread(group, unit); })
+        .tip =
+        QStringLiteral("Half the 95 % interval of the difference, from the spread of runs and of their "
+                       "traced steps, widened for the number of rows");
 }
 
 } // namespace
 
 TableData familyDifferenceRows(const Comparison& comparison)
 {
-    TableData data = differenceRows(comparison.families, QStringLiteral("Family"));
-    data.columns[0].swatch = true;
-    for (TableRow& row : data.rows)
-        row.swatch = Swatch::of(query::hueOfFamily(row.cells[0].text.toStdString()));
-    return data;
+    GroupTable table;
+    table
+        .add(makeColumn(QStringLiteral("Family"), TableColumn::Kind::Text, 0),
+             [](const ComparedGroup& group) {
+                 return makeWords(QString::fromStdString(group.difference.key));
+             })
+        .swatch = true;
+    addTimes(table, comparison.families, {}, 64);
+    return table.table(comparison.families, [](const ComparedGroup& group) {
+        return Swatch::of(query::hueOfFamily(group.difference.key));
+    });
 }
 
 TableData rangeDifferenceRows(const Comparison& comparison)
 {
-    TableData data = differenceRows(comparison.ranges, QStringLiteral("Range"));
+    GroupTable table;
+    table.add(makeColumn(QStringLiteral("Range"), TableColumn::Kind::Text, 0),
+              [](const ComparedGroup& group) {
+                  const QString path = QString::fromStdString(group.difference.key);
+                  return makeWords(path.startsWith(QLatin1String("step/")) ? path.mid(5) : path);
+              });
+    addTimes(table, comparison.ranges, {}, 64);
+    TableData data = table.table(comparison.ranges, [](const ComparedGroup&) { return Swatch(); });
     std::erase_if(data.rows, [](const TableRow& row) { return row.cells[0].text == QLatin1String("step"); });
-    for (TableRow& row : data.rows)
-        if (row.cells[0].text.startsWith(QLatin1String("step/")))
-            row.cells[0].text.remove(0, 5);
     return data;
 }
 
@@ -380,49 +362,33 @@ int countOf(const Comparison& comparison, KernelChange which)
 TableData kernelDifferenceRows(const Comparison& comparison, KernelChange which)
 {
     using Kind = TableColumn::Kind;
+    using Group = ComparedGroup;
     const bool ops = comparison.opsForKernels;
-    const Unit unit = timeUnit(longestOf(comparison.kernels));
-    const QString word = QString::fromUtf8(unit.word);
-    TableData data;
-    data.columns = {makeColumn(ops ? QStringLiteral("Op") : QStringLiteral("Kernel"), Kind::Text, 0),
-                    makeColumn(QStringLiteral("Family"), Kind::Text, 84, true),
-                    makeColumn(QStringLiteral("Change"), Kind::Text, 96),
-                    makeColumn(QStringLiteral("A n"), Kind::Number, 42),
-                    makeColumn(QStringLiteral("B n"), Kind::Number, 42),
-                    makeColumn(QStringLiteral("A, ") + word, Kind::Number, 62),
-                    makeColumn(QStringLiteral("B, ") + word, Kind::Number, 62),
-                    makeColumn(QStringLiteral("faster | slower"), Kind::SignedBar, 100),
-                    makeColumn(QStringLiteral("B − A, ") + word, Kind::Number, 82),
-                    makeColumn(QStringLiteral("95 %"), Kind::Number, 70, true)};
-    data.columns[0].swatch = true;
-    data.columns[2].tip =
+    GroupTable table;
+    table
+        .add(makeColumn(ops ? QStringLiteral("Op") : QStringLiteral("Kernel"), Kind::Text, 0),
+             [](const Group& group) {
+                 const std::string& name = group.difference.key;
+                 return makeWords(QString::fromStdString(group.shortName.empty() ? name : group.shortName),
+                                  QString::fromStdString(name));
+             })
+        .swatch = true;
+    table.add(makeColumn(QStringLiteral("Family"), Kind::Text, 84, true),
+              [](const Group& group) { return makeWords(QString::fromStdString(group.family)); });
+    table.add(makeColumn(QStringLiteral("Change"), Kind::Text, 96), changeWord).tip =
         QStringLiteral("By Welch's test with the deviation between runs; of what is called slower or faster "
                        "at most one in twenty is expected to be wrong");
-    data.columns[9].tip = intervalTip();
-    const double most = mostOf(comparison.kernels);
-    for (std::size_t i = 0; i < comparison.kernels.size(); ++i) {
-        const ComparedGroup& group = comparison.kernels[i];
-        if (which != KernelChange::All && changeKind(group) != which)
-            continue;
-        const bool seen = differs(group.difference);
-        const QString name = QString::fromStdString(group.difference.key);
-        TableRow row;
-        row.id = std::int64_t(i);
-        row.swatch =
-            Swatch::of(ops ? query::hueOfOp(group.difference.key) : query::hueOfFamily(group.family));
-        row.cells = {
-            makeWords(group.shortName.empty() ? name : QString::fromStdString(group.shortName), name),
-            makeWords(QString::fromStdString(group.family)),
-            changeWord(group),
-            instances(group.difference.instancesA),
-            instances(group.difference.instancesB),
-            number(group.difference.a, unit),
-            number(group.difference.b, unit),
-            bar(group.change(), most, seen),
-            change(group.change(), unit, seen),
-            spread(group, unit)};
-        data.rows.push_back(std::move(row));
-    }
+    table.add(makeColumn(QStringLiteral("A n"), Kind::Number, 42),
+              [](const Group& group) { return makeCount(group.difference.instancesA); });
+    table.add(makeColumn(QStringLiteral("B n"), Kind::Number, 42),
+              [](const Group& group) { return makeCount(group.difference.instancesB); });
+    addTimes(table, comparison.kernels, QStringLiteral("faster | slower"), 100);
+    TableData data = table.table(comparison.kernels, [ops](const Group& group) {
+        return Swatch::of(ops ? query::hueOfOp(group.difference.key) : query::hueOfFamily(group.family));
+    });
+    std::erase_if(data.rows, [&](const TableRow& row) {
+        return which != KernelChange::All && changeKind(comparison.kernels[std::size_t(row.id)]) != which;
+    });
     return data;
 }
 
@@ -437,17 +403,16 @@ TableData memoryDifferenceRows(const ComparisonData& compared)
     for (const query::ComparedMemory& one : memory)
         most = std::max({most, bytes(one.a).value_or(0), bytes(one.b).value_or(0)});
     const Unit unit = byteUnit(most);
-    const QString word = QString::fromUtf8(unit.word);
     TableData data;
     data.columns = {makeColumn(QStringLiteral("Memory"), Kind::Text, 0),
-                    makeColumn(QStringLiteral("A, ") + word, Kind::Number, 54),
-                    makeColumn(QStringLiteral("B, ") + word, Kind::Number, 54),
-                    makeColumn(QStringLiteral("B − A, ") + word, Kind::Number, 78)};
+                    makeColumn(titleIn(QStringLiteral("A"), unit), Kind::Number, 54),
+                    makeColumn(titleIn(QStringLiteral("B"), unit), Kind::Number, 54),
+                    makeColumn(titleIn(QStringLiteral("B − A"), unit), Kind::Number, 78)};
     data.columns[0].swatch = true;
     const auto add = [&](const QString& name, std::optional<double> a, std::optional<double> b) -> TableRow& {
         TableRow& row = data.rows.emplace_back();
         row.id = std::int64_t(data.rows.size()) - 1;
-        row.cells = {makeWords(name), number(a, unit), number(b, unit),
+        row.cells = {makeWords(name), makePart(a, unit), makePart(b, unit),
                      a && b ? change(*b - *a, unit, true) : makeWords(notMeasured())};
         return row;
     };

@@ -12,15 +12,10 @@ namespace tilescope::ui {
 
 namespace {
 
-QString fromUtf8(std::string_view text)
-{
-    return QString::fromUtf8(text.data(), qsizetype(text.size()));
-}
-
 } // namespace
 
 ChoiceField::ChoiceField(const config::KeyInfo& key, QWidget* parent)
-    : QWidget(parent), exclusive_(!key.sweepable), default_(fromUtf8(key.defaultText))
+    : QWidget(parent), exclusive_(!key.sweepable), default_(QString::fromUtf8(key.defaultText))
 {
     auto* flow = new FlowLayout(this, sizes().of(10), sizes().of(3));
     if (key.type == config::ValueType::Boolean)
@@ -30,7 +25,7 @@ ChoiceField::ChoiceField(const config::KeyInfo& key, QWidget* parent)
     for (std::size_t i = 0; i < std::size_t(words_.size()); ++i) {
         const QString& word = words_[int(i)];
         auto* box = exclusive_ ? static_cast<QAbstractButton*>(new QRadioButton(word)) : new QCheckBox(word);
-        box->setAccessibleName(QStringLiteral("%1 %2").arg(fromUtf8(key.name), word));
+        box->setAccessibleName(QStringLiteral("%1 %2").arg(QString::fromUtf8(key.name), word));
         box->setMinimumHeight(sizes().field);
         connect(box, &QAbstractButton::clicked, this, [this, i](bool on) { clicked(i, on); });
         flow->addWidget(box);

@@ -36,15 +36,15 @@ public:
                 devices << device;
             sweep.isHere = sweep.isHere && point.isHere;
             sweep.isFromBusyHost = sweep.isFromBusyHost || point.isFromBusyHost;
-            PointForecast told;
-            told.seconds = point.skipped ? 0 : point.seconds;
-            told.stepSeconds = point.stepSeconds;
-            told.error = point.error;
+            PointForecast forecast;
+            forecast.seconds = point.skipped ? 0 : point.seconds;
+            forecast.stepSeconds = point.stepSeconds;
+            forecast.error = point.error;
             if (point.memory) {
-                told.peakBytes = point.memory->peakAllocated.count;
-                told.outOfMemory = point.memory->outOfMemory.has_value();
+                forecast.peakBytes = point.memory->peakAllocated.count;
+                forecast.outOfMemory = point.memory->outOfMemory.has_value();
             }
-            sweep.points.push_back(told);
+            sweep.points.push_back(forecast);
         }
         sweep.device = devices.join(QStringLiteral(", "));
         return sweep;

@@ -18,11 +18,6 @@ namespace {
 constexpr int kNameWidth = 112;
 constexpr int kFieldWidth = 108;
 
-QString fromUtf8(std::string_view text)
-{
-    return QString::fromUtf8(text.data(), qsizetype(text.size()));
-}
-
 bool isOfChoices(const config::KeyInfo& key)
 {
     return key.type == config::ValueType::Choice || key.type == config::ValueType::Boolean;
@@ -31,12 +26,12 @@ bool isOfChoices(const config::KeyInfo& key)
 } // namespace
 
 KeyField::KeyField(const config::KeyInfo& key, QWidget* parent)
-    : QWidget(parent), key_(key), name_(new QLabel(fromUtf8(key.name))), times_(new QLabel),
+    : QWidget(parent), key_(key), name_(new QLabel(QString::fromUtf8(key.name))), times_(new QLabel),
       problem_(new QLabel)
 {
-    const QString help =
-        QStringLiteral("<p><b>%1</b>: %2.</p><p>%3</p>")
-            .arg(fromUtf8(key.name), fromUtf8(key.help).toHtmlEscaped(), rangeText(key).toHtmlEscaped());
+    const QString help = QStringLiteral("<p><b>%1</b>: %2.</p><p>%3</p>")
+                             .arg(QString::fromUtf8(key.name), QString::fromUtf8(key.help).toHtmlEscaped(),
+                                  rangeText(key).toHtmlEscaped());
     name_->setMinimumWidth(sizes().of(kNameWidth));
     name_->setMaximumWidth(sizes().of(kNameWidth));
     name_->setFixedHeight(sizes().field);
@@ -64,7 +59,7 @@ KeyField::KeyField(const config::KeyInfo& key, QWidget* parent)
     grid->addWidget(problem_, 1, 1, 1, 2);
     grid->setColumnStretch(1, 1);
     setToolTip(help);
-    field()->setAccessibleDescription(fromUtf8(key.help) + QStringLiteral("; ") + rangeText(key));
+    field()->setAccessibleDescription(QString::fromUtf8(key.help) + QStringLiteral("; ") + rangeText(key));
 }
 
 QWidget* KeyField::field() const

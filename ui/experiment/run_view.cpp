@@ -80,7 +80,7 @@ RunView::RunView(SweepQueue& queue, QWidget* parent)
         log({tr("%1 in the file already").arg(counted(std::ssize(indexes), "point"))});
         paintSoon_.start(kPaintEveryMs);
     });
-    connect(&queue_, &SweepQueue::told, this, &RunView::take);
+    connect(&queue_, &SweepQueue::reported, this, &RunView::take);
     connect(&queue_, &SweepQueue::ended, this, &RunView::end);
     connect(&queue_, &SweepQueue::changed, this, &RunView::paint);
     connect(&Theme::instance(), &Theme::changed, this, &RunView::dress);

@@ -53,11 +53,6 @@ void insertInOrder(std::vector<Item>& items, typename std::vector<Item>::iterato
     items.insert(at, std::move(item));
 }
 
-QString fromUtf8(std::string_view text)
-{
-    return QString::fromUtf8(text.data(), qsizetype(text.size()));
-}
-
 SpecValue scalarFromText(const std::string& text)
 {
     try {
@@ -233,7 +228,7 @@ SpecValue valueFromText(const KeyInfo& key, const QString& text)
 QString textOfValue(const SpecValue& value)
 {
     if (value.kind == SpecValue::Kind::Scalar)
-        return fromUtf8(value.text);
+        return QString::fromUtf8(value.text);
     if (value.kind != SpecValue::Kind::List)
         return {};
     QStringList words;
@@ -266,7 +261,8 @@ QStringList splitValues(const KeyInfo& key, const QString& typed)
 
 QString rangeText(const KeyInfo& key)
 {
-    return QStringLiteral("%1; default %2").arg(fromUtf8(key.allowed()), fromUtf8(key.defaultText));
+    return QStringLiteral("%1; default %2")
+        .arg(QString::fromUtf8(key.allowed()), QString::fromUtf8(key.defaultText));
 }
 
 std::span<const config::KeyGroup> formGroups()

@@ -19,11 +19,6 @@ namespace tilescope::ui {
 
 namespace {
 
-QString fromUtf8(std::string_view text)
-{
-    return QString::fromUtf8(text.data(), qsizetype(text.size()));
-}
-
 // Defaults suit most experiments, so these groups are folded.
 bool isFoldedAtFirst(config::KeyGroup group)
 {
@@ -60,7 +55,7 @@ void SpecFormView::addGroup(config::KeyGroup which)
     Group group;
     group.group = which;
     group.open = !isFoldedAtFirst(which);
-    group.heading = new QPushButton(fromUtf8(config::title(which)));
+    group.heading = new QPushButton(QString::fromUtf8(config::title(which)));
     group.heading->setProperty("kind", "heading");
     group.heading->setFocusPolicy(Qt::TabFocus);
     group.body = new QWidget;

@@ -8,7 +8,7 @@ namespace tilescope::ui {
 SweepQueue::SweepQueue(QObject* parent) : QObject(parent), worker_(new SweepWorker(this))
 {
     connect(worker_, &SweepWorker::passedOver, this, &SweepQueue::passedOver);
-    connect(worker_, &SweepWorker::told, this, &SweepQueue::told);
+    connect(worker_, &SweepWorker::reported, this, &SweepQueue::reported);
     connect(worker_, &SweepWorker::finished, this, &SweepQueue::partEnded);
 }
 

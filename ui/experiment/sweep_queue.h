@@ -71,7 +71,7 @@ signals:
     /// current() begins, not after a pause.
     void began();
     void passedOver(const std::vector<std::int64_t>& indexes);
-    void told(const std::vector<tilescope::session::Event>& events);
+    void reported(const std::vector<tilescope::session::Event>& events);
     /// The current sweep is over (it is not current any more), or, where points are left, it is paused.
     void ended(const tilescope::ui::SweepEnd& end);
 

@@ -135,7 +135,7 @@ void SweepWorker::deliver()
     if (!held.empty())
         emit passedOver(held);
     if (!events.empty())
-        emit told(events);
+        emit reported(events);
 }
 
 void SweepWorker::end()

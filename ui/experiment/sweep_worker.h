@@ -50,7 +50,7 @@ signals:
     void passedOver(const std::vector<std::int64_t>& indexes);
     /// Events since the last signal, in order; samples are thinned if they come faster than they can be
     /// shown.
-    void told(const std::vector<tilescope::session::Event>& events);
+    void reported(const std::vector<tilescope::session::Event>& events);
     /// The sweep has ended and all its events have been delivered.
     void finished(const tilescope::ui::SweepEnd& end);
 

@@ -16,11 +16,6 @@ namespace tilescope::ui {
 
 namespace {
 
-QString fromUtf8(std::string_view text)
-{
-    return QString::fromUtf8(text.data(), qsizetype(text.size()));
-}
-
 void setFlag(QWidget* widget, const char* name, bool value)
 {
     if (widget->property(name).toBool() == value)
@@ -39,8 +34,8 @@ ValuesField::ValuesField(const config::KeyInfo& key, QWidget* parent)
     setProperty("kind", "values");
     flow_->setContentsMargins(sizes().of(3), sizes().of(2), sizes().of(2), sizes().of(2));
     edit_->setProperty("kind", "bare");
-    edit_->setAccessibleName(fromUtf8(key.name));
-    edit_->setPlaceholderText(fromUtf8(key.defaultText));
+    edit_->setAccessibleName(QString::fromUtf8(key.name));
+    edit_->setPlaceholderText(QString::fromUtf8(key.defaultText));
     edit_->setMinimumWidth(sizes().of(48));
     edit_->installEventFilter(this);
     if (!key.choices.empty()) {
@@ -52,7 +47,7 @@ ValuesField::ValuesField(const config::KeyInfo& key, QWidget* parent)
     connect(edit_, &QLineEdit::textEdited, this, &ValuesField::typed);
     more_->setProperty("kind", "more");
     more_->setFocusPolicy(Qt::NoFocus);
-    more_->setAccessibleName(tr("Sweep %1").arg(fromUtf8(key.name)));
+    more_->setAccessibleName(tr("Sweep %1").arg(QString::fromUtf8(key.name)));
     more_->setToolTip(tr("Sweep over several values; typing a comma does the same"));
     connect(more_, &QPushButton::clicked, this, [this] {
         toList();
@@ -205,7 +200,7 @@ void ValuesField::rebuild()
         chip->setProperty("kind", "chip");
         chip->setFocusPolicy(Qt::NoFocus);
         chip->setEnabled(!edit_->isReadOnly());
-        chip->setAccessibleName(tr("Remove %1 from %2").arg(value, fromUtf8(key_.name)));
+        chip->setAccessibleName(tr("Remove %1 from %2").arg(value, QString::fromUtf8(key_.name)));
         chip->setToolTip(tr("Remove %1").arg(value));
         connect(chip, &QPushButton::clicked, this, [this, value] {
             values_.removeAll(value);

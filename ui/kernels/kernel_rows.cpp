@@ -11,41 +11,28 @@
 
 namespace tilescope::ui {
 
-using query::KernelStat;
-
 namespace {
 
-QString word(std::string_view text)
+TableCell time(std::optional<double> value, const Unit& unit, Tone tone = Tone::Plain)
 {
-    return QString::fromUtf8(text.data(), qsizetype(text.size()));
+    TableCell cell = makeNumber(value, unit, exactTime);
+    cell.tone = tone;
+    return cell;
 }
 
-TableCell number(std::optional<double> value, const Unit& unit)
+TableCell deviation(std::optional<double> value, const Unit& unit)
 {
-    TableCell cell = makeWords(notMeasured());
-    if (!value)
-        return cell;
-    cell.text = columnDigits(*value, unit);
-    cell.sort = *value;
-    cell.exact = exactTime(std::int64_t(std::llround(*value)));
+    TableCell cell = time(value, unit);
+    if (value)
+        cell.text.prepend(QStringLiteral("± "));
     return cell;
 }
 
 TableCell rate(std::optional<double> value, const Unit& unit)
 {
-    TableCell cell = makeWords(notMeasured());
-    if (!value)
-        return cell;
-    cell.text = columnDigits(*value, unit);
-    cell.sort = *value;
-    cell.exact = withUnit(columnDigits(*value, unit), unit.word);
-    return cell;
-}
-
-TableCell count(std::int64_t value)
-{
-    TableCell cell = makeWords(wholeNumber(value));
-    cell.sort = double(value);
+    TableCell cell = makeNumber(value, unit);
+    if (value)
+        cell.exact = withUnit(cell.text, unit.word);
     return cell;
 }
 
@@ -66,12 +53,6 @@ TableCell tensorCell(std::optional<double> percent)
     cell.sort = *percent;
     cell.exact = QStringLiteral("tensor cores worked %1 % of the time").arg(*percent, 0, 'f', 1);
     return cell;
-}
-
-// Titles carry the column's unit.
-QString titled(const char* title, const Unit& unit)
-{
-    return QStringLiteral("%1, %2").arg(QString::fromUtf8(title), QString::fromUtf8(unit.word));
 }
 
 // One logarithmic axis for all rows: from the least instance to the greatest.
@@ -124,106 +105,28 @@ struct Units {
     }
 };
 
-std::vector<TableColumn> columnsOf(const KernelTitles& titles, const Units& units, bool families)
-{
-    using Kind = TableColumn::Kind;
-    std::vector<TableColumn> columns(static_cast<std::size_t>(KernelColumn::Count));
-    const auto set = [&columns](KernelColumn at, TableColumn column) {
-        columns[std::size_t(at)] = std::move(column);
-    };
-    TableColumn name = makeColumn(titles.first, Kind::Text, 0);
-    name.swatch = true;
-    set(KernelColumn::Name, name);
-    set(KernelColumn::Family,
-        makeColumn(families ? QStringLiteral("Family") : QString(), Kind::Text, families ? 84 : 8, true));
-    set(KernelColumn::Instances, makeColumn(QStringLiteral("n"), Kind::Number, 50));
-    set(KernelColumn::Total, makeColumn(titled("Total", units.total), Kind::Number, 76));
-    set(KernelColumn::Bar, makeColumn({}, Kind::Bar, 116));
-    set(KernelColumn::Share, makeColumn(QStringLiteral("Share, %"), Kind::Number, 62));
-    set(KernelColumn::Mean, makeColumn(titled("Mean", units.each), Kind::Number, 68));
-    set(KernelColumn::Deviation, makeColumn(titled("± s. d.", units.each), Kind::Number, 72, true));
-    set(KernelColumn::Least, makeColumn(titled("Min", units.each), Kind::Number, 62));
-    set(KernelColumn::Greatest, makeColumn(titled("Max", units.each), Kind::Number, 62));
-    TableColumn range = makeColumn(QStringLiteral("Min to max, log"), Kind::Strip, 112);
-    range.sortable = false;
-    set(KernelColumn::Range, range);
-    TableColumn flops = makeColumn(QString::fromUtf8(units.flops.word), Kind::Number, 64);
-    flops.tip = titles.noWork.isEmpty()
-                    ? QStringLiteral("counted from the shapes of the ops, over measured time")
-                    : titles.noWork;
-    set(KernelColumn::FlopRate, flops);
-    TableColumn bytes = makeColumn(QString::fromUtf8(units.bytes.word), Kind::Number, 50);
-    bytes.tip = titles.noWork.isEmpty() ? QStringLiteral("operands once and results once, over measured time")
-                                        : titles.noWork;
-    set(KernelColumn::ByteRate, bytes);
-    TableColumn tensor = makeColumn(QStringLiteral("Tensor, %"), Kind::Number, 66);
-    tensor.tip =
-        titles.noTensor.isEmpty()
-            ? QStringLiteral("share of the time in which tensor cores worked, from a hardware counter; read "
-                             "per range, so known only for kernels that ran alone in their ranges")
-            : titles.noTensor;
-    set(KernelColumn::Tensor, tensor);
-    return columns;
-}
+// What the cells of a table depend on besides their row.
+struct Extent {
+    double all = 0;
+    double most = 0;
+    bool families = false;
+    LogAxis axis;
 
-TableRow rowOf(const KernelLine& line, const Units& units, const LogAxis& axis, double most, double all)
-{
-    TableRow row;
-    row.swatch = line.swatch;
-    row.cells.resize(static_cast<std::size_t>(KernelColumn::Count));
-    const auto set = [&row](KernelColumn at, TableCell cell) {
-        row.cells[std::size_t(at)] = std::move(cell);
-    };
-    set(KernelColumn::Name,
-        makeWords(line.label, line.does.isEmpty() ? line.name : line.does + QLatin1Char('\n') + line.name));
-    set(KernelColumn::Family, makeWords(line.family));
-    set(KernelColumn::Instances, count(line.instances));
-    TableCell cost = number(line.total, units.total);
-    cost.tone = Tone::Strong;
-    set(KernelColumn::Total, cost);
-    set(KernelColumn::Bar, makeBar(line.total, most));
-    set(KernelColumn::Share, share(line.total, all));
-    set(KernelColumn::Mean, number(line.mean, units.each));
-    TableCell deviation = number(line.deviation, units.each);
-    if (line.deviation)
-        deviation.text.prepend(QStringLiteral("± "));
-    set(KernelColumn::Deviation, deviation);
-    set(KernelColumn::Least, number(line.shortest, units.each));
-    set(KernelColumn::Greatest, number(line.longest, units.each));
-    TableCell range;
-    if (line.shortest && line.longest)
-        range.strip = {axis.at(*line.shortest), axis.at(line.mean), axis.at(*line.longest)};
-    set(KernelColumn::Range, range);
-    set(KernelColumn::FlopRate, rate(line.flopRate, units.flops));
-    set(KernelColumn::ByteRate, rate(line.byteRate, units.bytes));
-    set(KernelColumn::Tensor, tensorCell(line.tensor));
-    return row;
-}
+    explicit Extent(const std::vector<KernelLine>& lines)
+    {
+        for (const KernelLine& line : lines) {
+            all += line.total;
+            most = std::max(most, line.total);
+            families = families || !line.family.isEmpty();
+            if (line.shortest)
+                axis.add(*line.shortest);
+            if (line.longest)
+                axis.add(*line.longest);
+        }
+    }
+};
 
 } // namespace
-
-std::vector<KernelLine> linesOf(const query::Timeline& timeline, const std::vector<KernelStat>& stats,
-                                bool families)
-{
-    std::vector<KernelLine> lines;
-    for (const KernelStat& stat : stats) {
-        const query::TimelineName& name = timeline.names[stat.name];
-        const QString family = word(hueWord(stat.hue));
-        KernelLine line;
-        line.name = families ? family : QString::fromStdString(name.text);
-        line.label = families ? family : QString::fromStdString(name.label);
-        line.family = families ? QString() : family;
-        line.swatch = Swatch::of(stat.hue);
-        line.instances = stat.instances;
-        line.total = double(stat.total);
-        line.mean = stat.mean;
-        line.deviation = stat.standardDeviation;
-        line.shortest = double(stat.shortest);
-        line.longest = double(stat.longest);
-        lines.push_back(std::move(line));
-    }
-    return lines;
-}
 
 std::vector<KernelLine> linesOf(const query::KernelsTable& table)
 {
@@ -239,7 +142,7 @@ std::vector<KernelLine> linesOf(const query::KernelsTable& table)
             line.label.remove(0, 5);
         line.does = QString::fromStdString(row.does);
         if (names)
-            line.family = word(family);
+            line.family = QString::fromUtf8(family);
         line.swatch = places ? Swatch::neutral() : Swatch::of(query::hueOf(row.family));
         line.instances = row.instances;
         line.total = double(row.total.count());
@@ -272,7 +175,7 @@ std::vector<KernelLine> linesOf(const query::OpsTable& ops, const query::Rooflin
         if (!names && line.label.startsWith(QLatin1String("step/")))
             line.label.remove(0, 5);
         if (names)
-            line.family = word(hueWord(hue));
+            line.family = QString::fromUtf8(hueWord(hue));
         line.swatch = names ? Swatch::of(hue) : Swatch::neutral();
         line.instances = row.instances;
         line.total = double(row.self.count());
@@ -314,33 +217,72 @@ std::vector<KernelLine> byFamily(const std::vector<KernelLine>& lines)
 
 TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& titles)
 {
-    double all = 0;
-    double most = 0;
-    bool families = false;
-    LogAxis axis;
-    for (const KernelLine& line : lines) {
-        all += line.total;
-        most = std::max(most, line.total);
-        families = families || !line.family.isEmpty();
-        if (line.shortest)
-            axis.add(*line.shortest);
-        if (line.longest)
-            axis.add(*line.longest);
-    }
+    using Kind = TableColumn::Kind;
+    using Line = KernelLine;
+    const Extent extent(lines);
     const Units units(lines);
-    TableData data;
-    data.columns = columnsOf(titles, units, families);
-    for (const KernelLine& line : lines) {
-        data.rows.push_back(rowOf(line, units, axis, most, all));
-        data.rows.back().id = std::int64_t(data.rows.size()) - 1;
-    }
-    return data;
+    TableMaker<Line> table;
+    table
+        .add(makeColumn(titles.first, Kind::Text, 0),
+             [](const Line& line) {
+                 return makeWords(
+                     line.label, line.does.isEmpty() ? line.name : line.does + QLatin1Char('\n') + line.name);
+             })
+        .swatch = true;
+    table.add(makeColumn(extent.families ? QStringLiteral("Family") : QString(), Kind::Text,
+                         extent.families ? 84 : 8, true),
+              [](const Line& line) { return makeWords(line.family); });
+    table.add(makeColumn(QStringLiteral("n"), Kind::Number, 50),
+              [](const Line& line) { return makeCount(double(line.instances)); });
+    table.add(makeColumn(titleIn(QStringLiteral("Total"), units.total), Kind::Number, 76),
+              [&](const Line& line) { return time(line.total, units.total, Tone::Strong); });
+    table.add(makeColumn({}, Kind::Bar, 116),
+              [&](const Line& line) { return makeBar(line.total, extent.most); });
+    table.add(makeColumn(QStringLiteral("Share, %"), Kind::Number, 62),
+              [&](const Line& line) { return share(line.total, extent.all); });
+    table.add(makeColumn(titleIn(QStringLiteral("Mean"), units.each), Kind::Number, 68),
+              [&](const Line& line) { return time(line.mean, units.each); });
+    table.add(makeColumn(titleIn(QStringLiteral("± s. d."), units.each), Kind::Number, 72, true),
+              [&](const Line& line) { return deviation(line.deviation, units.each); });
+    table.add(makeColumn(titleIn(QStringLiteral("Min"), units.each), Kind::Number, 62),
+              [&](const Line& line) { return time(line.shortest, units.each); });
+    table.add(makeColumn(titleIn(QStringLiteral("Max"), units.each), Kind::Number, 62),
+              [&](const Line& line) { return time(line.longest, units.each); });
+    table
+        .add(makeColumn(QStringLiteral("Min to max, log"), Kind::Strip, 112),
+             [&](const Line& line) {
+                 TableCell range;
+                 if (line.shortest && line.longest)
+                     range.strip = {extent.axis.at(*line.shortest), extent.axis.at(line.mean),
+                                    extent.axis.at(*line.longest)};
+                 return range;
+             })
+        .sortable = false;
+    table
+        .add(makeColumn(QString::fromUtf8(units.flops.word), Kind::Number, 64),
+             [&](const Line& line) { return rate(line.flopRate, units.flops); })
+        .tip = titles.noWork.isEmpty()
+                   ? QStringLiteral("counted from the shapes of the ops, over measured time")
+                   : titles.noWork;
+    table
+        .add(makeColumn(QString::fromUtf8(units.bytes.word), Kind::Number, 50),
+             [&](const Line& line) { return rate(line.byteRate, units.bytes); })
+        .tip = titles.noWork.isEmpty() ? QStringLiteral("operands once and results once, over measured time")
+                                       : titles.noWork;
+    table
+        .add(makeColumn(QStringLiteral("Tensor, %"), Kind::Number, 66),
+             [](const Line& line) { return tensorCell(line.tensor); })
+        .tip = titles.noTensor.isEmpty()
+                   ? QStringLiteral("share of the time in which tensor cores worked, from a hardware "
+                                    "counter; read per range, so known only for kernels that ran alone in "
+                                    "their ranges")
+                   : titles.noTensor;
+    return table.table(lines, &Line::swatch);
 }
 
 TableData familyRows(const std::vector<FamilyTime>& families)
 {
     using Kind = TableColumn::Kind;
-    TableData data;
     double most = 0;
     std::vector<double> times;
     for (const FamilyTime& family : families) {
@@ -348,19 +290,20 @@ TableData familyRows(const std::vector<FamilyTime>& families)
         times.push_back(family.time);
     }
     const Unit unit = columnUnit(times, timeUnit);
-    data.columns = {makeColumn(QStringLiteral("Family"), Kind::Text, 0),
-                    makeColumn(QString::fromUtf8(unit.word), Kind::Number, 66),
-                    makeColumn({}, Kind::Bar, 76)};
-    data.columns[0].swatch = true;
-    data.columns[2].sortable = false;
-    for (const FamilyTime& family : families) {
-        TableRow row;
-        row.id = std::int64_t(family.hue);
-        row.swatch = Swatch::of(family.hue);
-        row.cells = {makeWords(word(hueWord(family.hue))), number(family.time, unit),
-                     makeBar(family.time, most)};
-        data.rows.push_back(std::move(row));
-    }
+    TableMaker<FamilyTime> table;
+    table
+        .add(makeColumn(QStringLiteral("Family"), Kind::Text, 0),
+             [](const FamilyTime& family) { return makeWords(QString::fromUtf8(hueWord(family.hue))); })
+        .swatch = true;
+    table.add(makeColumn(titleIn({}, unit), Kind::Number, 66),
+              [&](const FamilyTime& family) { return time(family.time, unit); });
+    table
+        .add(makeColumn({}, Kind::Bar, 76),
+             [&](const FamilyTime& family) { return makeBar(family.time, most); })
+        .sortable = false;
+    TableData data = table.table(families, [](const FamilyTime& family) { return Swatch::of(family.hue); });
+    for (std::size_t i = 0; i < families.size(); ++i)
+        data.rows[i].id = std::int64_t(families[i].hue);
     return data;
 }
 

@@ -7,24 +7,8 @@
 
 namespace tilescope::ui {
 
-/// Columns of the kernels table.
-enum class KernelColumn {
-    Name,
-    Family,
-    Instances,
-    Total,
-    Bar,
-    Share,
-    Mean,
-    Deviation,
-    Least,
-    Greatest,
-    Range,
-    FlopRate,
-    ByteRate,
-    Tensor,
-    Count
-};
+/// The places of some columns of a kernel table.
+enum class KernelColumn { Family = 1, Total = 3, Share = 5 };
 
 /// The data of one kernel or group for the table, the roofline and the histogram. Values that were not
 /// measured are absent.
@@ -46,10 +30,6 @@ struct KernelLine {
     std::optional<double> tensor;    ///< per cent of its time
 };
 
-/// From a timeline's rows: no work yet.
-/// \param families  one line a family
-std::vector<KernelLine> linesOf(const query::Timeline& timeline, const std::vector<query::KernelStat>& stats,
-                                bool families);
 std::vector<KernelLine> linesOf(const query::KernelsTable& table);
 /// Ops by their own time, for runs without a GPU.
 /// \param work  by op, if there is any

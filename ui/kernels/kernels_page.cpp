@@ -35,11 +35,6 @@ constexpr int kMostRanges = 400;
 constexpr std::int64_t kMostEvents = 1'500'000; // that the question about attention looks at
 constexpr const char* kTimeline = "timeline";
 
-QString words(std::string_view text)
-{
-    return QString::fromUtf8(text.data(), qsizetype(text.size()));
-}
-
 // The figures of an answer as rows: times in one unit, ratios unchanged.
 std::vector<KeyValueRow> rowsOf(const query::Answer& answer)
 {
@@ -124,12 +119,14 @@ void KernelsPage::showMessage(const QString& text)
 void KernelsPage::showRuns(const std::vector<SelectedRun>& runs)
 {
     run_.reset();
-    quick_ = {};
+    timeline_.reset();
+    times_.reset();
     full_.reset();
     step_->clear();
     range_->clear();
     if (runs.empty()) {
         loading_.cancel();
+        summing_.cancel();
         counting_.cancel();
         measuring_.cancel();
         showMessage(
@@ -150,37 +147,28 @@ std::optional<std::int32_t> KernelsPage::step() const
 std::optional<query::Stretch> KernelsPage::stretch() const
 {
     const std::optional<std::int32_t> wanted = step();
-    if (!quick_.timeline || !wanted)
+    if (!timeline_ || !wanted)
         return {};
     // A step's kernels are those that start before the next step does.
-    const std::vector<query::TimelineStep>& steps = quick_.timeline->steps;
+    const std::vector<query::TimelineStep>& steps = timeline_->steps;
     for (std::size_t i = 0; i < steps.size(); ++i)
         if (steps[i].step == *wanted)
             return query::Stretch{steps[i].start,
-                                  i + 1 < steps.size() ? steps[i + 1].start : quick_.timeline->length + 1};
+                                  i + 1 < steps.size() ? steps[i + 1].start : timeline_->length + 1};
     return {};
-}
-
-// Whether the table needs the events, beyond the rows of the timeline.
-bool KernelsPage::needsEvents() const
-{
-    return grouping_->current() > ByFamily || range_->currentIndex() > 0 || !wantedRange_.isEmpty();
 }
 
 void KernelsPage::load()
 {
     if (!run_)
         return;
+    times_.reset();
     full_.reset();
     loading_.start(
-        [run = *run_, within = stretch()](const query::Cancelled& cancelled) {
-            Quick quick;
-            quick.timeline = run.file->timeline(run.key.run, cancelled);
-            if (quick.timeline)
-                quick.stats = kernelStats(*quick.timeline, within, cancelled);
-            return quick;
+        [run = *run_](const query::Cancelled& cancelled) {
+            return run.file->timeline(run.key.run, cancelled);
         },
-        [this](Quick quick) { quickLoaded(std::move(quick)); },
+        [this](std::shared_ptr<const query::Timeline> timeline) { timelineLoaded(std::move(timeline)); },
         [this](const QString& sentence) { showMessage(sentence); });
     const QString range = wantedRange_.isEmpty() ? range_->currentData().toString() : wantedRange_;
     const query::KernelQuery query{.run = run_->key.run,
@@ -188,6 +176,19 @@ void KernelsPage::load()
                                    .step = step(),
                                    .range = range.toStdString(),
                                    .work = true};
+    // Without stored totals, and for one step, the times need all events too.
+    summing_.cancel();
+    if (!query.step)
+        summing_.start(
+            [run = *run_, times = query](const query::Cancelled& cancelled) mutable {
+                auto session = run.file->borrow();
+                times.work = false;
+                return session->reader().totals(*times.run)
+                           ? query::kernels(session->reader(), times, cancelled)
+                           : query::KernelsTable();
+            },
+            [this](query::KernelsTable times) { timesLoaded(std::move(times)); },
+            [this](const QString& sentence) { showMessage(sentence); });
     counting_.start(
         [run = *run_, query](const query::Cancelled& cancelled) {
             auto session = run.file->borrow();
@@ -213,21 +214,23 @@ void KernelsPage::load()
         [this](const QString& sentence) { showMessage(sentence); });
 }
 
-void KernelsPage::quickLoaded(Quick quick)
+void KernelsPage::timelineLoaded(std::shared_ptr<const query::Timeline> timeline)
 {
-    quick_ = std::move(quick);
-    if (!quick_.timeline)
+    timeline_ = std::move(timeline);
+    if (!timeline_)
         return;
     if (step_->count() == 0)
         fillSteps();
-    if (full_) {
+    if (full_ || times_)
         followKernel();
+}
+
+void KernelsPage::timesLoaded(query::KernelsTable times)
+{
+    if (full_ || times.rows.empty())
         return;
-    }
-    if (quick_.stats.empty() || needsEvents())
-        return; // the events have the rest
-    const bool families = grouping_->current() == ByFamily;
-    showLines(linesOf(*quick_.timeline, families ? byHue(quick_.stats) : quick_.stats, families), titles());
+    times_ = std::move(times);
+    showLines(linesOf(*times_), titles());
     showFamilies();
 }
 
@@ -313,15 +316,13 @@ void KernelsPage::summarize()
 void KernelsPage::showFamilies()
 {
     std::vector<FamilyTime> families;
-    if (full_ && !full_->ops) {
-        for (const auto& [family, time] : full_->kernels.families)
-            families.push_back({query::hueOf(family), double(time)});
-    } else if (full_ && grouping_->current() <= ByFamily) {
-        for (const KernelLine& line : grouping_->current() == ByFamily ? lines_ : byFamily(lines_))
-            families.push_back({line.swatch.hue, line.total});
+    if (full_ && full_->ops) {
+        if (grouping_->current() <= ByFamily)
+            for (const KernelLine& line : grouping_->current() == ByFamily ? lines_ : byFamily(lines_))
+                families.push_back({line.swatch.hue, line.total});
     } else {
-        for (const query::KernelStat& stat : byHue(quick_.stats))
-            families.push_back({stat.hue, double(stat.total)});
+        for (const auto& [family, time] : full_ ? full_->kernels.families : times_->families)
+            families.push_back({query::hueOf(family), double(time)});
     }
     if (!families.empty())
         familyTable_->show(familyRows(families));
@@ -369,7 +370,7 @@ void KernelsPage::showRoofline()
 void KernelsPage::fillSteps()
 {
     step_->addItem(tr("all steps"), kAllSteps);
-    for (const query::TimelineStep& step : quick_.timeline->steps)
+    for (const query::TimelineStep& step : timeline_->steps)
         step_->addItem(tr("step %1").arg(step.step), step.step);
 }
 
@@ -458,19 +459,17 @@ void KernelsPage::showDurations(const Durations& durations, query::Hue hue, cons
     histogram_->show(durations, hue);
 }
 
-// The names whose instances a line sums; empty if the grouping is not by name or family.
-std::vector<bool> KernelsPage::namesOf(const KernelLine& line) const
+// The instances that a line sums; empty if the grouping is not by name or family.
+query::ActivityChoice KernelsPage::instancesOf(const KernelLine& line) const
 {
-    if (!quick_.timeline || range_->currentIndex() > 0)
+    if (!timeline_ || range_->currentIndex() > 0)
         return {};
-    std::vector<bool> names(quick_.timeline->names.size());
-    bool any = false;
-    const std::string name = line.name.toStdString();
-    for (const query::KernelStat& stat : quick_.stats)
-        if (grouping_->current() == ByFamily ? words(hueWord(stat.hue)) == line.name
-                                             : quick_.timeline->names[stat.name].text == name)
-            any = names[stat.name] = true;
-    return any ? names : std::vector<bool>{};
+    if (grouping_->current() == ByFamily)
+        return [hue = line.swatch.hue](std::uint32_t, query::Hue other) { return other == hue; };
+    if (grouping_->current() == ByName)
+        if (const auto name = findName(*timeline_, line.name.toStdString()))
+            return [name = *name](std::uint32_t other, query::Hue) { return other == name; };
+    return {};
 }
 
 void KernelsPage::showHistogram(std::int64_t id)
@@ -483,13 +482,13 @@ void KernelsPage::showHistogram(std::int64_t id)
                                   ? tr("Durations of single ops are on the timeline.")
                                   : tr("Durations are available by name or family, over all ranges.");
     measuring_.cancel();
-    if (std::vector<bool> names = namesOf(line); names.empty())
+    if (query::ActivityChoice instances = instancesOf(line); !instances)
         showDurations({}, line.swatch.hue, otherwise);
     else
         measuring_.start(
-            [timeline = quick_.timeline, names = std::move(names),
+            [timeline = timeline_, instances = std::move(instances),
              within = stretch()](const query::Cancelled& cancelled) {
-                return durationsOf(lengthsOf(*timeline, names, within, cancelled));
+                return durationsOf(lengthsOf(*timeline, instances, within, cancelled));
             },
             [this, hue = line.swatch.hue, otherwise](const Durations& durations) {
                 showDurations(durations, hue, otherwise);

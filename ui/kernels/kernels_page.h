@@ -24,7 +24,8 @@ class ToolBar;
 /// The kernels of the first selected run (its ops if it used no GPU): a table by name or group, the
 /// durations of the selected one's instances, the roofline, and families.
 ///
-/// The table appears with the timeline; what needs all events (work, counters, groups by range) follows.
+/// The times appear first, usually from the totals that the file stores; what needs all events (work, counters)
+/// follows.
 class KernelsPage : public Page {
     Q_OBJECT
 public:
@@ -39,12 +40,7 @@ protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
 
 private:
-    // From the timeline, at once.
-    struct Quick {
-        std::shared_ptr<const query::Timeline> timeline;
-        std::vector<query::KernelStat> stats;
-    };
-    // From the events; uses ops if there are no kernels.
+    // With work, from the events; uses ops if there are no kernels.
     struct Full {
         query::KernelsTable kernels;
         std::optional<query::OpsTable> ops;
@@ -56,7 +52,8 @@ private:
     QWidget* makePanels();
     QWidget* makeFamilies();
     void load();
-    void quickLoaded(Quick quick);
+    void timelineLoaded(std::shared_ptr<const query::Timeline> timeline);
+    void timesLoaded(query::KernelsTable times);
     void fullLoaded(Full full);
     void showLines(std::vector<KernelLine> lines, const KernelTitles& titles);
     void summarize();
@@ -66,7 +63,6 @@ private:
     void fillSteps();
     void fillRanges();
     KernelTitles titles() const;
-    bool needsEvents() const;
     std::optional<std::int32_t> step() const;
     std::optional<query::Stretch> stretch() const;
     void chooseLine(std::int64_t id);
@@ -75,15 +71,17 @@ private:
     void followKernel();
     void showHistogram(std::int64_t id);
     void showDurations(const Durations& durations, query::Hue hue, const QString& otherwise);
-    std::vector<bool> namesOf(const KernelLine& line) const;
+    query::ActivityChoice instancesOf(const KernelLine& line) const;
     void showMessage(const QString& text);
 
     JobTracker loading_{this};
+    JobTracker summing_{this};
     JobTracker counting_{this};
     JobTracker measuring_{this};
     std::optional<SelectedRun> run_;
-    bool ofSeveral_ = false; // several runs are selected: this is the first of them
-    Quick quick_;
+    bool ofSeveral_ = false;                          // several runs are selected: this is the first of them
+    std::shared_ptr<const query::Timeline> timeline_; // for steps and durations
+    std::optional<query::KernelsTable> times_;        // until full_ is there
     std::optional<Full> full_;
     std::vector<KernelLine> lines_;
     QString wantedRange_; // to be chosen once the ranges are known

@@ -99,6 +99,11 @@ QString signedColumnDigits(double value, const Unit& unit)
     return value > 0 ? QLatin1Char('+') + digits : digits;
 }
 
+QString exactBytes(std::int64_t bytes)
+{
+    return withUnit(wholeNumber(bytes), "B");
+}
+
 QString withUnit(const QString& number, const char* unit)
 {
     return number + kThinSpace + QString::fromUtf8(unit);

@@ -45,6 +45,9 @@ QString percentText(double share); ///< 0.312 is "31.2 %"
 /// Exact, for hover and copy: 13 792 ns.
 QString exactTime(std::int64_t nanoseconds);
 
+/// The same of bytes: 1 073 741 824 B.
+QString exactBytes(std::int64_t bytes);
+
 /// Number and unit word with the thin space between them.
 QString withUnit(const QString& number, const char* unit);
 

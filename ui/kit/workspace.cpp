@@ -12,11 +12,6 @@ namespace tilescope::ui {
 
 namespace {
 
-QString text(std::string_view view)
-{
-    return QString::fromUtf8(view.data(), qsizetype(view.size()));
-}
-
 // 4096 is 4k, 1000 stays 1000.
 QString shortCount(const QString& number)
 {
@@ -43,13 +38,13 @@ QString telling(const Telling& telling, std::string_view value, bool isShort)
     if (value == "none" || value == "false" || value.empty())
         return {};
     if (value == "true")
-        return text(key);
+        return QString::fromUtf8(key);
     const bool number = value.find_first_not_of("0123456789.") == std::string_view::npos;
     if (number && isShort)
-        return QLatin1String(telling.letters) + shortCount(text(value));
-    return number ? text(key).replace(QLatin1Char('_'), QLatin1Char(' ')) + QLatin1Char(' ') +
-                        shortCount(text(value))
-                  : text(value);
+        return QLatin1String(telling.letters) + shortCount(QString::fromUtf8(value));
+    return number ? QString::fromUtf8(key).replace(QLatin1Char('_'), QLatin1Char(' ')) + QLatin1Char(' ') +
+                        shortCount(QString::fromUtf8(value))
+                  : QString::fromUtf8(value);
 }
 
 // Keys that follow from another key or have no effect are left out.
@@ -145,11 +140,11 @@ QString RunTitles::shortOf(const query::RunSummary& run, bool withPrecision) con
 
 QString RunTitles::titleOf(const query::RunSummary& run, bool withPrecision, bool isShort) const
 {
-    QString title = text(run.param("backend"));
+    QString title = QString::fromUtf8(run.param("backend"));
     if (title.isEmpty())
         title = QString::fromStdString(run.name);
     if (run.workload == "attention")
-        title += QLatin1Char(' ') + shortCount(text(run.param("seq_len")));
+        title += QLatin1Char(' ') + shortCount(QString::fromUtf8(run.param("seq_len")));
     QStringList words{title};
     const auto group = groups_.find(run.workload);
     if (group != groups_.end()) {
@@ -158,7 +153,7 @@ QString RunTitles::titleOf(const query::RunSummary& run, bool withPrecision, boo
                 !(isShort && group->second.redundant.contains(one.key)))
                 words << telling(one, run.param(one.key), isShort);
         if (withPrecision && group->second.varying.contains(kPrecision))
-            words << text(run.param(kPrecision));
+            words << QString::fromUtf8(run.param(kPrecision));
     }
     words.removeAll(QString());
     return words.join(QLatin1Char(' '));

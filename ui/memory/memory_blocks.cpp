@@ -473,7 +473,7 @@ TableData MemoryBlocks::table() const
         TableRow& row = values.rows.emplace_back();
         row.id = std::int64_t(index);
         row.cells = {makeWords(blockName(*run_, index)),
-                     makeWords(QString::fromUtf8(category.data(), qsizetype(category.size()))),
+                     makeWords(QString::fromUtf8(category)),
                      makeWords(blockPlace(*run_, index)),
                      makeWords(QString::number(block.bytes)),
                      makeWords(QStringLiteral("0x%1").arg(block.address, 0, 16)),

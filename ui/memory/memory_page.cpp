@@ -866,9 +866,8 @@ void MemoryPage::showBlock()
         rows.push_back({.key = key, .values = {value}});
     facts_->setRows(std::move(rows), true);
     const std::string_view category = wordOf(block.category);
-    emit selectionText(tr("1 block selected, %1, %2")
-                           .arg(byteText(double(block.bytes)),
-                                QString::fromUtf8(category.data(), qsizetype(category.size()))));
+    emit selectionText(
+        tr("1 block selected, %1, %2").arg(byteText(double(block.bytes)), QString::fromUtf8(category)));
 }
 
 // Choosing a group filters the list to its blocks.

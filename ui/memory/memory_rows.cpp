@@ -28,38 +28,9 @@ QString tr(const char* text)
     return QCoreApplication::translate("MemoryRows", text);
 }
 
-QString textOf(std::string_view view)
-{
-    return QString::fromUtf8(view.data(), qsizetype(view.size()));
-}
-
 TableCell words(const QString& text)
 {
     return text.isEmpty() ? makeWords(notMeasured(), {}, Tone::Dim) : makeWords(text);
-}
-
-QString exactBytes(std::int64_t bytes)
-{
-    return withUnit(wholeNumber(bytes), "B");
-}
-
-TableCell bytesCell(std::int64_t bytes, const Unit& unit)
-{
-    TableCell cell = makeWords(columnDigits(double(bytes), unit), exactBytes(bytes));
-    cell.sort = double(bytes);
-    return cell;
-}
-
-TableCell countCell(std::int64_t count)
-{
-    TableCell cell = makeWords(count == 0 ? notMeasured() : wholeNumber(count));
-    cell.sort = double(count);
-    return cell;
-}
-
-QString unitWord(const Unit& unit)
-{
-    return QString::fromUtf8(unit.word);
 }
 
 QString timeOf(std::int64_t time, std::int64_t zero)
@@ -70,7 +41,7 @@ QString timeOf(std::int64_t time, std::int64_t zero)
 // What a run has allocated at an instant, by a key.
 struct Tally {
     std::map<std::string, std::pair<std::int64_t, std::int64_t>, std::less<>> byKey; // bytes, blocks
-    std::int64_t told = 0;
+    std::int64_t attributed = 0;
 
     void add(std::string_view key, std::int64_t bytes, std::int64_t blocks)
     {
@@ -79,7 +50,7 @@ struct Tally {
             place = byKey.emplace(std::string(key), std::pair<std::int64_t, std::int64_t>()).first;
         place->second.first += bytes;
         place->second.second += blocks;
-        told += bytes;
+        attributed += bytes;
     }
 };
 
@@ -125,7 +96,7 @@ std::vector<TableColumn> shareColumns(MemoryTable by, const Unit& unit)
 {
     const QString titles[] = {tr("Category"), tr("Phase"), tr("Module"), tr("Op")};
     std::vector<TableColumn> columns = {
-        makeColumn(titles[std::size_t(by)], Kind::Text, 0), makeColumn(unitWord(unit), Kind::Number, 60),
+        makeColumn(titles[std::size_t(by)], Kind::Text, 0), makeColumn(titleIn({}, unit), Kind::Number, 60),
         makeColumn({}, Kind::Bar, 66), makeColumn(tr("Share, %"), Kind::Number, 60, true),
         makeColumn(tr("n"), Kind::Number, 40, true)};
     columns[0].swatch = by != MemoryTable::Op;
@@ -142,8 +113,8 @@ TableRow shareRow(const QString& name, std::int64_t bytes, std::int64_t blocks, 
     TableCell share =
         makeWords(whole > 0 ? QString::number(100 * double(bytes) / whole, 'f', 1) : notMeasured());
     share.sort = double(bytes);
-    row.cells = {makeWords(name), bytesCell(bytes, unit), makeBar(double(bytes), most), share,
-                 countCell(blocks)};
+    row.cells = {makeWords(name), makeNumber(double(bytes), unit, exactBytes), makeBar(double(bytes), most),
+                 share, makeCount(blocks)};
     return row;
 }
 
@@ -155,7 +126,7 @@ void addBeyond(TableData& data, const MemoryRun& run, std::int64_t time, double 
         row.id = -1;
         row.selectable = false;
         row.section = data.rows.back().strong;
-        row.swatch = Swatch::ofCategory(textOf(wordOf(category)));
+        row.swatch = Swatch::ofCategory(QString::fromUtf8(wordOf(category)));
         data.rows.push_back(std::move(row));
     };
     const auto add = [&](MemoryCategory category, const QString& name) {
@@ -229,7 +200,7 @@ QString blockPlace(const MemoryRun& run, std::uint32_t block)
     const MemoryLife& life = run.history->blocks[block];
     if (life.begin == MemoryLife::kBefore)
         return {};
-    QString path = textOf(run.history->text(life.path));
+    QString path = QString::fromUtf8(run.history->text(life.path));
     if (const qsizetype step = path.indexOf(QLatin1String("step/")); step == 0)
         path.remove(0, 5);
     return path;
@@ -239,29 +210,29 @@ QString blockGroup(const query::MemoryHistory& history, std::uint32_t block)
 {
     const MemoryLife& life = history.blocks[block];
     static const QRegularExpression layer(QStringLiteral("layers\\.\\d+"));
-    QString where =
-        textOf(life.isOlder() ? history.text(life.name) : analysis::fromStepDown(history.text(life.path)));
+    QString where = QString::fromUtf8(life.isOlder() ? history.text(life.name)
+                                                     : analysis::fromStepDown(history.text(life.path)));
     if (where.startsWith(QLatin1String("step/")))
         where.remove(0, 5);
     where.replace(layer, QStringLiteral("layers.*"));
     if (where.isEmpty())
         where = life.isOlder() ? tr("before the trace") : tr("outside any range");
-    return where + QLatin1Char('\n') + textOf(wordOf(life.category));
+    return where + QLatin1Char('\n') + QString::fromUtf8(wordOf(life.category));
 }
 
 QString blockName(const MemoryRun& run, std::uint32_t block)
 {
     const MemoryLife& life = run.history->blocks[block];
     if (life.name != 0)
-        return textOf(run.history->text(life.name));
+        return QString::fromUtf8(run.history->text(life.name));
     if (life.begin == MemoryLife::kBefore)
-        return textOf(wordOf(life.category));
-    const QString module = textOf(moduleOf(*run.history, life));
-    QString op = life.op == 0 && !run.ops ? QString() : textOf(opOf(run, life));
+        return QString::fromUtf8(wordOf(life.category));
+    const QString module = QString::fromUtf8(moduleOf(*run.history, life));
+    QString op = life.op == 0 && !run.ops ? QString() : QString::fromUtf8(opOf(run, life));
     op.remove(QStringLiteral("aten::"));
     const QString place = module.isEmpty() ? blockPlace(run, block) : module;
     if (place.isEmpty())
-        return op.isEmpty() ? textOf(wordOf(life.category)) : op;
+        return op.isEmpty() ? QString::fromUtf8(wordOf(life.category)) : op;
     return op.isEmpty() ? place : place + QLatin1Char(' ') + op;
 }
 
@@ -275,7 +246,7 @@ std::vector<std::pair<QString, QString>> blockFacts(const MemoryRun& run, std::u
             facts.emplace_back(key, value);
     };
     add(tr("Bytes"), QStringLiteral("%1 (%2)").arg(byteText(double(life.bytes)), exactBytes(life.bytes)));
-    add(tr("Category"), textOf(wordOf(life.category)));
+    add(tr("Category"), QString::fromUtf8(wordOf(life.category)));
     const bool older = life.begin == MemoryLife::kBefore;
     const bool stays = life.end == MemoryLife::kAfter;
     const QString from = older ? tr("before the trace") : timeOf(life.begin, run.zero());
@@ -283,11 +254,11 @@ std::vector<std::pair<QString, QString>> blockFacts(const MemoryRun& run, std::u
     add(tr("Lives"),
         tr("%1 to %2").arg(from, to) +
             (older || stays ? QString() : QStringLiteral(", ") + timeText(double(life.end - life.begin))));
-    add(tr("Held by"), textOf(history.text(life.name)));
+    add(tr("Held by"), QString::fromUtf8(history.text(life.name)));
     if (!older) {
-        add(tr("Made by"), life.op == 0 && !run.ops ? tr("being read…") : textOf(opOf(run, life)));
+        add(tr("Made by"), life.op == 0 && !run.ops ? tr("being read…") : QString::fromUtf8(opOf(run, life)));
         add(tr("Range"), blockPlace(run, block));
-        add(tr("Module"), textOf(moduleOf(history, life)));
+        add(tr("Module"), QString::fromUtf8(moduleOf(history, life)));
         if (const CodePlace* place = history.places.of(history.text(life.path)))
             add(tr("Opened in"),
                 QStringLiteral("%1, %2:%3")
@@ -297,7 +268,7 @@ std::vector<std::pair<QString, QString>> blockFacts(const MemoryRun& run, std::u
     const std::string_view shapes = life.shape != 0 ? history.text(life.shape)
                                     : run.ops       ? run.ops->shapes(life.by)
                                                     : std::string_view();
-    add(older ? tr("Tensor") : tr("Given"), textOf(shapes));
+    add(older ? tr("Tensor") : tr("Given"), QString::fromUtf8(shapes));
     if (const query::TimelineStep* step = older ? nullptr : run.stepAt(life.begin))
         add(tr("Step"), wholeNumber(step->step));
     add(tr("Address"), QStringLiteral("0x%1").arg(life.address, 0, 16));
@@ -315,8 +286,8 @@ MemoryShares memoryShareRows(const MemoryRun& run, MemoryTable by, const query::
     if (by == MemoryTable::Category)
         for (const std::string& name : groups->names)
             tally.add(name, 0, 0); // also categories without bytes
-    if (const std::int64_t untold = shares.allocated - tally.told; untold != 0)
-        tally.add(query::kUnattributed, untold, 0);
+    if (const std::int64_t unattributed = shares.allocated - tally.attributed; unattributed != 0)
+        tally.add(query::kUnattributed, unattributed, 0);
     double most = 0;
     std::vector<std::pair<std::string, std::pair<std::int64_t, std::int64_t>>> rows(tally.byKey.begin(),
                                                                                     tally.byKey.end());
@@ -382,16 +353,18 @@ BlockList blockRows(const MemoryRun& run, const BlockChoice& choice)
         list.bytes += history.blocks[block].bytes;
     const double most = blocks.empty() ? 0 : double(history.blocks[blocks.front()].bytes);
     const Unit unit = byteUnit(most);
-    list.table.columns = {
-        makeColumn(tr("Block"), Kind::Text, 0),         makeColumn(tr("Category"), Kind::Text, 92, true),
-        makeColumn(unitWord(unit), Kind::Number, 58),   makeColumn(tr("Requested in"), Kind::Text, 170, true),
-        makeColumn(tr("From"), Kind::Number, 82, true), makeColumn(tr("Lives"), Kind::Number, 82, true)};
+    list.table.columns = {makeColumn(tr("Block"), Kind::Text, 0),
+                          makeColumn(tr("Category"), Kind::Text, 92, true),
+                          makeColumn(titleIn({}, unit), Kind::Number, 58),
+                          makeColumn(tr("Requested in"), Kind::Text, 170, true),
+                          makeColumn(tr("From"), Kind::Number, 82, true),
+                          makeColumn(tr("Lives"), Kind::Number, 82, true)};
     list.table.columns[0].swatch = true;
     for (const std::uint32_t index : blocks) {
         if (list.table.rows.size() == choice.most)
             break;
         const MemoryLife& block = history.blocks[index];
-        const QString category = textOf(wordOf(block.category));
+        const QString category = QString::fromUtf8(wordOf(block.category));
         const bool older = block.begin == MemoryLife::kBefore;
         const bool bounded = !older && block.end != MemoryLife::kAfter;
         TableRow row;
@@ -403,7 +376,7 @@ BlockList blockRows(const MemoryRun& run, const BlockChoice& choice)
         lives.sort = bounded ? double(block.end - block.begin) : std::numeric_limits<double>::infinity();
         row.cells = {words(blockName(run, index)),
                      words(category),
-                     bytesCell(block.bytes, unit),
+                     makeNumber(double(block.bytes), unit, exactBytes),
                      words(blockPlace(run, index)),
                      from,
                      lives};
@@ -421,14 +394,13 @@ SegmentRows segmentRows(const query::MemoryHistory& history, std::int64_t time)
     for (const MemorySegment& segment : segments)
         greatest = std::max(greatest, segment.bytes);
     const Unit unit = byteUnit(double(greatest));
-    const auto inUnit = [&unit](const QString& word) { return word + QStringLiteral(", ") + unitWord(unit); };
     rows.table.columns = {makeColumn(tr("Segment"), Kind::Text, 0),
-                          makeColumn(inUnit(tr("Size")), Kind::Number, 74),
-                          makeColumn(inUnit(tr("Used")), Kind::Number, 78),
-                          makeColumn(inUnit(tr("Free")), Kind::Number, 74),
+                          makeColumn(titleIn(tr("Size"), unit), Kind::Number, 74),
+                          makeColumn(titleIn(tr("Used"), unit), Kind::Number, 78),
+                          makeColumn(titleIn(tr("Free"), unit), Kind::Number, 74),
                           makeColumn(tr("Used"), Kind::Bar, 80),
                           makeColumn(tr("Blocks"), Kind::Number, 56, true),
-                          makeColumn(inUnit(tr("Largest free")), Kind::Number, 112, true),
+                          makeColumn(titleIn(tr("Largest free"), unit), Kind::Number, 112, true),
                           makeColumn(tr("Stream"), Kind::Text, 54, true),
                           makeColumn(tr("Kind"), Kind::Text, 84, true)};
     for (const MemorySegment& segment : segments) {
@@ -448,12 +420,12 @@ SegmentRows segmentRows(const query::MemoryHistory& history, std::int64_t time)
         TableCell share = makeBar(double(used), double(segment.bytes));
         share.sort = double(used) / double(std::max<std::int64_t>(1, segment.bytes));
         row.cells = {address,
-                     bytesCell(segment.bytes, unit),
-                     bytesCell(used, unit),
-                     bytesCell(segment.bytes - used, unit),
+                     makeNumber(double(segment.bytes), unit, exactBytes),
+                     makeNumber(double(used), unit, exactBytes),
+                     makeNumber(double(segment.bytes - used), unit, exactBytes),
                      share,
-                     countCell(blocks),
-                     bytesCell(largestFree, unit),
+                     makeCount(blocks),
+                     makeNumber(double(largestFree), unit, exactBytes),
                      makeWords(segment.stream ? QString::number(segment.stream.value) : QStringLiteral("–")),
                      makeWords(segment.isExpandable ? tr("expandable")
                                : segment.isLarge    ? tr("large")

@@ -139,7 +139,7 @@ KeyFigure idle(const OverviewData& data)
             line.number = threeDigits(100 * time / step->wall);
             line.unit = QStringLiteral("%");
             line.detail = timeText(time);
-            const QString verdict = word(wordOf(step->verdict));
+            const QString verdict = QString::fromUtf8(wordOf(step->verdict));
             if (step->verdict != analysis::StepVerdict::GpuBound)
                 figure.tone = Tone::Warning;
             verdicts << verdict;
@@ -147,7 +147,7 @@ KeyFigure idle(const OverviewData& data)
         figure.lines.push_back(std::move(line));
     }
     if (reason)
-        figure.title = QStringLiteral("Idle, %1").arg(word(hueWord(*reason)));
+        figure.title = QStringLiteral("Idle, %1").arg(QString::fromUtf8(hueWord(*reason)));
     if (verdicts.size() == 2 && verdicts[0] == verdicts[1])
         figure.verdict = QStringLiteral("%1, both").arg(verdicts[0]);
     else
@@ -326,19 +326,19 @@ void addGpuParts(StepBar& bar, const query::RunOverview& data, const MeanStep& s
     // Streams overlap: families add up to more than the time in which the GPU was busy, and share it.
     const double scale = families > 0 ? step.gpuBusy / families : 0;
     for (const query::FamilyShare& share : data.families)
-        bar.parts.push_back({word(hueWord(share.hue)), share.hue, share.perStep * scale});
+        bar.parts.push_back({QString::fromUtf8(hueWord(share.hue)), share.hue, share.perStep * scale});
     for (const Idle& part :
          {Idle{Hue::GapLaunching, step.launching}, Idle{Hue::GapSynchronising, step.synchronizing},
           Idle{Hue::GapTracing, step.tracing}, Idle{Hue::GapUnexplained, step.unexplained}})
         if (part.time > 0)
-            bar.parts.push_back({word(hueWord(part.hue)), part.hue, part.time});
+            bar.parts.push_back({QString::fromUtf8(hueWord(part.hue)), part.hue, part.time});
 }
 
 void addCpuParts(StepBar& bar, const query::RunOverview& data, const MeanStep& step)
 {
     double families = 0;
     for (const query::FamilyShare& share : data.families) {
-        bar.parts.push_back({word(hueWord(share.hue)), share.hue, share.perStep});
+        bar.parts.push_back({QString::fromUtf8(hueWord(share.hue)), share.hue, share.perStep});
         families += share.perStep;
     }
     if (step.wall > families)

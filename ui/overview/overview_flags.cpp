@@ -57,11 +57,11 @@ void addVerdict(std::vector<Flag>& flags, const OverviewRun& run)
     const Idle most = idleOf(*step);
     QString text = of(run) + QStringLiteral("GPU busy %1").arg(percentText(step->gpuBusy / step->wall));
     if (most.time > 0)
-        text +=
-            QStringLiteral(", idle %1 %2").arg(percentText(most.time / step->wall), word(hueWord(most.hue)));
+        text += QStringLiteral(", idle %1 %2")
+                    .arg(percentText(most.time / step->wall), QString::fromUtf8(hueWord(most.hue)));
     const bool graph =
         step->verdict == analysis::StepVerdict::LaunchBound && run.summary->param("compile") == "none";
-    QString title = word(wordOf(step->verdict));
+    QString title = QString::fromUtf8(wordOf(step->verdict));
     if (!title.isEmpty())
         title[0] = title[0].toUpper();
     flags.push_back({bound ? Flag::Kind::Fine : Flag::Kind::Warning, title, text,

@@ -15,7 +15,7 @@ bool wantsTrace(const query::RunSummary& run)
 QString endOf(const query::RunSummary& run)
 {
     const std::string_view word = wordOf(run.result.status);
-    const QString status = QString::fromUtf8(word.data(), qsizetype(word.size()));
+    const QString status = QString::fromUtf8(word);
     return run.result.reason.empty()
                ? status
                : status + QStringLiteral(", ") + QString::fromStdString(run.result.reason);

@@ -34,11 +34,6 @@ constexpr int kListRows = 11; // families and their sum
 constexpr double kListRow = 22;
 constexpr int kMostRunRows = 8; // before the list of runs scrolls
 
-QString text(std::string_view view)
-{
-    return QString::fromUtf8(view.data(), qsizetype(view.size()));
-}
-
 // Reads both runs and how their step times compare, as the Compare page does.
 OverviewData read(const std::vector<SelectedRun>& runs, bool whole, const query::Cancelled& cancelled)
 {
@@ -338,7 +333,7 @@ bool OverviewPage::showGrown(const std::vector<SelectedRun>& runs)
 
 void OverviewPage::describe(const std::vector<SelectedRun>& runs, const OverviewData& overview)
 {
-    title_->setText(text(runs.front().file->shown().filename().string()));
+    title_->setText(QString::fromUtf8(runs.front().file->shown().filename().string()));
     const auto all = std::ssize(runs.front().snapshot->runs);
     if (runs.size() == 1)
         subtitle_->setText(tr("run %1 of %2, %3").arg(runs[0].key.run.value).arg(all).arg(runs[0].title));
@@ -350,9 +345,9 @@ void OverviewPage::describe(const std::vector<SelectedRun>& runs, const Overview
     const query::RunOverview& first = *overview.runs.front().data;
     QStringList words;
     const std::string_view gpu = first.run.result.device.starts_with("cuda") ? first.fact("gpu.0.name") : "";
-    words << text(gpu.empty() ? first.fact("cpu.model") : gpu);
+    words << QString::fromUtf8(gpu.empty() ? first.fact("cpu.model") : gpu);
     if (!first.fact("libtorch").empty())
-        words << tr("PyTorch %1").arg(text(first.fact("libtorch")));
+        words << tr("PyTorch %1").arg(QString::fromUtf8(first.fact("libtorch")));
     const QDateTime started = QDateTime::fromMSecsSinceEpoch(first.run.startedUnixNs / 1'000'000);
     words << tr("recorded %1").arg(QLocale::c().toString(started, QStringLiteral("d MMM yyyy HH:mm")));
     words.removeAll(QString());
@@ -376,28 +371,29 @@ void OverviewPage::showMachine(const query::RunOverview& run)
     };
     const auto bytes = [](std::string_view value) {
         bool good = false;
-        const double number = text(value).toDouble(&good);
+        const double number = QString::fromUtf8(value).toDouble(&good);
         return good ? byteText(number) : QString();
     };
-    add(tr("Snapshot"), text(run.fact("snapshot.file")));
+    add(tr("Snapshot"), QString::fromUtf8(run.fact("snapshot.file")));
     if (run.run.workload == query::kSnapshotWorkload)
-        add(tr("Allocator"), text(run.fact("env.PYTORCH_CUDA_ALLOC_CONF")));
+        add(tr("Allocator"), QString::fromUtf8(run.fact("env.PYTORCH_CUDA_ALLOC_CONF")));
     if (run.run.result.device.starts_with("cuda")) {
-        add(tr("GPU"), text(run.fact("gpu.0.name")));
-        addBoth(tr("SMs"), text(run.fact("gpu.0.multiprocessors")), tr("memory"),
+        add(tr("GPU"), QString::fromUtf8(run.fact("gpu.0.name")));
+        addBoth(tr("SMs"), QString::fromUtf8(run.fact("gpu.0.multiprocessors")), tr("memory"),
                 bytes(run.fact("gpu.0.memory")));
-        addBoth(tr("Driver"), text(run.fact("driver")), tr("CUDA"), text(run.fact("cuda_runtime")));
-        const QString throttled = text(run.fact("gpu.throttle_reasons.after"));
+        addBoth(tr("Driver"), QString::fromUtf8(run.fact("driver")), tr("CUDA"),
+                QString::fromUtf8(run.fact("cuda_runtime")));
+        const QString throttled = QString::fromUtf8(run.fact("gpu.throttle_reasons.after"));
         if (!run.fact("gpu.clock.sm.after").empty())
             add(tr("Clock"), tr("%1 MHz, %2")
-                                 .arg(text(run.fact("gpu.clock.sm.after")),
+                                 .arg(QString::fromUtf8(run.fact("gpu.clock.sm.after")),
                                       throttled == QLatin1String("none") ? tr("not throttled") : throttled));
     }
-    add(tr("CPU"), text(run.fact("cpu.model")));
-    add(tr("Threads"), text(run.fact("torch_threads")));
-    add(tr("PyTorch"), text(run.fact("libtorch")));
-    add(tr("System"), text(run.fact("os")));
-    add(tr("Program"), text(run.fact("program")));
+    add(tr("CPU"), QString::fromUtf8(run.fact("cpu.model")));
+    add(tr("Threads"), QString::fromUtf8(run.fact("torch_threads")));
+    add(tr("PyTorch"), QString::fromUtf8(run.fact("libtorch")));
+    add(tr("System"), QString::fromUtf8(run.fact("os")));
+    add(tr("Program"), QString::fromUtf8(run.fact("program")));
     machine_->setRows(std::move(rows), true);
 }
 

@@ -12,11 +12,6 @@ inline constexpr double kTracingLimit = 1.10; ///< of a traced step over a bare 
 /// Tracing makes no step faster: below this ratio the cost is not measurable.
 inline constexpr double kImplausible = 0.95;
 
-inline QString word(std::string_view text)
-{
-    return QString::fromUtf8(text.data(), qsizetype(text.size()));
-}
-
 /// The mean traced step; null without one.
 inline const query::MeanStep* stepOf(const OverviewRun& run)
 {

@@ -42,98 +42,49 @@ struct PairTable {
     bool total = false;
 };
 
-QString exactBytes(std::int64_t bytes)
-{
-    return withUnit(wholeNumber(bytes), "B");
-}
-
-std::vector<TableColumn> columnsOf(const PairTable& table, const QString& unit, bool pair)
+TableMaker<PairRow> columnsOf(const PairTable& table, const Unit& unit, double most, bool pair)
 {
     using Kind = TableColumn::Kind;
-    std::vector<TableColumn> columns{makeColumn(table.first, Kind::Text, 0)};
-    columns[0].swatch = table.swatches;
-    if (!table.detail.isEmpty()) {
-        columns.push_back(makeColumn(table.detail, Kind::Text, 96));
-        columns.back().dim = true;
-    }
-    columns.push_back(makeColumn(pair ? QStringLiteral("A, ") + unit : unit, Kind::Number, 58));
-    if (pair)
-        columns.push_back(makeColumn(QStringLiteral("B, ") + unit, Kind::Number, 58));
-    columns.push_back(makeColumn(pair ? QStringLiteral("A over B") : QString(), Kind::Bar, pair ? 56 : 76));
-    columns.back().sortable = false;
+    TableMaker<PairRow> columns;
+    columns
+        .add(makeColumn(table.first, Kind::Text, 0),
+             [](const PairRow& row) {
+                 return makeWords(row.name, row.detail.isEmpty()
+                                                ? QString()
+                                                : row.name + QStringLiteral(", ") + row.detail);
+             })
+        .swatch = table.swatches;
+    if (!table.detail.isEmpty())
+        columns.add(makeColumn(table.detail, Kind::Text, 96, true),
+                    [](const PairRow& row) { return makeWords(row.detail); });
+    const std::size_t runs = pair ? 2 : 1;
+    const QString letters[] = {pair ? QStringLiteral("A") : QString(), QStringLiteral("B")};
+    for (std::size_t run = 0; run < runs; ++run)
+        columns.add(
+            makeColumn(titleIn(letters[run], unit), Kind::Number, 58),
+            [=, exact = table.exact](const PairRow& row) { return makePart(row.values[run], unit, exact); });
+    columns
+        .add(makeColumn(pair ? QStringLiteral("A over B") : QString(), Kind::Bar, pair ? 56 : 76),
+             [most, pair](const PairRow& row) {
+                 TableCell bar;
+                 if (most > 0) {
+                     bar.bar = row.values[0].value_or(0) / most;
+                     bar.secondBar = pair ? row.values[1].value_or(0) / most : -1;
+                 }
+                 return bar;
+             })
+        .sortable = false;
     if (pair && table.difference)
-        columns.push_back(makeColumn(QStringLiteral("B − A, ") + unit, Kind::Number, 80));
-    if (table.counts) {
-        columns.push_back(
-            makeColumn(pair ? QStringLiteral("A n") : QStringLiteral("n"), Kind::Number, 42, true));
-        if (pair)
-            columns.push_back(makeColumn(QStringLiteral("B n"), Kind::Number, 42, true));
-    }
+        columns.add(makeColumn(titleIn(QStringLiteral("B − A"), unit), Kind::Number, 80),
+                    [unit, verdict = table.verdict](const PairRow& row) {
+                        const double difference = row.values[1].value_or(0) - row.values[0].value_or(0);
+                        return makeDifference(difference, unit, toneOf(difference, verdict));
+                    });
+    for (std::size_t run = 0; table.counts && run < runs; ++run)
+        columns.add(makeColumn(pair ? letters[run] + QStringLiteral(" n") : QStringLiteral("n"), Kind::Number,
+                               42, true),
+                    [run](const PairRow& row) { return makeCount(row.counts[run]); });
     return columns;
-}
-
-TableCell numberCell(std::optional<double> value, const Unit& unit, QString (*exact)(std::int64_t))
-{
-    TableCell cell;
-    cell.text = value ? columnDigits(*value, unit) : notMeasured();
-    cell.sort = value.value_or(0);
-    if (value)
-        cell.exact = exact(std::int64_t(std::llround(*value)));
-    return cell;
-}
-
-TableCell countCell(double count)
-{
-    TableCell cell;
-    cell.text = count == std::floor(count) ? wholeNumber(std::int64_t(count)) : threeDigits(count);
-    if (count == 0)
-        cell.text = notMeasured();
-    cell.sort = count;
-    return cell;
-}
-
-TableCell differenceCell(double difference, const Unit& unit, analysis::Verdict verdict)
-{
-    TableCell cell;
-    cell.text = difference == 0 ? QStringLiteral("0") : signedColumnDigits(difference, unit);
-    cell.sort = difference;
-    cell.tone = toneOf(difference, verdict);
-    return cell;
-}
-
-TableRow rowOf(const PairRow& row, const PairTable& table, const Unit& unit, double most, bool pair)
-{
-    TableRow made;
-    made.swatch = row.swatch;
-    TableCell name;
-    name.text = row.name;
-    if (!row.detail.isEmpty())
-        name.exact = row.name + QStringLiteral(", ") + row.detail;
-    made.cells.push_back(std::move(name));
-    if (!table.detail.isEmpty()) {
-        TableCell detail;
-        detail.text = row.detail;
-        made.cells.push_back(std::move(detail));
-    }
-    made.cells.push_back(numberCell(row.values[0], unit, table.exact));
-    if (pair)
-        made.cells.push_back(numberCell(row.values[1], unit, table.exact));
-    TableCell bar;
-    if (most > 0) {
-        bar.bar = row.values[0].value_or(0) / most;
-        if (pair)
-            bar.secondBar = row.values[1].value_or(0) / most;
-    }
-    made.cells.push_back(bar);
-    if (pair && table.difference)
-        made.cells.push_back(
-            differenceCell(row.values[1].value_or(0) - row.values[0].value_or(0), unit, table.verdict));
-    if (table.counts) {
-        made.cells.push_back(countCell(row.counts[0]));
-        if (pair)
-            made.cells.push_back(countCell(row.counts[1]));
-    }
-    return made;
 }
 
 TableData tableOf(std::vector<PairRow> rows, const PairTable& table, bool pair)
@@ -156,14 +107,9 @@ TableData tableOf(std::vector<PairRow> rows, const PairTable& table, bool pair)
     // A unit in which the greatest is some hundreds or thousands, and the rest need few zeros behind the
     // point.
     const Unit unit = table.unitOf(most / 3);
-    TableData data;
-    data.columns = columnsOf(table, QString::fromUtf8(unit.word), pair);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        data.rows.push_back(rowOf(rows[i], table, unit, most, pair));
-        data.rows.back().id = std::int64_t(i);
-    }
+    TableData data = columnsOf(table, unit, most, pair).table(rows, &PairRow::swatch);
     if (table.total && !data.rows.empty()) {
-        TableRow row = rowOf(all, table, unit, 0, pair);
+        TableRow row = columnsOf(table, unit, 0, pair).row(all);
         row.id = -1;
         row.strong = row.section = true;
         row.selectable = false;
@@ -203,8 +149,7 @@ TableData familyShareRows(const OverviewData& data)
     PairRows rows;
     for (std::size_t i = 0; i < data.runs.size(); ++i) {
         for (const query::FamilyShare& share : data.runs[i].data->families) {
-            const std::string_view text = hueWord(share.hue);
-            const QString name = QString::fromUtf8(text.data(), qsizetype(text.size()));
+            const QString name = QString::fromUtf8(hueWord(share.hue));
             PairRow& row = rows.at(name);
             row.name = name;
             row.swatch = Swatch::of(share.hue);
@@ -271,24 +216,20 @@ TableData runRows(const std::vector<NamedRun>& runs)
     }
     const Unit time = timeUnit(longest);
     const Unit bytes = byteUnit(largest);
-    const auto titled = [](const char* title, const Unit& unit) {
-        return QStringLiteral("%1, %2").arg(QString::fromUtf8(title), QString::fromUtf8(unit.word));
-    };
     TableData data;
     data.columns = {makeColumn(QStringLiteral("Run"), Kind::Text, 0),
                     makeColumn(QStringLiteral("Status"), Kind::Text, 74, true),
-                    makeColumn(titled("Median step", time), Kind::Number, 110),
-                    makeColumn(titled("95 % interval", time), Kind::Number, 120, true),
+                    makeColumn(titleIn(QStringLiteral("Median step"), time), Kind::Number, 110),
+                    makeColumn(titleIn(QStringLiteral("95 % interval"), time), Kind::Number, 120, true),
                     makeColumn(QStringLiteral("n"), Kind::Number, 44, true),
                     makeColumn({}, Kind::Bar, 180),
                     makeColumn(QStringLiteral("Speedup over A, ×"), Kind::Number, 124),
-                    makeColumn(titled("Peak allocated", bytes), Kind::Number, 132),
+                    makeColumn(titleIn(QStringLiteral("Peak allocated"), bytes), Kind::Number, 132),
                     makeColumn({}, Kind::Bar, 140)};
     const query::RunSummary& first = *runs.front().summary;
     for (const NamedRun& run : runs) {
         const query::RunSummary& summary = *run.summary;
         const bool ok = summary.result.status == RunStatus::Ok;
-        const std::string_view status = wordOf(summary.result.status);
         const auto median = summary.step ? std::optional(summary.step->median * 1e6) : std::nullopt;
         const auto peak = summary.result.peakAllocated
                               ? std::optional(double(summary.result.peakAllocated->count))
@@ -301,15 +242,15 @@ TableData runRows(const std::vector<NamedRun>& runs)
         row.id = std::int64_t(data.rows.size());
         row.swatch = Swatch::neutral();
         row.cells = {makeWords(run.letter.isEmpty() ? run.title : run.letter + QLatin1Char(' ') + run.title),
-                     makeWords(QString::fromUtf8(status.data(), qsizetype(status.size())),
+                     makeWords(QString::fromUtf8(wordOf(summary.result.status)),
                                QString::fromStdString(summary.result.reason),
                                ok ? Tone::Plain : Tone::Warning),
-                     numberCell(median, time, exactTime),
+                     makeNumber(median, time, exactTime),
                      intervalCell(summary.step, time),
-                     countCell(summary.step ? double(summary.step->n) : 0),
+                     makeCount(summary.step ? double(summary.step->n) : 0),
                      makeBar(median.value_or(0), longest),
                      over,
-                     numberCell(peak, bytes, exactBytes),
+                     makeNumber(peak, bytes, exactBytes),
                      makeBar(peak.value_or(0), largest)};
         data.rows.push_back(std::move(row));
     }

@@ -40,8 +40,7 @@ ItemWords wordsOfGap(const TimelineScene& scene, const SectionItem& item)
         }
     }
     return {QObject::tr("Idle %1  %2")
-                .arg(timeText(double(row.length(item.item.index))),
-                     QString::fromUtf8(reason.data(), qsizetype(reason.size()))),
+                .arg(timeText(double(row.length(item.item.index))), QString::fromUtf8(reason)),
             second};
 }
 
@@ -55,7 +54,7 @@ ItemWords wordsOf(const TimelineScene& scene, const SectionItem& item)
     const query::TimelineName& name = timeline.names[row.name(item.item.index)];
     const QString length = timeText(double(row.length(item.item.index)));
     const std::string_view word = hueWord(row.hue(item.item.index));
-    QString second = QString::fromUtf8(word.data(), qsizetype(word.size()));
+    QString second = QString::fromUtf8(word);
     if (lane.kind == Lane::Kind::Ranges)
         second = QString::fromStdString(name.text);
     else if (lane.kind == Lane::Kind::Busy && row.hue(item.item.index) == query::Hue::Busy)

@@ -97,7 +97,7 @@ void putIdleShares(QPainter& painter, double& x, const QRect& area, const Timeli
             continue;
         x += sizes().of(14);
         const std::string_view hueName = hueWord(hue);
-        const QString word = QString::fromUtf8(hueName.data(), qsizetype(hueName.size())) + QLatin1Char(' ');
+        const QString word = QString::fromUtf8(hueName) + QLatin1Char(' ');
         const QFontMetricsF metrics(Theme::instance().body());
         if (x + side + sizes().of(6) + metrics.horizontalAdvance(word + percentText(share)) > area.right())
             return;

@@ -380,7 +380,7 @@ QString occupancyText(const query::ItemDetails& details)
         return QObject::tr("unknown: ") + text(details.noOccupancy);
     const std::string_view limit = wordOf(details.occupancy->limit);
     return QObject::tr("at most %1 (%2)")
-        .arg(percentText(details.occupancy->share), QString::fromUtf8(limit.data(), qsizetype(limit.size())));
+        .arg(percentText(details.occupancy->share), QString::fromUtf8(limit));
 }
 
 using AddRow = std::function<void(const QString& key, const QString& value)>;

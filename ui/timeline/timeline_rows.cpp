@@ -15,28 +15,8 @@ using query::Lane;
 
 namespace {
 
-TableCell count(std::int64_t value)
-{
-    TableCell cell = makeWords(value == 0 ? notMeasured() : wholeNumber(value));
-    cell.sort = double(value);
-    return cell;
-}
-
-TableCell time(std::int64_t value, const Unit& unit, bool measured = true)
-{
-    TableCell cell = makeWords(measured ? columnDigits(double(value), unit) : notMeasured(),
-                               measured ? exactTime(value) : QString());
-    cell.sort = double(value);
-    return cell;
-}
-
-QString family(query::Hue hue)
-{
-    const std::string_view word = hueWord(hue);
-    return QString::fromUtf8(word.data(), qsizetype(word.size()));
-}
-
 struct KernelOfSpan {
+    QString name;
     QString label;
     query::Hue hue = query::Hue::Other;
     std::int64_t instances[2] = {0, 0};
@@ -45,43 +25,22 @@ struct KernelOfSpan {
     std::int64_t difference() const { return total[1] - total[0]; }
 };
 
-// The row of a kernel, or of their sum, for the runs that are shown.
-TableRow spanRow(const KernelOfSpan& kernel, const QString& name, std::size_t shown, const Unit& unit,
-                 std::int64_t most, analysis::Verdict verdict)
-{
-    TableRow row;
-    row.swatch = Swatch::of(kernel.hue);
-    row.cells = {makeWords(kernel.label, name), makeWords(family(kernel.hue))};
-    for (std::size_t run = 0; run < shown; ++run) {
-        row.cells.push_back(count(kernel.instances[run]));
-        row.cells.push_back(time(kernel.total[run], unit, kernel.instances[run] > 0));
-        row.cells.push_back(makeBar(double(kernel.total[run]), double(most)));
-    }
-    if (shown > 1) {
-        const auto difference = double(kernel.difference());
-        TableCell cell =
-            makeWords(difference == 0 ? QStringLiteral("0") : signedColumnDigits(difference, unit));
-        cell.sort = difference;
-        cell.tone = toneOf(difference, verdict);
-        row.cells.push_back(std::move(cell));
-    }
-    return row;
-}
+using SpanTable = TableMaker<KernelOfSpan>;
 
 // What the rows add up to.
-TableRow sumRow(const std::map<QString, KernelOfSpan>& kernels, std::size_t shown, const Unit& unit,
-                analysis::Verdict verdict)
+TableRow sumRow(const SpanTable& table, const std::vector<KernelOfSpan>& kernels)
 {
     KernelOfSpan sum;
     sum.label = QStringLiteral("all %1").arg(wholeNumber(std::int64_t(kernels.size())));
-    for (const auto& [name, kernel] : kernels)
-        for (std::size_t run = 0; run < shown; ++run) {
+    for (const KernelOfSpan& kernel : kernels)
+        for (std::size_t run = 0; run < 2; ++run) {
             sum.instances[run] += kernel.instances[run];
             sum.total[run] += kernel.total[run];
         }
-    TableRow row = spanRow(sum, {}, shown, unit, 0, verdict);
+    TableRow row = table.row(sum);
+    for (TableCell& cell : row.cells)
+        cell.bar = std::min(cell.bar, 0.0);
     row.id = -1;
-    row.swatch = {};
     row.cells[1].text.clear();
     row.strong = row.section = true;
     row.selectable = false;
@@ -138,6 +97,7 @@ TableData spanRows(const std::vector<SpanOfRun>& runs)
         for (const KernelStat& stat : runs[run].kernels) {
             const query::TimelineName& name = runs[run].timeline->names[stat.name];
             KernelOfSpan& kernel = kernels[QString::fromStdString(name.text)];
+            kernel.name = QString::fromStdString(name.text);
             kernel.label = QString::fromStdString(name.label);
             kernel.hue = stat.hue;
             kernel.instances[run] += stat.instances;
@@ -148,30 +108,44 @@ TableData spanRows(const std::vector<SpanOfRun>& runs)
     const bool pair = shown > 1;
     const analysis::Verdict verdict = pair ? runs[1].verdict : analysis::Verdict::Inconclusive;
     const Unit unit = timeUnit(double(most));
-    const QString word = QString::fromUtf8(unit.word);
-    TableData data;
     const bool ops = !runs.empty() &&
                      std::all_of(runs.begin(), runs.end(), [](const SpanOfRun& run) { return run.ofOps; });
-    data.columns = {
-        makeColumn(ops ? QStringLiteral("Op, self time") : QStringLiteral("Kernel"), Kind::Text, 0),
-        makeColumn(QStringLiteral("Family"), Kind::Text, 88, true)};
-    data.columns[0].swatch = true;
+    SpanTable table;
+    table
+        .add(makeColumn(ops ? QStringLiteral("Op, self time") : QStringLiteral("Kernel"), Kind::Text, 0),
+             [](const KernelOfSpan& kernel) { return makeWords(kernel.label, kernel.name); })
+        .swatch = true;
+    table.add(makeColumn(QStringLiteral("Family"), Kind::Text, 88, true),
+              [](const KernelOfSpan& kernel) { return makeWords(QString::fromUtf8(hueWord(kernel.hue))); });
     for (std::size_t run = 0; run < shown; ++run) {
-        data.columns.push_back(makeColumn(
-            pair ? runs[run].letter + QStringLiteral(" n") : QStringLiteral("n"), Kind::Number, 48));
-        data.columns.push_back(
-            makeColumn(pair ? runs[run].letter + QStringLiteral(", ") + word : word, Kind::Number, 62));
-        data.columns.push_back(makeColumn({}, Kind::Bar, 76));
+        const QString letter = pair ? runs[run].letter : QString();
+        table.add(makeColumn(pair ? letter + QStringLiteral(" n") : QStringLiteral("n"), Kind::Number, 48),
+                  [run](const KernelOfSpan& kernel) { return makeCount(double(kernel.instances[run])); });
+        table.add(makeColumn(titleIn(letter, unit), Kind::Number, 62), [run,
+                                                                        unit](const KernelOfSpan& kernel) {
+            const auto total = double(kernel.total[run]);
+            TableCell cell =
+                makeNumber(kernel.instances[run] > 0 ? std::optional(total) : std::nullopt, unit, exactTime);
+            cell.sort = total;
+            return cell;
+        });
+        table.add(makeColumn({}, Kind::Bar, 76), [run, most](const KernelOfSpan& kernel) {
+            return makeBar(double(kernel.total[run]), double(most));
+        });
     }
     if (pair)
-        data.columns.push_back(makeColumn(
-            QStringLiteral("%1 − %2, %3").arg(runs[1].letter, runs[0].letter, word), Kind::Number, 92));
-    for (const auto& [name, kernel] : kernels) {
-        data.rows.push_back(spanRow(kernel, name, shown, unit, most, verdict));
-        data.rows.back().id = std::int64_t(data.rows.size()) - 1;
-    }
+        table.add(makeColumn(titleIn(QStringLiteral("%1 − %2").arg(runs[1].letter, runs[0].letter), unit),
+                             Kind::Number, 92),
+                  [unit, verdict](const KernelOfSpan& kernel) {
+                      const auto difference = double(kernel.difference());
+                      return makeDifference(difference, unit, toneOf(difference, verdict));
+                  });
+    std::vector<KernelOfSpan> rows;
+    for (auto& [name, kernel] : kernels)
+        rows.push_back(std::move(kernel));
+    TableData data = table.table(rows, [](const KernelOfSpan& kernel) { return Swatch::of(kernel.hue); });
     if (data.rows.size() > 1)
-        data.rows.push_back(sumRow(kernels, shown, unit, verdict));
+        data.rows.push_back(sumRow(table, rows));
     return data;
 }
 
@@ -225,7 +199,7 @@ TableData foundRows(const std::vector<FoundInRun>& runs, const std::vector<Found
                     makeColumn(QStringLiteral("Name"), Kind::Text, 0),
                     makeColumn(QStringLiteral("Lane"), Kind::Text, 110, true),
                     makeColumn(QStringLiteral("Start, ms"), Kind::Number, 84),
-                    makeColumn(QString::fromUtf8(unit.word), Kind::Number, 64),
+                    makeColumn(titleIn({}, unit), Kind::Number, 64),
                     makeColumn({}, Kind::Bar, 90)};
     data.columns[1].swatch = true;
     for (std::size_t i = 0; i < boxes.size(); ++i) {
@@ -244,7 +218,7 @@ TableData foundRows(const std::vector<FoundInRun>& runs, const std::vector<Found
                      makeWords(QString::fromStdString(name.label), QString::fromStdString(name.text)),
                      makeWords(QString::fromStdString(lane.title)),
                      start,
-                     time(box.found.length, unit),
+                     makeNumber(double(box.found.length), unit, exactTime),
                      makeBar(box.found.length, most)};
         data.rows.push_back(std::move(row));
     }

@@ -35,11 +35,6 @@ namespace tilescope::ui {
 
 namespace {
 
-QString text(std::string_view view)
-{
-    return QString::fromUtf8(view.data(), qsizetype(view.size()));
-}
-
 // Columns with their widths in design pixels, in the order of the list.
 constexpr std::pair<int, double> kWidths[] = {
     {RunTreeModel::Run, 0},      {RunTreeModel::Status, 66}, {RunTreeModel::Workload, 66},
@@ -96,8 +91,8 @@ QStringList aboutOf(const query::RunSummary& run)
     QStringList about{QObject::tr("step %1, %2 %3").arg(stepWithInterval(run), peakName(run), peakOf(run))};
     QStringList keys;
     for (const char* key : kKeys) {
-        const QString value =
-            key == std::string_view("workload") ? QString::fromStdString(run.workload) : text(run.param(key));
+        const QString value = key == std::string_view("workload") ? QString::fromStdString(run.workload)
+                                                                  : QString::fromUtf8(run.param(key));
         if (!value.isEmpty() && value != QLatin1String("none"))
             keys << QStringLiteral("%1 %2").arg(QLatin1String(key), value);
     }
@@ -117,10 +112,10 @@ RunTreeRow rowOf(const query::RunSummary& run, const RunTitles& titles, bool wit
     row.status = run.result.status;
     row.reason = QString::fromStdString(run.result.reason);
     row.workload = QString::fromStdString(run.workload);
-    row.backend = text(run.param("backend"));
-    row.precision = text(run.param("precision"));
-    row.size = text(run.param("size"));
-    row.mode = text(run.param("mode"));
+    row.backend = QString::fromUtf8(run.param("backend"));
+    row.precision = QString::fromUtf8(run.param("precision"));
+    row.size = QString::fromUtf8(run.param("size"));
+    row.mode = QString::fromUtf8(run.param("mode"));
     row.device = QString::fromStdString(run.result.device);
     row.about = aboutOf(run);
     if (run.step)
@@ -136,8 +131,8 @@ std::vector<KeyValueRow> rowsOfOne(const query::RunSummary& run)
 {
     std::vector<KeyValueRow> rows;
     for (const char* key : kKeys) {
-        const QString value =
-            key == std::string_view("workload") ? QString::fromStdString(run.workload) : text(run.param(key));
+        const QString value = key == std::string_view("workload") ? QString::fromStdString(run.workload)
+                                                                  : QString::fromUtf8(run.param(key));
         if (!value.isEmpty())
             rows.push_back({QString::fromLatin1(key), {value}});
     }
@@ -145,7 +140,7 @@ std::vector<KeyValueRow> rowsOfOne(const query::RunSummary& run)
     rows.push_back({QStringLiteral("step"), {stepWithInterval(run)}, false, true});
     rows.push_back({peakName(run), {peakOf(run)}, false, true});
     const std::string_view word = wordOf(run.result.status);
-    rows.push_back({QStringLiteral("status"), {text(word)}});
+    rows.push_back({QStringLiteral("status"), {QString::fromUtf8(word)}});
     if (!run.result.reason.empty())
         rows.push_back({QStringLiteral("reason"), {QString::fromStdString(run.result.reason)}});
     return rows;
@@ -165,7 +160,7 @@ std::vector<KeyValueRow> rowsOfSeveral(const std::vector<SelectedRun>& runs)
         for (const SelectedRun& run : runs) {
             const QString value = key == std::string_view("workload")
                                       ? QString::fromStdString(run.run->workload)
-                                      : text(run.run->param(key));
+                                      : QString::fromUtf8(run.run->param(key));
             differs = differs || (!values.isEmpty() && values.front() != value);
             values << value;
         }
@@ -196,7 +191,7 @@ std::vector<KeyValueRow> rowsOfMany(const std::vector<SelectedRun>& runs)
         std::set<QString> values;
         for (const SelectedRun& run : runs)
             values.insert(key == std::string_view("workload") ? QString::fromStdString(run.run->workload)
-                                                              : text(run.run->param(key)));
+                                                              : QString::fromUtf8(run.run->param(key)));
         if (values.size() > 1)
             varying << QString::fromLatin1(key);
         else if (!values.begin()->isEmpty())
@@ -217,7 +212,7 @@ std::vector<KeyValueRow> rowsOfMany(const std::vector<SelectedRun>& runs)
     }
     QStringList counts;
     for (const auto& [word, count] : ends)
-        counts << QStringLiteral("%1 %2").arg(count).arg(text(word));
+        counts << QStringLiteral("%1 %2").arg(count).arg(QString::fromUtf8(word));
     const auto between = [](const std::vector<double>& values, QString (*words)(double)) {
         if (values.empty())
             return notMeasured();

@@ -14,17 +14,12 @@ namespace {
 // A run's index carries the position of its file; a file's own carries kFile.
 constexpr quintptr kFile = ~quintptr(0);
 
-QString word(std::string_view text)
-{
-    return QString::fromUtf8(text.data(), qsizetype(text.size()));
-}
-
 QString searchText(const RunTreeRow& run)
 {
     return QStringLiteral(
                "status:%1 backend:%2 precision:%3 size:%4 mode:%5 workload:%6 device:%7 flags:%8 #%9 ")
-               .arg(word(wordOf(run.status)), run.backend, run.precision, run.size, run.mode, run.workload,
-                    run.device, run.flags.join(QLatin1Char(',')))
+               .arg(QString::fromUtf8(wordOf(run.status)), run.backend, run.precision, run.size, run.mode,
+                    run.workload, run.device, run.flags.join(QLatin1Char(',')))
                .arg(run.run) +
            run.title;
 }
@@ -34,8 +29,9 @@ QString tipOf(const RunTreeRow& run)
 {
     QStringList lines{QStringLiteral("%1 %2").arg(run.run).arg(run.title)};
     if (run.status != RunStatus::Ok)
-        lines << (run.reason.isEmpty() ? word(wordOf(run.status))
-                                       : word(wordOf(run.status)) + QStringLiteral(": ") + run.reason);
+        lines << (run.reason.isEmpty()
+                      ? QString::fromUtf8(wordOf(run.status))
+                      : QString::fromUtf8(wordOf(run.status)) + QStringLiteral(": ") + run.reason);
     lines += run.about;
     for (const QString& flag : run.flags)
         lines << RunTreeModel::tr("flag: %1").arg(flag);
@@ -186,7 +182,7 @@ QVariant RunTreeModel::runData(const RunTreeFile& file, const RunTreeRow& run, i
     case Run:
         return run.title;
     case Status:
-        return word(wordOf(run.status));
+        return QString::fromUtf8(wordOf(run.status));
     case Workload:
         return run.workload;
     case Backend:

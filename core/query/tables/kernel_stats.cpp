@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 namespace tilescope::query {
 
@@ -89,10 +88,10 @@ std::vector<KernelStat> statsOf(const std::vector<Sums>& sums)
     return stats;
 }
 
-/// Sums over the rows of all streams. \param add  adds the boxes of one row
-template <class Add>
-std::vector<KernelStat> statsOfStreams(const Timeline& timeline, const std::function<bool()>& cancelled,
-                                       Add&& add)
+} // namespace
+
+std::vector<KernelStat> kernelsWithin(const Timeline& timeline, Stretch stretch,
+                                      const std::function<bool()>& cancelled)
 {
     std::vector<Sums> sums(timeline.names.size());
     for (const Lane& lane : timeline.lanes) {
@@ -101,32 +100,12 @@ std::vector<KernelStat> statsOfStreams(const Timeline& timeline, const std::func
         for (const Track& row : lane.rows) {
             if (cancelled())
                 return {};
-            add(row, sums);
+            const auto [first, last] = row.overlapping(stretch.first, stretch.second);
+            for (std::size_t i = first; i < last; ++i)
+                addTo(sums[row.name(i)], row.hue(i), lengthOf(insideOf(row, i, stretch)));
         }
     }
     return statsOf(sums);
-}
-
-} // namespace
-
-std::vector<KernelStat> kernelStats(const Timeline& timeline, std::optional<Stretch> stretch,
-                                    const std::function<bool()>& cancelled)
-{
-    return statsOfStreams(timeline, cancelled, [&stretch](const Track& row, std::vector<Sums>& sums) {
-        const auto [first, last] = startingIn(row, stretch);
-        for (std::size_t i = first; i < last; ++i)
-            addTo(sums[row.name(i)], row.hue(i), row.length(i));
-    });
-}
-
-std::vector<KernelStat> kernelsWithin(const Timeline& timeline, Stretch stretch,
-                                      const std::function<bool()>& cancelled)
-{
-    return statsOfStreams(timeline, cancelled, [&stretch](const Track& row, std::vector<Sums>& sums) {
-        const auto [first, last] = row.overlapping(stretch.first, stretch.second);
-        for (std::size_t i = first; i < last; ++i)
-            addTo(sums[row.name(i)], row.hue(i), lengthOf(insideOf(row, i, stretch)));
-    });
 }
 
 std::vector<KernelStat> opsWithin(const Timeline& timeline, Stretch stretch,
@@ -155,38 +134,7 @@ std::vector<KernelStat> opsWithin(const Timeline& timeline, Stretch stretch,
     return statsOf(sums);
 }
 
-std::vector<KernelStat> byHue(const std::vector<KernelStat>& stats)
-{
-    std::map<Hue, KernelStat> groups;
-    std::map<Hue, double> squares; // sums of squared lengths, out of each member's spread
-    for (const KernelStat& stat : stats) {
-        const double deviation = stat.standardDeviation.value_or(0);
-        squares[stat.hue] += deviation * deviation * double(stat.instances - 1) +
-                             stat.mean * stat.mean * double(stat.instances);
-        const auto [entry, isNew] = groups.try_emplace(stat.hue, stat);
-        if (isNew)
-            continue;
-        KernelStat& group = entry->second;
-        group.instances += stat.instances;
-        group.total += stat.total;
-        group.shortest = std::min(group.shortest, stat.shortest);
-        group.longest = std::max(group.longest, stat.longest);
-    }
-    std::vector<KernelStat> result;
-    for (auto& [hue, group] : groups) {
-        const auto n = double(group.instances);
-        group.mean = double(group.total) / n;
-        group.standardDeviation.reset();
-        if (group.instances > 1)
-            group.standardDeviation =
-                std::sqrt(std::max(0.0, (squares[hue] - n * group.mean * group.mean) / (n - 1)));
-        result.push_back(group);
-    }
-    sortByCost(result);
-    return result;
-}
-
-std::vector<std::int64_t> lengthsOf(const Timeline& timeline, const std::vector<bool>& names,
+std::vector<std::int64_t> lengthsOf(const Timeline& timeline, const ActivityChoice& isChosen,
                                     std::optional<Stretch> stretch, const std::function<bool()>& cancelled)
 {
     std::vector<std::int64_t> lengths;
@@ -198,7 +146,7 @@ std::vector<std::int64_t> lengthsOf(const Timeline& timeline, const std::vector<
                 return {};
             const auto [first, last] = startingIn(row, stretch);
             for (std::size_t i = first; i < last; ++i)
-                if (names[row.name(i)])
+                if (isChosen(row.name(i), row.hue(i)))
                     lengths.push_back(row.length(i));
         }
     }

@@ -24,12 +24,7 @@ struct KernelStat {
 /// A stretch of a timeline, [from, to).
 using Stretch = std::pair<std::int64_t, std::int64_t>;
 
-/// Device activities that start within `stretch` (all of them without one) by name, the costliest first;
-/// empty where cancelled. Reads the timeline's rows, not the file: some nanoseconds an event.
-std::vector<KernelStat> kernelStats(const Timeline& timeline, std::optional<Stretch> stretch,
-                                    const std::function<bool()>& cancelled);
-
-/// What the device did within `stretch`, by name, the costliest first; empty where cancelled. An activity
+/// What the device did within `stretch`, by name, the costliest first; empty if cancelled. An activity
 /// that begins before the stretch or ends after it counts with its part inside, so that the times of one
 /// stream add up to the time in which it was busy. Shortest, longest and mean are those of the parts.
 std::vector<KernelStat> kernelsWithin(const Timeline& timeline, Stretch stretch,
@@ -41,12 +36,12 @@ std::vector<KernelStat> kernelsWithin(const Timeline& timeline, Stretch stretch,
 std::vector<KernelStat> opsWithin(const Timeline& timeline, Stretch stretch,
                                   const std::function<bool()>& cancelled);
 
-/// The same added up by hue; `name` is that of the costliest member.
-std::vector<KernelStat> byHue(const std::vector<KernelStat>& stats);
+/// Whether an activity, by its name's number and its hue, is one of those in question.
+using ActivityChoice = std::function<bool(std::uint32_t name, Hue hue)>;
 
-/// How long the activities of these names took, one entry an instance, in no order; empty where cancelled.
-/// \param names  by number: whether it is one of them
-std::vector<std::int64_t> lengthsOf(const Timeline& timeline, const std::vector<bool>& names,
+/// How long the chosen device activities took that start within `stretch`, or all of them without one: one entry
+/// an instance, in no order; empty if cancelled. Reads the timeline's rows, not the file.
+std::vector<std::int64_t> lengthsOf(const Timeline& timeline, const ActivityChoice& isChosen,
                                     std::optional<Stretch> stretch, const std::function<bool()>& cancelled);
 
 /// Where a device activity with that name first ran, otherwise a host op; none if there is neither, or if

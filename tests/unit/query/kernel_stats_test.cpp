@@ -40,7 +40,7 @@ Timeline timeline()
 
 TEST(KernelStats, AddUpByNameCostliestFirst)
 {
-    const auto stats = kernelStats(timeline(), {}, never);
+    const auto stats = kernelsWithin(timeline(), {0, 130}, never);
     ASSERT_EQ(stats.size(), 2U);
     EXPECT_EQ(stats[0].name, 0U);
     EXPECT_EQ(stats[0].instances, 3);
@@ -86,7 +86,7 @@ TEST(KernelStats, OfOpsCountSelfTime)
     EXPECT_EQ(inside[0].name, 1U);
     EXPECT_EQ(inside[0].total, 10);
     EXPECT_EQ(inside[1].total, 0) << "linear waits for mm all the time";
-    EXPECT_TRUE(kernelStats(made, {}, never).empty()) << "no device activity";
+    EXPECT_TRUE(kernelsWithin(made, {0, 220}, never).empty()) << "no device activity";
 }
 
 TEST(KernelStats, AKernelThatExceedsTheIntervalCountsWithItsPartInside)
@@ -189,38 +189,15 @@ TEST(KernelStats, OfAnIntervalAssignEachInstantToTheInnermostEvent)
     }
 }
 
-TEST(KernelStats, OfAnIntervalCountInstancesThatStartInIt)
-{
-    const auto stats = kernelStats(timeline(), Stretch{30, 100}, never);
-    ASSERT_EQ(stats.size(), 2U);
-    EXPECT_EQ(stats[0].instances, 1);
-    EXPECT_EQ(stats[0].total, 10);
-    EXPECT_EQ(stats[1].total, 4);
-}
-
-TEST(KernelStats, OfAHueHaveTheDeviationOfItsMembers)
-{
-    KernelStat a = kernelStats(timeline(), {}, never)[0];
-    KernelStat b;
-    b.name = 5;
-    b.hue = Hue::Matmul;
-    b.instances = 1;
-    b.total = b.shortest = b.longest = 40;
-    b.mean = 40;
-    const auto groups = byHue({a, b});
-    ASSERT_EQ(groups.size(), 1U);
-    EXPECT_EQ(groups[0].total, 100);
-    EXPECT_DOUBLE_EQ(groups[0].mean, 25);
-    EXPECT_NEAR(groups[0].standardDeviation.value(), 12.9099445, 1e-6); // of 20, 10, 30, 40
-}
-
 TEST(KernelStats, LengthsAreThoseOfEveryInstanceWithinTheInterval)
 {
     const Timeline made = timeline();
-    std::vector<std::int64_t> lengths = lengthsOf(made, {true, false}, {}, never);
+    const auto first = [](std::uint32_t name, Hue) { return name == 0; };
+    const auto all = [](std::uint32_t, Hue) { return true; };
+    std::vector<std::int64_t> lengths = lengthsOf(made, first, {}, never);
     std::sort(lengths.begin(), lengths.end());
     EXPECT_EQ(lengths, (std::vector<std::int64_t>{10, 20, 30}));
-    EXPECT_EQ(lengthsOf(made, {true, true}, Stretch{0, 40}, never), (std::vector<std::int64_t>{20, 4}))
+    EXPECT_EQ(lengthsOf(made, all, Stretch{0, 40}, never), (std::vector<std::int64_t>{20, 4}))
         << "of instances that start in it";
 }
 
