@@ -2,7 +2,7 @@
 """Checks the how-to pages in resources/help/develop.
 
 Each page names an example and the command that lists its files: `git grep -lE 'REGEX' -- PATH…`. Its table "file | change" must name
-exactly those files. CONTRIBUTING.md must link each page.
+exactly those files. CONTRIBUTING.md must link each page. Its table "idea | type | header" must name headers that declare the types.
 
 usage: develop.py ROOT        exit 1 and one line per offence
        develop.py --self-test
@@ -14,6 +14,7 @@ import tempfile
 
 COMMAND = re.compile(r"`git grep -lE '([^']+)' -- ([^`]+)`")
 ROW = re.compile(r"^\| `([^`]+)` \| \S", re.M)
+IDEA = re.compile(r"^\| [^|]+ \| `(\w+)` \| `([^`]+\.h)` \|$", re.M)
 
 
 def matching(root, pattern, paths):
@@ -30,6 +31,11 @@ def matching(root, pattern, paths):
 def offences(root):
     found = []
     contributing = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    for name, header in IDEA.findall(contributing):
+        declaration = re.compile(rf"^(template <.*> )?(class|struct|enum class|using) {name}\b|^\w.*\b{name}\(", re.M)
+        text = (root / header).read_text(encoding="utf-8") if (root / header).is_file() else ""
+        if not declaration.search(text):
+            found.append(f"CONTRIBUTING.md: {header} does not declare {name}")
     pages = sorted((root / "resources/help/develop").glob("*.md"))
     if not pages:
         found.append("resources/help/develop: no pages found")
@@ -55,7 +61,9 @@ def self_test():
         root = pathlib.Path(folder)
         (root / "resources/help/develop").mkdir(parents=True)
         (root / "core").mkdir()
-        (root / "CONTRIBUTING.md").write_text("resources/help/develop/a.md")
+        (root / "CONTRIBUTING.md").write_text("resources/help/develop/a.md\n| an idea | `Known` | `core/known.h` |\n"
+                                             "| its verb | `act` | `core/known.h` |\n| another | `Gone` | `core/known.h` |\n")
+        (root / "core/known.h").write_text("class Known {\n};\nvoid act(const Known& known);\n")
         (root / "core/x.h").write_text("Example\n")
         (root / "core/y.h").write_text("Example\n")
         (root / "core/z.h").write_text("other\n")
@@ -63,7 +71,8 @@ def self_test():
         (root / "resources/help/develop/a.md").write_text(page)
         (root / "resources/help/develop/b.md").write_text(page.replace("core/z.h", "core/y.h"))
         (root / "resources/help/develop/c.md").write_text("no command")
-        expected = ["resources/help/develop/a.md: does not list core/y.h",
+        expected = ["CONTRIBUTING.md: core/known.h does not declare Gone",
+                    "resources/help/develop/a.md: does not list core/y.h",
                     "resources/help/develop/a.md: lists core/z.h, which does not name the example",
                     "CONTRIBUTING.md: does not link resources/help/develop/b.md",
                     "resources/help/develop/c.md: names 0 commands that list the example's files; one is needed"]
