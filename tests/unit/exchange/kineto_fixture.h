@@ -1,66 +1,20 @@
 #pragma once
 
-// Small Kineto traces and what an import makes of them.
+// Small Kineto traces and their import.
 
 #include "core/base/error.h"
-#include "core/exchange/import/importer.h"
-#include "core/store/run_reader.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/unit/exchange/imported_run.h"
 
 #include <gtest/gtest.h>
 #include <zlib.h>
 
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <string>
 #include <vector>
 
 namespace tilescope::exchange {
-
-/// What an import of a trace holds.
-struct KinetoRun {
-    std::string summary;
-    std::vector<DeviceEvent> activities;
-    std::vector<ApiCall> calls;
-    std::vector<Range> ranges;
-    std::vector<Op> ops;
-    std::vector<Frame> frames;
-    std::vector<AllocEvent> allocations;
-    std::vector<Collective> collectives;
-    std::vector<Wait> waits;
-    std::vector<ThreadName> threads;
-    RunParties parties;
-    std::map<std::string, std::string> environment;
-    std::map<std::string, std::int64_t> losses; ///< by kind, summed over details
-    std::map<std::string, std::string> details; ///< of losses, by kind; several joined
-    std::map<std::uint32_t, std::string> texts;
-
-    std::string text(StringId id) const
-    {
-        const auto found = texts.find(id.value);
-        return found == texts.end() ? std::string() : found->second;
-    }
-    std::int64_t loss(const std::string& kind) const
-    {
-        const auto found = losses.find(kind);
-        return found == losses.end() ? 0 : found->second;
-    }
-    const Op* op(const std::string& name) const
-    {
-        for (const Op& each : ops)
-            if (text(each.name) == name)
-                return &each;
-        return nullptr;
-    }
-    const Range* range(const std::string& name) const
-    {
-        for (const Range& each : ranges)
-            if (text(each.name) == name)
-                return &each;
-        return nullptr;
-    }
-};
 
 /// An event of phase X; `more` follows its members.
 inline std::string interval(const std::string& category, const std::string& name, const std::string& place,
@@ -124,16 +78,16 @@ protected:
         return file;
     }
 
-    KinetoRun imported(const std::string& text) { return importedFiles({written(text)}); }
+    ImportedRun imported(const std::string& text) { return importedFiles({written(text)}); }
 
-    KinetoRun importedFiles(const std::vector<std::filesystem::path>& files)
+    ImportedRun importedFiles(const std::vector<std::filesystem::path>& files)
     {
         const std::filesystem::path output = folder_ / ("out" + std::to_string(++outputs_) + ".tscope");
         const ImportResult result = importFiles(files, output);
-        return readRun(output, result);
+        return {output, result};
     }
 
-    /// Why a text is not imported; empty where it is.
+    /// Why a text is not imported; empty if it is imported.
     std::string refusalOf(const std::string& text)
     {
         try {
@@ -142,54 +96,6 @@ protected:
             return error.sentence();
         }
         return {};
-    }
-
-    static KinetoRun readRun(const std::filesystem::path& output, const ImportResult& result)
-    {
-        const store::RunReader reader(output);
-        const store::EventWindow all{.run = result.run};
-        KinetoRun run;
-        run.summary = result.summary;
-        run.activities = reader.deviceEvents(all);
-        run.calls = reader.apiCalls(all);
-        run.ranges = reader.ranges(all);
-        run.ops = reader.ops(all);
-        run.frames = reader.frames(all);
-        run.allocations = reader.allocEvents(all);
-        run.collectives = reader.collectives(result.run);
-        run.waits = reader.waits(result.run);
-        run.threads = reader.threads(result.run);
-        run.parties = reader.parties(result.run);
-        for (const EnvironmentEntry& entry : reader.environment(result.run))
-            run.environment[entry.key] = entry.value;
-        for (const store::RunReader::LossRecord& loss : reader.losses(result.run)) {
-            run.losses[loss.kind] += loss.count;
-            run.details[loss.kind] += loss.detail + "; ";
-        }
-        const auto keep = [&](StringId id) {
-            if (id)
-                run.texts[id.value] = reader.text(id);
-        };
-        for (const DeviceEvent& each : run.activities)
-            keep(each.name);
-        for (const ApiCall& each : run.calls)
-            keep(each.name);
-        for (const Range& each : run.ranges) {
-            keep(each.name);
-            keep(each.path);
-        }
-        for (const Op& each : run.ops) {
-            keep(each.name);
-            keep(each.shapes);
-        }
-        for (const Frame& each : run.frames)
-            keep(each.name);
-        for (const ThreadName& each : run.threads)
-            keep(each.name);
-        for (const Collective& each : run.collectives)
-            for (const StringId id : {each.op, each.group, each.ranks, each.dtype})
-                keep(id);
-        return run;
     }
 
     testing::TemporaryFolder folder_;

@@ -68,7 +68,7 @@ TEST_F(Kineto, WhatHasNoEventsIsASentence)
 
 TEST_F(Kineto, DamageToAnEventCostsThatEventOnly)
 {
-    const KinetoRun run =
+    const ImportedRun run =
         imported(trace({kernel(1, "1", "1"), "7", "null", "{\"a\" 1}", "[1]", kernel(2, "3", "1"), "{}"}));
     EXPECT_EQ(run.activities.size(), 2U);
     EXPECT_EQ(run.loss("source_not_json"), 4);

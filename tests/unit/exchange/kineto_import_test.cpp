@@ -25,7 +25,7 @@ std::filesystem::path recording(const std::string& name)
     return std::string(TILESCOPE_SOURCE_DIR) + "/tests/data/kineto/" + name;
 }
 
-std::int64_t kernelNs(const KinetoRun& run)
+std::int64_t kernelNs(const ImportedRun& run)
 {
     std::int64_t sum = 0;
     for (const DeviceEvent& event : run.activities)
@@ -33,7 +33,7 @@ std::int64_t kernelNs(const KinetoRun& run)
     return sum;
 }
 
-std::int64_t kernelCount(const KinetoRun& run)
+std::int64_t kernelCount(const ImportedRun& run)
 {
     return std::ranges::count(run.activities, DeviceEventKind::Kernel, &DeviceEvent::kind);
 }
@@ -64,7 +64,7 @@ TEST_F(Kineto, IsRecognisedBehindMembersOfOtherTools)
 
 TEST_F(Kineto, KeepsAKernelWithItsLaunchAndGeometry)
 {
-    const KinetoRun run = imported(trace(
+    const ImportedRun run = imported(trace(
         {launch(5, "100.001"),
          kernel(
              5, "110.500", "3.125",
@@ -88,8 +88,8 @@ TEST_F(Kineto, FindsTheBaseOfTheClockWhereverItStands)
 {
     const std::string base = R"("baseTimeNanoseconds": 1790857026000000000)";
     const std::vector<std::string> events{launch(5, "100"), kernel(5, "110", "1")};
-    const KinetoRun first = imported(trace(events, base));
-    const KinetoRun last = imported(trace(events, "", base));
+    const ImportedRun first = imported(trace(events, base));
+    const ImportedRun last = imported(trace(events, "", base));
     ASSERT_THAT(first.parties.clocks, SizeIs(1));
     EXPECT_EQ(first.parties.clocks.front().offset, last.parties.clocks.front().offset);
     EXPECT_EQ(first.activities.front().start, last.activities.front().start);
@@ -105,7 +105,7 @@ TEST_F(Kineto, ReadsWhoTookPart)
              "args": {"name": "thread 1084 (trainer)"}})x";
     const std::string stream =
         R"({"ph": "M", "name": "thread_name", "ts": 0, "pid": 0, "tid": 7, "args": {"name": "stream 7 "}})";
-    const KinetoRun run =
+    const ImportedRun run =
         imported(trace({launch(5, "100"), kernel(5, "110", "1"), name, thread, stream}, kHeader));
     ASSERT_THAT(run.parties.processes, SizeIs(1));
     const TracedProcess& process = run.parties.processes.front();
@@ -130,7 +130,7 @@ TEST_F(Kineto, ReadsWhoTookPart)
 
 TEST_F(Kineto, KeepsOpsWithShapesAndConnectsBackward)
 {
-    const KinetoRun run = imported(trace(
+    const ImportedRun run = imported(trace(
         {interval(
              "cpu_op", "aten::mm", kHost, "100", "10",
              R"("External id": 3, "Sequence number": 7, "Fwd thread id": 0, "Input Dims": [[4, 8], [8, 2]], )"
@@ -153,7 +153,7 @@ TEST_F(Kineto, KeepsOpsWithShapesAndConnectsBackward)
 
 TEST_F(Kineto, KeepsStepsRangesModulesAndFrames)
 {
-    const KinetoRun run =
+    const ImportedRun run =
         imported(trace({interval("user_annotation", "ProfilerStep#3", kHost, "100", "50"),
                         interval("user_annotation", "forward", kHost, "101", "20"),
                         interval("python_function", "nn.Module: Linear_3", kHost, "102", "10"),
@@ -176,7 +176,7 @@ TEST_F(Kineto, KeepsStepsRangesModulesAndFrames)
 
 TEST_F(Kineto, KeepsCopiesAndMemsets)
 {
-    const KinetoRun run =
+    const ImportedRun run =
         imported(trace({interval("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", kStream, "100", "2",
                                  R"("device": 0, "stream": 7, "correlation": 1, "bytes": 4096)"),
                         interval("gpu_memcpy", "Memcpy PtoP (Device -> Device)", kStream, "110", "2",
@@ -200,7 +200,7 @@ TEST_F(Kineto, KeepsTheMemoryCurve)
                R"(, "Bytes": )" + bytes + R"(, "Device Id": )" + (device == 0 ? "-1" : "0") +
                R"(, "Device Type": )" + std::to_string(device) + R"(, "Addr": 1024}})";
     };
-    const KinetoRun run =
+    const ImportedRun run =
         imported(trace({launch(5, "99"), kernel(5, "100", "1"), memory("101", "512", "512", 1),
                         memory("102", "-512", "0", 1), memory("103", "-64", "0", 0)}));
     ASSERT_THAT(run.allocations, SizeIs(3));
@@ -220,7 +220,7 @@ TEST_F(Kineto, ReadsCollectivesFromKernelsAndFromCallsWithoutKernel)
     const std::string facts =
         R"("Collective name": "allreduce", "In msg nelems": 1000, "Out msg nelems": 1000, "Group size": 2, )"
         R"("dtype": "BFloat16", "Process Group Name": "0", "Process Group Ranks": "[0, 1]", "Seq": 4)";
-    const KinetoRun run = imported(trace(
+    const ImportedRun run = imported(trace(
         {interval("cpu_op", "record_param_comms", kHost, "100", "5", R"("External id": 3, )" + facts),
          launch(5, "101"), kernel(5, "110", "7", R"(, "External id": 3, )" + facts),
          interval(
@@ -245,7 +245,7 @@ TEST_F(Kineto, ReadsCollectivesFromKernelsAndFromCallsWithoutKernel)
 
 TEST_F(Kineto, KeepsWaits)
 {
-    const KinetoRun run = imported(trace(
+    const ImportedRun run = imported(trace(
         {launch(5, "100"), kernel(5, "101", "1"),
          interval("cuda_sync", "Stream Wait Event", kStream, "110", "2",
                   R"("cuda_sync_kind": "Stream Wait Event", "stream": 7, "correlation": 8, "device": 0, )"
@@ -265,7 +265,7 @@ TEST_F(Kineto, KeepsWaits)
 
 TEST_F(Kineto, ReadsTheFormOf2021)
 {
-    const KinetoRun run = imported(trace(
+    const ImportedRun run = imported(trace(
         {interval("Runtime", "cudaLaunchKernel", kHost, "100", "5", R"("correlation": 3, "external id": 1)"),
          interval("Kernel", "gemm", kStream, "110", "4",
                   R"("device": 0, "context": 1, "stream": 7, "correlation": 3, "external id": 1)"),
@@ -282,7 +282,7 @@ TEST_F(Kineto, ReadsABareListAndSortedMembers)
     const std::string sorted =
         R"({"args": {"correlation": 5, "device": 0, "stream": 7}, "cat": "kernel", "dur": 2.5, "name": "k", "ph": "X", )"
         R"("pid": 0, "tid": 7, "ts": 50.25})";
-    const KinetoRun run = imported("[" + launch(5, "10") + "," + sorted + "]");
+    const ImportedRun run = imported("[" + launch(5, "10") + "," + sorted + "]");
     ASSERT_THAT(run.activities, SizeIs(1));
     EXPECT_EQ((run.activities.front().end - run.activities.front().start).count(), 2500);
 }
@@ -290,7 +290,7 @@ TEST_F(Kineto, ReadsABareListAndSortedMembers)
 TEST_F(Kineto, AssignsKernelsOfAJoinedFileByCorrelation)
 {
     const std::string other = R"("pid": 2000, "tid": 2000)";
-    const KinetoRun run = imported(
+    const ImportedRun run = imported(
         trace({launch(5, "100"),
                interval("cuda_runtime", "cudaLaunchKernel", other, "101", "1", R"("correlation": 6)"),
                kernel(5, "110", "1"), kernel(6, "120", "1")}));
@@ -300,7 +300,7 @@ TEST_F(Kineto, AssignsKernelsOfAJoinedFileByCorrelation)
 
 TEST_F(Kineto, CountsWhatItDoesNotStore)
 {
-    const KinetoRun run = imported(trace(
+    const ImportedRun run = imported(trace(
         {launch(5, "100"), kernel(5, "110", "1"), interval("mtia_runtime", "x", kHost, "1", "1"),
          interval("mtia_runtime", "y", kHost, "2", "1"), interval("cpu_op", "late", kHost, "-5", "1"),
          interval("cpu_op", "long", kHost, "1", "99999999999999999999"),
@@ -323,8 +323,8 @@ TEST_F(Kineto, KeepsEventsBesideNamesWithUnescapedQuotationMarks)
                ", \"dur\": 1.000,\n    \"args\": {\n      \"device\": 0, \"stream\": 7, \"correlation\": " +
                std::to_string(correlation) + "\n    }\n  }";
     };
-    const KinetoRun run = imported(trace({printed("a", 1), printed("f(\"b\")", 2), printed("c", 3),
-                                          printed("odd \"one", 4), printed("d", 5)}));
+    const ImportedRun run = imported(trace({printed("a", 1), printed("f(\"b\")", 2), printed("c", 3),
+                                            printed("odd \"one", 4), printed("d", 5)}));
     EXPECT_EQ(kernelCount(run), 3);
     EXPECT_EQ(run.loss("source_not_json"), 2);
     EXPECT_THAT(run.details.at("source_not_json"), HasSubstr("at byte"));
@@ -333,8 +333,8 @@ TEST_F(Kineto, KeepsEventsBesideNamesWithUnescapedQuotationMarks)
 
 TEST_F(Kineto, ReplacesBytesThatAreNotUtf8)
 {
-    const KinetoRun run = imported(trace({launch(5, "100"), kernel(5, "110", "1"),
-                                          interval("cpu_op", "caf\xe9 \xe2\x82\xac", kHost, "90", "1")}));
+    const ImportedRun run = imported(trace({launch(5, "100"), kernel(5, "110", "1"),
+                                            interval("cpu_op", "caf\xe9 \xe2\x82\xac", kHost, "90", "1")}));
     EXPECT_NE(run.op("caf? \xe2\x82\xac"), nullptr);
     EXPECT_EQ(run.loss("source_text"), 1);
     EXPECT_THAT(run.activities, SizeIs(1));
@@ -342,7 +342,7 @@ TEST_F(Kineto, ReplacesBytesThatAreNotUtf8)
 
 TEST_F(Kineto, UnescapesNames)
 {
-    const KinetoRun run = imported(trace({interval("cpu_op", R"(a \"b\" \\ \u00e9)", kHost, "90", "1")}));
+    const ImportedRun run = imported(trace({interval("cpu_op", R"(a \"b\" \\ \u00e9)", kHost, "90", "1")}));
     EXPECT_NE(run.op("a \"b\" \\ \xc3\xa9"), nullptr);
 }
 
@@ -353,12 +353,12 @@ TEST_F(Kineto, KeepsWhatACutFileHolds)
         events.push_back(kernel(i, std::to_string(10 * i), "1"));
     const std::string whole = trace(events);
     const std::size_t within = whole.rfind("gemm");
-    const KinetoRun run = imported(whole.substr(0, within));
+    const ImportedRun run = imported(whole.substr(0, within));
     EXPECT_EQ(kernelCount(run), 49);
     EXPECT_EQ(run.loss("source_cut"), 1);
     EXPECT_THAT(run.summary, HasSubstr("the file ends early"));
     const std::string packed = gzipped(whole);
-    const KinetoRun cut = imported(packed.substr(0, packed.size() - 8));
+    const ImportedRun cut = imported(packed.substr(0, packed.size() - 8));
     EXPECT_EQ(kernelCount(cut), 50);
     EXPECT_EQ(cut.loss("source_cut"), 1);
 }
@@ -369,7 +369,7 @@ TEST_F(Kineto, GivesTheSameRunCompressedOrNot)
     const std::string half =
         gzipped(text.substr(0, 100)) + gzipped(text.substr(100)); // gzip files may be joined
     for (const std::string& each : {gzipped(text), half}) {
-        const KinetoRun run = imported(each);
+        const ImportedRun run = imported(each);
         EXPECT_EQ(kernelCount(run), 2);
         EXPECT_EQ(kernelNs(run), 3000);
         EXPECT_THAT(run.losses, ElementsAre(std::pair<std::string, std::int64_t>("unlaunched_activity", 1)));
@@ -396,13 +396,13 @@ TEST_F(Kineto, EndsWhenItsWatchCancels)
 // Figures by tests/exchange/kineto_figures.py, which computes them from the JSON.
 TEST_F(Kineto, AddsUpRealRecordings)
 {
-    const KinetoRun rank = importedFiles({recording("ddp_rank0.json.gz")});
+    const ImportedRun rank = importedFiles({recording("ddp_rank0.json.gz")});
     EXPECT_EQ(kernelCount(rank), 400);
     EXPECT_EQ(rank.parties.processes.front().rank, 0);
     EXPECT_THAT(rank.parties.devices, SizeIs(1));
-    const KinetoRun graphs = importedFiles({recording("compiled_graphs.json.gz")});
+    const ImportedRun graphs = importedFiles({recording("compiled_graphs.json.gz")});
     EXPECT_EQ(kernelCount(graphs), 280);
-    const KinetoRun both = importedFiles({recording("ddp_rank0.json.gz"), recording("ddp_rank1.json.gz")});
+    const ImportedRun both = importedFiles({recording("ddp_rank0.json.gz"), recording("ddp_rank1.json.gz")});
     EXPECT_EQ(kernelCount(both), 800);
     EXPECT_THAT(both.parties.processes, SizeIs(2));
     EXPECT_THAT(both.parties.devices, SizeIs(2));

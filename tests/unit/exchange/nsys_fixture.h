@@ -1,19 +1,17 @@
 #pragma once
 
-// Small databases like those that `nsys export` writes, in the forms that it had over the years, and what an
-// import makes of them.
+// Small databases like those of `nsys export`, in the layouts of different years, and the result of their
+// import.
 
 #include "core/base/error.h"
-#include "core/exchange/import/importer.h"
-#include "core/store/run_reader.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/unit/exchange/imported_run.h"
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -63,37 +61,6 @@ inline std::string globalTid(std::int64_t pid, std::int64_t tid)
     return std::to_string((std::int64_t{1} << 48) + (pid << 24) + tid);
 }
 
-/// What an import of a file holds.
-struct NsysRun {
-    std::string summary;
-    std::vector<DeviceEvent> activities;
-    std::vector<ApiCall> calls;
-    std::vector<Range> ranges;
-    std::vector<Op> ops;
-    std::vector<Collective> collectives;
-    std::vector<Wait> waits;
-    std::vector<ThreadName> threads;
-    RunParties parties;
-    std::map<std::string, std::string> environment;
-    std::map<std::string, std::int64_t> losses; ///< by kind, summed over details
-    std::map<std::string, std::string> details; ///< of losses, by kind; several joined
-    std::shared_ptr<store::RunReader> reader;
-
-    std::string text(StringId id) const { return id ? std::string(reader->text(id)) : std::string(); }
-    const DeviceEvent* activity(const std::string& name) const
-    {
-        for (const DeviceEvent& event : activities)
-            if (text(event.name) == name)
-                return &event;
-        return nullptr;
-    }
-    std::int64_t loss(const std::string& kind) const
-    {
-        const auto found = losses.find(kind);
-        return found == losses.end() ? 0 : found->second;
-    }
-};
-
 class Nsys : public ::testing::Test {
 protected:
     /// An empty database.
@@ -102,36 +69,13 @@ protected:
         return *files_.emplace_back(std::make_unique<SqlFile>(folder_ / name));
     }
 
-    NsysRun imported(SqlFile& file)
+    ImportedRun imported(SqlFile& file)
     {
         file.close();
         const std::filesystem::path output = folder_ / ("out" + std::to_string(++outputs_) + ".tscope");
         const std::vector<std::filesystem::path> inputs{file.path()};
         const ImportResult result = importFiles(inputs, output);
-        return readRun(output, result);
-    }
-    static NsysRun readRun(const std::filesystem::path& output, const ImportResult& result)
-    {
-        NsysRun run;
-        run.reader = std::make_shared<store::RunReader>(output);
-        const store::RunReader& reader = *run.reader;
-        run.summary = result.summary;
-        const store::EventWindow all{.run = result.run};
-        run.activities = reader.deviceEvents(all);
-        run.calls = reader.apiCalls(all);
-        run.ranges = reader.ranges(all);
-        run.ops = reader.ops(all);
-        run.collectives = reader.collectives(result.run);
-        run.waits = reader.waits(result.run);
-        run.threads = reader.threads(result.run);
-        run.parties = reader.parties(result.run);
-        for (const EnvironmentEntry& entry : reader.environment(result.run))
-            run.environment[entry.key] = entry.value;
-        for (const auto& loss : reader.losses(result.run)) {
-            run.losses[loss.kind] += loss.count;
-            run.details[loss.kind] += loss.detail + "\n";
-        }
-        return run;
+        return {output, result};
     }
     /// Why a file is refused; empty if it is imported.
     std::string refusalOf(SqlFile& file)

@@ -48,7 +48,7 @@ TEST_F(Nsys, IgnoresViewsTriggersAndGeneratedColumns)
              "streamId integer generated always as (length(hex(zeroblob(100000000)))) virtual)");
     file.run("insert into CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start, end, deviceId) values (5, 6, 0)");
     file.run("create trigger t after insert on StringIds begin delete from StringIds; end");
-    const NsysRun run = imported(file);
+    const ImportedRun run = imported(file);
     EXPECT_THAT(run.ranges, SizeIs(0));
     EXPECT_THAT(run.activities, SizeIs(2));
 }
@@ -141,7 +141,7 @@ TEST_F(Nsys, ReportIsExportedByTheInstalledNsys)
     const std::filesystem::path output = folder_ / "out.tscope";
     const ImportResult result = importFiles(inputs, output);
     setenv("PATH", path.c_str(), 1);
-    EXPECT_THAT(readRun(output, result).activities, SizeIs(1));
+    EXPECT_THAT(ImportedRun(output, result).activities, SizeIs(1));
 }
 
 } // namespace tilescope::exchange

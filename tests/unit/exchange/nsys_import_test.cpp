@@ -16,7 +16,7 @@ TEST_F(Nsys, ReadsAnExportWithoutMetadata)
     auto& file = newFile();
     file.run(kOldTables).run(launch(77, 78, 5, 1000));
     file.run("insert into ThreadNames values (4, 20, " + globalTid(77, 78) + ")");
-    const NsysRun run = imported(file);
+    const ImportedRun run = imported(file);
     ASSERT_THAT(run.activities, SizeIs(1));
     const DeviceEvent& kernel = run.activities.front();
     EXPECT_EQ(run.text(kernel.name), "void gemm<float>(float*)");
@@ -47,7 +47,7 @@ TEST_F(Nsys, ConnectsLaunchAndKernelWithinAProcessOnly)
     file.run("insert into CUPTI_ACTIVITY_KIND_RUNTIME (start, end, eventClass, globalTid, correlationId, "
              "nameId) values (1, 2, 0, " +
              globalTid(88, 88) + ", 6, 1)");
-    const NsysRun run = imported(file);
+    const ImportedRun run = imported(file);
     EXPECT_THAT(run.activities, SizeIs(3));
     EXPECT_EQ(run.loss("unlaunched_activity"), 1);
     EXPECT_THAT(run.parties.processes, SizeIs(2));
@@ -66,7 +66,7 @@ TEST_F(Nsys, NamesCopiesAndMemsetsByTheFilesOwnEnumeration)
     file.run(copy + "4096, 21, 2, 1, null)").run(copy + "512, 1, 0, 2, null)").run(copy + "8, 99, 0, 2, 3)");
     file.run("insert into CUPTI_ACTIVITY_KIND_MEMSET values (300, 310, 0, 1, 7, 2, " + globalPid(77) +
              ", 0, 64, null, 2)");
-    const NsysRun run = imported(file);
+    const ImportedRun run = imported(file);
     const DeviceEvent* back = run.activity("Memcpy DtoH (Device -> Pinned)");
     ASSERT_NE(back, nullptr);
     EXPECT_EQ(back->copy, CopyKind::DeviceToHost);
@@ -102,7 +102,7 @@ TEST_F(Nsys, ReadsRangesOfEveryKind)
     event("700, null, 34, 'mark', " + thread + ", null, 0");
     event("800, 850, 59, 'aten::mm, seq = 12, op_id = 3, sizes = [[4, 8], [8, 2], []]', " + thread +
           ", null, 0");
-    const NsysRun run = imported(file);
+    const ImportedRun run = imported(file);
     std::map<std::string, std::int64_t> durations;
     for (const Range& range : run.ranges)
         durations[run.text(range.name)] = (range.end - range.start).count();
@@ -186,7 +186,7 @@ TEST_F(Nsys, FindsCommunicatorAndBytesOfACollectiveInItsPayload)
     file.run("insert into CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, contextId, streamId, "
              "correlationId, globalPid, demangledName) values (1100, 1900, 0, 1, 7, 5, " +
              globalPid(77) + ", 60)");
-    const NsysRun run = imported(file);
+    const ImportedRun run = imported(file);
     ASSERT_THAT(run.collectives, SizeIs(1));
     const Collective& collective = run.collectives.front();
     EXPECT_EQ(run.text(collective.op), "all_reduce");
@@ -216,7 +216,7 @@ TEST_F(Nsys, ConnectsAWaitWithTheEventThatWasRecorded)
              ", 2, 1), (2100, 2200, 0, 1, 4294967295, 50, " + process +
              ", 1, 4294967295), (2300, 2400, 0, 1, " + "4294967295, 60, " + process +
              ", 2, 1), (2500, 2600, 0, 1, 7, 70, " + process + ", 0, 4294967295)");
-    const NsysRun run = imported(file);
+    const ImportedRun run = imported(file);
     ASSERT_THAT(run.waits, SizeIs(4));
     const Wait& wait = run.waits.front();
     EXPECT_EQ(wait.kind, WaitKind::StreamWait);
@@ -239,7 +239,7 @@ TEST_F(Nsys, StoresLaunchesOfWholeGraphsAndSaysSo)
             graphExecId integer))sql");
     file.run("insert into CUPTI_ACTIVITY_KIND_GRAPH_TRACE values (3000, 3700, 0, 1, 7, 9, " + globalPid(77) +
              ", 4, 5)");
-    const NsysRun run = imported(file);
+    const ImportedRun run = imported(file);
     const DeviceEvent* graph = run.activity("CUDA graph 4");
     ASSERT_NE(graph, nullptr);
     EXPECT_EQ((graph->end - graph->start).count(), 700);
@@ -257,7 +257,7 @@ TEST_F(Nsys, KnowsADeviceByItsUuidBehindTheNumberOfEachProcess)
             (1, 'NVIDIA H200', 'aaaa-1', 150000000000, 132, 9, 0);
         create table TARGET_INFO_CUDA_DEVICE (gpuId integer, cudaId integer, pid integer);
         insert into TARGET_INFO_CUDA_DEVICE values (0, 0, 77), (1, 0, 88))sql");
-    const NsysRun run = imported(file);
+    const ImportedRun run = imported(file);
     ASSERT_THAT(run.parties.devices, SizeIs(2)) << "both processes call their GPU 0";
     EXPECT_EQ(run.parties.devices[0].uuid, "GPU-aaaa-0");
     EXPECT_EQ(run.parties.devices[1].uuid, "GPU-aaaa-1");
@@ -266,7 +266,7 @@ TEST_F(Nsys, KnowsADeviceByItsUuidBehindTheNumberOfEachProcess)
     EXPECT_EQ(run.parties.devices[0].capability, "9.0");
 }
 
-TEST_F(Nsys, StoresVersionsButNeitherEnvironmentNorCommandLine)
+TEST_F(Nsys, StoresVersionsButNoEnvironmentOrCommandLine)
 {
     auto& file = newFile();
     file.run(kOldTables).run(launch(77, 77, 5, 1000)).run(R"sql(
@@ -287,7 +287,7 @@ TEST_F(Nsys, StoresVersionsButNeitherEnvironmentNorCommandLine)
     file.close();
     const std::filesystem::path output = folder_ / "stored.tscope";
     const std::vector<std::filesystem::path> inputs{file.path()};
-    NsysRun run = readRun(output, importFiles(inputs, output));
+    ImportedRun run(output, importFiles(inputs, output));
     EXPECT_EQ(run.environment["nsys"], "2026.1.1.204");
     EXPECT_EQ(run.environment["cuda.driver"], "12.6");
     EXPECT_EQ(run.environment["driver"], "560.94");
@@ -317,7 +317,7 @@ TEST_F(Nsys, CountsWhatItCannotKeep)
     file.run(kernel + "500, 400, 0" + rest);   // ends before it starts
     file.run(kernel + "'noon', 20, 0" + rest); // not a number
     file.run(kernel + "9000000000000000000, 9000000000000000001, 0" + rest);
-    const NsysRun run = imported(file);
+    const ImportedRun run = imported(file);
     EXPECT_THAT(run.activities, SizeIs(2)) << "the launched one, and the one that ends too early";
     EXPECT_EQ(run.loss("source_unreadable"), 3);
     EXPECT_EQ(run.loss("no_timestamp"), 1);
@@ -334,7 +334,7 @@ TEST_F(Nsys, ReadsTablesWithASuffixOfTheirVersion)
     auto& file = newFile();
     file.run(kOldTables).run(launch(77, 77, 5, 1000));
     file.run("alter table CUPTI_ACTIVITY_KIND_KERNEL rename to CUPTI_ACTIVITY_KIND_KERNEL_V3");
-    const NsysRun run = imported(file);
+    const ImportedRun run = imported(file);
     EXPECT_THAT(run.activities, SizeIs(1));
     EXPECT_EQ(run.loss("source_not_stored"), 0);
 }
@@ -349,7 +349,7 @@ TEST_F(Nsys, ReadsClustersOfTheFormOf2026)
     file.run(launch(77, 77, 5, 1000))
         .run("update CUPTI_ACTIVITY_KIND_KERNEL set clusterX = 2, clusterY = 1, "
              "clusterZ = 1, graphNodeId = 4294967301");
-    const NsysRun run = imported(file);
+    const ImportedRun run = imported(file);
     ASSERT_THAT(run.activities, SizeIs(1));
     EXPECT_EQ(run.activities.front().launch.cluster, (std::array<std::uint32_t, 3>{2, 1, 1}));
     EXPECT_EQ(run.activities.front().graphNode, 4'294'967'301U);
@@ -363,7 +363,7 @@ TEST_F(Nsys, OpensAnExportWithoutGpuRows)
         .run(kNvtxTable)
         .run("insert into NVTX_EVENTS (start, end, eventType, text, globalTid) values (1, 9, 59, 'epoch', " +
              globalTid(77, 77) + ")");
-    const NsysRun run = imported(file);
+    const ImportedRun run = imported(file);
     EXPECT_THAT(run.ranges, SizeIs(1));
     EXPECT_THAT(run.activities, SizeIs(0));
 }

@@ -48,7 +48,7 @@ TEST_F(Rpd, ConnectsKernelsWithCallsWhoseIdsExceed32Bits)
         insert into rocpd_kernelapi values (4294967297, '0x0', 7, 2, 1, 256, 1, 1, 512, 16, 4),
             (4294967298, '0x0', 1792, 782, 1, 256, 1, 1, 0, 0, 4);
         insert into rocpd_copyapi values (4294967299, 65536, 1))sql");
-    const NsysRun run = imported(file);
+    const ImportedRun run = imported(file);
     ASSERT_THAT(run.activities, SizeIs(3));
     EXPECT_EQ(run.loss("unlaunched_activity"), 0);
     const DeviceEvent& first = run.activities[0];
@@ -76,7 +76,7 @@ TEST_F(Rpd, ReadsMarkersAsRangesAndOps)
             (3, 77, 78, 400, 400, 5, 11), (4, 77, 78, 500, 510, 12, 1), (5, 77, 78, 600, 610, 2, 1);
         insert into rocpd_op values (1, 0, 0, 0, '', 700, 760, 4, 3), (2, 0, 0, 0, '', 770, 780, 1, 13),
             (3, 0, 0, 0, '', 790, 799, 1, 9))sql");
-    const NsysRun run = imported(file);
+    const ImportedRun run = imported(file);
     ASSERT_THAT(run.ops, SizeIs(1));
     EXPECT_EQ(run.text(run.ops.front().name), "aten::mm");
     EXPECT_EQ(run.text(run.ops.front().shapes), "[4, 8] [8, 2]");

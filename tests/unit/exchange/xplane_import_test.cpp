@@ -74,13 +74,13 @@ std::string smallProfile()
 
 class Xplane : public Nsys {
 protected:
-    NsysRun importedBytes(const std::string& bytes)
+    ImportedRun importedBytes(const std::string& bytes)
     {
         const std::filesystem::path file = folder_ / "host.xplane.pb";
         std::ofstream(file, std::ios::binary) << bytes;
         const std::filesystem::path output = folder_ / ("x" + std::to_string(++count_) + ".tscope");
         const std::vector<std::filesystem::path> inputs{file};
-        return readRun(output, importFiles(inputs, output));
+        return {output, importFiles(inputs, output)};
     }
 
 private:
@@ -89,7 +89,7 @@ private:
 
 TEST_F(Xplane, ReadsStreamsThreadsAndSteps)
 {
-    const NsysRun run = importedBytes(smallProfile());
+    const ImportedRun run = importedBytes(smallProfile());
     const DeviceEvent* kernel = run.activity("loop_fusion_3");
     ASSERT_NE(kernel, nullptr);
     EXPECT_EQ((kernel->end - kernel->start).count(), 40) << "picoseconds are cut to nanoseconds";
