@@ -57,8 +57,8 @@ std::string outsideNote(const query::MemoryGroupsTable& groups)
 {
     if (!groups.outside)
         return std::string("Outside the allocator: not measured (") +
-               (groups.device ? "neither NVML nor the driver told of it)."
-                              : "a CPU's process has its code and libraries besides).");
+               (groups.device ? "neither NVML nor the driver reports it)."
+                              : "the process also holds its code and libraries).");
     const query::OutsideAllocator& outside = *groups.outside;
     std::string text = "Outside the allocator: " + sizeText(outside.most) +
                        (outside.ofAllProcesses ? " by the driver's count of all processes"

@@ -18,9 +18,9 @@ using query::MemoryLife;
 using query::OomReport;
 
 /// The recorded step's figure, else the failing one's.
-std::optional<Bytes> first(const std::optional<Bytes>& seen, const std::optional<Bytes>& told)
+std::optional<Bytes> first(const std::optional<Bytes>& seen, const std::optional<Bytes>& reported)
 {
-    return seen ? seen : told;
+    return seen ? seen : reported;
 }
 
 RawJson holdersJson(const OomReport& report)

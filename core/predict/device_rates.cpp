@@ -69,10 +69,10 @@ std::optional<DeviceRates> DeviceRates::from(std::span<const Ceiling> ceilings, 
 
 std::optional<int> multiprocessorsOf(std::span<const Ceiling> ceilings, const TargetDevice& device)
 {
-    const Ceiling* told = latest(ceilings, device, "multiprocessors");
-    if (told == nullptr || !(told->value >= 1 && told->value <= 4096))
+    const Ceiling* recorded = latest(ceilings, device, "multiprocessors");
+    if (recorded == nullptr || !(recorded->value >= 1 && recorded->value <= 4096))
         return {};
-    return static_cast<int>(told->value);
+    return static_cast<int>(recorded->value);
 }
 
 } // namespace tilescope::predict

@@ -144,8 +144,8 @@ std::vector<Finding> inconclusive(const FindingTemplate& wanted, const StudyRuns
              commandOf(wanted, study)}};
 }
 
-std::vector<Finding> told(const FindingTemplate& wanted, const StudyRuns& study,
-                          const Placeholders& placeholders, std::string rule, const RunList& of = {})
+std::vector<Finding> finding(const FindingTemplate& wanted, const StudyRuns& study,
+                             const Placeholders& placeholders, std::string rule, const RunList& of = {})
 {
     return {{filled(wanted.say, placeholders), std::move(rule), commandOf(wanted, study, of)}};
 }
@@ -161,16 +161,16 @@ std::vector<Finding> spread(const FindingTemplate& wanted, const StudyRuns& stud
     Measured median = values.front().measured;
     median.value = analysis::median(numbers);
     median.interval = {};
-    return told(wanted, study,
-                {{"range", rangeOf(values)},
-                 {"least", textOf(values.front().measured)},
-                 {"least_at", values.front().at},
-                 {"largest", textOf(values.back().measured)},
-                 {"largest_at", values.back().at},
-                 {"median", textOf(median)},
-                 {"points", std::to_string(values.size())}},
-                "Minimum, maximum and median over the points that ran.",
-                {values.front().run, values.back().run});
+    return finding(wanted, study,
+                   {{"range", rangeOf(values)},
+                    {"least", textOf(values.front().measured)},
+                    {"least_at", values.front().at},
+                    {"largest", textOf(values.back().measured)},
+                    {"largest_at", values.back().at},
+                    {"median", textOf(median)},
+                    {"points", std::to_string(values.size())}},
+                   "Minimum, maximum and median over the points that ran.",
+                   {values.front().run, values.back().run});
 }
 
 std::vector<Finding> geometricMean(const FindingTemplate& wanted, const StudyRuns& study)
@@ -182,7 +182,7 @@ std::vector<Finding> geometricMean(const FindingTemplate& wanted, const StudyRun
     if (values.empty() || !std::isfinite(logs))
         return inconclusive(wanted, study, "no point has both values.");
     const Measured mean{std::exp(logs / static_cast<double>(values.size()))};
-    return told(
+    return finding(
         wanted, study,
         {{"mean", textOf(mean)}, {"range", rangeOf(values)}, {"points", std::to_string(values.size())}},
         "The geometric mean of the ratios over the points that ran.");
@@ -203,14 +203,15 @@ std::vector<Finding> statuses(const FindingTemplate& wanted, const StudyRuns& st
                 if (kCounted[i] == RunStatus::Oom)
                     at += (at.empty() ? "" : "; ") + labelOf(*run, wanted.by);
             }
-    return told(wanted, study,
-                {{"oom", counts[0] == 0 ? fmt::format("none of {} ran out of memory", ofPoints(runs.size()))
-                                        : fmt::format("{} of {} ran out of memory: {}", counts[0],
-                                                      ofPoints(runs.size()), at)},
-                 {"skipped", std::to_string(counts[1])},
-                 {"failed", std::to_string(counts[2])},
-                 {"points", std::to_string(runs.size())}},
-                "Counted over the points that were run.");
+    return finding(
+        wanted, study,
+        {{"oom", counts[0] == 0
+                     ? fmt::format("none of {} ran out of memory", ofPoints(runs.size()))
+                     : fmt::format("{} of {} ran out of memory: {}", counts[0], ofPoints(runs.size()), at)},
+         {"skipped", std::to_string(counts[1])},
+         {"failed", std::to_string(counts[2])},
+         {"points", std::to_string(runs.size())}},
+        "Counted over the points that were run.");
 }
 
 /// An interval wider than the difference between N and N² is inconclusive.
@@ -236,7 +237,7 @@ std::vector<Finding> growth(const FindingTemplate& wanted, const StudyRuns& stud
     }
     if (exponents.empty())
         return inconclusive(wanted, study, "no point measured it.");
-    return told(
+    return finding(
         wanted, study, {{"exponents", exponents}},
         "Least squares on the logarithms through the larger half of the points of each line, three at "
         "least, with Student's 95 % interval of the slope.");
@@ -261,7 +262,7 @@ std::vector<Finding> crossover(const FindingTemplate& wanted, const StudyRuns& s
     }
     if (list.empty())
         return inconclusive(wanted, study, "no point was run.");
-    return told(
+    return finding(
         wanted, study, {{"crossovers", list}},
         "The least " + wanted.x + " from which " + wanted.second + " is below " + wanted.first +
             " at every larger common point by more than runs differ (Welch's test on the logarithms of "
@@ -274,14 +275,15 @@ std::vector<Finding> boundary(const FindingTemplate& wanted, const StudyRuns& st
     const Boundary found = boundaryOf(wanted, study);
     if (!found.why.empty())
         return inconclusive(wanted, study, found.why);
-    return told(wanted, study,
-                {{"predicted", fmt::format("{:.0f}", found.predicted)},
-                 {"limit", exchange::withUnit(found.limit, exchange::Unit::Bytes)},
-                 {"largest_ok", fmt::format("{:.0f}", found.largestOk)},
-                 {"least_oom", found.leastOom ? fmt::format("{:.0f}", *found.leastOom) : "none was tried"},
-                 {"agrees", found.agrees ? "agrees with" : "contradicts"},
-                 {"formula", found.formula}},
-                "Least squares of a + b x + c x² to the peaks of the points that fit, solved for the limit.");
+    return finding(
+        wanted, study,
+        {{"predicted", fmt::format("{:.0f}", found.predicted)},
+         {"limit", exchange::withUnit(found.limit, exchange::Unit::Bytes)},
+         {"largest_ok", fmt::format("{:.0f}", found.largestOk)},
+         {"least_oom", found.leastOom ? fmt::format("{:.0f}", *found.leastOom) : "none was tried"},
+         {"agrees", found.agrees ? "agrees with" : "contradicts"},
+         {"formula", found.formula}},
+        "Least squares of a + b x + c x² to the peaks of the points that fit, solved for the limit.");
 }
 
 /// The saving of one choice in a quantity, and its cost in another, relative to the plain choice.
@@ -340,8 +342,8 @@ std::vector<Finding> trade(const FindingTemplate& wanted, const StudyRuns& study
     }
     if (list.empty())
         return inconclusive(wanted, study, "no point was run.");
-    return told(wanted, study, {{"trades", list}},
-                "The choice with the largest share saved per share of additional cost.");
+    return finding(wanted, study, {{"trades", list}},
+                   "The choice with the largest share saved per share of additional cost.");
 }
 
 std::vector<Finding> say(const FindingTemplate& wanted, const StudyRuns& study)

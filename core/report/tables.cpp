@@ -79,10 +79,10 @@ public:
             if (!why.empty())
                 cell.note = noteOf(std::move(why));
         }
-        const bool told = cell.kind == Cell::Kind::Missing || isKnownWithoutResult();
-        if (const auto* text = std::get_if<std::string>(&fact); text && told && !text->empty())
+        const bool isShown = cell.kind == Cell::Kind::Missing || isKnownWithoutResult();
+        if (const auto* text = std::get_if<std::string>(&fact); text && isShown && !text->empty())
             cell = {.text = *text};
-        else if (const auto* measured = std::get_if<Measured>(&fact); measured && told)
+        else if (const auto* measured = std::get_if<Measured>(&fact); measured && isShown)
             cell = numberCell(*measured);
         cells_.push_back(std::move(cell));
     }

@@ -6,7 +6,7 @@ MIB = 1 << 20
 SMALLEST = 512
 SMALL_SIZE = MIB          # larger blocks come from segments for large ones
 SMALL_BUFFER = 2 * MIB    # also the page of an expandable segment for small blocks
-LARGE_BUFFER = 20 * MIB   # likewise for large ones
+LARGE_BUFFER = 20 * MIB   # the same for large blocks
 SOURCES = [[], [("forward", "/w/site-packages/torch/nn/modules/linear.py", 134), ("<module>", "train.py", 7)],
            [("step", "/w/site-packages/torch/optim/adamw.py", 97), ("<module>", "train.py", 9)]]
 
@@ -25,7 +25,7 @@ class CachingAllocator:
         self.free, self.heads, self.events, self.history = [], [], [], []
         self.next_address, self.now, self.allocated, self.reserved, self.active = 0x7F00_0000_0000, 0, 0, 0, 0
 
-    # What PyTorch's rules say.
+    # PyTorch's rules.
     def rounded(self, size):
         if size < SMALLEST:
             return SMALLEST
@@ -46,7 +46,7 @@ class CachingAllocator:
             return False
         return not (size < self.max_split <= block.size or (size >= self.max_split and block.size >= size + LARGE_BUFFER))
 
-    # What it does.
+    # Public methods.
     def malloc(self, requested, stream=0, frames=()):
         size, frames = self.rounded(requested), list(frames)
         small = size <= SMALL_SIZE
@@ -67,7 +67,7 @@ class CachingAllocator:
         return block
 
     def release(self, block, completes=True):
-        """Gives a block back; it stays pending where a stream still uses it."""
+        """Frees a block; the free stays pending while a stream uses the block."""
         block.state = "active_pending_free"
         self.allocated -= block.requested
         self.tell("free_requested", block.address, block.requested, block.stream, block.frames)
@@ -97,7 +97,7 @@ class CachingAllocator:
     def out_of_memory(self, size, left):
         self.tell("oom", left, size, 0, SOURCES[1])
 
-    # How it does it.
+    # Implementation.
     def segment(self, size, small, stream, frames):
         taken = SMALL_BUFFER if small else LARGE_BUFFER if size < 10 * MIB else -(-size // (2 * MIB)) * 2 * MIB
         block = Block(self.next_address, taken, small, stream)
@@ -164,7 +164,7 @@ class CachingAllocator:
         self.merge(block.before)
 
     def merge(self, block):
-        """With the one behind it, where both are free."""
+        """Merges a block with the next one if both are free."""
         after = block.after if block is not None else None
         if after is None or block.state != "inactive" or after.state != "inactive" or block.mapped != after.mapped:
             return None
@@ -213,7 +213,7 @@ class CachingAllocator:
         return sorted(found, key=lambda blocks: blocks[0].address)
 
     def use(self):
-        """Bytes by what the memory is for, as SegmentUse has them."""
+        """Bytes by use, as in SegmentUse."""
         requested = rounding = in_use = back = 0
         for blocks in self.segments():
             busy = any(block.state != "inactive" for block in blocks)
@@ -237,7 +237,7 @@ class CachingAllocator:
 
 
 def exercise(allocator, seed, steps, late=0.1):
-    """Blocks of all sizes on two streams, a share of them freed late, the cache emptied now and then."""
+    """Random blocks of all sizes on two streams; some are freed late, and the cache is emptied occasionally."""
     dice = random.Random(seed)
     live, pending = [], []
     for _ in range(steps):

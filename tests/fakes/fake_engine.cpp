@@ -1,4 +1,4 @@
-// The engine program with a workbench that behaves as it is told instead of LibTorch: real protocol, real
+// The engine program with a workbench that behaves as configured instead of LibTorch: real protocol, real
 // store.
 //
 //   FAKE_SCRIPT  what the points do, by their seed: `ok,segv,hang` (the last word holds for all that follow)
@@ -117,11 +117,11 @@ public:
         launch.unit = "1/s";
         std::vector<Ceiling> ceilings{matmul, copy, launch};
         if (const std::string waiting = variable("FAKE_WAITING"); !waiting.empty()) {
-            Ceiling& told = ceilings.emplace_back();
-            told.kind = kHostWaiting;
-            told.value = std::stod(waiting);
-            told.unit = "%";
-            told.n = 1;
+            Ceiling& ceiling = ceilings.emplace_back();
+            ceiling.kind = kHostWaiting;
+            ceiling.value = std::stod(waiting);
+            ceiling.unit = "%";
+            ceiling.n = 1;
         }
         return ceilings;
     }

@@ -140,7 +140,7 @@ def run_it(node, folder):
     refused("another version in LD_LIBRARY_PATH is refused in one sentence",
             node.attention("x.tscope", LD_LIBRARY_PATH=str(loaded / "lib")), "loaded LibTorch is 2.10.0; Tilescope needs 2.11")
     node.python("")
-    refused("no torch at all is told in one sentence", node.attention("x.tscope"), "TILESCOPE_TORCH", "2.11")
+    refused("a missing torch is reported in one sentence", node.attention("x.tscope"), "TILESCOPE_TORCH", "2.11")
     check(not (folder / "x.tscope").exists(), "and no file is left by any of them")
 
 

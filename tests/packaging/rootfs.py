@@ -48,7 +48,7 @@ class Rootfs:
                               capture_output=True)
 
     def files(self):
-        """Every file but those of package management, logs and the like."""
+        """Every file except logs and those of package management."""
         found = subprocess.run(["chroot", self.folder, "find", "/bin", "/etc", "/lib", "/opt", "/usr"], check=True, text=True,
                                stdout=subprocess.PIPE).stdout
         return set(found.splitlines())

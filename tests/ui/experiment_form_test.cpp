@@ -1,4 +1,4 @@
-// The experiment page edits specs: as form and as text, to be run, saved, copied and taken elsewhere.
+// The experiment page edits specs as form and as text, and runs, saves, copies and exports them.
 
 #include "core/base/paths.h"
 #include "tests/ui/experiment_window.h"
@@ -23,7 +23,7 @@ TEST_F(ExperimentWindow, SaysWhatIsWrongWithASpecAndWhere)
     EXPECT_FALSE(runButton->isEnabled());
 
     QTest::keyClick(editor, Qt::Key_Z,
-                    Qt::ControlModifier); // and it takes the sentence back with the mistake
+                    Qt::ControlModifier); // the sentence disappears with the mistake
     editor->selectAll();
     type(QString());
     QTest::keyClick(editor, Qt::Key_A, Qt::ControlModifier);
@@ -197,7 +197,7 @@ public:
     }
 };
 
-TEST_F(ExperimentWindow, SaysWhatAPredictorSays)
+TEST_F(ExperimentWindow, ShowsThePrediction)
 {
     const QString spec =
         QStringLiteral("workload: attention\nmemory_limit: 2 GiB\nsweep: {batch: [1, 2, 4]}\n");
@@ -212,7 +212,7 @@ TEST_F(ExperimentWindow, SaysWhatAPredictorSays)
     EXPECT_EQ(statuses(), QStringList({"waiting", "waiting", "expected OOM"}));
 }
 
-TEST_F(ExperimentWindow, ForetellsTheMemoryOfEachPointBeforeItRuns)
+TEST_F(ExperimentWindow, PredictsTheMemoryOfEachPointBeforeItRuns)
 {
     replace(QStringLiteral("workload: attention\ndevice: cpu\nmemory_limit: 64 MiB\nbatch: 1\n"
                            "sweep: {seq_len: [256, 4096]}\n"));
@@ -296,7 +296,7 @@ TEST_F(ExperimentWindow, AnExampleIsNeverOfferedForOverwriting)
     EXPECT_EQ(after.readAll(), content);
 }
 
-TEST_F(ExperimentWindow, NothingWrittenIsNothingWrong)
+TEST_F(ExperimentWindow, AnEmptyTextHasNoErrors)
 {
     auto* view = page->findChild<SpecFormView*>();
     ASSERT_TRUE(
@@ -354,7 +354,7 @@ TEST_F(ExperimentWindow, KeysAloneConfigureAndRun)
     EXPECT_EQ(statuses(), QStringList({"ok", "ok"}));
 }
 
-TEST_F(ExperimentWindow, LooksAsItShould)
+TEST_F(ExperimentWindow, SavesPictures)
 {
     if (qEnvironmentVariableIsEmpty("TILESCOPE_TEST_PICTURES"))
         GTEST_SKIP() << "TILESCOPE_TEST_PICTURES names no folder";

@@ -1,4 +1,4 @@
-// The experiment page runs sweeps: what it shows, queues, pauses and ends, whatever the engine does.
+// The experiment page runs sweeps: display, queue, pause and end, for every behaviour of the engine.
 
 #include "tests/ui/experiment_window.h"
 #include "tests/ui/test_application.h"
@@ -156,8 +156,8 @@ TEST_F(ExperimentWindow, FillsTheGridOfPointsWithTimes)
     ASSERT_TRUE(grid->isVisible());
     ASSERT_EQ(grid->cells().cells.size(), 4U);
     EXPECT_EQ(grid->cells().cells[0].kind, GridCell::Kind::Waiting);
-    QString told;
-    QObject::connect(page, &Page::cursorText, [&](const QString& text) { told = text; });
+    QString message;
+    QObject::connect(page, &Page::cursorText, [&](const QString& text) { message = text; });
     QTest::mouseClick(runButton, Qt::LeftButton);
     ASSERT_TRUE(waitForEnd());
     std::map<GridCell::Kind, int> kinds;
@@ -167,10 +167,10 @@ TEST_F(ExperimentWindow, FillsTheGridOfPointsWithTimes)
     EXPECT_EQ(kinds[GridCell::Kind::Error], 2);
     grid->setFocus();
     QTest::keyClick(grid, Qt::Key_Right);
-    EXPECT_THAT(told.toStdString(), HasSubstr("seq_len=64"));
+    EXPECT_THAT(message.toStdString(), HasSubstr("seq_len=64"));
     QTest::keyClick(grid, Qt::Key_Down);
     QTest::keyClick(grid, Qt::Key_Right);
-    EXPECT_THAT(told.toStdString(), HasSubstr("seed=1"));
+    EXPECT_THAT(message.toStdString(), HasSubstr("seed=1"));
     EXPECT_EQ(statuses().size(), 4);
     EXPECT_FALSE(grid->isVisible()) << "the list is a choice away";
 }
@@ -185,7 +185,7 @@ TEST_F(ExperimentWindow, AnotherSpecLeavesNothingOfTheLastSweepBehind)
     const QString same = editor->toPlainText();
     replace(same + QStringLiteral("# a comment\n"));
     ASSERT_TRUE(QTest::qWaitFor([this] { return text("plan") == "2 points"; }, kPatienceMs));
-    EXPECT_TRUE(status->isVisible()) << "the spec still stands for the points that ran";
+    EXPECT_TRUE(status->isVisible()) << "the spec still describes the points that ran";
     EXPECT_TRUE(steps->isVisible());
     replace(QStringLiteral(
         "name: fake\nworkload: attention\nseq_len: 64\ndevice: cpu\nsteps: 3\nsweep: {seed: [0, 1, 2]}"));

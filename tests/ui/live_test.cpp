@@ -1,5 +1,5 @@
-// The window and files that are not done: a run that is written while it is looked at, files that come late,
-// that are dropped on the window, that are not ours.
+// The window with incomplete files: a run that is being written, files that appear later, dropped files, files of
+// other programs.
 
 #include "core/store/run_writer.h"
 #include "tests/support/temporary_folder.h"
@@ -214,10 +214,10 @@ TEST_F(LiveTest, AFileThatComesLaterIsOpenedThen)
     EXPECT_EQ(window_.workspace().selection().size(), 1U);
     fs::remove(path_);
     ASSERT_TRUE(eventually([this] { return !file().problem.isEmpty(); }));
-    EXPECT_TRUE(file().snapshot) << "what was read of it stays";
+    EXPECT_TRUE(file().snapshot) << "its contents remain";
 }
 
-TEST_F(LiveTest, FilesThatAreDroppedAreOpenedAndThoseOfOthersSayWhy)
+TEST_F(LiveTest, DroppedFilesAreOpenedOrRefusedWithAReason)
 {
     test::writeLmFile(path_);
     const fs::path other = folder_ / "other.tscope";

@@ -116,17 +116,18 @@ TEST_F(MemoryWindow, TheCursorReadsBytesAndTheLegendFollowsIt)
     moveTo(page_->areas(), {x, page_->areas().plot().center().y()});
     EXPECT_TRUE(statusText(0).contains(QStringLiteral("allocated 259"))) << statusText(0).toStdString();
     EXPECT_TRUE(statusText(0).contains(QStringLiteral("reserved 260"))) << statusText(0).toStdString();
-    const auto told = [this](const char* name) {
+    const auto legend = [this](const char* name) {
         for (const MemoryLegend::Entry& entry : window_.findChild<MemoryLegend*>()->entries())
             if (entry.name == QLatin1String(name))
                 return entry.value;
         return QString();
     };
-    EXPECT_TRUE(told("parameters").startsWith(QStringLiteral("131"))) << told("parameters").toStdString();
-    EXPECT_TRUE(told("activations").startsWith(QStringLiteral("92"))) << told("activations").toStdString();
-    EXPECT_TRUE(told("allocated").startsWith(QStringLiteral("259")));
+    EXPECT_TRUE(legend("parameters").startsWith(QStringLiteral("131"))) << legend("parameters").toStdString();
+    EXPECT_TRUE(legend("activations").startsWith(QStringLiteral("92")))
+        << legend("activations").toStdString();
+    EXPECT_TRUE(legend("allocated").startsWith(QStringLiteral("259")));
     moveTo(page_->areas(), {page_->areas().plot().left() + 1, page_->areas().plot().center().y()});
-    EXPECT_FALSE(told("allocated").startsWith(QStringLiteral("259"))) << "there it was less";
+    EXPECT_FALSE(legend("allocated").startsWith(QStringLiteral("259"))) << "there it was less";
 }
 
 TEST_F(MemoryWindow, ABlockIsOneInPlotListAndDetails)

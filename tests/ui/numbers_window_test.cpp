@@ -53,7 +53,7 @@ protected:
         where_ = "file " + std::to_string(file + 1) + ", " + std::to_string(runs.size()) + " runs, ";
     }
 
-    // Numbers of a view's rows, told by the same rules as they are drawn by.
+    // Numbers of a view's rows, formatted by the rules of drawing.
     void expectWhole(const TableView& view, const std::string& where)
     {
         const TableData& table = view.table();

@@ -1,5 +1,4 @@
-// What pages say and do in the states that are not the usual one: files that cannot be read, more than two
-// runs, runs without a GPU or without a trace.
+// Pages in unusual states: unreadable files, more than two runs, runs without a GPU or without a trace.
 
 #include "tests/ui/cpu_fixture.h"
 #include "tests/ui/window_fixture.h"
@@ -62,12 +61,12 @@ protected:
     }
 };
 
-TEST_F(PagesTest, AFileThatCannotBeReadIsToldAboveThePageUntilItIsClosed)
+TEST_F(PagesTest, AnUnreadableFileIsReportedAboveThePageUntilItIsClosed)
 {
     const auto& notice = *window_.findChild<QLabel*>(QStringLiteral("notice"));
     EXPECT_FALSE(notice.isVisible());
     const std::filesystem::path bad = folder_ / "bad.tscope";
-    std::ofstream(bad) << "this is no recording";
+    std::ofstream(bad) << "not a recording";
     window_.open({QString::fromStdString(bad.string())});
     waitUntilSettled();
     ASSERT_TRUE(notice.isVisible());
@@ -83,7 +82,7 @@ TEST_F(PagesTest, AFileThatCannotBeReadIsToldAboveThePageUntilItIsClosed)
     EXPECT_FALSE(notice.isVisible());
     window_.open({QString::fromStdString((folder_ / "missing.tscope").string())});
     waitUntilSettled();
-    EXPECT_TRUE(notice.isVisible()) << "a file that is not there is told, too";
+    EXPECT_TRUE(notice.isVisible()) << "a missing file is reported too";
 }
 
 TEST_F(PagesTest, AnotherFileIsShownWhenItIsOpened)
@@ -109,7 +108,7 @@ TEST_F(PagesTest, AnotherFileIsShownWhenItIsOpened)
 TEST_F(PagesTest, AGoodFileBehindABadOneIsShown)
 {
     const std::filesystem::path bad = folder_ / "bad.tscope";
-    std::ofstream(bad) << "this is no recording";
+    std::ofstream(bad) << "not a recording";
     const std::filesystem::path good = folder_ / "good.tscope";
     test::writeCpuFile(good);
     window_.open({QString::fromStdString(bad.string()), QString::fromStdString(good.string())});
@@ -127,7 +126,7 @@ TEST_F(PagesTest, TheRunListsTipIsOfReadableLines)
     const QModelIndex oom = tree.model()->index(2, 0, tree.model()->index(0, 0));
     const QString tip = oom.data(Qt::ToolTipRole).toString();
     EXPECT_TRUE(tip.contains(QStringLiteral("oom: out of memory in forward"))) << tip.toStdString();
-    EXPECT_FALSE(tip.contains(QStringLiteral("status:"))) << "what a filter reads is not for people";
+    EXPECT_FALSE(tip.contains(QStringLiteral("status:"))) << "the text for the filter is not shown";
     EXPECT_TRUE(Qt::mightBeRichText(tip)) << "so that long lines wrap";
     EXPECT_GT(tip.count(QStringLiteral("<br>")), 2);
     for (const KeyFigureCard* card :

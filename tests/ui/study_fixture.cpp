@@ -1,4 +1,4 @@
-// A study of attention on a CPU, as its runs lie in a file.
+// Writes a study of attention on a CPU.
 
 #include "core/store/run_writer.h"
 #include "tests/ui/fixture.h"
@@ -34,7 +34,7 @@ std::string specOf(const Point& point)
            R"(,"causal":true,"warmup":1,"steps":5,"trace":")" + (point.isTraced ? "kernels" : "off") + "\"}";
 }
 
-// One step: forward with attention, then backward. Of tiled attention thousands of small ops.
+// One step: forward with attention, then backward. Tiled attention runs thousands of small ops.
 class StepTrace {
 public:
     StepTrace(const Point& point, StringTable& strings) : strings_(strings)
@@ -46,7 +46,7 @@ public:
         const std::size_t attention = open("step/forward/attention", "attention");
         const bool tiled = std::string_view(point.backend) != "naive";
         const int tiles = tiled ? 1237 : 1;
-        // The matrix of scores, which tiles do not need.
+        // The matrix of scores, which tiled attention does not need.
         allocate(0x2000000, tiled ? 3 * kMiB : 400 * kMiB, "activations", "step/forward/attention");
         for (int tile = 0; tile < tiles; ++tile) {
             op("aten::bmm", tiled ? 20'000 : 44'000'000);

@@ -153,7 +153,7 @@ TEST_F(TimelineWindowTest, AKernelIsTiedToItsLaunchAndTheKeysGoBothWays)
     EXPECT_TRUE(view_->scene().links.empty());
 }
 
-TEST_F(TimelineWindowTest, LaunchesOfAllThatIsShownAreDrawnWhereTheyCanBeToldApart)
+TEST_F(TimelineWindowTest, LaunchesOfAllVisibleEventsAreDrawnIfTheyCanBeDistinguished)
 {
     const SectionItem kernel = firstKernel("softmax_warp_forward");
     view_->select(kernel);
@@ -430,7 +430,7 @@ TEST_F(TimelineWindowTest, ARangeIsSelectedInBothRunsWhereEachHasIt)
     EXPECT_TRUE(view_->scene().selectedRange.empty());
 }
 
-TEST_F(TimelineWindowTest, AGapTellsWhyAndForWhatTheDeviceWaits)
+TEST_F(TimelineWindowTest, AGapExplainsWhatTheDeviceWaitsFor)
 {
     const std::size_t busy = laneOf(Lane::Kind::Busy);
     const query::Track& row = timeline().lanes[busy].rows[0];

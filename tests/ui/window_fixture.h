@@ -53,7 +53,7 @@ protected:
         return dynamic_cast<Kind&>(*window_.page(QString::fromLatin1(name)));
     }
 
-    // To the window, which finds the widget under the cursor as it does for the window system's events.
+    // Sent to the window, which finds the widget under the cursor as for events of the window system.
     void wheel(QWidget& widget, QPoint at, int turns, Qt::KeyboardModifiers keys = Qt::NoModifier)
     {
         QWheelEvent event(widget.mapTo(&window_, at), widget.mapToGlobal(at), {}, QPoint(0, 120 * turns),

@@ -247,8 +247,8 @@ TEST_F(WindowTest, WhateverTakesTheKeyboardHasANameAndTabReachesIt)
         std::set<const QWidget*> seen;
         for (QWidget* at = &window_; seen.insert(at).second; at = at->nextInFocusChain())
             wanted.erase(at);
-        EXPECT_TRUE(wanted.empty()) << name.toStdString() << ": Tab never comes to " << wanted.size()
-                                    << " of " << all;
+        EXPECT_TRUE(wanted.empty()) << name.toStdString() << ": Tab never reaches " << wanted.size() << " of "
+                                    << all;
     }
 }
 

@@ -351,8 +351,8 @@ void PointRun::execute(int index, bool noteMemory)
 // Once per point, in the last timed step, because it costs a lock and a copy.
 void PointRun::noteBeforeBackward()
 {
-    const auto told = experiment_.heldBeforeBackward();
-    result_.beforeBackward = told ? told : device_.memory().allocated;
+    const auto counted = experiment_.heldBeforeBackward();
+    result_.beforeBackward = counted ? counted : device_.memory().allocated;
 }
 
 void PointRun::emit(SampleKind kind, int index)

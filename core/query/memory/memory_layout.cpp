@@ -203,8 +203,8 @@ std::int64_t MemoryLayout::restAt(const MemoryHistory& history, std::int64_t tim
     if (!rest_.empty())
         return rest_.at(time);
     const std::int64_t counted = std::max(time, history.allocated.time(0));
-    const std::int64_t told = told_.empty() || counted < told_.time(0) ? 0 : told_.at(counted);
-    return history.allocated.at(counted) - told;
+    const std::int64_t drawn = drawn_.empty() || counted < drawn_.time(0) ? 0 : drawn_.at(counted);
+    return history.allocated.at(counted) - drawn;
 }
 
 void MemoryLayout::setRest(const MemoryHistory& history, const std::vector<std::uint32_t>& shown)
@@ -219,7 +219,7 @@ void MemoryLayout::setRest(const MemoryHistory& history, const std::vector<std::
             changes.emplace_back(block.end, -block.bytes);
     }
     std::ranges::sort(changes, {}, &std::pair<std::int64_t, std::int64_t>::first);
-    StepCurveDrawing told;
+    StepCurveDrawing drawn;
     StepCurveDrawing rest;
     std::int64_t bytes = 0;
     restMost = 0;
@@ -235,14 +235,14 @@ void MemoryLayout::setRest(const MemoryHistory& history, const std::vector<std::
             ++counted;
         const std::int64_t left = (counted == 0 ? 0 : count.value(counted - 1)) - bytes;
         restMost = std::max(restMost, left);
-        told.add(time, bytes);
+        drawn.add(time, bytes);
         // No longer than the other: only the shorter is kept.
         if (rest.changes() <= 2 * shown.size())
             rest.add(time, left);
     }
-    const bool isRestShorter = rest.changes() <= told.changes();
+    const bool isRestShorter = rest.changes() <= drawn.changes();
     rest_ = isRestShorter ? rest.curve() : StepCurve();
-    told_ = isRestShorter ? StepCurve() : told.curve();
+    drawn_ = isRestShorter ? StepCurve() : drawn.curve();
 }
 
 void MemoryLayout::index()

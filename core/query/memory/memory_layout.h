@@ -72,7 +72,7 @@ public:
 private:
     static constexpr std::size_t kStretch = 256;
     // Of few blocks their bytes change less often than the rest does, of all of them the rest: one is empty.
-    StepCurve told_; // bytes represented by boxes
+    StepCurve drawn_; // bytes represented by boxes
     StepCurve rest_;
     std::vector<std::int64_t> latestEnds_; // of each kStretch boxes
 };

@@ -241,8 +241,8 @@ NamedHue TimelineBuilder::State::callName(StringId id)
 NamedHue TimelineBuilder::State::deviceName(StringId id, DeviceEventKind kind)
 {
     return named(deviceNames[std::size_t(kind)], id, [&](std::string_view text) {
-        DeviceName told = deviceNameOf(text, kind);
-        return std::pair(TimelineName{std::string(text), std::move(told.label)}, told.hue);
+        DeviceName device = deviceNameOf(text, kind);
+        return std::pair(TimelineName{std::string(text), std::move(device.label)}, device.hue);
     });
 }
 

@@ -168,12 +168,12 @@ void addHostWaiting(std::vector<Ceiling>& ceilings, const machine::Conditions& f
     const bool isTold = std::ranges::find(ceilings, kHostWaiting, &Ceiling::kind) != ceilings.end();
     if (!waiting || isTold || to.at - from.at < kLongEnough)
         return;
-    Ceiling told;
-    told.kind = kHostWaiting;
-    told.value = 100 * *waiting;
-    told.unit = "%";
-    told.n = 1;
-    ceilings.push_back(std::move(told));
+    Ceiling ceiling;
+    ceiling.kind = kHostWaiting;
+    ceiling.value = 100 * *waiting;
+    ceiling.unit = "%";
+    ceiling.n = 1;
+    ceilings.push_back(std::move(ceiling));
 }
 
 class EngineLoop {

@@ -91,21 +91,21 @@ std::vector<PointForecast> forecast(const std::vector<SweepPoint>& points, const
             rates = predict::DeviceRates::from(ceilings, device);
             isHere = !device.isCuda || machine::gpuCapacity(request.index.value_or(0)).has_value();
         }
-        PointForecast& told = forecasts.emplace_back();
-        told.device = device.name;
-        told.isHere = isHere;
-        told.skipped = config::whyDeviceCannot(point.spec, device.isCuda);
-        if (told.skipped)
+        PointForecast& forecast = forecasts.emplace_back();
+        forecast.device = device.name;
+        forecast.isHere = isHere;
+        forecast.skipped = config::whyDeviceCannot(point.spec, device.isCuda);
+        if (forecast.skipped)
             continue;
-        told.memory = predict::predictMemory(point.spec, device);
+        forecast.memory = predict::predictMemory(point.spec, device);
         const auto time = rates ? predict::predictTime(point.spec, device, *rates) : std::nullopt;
         // A point that runs out of memory ends soon; no time is predicted.
-        if (!time || (told.memory && told.memory->outOfMemory))
+        if (!time || (forecast.memory && forecast.memory->outOfMemory))
             continue;
-        told.stepSeconds = time->stepSeconds;
-        told.seconds = time->seconds;
-        told.error = time->error;
-        told.isFromBusyHost = rates->onBusyHost;
+        forecast.stepSeconds = time->stepSeconds;
+        forecast.seconds = time->seconds;
+        forecast.error = time->error;
+        forecast.isFromBusyHost = rates->onBusyHost;
     }
     return forecasts;
 }

@@ -85,12 +85,12 @@ private:
 SweepOutcome Sweep::run()
 {
     const SteadyTime startedAt = now();
-    std::vector<std::string> told;
-    bringHomeLeftCopy(options_.file, [&](const std::string& text) { told.push_back(text); });
+    std::vector<std::string> notices;
+    bringHomeLeftCopy(options_.file, [&](const std::string& text) { notices.push_back(text); });
     lastRun_ = lastRunOf(options_.file);
     onEvent_(HelloEvent{1, "tilescope", version(), options_.file.string(),
                         static_cast<std::int64_t>(points_.size())});
-    for (const std::string& text : told)
+    for (const std::string& text : notices)
         log_(text);
     std::int64_t notBegun = 0;
     for (const SweepPoint& point : points_) {

@@ -1,7 +1,7 @@
 """The CPU's part of tests/bench/attention/run: tilescope::attention beside the naive form and PyTorch's SDPA.
 
-Batch 8, one head, as the backend `naive` of the engine computes it. The candidates take turns in one process; of each
-turn the ratios are kept, as a core that others use too is as slow for one as for the next, and the median is reported.
+Batch 8, one head, as the backend `naive` of the engine computes it. The candidates take turns in one
+process. The result is the median of the ratios of the turns: if other programs use the core, they slow all candidates of a turn alike.
 """
 import datetime
 import os
@@ -37,7 +37,7 @@ def candidates_of(causal, n):
 
 
 def turns(functions, repeats, seconds):
-    """Milliseconds of each function, in turns: `repeats` of them, fewer (at least 5) where they would take longer."""
+    """Milliseconds of each function, in `repeats` turns, or fewer (at least 5) if those would take too long."""
     times = {name: [] for name in functions}
     for function in functions.values():
         function()

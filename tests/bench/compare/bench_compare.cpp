@@ -1,9 +1,9 @@
-// How often `tilescope compare` is right, by drawing pairs of runs that are alike from recorded ones.
+// How often `tilescope compare` is right, evaluated on pairs of equal runs drawn from recordings.
 //
 //   bench_compare extract FILE.tscope SET_UP [NOTE]   the runs of the file as a recording, on standard output
-//   bench_compare [--pairs N] RECORDING…        what the rule says of N pairs (2000) of each recording
+//   bench_compare [--pairs N] RECORDING…        evaluates N pairs (2000) of each recording
 //
-// The last line of an evaluation is one JSON object; it fails where a set-up misses its bounds.
+// The last line of an evaluation is one JSON object; it fails if a set-up exceeds its bounds.
 
 #include "core/base/error.h"
 #include "core/query/tables/compare_tables.h"
@@ -58,7 +58,7 @@ std::set<std::string> costliest(const bench::Recording& recording)
     return keys;
 }
 
-/// All runs with the same groups, in the same order; what a run lacks took no time in it.
+/// All runs with the same groups, in the same order. A group that a run lacks has the time 0.
 void align(bench::Recording& recording)
 {
     const std::set<std::string> keys = costliest(recording);

@@ -50,7 +50,7 @@ Draw drawFrom(const std::vector<std::size_t>& pool, int repeats, Random& random)
     return draw;
 }
 
-/// What was said of one pair.
+/// The verdicts on one pair.
 struct Said {
     Verdict alike = Verdict::Inconclusive;
     Verdict slowed = Verdict::Inconclusive;
@@ -124,7 +124,7 @@ private:
     double slowdown_;
 };
 
-/// Shares of what is said of the draws, of 100.
+/// Shares of the verdicts on the draws, in per cent.
 struct Shares {
     double falseVerdicts = 0;
     double inconclusive = 0;

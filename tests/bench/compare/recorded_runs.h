@@ -25,18 +25,18 @@ struct Recording {
 };
 
 /// Reads what write() wrote.
-/// \throws std::runtime_error  a file that is none
+/// \throws std::runtime_error  the file is not a recording
 Recording readRecording(const std::filesystem::path& file);
 void writeRecording(std::ostream& out, const Recording& recording);
 
-/// How often something was said, with the 95 % upper confidence bound by a bootstrap over the runs: pairs
-/// share runs, so they are no independent trials.
+/// How often a verdict was given, with the 95 % upper confidence bound by a bootstrap over the runs: pairs
+/// share runs, so they are not independent trials.
 struct Rate {
     double of100 = 0;
     double upperOf100 = 0;
 };
 
-/// What the rule of `tilescope compare` says of pairs drawn from a recording.
+/// The verdicts of `tilescope compare` on pairs drawn from a recording.
 struct Evaluation {
     int pairs = 0;
     int repeats = 0;                     ///< runs of a side

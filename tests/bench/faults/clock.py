@@ -1,17 +1,17 @@
-"""The machine's clock set back and forth while a sweep runs. A shim before libc answers for the clock: setting the real
-one needs root and disturbs every other program."""
+"""Sets the clock back and forth while a sweep runs. A library loaded before libc simulates the clock: setting the real one
+needs root and disturbs every other program."""
 import itertools
 import json
 import time
 
 from kills import compare
-from lab import await_engines, engines_of, results_told
+from lab import await_engines, engines_of, reported_results
 
 DAY = 86_400
 
 
 class WallClock:
-    """Eight bytes that the shim reads at every look at the clock."""
+    """Eight bytes that the library reads at each call of a clock function."""
 
     def __init__(self, file):
         self.file = file
@@ -23,7 +23,7 @@ class WallClock:
 
 
 def require_sane(lab, file, what, tolerance):
-    """Durations come from a clock that nobody sets."""
+    """Durations come from the monotonic clock, which cannot be set."""
     for run in lab.runs(file) or []:
         if not 0 <= run["seconds"] < tolerance:
             lab.account.blame("lost", f"{what}: run {run['run']} took {run['seconds']} s")
@@ -33,8 +33,8 @@ def require_sane(lab, file, what, tolerance):
 
 
 def shifted(lab, wall, shift, engine, everybody):
-    """A sweep whose clock jumps in its midst; readers and rivals on the same machine jump with it, or, as on another
-    node, do not."""
+    """A sweep whose clock jumps while it runs. The clock of readers and other writers jumps too, as on the same machine, or
+    does not, as on another node."""
     what = f"clock set by {shift / DAY:+g} days for {'all' if everybody else 'the engine alone'}, {engine} engine"
     file = lab.folder / f"clock-{shift}-{engine}-{everybody}.tscope"
     shim = lab.shim(program="" if everybody else "engine", FAULT_CLOCK=wall.file)
@@ -42,7 +42,7 @@ def shifted(lab, wall, shift, engine, everybody):
     running = lab.start(lab.batch(file, "--set", "steps=40"), engine, shim | {"FAKE_SCRIPT": "ok,slow"})
     running.until(lambda events: any(event["event"] == "result" for event in events))
     wall.set(shift)
-    # The writer beats every two seconds, later where others have its core: afterwards all that it wrote is of the new time.
+    # The writer updates its heartbeat every two seconds, or later on a busy machine. Then all its times are new ones.
     time.sleep(2.5)
     if everybody and engine == "fake":
         status, deadline = "", time.monotonic() + lab.patience
@@ -59,8 +59,8 @@ def shifted(lab, wall, shift, engine, everybody):
     running.process.kill()
     running.wait(by_us=True)
     await_engines(lab, file, engines)
-    compare(lab, file, results_told(running.events()), what)
-    # The dead writer's last beat may lie a day ahead or behind: that keeps nobody out.
+    compare(lab, file, reported_results(running.events()), what)
+    # The last heartbeat of the dead writer may be a day early or late; it must not lock others out.
     wall.set(0)
     lab.call(lab.batch(file, "--resume", "--set", "steps=40"), engine, shim)
     require_sane(lab, file, what, 600)

@@ -18,7 +18,7 @@ def flipped(bytes_, chance):
 
 
 def headed(bytes_, chance):
-    """In the first page, where SQLite and we keep what the file is."""
+    """In the first page, which identifies the file for SQLite and Tilescope."""
     damaged = bytearray(bytes_)
     for _ in range(chance.choice((1, 2, 8))):
         damaged[chance.randrange(PAGE)] = chance.randrange(256)
@@ -31,7 +31,7 @@ def blanked(bytes_, chance):
 
 
 def swapped(bytes_, chance):
-    """Two pages of a disk that came back in each other's place."""
+    """Two pages that the disk swapped."""
     pages = [bytes_[at: at + PAGE] for at in range(0, len(bytes_), PAGE)]
     a, b = chance.randrange(len(pages)), chance.randrange(len(pages))
     pages[a], pages[b] = pages[b], pages[a]
@@ -47,14 +47,14 @@ DAMAGES = (truncated, flipped, headed, blanked, swapped, noisy)
 
 
 def damage(lab, count, engine):
-    """Whatever `show` prints of a damaged file with exit 0 is what it prints of the whole one. What `verify` lets pass
-    shows all tables as they were."""
+    """If `show` exits with 0 on a damaged file, its output equals that of the intact file. If `verify` accepts a file, all
+    its tables are unchanged."""
     whole = lab.folder / "whole.tscope"
     lab.call(lab.batch(whole), engine)
     original = whole.read_bytes()
     shown = {table: lab.show(whole, table).out for table in TABLES}
     file = lab.folder / "damaged.tscope"
-    told = {"refused": 0, "harmless": 0}
+    reported = {"refused": 0, "harmless": 0}
     for index in range(count):
         how = DAMAGES[index % len(DAMAGES)]
         damaged = original
@@ -64,7 +64,7 @@ def damage(lab, count, engine):
         verified = lab.call([lab.tilescope, "verify", file])
         if verified.code != 0 and not verified.out:
             lab.require_sentence(verified)
-        # A file that is said to be whole is read in all its tables, another one in some.
+        # Reads all tables of a file that verify accepts, some tables of the others.
         refused = verified.code != 0
         for table in TABLES if verified.code == 0 else ("runs", lab.random.choice(TABLES[1:])):
             result = lab.show(file, table)
@@ -77,12 +77,12 @@ def damage(lab, count, engine):
                 kept = pathlib.Path(tempfile.gettempdir()) / f"tilescope-damaged-{index}.tscope"
                 kept.write_bytes(damaged)
                 lab.account.blame("lost", f"{how.__name__} {index}: show {table} prints another table and no word; see {kept}")
-        told["refused" if refused else "harmless"] += 1
+        reported["refused" if refused else "harmless"] += 1
         for beside in file.parent.glob(file.name + "-*"):
             beside.unlink()
         lab.account.count("damaged")
-    # Damage in pages that hold nothing harms nobody; were all of it harmless, this would test nothing.
-    lab.account.note("damage_refused", told["refused"])
-    lab.account.note("damage_harmless", told["harmless"])
-    if told["refused"] < count // 2:
-        lab.account.blame("lost", f"only {told['refused']} of {count} damaged files were noticed")
+    # Damage in unused pages is harmless. If all damage were harmless, this would test nothing.
+    lab.account.note("damage_refused", reported["refused"])
+    lab.account.note("damage_harmless", reported["harmless"])
+    if reported["refused"] < count // 2:
+        lab.account.blame("lost", f"only {reported['refused']} of {count} damaged files were noticed")

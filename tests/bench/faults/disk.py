@@ -1,4 +1,4 @@
-"""A small tmpfs that runs full while a sweep writes to it. Runs itself again where it may mount one."""
+"""A small tmpfs that becomes full while a sweep writes to it. The script restarts itself with the right to mount one."""
 import json
 import os
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 MIB = 1 << 20
 SIZE = 100 * MIB
-NEEDED = 64 * MIB  # a run does not begin with less
+NEEDED = 64 * MIB  # minimum for a run to start
 
 
 def free(folder):
@@ -15,20 +15,20 @@ def free(folder):
 
 
 def ballast(folder, leave):
-    """Fills the disk but for so many bytes, while others write to it."""
+    """Fills the disk except for so many bytes, while other processes write to it."""
     file = folder / "ballast"
     with open(file, "wb") as stream:
         while (size := free(folder) - leave) > 0:
             try:
                 os.posix_fallocate(stream.fileno(), stream.seek(0, os.SEEK_END), size)
-            except OSError:  # somebody else got some of it
+            except OSError:  # another process used some of it
                 if size < MIB:
                     break
     return file
 
 
 def full_before(lab, folder):
-    """Too little space for a run: refused before anything is begun."""
+    """Too little space for a run: the sweep is refused before it starts."""
     file = folder / "before.tscope"
     filled = ballast(folder, NEEDED - 8 * MIB)
     refused = lab.call(lab.batch(file))
@@ -50,16 +50,16 @@ def full_meanwhile(lab, folder, leave):
     running.until(lambda events: any(event["event"] == "result" for event in events))
     filled = ballast(folder, leave)
     result = running.wait()
-    told = {event["run"]: event["status"] for event in running.events() if event["event"] == "result"}
+    reported = {event["run"]: event["status"] for event in running.events() if event["event"] == "result"}
     what = f"disk filled to {leave // 1024} KiB"
-    if result.code == 0 and len(told) < 3:
-        lab.account.blame("lost", f"{what}: exit 0 with {len(told)} of 3 points")
+    if result.code == 0 and len(reported) < 3:
+        lab.account.blame("lost", f"{what}: exit 0 with {len(reported)} of 3 points")
     if result.code != 0:
         lab.require_sentence(result)
     stored = {run["run"]: run["status"] for run in lab.runs(file) or []}
-    lost = {run: status for run, status in told.items() if stored.get(run) != status}
+    lost = {run: status for run, status in reported.items() if stored.get(run) != status}
     if lost:
-        lab.account.blame("lost", f"{what}: told as {lost}, in the file {stored}")
+        lab.account.blame("lost", f"{what}: reported as {lost}, in the file {stored}")
     lab.require_whole(file, what)
     filled.unlink(missing_ok=True)
     lab.require_complete(file, what, points=3, spec=spec)
@@ -68,7 +68,7 @@ def full_meanwhile(lab, folder, leave):
 
 
 def on_small_disk(lab, folder):
-    """Where it is mounted."""
+    """The part of the script that runs with the mounted tmpfs."""
     full_before(lab, folder)
     noticed = sum(full_meanwhile(lab, folder, leave) for leave in (0, 64 * 1024, 512 * 1024, 2 * MIB, 8 * MIB))
     lab.account.count("full_disks", 6)

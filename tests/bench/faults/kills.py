@@ -1,10 +1,10 @@
-"""kill -9 of the engine, of the supervisor, of both, at random moments of a sweep: moments by the clock, and for every
-fourth kill right before a random one of the engine's operations on files (a shim before libc counts them)."""
+"""kill -9 of the engine, of the supervisor, of both, at random moments of a sweep. Every fourth kill comes right before a
+random file operation of the engine, which a library loaded before libc counts; the others come at random times."""
 import os
 import signal
 import time
 
-from lab import await_engines, engines_of, results_told
+from lab import await_engines, engines_of, reported_results
 
 VICTIMS = ("engine", "supervisor", "both", "engine at a file operation")
 KILLS_OF_A_FILE = 3  # a file is resumed and killed again before it may be completed
@@ -19,7 +19,7 @@ def kill(pid):
 
 
 def strike(running, engines, victim):
-    """False where there was nobody left to kill."""
+    """False if the processes had already ended."""
     struck = False
     if victim != "engine" and running.process.poll() is None:
         struck |= kill(running.process.pid)
@@ -28,13 +28,13 @@ def strike(running, engines, victim):
     return struck
 
 
-def compare(lab, file, told, what):
-    """Whatever was told as a result is in the file, as it was told."""
+def compare(lab, file, reported, what):
+    """Every reported result is in the file with the same status."""
     runs = lab.runs(file) if file.exists() else []
     stored = {run["run"]: run["status"] for run in runs or []}
-    for run, status in told.items():
+    for run, status in reported.items():
         if stored.get(run) != status:
-            lab.account.blame("lost", f"{what}: run {run} was told as {status} and is {stored.get(run)} in the file")
+            lab.account.blame("lost", f"{what}: run {run} was reported as {status} and is {stored.get(run)} in the file")
     if runs is not None and file.exists():
         lab.require_whole(file, what)
     for run in runs or []:
@@ -43,7 +43,7 @@ def compare(lab, file, told, what):
 
 
 def measure(lab, engine):
-    """How long a sweep takes where nobody disturbs it, and how many operations on files its engine does."""
+    """The duration of an undisturbed sweep, and the number of file operations of its engine."""
     file, count = lab.folder / f"calm-{engine}.tscope", lab.folder / f"operations-{engine}"
     began = time.monotonic()
     lab.call(lab.batch(file), engine, lab.shim(FAULT_OPERATIONS=count))
@@ -53,14 +53,14 @@ def measure(lab, engine):
 
 
 def kill_once(lab, engine, file, victim, span, operations):
-    """A sweep, begun or resumed, that is killed. Returns what it told, whether anybody was hit, and words for both."""
+    """A new or resumed sweep that is killed. Returns its events, whether a process was killed, and a description."""
     if victim == VICTIMS[3]:
         at = lab.random.randint(1, operations)
         running = lab.start(lab.batch(file, "--resume"), engine, lab.shim(FAULT_KILL_AT=at))
         running.wait()
-        told = running.events()
-        hit = any("SIGKILL" in event.get("reason", event.get("text", "")) for event in told)
-        return told, hit, f"killed before file operation {at}"
+        reported = running.events()
+        hit = any("SIGKILL" in event.get("reason", event.get("text", "")) for event in reported)
+        return reported, hit, f"killed before file operation {at}"
     delay = lab.random.uniform(0, span)
     running = lab.start(lab.batch(file, "--resume"), engine)
     time.sleep(delay)
@@ -75,25 +75,25 @@ def kills(lab, count, engine):
     if not lab.has(engine):
         return lab.account.note(f"kills_of_{engine}_engine", "not built")
     span, operations = measure(lab, engine)
-    # A machine that is busy elsewhere is slow, and slow is not hung.
+    # On a busy machine a sweep is slow, which is not a hang.
     lab.patience = max(lab.patience, 10 * span)
     victims = VICTIMS if operations else VICTIMS[:3]
     struck = generation = 0
-    file = told = None
-    # Some blows fall on nobody, because the sweep was quicker: they do not count.
+    file = reported = None
+    # Kills that come after the end of the sweep do not count.
     for attempt in range(4 * count):
         if struck == count:
             break
         if generation % KILLS_OF_A_FILE == 0:
             if file:
                 lab.require_complete(file, f"{engine} file {file.name}", engine)
-            file, told = lab.folder / f"{engine}-{attempt}.tscope", {}
+            file, reported = lab.folder / f"{engine}-{attempt}.tscope", {}
         generation += 1
         victim = victims[attempt % len(victims)]
         events, hit, how = kill_once(lab, engine, file, victim, span, operations)
         struck += hit
-        told |= results_told(events)
-        compare(lab, file, told, f"{engine} engine, {victim} {how}, attempt {attempt}")
+        reported |= reported_results(events)
+        compare(lab, file, reported, f"{engine} engine, {victim} {how}, attempt {attempt}")
     if file:
         lab.require_complete(file, f"{engine} file {file.name}", engine)
     lab.account.count("kills", struck)

@@ -1,4 +1,4 @@
-"""What every fault needs: programs that are started, watched and judged, and one account of what went wrong."""
+"""Shared by all fault tests: starts programs, watches and checks them, and collects the failures."""
 import json
 import os
 import pathlib
@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 
-EXIT_CODES = {0, 2, 3, 4, 130}  # CONTRACT: what tilescope may end with
+EXIT_CODES = {0, 2, 3, 4, 130}  # the exit codes of tilescope
 SPEC = """\
 workload: attention
 device: cpu
@@ -19,7 +19,7 @@ POINTS = 12
 
 
 class Account:
-    """Counts of what was tried, and a sentence for each thing that went wrong."""
+    """Counts of attempts, and a sentence for each failure."""
 
     def __init__(self):
         self.tried = {}
@@ -38,7 +38,7 @@ class Account:
         print(f"{key}: {value}", flush=True)
 
     def take(self, summary):
-        """What another process accounted for."""
+        """Adds the account of another process."""
         for kind in self.wrong:
             self.wrong[kind] += [str(summary)] * summary.pop(kind, 0)
         for key, value in summary.items():
@@ -46,7 +46,7 @@ class Account:
                 self.count(key, value)
 
     def summary(self):
-        return {"kills": 0, "damaged": 0} | self.tried | {kind: len(told) for kind, told in self.wrong.items()} | self.notes
+        return {"kills": 0, "damaged": 0} | self.tried | {kind: len(reported) for kind, reported in self.wrong.items()} | self.notes
 
 
 class Result:
@@ -58,7 +58,7 @@ class Result:
 
 
 class Lab:
-    """Programs under test, a folder to work in, a seeded source of chance, the account."""
+    """Programs under test, a folder to work in, a seeded random generator, the account."""
 
     def __init__(self, build, seed, patience, use_real=False, folder=None):
         self.build, self.use_real = build, use_real and (build / "bin" / "tilescope-engine").exists()
@@ -84,7 +84,7 @@ class Lab:
         return environment
 
     def shim(self, program="engine", **tricks):
-        """The environment in which our shim before libc plays tricks on programs of that name."""
+        """The environment that loads our library before libc into programs of that name."""
         if not self.fault_shim.exists():
             return {}
         return {"LD_PRELOAD": str(self.fault_shim), "FAULT_PROGRAM": program} | {k: str(v) for k, v in tricks.items()}
@@ -96,11 +96,11 @@ class Lab:
         return Running(self, [str(word) for word in command], self.environment(engine, extra))
 
     def call(self, command, engine="fake", extra=None):
-        """Runs a program to its end and judges how it ended."""
+        """Runs a program to its end and checks how it ended."""
         return self.start(command, engine, extra).wait()
 
     def judge(self, result, by_us=False):
-        """No signal but ours, no exit code that the contract does not know, no word of a broken program."""
+        """Checks that the program ended with a documented exit code, without a foreign signal or a message of a crash."""
         code = result.code
         if code not in EXIT_CODES and not (by_us and code == -signal.SIGKILL):
             self.account.blame("crashes", str(result))
@@ -112,7 +112,7 @@ class Lab:
         return self.call([self.tilescope, "show", file, table, "--format", "json", *options])
 
     def runs(self, file):
-        """The runs of a file; none where it was refused in one sentence."""
+        """The runs of a file; none if it was refused in one sentence."""
         shown = self.show(file)
         if shown.code == 0:
             return json.loads(shown.out)
@@ -131,7 +131,7 @@ class Lab:
             self.account.blame("lost", f"{what}: verify says {verified.out.strip()[-300:]} {verified.err.strip()[-300:]}")
 
     def require_complete(self, file, what, engine="fake", points=POINTS, spec=None):
-        """--resume brings every point in, once, and leaves one plain file that is as it was written."""
+        """--resume completes every point exactly once and leaves one file whose checksums are right."""
         resumed = self.call(self.batch(file, "--resume", spec=spec), engine)
         if resumed.code != 0:
             return self.account.blame("lost", f"{what}: cannot be resumed: {resumed}")
@@ -149,7 +149,7 @@ class Lab:
 
 
 class Running:
-    """A program that runs, its output in files."""
+    """A running program whose output goes to files."""
 
     def __init__(self, lab, command, environment):
         self.lab, self.command = lab, command
@@ -163,11 +163,11 @@ class Running:
 
     def events(self):
         """The whole lines of JSON that it has printed so far."""
-        told = self.text(self.out)
-        return [json.loads(line) for line in told[: told.rfind("\n") + 1].splitlines()]
+        reported = self.text(self.out)
+        return [json.loads(line) for line in reported[: reported.rfind("\n") + 1].splitlines()]
 
     def until(self, condition):
-        """Waits until its events meet a condition; false where it ended before."""
+        """Waits until its events satisfy a condition; false if it ended before."""
         deadline = time.monotonic() + self.lab.patience
         while time.monotonic() < deadline:
             ended = self.process.poll() is not None
@@ -219,7 +219,7 @@ def engines_of(file):
 
 
 def await_engines(lab, file, known=()):
-    """Engines whose supervisor is gone end by themselves. `known`: those that were there before."""
+    """Waits until the engines without a supervisor end. `known`: those that ran before."""
     deadline = time.monotonic() + lab.patience
     while engines := {*filter(alive, known), *engines_of(file)}:
         if time.monotonic() > deadline:
@@ -230,6 +230,6 @@ def await_engines(lab, file, known=()):
         time.sleep(0.005)
 
 
-def results_told(events):
-    """Status by run number, of the points whose end was told."""
+def reported_results(events):
+    """Status by run number, of the points whose end was reported."""
     return {event["run"]: event["status"] for event in events if event["event"] == "result"}

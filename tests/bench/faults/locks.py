@@ -1,9 +1,9 @@
-"""A filesystem that knows no locks, as some network ones do not: the heartbeat beside the file has to do."""
+"""A filesystem without locks, like some network filesystems: the heartbeat beside the file replaces them."""
 import json
 import signal
 
 from kills import compare
-from lab import await_engines, engines_of, results_told
+from lab import await_engines, engines_of, reported_results
 
 
 def locks(lab, _few):
@@ -30,6 +30,6 @@ def locks(lab, _few):
     running.process.send_signal(signal.SIGKILL)
     running.wait(by_us=True)
     await_engines(lab, file, engines)
-    compare(lab, file, results_told(running.events()), "without locks")
+    compare(lab, file, reported_results(running.events()), "without locks")
     lab.require_complete(file, "without locks")
     lab.account.count("lockless", 3)

@@ -7,12 +7,12 @@ NOBODY = 65534
 
 
 def as_nobody():
-    """Permissions mean nothing to root."""
+    """Skipped for root, whom permissions do not restrict."""
     return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if os.geteuid() == 0 else []
 
 
 def slow_sweep(lab, file, prefix=()):
-    """A sweep that has told its first results and goes on for a while."""
+    """A sweep that has reported its first results and continues for a while."""
     running = lab.start([*prefix, *lab.batch(file, "--set", "steps=10")], extra={"FAKE_SCRIPT": "ok,slow"})
     if not running.until(lambda events: sum(event["event"] == "result" for event in events) >= 2):
         raise RuntimeError(f"the sweep did not come to its second result: {running.wait()}")
@@ -34,16 +34,16 @@ def read_only(lab, mode_of_file, mode_of_folder, what):
     os.chmod(file, mode_of_file)
     os.chmod(folder, mode_of_folder)
     running.wait()
-    told = results(running)
+    reported = results(running)
     stored = {run["run"]: run["status"] for run in lab.runs(file) or []}
-    for run, status in told.items():
+    for run, status in reported.items():
         if stored.get(run) != status:
-            lab.account.blame("lost", f"{what}: run {run} told as {status}, in the file {stored.get(run)}")
-    # Whoever may not write it either reads it or is told why not.
+            lab.account.blame("lost", f"{what}: run {run} reported as {status}, in the file {stored.get(run)}")
+    # A user without write permission can either read it or gets the reason.
     shown = lab.call([*prefix, lab.tilescope, "show", file, "runs", "--format", "json"])
     if shown.code != 0:
         lab.require_sentence(shown)
-    # A new sweep is refused, or, where the logs beside the file are still there to be written, it is all there.
+    # A new sweep is refused, or completes if the logs beside the file still exist and are writable.
     again = lab.call([*prefix, *lab.batch(file, "--resume", "--set", "seed=77")])
     if again.code != 0:
         lab.require_sentence(again)
@@ -55,7 +55,7 @@ def read_only(lab, mode_of_file, mode_of_folder, what):
 
 
 def taken_away(lab, take, what):
-    """What a sweep says whose file is gone; one that ends well must have its file."""
+    """Checks a sweep whose file was deleted: if it succeeds, its file must exist."""
     file = lab.folder / (what.replace(" ", "-") + ".tscope")
     running = slow_sweep(lab, file)
     take(file)
@@ -83,15 +83,15 @@ def permissions(lab, few):
     replaced = taken_away(lab, lambda file: os.replace(foreign, file), "file replaced")
     if replaced.read_text() != "somebody else's":
         lab.account.blame("lost", "file replaced: what took its place was written to")
-    # A moved file is put back: what was told is in it, and the sweep goes on.
+    # A moved file is put back: it has the reported results, and the sweep continues.
     back = lab.folder / "put-back.tscope"
     running = slow_sweep(lab, back)
     aside = back.with_suffix(".aside")
     os.rename(back, aside)
     running.wait()
     os.rename(aside, back)
-    told = results(running)
+    reported = results(running)
     stored = {run["run"]: run["status"] for run in lab.runs(back) or []}
-    if any(stored.get(run) != status for run, status in told.items()):
-        lab.account.blame("lost", f"file put back: told {told}, in the file {stored}")
+    if any(stored.get(run) != status for run, status in reported.items()):
+        lab.account.blame("lost", f"file put back: reported {reported}, in the file {stored}")
     lab.account.count("permissions", 4 + reachable * (1 if few else 3))

@@ -1,4 +1,4 @@
-// What the window costs: each measure of tests/bench/gui/run is a process of its own.
+// Measures the cost of the window. Each measurement of tests/bench/gui/run runs in its own process.
 // usage: bench_gui make FILE EVENTS | make-allocations FILE EVENTS | write FILE RATE SECONDS
 //        bench_gui timeline FILE FRAMES [PICTURES] | memory FILE FRAMES | live FILE RATE SECONDS
 // The last line of the latter's output is one JSON object.

@@ -23,7 +23,7 @@ namespace tilescope::bench {
 
 namespace {
 
-/// The window as it stands on a screen of 1920 x 1080.
+/// The window on a screen of 1920 x 1080.
 class Screen {
 public:
     explicit Screen(const char* page)
@@ -51,13 +51,13 @@ Times openOnTimeline(Screen& screen, const QString& file)
     screen.window.open({file});
     ui::TimelineView& view = screen.timeline();
     runUntil("the timeline is there", [&] { return !view.scene().sections.empty() && view.isVisible(); });
-    // What was scheduled to be painted is painted before the event loop next waits.
+    // The event loop paints everything that was scheduled before it waits.
     QCoreApplication::processEvents();
     QGuiApplication::sync();
     return watch.read();
 }
 
-/// Lanes of which some part is on screen.
+/// Lanes that are at least partly on screen.
 int lanesOnScreen(const ui::TimelineView& view)
 {
     const ui::TimelineScene& scene = view.scene();
@@ -69,7 +69,7 @@ int lanesOnScreen(const ui::TimelineView& view)
     return lanes;
 }
 
-/// Frames of lanes at their usual heights, of which a part is on screen.
+/// Frames of lanes at their default heights, some of them on screen.
 void measureUsualFrames(Screen& screen, int frames, QJsonObject& figures)
 {
     RandomMoves moves(screen.timeline(), 2);
@@ -97,7 +97,7 @@ void measureFrames(Screen& screen, int frames, QJsonObject& figures)
     figures[QStringLiteral("frames_over_50ms_cpu")] = times.over(50, &Times::cpu);
     figures[QStringLiteral("lanes")] = qint64(view.scene().sections.front().timeline->lanes.size());
     figures[QStringLiteral("lanes_on_screen_mean")] = lanes / frames;
-    // The densest of all: the whole run, a little moved each time.
+    // The densest frames: the whole run, slightly moved each time.
     FrameTimes widest;
     const ui::TimeWindow whole = wholeWindow(view.scene().sections);
     for (int i = 0; i < 50; ++i) {
@@ -111,8 +111,8 @@ void measureFrames(Screen& screen, int frames, QJsonObject& figures)
     view.verticalScrollBar()->setValue(0);
 }
 
-/// Types `text` letter by letter as a quick typist does; the time of each letter's own frame and from the
-/// last one to what was found.
+/// Types `text` letter by letter like a fast typist. Measures the frame of each letter, and the time from the
+/// last letter to the result.
 void measureFind(Screen& screen, const QString& text, const QString& name, QJsonObject& figures,
                  FrameTimes& letters)
 {
@@ -131,7 +131,7 @@ void measureFind(Screen& screen, const QString& text, const QString& name, QJson
         letters.add(frame(*field, new QKeyEvent(QEvent::KeyPress, letter.unicode(), Qt::NoModifier, letter)));
         rest(std::chrono::milliseconds(40));
     }
-    ui::waitUntilSettled(); // what the letters before found is not what is waited for
+    ui::waitUntilSettled(); // results of earlier letters do not count
     count->clear();
     const Stopwatch watch;
     letters.add(
@@ -146,8 +146,8 @@ void measureFind(Screen& screen, const QString& text, const QString& name, QJson
     ui::waitUntilSettled();
 }
 
-/// Of the page that shows more as more is read: when the curves are there and when the blocks are. Settled is
-/// it when ops have names too.
+/// The memory page shows more as it reads more: measures when the curves appear and when the blocks do. The page
+/// is complete when ops have names too.
 void measureMemoryPage(Screen& screen, const Stopwatch& watch, QJsonObject& figures)
 {
     auto& page = dynamic_cast<ui::MemoryPage&>(*screen.window.page(QStringLiteral("memory")));
@@ -200,7 +200,7 @@ QJsonObject measureTimeline(WatchedApplication& application, const QString& file
 {
     QJsonObject figures;
     Screen screen("timeline");
-    screen.timeline().setFitsLanes(false); // whatever an earlier session left
+    screen.timeline().setFitsLanes(false); // replaces the setting of an earlier session
     application.takeBlocks();
     const Times opened = openOnTimeline(screen, file);
     figures[QStringLiteral("open_first_paint_ms")] = opened.wall;
@@ -246,12 +246,12 @@ QJsonObject measureMemory(WatchedApplication& application, const QString& file, 
     figures[QStringLiteral("memory_boxes")] = qint64(page.blocks().layout()->boxes.size());
     std::mt19937_64 random(1);
     const double whole = page.axis().bounds().length();
-    // By turns over the curves and over the blocks: either moves both.
+    // Alternates between the curves and the blocks; either moves both.
     const auto measure = [&](const QString& name) {
         FrameTimes times;
         for (int i = 0; i < frames; ++i) {
             QWidget& plot = i % 2 == 0 ? static_cast<QWidget&>(page.areas()) : page.blocks();
-            // Never the whole: that cannot be panned.
+            // Never the whole range, which cannot be panned.
             const double wanted = whole / std::exp2(std::uniform_real_distribution<double>(0.2, 12)(random));
             const double turns = std::log(wanted / page.axis().window().length()) / std::log(0.8);
             const QPointF at(std::uniform_real_distribution<double>(0.2, 0.8)(random) * plot.width(),
@@ -266,7 +266,7 @@ QJsonObject measureMemory(WatchedApplication& application, const QString& file, 
     };
     measure(QStringLiteral("memory_frame"));
     putBlocks(application, figures, QStringLiteral("memory_"));
-    // All blocks there are, not only the largest.
+    // All blocks, not only the largest.
     auto* detail = page.findChild<QSlider*>();
     detail->setValue(detail->maximum());
     ui::waitUntilSettled();

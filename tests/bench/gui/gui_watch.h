@@ -14,13 +14,13 @@ namespace tilescope::bench {
 
 using Clock = std::chrono::steady_clock;
 
-/// Wall and processor time, ms. The processor's is what a machine that does nothing else would come to.
+/// Wall and processor time, ms. On an idle machine they are equal.
 struct Times {
     double wall = 0;
     double cpu = 0;
 };
 
-/// From construction on, of the thread that made it.
+/// Measures the constructing thread from construction on.
 class Stopwatch {
 public:
     Stopwatch();

@@ -34,7 +34,7 @@ QString kindOf(Lane::Kind kind)
     return {};
 }
 
-// Where a lane shows what it holds: the middle of each row; the foot of a curve.
+// The pixels that show the contents of a lane: the middle of each row, the bottom of a curve.
 std::vector<int> heightsOf(const ui::Band& band, const Lane& lane)
 {
     if (lane.kind == Lane::Kind::Memory)
@@ -45,7 +45,7 @@ std::vector<int> heightsOf(const ui::Band& band, const Lane& lane)
     return heights;
 }
 
-// A letter a column: whether any of the lane's rows has a colour of its own there.
+// One letter per column: whether any row of the lane has a colour other than the background there.
 QString inked(const QImage& picture, const ui::TimelineScene& scene, const ui::Band& band, const Lane& lane,
               const QRect& plot)
 {
@@ -67,7 +67,7 @@ QString inked(const QImage& picture, const ui::TimelineScene& scene, const ui::B
 
 double coveredNs(const Lane& lane, double from, double perColumn, int columns)
 {
-    // Of the device's own lane only the time in which it was busy: its gaps are boxes too.
+    // Only the busy time of the device's lane, whose gaps are boxes too.
     if (lane.kind == Lane::Kind::Busy)
         return double(lane.rows.front().coveredByHue(
             std::int64_t(from), std::int64_t(from + perColumn * columns))[std::size_t(query::Hue::Busy)]);

@@ -93,7 +93,7 @@ QEvent* RandomMoves::pan()
     const ui::TimeWindow whole = wholeWindow(view_.scene().sections);
     const ui::TimeWindow window = view_.window();
     const double room = std::max(whole.length() - window.length(), 0.0);
-    // As often a little as to anywhere.
+    // Small movements and jumps to any place are equally frequent.
     const double shift =
         uniform(0, 1) < 0.5 ? uniform(-1, 1) * window.length() : whole.from + uniform(0, room) - window.from;
     const double turns = -shift / (0.1 * window.length());
@@ -115,7 +115,7 @@ Times RandomMoves::next()
         const int scrolled = view_.scene().scroll;
         QEvent* event = kind < 0.5 ? zoom() : kind < 0.9 ? pan() : scroll();
         QWidget& viewport = *view_.viewport();
-        // What changes nothing paints nothing: only what moved is a frame.
+        // An event that changes nothing paints nothing and is not a frame.
         PaintCount paints(viewport);
         const Stopwatch watch;
         QCoreApplication::postEvent(&viewport, event);
@@ -163,7 +163,7 @@ double residentMb()
     return resident * double(sysconf(_SC_PAGESIZE)) / 1e6;
 }
 
-// Not getrusage: its figure includes the process that started this one.
+// Not by getrusage, whose figure includes the parent process.
 double peakResidentMb()
 {
     std::ifstream status("/proc/self/status");

@@ -14,7 +14,7 @@
 
 namespace tilescope::bench {
 
-/// Runs the event loop, asleep while there is nothing to do.
+/// Runs the event loop, which sleeps while there are no events.
 void rest(std::chrono::milliseconds time);
 
 /// Runs the event loop until `done`, or throws Error after `limit`.
@@ -33,7 +33,7 @@ QEvent* wheel(QWidget& widget, QPointF at, double eighths, Qt::KeyboardModifiers
 class RandomMoves {
 public:
     RandomMoves(ui::TimelineView& view, std::uint64_t seed) : view_(view), random_(seed) {}
-    /// One that changes what is seen, already painted.
+    /// A change of the visible part, already painted.
     Times next();
 
 private:

@@ -31,8 +31,8 @@ void removeFile(const fs::path& file)
         fs::remove(file.string() + suffix);
 }
 
-/// A step that allocates activations on the way forward and frees them in the order in which backward does,
-/// with temporaries between.
+/// A step that allocates activations in forward and frees them in the order of backward, with temporaries in
+/// between.
 class StepOfAllocations {
 public:
     StepOfAllocations(StringTable& strings, Timestamp origin) : time_(origin)
@@ -70,7 +70,7 @@ public:
         return facts;
     }
 
-    /// Adds a step of `blocks` blocks, an event for each's begin and end.
+    /// Adds a step of `blocks` blocks, with an event for the allocation and the free of each.
     void addTo(TraceBatch& batch, int blocks)
     {
         Range range;

@@ -8,16 +8,16 @@
 
 namespace tilescope::bench {
 
-/// What each of these measures is told in tests/bench/gui/run. GUI thread;
+/// tests/bench/gui/run describes the measurements. GUI thread;
 /// \throws Error
 
-/// Opens a recording on the timeline page, moves about in it, finds in it, visits every page.
+/// Opens a recording on the timeline page, navigates and searches it, and visits every page.
 /// \param pictures  folder for five frames and what they show, for a check against SQL; empty for none
 QJsonObject measureTimeline(WatchedApplication& application, const QString& file, int frames,
                             const std::filesystem::path& pictures);
-/// Opens a recording of allocations on the memory page and moves about in it.
+/// Opens a recording of allocations on the memory page and navigates it.
 QJsonObject measureMemory(WatchedApplication& application, const QString& file, int frames);
-/// Follows a run that another process writes at `rate` events a second, and moves about in it meanwhile.
+/// Follows a run that another process writes at `rate` events a second, and navigates it meanwhile.
 QJsonObject measureLive(WatchedApplication& application, const QString& file, int rate, int seconds);
 
 } // namespace tilescope::bench

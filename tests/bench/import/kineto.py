@@ -31,7 +31,7 @@ def split(text):
 
 
 def repetitions(literals, varying):
-    """The text again and again, each time later and with other ids."""
+    """Repeats the text with later times and new ids."""
     times = [number for kind, number in varying if kind == "ts"]
     span = max(times) - min(times) + 1000
     ids = max(number for kind, number in varying if kind == "id") + 1

@@ -56,7 +56,7 @@ def generate(path, kernels):
                     for i in range(64)])
     kernel = f"insert into CUPTI_ACTIVITY_KIND_KERNEL values ({', '.join('?' * len(COLUMNS))})"
     launch = "insert into CUPTI_ACTIVITY_KIND_RUNTIME values (?, ?, ?, ?, ?, ?, ?, ?)"
-    # Each table in turn, as nsys writes them, so that its pages lie together.
+    # One table after the other, like nsys, so that the pages of a table are contiguous.
     db.executemany(kernel, (pair[0] for pair in rows(kernels)))
     random.seed(1)
     db.executemany(launch, (pair[1] for pair in rows(kernels)))

@@ -1,4 +1,4 @@
-"""The lm workload in eager PyTorch, as one writes it by hand: the peer that the engine is compared with."""
+"""The lm workload in eager PyTorch, as users write it: the baseline for the engine."""
 import math
 
 import torch

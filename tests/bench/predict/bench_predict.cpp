@@ -73,7 +73,7 @@ double lossOf(const Rows& rows, predict::DeviceRates& rates, const TimeFigures& 
     return sum / static_cast<double>(rows.size());
 }
 
-/// Random steps that shrink, from the middle of the bounds. The same rows give the same figures.
+/// Random search with shrinking steps from the middle of the bounds. Deterministic.
 TimeFigures chosen(const Rows& rows, predict::DeviceRates rates, int rounds)
 {
     std::mt19937 random(1);
@@ -136,7 +136,7 @@ struct Errors {
 
 using RowErrors = std::vector<std::pair<const RecordedRow*, double>>;
 
-/// How much of a step the device stands idle, by what is predicted.
+/// The predicted share of a step in which the device is idle.
 std::string idleOf(const RecordedRow& row, const predict::DeviceRates& rates)
 {
     const double idle = predict::idleShare(row.spec, row.work, rates);
@@ -147,7 +147,7 @@ std::string idleOf(const RecordedRow& row, const predict::DeviceRates& rates)
     return idle <= 0.5 ? "idle 20 to 50 %" : "idle over 50 %";
 }
 
-/// \return  of each group, and of all
+/// \return  the errors of each group, and of all
 nlohmann::json print(const predict::DeviceRates& rates, const RowErrors& errors)
 {
     std::map<std::string, Errors> groups;
@@ -158,12 +158,12 @@ nlohmann::json print(const predict::DeviceRates& rates, const RowErrors& errors)
             groups["device " + idleOf(*row, rates)].values.push_back(error);
         groups["~ all"].values.push_back(error);
     }
-    nlohmann::json told;
+    nlohmann::json report;
     for (const auto& [name, group] : groups) {
         fmt::print("  {:28} {}\n", name, group.text());
-        told[name.starts_with('~') ? "all" : name] = group.json();
+        report[name.starts_with('~') ? "all" : name] = group.json();
     }
-    return told;
+    return report;
 }
 
 Rows timedRows(const RecordedRows& recorded, const std::function<bool(const RecordedRow&)>& isTaken)
@@ -202,14 +202,14 @@ void printRows(const RecordedRows& recorded)
     for (const RecordedRow& row : recorded.rows) {
         const auto memory = predict::predictMemory(row.spec, recorded.device);
         const auto time = predict::predictTime(row.spec, recorded.device, recorded.rates);
-        nlohmann::json told;
+        nlohmann::json report;
         if (memory)
-            told = {{"peak_allocated", memory->peakAllocated.count},
-                    {"peak_reserved", orNull(memory->peakReserved)},
-                    {"before_backward", orNull(memory->beforeBackward)},
-                    {"expected", memory->outOfMemory ? "oom" : "ok"}};
-        told["step_ms"] = time ? nlohmann::json(time->stepSeconds * 1e3) : nlohmann::json();
-        std::cout << told.dump() << '\n';
+            report = {{"peak_allocated", memory->peakAllocated.count},
+                      {"peak_reserved", orNull(memory->peakReserved)},
+                      {"before_backward", orNull(memory->beforeBackward)},
+                      {"expected", memory->outOfMemory ? "oom" : "ok"}};
+        report["step_ms"] = time ? nlohmann::json(time->stepSeconds * 1e3) : nlohmann::json();
+        std::cout << report.dump() << '\n';
     }
 }
 
@@ -240,14 +240,14 @@ int run(const std::vector<std::string>& arguments)
                        *row->measuredMs, row->study, row->kind, row->size, row->spec.headDim,
                        row->spec.layers, row->spec.context);
     fmt::print("{}:\n", has("--choose") ? "figures chosen by these points" : "the shipped figures");
-    nlohmann::json told{{"in_sample", print(rates, errors)}};
+    nlohmann::json report{{"in_sample", print(rates, errors)}};
     if (has("--cross")) {
-        told["without_its_study"] =
+        report["without_its_study"] =
             crossValidate("study", recorded, count, [](const RecordedRow& row) { return row.study; });
-        told["without_its_size"] =
+        report["without_its_size"] =
             crossValidate("size", recorded, count, [](const RecordedRow& row) { return row.size; });
     }
-    std::cout << told.dump() << '\n';
+    std::cout << report.dump() << '\n';
     return 0;
 }
 

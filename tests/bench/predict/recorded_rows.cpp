@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What a row tells beside the keys of its spec.
+/// The members of a row besides the keys of its spec.
 constexpr std::array kFigures{"status",        "expected",        "of",     "peak_allocated",
                               "peak_reserved", "before_backward", "device", "step_ms"};
 

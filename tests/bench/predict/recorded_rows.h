@@ -8,7 +8,7 @@
 
 namespace tilescope::bench {
 
-/// A recorded point: its spec, what it took, and what its steps do.
+/// A recorded point: its spec, its measured time and memory, and the work of its steps.
 struct RecordedRow {
     std::string study;
     std::string size; ///< width of a model, length of attention
@@ -24,7 +24,7 @@ struct RecordedRows {
     predict::DeviceRates rates; ///< of the calibration that belongs to them
 };
 
-/// The rows, in their order, of what `tests/bench/predict/run -o` wrote.
+/// The rows that `tests/bench/predict/run -o` wrote, in their order.
 /// \throws Error  the file cannot be read, or has no calibration
 RecordedRows recordedRows(const std::filesystem::path& results);
 

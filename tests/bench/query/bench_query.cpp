@@ -1,4 +1,4 @@
-// Measures what a window asks of a large sealed file: opening its timeline, reducing 64 lanes to pixels at
+// Measures the queries of a window on a large sealed file: opening its timeline, reducing 64 lanes to pixels at
 // random zooms, finding by name. usage: bench_query [EVENTS] [FOLDER]       the last line of its output is
 // one JSON object
 //        bench_query --make FILE [EVENTS]    only makes the file, for other benchmarks
@@ -94,7 +94,7 @@ double make(const fs::path& file, std::int64_t events)
     return timed([&] { writer.endRun({}); }).cpu / 1e3;
 }
 
-/// Every row of every lane reduced to the window's pixels.
+/// Reduces every row of every lane to the pixels of the window.
 Time reduce(const query::Timeline& timeline, double from, double perColumn)
 {
     static std::vector<query::Column> columns(kPixels);
@@ -116,7 +116,7 @@ std::vector<Time> windows(const query::Timeline& timeline)
     std::mt19937_64 random(1);
     std::vector<Time> times;
     for (int i = 0; i < 1000; ++i) {
-        // From the whole run down to 2^-22 of it: the densest zooms among them.
+        // From the whole run down to 2^-22 of it: including the densest zooms.
         const double length =
             static_cast<double>(timeline.length) / static_cast<double>(1ULL << (random() % 23));
         const double from =

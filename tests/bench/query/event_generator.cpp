@@ -38,15 +38,14 @@ EventGenerator::EventGenerator(StringTable& strings, Timestamp origin, std::uint
 
 std::uint64_t EventGenerator::random(std::uint64_t below)
 {
-    // splitmix64: fast enough to stay out of what is measured.
+    // splitmix64: fast enough not to affect the measurement.
     std::uint64_t z = (state_ += 0x9E3779B97F4A7C15ULL);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
     return (z ^ (z >> 31)) % below;
 }
 
-/// Ten events: a range with three ops in it, four kernels of theirs, a block that is allocated and one that
-/// is freed.
+/// Ten events: a range with three ops and their four kernels, an allocation and a free.
 void EventGenerator::step(TraceBatch& batch)
 {
     const std::size_t module = module_;
@@ -115,7 +114,7 @@ void EventGenerator::beginStep()
     stepRange_.start = time_;
 }
 
-/// A range is known when it has ended, as with a tracer.
+/// Emits a range when it has ended, like a tracer.
 void EventGenerator::endStep(TraceBatch& batch)
 {
     stepRange_.end = time_;

@@ -1,4 +1,4 @@
-// Writes a file of many short runs, as a long sweep leaves it: bench_runs FILE RUNS [STEPS]
+// Writes a file of many short runs, like that of a long sweep: bench_runs FILE RUNS [STEPS]
 
 #include "core/base/version.h"
 #include "core/config/schema.h"

@@ -61,7 +61,7 @@ Windows readWindows(const fs::path& file, std::int64_t events)
             static_cast<double>(found) / kWindows};
 }
 
-/// Events that the sealed file gives back, counted by reading all of them.
+/// The number of events in the sealed file, counted by reading all of them.
 std::int64_t countEvents(const fs::path& file)
 {
     const store::RunReader reader(file);
@@ -89,7 +89,7 @@ int run(std::int64_t events, const fs::path& folder)
     const std::int64_t batches = std::max<std::int64_t>(5, events / TraceSource::kEventsPerBatch);
     const fs::path ours = folder / "bench-store.tscope";
     const fs::path raw = folder / "bench-store-raw.sqlite";
-    // Taken in turns, so that a machine that grows busy meanwhile slows both alike.
+    // Alternates, so that other load on the machine slows both alike.
     constexpr int kRounds = 3;
     std::vector<double> ratios, cpuRatios, rates, cpuRates, seals, sealsCpu, growths;
     Ingest last;
@@ -101,7 +101,7 @@ int run(std::int64_t events, const fs::path& folder)
         removeDatabase(raw);
         const auto count = static_cast<double>(last.events);
         rates.push_back(count / last.seconds);
-        // What two cores would do that had nothing else to do: the slower of the two threads decides.
+        // The time on two idle cores: that of the slower thread.
         cpuRates.push_back(count / std::max(last.writerSeconds, last.decoderSeconds));
         ratios.push_back(plain.seconds / last.seconds);
         cpuRatios.push_back(plain.writerSeconds / last.writerSeconds);

@@ -116,7 +116,7 @@ TEST(Arguments, RefuseADashAsTheNameOfAFileToWrite)
     EXPECT_EQ(parse({"-"}).file, "-") << "an input may be standard input";
 }
 
-TEST(Arguments, TellValuesThatBeginWithADashFromOptions)
+TEST(Arguments, DistinguishValuesThatBeginWithADashFromOptions)
 {
     EXPECT_EQ(parse({"--d-head", "-1"}).headDim, "-1");
     EXPECT_EQ(parse({"--output=--odd"}).output, "--odd");

@@ -212,7 +212,7 @@ TEST_F(Outputs, NeverReplaceARecordingByAnotherKindOfFile)
     }
 }
 
-TEST_F(Outputs, AreNoInputs)
+TEST_F(Outputs, AreNotInputs)
 {
     fs::create_hard_link(folder / "mem.tscope", folder / "hard.tscope");
     const auto before = contentsOf(folder / "mem.tscope");

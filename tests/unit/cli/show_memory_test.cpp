@@ -70,13 +70,13 @@ TEST_F(Show, MemoryBeforeAndAfterStepsPhasesAndModules)
 
 TEST_F(Show, OutOfMemoryShowsAllRecordedFigures)
 {
-    const json told = valid({"oom", "--run", "3"}, "oom");
-    ASSERT_EQ(told.size(), 1u);
-    EXPECT_EQ(told[0]["requested"], 1 << 30);
-    EXPECT_EQ(told[0]["phase"], "forward");
-    EXPECT_TRUE(told[0]["op"].is_null()) << "no step was recorded";
-    EXPECT_EQ(told[0]["holders"], json::array());
-    EXPECT_EQ(told[0]["suggestions"], json::array()) << "the spec has unknown keys";
+    const json report = valid({"oom", "--run", "3"}, "oom");
+    ASSERT_EQ(report.size(), 1u);
+    EXPECT_EQ(report[0]["requested"], 1 << 30);
+    EXPECT_EQ(report[0]["phase"], "forward");
+    EXPECT_TRUE(report[0]["op"].is_null()) << "no step was recorded";
+    EXPECT_EQ(report[0]["holders"], json::array());
+    EXPECT_EQ(report[0]["suggestions"], json::array()) << "the spec has unknown keys";
     EXPECT_THAT(run({"oom", "--run", "3"}), HasSubstr("none of the changes tried makes it fit"));
     EXPECT_THAT(run({"oom", "--run", "3"}), HasSubstr("forward asked for 1.00 GiB with 1.00 MiB allocated"));
     EXPECT_EQ(valid({"oom", "--run", "1"}, "oom"), json::array());
@@ -167,7 +167,7 @@ TEST_F(Show, MemoryOfReplayedStepsIsThatOfTheirGraph)
 TEST_F(Show, MemoryOutsideTheAllocatorIsShownOrMarkedNotMeasured)
 {
     EXPECT_THAT(run({"memory", "--run", "1", "--group", "category"}),
-                HasSubstr("Outside the allocator: not measured (neither NVML nor the driver told of it)."));
+                HasSubstr("Outside the allocator: not measured (neither NVML nor the driver reports it)."));
 }
 
 } // namespace tilescope::cli

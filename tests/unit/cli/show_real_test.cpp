@@ -142,14 +142,14 @@ TEST_F(ShowReal, WhereSetUpRanOutOfMemoryEveryHolderIsNamed)
                    "3MB",      "-o",      "setup.tscope"});
     ASSERT_EQ(recorded.code, 0) << recorded.err;
     const ProgramResult shown = tilescope({"show", "setup.tscope", "oom", "--format", "json"});
-    const json told = check(shown.out, "oom", "oom of set-up");
-    ASSERT_EQ(told.size(), 1u);
-    EXPECT_EQ(told[0]["phase"], "setup");
-    EXPECT_EQ(told[0]["path"], "setup/optimizer/lm_head second moment");
-    EXPECT_EQ(told[0]["requested"], 512'000);
-    ASSERT_EQ(told[0]["holders"].size(), 10u);
+    const json report = check(shown.out, "oom", "oom of set-up");
+    ASSERT_EQ(report.size(), 1u);
+    EXPECT_EQ(report[0]["phase"], "setup");
+    EXPECT_EQ(report[0]["path"], "setup/optimizer/lm_head second moment");
+    EXPECT_EQ(report[0]["requested"], 512'000);
+    ASSERT_EQ(report[0]["holders"].size(), 10u);
     std::map<std::string, std::string> categories;
-    for (const json& holder : told[0]["holders"]) {
+    for (const json& holder : report[0]["holders"]) {
         ASSERT_TRUE(holder["name"].is_string()) << holder;
         categories[holder["name"]] = holder["category"];
     }
@@ -158,7 +158,7 @@ TEST_F(ShowReal, WhereSetUpRanOutOfMemoryEveryHolderIsNamed)
     EXPECT_EQ(categories["embedding first moment"], "optimizer");
     EXPECT_EQ(categories["embedding second moment"], "optimizer");
     EXPECT_EQ(categories["lm_head first moment"], "optimizer");
-    EXPECT_FALSE(told[0]["categories"].contains("unattributed")) << told;
+    EXPECT_FALSE(report[0]["categories"].contains("unattributed")) << report;
     const json live =
         check(tilescope({"show", "setup.tscope", "memory", "--at", "peak", "--format", "json"}).out,
               "memory-live", "memory of set-up");

@@ -161,7 +161,7 @@ TEST_F(SpecFiles, NameTheirPlaceInErrors)
     EXPECT_EQ(refusal(file).find(file.string() + ":4:7: size takes one value"), 0);
 }
 
-TEST_F(SpecFiles, ThatAreNoneAreRefused)
+TEST_F(SpecFiles, OfAnotherKindAreRefused)
 {
     EXPECT_EQ(refusal(folder_ / "none.yaml"),
               (folder_ / "none.yaml").string() +

@@ -114,7 +114,7 @@ TEST(Json, GivesMissingKeysTheirDefaults)
               specFromOverrides(Workload::Lm, {{"name", "x"}, {"size", "tiny"}, {"mode", "train"}}).front());
 }
 
-TEST(Json, RefusesWhatIsNoSpec)
+TEST(Json, RefusesOtherJson)
 {
     const auto refusal = [](std::string_view json) {
         try {
@@ -157,7 +157,7 @@ TEST(Hash, IsStable)
               "10ef411efe809cff19e46306d44ce146c82c216bdd2d4023ab461c676b7819d2");
 }
 
-TEST(Hash, TellsWorkApartAndNothingElse)
+TEST(Hash, DependsOnTheWorkOnly)
 {
     const ExperimentSpec base = specFromOverrides(Workload::Attention, {}).front();
     const std::string hash = specHash(base);

@@ -138,7 +138,7 @@ TEST(Study, KeepsThePointsThatTheDeviceCannotRun)
     EXPECT_EQ(whyDeviceCannot(ExperimentSpec{}, false), std::nullopt);
 }
 
-TEST(Study, UnknownNamesAreToldTheNearest)
+TEST(Study, UnknownNamesGetASuggestion)
 {
     try {
         loadStudy("falsh");

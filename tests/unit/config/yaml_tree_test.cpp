@@ -72,7 +72,7 @@ TEST(ReadYaml, BoundsDepthBeforeRecursion)
     EXPECT_TRUE(matches(refusal(indented), "y:17:17: nested more than 16 deep; …"));
 }
 
-TEST(ReadYaml, BoundsUnclosedDepthToo)
+TEST(ReadYaml, AlsoBoundsUnclosedDepth)
 {
     for (const char* open : {"[", "{", "{a: ", "? ", "- ? ", "&a [", "!t [", "[[{"})
         EXPECT_NE(refusal(repeated(open, 500'000 / std::string_view(open).size())), "accepted") << open;
@@ -93,7 +93,7 @@ TEST(ReadYaml, BoundsBytes)
                         "y: too large for a spec (4.0 MiB); …"));
 }
 
-TEST(ReadYaml, RefusesWhatIsNotText)
+TEST(ReadYaml, RefusesBinaryData)
 {
     for (int byte = 0; byte < 0x20; ++byte) {
         if (byte == '\t' || byte == '\n' || byte == '\r')
@@ -118,7 +118,7 @@ TEST(ReadYaml, CountsColumnsInCharacters)
     EXPECT_EQ(root->entries[1].position, (Position{2, 9}));
 }
 
-TEST(ReadYaml, TellsQuotedFromPlain)
+TEST(ReadYaml, DistinguishesQuotedFromPlain)
 {
     const YamlNodePtr root = readYaml("- 1\n- '1'\n- \"1\"\n- null\n- 'null'\n- |-\n  1\n", "y");
     ASSERT_NE(root, nullptr);
@@ -130,7 +130,7 @@ TEST(ReadYaml, TellsQuotedFromPlain)
     EXPECT_EQ(root->items[4]->kind, YamlNode::Kind::Scalar);
 }
 
-// Whatever is done to a spec, it is read or refused in one printable line; nothing else comes out.
+// Any mutation of a spec is read, or refused in one printable line.
 TEST(ParseSpec, SurvivesMutations)
 {
     const unsigned seed = 20260731;

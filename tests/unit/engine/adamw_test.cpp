@@ -26,7 +26,7 @@ void giveGradients(const std::vector<Tensor>& parameters, int seed, double scale
         parameter.mutable_grad() = at::randn_like(parameter) * scale;
 }
 
-TEST(AdamW, UpdatesAsTorchsOwn)
+TEST(AdamW, UpdatesLikeTorch)
 {
     const auto ours = parametersOf(1);
     const auto theirs = parametersOf(1);

@@ -26,7 +26,7 @@ TEST_F(HostMemory, IsWhatTheSystemCallsAvailable)
     EXPECT_EQ(availableHostMemory(root_), Bytes{4000 * 1024});
 }
 
-TEST_F(HostMemory, IsNoMoreThanTheControlGroupLeaves)
+TEST_F(HostMemory, IsAtMostWhatTheControlGroupLeaves)
 {
     write("proc/meminfo", "MemAvailable:  4000 kB\n");
     write("sys/fs/cgroup/memory.max", "1000000\n");

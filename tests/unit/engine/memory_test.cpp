@@ -18,7 +18,7 @@ namespace {
 using test::Recorder;
 
 /// The memory facts that a point reported, with its events labelled.
-struct Told {
+struct Recorded {
     MemoryFacts facts;
     std::vector<AllocEvent> events;
     std::int64_t unmatched = 0;
@@ -32,29 +32,29 @@ struct Told {
     }
 };
 
-std::unique_ptr<Told> toldBy(const ExperimentSpec& spec)
+std::unique_ptr<Recorded> recordedBy(const ExperimentSpec& spec)
 {
-    auto told = std::make_unique<Told>();
-    Engine engine(told->strings);
+    auto recorded = std::make_unique<Recorded>();
+    Engine engine(recorded->strings);
     Recorder recorder;
     const RunResult result = engine.runPoint(spec, recorder, {});
     EXPECT_EQ(result.status, RunStatus::Ok) << result.reason;
-    told->flags = result.flags;
+    recorded->flags = result.flags;
     EXPECT_EQ(recorder.memory.size(), 3u) << "after the rehearsal, before and after the trace";
-    told->facts = recorder.memory.at(0);
-    told->facts.blocks = recorder.memory.at(1).blocks;
-    told->facts.readings = recorder.memory.at(1).readings;
-    told->facts.readings.push_back(recorder.memory.at(2).readings.at(0));
-    analysis::MemoryLabels labels(told->strings);
-    labels.learn(told->facts);
-    labels.begin(told->facts.blocks);
+    recorded->facts = recorder.memory.at(0);
+    recorded->facts.blocks = recorder.memory.at(1).blocks;
+    recorded->facts.readings = recorder.memory.at(1).readings;
+    recorded->facts.readings.push_back(recorder.memory.at(2).readings.at(0));
+    analysis::MemoryLabels labels(recorded->strings);
+    labels.learn(recorded->facts);
+    labels.begin(recorded->facts.blocks);
     for (TraceBatch& batch : recorder.batches) {
         labels.label(batch.allocEvents);
-        told->events.insert(told->events.end(), batch.allocEvents.begin(), batch.allocEvents.end());
+        recorded->events.insert(recorded->events.end(), batch.allocEvents.begin(), batch.allocEvents.end());
     }
-    told->unmatched = labels.unmatched();
-    told->saved = labels.savedTensors();
-    return told;
+    recorded->unmatched = labels.unmatched();
+    recorded->saved = labels.savedTensors();
+    return recorded;
 }
 
 using Totals = std::map<MemoryCategory, std::int64_t>;
@@ -68,36 +68,36 @@ std::int64_t sumOf(const Totals& totals)
 }
 
 /// Bytes by category when the trace began.
-Totals older(const Told& told)
+Totals older(const Recorded& recorded)
 {
     Totals totals;
-    for (const MemoryBlock& block : told.facts.blocks)
+    for (const MemoryBlock& block : recorded.facts.blocks)
         totals[block.category] += block.bytes;
     return totals;
 }
 
 /// Checks after every event that the categories add up to what the allocator counted, and returns the most
 /// that each had.
-Totals mostOfEach(const Told& told)
+Totals mostOfEach(const Recorded& recorded)
 {
-    Totals totals = older(told);
+    Totals totals = older(recorded);
     Totals most = totals;
     std::size_t wrong = 0;
-    for (const AllocEvent& event : told.events) {
-        std::int64_t& bytes = totals[told.categoryOf(event)];
+    for (const AllocEvent& event : recorded.events) {
+        std::int64_t& bytes = totals[recorded.categoryOf(event)];
         bytes += event.action == AllocAction::Alloc ? event.bytes : -event.bytes;
-        most[told.categoryOf(event)] = std::max(most[told.categoryOf(event)], bytes);
+        most[recorded.categoryOf(event)] = std::max(most[recorded.categoryOf(event)], bytes);
         wrong += sumOf(totals) == event.allocated ? 0 : 1;
     }
-    EXPECT_EQ(wrong, 0u) << "of " << told.events.size();
+    EXPECT_EQ(wrong, 0u) << "of " << recorded.events.size();
     return most;
 }
 
 /// Bytes that were allocated for backward alone, by the ledger of what the graph held before backward.
-std::int64_t activationsByLedger(const Told& told)
+std::int64_t activationsByLedger(const Recorded& recorded)
 {
     std::int64_t bytes = 0;
-    for (const SavedTensor& tensor : told.saved)
+    for (const SavedTensor& tensor : recorded.saved)
         if (!tensor.sharedWith && tensor.category == MemoryCategory::Activations &&
             tensor.path.starts_with("step/backward") == false)
             bytes += tensor.storageBytes;
@@ -105,13 +105,13 @@ std::int64_t activationsByLedger(const Told& told)
 }
 
 /// Bytes of activations when backward of a traced step makes its first allocation.
-std::int64_t activationsBeforeBackward(const Told& told, std::int32_t step)
+std::int64_t activationsBeforeBackward(const Recorded& recorded, std::int32_t step)
 {
     std::int64_t bytes = 0;
-    for (const AllocEvent& event : told.events) {
-        if (event.step == step && told.strings.text(event.path).starts_with("step/backward"))
+    for (const AllocEvent& event : recorded.events) {
+        if (event.step == step && recorded.strings.text(event.path).starts_with("step/backward"))
             return bytes;
-        if (told.categoryOf(event) == MemoryCategory::Activations)
+        if (recorded.categoryOf(event) == MemoryCategory::Activations)
             bytes += event.action == AllocAction::Alloc ? event.bytes : -event.bytes;
     }
     ADD_FAILURE() << "no backward in step " << step;
@@ -149,17 +149,19 @@ class MemoryOf : public ::testing::TestWithParam<Case> {};
 
 TEST_P(MemoryOf, CategoriesAddUpAndTheLedgerAgreesToTheByte)
 {
-    const auto told = toldBy(GetParam().spec);
-    EXPECT_THAT(told->flags, ::testing::IsEmpty());
-    EXPECT_EQ(told->unmatched, 0);
-    EXPECT_EQ(sumOf(older(*told)), told->facts.readings.at(0).requested) << "all that is there is known";
-    EXPECT_EQ(told->events.back().allocated, told->facts.readings.at(1).requested);
-    const Totals most = mostOfEach(*told);
+    const auto recorded = recordedBy(GetParam().spec);
+    EXPECT_THAT(recorded->flags, ::testing::IsEmpty());
+    EXPECT_EQ(recorded->unmatched, 0);
+    EXPECT_EQ(sumOf(older(*recorded)), recorded->facts.readings.at(0).requested)
+        << "all that is there is known";
+    EXPECT_EQ(recorded->events.back().allocated, recorded->facts.readings.at(1).requested);
+    const Totals most = mostOfEach(*recorded);
     EXPECT_FALSE(most.contains(MemoryCategory::Unattributed));
-    ASSERT_FALSE(told->saved.empty());
-    EXPECT_GT(activationsByLedger(*told), 0);
+    ASSERT_FALSE(recorded->saved.empty());
+    EXPECT_GT(activationsByLedger(*recorded), 0);
     for (std::int32_t step = 0; step < GetParam().spec.traceSteps; ++step)
-        EXPECT_EQ(activationsBeforeBackward(*told, step), activationsByLedger(*told)) << "step " << step;
+        EXPECT_EQ(activationsBeforeBackward(*recorded, step), activationsByLedger(*recorded))
+            << "step " << step;
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -180,8 +182,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Memory, ATrainedModelHasEachCategory)
 {
-    const auto told = toldBy(lm(Mode::Train));
-    Totals most = mostOfEach(*told);
+    const auto recorded = recordedBy(lm(Mode::Train));
+    Totals most = mostOfEach(*recorded);
     const std::int64_t parameters = most[MemoryCategory::Parameters];
     EXPECT_EQ(parameters, most[MemoryCategory::Gradients]);
     // Two moments, and four scalars of AdamW.
@@ -193,9 +195,9 @@ TEST(Memory, ATrainedModelHasEachCategory)
 
 TEST(Memory, TheLedgerNamesOpModuleAndTensor)
 {
-    const auto told = toldBy(lm(Mode::Train));
+    const auto recorded = recordedBy(lm(Mode::Train));
     const auto matches = [&](std::string_view path, std::string_view op, std::string_view tensor) {
-        return std::ranges::any_of(told->saved, [&](const SavedTensor& saved) {
+        return std::ranges::any_of(recorded->saved, [&](const SavedTensor& saved) {
             return saved.path == path && saved.op == op && saved.tensor == tensor;
         });
     };
@@ -203,7 +205,7 @@ TEST(Memory, TheLedgerNamesOpModuleAndTensor)
     EXPECT_TRUE(matches("step/forward/layers.0/attention", "aten::softmax", "own output"));
     EXPECT_TRUE(matches("step/forward/layers.0/ffn", "tilescope::swiglu", "of aten::mm"));
     EXPECT_TRUE(matches("step/loss", "aten::nll_loss", "targets"));
-    for (const SavedTensor& saved : told->saved) {
+    for (const SavedTensor& saved : recorded->saved) {
         EXPECT_FALSE(saved.path.empty()) << saved.op;
         if (saved.category == MemoryCategory::Activations && saved.from && saved.to) {
             EXPECT_LT(*saved.from, *saved.to) << saved.op;
@@ -214,18 +216,18 @@ TEST(Memory, TheLedgerNamesOpModuleAndTensor)
 TEST(Memory, WithoutAGradientNothingIsSaved)
 {
     ExperimentSpec spec = lm(Mode::Forward);
-    const auto told = toldBy(spec);
-    EXPECT_TRUE(told->saved.empty());
-    EXPECT_FALSE(mostOfEach(*told).contains(MemoryCategory::Activations));
+    const auto recorded = recordedBy(spec);
+    EXPECT_TRUE(recorded->saved.empty());
+    EXPECT_FALSE(mostOfEach(*recorded).contains(MemoryCategory::Activations));
     spec.grad = true;
-    EXPECT_GT(activationsByLedger(*toldBy(spec)), 0);
+    EXPECT_GT(activationsByLedger(*recordedBy(spec)), 0);
 }
 
-TEST(Memory, RecomputedPartsTellWhatTheyHoldWhileBackwardRuns)
+TEST(Memory, RecomputedPartsReportWhatTheyHoldWhileBackwardRuns)
 {
-    const auto plain = toldBy(lm(Mode::Train));
+    const auto plain = recordedBy(lm(Mode::Train));
     const auto less =
-        toldBy(lm(Mode::Train, Precision::Fp32, Backend::Naive, {Checkpointing::Kind::Block, 1}));
+        recordedBy(lm(Mode::Train, Precision::Fp32, Backend::Naive, {Checkpointing::Kind::Block, 1}));
     EXPECT_LT(activationsByLedger(*less), activationsByLedger(*plain) / 2);
     EXPECT_TRUE(std::ranges::any_of(less->saved, [](const SavedTensor& saved) {
         return saved.path == "step/backward/layers.1/attention" && saved.op == "aten::softmax";
@@ -245,7 +247,7 @@ TEST(Memory, IsNotLookedAtUnlessAskedFor)
         EXPECT_TRUE(batch.allocEvents.empty());
 }
 
-TEST(Memory, RunningOutTellsWhoAskedAndWhoHadTheRest)
+TEST(Memory, RunningOutReportsTheRequestAndTheUseOfTheRest)
 {
     ExperimentSpec spec = attention(Backend::Naive);
     spec.seqLen = spec.kvLen = 512;
@@ -277,7 +279,7 @@ TEST(Memory, RunningOutTellsWhoAskedAndWhoHadTheRest)
     EXPECT_EQ(recorder.memory[1].rehearsed.size(), events.size());
 }
 
-TEST(Memory, RunningOutInSetUpTellsWhoAskedAndWhoHadTheRest)
+TEST(Memory, RunningOutInSetUpReportsTheRequestAndTheUseOfTheRest)
 {
     ExperimentSpec spec = lm(Mode::Train);
     spec.vocab = 4096;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of exporters share: recordings with names that formats might stumble over.
+// Shared by the tests of exporters: recordings with names that are difficult in some formats.
 
 #include "core/exchange/import/trace_builder.h"
 #include "core/query/runs/run_tables.h"

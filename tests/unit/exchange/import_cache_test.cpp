@@ -256,7 +256,7 @@ TEST_F(ImportCacheTest, ALimitOfZeroKeepsNothing)
     EXPECT_FALSE(fs::exists(cacheFolder()));
 }
 
-TEST_F(ImportCacheTest, ForeignFilesAreThoseThatAreNoRecordings)
+TEST_F(ImportCacheTest, ForeignFilesAreAllButRecordings)
 {
     const fs::path file = written(traceOf(5));
     EXPECT_TRUE(isForeign(file));

@@ -33,7 +33,7 @@ TEST(KinetoTime, ReadsExponents)
     EXPECT_EQ(nanosecondsOfMicroseconds("0e300"), 0);
 }
 
-TEST(KinetoTime, RefusesWhatIsNoTime)
+TEST(KinetoTime, RefusesInvalidTimes)
 {
     for (const char* text : {"", "-1", "-0.5", "nan", "12a", "1.2.3", "1e", "1e999", "1e30", "0x10",
                              "99999999999999999999999", "4000000000000000"})

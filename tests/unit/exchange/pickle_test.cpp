@@ -27,7 +27,7 @@ std::string refusalOf(const std::string& bytes)
     return "was read";
 }
 
-/// What follows the header of a protocol 2 pickle.
+/// A protocol 2 pickle with this content.
 std::string pickle(const std::string& opcodes)
 {
     return "\x80\x02" + opcodes;
@@ -140,7 +140,7 @@ TEST(Pickle, TextThatIsNotUtf8IsWrittenSoThatPythonReadsIt)
     EXPECT_EQ(document.text(document.root()), "a\xef\xbf\xbd z");
 }
 
-TEST(Pickle, NewerProtocolsAreRead)
+TEST(Pickle, ReadsNewerProtocols)
 {
     // pickle.dumps({"a": [1, 2.5, None, True], "b": ("x", "x")}, protocol=4)
     const std::string four = "\x80\x04\x95\x25\0\0\0\0\0\0\0}\x94(\x8c\x01"s
@@ -155,9 +155,9 @@ TEST(Pickle, NewerProtocolsAreRead)
     EXPECT_EQ(document.text(pair[1]), "x");
 }
 
-TEST(Pickle, NothingThatCouldRunIsRead)
+TEST(Pickle, RefusesInstructionsThatRunCode)
 {
-    // What an attacker would send: os.system("touch pwned"), in the ways that pickles have.
+    // An attack: os.system("touch pwned"), by each instruction of pickles that runs code.
     EXPECT_THAT(
         refusalOf(pickle("cos\nsystem\nX\x0b\0\0\0touch pwned\x85R."s)),
         AllOf(HasSubstr("opcode GLOBAL"), HasSubstr("x.pickle, byte 2"), HasSubstr("could run code")));
@@ -179,7 +179,7 @@ TEST(Pickle, NothingThatCouldRunIsRead)
     EXPECT_THAT(refusalOf(pickle("]0.")), HasSubstr("opcode 0x30"));
 }
 
-TEST(Pickle, FilesThatAreTakenForSnapshotsAreNamed)
+TEST(Pickle, NamesFilesThatResembleSnapshots)
 {
     EXPECT_THAT(refusalOf("version https://git-lfs.github.com/spec/v1\noid sha256:00\n"),
                 HasSubstr("git lfs pull"));
@@ -203,7 +203,7 @@ TEST(Pickle, FramesMustBeWhole)
     EXPECT_THAT(refusalOf("\x80\x04\x95\0\0\0\0\0\0\0\x80."s), HasSubstr("cut off"));
 }
 
-TEST(Pickle, WhatIsCutOffOrOutOfPlaceIsRefusedWithItsByte)
+TEST(Pickle, RefusesTruncatedOrMisplacedDataWithItsByte)
 {
     EXPECT_THAT(refusalOf(""), HasSubstr("cut off"));
     EXPECT_THAT(refusalOf("hello"), HasSubstr("not a pickle of protocol 2"));
@@ -225,7 +225,7 @@ TEST(Pickle, WhatIsCutOffOrOutOfPlaceIsRefusedWithItsByte)
     EXPECT_THAT(refusalOf(pickle("]e.")), HasSubstr("lacks a mark"));
 }
 
-TEST(Pickle, BombsAreRefusedBeforeTheyGrow)
+TEST(Pickle, RefusesBombsBeforeTheyGrow)
 {
     EXPECT_THAT(refusalOf(pickle("Nr\xff\xff\xff\xff.")), HasSubstr("stores value 4294967295"));
     EXPECT_THAT(refusalOf(pickle("h\x05.")), HasSubstr("refers to value 5 of 0"));
@@ -233,7 +233,7 @@ TEST(Pickle, BombsAreRefusedBeforeTheyGrow)
     EXPECT_THAT(refusalOf(pickle("N" + std::string("q\x01.", 3))),
                 HasSubstr("stores value 1 after 0 values"));
     EXPECT_THAT(refusalOf(pickle("j\xff\xff\xff\x7f.")), HasSubstr("refers to value 2147483647"));
-    // Counts that only say that much will follow.
+    // Counts that promise more data than there is.
     EXPECT_THAT(refusalOf("\x80\x04\x8d\0\0\0\x01\0\0\0\0x."s), HasSubstr("cut off"));
     EXPECT_THAT(refusalOf(pickle("X\xff\xff\xff\x7fx.")), HasSubstr("cut off"));
     EXPECT_THAT(refusalOf(pickle("\x8a\xff.")), HasSubstr("number of 255 bytes"));

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of snapshots share: a run to export, a snapshot that PyTorch wrote, and how to read one.
+// Shared by the tests of snapshots: a run to export, a snapshot that PyTorch wrote, and functions that read one.
 
 #include "core/base/error.h"
 #include "core/exchange/export/snapshot_export.h"
@@ -36,7 +36,7 @@ inline ImportedSnapshot imported(const std::string& bytes)
     return importSnapshot(PickleDocument(bytes, "x.pickle"), "x", strings);
 }
 
-/// Why a snapshot is not taken; empty where it is.
+/// Why a snapshot is refused; empty if it is accepted.
 inline std::string refusalOf(const std::string& bytes)
 {
     try {

@@ -66,7 +66,7 @@ TEST_F(Snapshot, WhatIsReferredToAgainAndAgainIsRefused)
     EXPECT_EQ(refusalOf(withEvents(2)), "x.pickle, device 0, event 1: the file contains it already");
 }
 
-TEST_F(Snapshot, NeitherFlippedNorShuffledBytesDoHarm)
+TEST_F(Snapshot, SurvivesFlippedAndShuffledBytes)
 {
     const std::string whole = exported(gpuRun());
     const unsigned seed = std::random_device{}();
@@ -152,7 +152,7 @@ TEST_F(Snapshot, SharedListsDoNotMultiply)
     EXPECT_EQ(snapshot.trace.ops.size(), 1u) << "one stack";
 }
 
-TEST_F(Snapshot, WhatIsNoSnapshotIsRefusedWithAReason)
+TEST_F(Snapshot, OtherFilesAreRefusedWithAReason)
 {
     EXPECT_THAT(refusalOf(built([](PickleWriter& w) { w.integer(3); })), HasSubstr("not a memory snapshot"));
     EXPECT_THAT(refusalOf(built([](PickleWriter& w) {

@@ -255,7 +255,7 @@ TEST_F(TraceBuilding, ClocksArePutOnOneAxis)
     EXPECT_EQ(kernels[1].start - kernels[0].start, Nanoseconds(100));
 }
 
-TEST_F(TraceBuilding, WhatCannotBeStoredIsCounted)
+TEST_F(TraceBuilding, CountsWhatCannotBeStored)
 {
     const ProcessIndex process = builder.addProcess({});
     const ThreadId thread = builder.thread(process, 1);
@@ -326,7 +326,7 @@ TEST_F(TraceBuilding, ACancelledImportLeavesTheFileAsItWas)
     EXPECT_TRUE(store::verify(file).ok());
 }
 
-TEST_F(TraceBuilding, NothingToStoreIsRefused)
+TEST_F(TraceBuilding, RefusesAnEmptyTrace)
 {
     builder.addProcess({});
     try {
@@ -423,7 +423,7 @@ TEST(StepFinder, FindsThePeriodOfKernelsAndBeginsAtTheLongestPause)
         EXPECT_EQ(found.steps[i].start, kernels[3 + 5 * i].start);
 }
 
-TEST(StepFinder, FindsNoPeriodWhereThereIsNone)
+TEST(StepFinder, FindsNoPeriodInIrregularKernels)
 {
     std::vector<KernelInstant> kernels;
     for (std::uint32_t i = 0; i < 100; ++i)

@@ -70,7 +70,7 @@ TEST(Weights, GoFromAccumulatorsToOperandWithoutLeavingTheirThread)
     }
 }
 
-TEST(Weights, MeetEachKeyOnce)
+TEST(Weights, AreMultipliedByEachKeyOnce)
 {
     std::set<int> keys;
     for (int column = 0; column < 64; ++column) {
@@ -101,7 +101,7 @@ TYPED_TEST(TransposedValues, FillTheTile)
     EXPECT_EQ(*targets.rbegin(), bytes - 16);
 }
 
-TYPED_TEST(TransposedValues, NeverMeetInABank)
+TYPED_TEST(TransposedValues, HaveNoBankConflicts)
 {
     const auto bank = [](unsigned offset) { return offset / kBankBytes % kBanks; };
     for (unsigned block = 0; block < TypeParam::kBlocks; ++block) {

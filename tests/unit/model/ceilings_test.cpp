@@ -18,7 +18,7 @@ Ceiling ceiling(std::string kind, double value, std::int64_t measured, std::stri
 
 } // namespace
 
-TEST(BusyHost, IsToldByTheFigureOfTheSameMeasurement)
+TEST(BusyHost, IsDetectedByTheFigureOfTheSameMeasurement)
 {
     const std::vector<Ceiling> all{ceiling("copy", 1e10, 1), ceiling(std::string(kHostWaiting), 25, 1),
                                    ceiling("copy", 2e10, 2), ceiling(std::string(kHostWaiting), 0.5, 2),

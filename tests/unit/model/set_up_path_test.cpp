@@ -4,7 +4,7 @@
 
 namespace tilescope {
 
-TEST(SetUpPath, TellsTheTensorThatIsMadeInIt)
+TEST(SetUpPath, NamesTheTensorThatIsCreatedInIt)
 {
     const std::string path =
         std::string(kSetUpRange) + "/" + setUpComponent(MemoryCategory::Parameters, "layers.3/ffn/down");

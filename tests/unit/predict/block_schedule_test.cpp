@@ -14,7 +14,7 @@ BlockGrid causal(std::int64_t heads, int tiles)
     return grid;
 }
 
-TEST(ScheduledSeconds, WaitsForTheLongestBlockWhereEachHasAMultiprocessorOfItsOwn)
+TEST(ScheduledSeconds, WaitsForTheLongestBlockIfEachHasItsOwnMultiprocessor)
 {
     EXPECT_DOUBLE_EQ(scheduledSeconds(causal(1, 100), {1, 1, false}, 132), 100);
     EXPECT_DOUBLE_EQ(scheduledSeconds(causal(1, 100), {3, 0.5, false}, 132), 200) << "half of the rate alone";
@@ -27,12 +27,12 @@ TEST(ScheduledSeconds, SharesAMultiprocessorEvenly)
     EXPECT_DOUBLE_EQ(scheduledSeconds(two, {2, 1, false}, 1), 6) << "both at half of the rate";
     EXPECT_DOUBLE_EQ(scheduledSeconds(two, {2, 0.5, false}, 1), 6) << "two fill what one cannot";
     EXPECT_DOUBLE_EQ(scheduledSeconds(two, {1, 0.5, false}, 1), 12);
-    // 1 and 3 at half of the rate each until 1 ends at 2; the other 2 alone, at half of the rate, take 4
-    // more.
+    // 1 and 3 run at half of the rate each until 1 ends at 2. The remaining 2, alone at half of the rate, take
+    // another 4.
     EXPECT_DOUBLE_EQ(scheduledSeconds({.heads = 1, .seconds = {1, 3}}, {2, 0.5, false}, 1), 6);
 }
 
-TEST(ScheduledSeconds, EndsSoonerWhereTheLongestBlocksComeFirst)
+TEST(ScheduledSeconds, EndsSoonerIfTheLongestBlocksComeFirst)
 {
     for (const int tiles : {5, 11, 23, 60}) {
         const BlockGrid grid = causal(2, tiles);

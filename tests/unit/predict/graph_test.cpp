@@ -26,7 +26,7 @@ TEST(PredictedMemory, IsGivenBackWithTheLastHandle)
     EXPECT_EQ(memory.peakAllocated(), 400);
 }
 
-TEST(PredictedMemory, TellsWhatThePeakWasMadeOf)
+TEST(PredictedMemory, ListsTheCategoriesOfThePeak)
 {
     Memory memory(true, CachingAllocator::kNoLimit);
     const Storage weights = memory.make(1000, MemoryCategory::Parameters, "weights");
@@ -57,7 +57,7 @@ TEST(PredictedGraph, HoldsWhatIsSavedUntilItsNodeHasRun)
     EXPECT_EQ(memory.byCategory()[static_cast<std::size_t>(MemoryCategory::Gradients)], 40);
 }
 
-TEST(PredictedGraph, AddsGradientsThatMeetInPlaceUnlessOneIsShared)
+TEST(PredictedGraph, AddsGradientsInPlaceUnlessOneIsShared)
 {
     for (const bool isShared : {false, true}) {
         Memory memory(false, CachingAllocator::kNoLimit);

@@ -23,8 +23,8 @@ ExperimentSpec attention(Backend backend, Precision precision)
     return spec;
 }
 
-// By hand: q, k, v, gradient of o and the operand that is never read stand; weights are held, and at the peak
-// there are their gradient, that of the scores and softmax's product with it.
+// By hand: q, k, v, the gradient of o and the unread operand are permanent; weights are held. The peak adds the
+// gradients of weights and scores, and the product in softmax's backward.
 TEST(PredictMemory, CountsNaiveAttentionOnACpuByHand)
 {
     ExperimentSpec spec = attention(Backend::Naive, Precision::Fp32);

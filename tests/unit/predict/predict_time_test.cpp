@@ -52,7 +52,7 @@ TEST(DeviceRates, AreTheLatestOfThisDeviceAndNoneWhereSomethingIsMissing)
     EXPECT_FALSE(DeviceRates::from({}, kHopper));
 }
 
-TEST(DeviceRates, TheCalibrationTellsHowManyMultiprocessorsAGpuHas)
+TEST(DeviceRates, TheCalibrationContainsTheNumberOfMultiprocessors)
 {
     std::vector<Ceiling> ceilings = h200();
     EXPECT_FALSE(multiprocessorsOf(ceilings, kHopper));

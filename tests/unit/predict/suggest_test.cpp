@@ -26,7 +26,7 @@ std::vector<std::string> flagsOf(const std::vector<Suggestion>& suggestions)
     return flags;
 }
 
-TEST(Suggestions, NameWhatWouldFitAndItsPeak)
+TEST(Suggestions, NameFittingChangesAndTheirPeak)
 {
     ExperimentSpec spec;
     spec.workload = Workload::Attention;
@@ -61,7 +61,7 @@ TEST(Suggestions, RecomputeActivationsOfAModelThatKeepsThem)
         << "forward keeps no activations";
 }
 
-TEST(Suggestions, PutChangesTogetherWhereNoneHelpsAlone)
+TEST(Suggestions, CombineChangesIfNoneSufficesAlone)
 {
     ExperimentSpec spec;
     spec.workload = Workload::Lm;
@@ -78,7 +78,7 @@ TEST(Suggestions, PutChangesTogetherWhereNoneHelpsAlone)
     EXPECT_THAT(found, Contains("--set backend=flash --set checkpointing=block --set precision=bf16"));
 }
 
-TEST(Suggestions, AreNoneWhereNothingHelps)
+TEST(Suggestions, AreEmptyIfNothingHelps)
 {
     ExperimentSpec spec;
     spec.workload = Workload::Lm;

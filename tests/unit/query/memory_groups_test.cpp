@@ -110,15 +110,16 @@ TEST(MemoryGroups, AddUpToTheAllocatorsCountAtEveryInstant)
         ASSERT_EQ(groups->curves.size(), groups->names.size());
         for (std::size_t i = 0; i < history->allocated.size(); ++i) {
             const std::int64_t time = history->allocated.time(i);
-            std::vector<std::int64_t> told(groups->names.size(), 0);
+            std::vector<std::int64_t> summed(groups->names.size(), 0);
             for (std::size_t block = 0; block < history->blocks.size(); ++block)
                 if (history->blocks[block].isAliveAt(time))
-                    told[groups->groupOf[block]] += history->blocks[block].bytes;
+                    summed[groups->groupOf[block]] += history->blocks[block].bytes;
             std::int64_t sum = 0;
-            for (std::size_t group = 0; group < told.size(); ++group) {
+            for (std::size_t group = 0; group < summed.size(); ++group) {
                 sum += groups->at(group, time);
                 if (group != groups->rest) {
-                    ASSERT_EQ(groups->at(group, time), told[group]) << groups->names[group] << " at " << time;
+                    ASSERT_EQ(groups->at(group, time), summed[group])
+                        << groups->names[group] << " at " << time;
                 }
             }
             ASSERT_EQ(sum, history->allocated.at(time)) << "at " << time;

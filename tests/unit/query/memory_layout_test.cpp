@@ -112,11 +112,11 @@ TEST(MemoryLayout, TheRestIsTheAllocatorsTotalWithoutTheLargestBlocks)
         std::int64_t most = 0;
         for (std::size_t i = 0; i < history->allocated.size(); ++i) {
             const std::int64_t time = history->allocated.time(i);
-            std::int64_t told = 0;
+            std::int64_t drawn = 0;
             for (std::size_t block = 0; block < shown.size(); ++block)
                 if (shown[block] && history->blocks[block].isAliveAt(time))
-                    told += history->blocks[block].bytes;
-            ASSERT_EQ(layout->restAt(*history, time), history->allocated.at(time) - told) << time;
+                    drawn += history->blocks[block].bytes;
+            ASSERT_EQ(layout->restAt(*history, time), history->allocated.at(time) - drawn) << time;
             most = std::max(most, layout->restAt(*history, time));
         }
         EXPECT_EQ(layout->restMost, most);

@@ -94,7 +94,7 @@ std::string outsideOfCode(const std::string& markdown)
 
 } // namespace
 
-TEST(HostileNames, AreNoMarkupInMarkdown)
+TEST(HostileNames, AreEscapedInMarkdown)
 {
     for (const std::string& name : kHostile) {
         std::string outside = outsideOfCode(written(name, writeMarkdown));
@@ -107,7 +107,7 @@ TEST(HostileNames, AreNoMarkupInMarkdown)
     }
 }
 
-TEST(HostileNames, AreNoMarkupInHtml)
+TEST(HostileNames, AreEscapedInHtml)
 {
     for (const std::string& name : kHostile) {
         const std::string html = written(name, writeHtml);
@@ -116,7 +116,7 @@ TEST(HostileNames, AreNoMarkupInHtml)
     }
 }
 
-TEST(HostileNames, AreNoCommandsInLatex)
+TEST(HostileNames, AreEscapedInLatex)
 {
     for (const std::string& name : kHostile) {
         const std::string latex = written(name, writeLatex);

@@ -39,7 +39,7 @@ Ran runShell(const std::string& script, const std::map<std::string, std::string>
 
 } // namespace
 
-TEST(EngineProcess, TellsHowItEnded)
+TEST(EngineProcess, ReportsHowItEnded)
 {
     EXPECT_EQ(runShell("exit 7").exit.text(), "exit code 7");
     EXPECT_EQ(runShell("kill -SEGV $$").exit.text(), "SIGSEGV (Segmentation fault)");

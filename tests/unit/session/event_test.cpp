@@ -56,7 +56,7 @@ TEST(Event, IgnoresKindsOfALaterVersion)
     EXPECT_FALSE(parseEvent(R"({"event":"forecast","run":1})"));
 }
 
-TEST(Event, RefusesWhatIsNoEvent)
+TEST(Event, RefusesInvalidLines)
 {
     for (const char* line : {"", "hello", "[1]", "{}", R"({"event":7})", R"({"event":"ok")", "\xff\xfe"})
         EXPECT_THROW(parseEvent(line), Error) << line;
@@ -72,7 +72,7 @@ TEST(Event, FieldsOfAnotherTypeKeepTheirDefaults)
     EXPECT_EQ(result.steps, 2);
 }
 
-TEST(Event, BytesThatAreNoTextDoNotBreakTheLine)
+TEST(Event, InvalidUtf8DoesNotBreakTheLine)
 {
     const std::string line = toJsonLine(ResultEvent{1, "error", "last words: \xff\xfe", {}, {}, 0, {}, 0});
     EXPECT_EQ(std::get<ResultEvent>(*parseEvent(line)).reason, "last words: \uFFFD\uFFFD");

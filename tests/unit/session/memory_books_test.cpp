@@ -56,16 +56,16 @@ TEST(MemoryBooks, BlocksOfAGraphsPoolAreWhatItsCaptureMadeThem)
     stock.blocks = {{.device = DeviceIndex{1}, .address = 64, .bytes = 20, .size = 512, .name = kGraphPool},
                     {.device = DeviceIndex{1}, .address = 576, .bytes = 30, .size = 512, .name = kGraphPool}};
     books.learn(std::move(stock));
-    const MemoryFacts told = books.facts();
-    ASSERT_EQ(told.blocks.size(), 2u);
-    EXPECT_EQ(told.blocks[0].category, MemoryCategory::Temporaries);
-    EXPECT_EQ(told.blocks[0].name, "lm_head (forward, pool of a CUDA graph)");
-    EXPECT_EQ(told.blocks[1].category, MemoryCategory::Unattributed);
-    ASSERT_EQ(told.readings.size(), 1u);
-    EXPECT_EQ(told.readings[0].moment, kReplayMoment);
-    EXPECT_EQ(told.readings[0].requested, 20);
-    EXPECT_EQ(told.readings[0].device, DeviceIndex{1});
-    EXPECT_TRUE(told.captured.events.empty()) << "what was learnt from it is kept, not itself";
+    const MemoryFacts learnt = books.facts();
+    ASSERT_EQ(learnt.blocks.size(), 2u);
+    EXPECT_EQ(learnt.blocks[0].category, MemoryCategory::Temporaries);
+    EXPECT_EQ(learnt.blocks[0].name, "lm_head (forward, pool of a CUDA graph)");
+    EXPECT_EQ(learnt.blocks[1].category, MemoryCategory::Unattributed);
+    ASSERT_EQ(learnt.readings.size(), 1u);
+    EXPECT_EQ(learnt.readings[0].moment, kReplayMoment);
+    EXPECT_EQ(learnt.readings[0].requested, 20);
+    EXPECT_EQ(learnt.readings[0].device, DeviceIndex{1});
+    EXPECT_TRUE(learnt.captured.events.empty()) << "only what was learnt from the capture is kept";
 }
 
 } // namespace tilescope::session

@@ -33,7 +33,7 @@ TEST(CeilingsLine, NamesADevice)
     EXPECT_THROW(parseCeilingsLine(ceilingsLine("gpu")), Error);
 }
 
-TEST(PointLine, RefusesWhatIsNoPoint)
+TEST(PointLine, RefusesInvalidLines)
 {
     for (const char* line : {"", "{}", R"({"index":0,"of":1})", R"({"index":0,"of":1,"params":[]})",
                              R"({"index":0,"of":1,"params":{"workload":"lm","bacth":1}})"})

@@ -31,7 +31,7 @@ protected:
 
 } // namespace
 
-TEST_F(RecorderTest, WritesWhatItWasHandedInOrder)
+TEST_F(RecorderTest, WritesBatchesInOrder)
 {
     {
         Recorder recorder(file, strings, {[] {}});
@@ -105,7 +105,7 @@ TEST_F(RecorderTest, ATracerThatIsFasterThanTheDiskLosesNothing)
               std::size_t{kBatches * kKernels});
 }
 
-TEST_F(RecorderTest, AFileThatIsNotOursIsRefusedBeforeAnythingRuns)
+TEST_F(RecorderTest, AForeignFileIsRefusedBeforeAnythingRuns)
 {
     std::ofstream(file) << "shopping list";
     EXPECT_THROW(Recorder(file, strings, {[] {}}), Error);

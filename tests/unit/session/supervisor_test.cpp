@@ -116,7 +116,7 @@ TEST_F(Supervised, EndsAfterThePointThatRunsAndTheRestRunsLater)
     EXPECT_EQ(run("ok,ok").notBegun, 2) << "nothing begins if it was requested before";
 }
 
-TEST_F(Supervised, TellsWhatMemoryIsHeldAfterTheStepsOfThePoint)
+TEST_F(Supervised, ReportsTheMemoryHeldAfterTheStepsOfThePoint)
 {
     run("ok");
     const auto memory = all<MemoryEvent>();
@@ -137,11 +137,11 @@ TEST_F(Supervised, EveryFlagReachesTheFileAndTheEvents)
         EXPECT_EQ(std::ranges::count(names, flag.name) > 0,
                   flag.kind != FlagKind::DevelopmentBuild || !isReleaseBuild())
             << flag.name;
-    std::vector<std::string> told;
+    std::vector<std::string> flagged;
     for (const ResultEvent& result : all<ResultEvent>())
         for (const std::string& flag : result.flags)
-            told.emplace_back(flagName(flag));
-    EXPECT_EQ(told, names);
+            flagged.emplace_back(flagName(flag));
+    EXPECT_EQ(flagged, names);
 }
 
 TEST_F(Supervised, ARunOfADevelopmentBuildSaysSo)
@@ -183,7 +183,7 @@ TEST_F(Supervised, APointThatTheDeviceCannotRunIsSkippedWithItsReason)
     EXPECT_EQ(all<ResultEvent>()[0].reason, runs[0].result.reason);
 }
 
-TEST_F(Supervised, OneEngineRunsAllPointsAndTellsThemInOrder)
+TEST_F(Supervised, OneEngineRunsAllPointsAndReportsThemInOrder)
 {
     const SweepOutcome outcome = run("ok,ok,ok");
     EXPECT_EQ(outcome.exitCode(), 0);
@@ -268,7 +268,7 @@ TEST_F(Supervised, AStepThatEndsAfterTheTimeoutKeepsItsEngine)
         << "the warm-up, and a step at least";
 }
 
-TEST_F(Supervised, GarbageAndOverlongLinesAreNoHindrance)
+TEST_F(Supervised, IgnoresGarbageAndOverlongLines)
 {
     EXPECT_EQ(run("garbage,ok").exitCode(), 0);
     EXPECT_EQ(starts(), 1U);
@@ -346,7 +346,7 @@ TEST_F(Supervised, AStopBeforeTheFirstPointRunsNothing)
     EXPECT_TRUE(all<PointEvent>().empty());
 }
 
-TEST_F(Supervised, WhatTheMachineLacksIsToldBeforeAnythingIsStored)
+TEST_F(Supervised, MissingHardwareIsReportedBeforeAnythingIsStored)
 {
     base.device = {DeviceRequest::Kind::Cuda};
     try {

@@ -96,8 +96,8 @@ protected:
     const fs::path network = folder / "network";
     const fs::path file = network / "a.tscope";
     StringTable strings;
-    std::vector<std::string> told;
-    const WorkingCopy::Log log = [this](const std::string& text) { told.push_back(text); };
+    std::vector<std::string> messages;
+    const WorkingCopy::Log log = [this](const std::string& text) { messages.push_back(text); };
 };
 
 } // namespace
@@ -110,7 +110,7 @@ TEST_F(WorkingCopyTest, IsTheFileItselfOnALocalDisk)
         EXPECT_EQ(copy.path(), file) << setting;
         EXPECT_FALSE(copy.due());
     }
-    EXPECT_THAT(told, IsEmpty());
+    EXPECT_THAT(messages, IsEmpty());
     EXPECT_THAT(namesIn(network), IsEmpty());
     setenv("TILESCOPE_SCRATCH", "sometimes", 1);
     EXPECT_THROW(copyOf(), Error);
@@ -123,7 +123,7 @@ TEST_F(WorkingCopyTest, IsBroughtHomeWholeAndClearedAway)
     EXPECT_THAT(namesIn(local), IsEmpty());
     EXPECT_EQ(runsIn(file), 2U);
     EXPECT_TRUE(store::verify(file).ok());
-    EXPECT_THAT(told.front(), HasSubstr("a.tscope is written to " + local.string()));
+    EXPECT_THAT(messages.front(), HasSubstr("a.tscope is written to " + local.string()));
     writeRuns(1);
     EXPECT_EQ(runsIn(file), 3U) << "what is there is gone on with";
 }
@@ -185,7 +185,7 @@ TEST_F(WorkingCopyTest, WhatAKilledWriterLeftIsGoneOnWith)
     dieAfter(1);
     writeRuns(1);
     EXPECT_EQ(runsIn(file), 5U);
-    EXPECT_THAT(told, ::testing::Contains(HasSubstr("continuing the copy of")));
+    EXPECT_THAT(messages, ::testing::Contains(HasSubstr("continuing the copy of")));
     EXPECT_TRUE(store::verify(file).ok());
 }
 
@@ -227,7 +227,7 @@ TEST_F(WorkingCopyTest, WhatAKilledWriterLeftOfAFileThatWentOnElsewhereIsKeptBes
     bringHomeLeftCopy(file, log);
     EXPECT_EQ(runsIn(file), 2U);
     EXPECT_EQ(runsIn(network / "a.left-1.tscope"), 3U);
-    EXPECT_THAT(told, ::testing::Contains(HasSubstr("tilescope merge")));
+    EXPECT_THAT(messages, ::testing::Contains(HasSubstr("tilescope merge")));
     const std::vector<fs::path> left{network / "a.left-1.tscope"};
     EXPECT_EQ(store::merge(left, file).added, 2);
     EXPECT_THAT(namesIn(local), IsEmpty());
@@ -242,7 +242,7 @@ TEST_F(WorkingCopyTest, AHomeThatIsGoneForAWhileIsTriedAgainAndInTheEndNamed)
         fs::rename(network, folder / "unplugged");
         copy.touched();
         copy.publishIfDue();
-        EXPECT_THAT(told.back(), HasSubstr("the next attempt follows"));
+        EXPECT_THAT(messages.back(), HasSubstr("the next attempt follows"));
         EXPECT_TRUE(copy.due());
     }
     try {

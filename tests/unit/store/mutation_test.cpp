@@ -1,4 +1,4 @@
-// Whatever value of whatever table is changed in a sealed file, verify notices it.
+// verify detects any changed value in any table of a sealed file.
 
 #include "core/base/error.h"
 #include "core/model/memory.h"
@@ -191,7 +191,7 @@ constexpr std::uint64_t kSeed = 20'261'123;
 
 } // namespace
 
-TEST(RowDigest, TellsTypesApart)
+TEST(RowDigest, DependsOnTypes)
 {
     const auto digest = [](auto&& add) {
         RowDigest row(DigestRule::Typed);

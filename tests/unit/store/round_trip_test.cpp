@@ -83,7 +83,7 @@ TEST_F(RoundTrip, KeepsARunWithAllThatIsKnownOfIt)
     EXPECT_EQ(read.duration, 1'500'000'000_ns);
 }
 
-TEST_F(RoundTrip, TellsNotMeasuredFromZero)
+TEST_F(RoundTrip, DistinguishesNotMeasuredFromZero)
 {
     const RunReader reader = written([](RunWriter& writer) {
         const Sample samples[] = {{0, SampleKind::Warmup, Phase::Step, 10_ns, {}},

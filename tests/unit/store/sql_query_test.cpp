@@ -127,7 +127,7 @@ TEST_F(SqlQuery, ListsViewsBeforeTables)
     EXPECT_EQ(runs->columns.front(), "run");
 }
 
-TEST_F(SqlQuery, RefusesAFileThatIsNoRecording)
+TEST_F(SqlQuery, RefusesOtherFiles)
 {
     file = folder / "missing.tscope";
     EXPECT_THAT(errorOf("select 1"), HasSubstr("missing.tscope"));

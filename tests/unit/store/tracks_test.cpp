@@ -287,7 +287,7 @@ TEST_F(Tracks, AreLeftOutOfASmallRun)
     EXPECT_TRUE(RunReader(file).tracks(RunId{1}).empty());
 }
 
-TEST_F(Tracks, GoWithTheirRunAndAreMadeAnewInOtherFiles)
+TEST_F(Tracks, AreDeletedWithTheirRunAndRebuiltInOtherFiles)
 {
     writeRun(12);
     const auto expected = boxesFromTracks(RunReader(file));
@@ -319,7 +319,7 @@ TEST_F(Tracks, GoWithTheirRunAndAreMadeAnewInOtherFiles)
     EXPECT_FALSE(expected.empty());
 }
 
-TEST_F(Tracks, TellWhatIsMissing)
+TEST_F(Tracks, ReportWhatIsMissing)
 {
     writeRun(12);
     sqlite3* database = nullptr;

@@ -194,7 +194,7 @@ TEST_F(Writers, AnotherProgramOnTheFileOnlyDelaysTheSealing)
     EXPECT_EQ(RunReader(file).ops({.run = run}).size(), 10u);
 }
 
-TEST_F(Writers, AStaleLockFileIsNoLock)
+TEST_F(Writers, AStaleLockFileDoesNotLock)
 {
     std::ofstream(WriterLock::sideFile(file)) << "1 elsewhere 5\n";
     EXPECT_EQ(refusal(), "");

@@ -74,7 +74,7 @@ protected:
     Assembler assembler{strings, kFirstRange, kFirstOp};
 };
 
-TEST_F(AssemblerTest, ACaptureTellsWhatItAllocatedAndWhichOpsAsked)
+TEST_F(AssemblerTest, ACaptureReportsItsAllocationsAndTheirOps)
 {
     assembler.begin(Recording::Capture);
     const std::uint32_t head = path({"step", "forward", "lm_head"});

@@ -7,7 +7,7 @@
 
 namespace tilescope::trace {
 
-/// Keeps everything a tracer hands on, and checks that each batch keeps its promise of order.
+/// Keeps everything that a tracer delivers, and checks the order of each batch.
 class CollectedTrace : public TraceSink {
 public:
     void consume(TraceBatch&& batch) override

@@ -94,7 +94,7 @@ TEST(CounterPlan, OtherMetricsAreAddedUpOrAveragedOverTime)
     EXPECT_EQ(values[0].passes, 8);
 }
 
-TEST(CounterPlan, NothingCountedIsNoDivisionByZero)
+TEST(CounterPlan, ZeroCountsDoNotDivideByZero)
 {
     const std::vector<std::string> names = {"tensor_active"};
     const CounterPlan plan(names);

@@ -95,7 +95,7 @@ TEST_F(CounterReader, FullTracesListALaunchOnceToo)
     EXPECT_EQ(counters.kernels, 4U);
 }
 
-TEST_F(CounterReader, ARefusalIsToldAndNothingStaysOpen)
+TEST_F(CounterReader, ReportsARefusalAndLeavesNothingOpen)
 {
     counters.refusal = "the driver lets only administrators read hardware counters";
     const CounterReading reading = read();

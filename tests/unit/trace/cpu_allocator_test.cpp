@@ -45,7 +45,7 @@ TEST_F(CpuAllocatorTest, GrowsAndCopiesStoragesLikeTheAllocatorItWraps)
     EXPECT_EQ(at::empty({0}).numel(), 0);
 }
 
-TEST_F(CpuAllocatorTest, ThrowsOverTheLimitAndTellsWhatWasAsked)
+TEST_F(CpuAllocatorTest, ThrowsAboveTheLimitWithTheRequestedSize)
 {
     const Bytes before = CpuAllocator::current();
     CpuAllocator::setLimit(before + 1_MiB);
@@ -63,7 +63,7 @@ TEST_F(CpuAllocatorTest, ThrowsOverTheLimitAndTellsWhatWasAsked)
     EXPECT_NO_THROW(at::empty({1 << 20}, at::kByte));
 }
 
-TEST_F(CpuAllocatorTest, TurnsTheSystemsRefusalIntoTheSameError)
+TEST_F(CpuAllocatorTest, ReportsTheSystemsRefusalAsTheSameError)
 {
     const Bytes before = CpuAllocator::current();
     const std::int64_t tooMuch = std::int64_t{1} << 52;

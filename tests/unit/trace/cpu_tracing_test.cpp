@@ -177,7 +177,7 @@ TEST_F(CpuTracing, OpsNest)
     EXPECT_EQ(nested, 2);
 }
 
-TEST_F(CpuTracing, AllocationsBalanceAndTellWhoAsked)
+TEST_F(CpuTracing, AllocationsBalanceAndNameTheirOps)
 {
     Tracer tracer({}, strings, sink);
     tracer.start();

@@ -158,7 +158,7 @@ TEST_F(CuptiPipeline, AKernelWithoutItsLaunchIsKeptUnattributed)
     EXPECT_THAT(losses(), UnorderedElementsAre(Pair("unmatched_correlation", 1)));
 }
 
-TEST_F(CuptiPipeline, ADeadDeviceIsTold)
+TEST_F(CuptiPipeline, ADeadDeviceIsReported)
 {
     cupti.deviceFails = true;
     record(options(), [&] { cupti.launch(); });
@@ -250,7 +250,7 @@ TEST_F(CuptiPipeline, DriftOfTheClocksIsTheChangeOfTheLeastLaunchLatency)
     EXPECT_NEAR(static_cast<double>((offsets->end - offsets->start).count()), 200e6, 10e6);
 }
 
-TEST_F(CuptiPipeline, AnActivityThatEndsAfterTheHostWaitedForItTellsOfDrift)
+TEST_F(CuptiPipeline, AnActivityThatEndsAfterTheHostWaitedForItShowsDrift)
 {
     constexpr std::uint64_t kAhead = 3'000'000; // ns that the device's clock is ahead
     record(options(), [&] {
@@ -304,7 +304,7 @@ TEST_F(CuptiPipeline, ALongStepIsReadBeforeItsRingsAreFull)
     EXPECT_THAT(losses(), IsEmpty());
 }
 
-TEST_F(CuptiPipeline, AFailingSinkIsToldByStop)
+TEST_F(CuptiPipeline, StopReportsAFailingSink)
 {
     struct Failing : TraceSink {
         void consume(TraceBatch&& /*batch*/) override { throw std::runtime_error("disk full"); }

@@ -53,7 +53,7 @@ TEST(PathTree, NamesWithAChangingNumberDoNotGrowItWithoutLimit)
     EXPECT_LT(tree.child(tree.names(), "request 1001")->id, 64U + 64U / 8);
 }
 
-TEST(PathTree, NamesAreNoPaths)
+TEST(PathTree, NamesAreNotPaths)
 {
     PathTree& tree = PathTree::instance();
     const PathNode* name = tree.child(tree.names(), "step");
@@ -61,7 +61,7 @@ TEST(PathTree, NamesAreNoPaths)
     EXPECT_NE(name, path({"step"}));
 }
 
-TEST(PathTree, TellsWhereBackwardBelongs)
+TEST(PathTree, FindsThePathOfBackward)
 {
     EXPECT_EQ(backwardOf({"step", "forward", "layers.3", "attention"}), "step/backward/layers.3/attention");
     EXPECT_EQ(backwardOf({"step", "forward"}), "step/backward");

@@ -15,7 +15,7 @@ std::vector<int> drained(Ring<int>& ring)
     return records;
 }
 
-TEST(Ring, TellsHowManyWait)
+TEST(Ring, CountsWaitingRecords)
 {
     Ring<int> ring(4);
     EXPECT_EQ(ring.size(), 0U);

@@ -241,7 +241,7 @@ TEST(Chart, TheCaptionNamesMachineSamplesFitAndWhatDidNotFit)
     EXPECT_FALSE(caption.contains(QStringLiteral("Xeon"))) << "a GPU did the work";
 }
 
-TEST(Chart, FitsTellWhatTheyPredictAndHowSureTheyAre)
+TEST(Chart, FitsStateTheirPredictionAndItsError)
 {
     const std::vector<query::RunSummary> runs = attention();
     ChartRecipe recipe;

@@ -45,15 +45,15 @@ TEST(JobTracker, WorksElsewhereAndDeliversHere)
     EXPECT_NE(worked, QThread::currentThread());
 }
 
-TEST(JobTracker, WhatAJobThrowsIsTold)
+TEST(JobTracker, ExceptionsOfAJobAreReported)
 {
     QObject owner;
     JobTracker jobs(&owner);
-    QString told;
+    QString message;
     jobs.start([](const auto&) -> int { throw std::runtime_error("no such file"); },
-               [](int) { ADD_FAILURE(); }, [&told](const QString& sentence) { told = sentence; });
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !told.isEmpty(); }, kPatienceMs));
-    EXPECT_TRUE(told.contains("no such file")) << told.toStdString();
+               [](int) { ADD_FAILURE(); }, [&message](const QString& sentence) { message = sentence; });
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !message.isEmpty(); }, kPatienceMs));
+    EXPECT_TRUE(message.contains("no such file")) << message.toStdString();
 }
 
 TEST(JobTracker, ANewJobMakesTheOneBeforeStale)

@@ -1,4 +1,4 @@
-// Widgets need an application; pictures are drawn without a display, also where cases are only listed.
+// Widgets need an application. Pictures are drawn without a display, even if the tests are only listed.
 
 #include "tests/ui/test_application.h"
 

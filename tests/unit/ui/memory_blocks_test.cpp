@@ -1,4 +1,4 @@
-// On screen all blocks are one image, in a file each is a shape: both show the same.
+// On screen all blocks are one image, in a vector file each is a shape; both must look the same.
 
 #include "core/query/memory/memory_drawing.h"
 #include "tests/support/fake_memory.h"

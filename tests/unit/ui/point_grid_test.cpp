@@ -45,7 +45,7 @@ TEST(PointGrid, GivesEachRepeatAColumn)
     EXPECT_EQ(grid->at(0, 2), 6) << "the seventh run is the second of the first point";
 }
 
-TEST(PointGrid, LeavesToAListWhatIsNoGrid)
+TEST(PointGrid, LeavesOtherSweepsToAList)
 {
     EXPECT_FALSE(gridOf(points("batch: 1\n")));
     EXPECT_FALSE(

@@ -197,7 +197,7 @@ TEST(SpecText, ChangesNoMoreOfAHandWrittenTextThanWasAskedFor)
     EXPECT_EQ(changed("seq_len", {}), replaced(kHandWritten, "  seq_len: [256, 1024]\n", ""));
 }
 
-TEST(SpecText, WritesAnewWhatCannotBeMendedAndKeepsItsComments)
+TEST(SpecText, RewritesWhatCannotBeEditedAndKeepsItsComments)
 {
     SpecForm form = formOf(kHandWritten);
     form.set(key("d_head"), {"64"}); // `fixed` is a map in one line
@@ -229,7 +229,7 @@ TEST(SplitValues, PartsWhatIsTypedAsItsKeyIsWritten)
     EXPECT_TRUE(splitValues(key("batch"), "  ").isEmpty());
 }
 
-TEST(CheckSpec, TellsTheFormFromWhatCannotBeRead)
+TEST(CheckSpec, SeparatesFormErrorsFromUnreadableTexts)
 {
     const SpecVerdict good = checkSpec("workload: attention\nsweep: {seq_len: [64, 128]}\n", "s.yaml");
     ASSERT_TRUE(good.good());

@@ -147,7 +147,7 @@ TEST(SweepProgress, MarksPointsThatAreExpectedToRunOutOfMemory)
             "time not predicted: no calibration of this device, predicted peak 16.0\u2009GiB allocated"));
 }
 
-TEST(MemoryLimitWords, TellsWhatPointsMayTake)
+TEST(MemoryLimitWords, DescribesTheMemoryLimitOfPoints)
 {
     EXPECT_EQ(memoryLimitWords(*fourPoints()), "memory_limit auto");
     EXPECT_EQ(memoryLimitWords(*points("workload: lm\nmemory_limit: 8 GiB\n")),

@@ -263,7 +263,7 @@ TEST_F(TimelineSceneTest, ForwardAndBackwardOpsAreTiedByTheirSequenceNumber)
     EXPECT_EQ(tied, 2 * (2 * 5 + 1)) << "five ops of two layers and one of the head in two steps";
 }
 
-TEST_F(TimelineSceneTest, DetailsTellWhatALaunchFillsAndWhatItsOpAchieved)
+TEST_F(TimelineSceneTest, DetailsShowOccupancyOfALaunchAndRatesOfItsOp)
 {
     const std::size_t stream = laneOf(query::Lane::Kind::Stream);
     const Track& row = timeline().lanes[stream].rows[0];
@@ -321,7 +321,7 @@ TEST_F(TimelineSceneTest, AnArrowGoesFromTheLaunchDownToTheKernelAndNotToAHidden
     EXPECT_TRUE(linkLines(arrows, scene_, kWidth, kHeight).empty());
 }
 
-TEST_F(TimelineSceneTest, InstancesAreSteppedThroughInOrderOfTimeAndBeginAnew)
+TEST_F(TimelineSceneTest, InstancesAreVisitedInOrderOfTimeAndWrapAround)
 {
     BoxSet set;
     std::vector<SectionItem> all;

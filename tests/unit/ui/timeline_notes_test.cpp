@@ -1,4 +1,4 @@
-// Notes beside a recording: kept whole, shared by windows, and harmless whatever the file holds.
+// Notes beside a recording: complete, shared by windows, and safe for any content of the file.
 
 #include "core/base/error.h"
 #include "tests/support/temporary_folder.h"
@@ -84,7 +84,7 @@ TEST_F(TimelineNotesTest, AFileThatIsNoneIsRefusedAndLeftAsItIs)
     }
 }
 
-TEST_F(TimelineNotesTest, SomethingThatIsNoRegularFileDoesNotBlock)
+TEST_F(TimelineNotesTest, AnIrregularFileDoesNotBlock)
 {
     ASSERT_EQ(mkfifo(file().toLocal8Bit().constData(), 0600), 0);
     EXPECT_NE(sentenceOf([this] { readNotes(file()); }).find("regular"), std::string::npos);

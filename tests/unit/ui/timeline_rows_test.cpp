@@ -1,4 +1,4 @@
-// What the timeline says about a span, what it finds, and how it joins two runs: as plain values.
+// The timeline's tables of a span and of search results, and the alignment of two runs, as plain values.
 
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"

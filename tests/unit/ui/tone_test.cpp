@@ -58,7 +58,7 @@ query::Comparison comparisonOf(GroupVerdict verdict, std::optional<double> a, st
     return comparison;
 }
 
-TEST(NewAndGoneKernels, AreToldBetterOrWorseOnlyWhereTheIntervalExcludesZero)
+TEST(NewAndGoneKernels, AreColouredOnlyIfTheIntervalExcludesZero)
 {
     constexpr int kBar = 7;
     constexpr int kChange = 8;

@@ -1,4 +1,4 @@
-// The recordings behind the pictures of the window do not contradict themselves and have every state.
+// The recordings for the pictures of the window are consistent and contain every state.
 
 #include "core/query/file_session.h"
 #include "core/query/tables/run_overview.h"
@@ -95,7 +95,7 @@ TEST_F(UiFixtureTest, StepsKernelsAndFlopsOfTheGpuFitTogether)
         EXPECT_LT(*overview.utilisation->mfu(), 0.8) << run.run.value;
         if (!overview.step)
             continue;
-        // The matrix products do the FLOPs of the model: not faster than the device, nor idly.
+        // The matrix products do the FLOPs of the model at a rate that the device can reach.
         double matmul = 0;
         for (const query::FamilyShare& share : overview.families)
             if (share.hue == query::Hue::Matmul)
