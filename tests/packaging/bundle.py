@@ -45,7 +45,8 @@ def version(text):
 def look_inside(bundle, said):
     files = [p for p in bundle.rglob("*") if p.is_file()]
     elves = [p for p in files if is_elf(p)]
-    check({"tilescope", "tilescope-engine"} <= {p.name for p in elves}, "it holds both programs")
+    check({"tilescope", "tilescope-engine", "libtilescope_record.so"} <= {p.name for p in elves}, "it holds both programs and the recorder")
+    check((bundle / "share/tilescope/record/sitecustomize.py").exists(), "and what the recorder loads into Python")
     foreign = [p.name for p in files if re.match(r"lib(torch|c10|cu|nv|nccl|gomp)|(torch|nvidia)$", p.name)]
     check(not foreign, "no LibTorch and no CUDA are inside", foreign)
     check(any((bundle / "notices").glob("libsimdjson*.txt")), "it holds the licences of its libraries")

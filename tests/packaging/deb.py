@@ -46,6 +46,8 @@ def look_at_package(package):
     names = [entry[5].split(" -> ")[0] for entry in listed]
     strangers = [name for name in names if not name.startswith("./usr/") and name != "./"]
     check(not strangers, "everything lies under /usr", strangers)
+    check({"./usr/lib/tilescope/lib/libtilescope_record.so", "./usr/share/tilescope/record/sitecustomize.py"} <= set(names),
+          "the recorder is inside")
     foreign = [name for name in names if re.match(r"(lib(torch|c10|cu|nv|nccl|gomp))", name.split("/")[-1])]
     check(not foreign, "no LibTorch and no CUDA are inside", foreign)
     check(package.stat().st_size < LARGEST, f"it takes {package.stat().st_size / 2**20:.1f} MiB")

@@ -39,10 +39,20 @@ def look_inside(wheel):
           "it is for x86-64 with glibc 2.34", tag)
     check(sorted(line.rsplit(",", 2)[0] for line in record.splitlines()) == sorted(names), "its list of files is complete")
     check({f"tilescope/programs/{name}" for name in ("bin/tilescope", "bin/tilescope-engine", "lib/libtilescope_ops.so",
+                                                     "lib/libtilescope_record.so", "share/tilescope/record/sitecustomize.py",
                                                      "share/tilescope/presets/tiny.yaml")} <= set(names),
-          "it holds programs, operator library and resources", names)
+          "it holds programs, operator library, recorder and resources", names)
     foreign = [name for name in names if re.search(r"/lib(torch|c10|cu|nv|nccl|gomp)[^/]*$", name)]
     check(not foreign, "no LibTorch and no CUDA are inside", foreign)
+
+
+def look_at_symbols(site):
+    """What the tag promises: nothing newer than glibc 2.34."""
+    elves = [path for path in sorted(site.glob("tilescope/programs/*/*")) if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
+    for elf in elves:
+        symbols = run("objdump", "-T", elf).stdout
+        newest = max((tuple(map(int, number.split("."))) for number in re.findall(r"GLIBC_([\d.]+)", symbols)), default=(0,))
+        check((0,) < newest <= (2, 34), f"{elf.name} needs no glibc newer than 2.34", newest)
 
 
 def use(environment, folder):
@@ -54,6 +64,20 @@ def use(environment, folder):
     ran = run(program, "run", "attention", "--device", "cpu", "--seq-len", 64, "--steps", 2, "-o", folder / "a.tscope", env=bare,
               cwd=folder)
     check(ran.returncode == 0 and "1 ok" in ran.stdout, "the engine runs with the environment's torch", ran.stdout + ran.stderr)
+    examined = run(program, "doctor", env=bare)
+    check(re.search(r"^ok +LibTorch", examined.stdout, re.M), "doctor finds its torch", examined.stdout + examined.stderr)
+    training = """import torch
+model = torch.nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(4):
+    model(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+    recorded = run(program, "record", "-o", folder / "r.tscope", "--", environment / "bin/python", "-c", training, env=bare, cwd=folder)
+    shown = run(program, "show", folder / "r.tscope", "ranges", "--format", "json", env=bare)
+    check(recorded.returncode == 0 and "Linear" in shown.stdout, "the recorder records a program",
+          recorded.stdout + recorded.stderr + shown.stderr)
     refused = run(program, "show", folder / "absent.tscope", env=bare)
     check(refused.returncode == 2 and "no such file" in refused.stderr, "errors and exit status pass through", refused)
     read = run(environment / "bin/python", "-c", "import os, tilescope; print(*tilescope.open('a.tscope', pandas=False).runs()"
@@ -79,6 +103,7 @@ def main():
         # The torch of the build, 3 GB, is not installed again.
         site = next(environment.glob("lib/python3*/site-packages"))
         (site / "torch.pth").write_text(str(TORCH.parent) + "\n")
+        look_at_symbols(site)
         use(environment, folder)
         run(environment / "bin/pip", "uninstall", "-y", "tilescope")
         left = [path.name for path in [*site.glob("tilescope*"), *(environment / "bin").glob("tilescope*")]]
