@@ -1,6 +1,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/ceilings.h"
 #include "app/cli/commands.h"
+#include "app/cli/plugin_cache.h"
 #include "app/cli/sweep_command.h"
 #include "core/base/plural.h"
 #include "core/exchange/import/import_cache.h"
@@ -83,6 +84,21 @@ Finding importCache()
             .remedy = {}};
 }
 
+/// The plug-ins that `tilescope record` has for other versions of PyTorch than that of this build.
+Finding plugins()
+{
+    const PluginCache cache = PluginCache::ofUser();
+    std::string names;
+    for (const auto& file : cache.files)
+        names += (names.empty() ? "" : ", ") + file.filename().string();
+    return {.verdict = Verdict::Ok,
+            .topic = "plug-ins of record",
+            .finding = cache.files.empty()
+                           ? "none besides the one for PyTorch 2.11"
+                           : names + ", " + exchange::sizeText(cache.size) + ", in " + cache.folder.string(),
+            .remedy = {}};
+}
+
 } // namespace
 
 int doctorCommand(int argc, char** argv)
@@ -107,6 +123,7 @@ int doctorCommand(int argc, char** argv)
         return measureCeilings(ceilings, std::cout);
     std::vector<Finding> findings = machine::examine();
     findings.push_back(importCache());
+    findings.push_back(plugins());
     format == "json" ? printJson(findings) : printText(findings);
     const bool missing = std::ranges::any_of(
         findings, [](const Finding& finding) { return finding.verdict == Verdict::Missing; });

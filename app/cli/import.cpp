@@ -16,6 +16,7 @@ int importCommand(int argc, char** argv)
 {
     std::vector<std::string> named;
     std::string output;
+    std::string name;
     Arguments arguments("import FILE|FOLDER… -o OUT.tscope",
                         "Reads recordings of other programs and adds them to a file as one run. Several "
                         "files are the ranks of\n"
@@ -27,6 +28,7 @@ int importCommand(int argc, char** argv)
                         "tilescope import rank0.json.gz rank1.json.gz -o t.tscope");
     arguments.positionals("FILE", named, "traces, snapshots, or folders of them");
     arguments.output("-o,--output", output, "the .tscope file to add to; created if it does not exist");
+    arguments.option("--name", name, "the name of the run; default: that of the first file");
     if (!arguments.parse(argc, argv))
         return 0;
     if (named.empty() || output.empty())
@@ -35,7 +37,7 @@ int importCommand(int argc, char** argv)
     const std::vector<std::filesystem::path> paths(named.begin(), named.end());
     exchange::ImportResult imported;
     withImportProgress([&](const exchange::ImportWatch& watch) {
-        imported = exchange::importFiles(exchange::importableFiles(paths), output, watch);
+        imported = exchange::importFiles(exchange::importableFiles(paths), output, watch, name);
     });
     std::istringstream summary(imported.summary);
     for (std::string line; std::getline(summary, line);)

@@ -1,5 +1,6 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
+#include "app/cli/record_torch.h"
 #include "app/cli/recorded_program.h"
 #include "app/cli/sweep_command.h"
 #include "core/base/current_error.h"
@@ -78,17 +79,6 @@ fs::path makeWorkingFolder(const fs::path& output)
                     .where = output.string(),
                     .mend = "check that its folder exists and is writable"};
     return name;
-}
-
-/// Python ignores PYTHONPATH after these options.
-bool ignoresBootstrap(const std::vector<std::string>& command)
-{
-    if (!fs::path(command.front()).filename().string().starts_with("python"))
-        return false;
-    for (std::size_t i = 1; i < command.size() && command[i].starts_with('-'); ++i)
-        if (!command[i].starts_with("--") && command[i].find_first_of("IES") != std::string::npos)
-            return true;
-    return false;
 }
 
 /// The name of the run: the command, or the program alone.
@@ -210,7 +200,8 @@ int recordCommand(int argc, char** argv)
     const auto end =
         std::find_if(argv, argv + argc, [](const char* word) { return std::string_view(word) == "--"; });
     std::string output;
-    bool noModules = false;
+    TorchOptions torch;
+    bool buildsPlugin = false;
     bool noCommandLine = false;
     WindowOptions window;
     std::string toStart;
@@ -240,8 +231,10 @@ int recordCommand(int argc, char** argv)
     arguments.option("--start", toStart,
                      "PID: start or go on recording in this process, or in those of this tilescope record");
     arguments.option("--stop", toStop, "PID: stop recording there");
-    arguments.flag("--no-modules", noModules, "do not record PyTorch's modules, optimizers and data loaders");
+    torch.addTo(arguments);
     arguments.flag("--no-command-line", noCommandLine, "do not store the command lines of the processes");
+    arguments.flag("--build-plugin", buildsPlugin,
+                   "build the plug-in for the PyTorch of python3, or of -- PYTHON, into the cache");
     if (!arguments.parse(static_cast<int>(end - argv), argv))
         return 0;
     const std::vector<std::string> command(end == argv + argc ? end : end + 1, argv + argc);
@@ -253,6 +246,8 @@ int recordCommand(int argc, char** argv)
         control(toStart.empty() ? toStop : toStart, toStart.empty() ? "stop" : "start");
         return 0;
     }
+    if (buildsPlugin)
+        buildPlugin(command.empty() ? "python3" : command.front());
     if (command.empty())
         throw Error{.what = "no command given",
                     .where = "tilescope record",
@@ -262,9 +257,6 @@ int recordCommand(int argc, char** argv)
     const fs::path file = output.empty() ? newFileName() : fs::path(output);
     if (output.empty())
         std::cerr << "tilescope record: recording into " << file.string() << std::endl;
-    if (!noModules && ignoresBootstrap(command))
-        std::cerr << "tilescope record: Python's options -I, -E and -S keep modules from being recorded"
-                  << std::endl;
 
     RecordedProgram program(command);
     select(program, window);
@@ -276,11 +268,7 @@ int recordCommand(int argc, char** argv)
     program.set("TILESCOPE_RECORD_PID", std::to_string(getpid()));
     if (noCommandLine)
         program.set("TILESCOPE_RECORD_NO_COMMAND_LINE", "1");
-    if (!noModules) {
-        const char* path = std::getenv("PYTHONPATH");
-        const std::string bootstrap = fs::canonical(resourcesDirectory() / "record").string();
-        program.set("PYTHONPATH", path && *path ? bootstrap + ":" + path : bootstrap);
-    }
+    torch.prepare(program, command, library);
     try {
         program.run();
     } catch (...) {

@@ -1,6 +1,7 @@
 #include "app/record/nvtx_callbacks.h"
 
 #include "app/record/nested_ranges.h"
+#include "app/record/nvtx_ops.h"
 #include "app/record/python_functions.h"
 #include "app/record/recorder.h"
 #include "app/record/torch_probe.h"
@@ -86,11 +87,18 @@ constexpr std::string_view kUnnamed = "(unnamed)";
 
 int push(const void* domain, std::string_view name) noexcept
 {
+    if (!domain) {
+        if (pushNvtxOp(name))
+            return 0;
+        pushOtherRange();
+    }
     return openNested(domain, nullptr, name.empty() ? kUnnamed : name);
 }
 
 int pop(const void* domain) noexcept
 {
+    if (!domain && popNvtxOp())
+        return 0;
     return closeNested(domain, nullptr);
 }
 
@@ -141,6 +149,10 @@ void takeMessage(std::string_view text, void* payload) noexcept
         Recorder::yieldDevice();
     } else if (text == "flush") {
         Recorder::flush();
+    } else if (text == "ops") {
+        takeNvtxOps();
+    } else if (text == "end") {
+        Recorder::end();
     } else if (text == "python" && payload) {
         if (!makePythonFunctions(*static_cast<PythonFunctions*>(payload)))
             *static_cast<PythonFunctions*>(payload) = {};

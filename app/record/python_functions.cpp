@@ -1,11 +1,17 @@
 #include "app/record/python_functions.h"
 
+#include "app/record/module_calls.h"
 #include "app/record/nested_ranges.h"
+#include "app/record/plugin_functions.h"
+#include "app/record/python_frames.h"
 #include "app/record/recorder.h"
 #include "core/base/mutex.h"
+#include "core/trace/host/host_log.h"
+#include "core/trace/host/path_tree.h"
 
 #include <dlfcn.h>
 
+#include <cstddef>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -44,11 +50,17 @@ struct Api {
 };
 Api api;
 
+/// What the ranges of an object are called.
+struct Name {
+    const std::string* text = nullptr;
+    bool isModule = false;
+};
+
 /// Names of objects by their address. Never destroyed: Python may call to the last.
 struct Names {
     Mutex mutex;
     std::unordered_set<std::string> texts GUARDED_BY(mutex); ///< their addresses stay
-    std::unordered_map<const void*, const std::string*> ofObjects GUARDED_BY(mutex);
+    std::unordered_map<const void*, Name> ofObjects GUARDED_BY(mutex);
 };
 
 Names& names()
@@ -59,19 +71,31 @@ Names& names()
 
 // What ranges of Python objects have in common, so that they nest among themselves.
 constexpr char kDomain = 0;
+// Key of the ranges `forward`.
+constexpr char kForward = 0;
 
 thread_local int openObjects = 0;
+thread_local const void* forwardOf = nullptr; ///< the object around which a range `forward` is open
+
+/// Whether the calling thread is in a step, and in no range of the program within it.
+bool isDirectlyInStep() noexcept
+{
+    static const trace::PathNode* const step =
+        trace::PathTree::instance().child(trace::PathTree::instance().root(), "step");
+    return trace::HostLogs::here().path == step->id;
+}
 
 void* nameObject(void* /*self*/, void* tuple)
 {
     void* object = nullptr;
     const char* text = nullptr;
-    if (!api.parse(tuple, "Os", &object, &text))
+    int isModule = 0;
+    if (!api.parse(tuple, "Osp", &object, &text, &isModule))
         return nullptr;
     try {
         Names& all = names();
         const MutexLock lock(all.mutex);
-        all.ofObjects[object] = &*all.texts.emplace(text).first;
+        all.ofObjects[object] = {&*all.texts.emplace(text).first, isModule != 0};
     } catch (...) {
         return api.newBool(0); // no memory: it has no ranges
     }
@@ -87,47 +111,121 @@ void* forgetObject(void* /*self*/, void* number)
     return api.newBool(1);
 }
 
-void* enterObject(void* /*self*/, void* object)
+void* enter(void* /*self*/, void* object)
+{
+    return api.newBool(enterObject(object) ? 1 : 0);
+}
+
+void* leave(void* /*self*/, void* object)
+{
+    return api.newBool(leaveObject(object) ? 1 : 0);
+}
+
+void* watch(void* /*self*/, void* tuple)
+{
+    void* function = nullptr;
+    std::ptrdiff_t bytes = 0;
+    void* nameAll = nullptr;
+    void* returned = nullptr;
+    if (!api.parse(tuple, "OlOO", &function, &bytes, &nameAll, &returned))
+        return nullptr;
+    return api.newBool(watchCalls(function, static_cast<std::size_t>(bytes), nameAll, returned) ? 1 : 0);
+}
+
+void* noteFact(void* /*self*/, void* tuple)
+{
+    const char* key = nullptr;
+    const char* value = nullptr;
+    if (!api.parse(tuple, "ss", &key, &value))
+        return nullptr;
+    Recorder::noteFact(key, value);
+    return api.newBool(1);
+}
+
+void* noteHeld(void* /*self*/, void* tuple)
+{
+    const char* category = nullptr;
+    unsigned long long address = 0;
+    long long bytes = 0;
+    const char* name = nullptr;
+    const char* shape = nullptr;
+    const char* dtype = nullptr;
+    int device = -1;
+    if (!api.parse(tuple, "sKLsssi", &category, &address, &bytes, &name, &shape, &dtype, &device))
+        return nullptr;
+    Recorder::noteHeld({.category = category,
+                        .address = address,
+                        .bytes = bytes,
+                        .name = name,
+                        .shape = shape,
+                        .dtype = dtype,
+                        .device = device});
+    return api.newBool(1);
+}
+
+void* frames(void* /*self*/, void* /*none*/)
+{
+    return api.newBool(recordFrames() ? 1 : 0);
+}
+
+} // namespace
+
+bool enterObject(const void* object) noexcept
 {
     // Also the answer of a forked child, in which another thread may have held the lock.
     if (!Recorder::isRecording())
-        return api.newBool(1);
-    const std::string* name = nullptr;
+        return true;
+    Name name;
     {
         Names& all = names();
         const MutexLock lock(all.mutex);
         const auto found = all.ofObjects.find(object);
         if (found == all.ofObjects.end())
-            return api.newBool(0);
+            return false;
         name = found->second;
     }
-    if (openNested(&kDomain, object, *name) >= 0)
+    if (name.text->empty())
+        return true;
+    if (name.isModule && openObjects == 0 && isDirectlyInStep() &&
+        openNested(&kDomain, &kForward, "forward") >= 0)
+        forwardOf = object;
+    if (openNested(&kDomain, object, *name.text) >= 0)
         ++openObjects;
-    return api.newBool(1);
+    return true;
 }
 
-void* leaveObject(void* /*self*/, void* object)
+bool leaveObject(const void* object) noexcept
 {
     if (openObjects > 0 && closeNested(&kDomain, object) >= 0)
         --openObjects;
-    return api.newBool(openObjects == 0 ? 1 : 0);
+    if (openObjects == 0 && forwardOf == object) {
+        closeNested(&kDomain, &kForward);
+        forwardOf = nullptr;
+    }
+    return openObjects == 0;
 }
-
-} // namespace
 
 bool makePythonFunctions(PythonFunctions& functions) noexcept
 {
-    static Method methods[] = {{"name", &nameObject, kTuple, nullptr},
-                               {"forget", &forgetObject, kOneArgument, nullptr},
-                               {"enter", &enterObject, kOneArgument, nullptr},
-                               {"leave", &leaveObject, kOneArgument, nullptr}};
+    static Method methods[] = {
+        {"name", &nameObject, kTuple, nullptr},   {"forget", &forgetObject, kOneArgument, nullptr},
+        {"enter", &enter, kOneArgument, nullptr}, {"leave", &leave, kOneArgument, nullptr},
+        {"watch", &watch, kTuple, nullptr},       {"fact", &noteFact, kTuple, nullptr},
+        {"hold", &noteHeld, kTuple, nullptr},     {"frames", &frames, kTuple, nullptr}};
     if (!api.load())
         return false;
-    functions = {.name = api.newFunction(&methods[0], nullptr, nullptr),
-                 .forget = api.newFunction(&methods[1], nullptr, nullptr),
-                 .enter = api.newFunction(&methods[2], nullptr, nullptr),
-                 .leave = api.newFunction(&methods[3], nullptr, nullptr)};
-    return functions.name && functions.forget && functions.enter && functions.leave;
+    const auto make = [](int which) { return api.newFunction(&methods[which], nullptr, nullptr); };
+    functions = {.name = make(0),
+                 .forget = make(1),
+                 .enter = make(2),
+                 .leave = make(3),
+                 .watch = make(4),
+                 .fact = make(5),
+                 .hold = make(6),
+                 .frames = make(7),
+                 .plugin = &pluginFunctions()};
+    return functions.name && functions.forget && functions.enter && functions.leave && functions.watch &&
+           functions.fact && functions.hold && functions.frames;
 }
 
 } // namespace tilescope::record

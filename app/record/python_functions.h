@@ -8,11 +8,27 @@ namespace tilescope::record {
 ///
 /// resources/record/sitecustomize.py knows the layout.
 struct PythonFunctions {
-    void* name = nullptr;   ///< name(object, text): its ranges have this name from now on
+    /// name(object, text, isModule): its ranges have this name from now on; empty: it has none
+    void* name = nullptr;
     void* forget = nullptr; ///< forget(id): an object with a name has gone
     void* enter = nullptr;  ///< enter(object): opens its range; False if it has no name
     void* leave = nullptr;  ///< leave(object): closes it; False if this thread has more of them open
+    /// watch(function, size, name_all, returned): watchCalls(); False if it is not possible
+    void* watch = nullptr;
+    void* fact = nullptr; ///< fact(key, value): of the process
+    /// hold(category, address, bytes, name, shape, dtype, device): memory that the program holds now
+    void* hold = nullptr;
+    void* frames = nullptr; ///< frames(): records the calls of Python functions of this thread from now on
+    const void* plugin = nullptr; ///< PluginInterface, for the plug-in
 };
+
+/// Opens the range of a Python object. An outermost one in a step that is a module's call gets a range `forward`
+/// around it. Neither throws.
+/// \return  false if it has no name
+bool enterObject(const void* object) noexcept;
+/// Closes the range of a Python object.
+/// \return  whether this thread has no more of them open
+bool leaveObject(const void* object) noexcept;
 
 /// Makes the objects, which live as long as the process. The caller holds the interpreter's lock.
 /// \return  whether the process has a Python with the functions that are needed

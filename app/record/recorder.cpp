@@ -9,6 +9,7 @@
 #include "core/model/step_name.h"
 #include "core/record/control.h"
 #include "core/record/working_file.h"
+#include "core/trace/allocators/device_alloc_log.h"
 #include "core/trace/assembly/assembler.h"
 #include "core/trace/cupti/activity_decoder.h"
 #include "core/trace/cupti/cupti_session.h"
@@ -41,6 +42,7 @@ constexpr auto kPeriod = std::chrono::milliseconds(20);
 constexpr auto kWritePeriod = std::chrono::milliseconds(500);
 constexpr auto kLongestEnd = std::chrono::seconds(20);
 constexpr std::size_t kRingCapacity = 1 << 16;
+constexpr std::size_t kAllocationRing = 1 << 15;
 constexpr std::size_t kSpareLogs = 2; // for autograd's thread, and one more
 constexpr std::size_t kActivityBuffers = 1024;
 constexpr std::size_t kActivityBufferBytes = 1 << 20;
@@ -111,7 +113,7 @@ public:
         }
         const MutexLock lock(mutex_);
         if (!reason.empty()) {
-            untraced_ = reason;
+            facts_.emplace_back("device_untraced", reason);
             return;
         }
         api_ = std::move(api);
@@ -141,7 +143,9 @@ public:
         session->stop(losses);
         const MutexLock lock(mutex_);
         cuptiLosses_.add(losses);
-        untraced_ = "the device was left to torch.profiler when the program started it (--yield-to-torch)";
+        facts_.emplace_back(
+            "device_untraced",
+            "the device was left to torch.profiler when the program started it (--yield-to-torch)");
     }
 
     /// Ends the recording from the thread that ends the process.
@@ -166,6 +170,35 @@ public:
     {
         file_.abandon();
         control_.abandon();
+    }
+
+    /// Something that became known of the process: written with the next block.
+    void noteFact(std::string_view key, std::string_view value)
+    {
+        const MutexLock lock(mutex_);
+        facts_.emplace_back(key, value);
+    }
+
+    void noteHeld(const HeldMemory& memory)
+    {
+        const MutexLock lock(mutex_);
+        held_.push_back({.time = now(),
+                         .address = memory.address,
+                         .bytes = memory.bytes,
+                         .category = strings_.intern(memory.category).value,
+                         .name = strings_.intern(memory.name).value,
+                         .shape = strings_.intern(memory.shape).value,
+                         .dtype = strings_.intern(memory.dtype).value,
+                         .device = memory.device,
+                         .unused = 0});
+    }
+
+    void startDeviceMemory(int devices)
+    {
+        for (int i = 0; i < devices; ++i)
+            if (auto* log = trace::DeviceAllocLog::of(DeviceIndex{static_cast<std::int16_t>(i)}))
+                log->start(kAllocationRing, 0, 0);
+        memoryDevices_.store(devices, std::memory_order_release);
     }
 
     /// \param step  number of the step that it is, counted from 1; 0: none
@@ -259,7 +292,7 @@ private:
         namesMoved_.store(true);
         if (const std::string reason = session->start(level()); !reason.empty()) {
             const MutexLock lock(mutex_);
-            untraced_ = reason;
+            facts_.emplace_back("device_untraced", reason);
         }
     }
 
@@ -337,7 +370,7 @@ private:
             }
             const bool asked = flushAsked.exchange(false);
             const bool due = asked || std::chrono::steady_clock::now() >= nextWrite;
-            if (due || HostLogs::instance().pressed() || (session && session->buffers().pressed()))
+            if (due || pressed() || (session && session->buffers().pressed()))
                 turn(session, due, asked);
             if (due)
                 nextWrite = std::chrono::steady_clock::now() + kWritePeriod;
@@ -361,7 +394,7 @@ private:
             if (due && session && HostLogs::recording())
                 api_->flush(forced);
             drain(session);
-            if (due || assembler_.pending() > kMostPending)
+            if (due || assembler_.pending() + allocations_.size() > kMostPending)
                 write();
         } catch (...) {
             giveUp(currentError().sentence());
@@ -439,8 +472,65 @@ private:
             if (thread != lastThread_ && named_.insert(thread).second)
                 assembler_.addThread(thread, threadName(thread));
             lastThread_ = thread;
-            assembler_.addHost(thread, record);
+            if (record.kind == HostRecord::Kind::Alloc)
+                add(thread, record);
+            else
+                assembler_.addHost(thread, record);
         });
+        drainDeviceMemory();
+    }
+
+    /// An allocation of the CPU.
+    void add(std::uint32_t thread, const HostRecord& record)
+    {
+        const HostRecord::AllocBody& alloc = record.alloc;
+        allocations_.push_back({.time = alloc.time,
+                                .address = alloc.address,
+                                .bytes = alloc.bytes,
+                                .allocated = alloc.allocated,
+                                .reserved = alloc.allocated,
+                                .thread = thread,
+                                .backwardPath = backwardPathOf(record.context),
+                                .pool = 0,
+                                .device = -1,
+                                .action = record.detail,
+                                .unused = 0});
+    }
+
+    void drainDeviceMemory()
+    {
+        const int devices = memoryDevices_.load(std::memory_order_acquire);
+        for (int i = 0; i < devices; ++i) {
+            auto* log = trace::DeviceAllocLog::of(DeviceIndex{static_cast<std::int16_t>(i)});
+            if (!log)
+                continue;
+            log->drain([&](const trace::DeviceAllocRecord& record) {
+                allocations_.push_back({.time = record.time,
+                                        .address = record.address,
+                                        .bytes = record.bytes,
+                                        .allocated = record.allocated,
+                                        .reserved = record.reserved,
+                                        .thread = record.thread,
+                                        .backwardPath = backwardPathOf(record.context),
+                                        .pool = record.pool,
+                                        .device = i,
+                                        .action = static_cast<std::uint32_t>(record.action),
+                                        .unused = 0});
+            });
+        }
+    }
+
+    bool pressed() const
+    {
+        if (HostLogs::instance().pressed())
+            return true;
+        const int devices = memoryDevices_.load(std::memory_order_acquire);
+        for (int i = 0; i < devices; ++i) {
+            const auto* log = trace::DeviceAllocLog::of(DeviceIndex{static_cast<std::int16_t>(i)});
+            if (log && log->pressed())
+                return true;
+        }
+        return false;
     }
 
     void write()
@@ -450,9 +540,11 @@ private:
         {
             const MutexLock lock(mutex_);
             block.ranges = std::exchange(rows_, {});
-            if (!untraced_.empty())
-                file_.addFact("device_untraced", std::exchange(untraced_, {}));
+            block.held = std::exchange(held_, {});
+            for (const auto& [key, value] : std::exchange(facts_, {}))
+                file_.addFact(key, value);
         }
+        block.allocations = std::exchange(allocations_, {});
         for (const ThreadName& thread : batch.threads)
             block.threads.push_back({thread.thread.value, stringOf(thread.name)});
         for (const Range& range : batch.ranges)
@@ -469,6 +561,19 @@ private:
                                    .correlation = call.correlation ? call.correlation.value : 0,
                                    .thread = call.thread ? call.thread.value : 0,
                                    .kind = static_cast<std::uint32_t>(call.kind)});
+        for (const Op& op : batch.ops)
+            block.ops.push_back({.start = nanosecondsOf(op.start),
+                                 .end = nanosecondsOf(op.end),
+                                 .sequence = op.sequence,
+                                 .thread = op.thread.value,
+                                 .name = stringOf(op.name),
+                                 .shapes = stringOf(op.shapes),
+                                 .isBackward = op.scope == OpScope::Backward});
+        for (const Frame& frame : batch.frames)
+            block.frames.push_back({.start = nanosecondsOf(frame.start),
+                                    .end = nanosecondsOf(frame.end),
+                                    .thread = frame.thread.value,
+                                    .name = stringOf(frame.name)});
         for (const DeviceEvent& event : batch.deviceEvents)
             block.activities.push_back(rowOf(event, block));
         if (!block.hasEvents() && block.threads.empty())
@@ -485,6 +590,14 @@ private:
     std::uint32_t backwardPathOf(StringId path)
     {
         return path && strings_.text(path).starts_with(kBackward) ? stringOf(path) : kNoString;
+    }
+
+    std::uint32_t backwardPathOf(const trace::HostContext& context)
+    {
+        if (context.path == trace::kNone)
+            return kNoString;
+        const std::string& path = trace::PathTree::instance().node(context.path)->path;
+        return path.starts_with(kBackward) ? strings_.intern(path).value : kNoString;
     }
 
     ActivityRow rowOf(const DeviceEvent& event, WorkingBlock& block)
@@ -535,6 +648,11 @@ private:
         add(RecordLoss::NestedTooDeep, counters.tooDeep - before_.tooDeep);
         add(RecordLoss::NamesMerged, counters.namesMerged - before_.namesMerged);
         add(RecordLoss::ThreadsRefused, counters.threadsRefused - before_.threadsRefused);
+        std::uint64_t allocations = 0;
+        for (int i = 0; i < memoryDevices_.load(std::memory_order_acquire); ++i)
+            if (const auto* log = trace::DeviceAllocLog::of(DeviceIndex{static_cast<std::int16_t>(i)}))
+                allocations += log->dropped();
+        add(RecordLoss::AllocationRingOverflow, allocations);
         for (const Loss& loss : losses.list(strings_))
             block.losses.push_back({stringOf(loss.kind), stringOf(loss.detail), loss.count});
     }
@@ -550,6 +668,7 @@ private:
     std::uint32_t lastThread_ = 0;
     std::unordered_set<std::uint32_t> named_;
     std::unordered_set<std::int32_t> devices_;
+    std::vector<AllocRow> allocations_;
     std::map<LaunchConfig, std::uint32_t> launches_;
     std::size_t written_ = 0; ///< strings in the file
 
@@ -558,6 +677,7 @@ private:
 
     const Window window_;
     const std::int64_t startedAt_;
+    std::atomic<int> memoryDevices_{0}; ///< whose allocators are recorded: those from 0 on
     std::atomic<std::int64_t> stepStart_{0};
     std::atomic<std::int64_t> steps_{0};
     std::atomic<std::int64_t> namedSteps_{0};
@@ -575,7 +695,8 @@ private:
     trace::Losses cuptiLosses_ GUARDED_BY(mutex_);
     bool detachAsked_ GUARDED_BY(mutex_) = false;
     std::vector<RangeRow> rows_ GUARDED_BY(mutex_);
-    std::string untraced_ GUARDED_BY(mutex_);
+    std::vector<HeldRow> held_ GUARDED_BY(mutex_);
+    ProcessFacts facts_ GUARDED_BY(mutex_);
     bool started_ GUARDED_BY(mutex_) = false;
     bool ending_ GUARDED_BY(mutex_) = false;
     bool ended_ GUARDED_BY(mutex_) = false;
@@ -683,6 +804,11 @@ void Recorder::startDevice() noexcept
     }
 }
 
+bool Recorder::isStarted() noexcept
+{
+    return recording.load(std::memory_order_relaxed);
+}
+
 bool Recorder::isRecording() noexcept
 {
     return HostLogs::recording() && recording.load(std::memory_order_relaxed);
@@ -708,6 +834,39 @@ void Recorder::noteRange(std::string_view name, std::uint32_t thread, std::int64
         current.load()->noteRange(name, thread, start, end, 0);
     } catch (...) {
         return; // no memory: this range is missing
+    }
+}
+
+void Recorder::noteFact(std::string_view key, std::string_view value) noexcept
+{
+    if (!isStarted())
+        return;
+    try {
+        current.load()->noteFact(key, value);
+    } catch (...) {
+        return; // no memory: this fact is missing
+    }
+}
+
+void Recorder::noteHeld(const HeldMemory& memory) noexcept
+{
+    if (!isStarted())
+        return;
+    try {
+        current.load()->noteHeld(memory);
+    } catch (...) {
+        return; // no memory: this block has no name
+    }
+}
+
+void Recorder::startDeviceMemory(int devices) noexcept
+{
+    if (!isStarted())
+        return;
+    try {
+        current.load()->startDeviceMemory(devices);
+    } catch (...) {
+        return; // no memory: allocations are not recorded
     }
 }
 
@@ -737,6 +896,11 @@ void Recorder::yieldDevice() noexcept
     } catch (...) {
         return; // no memory: the recorder keeps the device
     }
+}
+
+void Recorder::end() noexcept
+{
+    endAtExit();
 }
 
 void Recorder::flush() noexcept

@@ -128,6 +128,10 @@ bool decode(Taker& from, WorkingBlock& block)
     from.rows(block.ranges);
     from.rows(block.activities);
     from.rows(block.calls);
+    from.rows(block.ops);
+    from.rows(block.frames);
+    from.rows(block.allocations);
+    from.rows(block.held);
     from.rows(block.losses);
     block.recordsChecked = from.take<std::int64_t>();
     return from.good;
@@ -186,6 +190,10 @@ bool WorkingFileWriter::append(const WorkingBlock& block)
     putRows(payload, block.ranges);
     putRows(payload, block.activities);
     putRows(payload, block.calls);
+    putRows(payload, block.ops);
+    putRows(payload, block.frames);
+    putRows(payload, block.allocations);
+    putRows(payload, block.held);
     putRows(payload, block.losses);
     put(payload, block.recordsChecked);
     return write(kEventsBlock, payload);

@@ -19,7 +19,7 @@
 /// Strings are numbered from 0 in the order of the file; kNoString stands for none.
 namespace tilescope::record {
 
-inline constexpr std::string_view kWorkingFileLine = "tilescope working file 1\n";
+inline constexpr std::string_view kWorkingFileLine = "tilescope working file 2\n";
 inline constexpr std::uint32_t kNoString = ~0U;
 
 /// A host range. Times are nanoseconds of the process' steady clock, here and below.
@@ -58,6 +58,51 @@ struct CallRow {
     std::uint32_t kind; ///< ApiKind
 };
 
+/// An operator of PyTorch.
+struct OpRow {
+    std::int64_t start, end;
+    std::int64_t sequence; ///< autograd's number; -1: none
+    std::uint32_t thread;
+    std::uint32_t name;
+    std::uint32_t shapes;     ///< string; kNoString: not recorded
+    std::uint32_t isBackward; ///< 1: a node of the backward pass
+};
+
+/// A call of a Python function.
+struct FrameRow {
+    std::int64_t start, end;
+    std::uint32_t thread;
+    std::uint32_t name; ///< "train.py(12): step"
+};
+
+/// An event of an allocator.
+struct AllocRow {
+    std::int64_t time;
+    std::uint64_t address;
+    std::int64_t bytes;     ///< 0: a free whose size the reader finds
+    std::int64_t allocated; ///< on the device after it; CPU: 0, the reader counts
+    std::int64_t reserved;
+    std::uint32_t thread;
+    std::uint32_t backwardPath; ///< string: path of the backward work that asked for it, if it is known
+    std::uint32_t pool;
+    std::int32_t device;  ///< CUDA's number; -1: the CPU
+    std::uint32_t action; ///< AllocAction
+    std::uint32_t unused;
+};
+
+/// Memory that the program is known to hold at an instant (HeldStorage).
+struct HeldRow {
+    std::int64_t time;
+    std::uint64_t address;
+    std::int64_t bytes;
+    std::uint32_t category; ///< string: word of a MemoryCategory
+    std::uint32_t name;     ///< string, and so the next two
+    std::uint32_t shape;
+    std::uint32_t dtype;
+    std::int32_t device;
+    std::uint32_t unused;
+};
+
 struct ThreadRow {
     std::uint32_t thread;
     std::uint32_t name;
@@ -85,10 +130,18 @@ struct WorkingBlock {
     std::vector<RangeRow> ranges;
     std::vector<ActivityRow> activities;
     std::vector<CallRow> calls;
+    std::vector<OpRow> ops;
+    std::vector<FrameRow> frames;
+    std::vector<AllocRow> allocations;
+    std::vector<HeldRow> held;
     std::vector<LossRow> losses;
     std::int64_t recordsChecked = 0;
 
-    bool hasEvents() const { return !ranges.empty() || !activities.empty() || !calls.empty(); }
+    bool hasEvents() const
+    {
+        return !ranges.empty() || !activities.empty() || !calls.empty() || !ops.empty() || !frames.empty() ||
+               !allocations.empty() || !held.empty();
+    }
 };
 
 /// Facts about the process: pid, host, rank, … as pairs of key and text.

@@ -53,6 +53,25 @@ void step()
     nvtxRangePop();
 }
 
+/// What PyTorch's emit_nvtx does, after the bootstrap has asked the recorder to take operators.
+void runOps()
+{
+    nvtxEventAttributes_t attributes{};
+    attributes.version = NVTX_VERSION;
+    attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+    attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
+    attributes.message.ascii = "ops";
+    nvtxDomainMarkEx(nvtxDomainCreateA("tilescope"), &attributes);
+    nvtxRangePushA("forward");
+    nvtxRangePushA("aten::mm, seq = 3, op_id = 7, sizes = [[4, 8], [8, 2]], input_op_ids = [(2,0), (5,1)]");
+    fakeLaunch("mm");
+    nvtxRangePop();
+    nvtxRangePop();
+    nvtxRangePushA("autograd::engine::evaluate_function: MmBackward0, seq = 3, op_id = 9");
+    fakeLaunch("mm_backward");
+    nvtxRangePop();
+}
+
 void pause(int milliseconds)
 {
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
@@ -68,6 +87,8 @@ int main(int argc, char** argv)
     initialiseCuda();
     for (int i = 0; i < 3; ++i)
         step();
+    if (what == "ops")
+        runOps();
     std::puts("three steps");
     std::fflush(stdout);
     if (what == "exit")

@@ -82,6 +82,7 @@ NOT_RUN = {
         "tilescope record -o t.tscope -- python train.py": PYTHON,
         "tilescope record --stop 4711": "needs a program that is being recorded; test record does",
         "tilescope record --start 4711": "needs a program that is being recorded; test record does",
+        "tilescope record --build-plugin": PYTHON,
         "tilescope record -o t.tscope -- torchrun --nproc-per-node=2 train.py": GPU,
     },
     HELP: {"tilescope record -o t.tscope -- python train.py": PYTHON},

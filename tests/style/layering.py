@@ -16,7 +16,7 @@ import tempfile
 
 # Library -> (pattern of its headers, folders that may reach it).
 LIBRARIES = {
-    "torch": (r"(torch|ATen|c10)/", ["core/trace", "core/engine", "kernels"]),
+    "torch": (r"(torch|ATen|c10)/", ["app/plugin", "core/trace", "core/engine", "kernels"]),
     "CUPTI": (r"(cupti|generated_cuda_)", ["core/trace", "app/record"]),
     "CUDA": (r"(cuda|nvtx3|nvml|driver_types|cuda_runtime)",
              ["core/trace", "core/engine", "app/record", "kernels", "kernels/cuda", "kernels/cuda/common", "kernels/cuda/mma", "kernels/cuda/hopper"]),

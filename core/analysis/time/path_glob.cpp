@@ -1,6 +1,7 @@
 #include "core/analysis/time/path_glob.h"
 
 #include "core/base/error.h"
+#include "core/model/set_up_path.h"
 
 namespace tilescope::analysis {
 
@@ -126,6 +127,8 @@ std::string_view phaseOf(std::string_view path)
 
 std::string_view moduleOf(std::string_view path)
 {
+    if (const auto tensor = setUpTensor(path))
+        return tensor->name.substr(0, tensor->name.find(' '));
     path = fromStepDown(path);
     if (!path.starts_with("step/"))
         return {};

@@ -32,7 +32,9 @@ TimeSpan placeOnOneAxis(ForeignTrace& trace, const std::string& clockName)
     // An allocation has the time of its host row.
     for (const HostRow& row : trace.host)
         if (row.kind == HostKind::Allocation)
-            trace.allocations[row.extra].time = timestampAt(row.start);
+            trace.allocations[row.extra].event.time = timestampAt(row.start);
+    for (ForeignHeld& held : trace.held)
+        held.storage.time += Nanoseconds(offsetOf(held.process));
     const auto shift = [&](auto& event) {
         event.start += Nanoseconds(offsetOf(event.process));
         event.end += Nanoseconds(offsetOf(event.process));

@@ -77,6 +77,17 @@ struct KnownStream {
     StreamId number = {}; ///< in the run; by finish()
 };
 
+/// An event of an allocator, and memory that is known to be held.
+struct ForeignAllocation {
+    AllocEvent event = {};
+    ProcessIndex process;
+};
+struct ForeignHeld {
+    ProcessIndex process;
+    DeviceIndex device = {}; ///< index of a KnownDevice; none: the CPU
+    HeldStorage storage = {};
+};
+
 /// Everything that the importers added, in the order of adding.
 struct ForeignTrace {
     StringTable strings;
@@ -89,7 +100,8 @@ struct ForeignTrace {
     std::vector<DeviceRow> activities;
     std::vector<LaunchConfig> launches;
     std::vector<ActivityFacts> activityFacts{ActivityFacts{}};
-    std::vector<AllocEvent> allocations;
+    std::vector<ForeignAllocation> allocations;
+    std::vector<ForeignHeld> held;
     std::vector<Collective> collectives;
     std::vector<Wait> waits;
     std::optional<std::pair<TraceBatch, MemoryFacts>> memory; ///< of a snapshot

@@ -4,6 +4,7 @@
 #include "core/base/plural.h"
 #include "core/base/sha256.h"
 #include "core/base/version.h"
+#include "core/exchange/import/allocation_assembly.h"
 #include "core/exchange/import/collective_matcher.h"
 #include "core/exchange/import/common_axis.h"
 #include "core/exchange/import/launch_index.h"
@@ -71,6 +72,7 @@ public:
 
     RunId write(store::RunWriter& writer)
     {
+        phases_ = phaseMarks(trace_);
         writer_ = &writer;
         const RunId run = writer.beginRun(runHeader());
         TraceBatch first;
@@ -227,8 +229,8 @@ private:
             stack.push_back({row.end, outer.range, outer.op, outer.path});
             return;
         case HostKind::Allocation: {
-            AllocEvent& event = trace_.allocations[row.extra];
-            event.path = within;
+            AllocEvent& event = trace_.allocations[row.extra].event;
+            event.path = trace_.strings.text(name).empty() ? within : name;
             event.op = outer.op;
             event.step = step;
             return;
@@ -339,10 +341,15 @@ private:
 
     void writeAllocations()
     {
-        std::vector<AllocEvent> events = std::move(trace_.allocations);
-        for (AllocEvent& event : events)
-            if (event.device)
-                event.device = trace_.devices[static_cast<std::size_t>(event.device.value)].number;
+        const auto inRun = [&](DeviceIndex device) {
+            return device ? trace_.devices[static_cast<std::size_t>(device.value)].number : device;
+        };
+        for (ForeignAllocation& each : trace_.allocations)
+            each.event.device = inRun(each.event.device);
+        for (ForeignHeld& held : trace_.held)
+            held.device = inRun(held.device);
+        std::vector<AllocEvent> events =
+            completeAllocations(std::move(trace_.allocations), trace_.held, phases_, trace_.strings);
         if (trace_.memory)
             takeSnapshot(events);
         std::ranges::stable_sort(events, {}, &AllocEvent::time);
@@ -468,6 +475,7 @@ private:
     std::optional<RunSteps> steps_;                // by prepare()
     std::optional<CollectiveMatcher> collectives_; // by prepare()
     std::unordered_map<std::uint32_t, ApiKind> apiKinds_;
+    std::vector<PhaseMark> phases_;
     std::map<DeviceIndex, Bytes> peaks_;
     std::optional<Bytes> peakAllocated_;
     std::optional<Bytes> peakReserved_;

@@ -283,16 +283,25 @@ void TraceBuilder::addWait(Wait wait)
         impl_->trace.waits.push_back(wait);
 }
 
-void TraceBuilder::addAllocation(ThreadId thread, AllocEvent event)
+void TraceBuilder::addAllocation(ThreadId thread, AllocEvent event, std::string_view path)
 {
     if (!isTime(event.time)) {
         impl_->lose(RecordLoss::TimeOutOfRange, 1, {});
         return;
     }
     ForeignTrace& trace = impl_->trace;
-    trace.allocations.push_back(event);
-    impl_->addHost(HostKind::Allocation, thread, {}, event.time, event.time,
+    trace.allocations.push_back({event, trace.threads.at(thread.value).process});
+    // The name of an allocation is its path.
+    impl_->addHost(HostKind::Allocation, thread, path, event.time, event.time,
                    static_cast<std::uint32_t>(trace.allocations.size() - 1));
+}
+
+void TraceBuilder::addHeld(ProcessIndex process, DeviceIndex device, HeldStorage held)
+{
+    if (isTime(held.time))
+        impl_->trace.held.push_back({process, device, std::move(held)});
+    else
+        impl_->lose(RecordLoss::TimeOutOfRange, 1, {});
 }
 
 void TraceBuilder::addMemory(TraceBatch&& events, MemoryFacts&& facts)

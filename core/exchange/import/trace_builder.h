@@ -135,8 +135,12 @@ public:
     void addCollective(ThreadId thread, const ForeignCollective& collective, Timestamp start, Timestamp end);
     /// A wait. Its correlation ids are native; device and stream are those of device() and stream().
     void addWait(Wait wait);
-    /// An event of an allocator in the process of `thread`, which gives the event its clock, op and path.
-    void addAllocation(ThreadId thread, AllocEvent event);
+    /// An event of an allocator in the process of `thread`, which gives the event its clock, op and path. Where the
+    /// totals of the CPU are unknown (-1), so may be the sizes of its frees: finish() follows the blocks.
+    /// \param path  that the recorder found (`step/backward/layers.3`); empty: that of the enclosing range
+    void addAllocation(ThreadId thread, AllocEvent event, std::string_view path = {});
+    /// Memory that a process is known to hold at an instant of its clock. `device` is from device(); none: the CPU.
+    void addHeld(ProcessIndex process, DeviceIndex device, HeldStorage held);
     /// A memory snapshot of one of the processes: its events, blocks and segments.
     void addMemory(TraceBatch&& events, MemoryFacts&& facts);
     void addEnvironment(EnvironmentEntry entry);

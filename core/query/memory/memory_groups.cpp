@@ -21,16 +21,38 @@ constexpr std::size_t kMostGroups = 24;                   // more colours are ha
 constexpr std::string_view kFolderSlash = "\xe2\x88\x95"; // U+2215 in the paths of frames
 constexpr std::string_view kOthers = "other modules";
 
-/// attention of layers.3/attention/qkv, embedding of embedding, lm_head of `lm_head first moment`.
+/// Where the number of a component like layers.3 begins; npos in others.
+std::size_t dotOfNumber(std::string_view component)
+{
+    const std::size_t dot = component.rfind('.');
+    const bool isNumbered = dot != std::string_view::npos && dot + 1 < component.size() &&
+                            component.find_first_not_of("0123456789", dot + 1) == std::string_view::npos;
+    return isNumbered ? dot : std::string_view::npos;
+}
+
+/// attention of layers.3/attention/qkv and of Model/h.0/attention, embedding of embedding and of Model/embedding,
+/// lm_head of `lm_head first moment`.
 std::string_view kindOfModule(std::string_view module)
 {
-    if (module.starts_with("layers.")) {
-        const std::size_t slash = module.find('/');
-        if (slash == std::string_view::npos)
-            return "layers";
-        module.remove_prefix(slash + 1);
+    // Behind the last numbered component, otherwise behind the class of the outermost module.
+    std::string_view rest = module;
+    std::string_view numbered;
+    for (std::string_view left = module; !left.empty();) {
+        const std::size_t slash = left.find('/');
+        const std::string_view component = left.substr(0, slash);
+        left = slash == std::string_view::npos ? std::string_view{} : left.substr(slash + 1);
+        const std::size_t dot = dotOfNumber(component);
+        if (dot != std::string_view::npos) {
+            numbered = component.substr(0, dot);
+            rest = left;
+        }
     }
-    return module.substr(0, module.find_first_of("/ "));
+    if (rest.empty())
+        return numbered;
+    if (const std::size_t slash = rest.find('/');
+        numbered.empty() && slash != std::string_view::npos && rest.front() >= 'A' && rest.front() <= 'Z')
+        rest.remove_prefix(slash + 1);
+    return rest.substr(0, rest.find_first_of("/ "));
 }
 
 /// File and function of the frame that allocated, in a program with an imported snapshot.
@@ -119,10 +141,10 @@ void groupByModule(const MemoryHistory& history, MemoryGroups& groups)
     const std::vector<std::uint8_t> byPath = groupsOfTexts(history, names, keyOfPath, &MemoryLife::path);
     const std::uint8_t none = names.of(kNoModuleGroup);
     for (const MemoryLife& block : history.blocks)
-        groups.groupOf.push_back(block.begin == MemoryLife::kBefore
-                                     ? (block.name == 0 ? older : byName[block.name])
-                                 : block.path == 0 ? none
-                                                   : byPath[block.path]);
+        groups.groupOf.push_back(block.name != 0                      ? byName[block.name]
+                                 : block.begin == MemoryLife::kBefore ? older
+                                 : block.path == 0                    ? none
+                                                                      : byPath[block.path]);
 }
 
 /// Updates the bytes of each group, and the remainder of the allocator's count, at each change.
@@ -193,8 +215,7 @@ std::string_view callerFrame(std::string_view path)
 
 std::string_view moduleOf(const MemoryHistory& history, const MemoryLife& block)
 {
-    return block.begin == MemoryLife::kBefore ? history.text(block.name)
-                                              : analysis::moduleOf(history.text(block.path));
+    return block.name != 0 ? history.text(block.name) : analysis::moduleOf(history.text(block.path));
 }
 
 std::shared_ptr<const MemoryGroups> memoryGroups(const std::shared_ptr<const MemoryHistory>& history,

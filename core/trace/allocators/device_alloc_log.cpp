@@ -58,6 +58,7 @@ void DeviceAllocLog::note(AllocAction action, std::uint64_t address, std::int64_
                  .stream = stream,
                  .context = HostLogs::here(),
                  .step = logs.step(),
+                 .thread = HostLogs::hereThread(),
                  .pool = pool,
                  .action = action});
 }

@@ -20,6 +20,7 @@ struct DeviceAllocRecord {
     const void* stream = nullptr; ///< cudaStream_t
     HostContext context{};
     std::int32_t step = kNoStep;
+    std::uint32_t thread = 0; ///< of the operating system; 0: it has no log
     std::uint32_t pool = 0;
     AllocAction action{};
 };

@@ -113,6 +113,8 @@ void Assembler::addHost(std::uint32_t thread, const HostRecord& record)
         return addApi(thread, record);
     case HostRecord::Kind::Alloc:
         return addCpuAllocation(record);
+    case HostRecord::Kind::Frame:
+        return addFrame(thread, record);
     case HostRecord::Kind::Step:
     case HostRecord::Kind::GraphNode:
         return;
@@ -269,6 +271,15 @@ void Assembler::addApi(std::uint32_t thread, const HostRecord& record)
                                .start = timestampAt(api.start),
                                .end = timestampAt(api.end)});
     noteWait(batch_.apiCalls.back());
+}
+
+void Assembler::addFrame(std::uint32_t thread, const HostRecord& record)
+{
+    batch_.frames.push_back({.name = nameOf(record.frame.name),
+                             .thread = ThreadId{thread},
+                             .step = record.step,
+                             .start = timestampAt(record.frame.start),
+                             .end = timestampAt(record.frame.end)});
 }
 
 void Assembler::noteWait(const ApiCall& call)
@@ -449,7 +460,7 @@ void Assembler::noteLatency(std::int32_t step, std::int64_t latency)
 std::size_t Assembler::pending() const
 {
     return batch_.ranges.size() + batch_.ops.size() + batch_.apiCalls.size() + batch_.deviceEvents.size() +
-           batch_.allocEvents.size() + batch_.threads.size();
+           batch_.allocEvents.size() + batch_.frames.size() + batch_.threads.size();
 }
 
 TraceBatch Assembler::take()

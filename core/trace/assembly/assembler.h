@@ -94,6 +94,7 @@ private:
     void addOp(std::uint32_t thread, const HostRecord& record);
     void addApi(std::uint32_t thread, const HostRecord& record);
     void addCpuAllocation(const HostRecord& record);
+    void addFrame(std::uint32_t thread, const HostRecord& record);
     void keepAllocation(const AllocEvent& event);
     void handOverRehearsedOps();
     void attribute(DeviceEvent& event);

@@ -103,6 +103,11 @@ HostContext HostLogs::here() noexcept
     return {.path = path ? path->id : kNone, .range = logs.sessionRange_.load(std::memory_order_acquire)};
 }
 
+std::uint32_t HostLogs::hereThread() noexcept
+{
+    return tlsLog ? tlsLog->thread() : 0;
+}
+
 ThreadLog* HostLogs::mine()
 {
     return find(Missing::Make);

@@ -28,6 +28,8 @@ public:
     static bool recording() noexcept;
     /// Where an event of this moment in the calling thread belongs. Neither locks nor allocates.
     static HostContext here() noexcept;
+    /// The calling thread's number once here() found its log; 0 if it has none.
+    static std::uint32_t hereThread() noexcept;
 
     // --- the tracer, on the session thread ---
     /// Starts a recording with the calling thread as session thread. Events of threads without an open range

@@ -17,7 +17,7 @@ struct HostContext {
 
 /// What a host thread noted: one cache line, plain data.
 struct HostRecord {
-    enum class Kind : std::uint8_t { Range, Op, Launch, Api, Alloc, Step, GraphNode };
+    enum class Kind : std::uint8_t { Range, Op, Launch, Api, Alloc, Step, GraphNode, Frame };
     struct RangeBody {
         std::uint32_t id, parent;
         std::uint32_t name; ///< PathNode with this component
@@ -37,6 +37,10 @@ struct HostRecord {
     struct ApiBody {
         std::uint32_t correlation;
         std::uint32_t function; ///< CUPTI's callback domain << 24 | its callback id
+        std::int64_t start, end;
+    };
+    struct FrameBody {
+        std::uint32_t name;
         std::int64_t start, end;
     };
     struct StepBody {
@@ -63,6 +67,7 @@ struct HostRecord {
         AllocBody alloc;
         StepBody change;
         GraphNodeBody graphNode;
+        FrameBody frame;
     };
     HostRecord() : op{} {}
 };

@@ -295,6 +295,15 @@ void ThreadLog::noteAllocation(AllocAction action, const void* address, std::int
     ring.push(record);
 }
 
+void ThreadLog::noteFrame(std::uint32_t name, std::int64_t start)
+{
+    HostRecord record;
+    record.kind = HostRecord::Kind::Frame;
+    record.step = HostLogs::instance().step();
+    record.frame = {.name = name, .start = start, .end = now()};
+    ring.push(record);
+}
+
 HostContext ThreadLog::context() noexcept
 {
     // Nested ops belong to the op's path unless it opened its own range.

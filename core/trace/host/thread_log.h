@@ -54,6 +54,10 @@ public:
     void noteGraphNode(std::uint64_t node, std::uint64_t original);
     void noteAllocation(AllocAction action, const void* address, std::int64_t bytes, std::int64_t allocated);
 
+    /// A call of an interpreted function that began at `start` ends now.
+    /// \param name  PathNode::id
+    void noteFrame(std::uint32_t name, std::int64_t start);
+
     /// Where an event of this moment belongs. Neither locks nor allocates.
     HostContext context() noexcept;
 

@@ -117,6 +117,22 @@ TEST_F(Record, StoresKernelsAndRangesAndPassesOutputAndExitCodeOn)
     EXPECT_THAT(otherFiles(), ::testing::IsEmpty());
 }
 
+TEST_F(Record, TakesOperatorsFromPyTorchsRangesOfNvtx)
+{
+    ASSERT_EQ(record({RECORDED_PROGRAM, "ops"}).code, 0);
+    std::set<std::string> names;
+    for (const json& row : show({"ops"}))
+        names.insert(row.at("name"));
+    EXPECT_EQ(names, (std::set<std::string>{"MmBackward0", "aten::mm"}));
+    const ProgramResult kernels =
+        run({TILESCOPE_PROGRAM, "sql", "t.tscope",
+             "select n.text, s.text from kernel k join op o on o.id = k.op join string n on n.id = o.name "
+             "left join string s on s.id = o.shapes order by 1",
+             "--format", "csv"});
+    EXPECT_THAT(kernels.out, HasSubstr("\"[4, 8] [8, 2]\"")) << kernels.err;
+    EXPECT_THAT(kernels.out, HasSubstr("MmBackward0"));
+}
+
 TEST_F(Record, AddsARunToAnExistingFile)
 {
     ASSERT_EQ(record({RECORDED_PROGRAM}).code, 0);
@@ -345,6 +361,20 @@ TEST_F(Record, LibraryNeedsNoNewerLibraries)
     }
 }
 
+TEST_F(Record, CacheListsAndRemovesPlugins)
+{
+    const fs::path file = folder_.path() / "cache/tilescope/plugins/tilescope_torch-2.0.1.so";
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << "plug-in";
+    const std::map<std::string, std::string> environment{
+        {"XDG_CACHE_HOME", (folder_.path() / "cache").string()}};
+    EXPECT_THAT(run({TILESCOPE_PROGRAM, "cache"}, environment).out,
+                HasSubstr("1 plug-in of tilescope record"));
+    EXPECT_THAT(run({TILESCOPE_PROGRAM, "doctor"}, environment).out, HasSubstr("tilescope_torch-2.0.1.so"));
+    EXPECT_THAT(run({TILESCOPE_PROGRAM, "cache", "clear"}, environment).out, HasSubstr("and 1 plug-in"));
+    EXPECT_FALSE(fs::exists(file));
+}
+
 // --- PyTorch on the CPU ---
 
 constexpr const char* kTraining = R"(
@@ -396,8 +426,9 @@ TEST_F(Record, FindsModulesAndStepsOfPyTorch)
     const ProgramResult result = record({PYTHON_PROGRAM, script("train.py", training())});
     ASSERT_EQ(result.code, 0) << result.err;
     EXPECT_EQ(result.out, "trained\n");
-    EXPECT_THAT(rangePaths(), IsSupersetOf({"step/Model/layers.0/attention", "step/Model/layers.1/attention",
-                                            "step/backward", "step/optimizer", "step/data"}));
+    EXPECT_THAT(rangePaths(), IsSupersetOf({"step/forward/Model/layers.0/attention",
+                                            "step/forward/Model/layers.1/attention", "step/backward",
+                                            "step/optimizer", "step/data"}));
     EXPECT_EQ(show({"steps"}).size(), 3U);
 }
 
@@ -426,6 +457,14 @@ TEST_F(Record, WorkersOfDataLoadersStaySilent)
         record({PYTHON_PROGRAM, script("train.py", training("layer(x)", "model", "2"))});
     ASSERT_EQ(result.code, 0) << result.err;
     EXPECT_EQ(show({"steps"}).size(), 3U);
+}
+
+TEST_F(Record, SaysThatOptionsOfPythonKeepTheBootstrapOut)
+{
+    for (const char* option : {"-I", "-E", "-S", "-sE"})
+        EXPECT_THAT(record({PYTHON_PROGRAM, option, "-c", "pass"}).err, HasSubstr("-I, -E and -S keep"))
+            << option;
+    EXPECT_THAT(record({PYTHON_PROGRAM, "-c", "pass", "-I"}).err, Not(HasSubstr("-I, -E and -S keep")));
 }
 
 TEST_F(Record, RunsTheUsersOwnSitecustomize)
@@ -473,7 +512,191 @@ TEST_F(Record, AModuleThatRaisesDoesNotContainWhatFollows)
                              "    model(torch.ones(1)).sum().backward()\n"
                              "    torch.optim.SGD(model.parameters(), lr=0.1).step()\n";
     ASSERT_EQ(record({PYTHON_PROGRAM, script("interrupted.py", text)}).code, 0);
-    EXPECT_THAT(rangePaths(), IsSupersetOf({"step/Outer/inner", "step/Linear", "step/optimizer"}));
+    EXPECT_THAT(rangePaths(),
+                IsSupersetOf({"step/forward/Outer/inner", "step/forward/Linear", "step/optimizer"}));
+}
+
+// --- memory, operators and stacks of PyTorch, by the plug-in ---
+
+TEST_F(Record, AddsUpTheMemoryOfAnUnmodifiedScriptByModule)
+{
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("train.py", training())}).code, 0);
+    EXPECT_THAT(environment()["record.memory"], HasSubstr("by the plug-in"));
+    std::int64_t atPeak = 0;
+    std::map<std::string, std::int64_t> most;
+    for (const json& row : show({"memory", "--group", "module"})) {
+        atPeak += row.at("at_peak").get<std::int64_t>();
+        most[row.at("key")] = row.at("max");
+    }
+    // The weights are 8 x 8 floats, their biases 8: as parameters, and as gradients.
+    constexpr std::int64_t kWeight = 8 * 8 * 4;
+    constexpr std::int64_t kBias = 8 * 4;
+    EXPECT_GE(most["Model/layers.0/attention"], kWeight + kBias);
+    EXPECT_GE(most["Model/layers.1/attention"], kWeight + kBias);
+    std::map<std::string, std::int64_t> categories;
+    std::int64_t sum = 0;
+    for (const json& row : show({"memory", "--group", "category"})) {
+        categories[row.at("key")] = row.at("max");
+        sum += row.at("at_peak").get<std::int64_t>();
+    }
+    EXPECT_EQ(categories["parameters"], 2 * (kWeight + kBias));
+    EXPECT_EQ(categories["gradients"], 2 * (kWeight + kBias));
+    // AdamW keeps two moments and the number of steps of each parameter.
+    EXPECT_EQ(categories["optimizer"], 4 * (kWeight + kBias) + 4 * 4);
+    EXPECT_GT(categories["activations"], 0);
+    EXPECT_EQ(atPeak, sum) << "one peak";
+}
+
+/// A GPU's allocator, played by the program: without a GPU the plug-in cannot follow it.
+TEST_F(Record, TakesTheHistoryOfPyTorchsOwnRecorderWhereThePluginCannotFollow)
+{
+    const std::string text =
+        "import time, torch\n"
+        "events = []\n"
+        "def note(action, address, size):\n"
+        "    time.sleep(0.001)\n"
+        "    events.append({'action': action, 'addr': address, 'size': size, 'stream': 0,\n"
+        "                   'time_us': time.time_ns() // 1000, 'frames': []})\n"
+        "    time.sleep(0.001)\n"
+        "torch.cuda.memory._record_memory_history = lambda *_: None\n"
+        "torch.cuda.memory._snapshot = lambda: {'segments': [], 'device_traces': [events]}\n"
+        "for call, _ in list(torch.cuda._queued_calls):\n"
+        "    if call.__module__ == '_tilescope_recorder':\n"
+        "        call()\n"
+        "note('segment_alloc', 4096, 2097152)\n"
+        "class Layer(torch.nn.Linear):\n"
+        "    def forward(self, x):\n"
+        "        note('alloc', 4096, 512)\n"
+        "        return super().forward(x)\n"
+        "model = torch.nn.Sequential(Layer(2, 2))\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "loss = model(torch.ones(1, 2)).sum()\n"
+        "loss.backward()\n"
+        "note('free_requested', 4096, 512)\n"
+        "note('free_completed', 4096, 512)\n"
+        "optimizer.step()\n"
+        "note('segment_free', 4096, 2097152)\n";
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("gpu.py", text)}).code, 0);
+    EXPECT_THAT(environment()["record.memory"], HasSubstr("by PyTorch's own recorder"));
+    std::map<std::string, std::int64_t> most;
+    for (const json& row : show({"memory", "--group", "module"}))
+        most[row.at("key")] = row.at("max");
+    EXPECT_EQ(most["Sequential/0"], 512);
+    EXPECT_THAT(otherFiles(), ::testing::IsEmpty());
+}
+
+TEST_F(Record, LeavesMemoryOut)
+{
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("train.py", training())}, {}, {"--no-memory"}).code, 0);
+    EXPECT_FALSE(environment().contains("record.memory"));
+    EXPECT_TRUE(show({"memory"}).empty());
+    EXPECT_THAT(rangePaths(), Contains("step/forward/Model"));
+}
+
+TEST_F(Record, RecordsOpsWithShapes)
+{
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("train.py", training())}, {}, {"--ops"}).code, 0);
+    EXPECT_THAT(environment()["record.ops"], HasSubstr("by the plug-in"));
+    std::map<std::string, int> counts;
+    for (const json& row : show({"ops"}))
+        counts[row.at("name")] = row.at("instances");
+    // Three steps with two layers.
+    EXPECT_EQ(counts["aten::linear"], 6);
+    EXPECT_EQ(counts["AddmmBackward0"], 6);
+    EXPECT_EQ(counts["SumBackward0"], 3);
+    const ProgramResult shapes = run({TILESCOPE_PROGRAM, "sql", "t.tscope",
+                                      "select distinct s.text from op o join string s on s.id = o.shapes "
+                                      "join string n on n.id = o.name where n.text = 'aten::linear'"});
+    EXPECT_THAT(shapes.out, HasSubstr("f32[4, 8] f32[8, 8] f32[8]")) << shapes.err;
+}
+
+TEST_F(Record, RecordsCallsOfPythonFunctions)
+{
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("train.py", training())}, {}, {"--stacks"}).code, 0);
+    const ProgramResult frames = run({TILESCOPE_PROGRAM, "sql", "t.tscope",
+                                      "select s.text, count(*) from frame f join string s on s.id = f.name "
+                                      "where s.text like 'train.py%' group by 1 order by 1"});
+    EXPECT_THAT(frames.out, AllOf(HasSubstr("train.py(9): forward"), HasSubstr("train.py(16): forward")))
+        << frames.err;
+}
+
+/// Ranges nest: what a parent's children leave of it is its own time.
+TEST_F(Record, TimesOfModulesAddUpToTheStep)
+{
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("train.py", training())}).code, 0);
+    std::map<std::string, std::int64_t> wall;
+    for (const json& row : show({"ranges"}))
+        wall[row.at("path")] = row.at("wall_ns").get<std::int64_t>();
+    const auto children = [&](const std::string& path) {
+        std::int64_t sum = 0;
+        for (const auto& [each, time] : wall)
+            if (each.starts_with(path + "/") && each.find('/', path.size() + 1) == std::string::npos)
+                sum += time;
+        return sum;
+    };
+    for (const char* path : {"step", "step/forward", "step/forward/Model", "step/forward/Model/layers.0"}) {
+        EXPECT_GT(children(path), 0) << path;
+        EXPECT_LE(children(path), wall[path]) << path;
+    }
+    std::int64_t steps = 0;
+    for (const json& row : show({"steps"}))
+        steps += row.at("wall_ns").get<std::int64_t>();
+    EXPECT_EQ(wall["step"], steps);
+}
+
+TEST_F(Record, WarnsIfTheProgramStartsAProfiler)
+{
+    const std::string text =
+        "import torch\n"
+        "torch.cuda.is_available = lambda: True\n"
+        "with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:\n"
+        "    torch.nn.Linear(2, 2)(torch.ones(1, 2))\n"
+        "print(len(profiler.events()) > 0)\n";
+    const ProgramResult result = record({PYTHON_PROGRAM, script("profiled.py", text)});
+    EXPECT_EQ(result.out, "True\n");
+    EXPECT_THAT(result.err, HasSubstr("the program starts torch.profiler"));
+}
+
+TEST_F(Record, CompilesMoreModulesThanACompilerKeepsOfOneFunction)
+{
+    // Each class has its own forward; they share only what calls it.
+    const std::string text =
+        "import torch\n"
+        "torch._dynamo.config.fail_on_recompile_limit_hit = True\n"
+        "seen = []\n"
+        "def backend(graph, inputs):\n"
+        "    seen.append(graph)\n"
+        "    return graph.forward\n"
+        "for i in range(12):\n"
+        "    class M(torch.nn.Module):\n"
+        "        def __init__(self):\n"
+        "            super().__init__()\n"
+        "            self.inner = torch.nn.Linear(i + 1, 1)\n"
+        "        exec(f'def forward(self, x):\\n    return self.inner(x) + {i}')\n"
+        "    torch.compile(M(), backend=backend, fullgraph=True, dynamic=False)(torch.ones(1, i + 1))\n"
+        "print(len(seen))\n";
+    const ProgramResult result = record({PYTHON_PROGRAM, script("compiled.py", text)});
+    EXPECT_EQ(result.out, "12\n") << result.err;
+    // It has no steps, which the tables of ranges begin with.
+    const ProgramResult calls = run({TILESCOPE_PROGRAM, "sql", "t.tscope",
+                                     "select count(*) as calls from range r join string s on s.id = r.name "
+                                     "where s.text = 'M'",
+                                     "--format", "csv"});
+    EXPECT_THAT(calls.out, HasSubstr("12")) << calls.err;
+}
+
+TEST_F(Record, RecordsChildrenOfMultiprocessingAsProcesses)
+{
+    const std::string text = training() + "\n";
+    const std::string spawn = "import torch.multiprocessing as mp, train\n"
+                              "def work(rank):\n"
+                              "    train.main()\n"
+                              "if __name__ == '__main__':\n"
+                              "    mp.spawn(work, nprocs=2)\n";
+    script("train.py", text);
+    const ProgramResult result = record({PYTHON_PROGRAM, script("spawn.py", spawn)});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(show({"steps"}).size(), 6U) << "three of each";
 }
 
 TEST_F(Record, JoinsRanksIntoOneRun)
@@ -503,7 +726,7 @@ TEST_F(Record, RecordsTheRanksOfTorchrun)
     for (const json& row : show({"steps"}))
         ++steps[row.at("rank").get<int>()];
     EXPECT_EQ(steps, (std::map<int, int>{{0, 3}, {1, 3}}));
-    EXPECT_THAT(rangePaths(), Contains("step/DistributedDataParallel/module"));
+    EXPECT_THAT(rangePaths(), Contains("step/forward/DistributedDataParallel/module"));
 }
 
 TEST_F(Record, MasksSecretsInCommandLines)

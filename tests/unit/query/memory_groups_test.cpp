@@ -23,6 +23,9 @@ TEST(MemoryGroups, DistinguishBlocksByPhaseAndKindOfModule)
     memory.alloc(11, 6, 20, "step/backward/layers.1/attention");
     memory.alloc(12, 8, 30, "step/optimizer");
     memory.alloc(13, 9, 40, "");
+    memory.alloc(14, 3, 41, "step/forward/Model/h.2/mlp/up");
+    memory.alloc(15, 4, 42, "step/forward/Model/mlp/h.2");
+    memory.alloc(16, 2, 43, "step/forward/Model/wte");
     const auto history = memory.history();
     const auto phases = memoryGroups(history, MemoryGrouping::Phase);
     const auto bytes = [&](const MemoryGroups& groups, std::string_view name) {
@@ -32,7 +35,7 @@ TEST(MemoryGroups, DistinguishBlocksByPhaseAndKindOfModule)
                    : groups.at(static_cast<std::size_t>(found - groups.names.begin()), kNow);
     };
     EXPECT_EQ(bytes(*phases, kOlderGroup), 107);
-    EXPECT_EQ(bytes(*phases, "forward"), 5);
+    EXPECT_EQ(bytes(*phases, "forward"), 14);
     EXPECT_EQ(bytes(*phases, "loss"), 0);
     EXPECT_EQ(bytes(*phases, "backward"), 6);
     EXPECT_EQ(bytes(*phases, "optimizer"), 8);
@@ -41,6 +44,9 @@ TEST(MemoryGroups, DistinguishBlocksByPhaseAndKindOfModule)
     EXPECT_EQ(bytes(*modules, "ffn"), 100)
         << "a tensor from before the trace belongs to the module in its name";
     EXPECT_EQ(bytes(*modules, "attention"), 11) << "of all layers";
+    EXPECT_EQ(bytes(*modules, "mlp"), 3) << "behind the last number";
+    EXPECT_EQ(bytes(*modules, "h"), 4) << "nothing is behind the number";
+    EXPECT_EQ(bytes(*modules, "wte"), 2) << "behind the class of the outermost module";
     EXPECT_EQ(bytes(*modules, kOlderGroup), 7);
     EXPECT_EQ(bytes(*modules, kNoModuleGroup), 17);
     EXPECT_EQ(moduleOf(*history, history->blocks[2]), "layers.0/attention/qkv");

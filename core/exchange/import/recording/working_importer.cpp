@@ -2,7 +2,9 @@
 
 #include "core/base/error.h"
 #include "core/base/plural.h"
+#include "core/exchange/import/snapshot_import.h"
 #include "core/exchange/text.h"
+#include "core/model/text.h"
 #include "core/record/working_file.h"
 
 #include <fmt/format.h>
@@ -46,19 +48,44 @@ public:
 
     std::int64_t ranges() const { return ranges_; }
 
+    /// The memory snapshot that the process left, if PyTorch's own recorder noted its allocations. Its times are
+    /// the wall clock's; it does not say which thread asked: the main one, in most programs.
+    void readSnapshot(const std::filesystem::path& folder)
+    {
+        const auto name = facts_.find("snapshot");
+        if (name == facts_.end() || !process_)
+            return;
+        const std::int64_t offset =
+            numberIn(facts_["unix_ns"]).value_or(0) - numberIn(facts_["steady_ns"]).value_or(0);
+        const ThreadId main = builder_.thread(process_, numberIn(facts_["pid"]).value_or(0));
+        ImportedSnapshot snapshot = readSnapshotFile(folder / name->second, builder_.strings());
+        for (AllocEvent& event : snapshot.trace.allocEvents) {
+            event.time -= Nanoseconds(offset);
+            event.device = device(event.device.value);
+            event.path = {};
+            event.op = {};
+            builder_.addAllocation(main, event);
+        }
+        for (const Loss& loss : snapshot.trace.losses)
+            addLoss(builder_.strings().text(loss.kind), loss.count);
+    }
+
 private:
     void take(const record::ProcessFacts& facts)
     {
         for (const auto& [key, value] : facts)
             facts_[key] = validUtf8(value);
-        if (const auto reason = facts_.find("device_untraced"); reason != facts_.end())
-            builder_.addEnvironment({.key = "record.device", .value = reason->second});
-        if (const auto reason = facts_.find("record_ended"); reason != facts_.end())
-            builder_.addEnvironment({.key = "record.ended", .value = reason->second});
-        if (const auto cost = facts_.find("cost"); cost != facts_.end())
-            builder_.addEnvironment({.key = "record.cost", .value = cost->second});
-        if (const auto part = facts_.find("window"); part != facts_.end())
-            builder_.addEnvironment({.key = "record.part", .value = part->second});
+        // addEnvironment() keeps each once.
+        for (const auto& [fact, key] : {std::pair{"device_untraced", "record.device"},
+                                        {"record_ended", "record.ended"},
+                                        {"cost", "record.cost"},
+                                        {"window", "record.part"},
+                                        {"memory", "record.memory"},
+                                        {"profiler", "record.profiler"},
+                                        {"ops", "record.ops"},
+                                        {"torch", "torch"}})
+            if (const auto known = facts_.find(fact); known != facts_.end())
+                builder_.addEnvironment({.key = key, .value = known->second});
         if (process_)
             return;
         const std::string host = facts_["host"];
@@ -104,12 +131,18 @@ private:
             add(row);
         for (const record::ActivityRow& row : block.activities)
             add(row);
+        for (const record::OpRow& row : block.ops)
+            add(row);
+        for (const record::FrameRow& row : block.frames)
+            builder_.addFrame(thread(row.thread), text(row.name), timestampAt(row.start),
+                              timestampAt(row.end));
+        for (const record::AllocRow& row : block.allocations)
+            add(row);
+        for (const record::HeldRow& row : block.held)
+            add(row);
         for (const record::LossRow& row : block.losses)
-            for (const LossInfo& info : kLosses)
-                if (info.name == text(row.name)) {
-                    losses_[{info.kind, {}}] = row.count;
-                    break;
-                }
+            if (const auto kind = lossCalled(text(row.name)))
+                losses_[{*kind, {}}] = row.count;
         records_ = block.recordsChecked;
         if (watch_ && !watch_(0.5))
             throw Error{.what = "the import was cancelled", .where = file_, .kind = ErrorKind::Failure};
@@ -160,6 +193,70 @@ private:
                               .end = timestampAt(row.end)});
     }
 
+    static std::optional<RecordLoss> lossCalled(std::string_view name)
+    {
+        const auto* const info = std::ranges::find(kLosses, name, &LossInfo::name);
+        return info == std::end(kLosses) ? std::nullopt : std::optional(info->kind);
+    }
+
+    void addLoss(std::string_view name, std::int64_t count)
+    {
+        if (const auto kind = lossCalled(name))
+            builder_.addLoss(*kind, count);
+    }
+
+    void add(const record::OpRow& row)
+    {
+        builder_.addOp({.thread = thread(row.thread),
+                        .name = text(row.name),
+                        .shapes = text(row.shapes),
+                        .sequence = row.sequence,
+                        .isBackward = row.isBackward != 0,
+                        .start = timestampAt(row.start),
+                        .end = timestampAt(row.end)});
+    }
+
+    void add(const record::AllocRow& row)
+    {
+        if (row.action > static_cast<std::uint32_t>(AllocAction::Oom)) {
+            builder_.addLoss(RecordLoss::SourceUnreadable);
+            return;
+        }
+        builder_.addAllocation(thread(row.thread),
+                               {.time = timestampAt(row.time),
+                                .action = static_cast<AllocAction>(row.action),
+                                .device = device(row.device),
+                                .address = row.address,
+                                .bytes = row.bytes,
+                                .allocated = row.device < 0 ? -1 : row.allocated,
+                                .reserved = row.device < 0 ? -1 : row.reserved,
+                                .pool = row.pool},
+                               text(row.backwardPath));
+    }
+
+    void add(const record::HeldRow& row)
+    {
+        const auto category = fromWord<MemoryCategory>(text(row.category));
+        if (!category) {
+            builder_.addLoss(RecordLoss::SourceUnreadable);
+            return;
+        }
+        builder_.addHeld(process_, device(row.device),
+                         {.time = timestampAt(row.time),
+                          .category = *category,
+                          .address = row.address,
+                          .bytes = row.bytes,
+                          .name = std::string(text(row.name)),
+                          .shape = std::string(text(row.shape)),
+                          .dtype = std::string(text(row.dtype))});
+    }
+
+    /// \param ordinal  CUDA's number; below 0: the CPU
+    DeviceIndex device(std::int32_t ordinal)
+    {
+        return ordinal < 0 ? DeviceIndex{} : builder_.device(process_, ordinal);
+    }
+
     ThreadId thread(std::uint32_t native) { return builder_.thread(process_, native); }
 
     std::string_view text(std::uint32_t string) const
@@ -193,6 +290,12 @@ std::string WorkingImporter::read(const std::filesystem::path& file, TraceBuilde
     const std::int64_t before = builder.kernels();
     WorkingReader reader(builder, watch, file.string());
     reader.read(file);
+    try {
+        reader.readSnapshot(file.parent_path());
+    } catch (const Error& error) {
+        builder.addLoss(RecordLoss::SourceUnreadable);
+        builder.addEnvironment({.key = "record.memory", .value = error.sentence()});
+    }
     const std::string name = validUtf8(file.filename().string());
     return fmt::format("{}: {}, {}", name, counted(builder.kernels() - before, "kernel"),
                        counted(reader.ranges(), "range"));

@@ -1,0 +1,87 @@
+#include "app/cli/record_torch.h"
+
+#include "app/cli/arguments.h"
+#include "app/cli/plugin_cache.h"
+#include "app/cli/recorded_program.h"
+#include "core/base/error.h"
+#include "core/base/paths.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+
+namespace tilescope::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Python ignores PYTHONPATH after these options.
+bool ignoresBootstrap(const std::vector<std::string>& command)
+{
+    if (!fs::path(command.front()).filename().string().starts_with("python"))
+        return false;
+    for (std::size_t i = 1; i < command.size() && command[i].starts_with('-'); ++i) {
+        if (command[i] == "-m" || command[i] == "-c")
+            return false; // the rest is the program's
+        if (!command[i].starts_with("--") && command[i].find_first_of("IES") != std::string::npos)
+            return true;
+    }
+    return false;
+}
+
+} // namespace
+
+void TorchOptions::addTo(Arguments& arguments)
+{
+    arguments.flag("--no-modules", noModules, "do not record PyTorch's modules, optimizers and data loaders");
+    arguments.flag("--no-memory", noMemory, "do not record PyTorch's allocations");
+    arguments.flag("--ops", ops, "record PyTorch's operators with the shapes of their tensors");
+    arguments.flag("--stacks", stacks, "record the calls of Python functions");
+}
+
+void TorchOptions::prepare(RecordedProgram& program, const std::vector<std::string>& command,
+                           const fs::path& library) const
+{
+    std::string wanted;
+    for (const auto& [word, isWanted] :
+         {std::pair{"modules", !noModules}, {"memory", !noMemory}, {"ops", ops}, {"stacks", stacks}})
+        if (isWanted)
+            wanted += (wanted.empty() ? "" : ",") + std::string(word);
+    if (wanted.empty())
+        return;
+    if (ignoresBootstrap(command))
+        std::cerr << "tilescope record: Python's options -I, -E and -S keep PyTorch's modules and memory "
+                     "from being "
+                     "recorded"
+                  << std::endl;
+    program.set("TILESCOPE_RECORD_TORCH", wanted);
+    const fs::path cache = PluginCache::ofUser().folder;
+    program.set("TILESCOPE_RECORD_PLUGINS",
+                cache.string() + (cache.empty() ? "" : ":") + library.parent_path().string());
+    const char* path = std::getenv("PYTHONPATH");
+    const std::string bootstrap = fs::canonical(resourcesDirectory() / "record").string();
+    program.set("PYTHONPATH", path && *path ? bootstrap + ":" + path : bootstrap);
+}
+
+void buildPlugin(const std::string& python)
+{
+    const fs::path cache = PluginCache::ofUser().folder;
+    if (cache.empty())
+        throw Error{.what = "neither XDG_CACHE_HOME nor HOME is set",
+                    .where = "tilescope record --build-plugin",
+                    .mend = "set one of them to a folder that you can write",
+                    .kind = ErrorKind::Environment};
+    const std::string script = (fs::canonical(resourcesDirectory() / "record/plugin") / "build.py").string();
+    const std::string folder = cache.string();
+    std::cout.flush();
+    execlp(python.c_str(), python.c_str(), script.c_str(), folder.c_str(), nullptr);
+    throw Error{.what = "cannot be started: " + std::string(std::strerror(errno)),
+                .where = python,
+                .mend = "name the Python that has PyTorch: tilescope record --build-plugin -- PYTHON"};
+}
+
+} // namespace tilescope::cli

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace tilescope::cli {
+
+class Arguments;
+class RecordedProgram;
+
+/// What `tilescope record` records of PyTorch, and how.
+struct TorchOptions {
+    bool noModules = false;
+    bool noMemory = false;
+    bool ops = false;
+    bool stacks = false;
+
+    void addTo(Arguments& arguments);
+    /// Lets Python programs load resources/record/sitecustomize.py. Says on standard error where the command keeps
+    /// it out.
+    /// \param library  the recorder's, whose folder has the plug-in that was built with it
+    void prepare(RecordedProgram& program, const std::vector<std::string>& command,
+                 const std::filesystem::path& library) const;
+};
+
+/// Builds the plug-in for the PyTorch that `python` imports, into the PluginCache; becomes that program.
+/// \throws Error  it cannot be started
+[[noreturn]] void buildPlugin(const std::string& python);
+
+} // namespace tilescope::cli

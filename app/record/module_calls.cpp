@@ -1,0 +1,110 @@
+#include "app/record/module_calls.h"
+
+#include "app/record/python_functions.h"
+#include "app/record/recorder.h"
+
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <cstring>
+
+namespace tilescope::record {
+
+namespace {
+
+// PyObject* is void* here. A call passes the arguments as an array, the module first.
+using Call = void* (*)(void* function, void* const* arguments, std::size_t count, void* names);
+
+/// The bit of `count` that is no number.
+constexpr std::size_t kCountMask = ~(std::size_t{1} << (8 * sizeof(std::size_t) - 1));
+
+/// The functions of Python's C API that are used.
+struct Api {
+    Call callFunction = nullptr;                     ///< by which Python calls its functions
+    void (*setCall)(void* function, Call) = nullptr; ///< from Python 3.12 on
+    void* (*call)(void* callable, ...) = nullptr;
+    int (*isTrue)(void* object) = nullptr;
+    void (*release)(void* object) = nullptr;
+    void (*clearError)() = nullptr;
+
+    template <class Function> static bool find(Function& function, const char* name)
+    {
+        function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+        return function != nullptr;
+    }
+    bool load()
+    {
+        find(setCall, "PyFunction_SetVectorcall");
+        return find(callFunction, "_PyFunction_Vectorcall") && find(call, "PyObject_CallFunctionObjArgs") &&
+               find(isTrue, "PyObject_IsTrue") && find(release, "Py_DecRef") &&
+               find(clearError, "PyErr_Clear");
+    }
+};
+Api api;
+
+void* nameModule = nullptr;
+void* tellReturned = nullptr; ///< null once it is satisfied
+
+/// Calls with one argument; the interpreter's lock is held and no error is pending.
+bool ask(void* callable, void* argument)
+{
+    void* answer = api.call(callable, argument, nullptr);
+    if (!answer) {
+        api.clearError();
+        return false;
+    }
+    const bool yes = api.isTrue(answer) == 1;
+    api.release(answer);
+    return yes;
+}
+
+void* callModule(void* function, void* const* arguments, std::size_t count, void* names)
+{
+    if (!Recorder::isRecording() || (count & kCountMask) == 0)
+        return api.callFunction(function, arguments, count, names);
+    void* module = arguments[0];
+    if (!enterObject(module)) {
+        ask(nameModule, module);
+        enterObject(module);
+    }
+    void* result = api.callFunction(function, arguments, count, names);
+    if (leaveObject(module) && result && tellReturned && ask(tellReturned, result))
+        tellReturned = nullptr;
+    return result;
+}
+
+/// The word of a function object that holds its Call; null if there is none or more than one. Which word it is
+/// differs between versions of Python.
+Call* placeOfCall(void* function, std::size_t bytes)
+{
+    Call* found = nullptr;
+    for (std::size_t at = 0; at + sizeof(Call) <= bytes; at += sizeof(Call)) {
+        auto* word = reinterpret_cast<Call*>(static_cast<char*>(function) + at);
+        if (*word != api.callFunction)
+            continue;
+        if (found)
+            return nullptr;
+        found = word;
+    }
+    return found;
+}
+
+} // namespace
+
+bool watchCalls(void* function, std::size_t bytes, void* nameAll, void* returned) noexcept
+{
+    if (!api.load())
+        return false;
+    Call* place = placeOfCall(function, bytes);
+    if (!place)
+        return false;
+    nameModule = nameAll;
+    tellReturned = returned;
+    if (api.setCall)
+        api.setCall(function, &callModule);
+    else
+        *place = &callModule;
+    return *place == &callModule;
+}
+
+} // namespace tilescope::record

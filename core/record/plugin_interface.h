@@ -1,0 +1,36 @@
+#pragma once
+
+// What the recorder's library offers to its plug-in for LibTorch. Plain C, and no other header of this tree: the
+// plug-in is also compiled on the user's machine, against the LibTorch that is installed there.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tilescope::record {
+
+inline constexpr std::uint32_t kPluginVersion = 1;
+
+/// Functions of the recorder. All may be called by any thread, under any lock; none throws. They do nothing while
+/// nothing is recorded.
+struct PluginInterface {
+    std::uint32_t version; ///< kPluginVersion
+
+    /// An operator begins in the calling thread.
+    /// \param sequence    autograd's number; -1: none
+    /// \param isBackward  1: it is a node of the backward pass
+    /// \param shapes      "bf16[4, 128] f32[128]"; empty: not recorded
+    void (*openOp)(const char* name, std::size_t nameBytes, std::int64_t sequence, std::int32_t isBackward,
+                   const char* shapes, std::size_t shapesBytes);
+    void (*closeOp)();
+    /// A block of the CPU was allocated (bytes) or freed (-1).
+    void (*noteHostBlock)(const void* address, std::int64_t bytes);
+    /// The allocators of the GPUs 0 to count - 1 are empty and will call noteDeviceEvent().
+    void (*startDeviceMemory)(std::int32_t count);
+    /// An event of a GPU's allocator; called under its lock.
+    /// \param action  AllocAction
+    void (*noteDeviceEvent)(std::int32_t device, std::int32_t action, std::uint64_t address,
+                            std::int64_t bytes, const void* stream, std::uint64_t graphPool,
+                            std::uint64_t ownPool);
+};
+
+} // namespace tilescope::record

@@ -1,0 +1,546 @@
+"""Records PyTorch's modules, memory, ops, optimizers, data loaders and steps. sitecustomize.py and the Python package
+start it. Nothing here raises into the program: what fails is not recorded.
+
+The recorder's library takes NVTX functions; this file asks it for its own, as a program that uses NVTX does.
+"""
+
+import os
+import sys
+
+
+class Recorder:
+    """The recorder's functions. Ranges are of objects that have a name: of a module, of an optimizer.
+
+    name(object, text, is_module), forget(id), enter(object), which is False if the object has no name, and
+    leave(object), which is False while more of them are open in this thread. The others are described in
+    app/record/python_functions.h.
+    """
+
+    def __init__(self, library):
+        import ctypes
+
+        self._c = ctypes
+
+        class Attributes(ctypes.Structure):
+            _fields_ = [
+                ("version", ctypes.c_uint16), ("size", ctypes.c_uint16), ("category", ctypes.c_uint32),
+                ("color_type", ctypes.c_int32), ("color", ctypes.c_uint32), ("payload_type", ctypes.c_int32),
+                ("reserved", ctypes.c_int32), ("payload", ctypes.c_uint64), ("message_type", ctypes.c_int32),
+                ("message", ctypes.c_void_p)]
+
+        self._Attributes = Attributes
+        functions = 16
+        slots = (ctypes.c_void_p * functions)()
+        table = (ctypes.c_void_p * functions)(
+            *[ctypes.addressof(slots) + i * ctypes.sizeof(ctypes.c_void_p) for i in range(functions)])
+        core2 = 5
+
+        def table_of(module, out, size):
+            if module != core2:
+                return 0
+            out[0] = ctypes.addressof(table)
+            size[0] = functions
+            return 1
+
+        get_table = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p),
+                                     ctypes.POINTER(ctypes.c_uint))(table_of)
+
+        class Callbacks(ctypes.Structure):
+            _fields_ = [("size", ctypes.c_size_t), ("get_table", ctypes.c_void_p)]
+
+        callbacks = Callbacks(ctypes.sizeof(Callbacks), ctypes.cast(get_table, ctypes.c_void_p).value)
+        export_type = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)
+        export = export_type(lambda number: ctypes.addressof(callbacks) if number == 1 else None)
+        self._keep = (slots, table, get_table, callbacks, export)
+        initialize = ctypes.CDLL(library).InitializeInjectionNvtx2
+        initialize.argtypes = [export_type]
+        if not initialize(export):
+            raise RuntimeError("not recorded")
+        # PyDLL functions keep the interpreter's lock.
+        address = ctypes.c_void_p
+        self._mark = ctypes.CFUNCTYPE(None, address, address)(slots[1])
+        self._mark_locked = ctypes.PYFUNCTYPE(None, address, address)(slots[1])
+        self._domain = ctypes.PYFUNCTYPE(address, ctypes.c_char_p)(slots[12])(b"tilescope")
+
+        objects = ("name", "forget", "enter", "leave", "watch", "fact", "hold", "frames")
+
+        class Functions(ctypes.Structure):
+            _fields_ = [(name, ctypes.py_object) for name in objects] + [("plugin", address)]
+
+        made = Functions()
+        self._send(self._mark_locked, "python", ctypes.addressof(made))
+        for name in objects:
+            setattr(self, name, getattr(made, name))
+        self.plugin = made.plugin
+        self.pid = os.getpid()
+        self.folder = os.environ["TILESCOPE_RECORD_FOLDER"]
+        self.steps_are_told = False
+
+    def _send(self, mark, text, payload=0):
+        ascii_text = 1
+        message = self._c.create_string_buffer(text.encode())
+        event = self._Attributes(version=3, size=self._c.sizeof(self._Attributes), message_type=ascii_text,
+                                 message=self._c.addressof(message), payload=payload)
+        mark(self._domain, self._c.addressof(event))
+
+    def tell(self, text):
+        """Says what is no range: step, torch, node SEQUENCE, node, ops, yield, flush, end."""
+        self._send(self._mark, text)
+
+    def ranged(self, text, function, condition=None):
+        """The function, whose calls are ranges with this name but where the condition holds."""
+        import functools
+
+        enter, leave = self.enter, self.leave
+
+        @functools.wraps(function)
+        def call(*arguments, **named):
+            if condition is not None and condition():
+                return function(*arguments, **named)
+            enter(call)
+            try:
+                return function(*arguments, **named)
+            finally:
+                leave(call)
+
+        self.name(call, text, False)
+        return call
+
+
+def guarded(function):
+    """The function, which ends in silence where it would raise."""
+    import functools
+
+    @functools.wraps(function)
+    def call(*arguments):
+        try:
+            return function(*arguments)
+        except Exception:
+            return None
+
+    return call
+
+
+def say(sentence):
+    sys.stderr.write("tilescope record: " + sentence + "\n")
+    sys.stderr.flush()
+
+
+def _utf8(text):
+    return text.encode("utf-8", "replace").decode()
+
+
+class _Modules:
+    """Names of modules, by their place in the module that contains them: layers.3, attention."""
+
+    def __init__(self, recorder, torch, memory):
+        import weakref
+
+        self._recorder = recorder
+        self._torch = torch
+        self._memory = memory
+        self._weakref = weakref
+        self._known = {}
+
+    def name_all(self, root):
+        """Names a module that no known module contains, and all that it contains."""
+        containers = (self._torch.nn.ModuleList, self._torch.nn.ModuleDict)
+        places = {"": root}
+        # torch.compile wraps a module: the two are one range, with the name of what is compiled.
+        compiled = getattr(root, "_orig_mod", None)
+        paths = {"": type(root if compiled is None else compiled).__name__}
+        for place, module in root.named_modules():
+            places[place] = module
+            if module is compiled:
+                name = ""
+                paths[place] = paths[""]
+            elif place:
+                parts = place.split(".")
+                first = len(parts) - 1
+                while first > 0 and isinstance(places.get(".".join(parts[:first])), containers):
+                    first -= 1
+                name = ".".join(parts[first:])
+                paths[place] = paths.get(".".join(parts[:first]), "") + "/" + name
+            else:
+                name = paths[place]
+            if id(module) not in self._known:
+                self._name(module, name)
+                if self._memory is not None:
+                    guarded(self._memory.hold_parameters)(module, paths[place])
+        return True
+
+    def _name(self, module, text):
+        key = id(module)
+
+        def forget(_):
+            self._known.pop(key, None)
+            self._recorder.forget(key)
+
+        self._known[key] = self._weakref.ref(module, forget)
+        self._recorder.name(module, _utf8(text), True)
+
+    def introduce_node(self, output):
+        """Lets the recorder check how it reads autograd's nodes, by one whose number is known."""
+        node = self._first_node(output)
+        if node is None:
+            return False
+        self._recorder.tell("node %d" % node._sequence_nr())
+        tell = guarded(lambda *_: self._recorder.tell("node"))
+
+        def confirm(gradients):
+            tell()
+
+        node.register_prehook(confirm)
+        return True
+
+    def _first_node(self, output):
+        if isinstance(output, self._torch.Tensor):
+            return output.grad_fn
+        values = output.values() if isinstance(output, dict) else output
+        if isinstance(values, (list, tuple)) or isinstance(output, dict):
+            for value in values:
+                if isinstance(value, self._torch.Tensor) and value.grad_fn is not None:
+                    return value.grad_fn
+        return None
+
+
+class _Plugin:
+    """The plug-in for this PyTorch; raises where there is none."""
+
+    def __init__(self, recorder, torch):
+        import ctypes
+
+        version = torch.__version__
+        names = ["tilescope_torch-%s.so" % version, "tilescope_torch-%s.so" % ".".join(version.split(".")[:2])]
+        for folder in os.environ.get("TILESCOPE_RECORD_PLUGINS", "").split(":"):
+            for name in names:
+                path = os.path.join(folder, name)
+                if folder and self._is_safe(folder) and self._is_safe(path):
+                    library = ctypes.CDLL(path)
+                    library.tilescope_plugin_torch.restype = ctypes.c_char_p
+                    library.tilescope_plugin_start.argtypes = [ctypes.c_void_p]
+                    built = library.tilescope_plugin_torch().decode()
+                    if built.split(".")[:2] == version.split(".")[:2] and library.tilescope_plugin_start(recorder.plugin):
+                        self.library = library
+                        return
+        raise LookupError("there is no plug-in for PyTorch " + version)
+
+    @staticmethod
+    def _is_safe(path):
+        """Whether only its owner or root can write it: others could run code in the user's programs."""
+        try:
+            facts = os.stat(path)
+        except OSError:
+            return False
+        return facts.st_uid in (0, os.geteuid()) and not facts.st_mode & 0o022
+
+
+class _Memory:
+    """Allocations, by the plug-in or by PyTorch's own recorder."""
+
+    def __init__(self, recorder, torch, plugin, stacks):
+        self._recorder = recorder
+        self._torch = torch
+        self._stacks = stacks
+        self._plugin = plugin
+        if plugin is not None and plugin.library.tilescope_plugin_host_memory():
+            recorder.fact("memory", "allocations of GPU and CPU by the plug-in for PyTorch %s" % torch.__version__)
+        torch.cuda._lazy_call(guarded(self._follow_devices))
+
+    def hold_parameters(self, module, path):
+        tensors = list(module._parameters.items()) + list(module._buffers.items())
+        for name, tensor in tensors:
+            if tensor is None or tensor.device.type not in ("cuda", "cpu"):
+                continue
+            storage = tensor.untyped_storage()
+            device = tensor.device.index or 0 if tensor.device.type == "cuda" else -1
+            self._recorder.hold("parameters", storage.data_ptr(), storage.nbytes(), _utf8(path + " " + name),
+                                str(list(tensor.shape)), str(tensor.dtype).replace("torch.", ""), device)
+
+    def _follow_devices(self):
+        """Called when CUDA has been initialised; nothing is allocated yet."""
+        if os.getpid() != self._recorder.pid:
+            return
+        torch = self._torch
+        if self._plugin is not None and self._plugin.library.tilescope_plugin_device_memory(torch.cuda.device_count()):
+            return
+        most = 1000000  # events
+        stacks = self._stacks
+        if torch.__version__.startswith("2.0."):
+            torch.cuda.memory._record_memory_history(True, stacks, most, stacks)
+        else:
+            torch.cuda.memory._record_memory_history("all", "alloc" if stacks else None, "python", most)
+        self._recorder.fact(
+            "memory", "allocations of the GPU by PyTorch's own recorder, whose times are whole microseconds and whose"
+            " backward work has no module; no plug-in for PyTorch %s" % torch.__version__)
+
+        import atexit
+
+        _at_end.append(self.write_snapshot)
+        atexit.register(guarded(self.write_snapshot))
+
+    def write_snapshot(self):
+        import pickle
+
+        if os.getpid() != self._recorder.pid or not os.path.isdir(self._recorder.folder):
+            return
+        folder = os.path.join(self._recorder.folder, "snapshots")
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        name = "%d.pickle" % os.getpid()
+        with os.fdopen(os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            pickle.dump(self._torch.cuda.memory._snapshot(), file)
+        self._recorder.fact("snapshot", "snapshots/" + name)
+
+
+class _Ops:
+    """Ops with their shapes, by the plug-in or by PyTorch's NVTX ranges."""
+
+    def __init__(self, recorder, torch, plugin):
+        self._recorder = recorder
+        self._torch = torch
+        self._ranges = None
+        if plugin is not None and plugin.library.tilescope_plugin_ops():
+            recorder.fact("ops", "ops with shapes by the plug-in for PyTorch %s" % torch.__version__)
+        else:
+            torch.cuda._lazy_call(guarded(self._use_nvtx))
+
+    def _use_nvtx(self):
+        if os.getpid() != self._recorder.pid:
+            return
+        self._recorder.tell("ops")
+        self._ranges = self._torch.autograd.profiler.emit_nvtx(record_shapes=True)
+        self._ranges.__enter__()
+        self._recorder.fact("ops", "ops with shapes by PyTorch's NVTX ranges, of the thread that initialised CUDA and"
+                            " its backward work; no plug-in for PyTorch %s" % self._torch.__version__)
+
+    def stop(self):
+        """PyTorch has room for one profiler."""
+        ranges, self._ranges = self._ranges, None
+        if ranges is not None:
+            ranges.__exit__(None, None, None)
+
+
+def _watch_calls(recorder, torch, modules):
+    """Ranges of module calls."""
+    import functools
+    import types
+
+    name_all, introduce_node = guarded(modules.name_all), guarded(modules.introduce_node)
+    function = torch.nn.Module._call_impl
+    locked = getattr(sys, "_is_gil_enabled", lambda: True)()
+    if locked and isinstance(function, types.FunctionType):
+        recorder.keep = (function, name_all, introduce_node)
+        if recorder.watch(function, types.FunctionType.__basicsize__, name_all, introduce_node):
+            return
+    # A Python without that: a function around each call. A compiled function must not see the ranges: the compiler
+    # evaluates the condition and drops the rest.
+    is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None)
+    if is_compiling is None:
+        from torch._dynamo import is_compiling
+    enter, leave = recorder.enter, recorder.leave
+    module_call = torch.nn.Module.__call__
+    introduced = []
+
+    @functools.wraps(module_call)
+    def call(self, *args, **kwargs):
+        if is_compiling():
+            return module_call(self, *args, **kwargs)
+        if not enter(self):
+            name_all(self)
+            enter(self)
+        try:
+            output = module_call(self, *args, **kwargs)
+        except BaseException:
+            leave(self)
+            raise
+        if leave(self) and not introduced and introduce_node(output):
+            introduced.append(True)
+        return output
+
+    torch.nn.Module.__call__ = call
+
+
+def _watch_profiler(recorder, torch, ops):
+    """Leaves the GPU to torch.profiler, or says that it will see nothing of it: CUPTI has room for one."""
+    yields = "TILESCOPE_RECORD_YIELD" in os.environ
+    module = torch.autograd.profiler
+    prepare = module._prepare_profiler
+    said = []
+
+    def _prepare_profiler(*arguments, **named):
+        guarded(stop)()
+        return prepare(*arguments, **named)
+
+    def stop():
+        if ops is not None:
+            ops.stop()
+        if os.getpid() != recorder.pid:
+            return
+        if yields:
+            recorder.tell("yield")
+            return
+        if said or not torch.cuda.is_available():
+            return
+        said.append(True)
+        say("the program starts torch.profiler, which gets no GPU events while tilescope record runs;"
+            " --yield-to-torch leaves them to it")
+        recorder.fact("profiler", "the program started torch.profiler, which may lack GPU events")
+
+    module._prepare_profiler = _prepare_profiler
+
+
+def _record_torch(recorder, torch, wanted):
+    recorder.tell("torch")
+    recorder.fact("torch", torch.__version__)
+    plugin = memory = ops = None
+    if "memory" in wanted or "ops" in wanted:
+        try:
+            plugin = _Plugin(recorder, torch)
+        except Exception:
+            plugin = None
+    if "memory" in wanted:
+        try:
+            memory = _Memory(recorder, torch, plugin, "stacks" in wanted)
+        except Exception:
+            memory = None
+    if "ops" in wanted:
+        try:
+            ops = _Ops(recorder, torch, plugin)
+        except Exception:
+            ops = None
+    guarded(_watch_profiler)(recorder, torch, ops)
+    if "modules" in wanted:
+        _watch_calls(recorder, torch, _Modules(recorder, torch, memory))
+    torch.autograd.backward = recorder.ranged("backward", torch.autograd.backward)
+    if "stacks" in wanted:
+        _record_frames(recorder)
+
+
+def _record_frames(recorder):
+    import threading
+
+    # The first call in a new thread replaces itself.
+    threading.setprofile(lambda *_: recorder.frames())
+    recorder.frames()
+
+
+def _record_optimizers(recorder, optimizer_module):
+    import weakref
+
+    named = {}
+    first = []  # the optimizer whose steps are the program's
+
+    def before(optimizer, arguments, named_arguments):
+        try:
+            if not recorder.enter(optimizer):
+                key = id(optimizer)
+                named[key] = weakref.ref(optimizer, lambda _: (named.pop(key, None), recorder.forget(key)))
+                recorder.name(optimizer, "optimizer", False)
+                recorder.enter(optimizer)
+        except Exception:
+            pass
+        return None
+
+    def after(optimizer, arguments, named_arguments):
+        try:
+            recorder.leave(optimizer)
+            if not first or first[0]() is None:
+                first[:] = [weakref.ref(optimizer)]
+            if first[0]() is optimizer and not recorder.steps_are_told:
+                recorder.tell("step")
+        except Exception:
+            pass
+        return None
+
+    optimizer_module.register_optimizer_step_pre_hook(before)
+    optimizer_module.register_optimizer_step_post_hook(after)
+
+
+def _record_loaders(recorder, loader_module):
+    iterator = loader_module._BaseDataLoaderIter
+    function = iterator.__next__
+    iterator.__next__ = recorder.ranged("data", function)
+    # Some programs call the older name.
+    if getattr(iterator, "next", None) is function:
+        iterator.next = iterator.__next__
+
+
+class _Watch:
+    """Calls back once a module has been imported."""
+
+    def __init__(self, wanted):
+        self._wanted = wanted
+
+    def find_spec(self, name, path=None, target=None):
+        action = self._wanted.pop(name, None)
+        if action is None:
+            return None
+        try:
+            import importlib.util
+
+            spec = importlib.util.find_spec(name) if path is None else self._find(name, path, target)
+            if spec is None or spec.loader is None or not hasattr(spec.loader, "exec_module"):
+                return spec
+            run = spec.loader.exec_module
+
+            def exec_module(module):
+                run(module)
+                guarded(action)(module)
+
+            spec.loader.exec_module = exec_module
+            return spec
+        except Exception:
+            return None
+
+    def _find(self, name, path, target):
+        for finder in sys.meta_path:
+            if finder is not self and hasattr(finder, "find_spec"):
+                spec = finder.find_spec(name, path, target)
+                if spec is not None:
+                    return spec
+        return None
+
+
+_started = []
+_at_end = []  # what is to be written before the recording ends
+
+
+def recorder():
+    """The recorder of this process; starts it. Raises where nothing is recorded."""
+    if not _started:
+        _started.append(Recorder(os.environ["NVTX_INJECTION64_PATH"]))
+    return _started[0]
+
+
+def finish():
+    """Ends the recording of this process."""
+    for action in _at_end:
+        guarded(action)()
+    if _started:
+        _started[0].tell("end")
+
+
+def _flush_at_end(util):
+    # Children of multiprocessing end without running what exit() runs.
+    def flush():
+        if _started:
+            _started[0].tell("flush")
+
+    util.Finalize(None, guarded(flush), exitpriority=-100)
+
+
+def start():
+    """Records PyTorch as soon as it is imported, or now if it has been."""
+    if not os.environ.get("NVTX_INJECTION64_PATH"):
+        return
+    wanted = os.environ.get("TILESCOPE_RECORD_TORCH", "").split(",")
+    if wanted == [""]:
+        return
+    actions = {"torch": lambda module: _record_torch(recorder(), module, wanted),
+               "multiprocessing.util": _flush_at_end}
+    if "modules" in wanted:
+        actions["torch.optim.optimizer"] = lambda module: _record_optimizers(recorder(), module)
+        actions["torch.utils.data.dataloader"] = lambda module: _record_loaders(recorder(), module)
+    for name in [name for name in actions if name in sys.modules]:
+        guarded(actions.pop(name))(sys.modules[name])
+    sys.meta_path.insert(0, _Watch(actions))

@@ -1,0 +1,1 @@
+../../../../../core/record/plugin_interface.h

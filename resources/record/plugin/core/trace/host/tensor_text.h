@@ -1,0 +1,1 @@
+../../../../../../core/trace/host/tensor_text.h
