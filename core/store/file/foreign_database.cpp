@@ -198,9 +198,11 @@ bool ForeignDatabase::Rows::isNull(int column) const
 
 std::optional<std::int64_t> ForeignDatabase::Rows::integer(int column) const
 {
-    if (sqlite3_column_type(impl_->statement.get(), column) != SQLITE_INTEGER)
+    // One look-up of the column instead of two. The connection has one thread, so the value needs no protection.
+    sqlite3_value* value = sqlite3_column_value(impl_->statement.get(), column);
+    if (sqlite3_value_type(value) != SQLITE_INTEGER)
         return {};
-    return sqlite3_column_int64(impl_->statement.get(), column);
+    return sqlite3_value_int64(value);
 }
 
 std::int64_t ForeignDatabase::Rows::integerOr(int column, std::int64_t otherwise) const
