@@ -114,6 +114,15 @@ TEST_F(Xplane, ReadsStreamsThreadsAndSteps)
     EXPECT_EQ(run.parties.processes.front().host, "node7");
 }
 
+TEST_F(Xplane, EventsOfAGpuWithoutANumberAreLostAndCounted)
+{
+    std::string profile = smallProfile();
+    profile.replace(profile.find("/device:GPU:0"), 13, "/device:GPU:x");
+    const ImportedRun run = importedBytes(profile);
+    EXPECT_THAT(run.activities, SizeIs(0));
+    EXPECT_EQ(run.loss("source_unreadable"), 3);
+}
+
 TEST_F(Xplane, CutOffAtAnyByteIsAResultOrAnError)
 {
     const std::string whole = smallProfile();

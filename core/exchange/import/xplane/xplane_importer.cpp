@@ -126,12 +126,12 @@ public:
     std::int64_t ranges() const { return ranges_; }
 
 private:
-    void lose(const XLine& line, std::string_view what)
+    void lose(const XLine& line, std::string_view what, RecordLoss kind = RecordLoss::SourceNotStored)
     {
         const std::int64_t events = line.countEvents();
         builder_.countRecord(events);
         if (events > 0)
-            builder_.addLoss(RecordLoss::SourceNotStored, events, what);
+            builder_.addLoss(kind, events, what);
     }
 
     /// False for an event without a place in time: a sum over many, or damage.
@@ -167,7 +167,12 @@ private:
     {
         constexpr std::int64_t kMostDevices = 4096;
         const auto ordinal = numberIn(plane.name.substr(kDevicePlane.size()));
-        if (!ordinal || *ordinal < 0 || *ordinal >= kMostDevices || plane.lines.empty())
+        if (!ordinal || *ordinal < 0 || *ordinal >= kMostDevices) {
+            for (const XLine& line : plane.lines)
+                lose(line, "GPUs without a number", RecordLoss::SourceUnreadable);
+            return;
+        }
+        if (plane.lines.empty())
             return;
         TracedDevice facts;
         facts.ordinal = static_cast<std::int32_t>(*ordinal);
