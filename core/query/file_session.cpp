@@ -112,6 +112,16 @@ std::shared_ptr<const Timeline> FileSession::timeline(RunId run, const Cancelled
     return read ? std::make_shared<const Timeline>(std::move(*read)) : nullptr;
 }
 
+std::shared_ptr<const Timeline> FileSession::withFrames(RunId run,
+                                                        const std::shared_ptr<const Timeline>& timeline,
+                                                        const Cancelled& cancelled) const
+{
+    if (state_->reader.counts(run).frames == 0)
+        return timeline;
+    std::optional<Timeline> whole = query::withFrames(state_->reader, run, *timeline, cancelled);
+    return whole ? std::make_shared<const Timeline>(std::move(*whole)) : nullptr;
+}
+
 ItemDetails FileSession::details(RunId run, const Timeline& timeline, const TimelineItem& item) const
 {
     return describeItem(state_->reader, run, timeline, item);

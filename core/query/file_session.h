@@ -62,8 +62,11 @@ public:
 
     /// \param before  an earlier result; only its runs that may have changed are read again
     FileSnapshot snapshot(const FileSnapshot* before = nullptr) const;
-    /// All lanes of a run; null if cancelled.
+    /// All lanes of a run but those of Python's stacks; null if cancelled.
     std::shared_ptr<const Timeline> timeline(RunId run, const Cancelled& cancelled) const;
+    /// The timeline with the lanes of Python's stacks; the same object if the run has none; null if cancelled.
+    std::shared_ptr<const Timeline> withFrames(RunId run, const std::shared_ptr<const Timeline>& timeline,
+                                               const Cancelled& cancelled) const;
     ItemDetails details(RunId run, const Timeline& timeline, const TimelineItem& item) const;
     /// The boxes that launch and autograd connect with a box; empty if cancelled.
     ItemLinks links(RunId run, const Timeline& timeline, const TimelineItem& item,

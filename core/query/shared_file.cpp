@@ -108,8 +108,19 @@ std::shared_ptr<const FileSnapshot> SharedFile::look()
 
 std::shared_ptr<const Timeline> SharedFile::timeline(RunId run, const Cancelled& cancelled)
 {
-    constexpr std::size_t kMostKept = 6;
     const MutexLock lock(reading_);
+    return read(run, false, cancelled);
+}
+
+std::shared_ptr<const Timeline> SharedFile::timelineWithFrames(RunId run, const Cancelled& cancelled)
+{
+    const MutexLock lock(reading_);
+    return read(run, true, cancelled);
+}
+
+std::shared_ptr<const Timeline> SharedFile::read(RunId run, bool frames, const Cancelled& cancelled)
+{
+    constexpr std::size_t kMostKept = 6;
     const Lease session = borrow();
     const auto [uid, status] = stateOf(session->reader(), run);
     if (status == RunStatus::Running) {
@@ -122,15 +133,23 @@ std::shared_ptr<const Timeline> SharedFile::timeline(RunId run, const Cancelled&
     });
     if (known != kept_.end()) {
         std::rotate(known, known + 1, kept_.end());
-        return kept_.back().timeline;
+    } else {
+        std::shared_ptr<const Timeline> timeline = session->timeline(run, cancelled);
+        if (!timeline)
+            return nullptr;
+        kept_.push_back({uid, status, std::move(timeline)});
+        if (kept_.size() > kMostKept)
+            kept_.erase(kept_.begin());
     }
-    std::shared_ptr<const Timeline> read = session->timeline(run, cancelled);
-    if (!read)
-        return nullptr;
-    kept_.push_back({uid, status, read});
-    if (kept_.size() > kMostKept)
-        kept_.erase(kept_.begin());
-    return read;
+    Kept& kept = kept_.back();
+    if (frames && !kept.hasFrames) {
+        std::shared_ptr<const Timeline> whole = session->withFrames(run, kept.timeline, cancelled);
+        if (!whole)
+            return nullptr;
+        kept.timeline = std::move(whole);
+        kept.hasFrames = true;
+    }
+    return kept.timeline;
 }
 
 std::shared_ptr<const Timeline> SharedFile::follow(RunId run, const std::string& uid,

@@ -61,6 +61,9 @@ public:
     /// if there are none. Blocks while another thread reads a timeline of this file.
     /// \throws Error  from FileSession
     std::shared_ptr<const Timeline> timeline(RunId run, const Cancelled& cancelled);
+    /// The same with the stacks of Python's threads, which take longer to read. timeline() returns them too from
+    /// then on.
+    std::shared_ptr<const Timeline> timelineWithFrames(RunId run, const Cancelled& cancelled);
 
 private:
     /// Attributes that change with the file, readable without opening it: inode, times and sizes of the file
@@ -84,10 +87,13 @@ private:
         std::string uid; ///< identifies the run in every snapshot of a file
         RunStatus status;
         std::shared_ptr<const Timeline> timeline;
+        bool hasFrames = false; ///< those that the run has
     };
 
     Stamp stamp() const;
     std::uint64_t edition();
+    std::shared_ptr<const Timeline> read(RunId run, bool frames, const Cancelled& cancelled)
+        REQUIRES(reading_);
     std::shared_ptr<const Timeline> follow(RunId run, const std::string& uid, const Cancelled& cancelled)
         REQUIRES(reading_);
 

@@ -110,7 +110,7 @@ void writeTimelineFigure(const TimelineRecipe& recipe, const QStringList& record
     const Recordings given(recordings);
     const std::vector<SelectedRun> runs = chosen(recipe, given);
     LoadedTimelines loaded = loadTimelines(runs, std::vector<LaneArrangement>(runs.size()), std::nullopt,
-                                           recipe.equalLengths, [] { return false; });
+                                           recipe.equalLengths, false, [] { return false; });
     if (!loaded.anything)
         throw Error{.what = "none of the runs was traced", .where = "timeline"};
     if (!recipe.alignAt.isEmpty()) {

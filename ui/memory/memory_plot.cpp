@@ -37,7 +37,7 @@ std::optional<MemorySeries> MemorySeries::of(std::shared_ptr<const query::Timeli
     if (series.lane == nullptr)
         return {};
     if (!timeline->steps.empty())
-        series.zero = timeline->steps.front().start;
+        series.zero = timeline->stepsOf(series.lane->process).front().start;
     series.timeline = std::move(timeline);
     return series;
 }
@@ -133,8 +133,9 @@ void MemoryPlot::addSteps()
 {
     if (series_.empty())
         return;
-    for (const query::TimelineStep& step : series_.front().timeline->steps) {
-        const double at = double(step.start - series_.front().zero) / kMillisecond;
+    const MemorySeries& first = series_.front();
+    for (const query::TimelineStep& step : first.timeline->stepsOf(first.lane->process)) {
+        const double at = double(step.start - first.zero) / kMillisecond;
         auto* label = new QCPItemText(this);
         label->setText(tr("step %1").arg(step.step));
         label->setPositionAlignment(Qt::AlignLeft | Qt::AlignTop);

@@ -109,6 +109,8 @@ Palette completed(Palette p)
     p.hues[std::size_t(Hue::RangeAttentionInner)] = blend(p.hue(Hue::Attention), p.surface, 0.75);
     p.hues[std::size_t(Hue::Api)] = blend(p.dimText, p.surface, 0.55);
     p.hues[std::size_t(Hue::GapUnexplained)] = p.strongLine;
+    p.hues[std::size_t(Hue::LibraryFrame)] = p.ranges[0];
+    p.hues[std::size_t(Hue::Frame)] = blend(p.accent, p.surface, 0.35);
     p.runA = rgb(0x6B7580);
     p.runB = p.accent;
     return p;

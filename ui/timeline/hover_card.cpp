@@ -55,7 +55,7 @@ ItemWords wordsOf(const TimelineScene& scene, const SectionItem& item)
     const QString length = timeText(double(row.length(item.item.index)));
     const std::string_view word = hueWord(row.hue(item.item.index));
     QString second = QString::fromUtf8(word);
-    if (lane.kind == Lane::Kind::Ranges)
+    if (lane.kind == Lane::Kind::Ranges || lane.kind == Lane::Kind::Frames)
         second = QString::fromStdString(name.text);
     else if (lane.kind == Lane::Kind::Busy && row.hue(item.item.index) == query::Hue::Busy)
         second = QObject::tr("GPU busy");

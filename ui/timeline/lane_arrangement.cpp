@@ -42,6 +42,8 @@ std::string wordOf(const Lane& lane)
     switch (lane.kind) {
     case Lane::Kind::Ranges:
         return "ranges " + withoutNumber(lane.detail);
+    case Lane::Kind::Frames:
+        return "stacks " + withoutNumber(lane.detail);
     case Lane::Kind::Thread:
         return "thread " + withoutNumber(lane.title);
     case Lane::Kind::Stream:

@@ -146,13 +146,19 @@ void OverviewStrip::paint(QPainter& painter, const TimelineScene& scene, const B
     };
     constexpr std::size_t kMostNamedSteps = 11;
     const TimelineSection& first = scene.sections.front();
-    if (first.timeline->steps.size() <= kMostNamedSteps)
-        for (const query::TimelineStep& step : first.timeline->steps)
+    // Of several processes those of the first: all of them would lie on each other.
+    const std::vector<query::TimelineStep> steps = first.timeline->firstSteps();
+    if (steps.size() <= kMostNamedSteps)
+        for (const query::TimelineStep& step : steps)
             drawCentred(place.xOf(first.toAxis(double(step.start + step.end) / 2)), area.top(),
-                        QStringLiteral("step %1").arg(step.step));
-    for (const Tick& tick : timeTicks({0, place.whole.length()}, rows.width(), sizes().of(110)))
-        drawCentred(place.xOf(tick.at + place.whole.from), ticksTop, tick.label);
+                        QString::fromStdString(first.timeline->titleOf(step)));
     const double right = rows.left() + rows.width();
+    for (const Tick& tick : timeTicks({0, place.whole.length()}, rows.width(), sizes().of(110))) {
+        // At the right edge a label moves inwards, so that its unit is whole.
+        const double half = metrics.horizontalAdvance(tick.label) / 2.0;
+        drawCentred(std::min(place.xOf(tick.at + place.whole.from), area.right() - half), ticksTop,
+                    tick.label);
+    }
     paintWindow(painter, rows, std::clamp(place.xOf(scene.window.from), double(left), right),
                 std::clamp(place.xOf(scene.window.to), double(left), right));
 }

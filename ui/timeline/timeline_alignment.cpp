@@ -17,7 +17,7 @@ AlignedSections alignedAt(std::vector<TimelineSection> sections, const Alignment
         section.alignedLength = 0;
         section.step.reset();
         std::optional<std::pair<std::int64_t, std::int64_t>> at;
-        for (const query::TimelineStep& step : section.timeline->steps) {
+        for (const query::TimelineStep& step : section.timeline->firstSteps()) {
             if (step.step != alignment.step)
                 continue;
             section.step = step;
@@ -29,7 +29,7 @@ AlignedSections alignedAt(std::vector<TimelineSection> sections, const Alignment
         section.alignAt = double(at->first);
         section.alignedLength = at->second - at->first;
         section.alignedAt = alignment.path.empty()
-                                ? QStringLiteral("step %1").arg(alignment.step)
+                                ? QString::fromStdString(section.timeline->titleOf(*section.step))
                                 : QString::fromStdString(alignment.path).section(QLatin1Char('/'), -1);
         const auto own = double(section.alignedLength);
         if (!length)

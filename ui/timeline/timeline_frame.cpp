@@ -69,20 +69,23 @@ QString detailOf(const TimelineSection& section, const Lane& lane)
 {
     if (lane.kind != Lane::Kind::Stream)
         return QString::fromStdString(lane.detail);
-    if (!section.step)
+    const std::optional<query::TimelineStep> step = section.stepOf(lane);
+    if (!step)
         return counted(std::int64_t(lane.events()), "event");
     std::size_t count = 0;
     for (const Track& row : lane.rows) {
-        const auto [first, last] = row.overlapping(section.step->start, section.step->end);
+        const auto [first, last] = row.overlapping(step->start, step->end);
         count += last - first;
     }
-    return QStringLiteral("%1 in step %2").arg(wholeNumber(std::int64_t(count))).arg(section.step->step);
+    return QStringLiteral("%1 in step %2").arg(wholeNumber(std::int64_t(count))).arg(step->step);
 }
 
 // What share of the step the device is busy, and idle by reason.
 void putIdleShares(QPainter& painter, double& x, const QRect& area, const TimelineSection& section)
 {
-    const auto busy = std::ranges::find(section.timeline->lanes, Lane::Kind::Busy, &Lane::kind);
+    const auto busy = std::ranges::find_if(section.timeline->lanes, [&section](const Lane& lane) {
+        return lane.kind == Lane::Kind::Busy && (!lane.process || lane.process == section.step->process);
+    });
     if (busy == section.timeline->lanes.end())
         return;
     const Palette& p = colours();
@@ -180,7 +183,8 @@ void paintRunHeader(QPainter& painter, const TimelineScene& scene, const Band& b
     x = std::max<double>(x + sizes().of(12), scene.sizes.label + sizes().of(4));
     if (section.step) {
         const query::TimelineStep& step = *section.step;
-        put(painter, x, area, theme.body(), p.dimText, QStringLiteral("step %1 ").arg(step.step));
+        put(painter, x, area, theme.body(), p.dimText,
+            QString::fromStdString(section.timeline->titleOf(step)) + QLatin1Char(' '));
         put(painter, x, area, theme.bold(), p.text,
             QStringLiteral(" ") + timeText(double(step.end - step.start)));
         if (band.section > 0)
@@ -233,9 +237,10 @@ void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& b
         painter.drawText(QRect(textLeft, lineTop + line - 1, column.width() - textLeft - 4, line),
                          Qt::AlignVCenter | Qt::AlignLeft, detailOf(section, lane));
     const QRect right = column.adjusted(0, 0, -sizes().of(10), 0);
-    if (lane.kind == Lane::Kind::Busy && section.step) {
-        const auto covered = lane.rows.front().coveredByHue(section.step->start, section.step->end);
-        const double total = double(std::max<std::int64_t>(1, section.step->end - section.step->start));
+    const std::optional<query::TimelineStep> step = section.stepOf(lane);
+    if (lane.kind == Lane::Kind::Busy && step) {
+        const auto covered = lane.rows.front().coveredByHue(step->start, step->end);
+        const double total = double(std::max<std::int64_t>(1, step->end - step->start));
         painter.drawText(right, Qt::AlignVCenter | Qt::AlignRight,
                          percentText(double(covered[std::size_t(Hue::Busy)]) / total));
     } else if (lane.kind == Lane::Kind::Memory && !lane.allocated.empty()) {

@@ -40,10 +40,10 @@ std::optional<query::TimelineItem> sameItem(const query::Timeline& before, const
 }
 
 // Returns how far an instant has moved on the axis: it moves if an earlier first event has appeared.
-double growSection(TimelineSection& section, std::shared_ptr<const query::Timeline> timeline)
+double growSection(TimelineSection& section, const TimelineSection& grown)
 {
+    const std::shared_ptr<const query::Timeline>& timeline = grown.timeline;
     const query::Timeline& before = *section.timeline;
-    TimelineSection grown = makeSection(timeline);
     std::vector<LaneView> lanes;
     for (const LaneView& view : section.lanes)
         if (const auto lane = sameLane(before.lanes[view.lane], *timeline)) {
@@ -51,7 +51,10 @@ double growSection(TimelineSection& section, std::shared_ptr<const query::Timeli
             lanes.back().lane = *lane;
         }
     // A new lane is placed behind its predecessor in the timeline's own order.
-    for (const LaneView& view : grown.lanes) {
+    std::vector<LaneView> inOrder = grown.lanes;
+    std::sort(inOrder.begin(), inOrder.end(),
+              [](const LaneView& a, const LaneView& b) { return a.lane < b.lane; });
+    for (const LaneView& view : inOrder) {
         const auto isThis = [](std::size_t lane) {
             return [lane](const LaneView& other) { return other.lane == lane; };
         };
@@ -65,24 +68,28 @@ double growSection(TimelineSection& section, std::shared_ptr<const query::Timeli
     if (aligned)
         section.alignAt += moved;
     for (const query::TimelineStep& step : timeline->steps)
-        if (section.step && step.step == section.step->step) {
+        if (section.step && step.step == section.step->step && step.process == section.step->process) {
             if (section.alignedLength == section.step->end - section.step->start)
                 section.alignedLength = step.end - step.start;
             section.step = step;
         }
     section.lanes = std::move(lanes);
-    section.timeline = std::move(timeline);
+    section.timeline = timeline;
+    section.title = grown.title;
+    section.letter = grown.letter;
+    section.source = grown.source;
+    section.verdict = grown.verdict;
     return aligned ? 0 : moved * section.stretch;
 }
 
 } // namespace
 
-void growScene(TimelineScene& scene, const std::vector<std::shared_ptr<const query::Timeline>>& timelines)
+void growScene(TimelineScene& scene, const std::vector<TimelineSection>& grown)
 {
     const bool fitted = scene.window == fittingWindow(scene.sections);
     const auto follow = [&](const SectionItem& item) {
         const query::Timeline& before = *scene.sections[item.section].timeline;
-        const auto now = sameItem(before, item.item, *timelines[item.section]);
+        const auto now = sameItem(before, item.item, *grown[item.section].timeline);
         return now ? std::optional(SectionItem{item.section, *now}) : std::nullopt;
     };
     for (auto* boxes : {&scene.found, &scene.instances})
@@ -102,8 +109,8 @@ void growScene(TimelineScene& scene, const std::vector<std::shared_ptr<const que
     if (scene.selected)
         scene.selected = follow(*scene.selected);
     double shift = 0; // of the first section, whose axis the window uses
-    for (std::size_t s = 0; s < timelines.size(); ++s)
-        if (const double moved = growSection(scene.sections[s], timelines[s]); s == 0)
+    for (std::size_t s = 0; s < grown.size(); ++s)
+        if (const double moved = growSection(scene.sections[s], grown[s]); s == 0)
             shift = moved;
     scene.window = fitted ? fittingWindow(scene.sections) : scene.window.panned(shift);
 }

@@ -102,6 +102,7 @@ int usualRowHeight(const Lane& lane, const LaneSizes& sizes)
 {
     switch (lane.kind) {
     case Lane::Kind::Ranges:
+    case Lane::Kind::Frames:
         return sizes.range;
     case Lane::Kind::Thread:
         return sizes.op;
@@ -203,11 +204,12 @@ TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSi
 
 namespace {
 
-// A lane without events, or a host thread that has next to nothing to do in the steps.
-bool isIdle(const query::Timeline& timeline, const Lane& lane)
+// Lanes that are folded at first: without events, a host thread that has next to nothing to do in the steps, and
+// stacks, which are deep.
+bool isFoldedAtFirst(const query::Timeline& timeline, const Lane& lane)
 {
     constexpr double kLeastShare = 0.01;
-    if (lane.events() == 0)
+    if (lane.events() == 0 || lane.kind == Lane::Kind::Frames)
         return true;
     if (lane.kind != Lane::Kind::Thread)
         return false;
@@ -217,17 +219,27 @@ bool isIdle(const query::Timeline& timeline, const Lane& lane)
 
 } // namespace
 
+std::optional<query::TimelineStep> TimelineSection::stepOf(const query::Lane& lane) const
+{
+    if (!step || !lane.process || lane.process == step->process)
+        return step;
+    const auto same = std::ranges::find_if(timeline->steps, [&](const query::TimelineStep& other) {
+        return other.step == step->step && other.process == lane.process;
+    });
+    return same == timeline->steps.end() ? std::nullopt : std::optional(*same);
+}
+
 TimelineSection makeSection(std::shared_ptr<const query::Timeline> timeline)
 {
     TimelineSection section;
-    if (!timeline->steps.empty()) {
-        section.step = timeline->steps.front();
-        section.alignAt = double(timeline->steps.front().start);
-        section.alignedAt = QStringLiteral("step %1").arg(section.step->step);
+    if (const std::vector<query::TimelineStep> steps = timeline->firstSteps(); !steps.empty()) {
+        section.step = steps.front();
+        section.alignAt = double(section.step->start);
+        section.alignedAt = QString::fromStdString(timeline->titleOf(*section.step));
         section.alignedLength = section.step->end - section.step->start;
     }
     for (std::size_t i = 0; i < timeline->lanes.size(); ++i)
-        section.lanes.push_back({i, isIdle(*timeline, timeline->lanes[i]), false, 1});
+        section.lanes.push_back({i, isFoldedAtFirst(*timeline, timeline->lanes[i]), false, 1});
     section.timeline = std::move(timeline);
     return section;
 }

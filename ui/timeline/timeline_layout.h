@@ -40,6 +40,9 @@ struct TimelineSection {
     analysis::Verdict verdict = analysis::Verdict::Inconclusive;
     std::vector<LaneView> lanes; ///< in the order of display
 
+    /// The same step in the process of a lane; none if it has none of that number.
+    std::optional<query::TimelineStep> stepOf(const query::Lane& lane) const;
+
     double toTimeline(double axis) const { return alignAt + axis / stretch; }
     double toAxis(double time) const { return (time - alignAt) * stretch; }
 };

@@ -19,26 +19,21 @@ analysis::Verdict stepVerdict(const SelectedRun& a, const SelectedRun& b)
 
 } // namespace
 
-std::vector<std::shared_ptr<const query::Timeline>> LoadedTimelines::timelines() const
-{
-    std::vector<std::shared_ptr<const query::Timeline>> timelines;
-    for (const TimelineSection& section : aligned.sections)
-        timelines.push_back(section.timeline);
-    return timelines;
-}
-
 LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,
                               const std::vector<LaneArrangement>& arrangements,
-                              const std::optional<Alignment>& alignment, bool equalLengths,
+                              const std::optional<Alignment>& alignment, bool equalLengths, bool frames,
                               const query::Cancelled& cancelled)
 {
     LoadedTimelines loaded;
     std::vector<std::shared_ptr<const query::Timeline>> timelines;
     for (const SelectedRun& run : runs) {
-        timelines.push_back(run.file->timeline(run.key.run, cancelled));
+        timelines.push_back(frames ? run.file->timelineWithFrames(run.key.run, cancelled)
+                                   : run.file->timeline(run.key.run, cancelled));
         if (!timelines.back())
             return loaded; // cancelled: the result is dropped
         loaded.anything = loaded.anything || !timelines.back()->lanes.empty();
+        if (!frames && !loaded.lacksStacks)
+            loaded.lacksStacks = run.file->borrow()->reader().counts(run.key.run).frames > 0;
     }
     std::vector<TimelineSection> sections;
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -64,10 +59,11 @@ LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,
     const query::Timeline& first = *sections.front().timeline;
     for (const std::string_view path : pathsToAlignAt(first, kMostPaths))
         loaded.paths.emplace_back(path);
+    const std::vector<query::TimelineStep> steps = first.firstSteps();
     if (alignment)
         loaded.alignment = *alignment;
     else
-        loaded.alignment = {first.steps.empty() ? kNoStep : first.steps.front().step, {}, equalLengths};
+        loaded.alignment = {steps.empty() ? kNoStep : steps.front().step, {}, equalLengths};
     loaded.aligned = alignedAt(std::move(sections), loaded.alignment);
     loaded.complete = !cancelled();
     return loaded;

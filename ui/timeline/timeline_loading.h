@@ -20,18 +20,18 @@ struct LoadedTimelines {
     Alignment alignment;
     std::vector<std::string> paths; ///< that runs can be aligned at
     bool anything = false;          ///< whether any run has lanes
+    bool lacksStacks = false;       ///< a run has stacks of Python, which were not asked for
     bool complete = false;          ///< false if it was cancelled
-
-    std::vector<std::shared_ptr<const query::Timeline>> timelines() const;
 };
 
 /// Reads the runs' timelines and prepares them. Not for the GUI thread.
+/// \param frames        with the stacks of Python, which take longer to read
 /// \param arrangements  of the lanes, one per run
 /// \param alignment     none: the first traced step
 /// \throws Error        a file cannot be read
 LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,
                               const std::vector<LaneArrangement>& arrangements,
-                              const std::optional<Alignment>& alignment, bool equalLengths,
+                              const std::optional<Alignment>& alignment, bool equalLengths, bool frames,
                               const query::Cancelled& cancelled);
 
 } // namespace tilescope::ui

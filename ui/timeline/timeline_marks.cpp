@@ -159,10 +159,10 @@ void fillSteps(BoxTarget& target, const TimelineScene& scene, const QRect& plot,
     constexpr double kNarrowest = 24; // pixels a step
     const int width = scene.sizes.label + plot.width();
     const QRgb colour = colours().strongLine.rgb();
-    for (std::size_t s = 0; s < scene.sections.size(); ++s) {
-        const TimelineSection& section = scene.sections[s];
-        const Extent extent = extentOf(scene, s, QRect(QPoint(0, 0), plot.size()));
+    const auto fill = [&](const TimelineSection& section, ProcessIndex process, const Extent& extent) {
         for (const query::TimelineStep& step : section.timeline->steps) {
+            if (process && step.process && step.process != process)
+                continue;
             const double left = scene.xOf(section.toAxis(double(step.start)), width) - scene.sizes.label;
             const double right = scene.xOf(section.toAxis(double(step.end)), width) - scene.sizes.label;
             if (right < 0 || left > plot.width() || right - left < kNarrowest)
@@ -173,6 +173,21 @@ void fillSteps(BoxTarget& target, const TimelineScene& scene, const QRect& plot,
                 const int x = int(std::lround(edge * ratio));
                 target.fill(x, x + 1, int(extent.top * ratio), int(extent.bottom * ratio), colour);
             }
+        }
+    };
+    for (std::size_t s = 0; s < scene.sections.size(); ++s) {
+        const TimelineSection& section = scene.sections[s];
+        if (section.timeline->processes.empty()) {
+            fill(section, {}, extentOf(scene, s, QRect(QPoint(0, 0), plot.size())));
+            continue;
+        }
+        // Each process has steps of its own, in its lanes.
+        for (const Band& band : scene.layout.bands) {
+            if (band.section != s || band.kind != Band::Kind::Lane)
+                continue;
+            const int top = band.top - scene.scroll;
+            const query::Lane& lane = section.timeline->lanes[section.lanes[band.view].lane];
+            fill(section, lane.process, {top, top + band.height + scene.sizes.gap});
         }
     }
 }

@@ -183,6 +183,7 @@ void TimelinePage::showRuns(const std::vector<SelectedRun>& runs)
     aligning_.cancel();
     reaching_.cancel();
     growing_.cancel();
+    framing_.cancel();
     isGrowing_ = false;
     reading_ = !runs.empty();
     if (runs.empty()) {
@@ -194,13 +195,27 @@ void TimelinePage::showRuns(const std::vector<SelectedRun>& runs)
         return;
     }
     loading_.start(
-        loadingOf(runs), [this, runs](LoadedTimelines made) { loaded(runs, std::move(made)); },
+        loadingOf(runs),
+        [this, runs](LoadedTimelines made) {
+            const bool more = made.complete && made.lacksStacks;
+            loaded(runs, std::move(made));
+            if (more)
+                readFrames(runs);
+        },
+        [this](const QString& sentence) { showMessage(sentence); });
+}
+
+// The stacks of Python take longer than everything else: they are added once the rest is shown.
+void TimelinePage::readFrames(const std::vector<SelectedRun>& runs)
+{
+    framing_.start(
+        loadingOf(runs, true), [this, runs](LoadedTimelines made) { grown(runs, std::move(made)); },
         [this](const QString& sentence) { showMessage(sentence); });
 }
 
 // The job that reads runs. Runs that are already shown keep their alignment.
 std::function<LoadedTimelines(const query::Cancelled&)>
-TimelinePage::loadingOf(const std::vector<SelectedRun>& runs) const
+TimelinePage::loadingOf(const std::vector<SelectedRun>& runs, bool frames) const
 {
     std::vector<LaneArrangement> arrangements;
     for (const SelectedRun& run : runs)
@@ -208,10 +223,10 @@ TimelinePage::loadingOf(const std::vector<SelectedRun>& runs) const
     std::optional<Alignment> alignment;
     if (shown_ == keysOf(runs))
         alignment = chosenAlignment();
-    return
-        [runs, arrangements, alignment, equal = scale_->current() == 1](const query::Cancelled& cancelled) {
-            return loadTimelines(runs, arrangements, alignment, equal, cancelled);
-        };
+    return [runs, arrangements, alignment, frames,
+            equal = scale_->current() == 1](const query::Cancelled& cancelled) {
+        return loadTimelines(runs, arrangements, alignment, equal, frames, cancelled);
+    };
 }
 
 bool TimelinePage::showGrown(const std::vector<SelectedRun>& runs)
@@ -243,16 +258,16 @@ void TimelinePage::grown(const std::vector<SelectedRun>& runs, LoadedTimelines m
     }
     if (keysOf(made.runs) != keysOf(runs_))
         return loaded(runs, std::move(made)); // a run without events has some now
-    const auto timelines = made.timelines();
     const std::vector<TimelineSection>& sections = view_->scene().sections;
-    const auto isSame = [](const TimelineSection& section, const std::shared_ptr<const query::Timeline>& t) {
-        return section.timeline == t;
+    const auto isSame = [](const TimelineSection& shown, const TimelineSection& read) {
+        return shown.timeline == read.timeline;
     };
-    if (std::equal(sections.begin(), sections.end(), timelines.begin(), isSame))
+    if (std::ranges::equal(sections, made.aligned.sections, isSame))
         return;
     const std::size_t steps = sections.front().timeline->steps.size();
     runs_ = made.runs;
-    view_->growSections(timelines, std::move(made.pairs));
+    ties_->forget();
+    view_->growSections(made.aligned.sections, std::move(made.pairs));
     panel_->setRuns(runs_);
     ties_->grow(runs_);
     if (sections.front().timeline->steps.size() != steps)
@@ -265,6 +280,11 @@ void TimelinePage::loaded(const std::vector<SelectedRun>& runs, LoadedTimelines 
         return;
     reading_ = false;
     const bool same = shown_ == keysOf(runs);
+    // Runs that are shown already and were written anew keep selection, window and lanes.
+    if (same && made.anything && keysOf(made.runs) == keysOf(runs_)) {
+        stack_->setCurrentIndex(1);
+        return grown(runs, std::move(made));
+    }
     shown_.clear();
     if (!made.anything && isBeingWritten(runs)) {
         showMessage(tr("The run is being written. Its timeline appears here as soon as steps are traced."));
@@ -351,7 +371,7 @@ void TimelinePage::reachTarget()
         int at = alignment_->findData(target.text, kPathRole);
         if (at < 0) {
             at = alignment_->count();
-            const std::vector<query::TimelineStep>& steps = sections.front().timeline->steps;
+            const std::vector<query::TimelineStep> steps = sections.front().timeline->firstSteps();
             alignment_->addItem(target.text.section(QLatin1Char('/'), 1),
                                 steps.empty() ? kNoStep : steps.front().step);
             alignment_->setItemData(at, target.text, kPathRole);
@@ -364,13 +384,13 @@ void TimelinePage::reachTarget()
 void TimelinePage::fillAlignments(const LoadedTimelines& made)
 {
     const query::Timeline& first = *made.aligned.sections.front().timeline;
+    const std::vector<query::TimelineStep> steps = first.firstSteps();
     alignment_->clear();
-    for (const query::TimelineStep& step : first.steps)
-        alignment_->addItem(tr("step %1").arg(step.step), step.step);
+    for (const query::TimelineStep& step : steps)
+        alignment_->addItem(QString::fromStdString(first.titleOf(step)), step.step);
     for (const std::string& path : made.paths) {
         const QString text = QString::fromStdString(path);
-        alignment_->addItem(text.section(QLatin1Char('/'), 1),
-                            first.steps.empty() ? kNoStep : first.steps.front().step);
+        alignment_->addItem(text.section(QLatin1Char('/'), 1), steps.empty() ? kNoStep : steps.front().step);
         alignment_->setItemData(alignment_->count() - 1, text, kPathRole);
     }
     alignment_->addItem(tr("start of run"), kNoStep);
@@ -422,6 +442,8 @@ void TimelinePage::showLinks()
         add(tr("Launch"), actions_->launch());
     else if (!tied.launched.empty())
         add(tr("Launched %1").arg(wholeNumber(std::int64_t(tied.launched.size()))), actions_->launch());
+    if (tied.frame)
+        add(tr("Python call"), actions_->frame());
     if (tied.forward)
         add(tr("Forward op"), actions_->autograd());
     else if (!tied.backward.empty())

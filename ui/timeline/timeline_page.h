@@ -53,9 +53,10 @@ private:
     void makeZoom(ToolBar& tools);
     void makeMenus(ToolBar& tools);
     void connectParts();
-    std::function<LoadedTimelines(const query::Cancelled&)>
-    loadingOf(const std::vector<SelectedRun>& runs) const;
+    std::function<LoadedTimelines(const query::Cancelled&)> loadingOf(const std::vector<SelectedRun>& runs,
+                                                                      bool frames = false) const;
     void loaded(const std::vector<SelectedRun>& runs, LoadedTimelines made);
+    void readFrames(const std::vector<SelectedRun>& runs);
     void grown(const std::vector<SelectedRun>& runs, LoadedTimelines made);
     Alignment chosenAlignment() const;
     void align();
@@ -77,6 +78,7 @@ private:
     JobTracker reaching_{this};
     JobTracker finding_{this};
     JobTracker growing_{this};
+    JobTracker framing_{this};
     bool isGrowing_ = false;    // a read of the new events is running
     std::vector<RunKey> shown_; // selected when the view was filled; empty if it shows none
     QTimer findSoon_;

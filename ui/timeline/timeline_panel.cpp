@@ -231,7 +231,8 @@ void TimelinePanel::followSpan(const TimelineScene& scene)
                        std::int64_t(section.toTimeline(scene.span->to))};
         } else if (section.step && !range) {
             stretch = {section.step->start, section.step->end};
-            title = tr("Step %1").arg(section.step->step);
+            title = QString::fromStdString(section.timeline->titleOf(*section.step));
+            title[0] = title[0].toUpper();
         }
         wanted.push_back({section, stretch, true});
     }
@@ -295,15 +296,19 @@ void TimelinePanel::showFound(const QString& words, const std::vector<FoundInRun
     std::int64_t kernels = 0;
     std::int64_t ops = 0;
     std::int64_t ranges = 0;
+    std::int64_t frames = 0;
     for (const FoundInRun& run : runs) {
         kernels += run.result.kernels;
         ops += run.result.ops;
         ranges += run.result.ranges;
+        frames += run.result.frames;
     }
+    QStringList counts{counted(kernels, "kernel"), counted(ops, "op"), counted(ranges, "range")};
+    if (frames > 0)
+        counts << counted(frames, "Python call");
     showOther(Shows::Found, tr("Found %1").arg(words),
-              tr("%1, %2, %3; the longest first")
-                  .arg(counted(kernels, "kernel"), counted(ops, "op"), counted(ranges, "range")),
-              tr("Found boxes"), foundRows(runs, boxes));
+              tr("%1; the longest first").arg(counts.join(QStringLiteral(", "))), tr("Found boxes"),
+              foundRows(runs, boxes));
 }
 
 void TimelinePanel::showNotes(const std::vector<NoteRow>& notes)
@@ -432,6 +437,17 @@ void addWhatItDoes(const query::ItemDetails& details, const AddRow& add)
     }
 }
 
+// The calls that were open, a line each, innermost first.
+void addStack(const query::ItemDetails& details, std::vector<KeyValueRow>& rows)
+{
+    const bool device = details.lane == query::Lane::Kind::Stream;
+    for (std::size_t i = 0; i < details.stack.size(); ++i)
+        rows.push_back({i > 0    ? QString()
+                        : device ? QObject::tr("Launched by")
+                                 : QObject::tr("Called by"),
+                        {text(details.stack[i])}});
+}
+
 } // namespace
 
 void TimelinePanel::showDetails(const query::ItemDetails& details)
@@ -456,6 +472,7 @@ void TimelinePanel::showDetails(const query::ItemDetails& details)
     add(tr("Time"),
         tr("%1 to %2 of the run").arg(exactTime(details.start), exactTime(details.start + details.length)));
     add(tr("Name"), text(details.name));
+    addStack(details, rows);
     details_->setRows(std::move(rows), true);
     emit selectionText(tr("1 selected, %1").arg(timeText(double(details.length))));
 }

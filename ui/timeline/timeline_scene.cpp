@@ -1,5 +1,7 @@
 #include "ui/timeline/timeline_scene.h"
 
+#include "ui/theme/theme.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -37,6 +39,25 @@ double TimelineScene::axisAt(double x, int width) const
 double TimelineScene::xOf(double axis, int width) const
 {
     return sizes.label + (axis - window.from) / perPixel(width);
+}
+
+double TimelineScene::overviewAxisAt(double x, int width) const
+{
+    const TimeWindow whole = wholeWindow(sections);
+    const double plotWidth = std::max(1, width - sizes.label - ui::sizes().of(8));
+    return whole.from + (x - sizes.label) / plotWidth * whole.length();
+}
+
+std::optional<QString> TimelineScene::noteAt(QPoint point, int width) const
+{
+    if (!ruler(width).contains(point) || point.x() < sizes.label)
+        return {};
+    for (const SceneNote& note : notes) {
+        const double x = xOf(sections[note.section].toAxis(double(note.at)), width);
+        if (point.x() >= x - 2 && point.x() <= x + ui::sizes().of(12))
+            return note.id;
+    }
+    return {};
 }
 
 MemoryRange TimelineScene::memoryRange() const

@@ -62,6 +62,10 @@ struct TimelineScene {
 
     double axisAt(double x, int width) const;
     double xOf(double axis, int width) const;
+    /// The instant at a point of the overview strip.
+    double overviewAxisAt(double x, int width) const;
+    /// The note whose flag on the ruler is at a point of the view.
+    std::optional<QString> noteAt(QPoint point, int width) const;
     /// The box at a point of the view, or a narrow one near it.
     std::optional<SectionItem> itemAt(QPoint point, int width, int height) const;
     /// The lane, header or difference at a point of the view; null between them and above the lanes.

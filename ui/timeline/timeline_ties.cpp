@@ -36,6 +36,16 @@ void TimelineTies::setRuns(std::vector<SelectedRun> runs)
     launchesSoon_.start(kLaunchesAfterMs);
 }
 
+void TimelineTies::forget()
+{
+    linking_.cancel();
+    ringing_.cancel();
+    launching_.cancel();
+    links_ = {};
+    of_.reset();
+    instances_.reset();
+}
+
 void TimelineTies::grow(std::vector<SelectedRun> runs)
 {
     runs_ = std::move(runs);
@@ -177,6 +187,13 @@ std::optional<SectionItem> TimelineTies::acrossLaunch() const
     if (!of_ || (!links_.launch && links_.launched.empty()))
         return {};
     return SectionItem{of_->section, links_.launch ? *links_.launch : links_.launched.front()};
+}
+
+std::optional<SectionItem> TimelineTies::launchingFrame() const
+{
+    if (!of_ || !links_.frame)
+        return {};
+    return SectionItem{of_->section, *links_.frame};
 }
 
 std::optional<SectionItem> TimelineTies::acrossAutograd() const

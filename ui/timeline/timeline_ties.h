@@ -17,11 +17,15 @@ public:
     TimelineTies(Workspace& workspace, TimelineView& view, QObject* parent);
 
     void setRuns(std::vector<SelectedRun> runs);
+    /// Call before the view shows longer timelines, whose lanes may have other numbers; then call grow().
+    void forget();
     /// The same runs, which have grown.
     void grow(std::vector<SelectedRun> runs);
 
     /// From an activity to its launch, and from a launch or op to its activities.
     std::optional<SectionItem> acrossLaunch() const;
+    /// The call of the stack that launched it.
+    std::optional<SectionItem> launchingFrame() const;
     /// From forward to backward or back.
     std::optional<SectionItem> acrossAutograd() const;
     /// The next instance (1) or the one before (-1), from the selected box, else from the window's begin.

@@ -7,7 +7,6 @@
 #include "ui/timeline/lane_arrangement.h"
 #include "ui/timeline/timeline_growth.h"
 
-#include <QApplication>
 #include <QContextMenuEvent>
 #include <QHelpEvent>
 #include <QMouseEvent>
@@ -24,13 +23,7 @@ namespace tilescope::ui {
 using query::Lane;
 using query::Track;
 
-namespace {
-
-constexpr int kEdge = 3; // pixels around a lane's lower edge by which it is resized
-
-} // namespace
-
-TimelineView::TimelineView(QWidget* parent) : QAbstractScrollArea(parent)
+TimelineView::TimelineView(QWidget* parent) : QAbstractScrollArea(parent), dragging_(*this)
 {
     setFrameShape(QFrame::NoFrame);
     setFocusPolicy(Qt::StrongFocus);
@@ -59,7 +52,7 @@ void TimelineView::setSections(std::vector<TimelineSection> sections, bool keepW
     scene_.notes.clear();
     scene_.currentLane.reset();
     scene_.laneDropAt.reset();
-    drag_ = Drag::None;
+    dragging_.cancel();
     hovered_.reset();
     painter_.reset();
     if (!keepWindow) {
@@ -74,10 +67,9 @@ void TimelineView::setSections(std::vector<TimelineSection> sections, bool keepW
     viewport()->update();
 }
 
-void TimelineView::growSections(const std::vector<std::shared_ptr<const query::Timeline>>& timelines,
-                                Pairs pairs)
+void TimelineView::growSections(const std::vector<TimelineSection>& grown, Pairs pairs)
 {
-    growScene(scene_, timelines);
+    growScene(scene_, grown);
     scene_.pairs = std::move(pairs);
     hovered_.reset();
     painter_.reset();
@@ -133,6 +125,14 @@ void TimelineView::setWindow(const TimeWindow& window, bool remember)
     hoverAgain();
     emit windowChanged();
     viewport()->update();
+}
+
+void TimelineView::rememberWindow(const TimeWindow& window)
+{
+    history_.endBurst();
+    history_.add(window);
+    history_.endBurst();
+    emit windowChanged();
 }
 
 void TimelineView::fit()
@@ -246,6 +246,9 @@ void TimelineView::reveal(const SectionItem& item)
     for (std::size_t v = 0; v < section.lanes.size(); ++v)
         if (section.lanes[v].lane == item.item.lane && section.lanes[v].hidden)
             setHidden({item.section, v}, false);
+        else if (section.lanes[v].lane == item.item.lane && section.lanes[v].folded &&
+                 section.timeline->lanes[item.item.lane].kind == Lane::Kind::Frames)
+            setFolded({item.section, v}, false);
     const Track& row = section.timeline->lanes[item.item.lane].rows[item.item.row];
     const double from = section.toAxis(double(row.start(item.item.index)));
     const double to = section.toAxis(double(row.end(item.item.index)));
@@ -268,7 +271,7 @@ void TimelineView::paintEvent(QPaintEvent*)
 {
     QPainter painter(viewport());
     painter_.paint(painter, scene_, width(), height(), VectorDrawing::isOn());
-    if (drag_ == Drag::None && hovered_)
+    if (!dragging_.isOn() && hovered_)
         paintHoverCard(painter, scene_, *hovered_, cursor_, viewport()->size());
 }
 
@@ -295,7 +298,7 @@ QString TimelineView::hoverText() const
 // The box under a resting cursor changes with the window, the lanes and the scroll bar.
 void TimelineView::hoverAgain()
 {
-    if (isOver_ && drag_ == Drag::None)
+    if (isOver_ && !dragging_.isOn())
         hover(cursor_);
 }
 
@@ -337,7 +340,7 @@ bool TimelineView::viewportEvent(QEvent* event)
     if (event->type() == QEvent::ToolTip) {
         const QPoint at = static_cast<QHelpEvent*>(event)->pos();
         QString tip;
-        if (const auto id = noteAt(at)) {
+        if (const auto id = scene_.noteAt(at, width())) {
             for (const SceneNote& note : scene_.notes)
                 if (note.id == *id)
                     tip = note.text.isEmpty() ? tr("Bookmark") : note.text;
@@ -359,11 +362,6 @@ bool TimelineView::viewportEvent(QEvent* event)
 
 // Lanes
 // ----
-
-const LaneView& TimelineView::laneAt(LanePlace place) const
-{
-    return scene_.sections.at(place.section).lanes.at(place.view);
-}
 
 void TimelineView::updateLanes()
 {
@@ -463,6 +461,12 @@ void TimelineView::setCurrentLane(std::optional<LanePlace> place)
     viewport()->update();
 }
 
+void TimelineView::setLaneDropAt(std::optional<int> at)
+{
+    scene_.laneDropAt = at;
+    viewport()->update();
+}
+
 void TimelineView::stepLane(int by)
 {
     std::vector<LanePlace> shown;
@@ -489,70 +493,6 @@ void TimelineView::showBand(const Band& band)
         verticalScrollBar()->setValue(band.top);
     else if (band.top + band.height > scene_.scroll + visible)
         verticalScrollBar()->setValue(band.top + band.height - visible);
-}
-
-// Mouse on lanes
-// ----------------------------------------------------------------------------------------------------------
-
-void TimelineView::pressOnLabel(QPoint at)
-{
-    const Band* band = bandAt(at);
-    if (band == nullptr || band->kind != Band::Kind::Lane)
-        return;
-    pressedLane_ = LanePlace{band->section, band->view};
-    pressedTall_ = laneAt(*pressedLane_).tall;
-    const int bottom = scene_.plot(width(), height()).top() - scene_.scroll + band->top + band->height;
-    drag_ = bottom - at.y() <= kEdge && !laneAt(*pressedLane_).folded ? Drag::LaneHeight : Drag::Lane;
-}
-
-void TimelineView::updateCursorShape(QPoint at)
-{
-    const Band* band = at.x() < scene_.sizes.label ? bandAt(at) : nullptr;
-    const bool lane = band != nullptr && band->kind == Band::Kind::Lane;
-    const int bottom =
-        lane ? scene_.plot(width(), height()).top() - scene_.scroll + band->top + band->height : 0;
-    if (lane && bottom - at.y() <= kEdge && !laneAt({band->section, band->view}).folded)
-        viewport()->setCursor(Qt::SplitVCursor);
-    else
-        viewport()->unsetCursor();
-}
-
-void TimelineView::dragLane(QPoint at)
-{
-    const int moved = at.y() - pressedAt_.y();
-    if (drag_ == Drag::LaneHeight) {
-        for (const Band& band : scene_.layout.bands) {
-            if (band.kind != Band::Kind::Lane || LanePlace{band.section, band.view} != *pressedLane_)
-                continue;
-            const double usual = band.height / laneAt(*pressedLane_).tall;
-            return setTall(*pressedLane_, pressedTall_ + moved / std::max(1.0, usual));
-        }
-        return;
-    }
-    if (std::abs(moved) < QApplication::startDragDistance())
-        return;
-    const Band* band = bandAt(at);
-    scene_.laneDropAt.reset();
-    if (band != nullptr && band->kind == Band::Kind::Lane && band->section == pressedLane_->section)
-        scene_.laneDropAt = band->view > pressedLane_->view ? band->top + band->height : band->top;
-    viewport()->setCursor(Qt::ClosedHandCursor);
-    viewport()->update();
-}
-
-// A click folds, a drag moves.
-void TimelineView::dropLane(QPoint at)
-{
-    const LanePlace place = *pressedLane_;
-    const bool dragged = std::abs(at.y() - pressedAt_.y()) >= QApplication::startDragDistance();
-    const bool moves = scene_.laneDropAt.has_value();
-    scene_.laneDropAt.reset();
-    pressedLane_.reset();
-    viewport()->update();
-    if (!dragged)
-        return setFolded(place, !laneAt(place).folded);
-    const Band* band = bandAt(at);
-    if (moves && band != nullptr && band->kind == Band::Kind::Lane && band->section == place.section)
-        moveLane(place, band->view);
 }
 
 // Targets of commands
@@ -588,19 +528,6 @@ QPoint TimelineView::commandPoint() const
     return viewport()->rect().contains(cursor_) ? cursor_ : viewport()->rect().center();
 }
 
-// The flags of notes are on the ruler.
-std::optional<QString> TimelineView::noteAt(QPoint at) const
-{
-    if (!scene_.ruler(width()).contains(at) || at.x() < scene_.sizes.label)
-        return {};
-    for (const SceneNote& note : scene_.notes) {
-        const double x = scene_.xOf(scene_.sections[note.section].toAxis(double(note.at)), width());
-        if (at.x() >= x - 2 && at.x() <= x + sizes().of(12))
-            return note.id;
-    }
-    return {};
-}
-
 // Mouse
 // ----------------------------------------------------------------------------------------------------------
 
@@ -622,115 +549,21 @@ void TimelineView::wheelEvent(QWheelEvent* event)
     event->accept();
 }
 
-double TimelineView::overviewAxisAt(double x) const
-{
-    const TimeWindow whole = wholeWindow(scene_.sections);
-    const double plotWidth = std::max(1, width() - scene_.sizes.label - sizes().of(8));
-    return whole.from + (x - scene_.sizes.label) / plotWidth * whole.length();
-}
-
-void TimelineView::pressOnOverview(QPoint at)
-{
-    const TimeWindow whole = wholeWindow(scene_.sections);
-    const double grip = whole.length() / std::max(1, width() - scene_.sizes.label) * 6;
-    const double axis = overviewAxisAt(at.x());
-    if (std::abs(axis - scene_.window.from) < grip)
-        drag_ = Drag::OverviewLeft;
-    else if (std::abs(axis - scene_.window.to) < grip)
-        drag_ = Drag::OverviewRight;
-    else
-        drag_ = Drag::OverviewMove;
-    if (drag_ == Drag::OverviewMove && (axis < scene_.window.from || axis > scene_.window.to)) {
-        setWindow(scene_.window.panned(axis - (scene_.window.from + scene_.window.to) / 2));
-        pressedWindow_ = scene_.window;
-    }
-}
-
 void TimelineView::mousePressEvent(QMouseEvent* event)
 {
-    if (scene_.sections.empty())
-        return;
-    const QPoint at = event->pos();
-    pressedAt_ = at;
-    pressedWindow_ = scene_.window;
-    if (event->button() == Qt::MiddleButton) {
-        drag_ = Drag::Pan;
-        viewport()->setCursor(Qt::ClosedHandCursor);
-    } else if (event->button() == Qt::LeftButton) {
-        if (scene_.overview(width()).contains(at))
-            pressOnOverview(at);
-        else if (const auto note = noteAt(at))
-            emit noteClicked(*note);
-        else if (at.x() < scene_.sizes.label)
-            pressOnLabel(at);
-        else
-            drag_ = Drag::Span;
-    }
-    viewport()->update();
-}
-
-void TimelineView::dragOverview(QPoint at)
-{
-    const double axis = overviewAxisAt(at.x());
-    TimeWindow window = pressedWindow_;
-    if (drag_ == Drag::OverviewMove)
-        window = window.panned(axis - overviewAxisAt(pressedAt_.x()));
-    else if (drag_ == Drag::OverviewLeft)
-        window.from = std::min(axis, window.to - kShortestWindow);
-    else
-        window.to = std::max(axis, window.from + kShortestWindow);
-    setWindow(window, false);
+    dragging_.press(*event);
 }
 
 void TimelineView::mouseMoveEvent(QMouseEvent* event)
 {
-    const QPoint at = event->pos();
-    switch (drag_) {
-    case Drag::None:
-        updateCursorShape(at);
-        hover(at);
-        return;
-    case Drag::Lane:
-    case Drag::LaneHeight:
-        dragLane(at);
-        return;
-    case Drag::Pan:
-        setWindow(pressedWindow_.panned((pressedAt_.x() - at.x()) * scene_.perPixel(width())), false);
-        return;
-    case Drag::Span:
-        if (std::abs(at.x() - pressedAt_.x()) >= QApplication::startDragDistance() / 2) {
-            const double a = scene_.axisAt(pressedAt_.x(), width());
-            const double b = scene_.axisAt(at.x(), width());
-            setSpan(TimeWindow{std::min(a, b), std::max(a, b)});
-        }
-        return;
-    case Drag::OverviewMove:
-    case Drag::OverviewLeft:
-    case Drag::OverviewRight:
-        dragOverview(at);
-        return;
-    }
+    if (!dragging_.isOn())
+        hover(event->pos());
+    dragging_.move(event->pos());
 }
 
 void TimelineView::mouseReleaseEvent(QMouseEvent* event)
 {
-    const bool clicked = drag_ == Drag::Span && (event->pos() - pressedAt_).manhattanLength() <
-                                                    QApplication::startDragDistance() / 2;
-    if (drag_ != Drag::None && drag_ != Drag::Span && pressedWindow_ != scene_.window) {
-        history_.endBurst();
-        history_.add(pressedWindow_);
-        history_.endBurst();
-        emit windowChanged();
-    }
-    const bool lane = drag_ == Drag::Lane;
-    drag_ = Drag::None;
-    if (lane)
-        dropLane(event->pos());
-    viewport()->unsetCursor();
-    if (clicked) {
-        setSpan({});
-        select(scene_.itemAt(event->pos(), width(), height()));
-    }
+    dragging_.release(event->pos());
     hover(event->pos());
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ui/timeline/timeline_drag.h"
 #include "ui/timeline/timeline_painter.h"
 #include "ui/timeline/zoom_history.h"
 
@@ -23,6 +24,7 @@ class TimelineView : public QAbstractScrollArea {
 public:
     explicit TimelineView(QWidget* parent = nullptr);
 
+    static constexpr double kShortestWindow = 50; ///< nanoseconds: the resolution of a clock
     using Pairs = std::vector<std::shared_ptr<const std::vector<RangePair>>>;
 
     /// Shows these runs, fitted. Keeps window and history where `keepWindow` is set.
@@ -30,7 +32,8 @@ public:
     void setSections(std::vector<TimelineSection> sections, bool keepWindow = false, Pairs pairs = {});
     /// The same runs, some of which have grown: keeps the user's choices, and the window unless it showed
     /// everything.
-    void growSections(const std::vector<std::shared_ptr<const query::Timeline>>& timelines, Pairs pairs);
+    /// \param grown  as in growScene()
+    void growSections(const std::vector<TimelineSection>& grown, Pairs pairs);
     const TimelineScene& scene() const { return scene_; }
     /// The scene for an export: all lanes from the top, without keyboard marks; and its size.
     TimelineScene wholeScene() const;
@@ -41,6 +44,8 @@ public:
     void setWindow(const TimeWindow& window, bool remember = true);
     /// Moves that follow each other sooner than this are one step of the history.
     void setBurst(std::chrono::milliseconds burst) { history_.setBurst(burst); }
+    /// Adds a window that a drag left to the zoom history.
+    void rememberWindow(const TimeWindow& window);
     void fit();
     void zoomToSelection();
     /// Scales the window by `factor`, around the cursor if it is over the lanes, otherwise around the
@@ -87,6 +92,8 @@ public:
     /// The lane with the keyboard focus, otherwise that of the selected box.
     std::optional<LanePlace> currentLane() const;
     void setCurrentLane(std::optional<LanePlace> place);
+    /// Marks where a dragged lane would go, in the layout; none: nowhere.
+    void setLaneDropAt(std::optional<int> at);
     /// Goes to the next shown lane.
     void stepLane(int by);
 
@@ -128,39 +135,23 @@ protected:
     bool viewportEvent(QEvent* event) override;
 
 private:
-    static constexpr double kShortestWindow = 50; // nanoseconds: the resolution of a clock
-    enum class Drag { None, Pan, Span, OverviewMove, OverviewLeft, OverviewRight, Lane, LaneHeight };
-
     int width() const { return viewport()->width(); }
     int height() const { return viewport()->height(); }
     void relayout();
     std::optional<TimeWindow> selectedWindow() const; ///< of the selected box, on the axis
     void zoom(double factor, double x);
-    void dragOverview(QPoint at);
     void hover(QPoint at);
     void hoverAgain();
     void leave();
-    void pressOnLabel(QPoint at);
-    void dragLane(QPoint at);
-    void dropLane(QPoint at);
-    void updateCursorShape(QPoint at);
     const Band* bandAt(QPoint at) const { return scene_.bandAt(at, width(), height()); }
-    const LaneView& laneAt(LanePlace place) const;
     void updateLanes();
     void showBand(const Band& band);
-    std::optional<QString> noteAt(QPoint at) const;
-    void pressOnOverview(QPoint at);
-    double overviewAxisAt(double x) const;
 
     TimelineScene scene_;
     TimelinePainter painter_;
     ZoomHistory history_;
     bool fitsLanes_ = false;
-    Drag drag_ = Drag::None;
-    QPoint pressedAt_;
-    TimeWindow pressedWindow_;
-    std::optional<LanePlace> pressedLane_;
-    double pressedTall_ = 1;
+    TimelineDrag dragging_;
     QPoint cursor_{-1, -1}; // last position
     bool isOver_ = false;   // the cursor is over the view
     std::optional<SectionItem> hovered_;

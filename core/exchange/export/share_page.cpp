@@ -87,6 +87,8 @@ const char* wordOf(query::Lane::Kind kind)
     switch (kind) {
     case query::Lane::Kind::Ranges:
         return "ranges";
+    case query::Lane::Kind::Frames:
+        return "frames";
     case query::Lane::Kind::Thread:
         return "thread";
     case query::Lane::Kind::Stream:

@@ -2,6 +2,8 @@
 
 #include "core/analysis/work/op_families.h"
 
+#include <algorithm>
+
 namespace tilescope::query {
 
 namespace {
@@ -20,8 +22,8 @@ static_assert(Hue(KernelFamily::Matmul) == Hue::Matmul && Hue(KernelFamily::Atte
               Hue(KernelFamily::Other) == Hue::Other);
 
 constexpr std::array<std::string_view, kHueCount - kFamilyCount> kWords = {
-    "range",          "range",         "range",   "CUDA call",  "busy",
-    "host launching", "synchronizing", "tracing", "unexplained"};
+    "range",         "range",   "range",       "CUDA call", "busy",          "host launching",
+    "synchronizing", "tracing", "unexplained", "Python",    "Python library"};
 
 } // namespace
 
@@ -60,6 +62,16 @@ Hue hueOfRange(std::string_view path)
     const bool core = below == "/scores" || below == "/softmax" || below == "/output" || below == "/flash" ||
                       below == "/sdpa";
     return core ? Hue::RangeAttentionInner : Hue::Range;
+}
+
+Hue hueOfFrame(std::string_view name)
+{
+    // Profilers shorten the paths of installed packages to begin with the package, or leave them whole.
+    constexpr std::string_view kInstalled[] = {"site-packages/", "dist-packages/", "lib/python", "<frozen "};
+    const bool isBuiltIn = name.starts_with("<built-in") || name.starts_with("torch/");
+    const bool isInstalled = std::ranges::any_of(
+        kInstalled, [name](std::string_view part) { return name.find(part) != std::string_view::npos; });
+    return isBuiltIn || isInstalled ? Hue::LibraryFrame : Hue::Frame;
 }
 
 } // namespace tilescope::query

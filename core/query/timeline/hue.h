@@ -32,8 +32,10 @@ enum class Hue : std::uint8_t {
     GapSynchronising,    ///< idle while the host waits
     GapTracing,          ///< known cost of tracing
     GapUnexplained,
+    Frame,        ///< a call in a stack, of the program's own code
+    LibraryFrame, ///< the same, of a library or the interpreter
 };
-inline constexpr std::size_t kHueCount = static_cast<std::size_t>(Hue::GapUnexplained) + 1;
+inline constexpr std::size_t kHueCount = static_cast<std::size_t>(Hue::LibraryFrame) + 1;
 inline constexpr std::size_t kFamilyCount = static_cast<std::size_t>(Hue::Other) + 1;
 
 /// The display name of a family or of the reason for a gap.
@@ -50,5 +52,9 @@ Hue hueOfOp(std::string_view name);
 
 /// The hue of a range by its path.
 Hue hueOfRange(std::string_view path);
+
+/// The hue of a call in a Python stack ("train.py(96): step", "torch/nn/modules/module.py(1751): _call_impl",
+/// "<built-in method mm>").
+Hue hueOfFrame(std::string_view name);
 
 } // namespace tilescope::query

@@ -21,7 +21,10 @@ constexpr std::string_view kNoShapes = "shapes were not recorded: run with shape
 
 class Describer {
 public:
-    Describer(const store::RunReader& reader, RunId run) : reader_(reader), run_(run) {}
+    Describer(const store::RunReader& reader, RunId run, const Timeline& timeline)
+        : reader_(reader), run_(run), timeline_(timeline)
+    {
+    }
 
     void describeDevice(ItemDetails& details, const Lane& lane, Timestamp start) const;
     void describeHost(ItemDetails& details, const Lane& lane, Timestamp start) const;
@@ -29,6 +32,7 @@ public:
 private:
     std::string text(StringId id) const { return id ? std::string(reader_.text(id)) : std::string(); }
     void place(ItemDetails& details, StringId path) const;
+    void addStack(ItemDetails& details, ThreadId thread, Timestamp time) const;
     void addOccupancy(ItemDetails& details, DeviceIndex device) const;
     void addWork(ItemDetails& details, const std::vector<Op>& open, ThreadId thread) const;
     analysis::WorkContext context() const;
@@ -43,6 +47,7 @@ private:
 
     const store::RunReader& reader_;
     const RunId run_;
+    const Timeline& timeline_;
 };
 
 std::string environmentOf(const std::vector<EnvironmentEntry>& environment, const std::string& key)
@@ -57,6 +62,15 @@ void Describer::place(ItemDetails& details, StringId path) const
 {
     details.path = text(path);
     details.module = std::string(analysis::moduleOf(analysis::fromStepDown(details.path)));
+}
+
+void Describer::addStack(ItemDetails& details, ThreadId thread, Timestamp time) const
+{
+    const auto open = timeline_.openAt(Lane::Kind::Frames, thread, (time - timeline_.origin).count());
+    for (auto item = open.rbegin(); item != open.rend(); ++item) {
+        const Track& row = timeline_.lanes[item->lane].rows[item->row];
+        details.stack.push_back(timeline_.names[row.name(item->index)].text);
+    }
 }
 
 void Describer::addOccupancy(ItemDetails& details, DeviceIndex device) const
@@ -147,8 +161,10 @@ void Describer::describeDevice(ItemDetails& details, const Lane& lane, Timestamp
     if (event->correlation)
         details.correlation = event->correlation.value;
     std::vector<Op> open;
-    if (launchKnown && event->launchThread)
+    if (launchKnown && event->launchThread) {
         open = openOps(reader_, run_, event->launchThread, event->launched);
+        addStack(details, event->launchThread, event->launched);
+    }
     for (const Op& op : open) {
         if (op.id != event->op)
             continue;
@@ -168,6 +184,7 @@ void Describer::describeDevice(ItemDetails& details, const Lane& lane, Timestamp
 
 void Describer::describeHost(ItemDetails& details, const Lane& lane, Timestamp start) const
 {
+    addStack(details, lane.thread, start);
     const std::vector<Op> open = openOps(reader_, run_, lane.thread, start);
     for (std::size_t i = 0; i < open.size(); ++i) {
         if (open[i].start != start || text(open[i].name) != details.name)
@@ -210,7 +227,7 @@ ItemDetails describeItem(const store::RunReader& reader, RunId run, const Timeli
     if (item.index > 0 && lane.kind != Lane::Kind::Busy)
         details.gapBefore = details.start - row.end(item.index - 1);
     const Timestamp start = timeline.origin + Nanoseconds(details.start);
-    const Describer describer(reader, run);
+    const Describer describer(reader, run, timeline);
     if (lane.kind == Lane::Kind::Stream)
         describer.describeDevice(details, lane, start);
     else if (lane.kind == Lane::Kind::Thread)

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tilescope::store {
 class RunReader;
@@ -38,6 +39,9 @@ struct ItemDetails {
     std::string module;
     std::string op;
     std::string shapes;
+    std::vector<std::string> stack =
+        {}; ///< calls that were open at its launch or, on the host, at its start;
+            ///< innermost first
     std::optional<std::int64_t> launchedBefore = {}; ///< from launch to start
     std::optional<std::uint32_t> correlation = {};
     std::optional<LaunchConfig> launch = {};

@@ -23,6 +23,13 @@ std::optional<TimelineItem> boxOf(const Timeline& timeline, std::size_t lane, st
     return {};
 }
 
+std::optional<TimelineItem> innermost(const Timeline& timeline, Lane::Kind kind, ThreadId thread,
+                                      std::int64_t time)
+{
+    const std::vector<TimelineItem> open = timeline.openAt(kind, thread, time);
+    return open.empty() ? std::nullopt : std::optional(open.back());
+}
+
 class Linker {
 public:
     Linker(const store::RunReader& reader, RunId run, const Timeline& timeline,
@@ -144,6 +151,7 @@ ItemLinks Linker::ofDevice(const TimelineItem& item) const
         if (boxOfDevice(event) != item || event.launched == Timestamp{} || !event.launchThread)
             continue;
         links.launch = hostBoxAt(timeline_, event.launchThread, at(event.launched));
+        links.frame = innermost(timeline_, Lane::Kind::Frames, event.launchThread, at(event.launched));
         addAutograd(links, openOps(reader_, run_, event.launchThread, event.launched));
         break;
     }
@@ -157,6 +165,7 @@ ItemLinks Linker::ofHost(const TimelineItem& item) const
     const Track& row = lane.rows[item.row];
     const Timestamp from = timeOf(row.start(item.index));
     const Timestamp to = timeOf(row.end(item.index));
+    links.frame = innermost(timeline_, Lane::Kind::Frames, lane.thread, row.start(item.index));
     eachLaunched(reader_, run_, lane.thread, from, std::max(to, from + Nanoseconds(1)),
                  [&](const DeviceEvent& event) {
                      if (const auto box = boxOfDevice(event))
@@ -174,18 +183,7 @@ ItemLinks Linker::ofHost(const TimelineItem& item) const
 
 std::optional<TimelineItem> hostBoxAt(const Timeline& timeline, ThreadId thread, std::int64_t time)
 {
-    std::optional<TimelineItem> deepest;
-    for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
-        const Lane& lane = timeline.lanes[l];
-        if (lane.kind != Lane::Kind::Thread || lane.thread != thread)
-            continue;
-        for (std::size_t r = 0; r < lane.rows.size(); ++r) {
-            const auto [first, last] = lane.rows[r].overlapping(time, time + 1);
-            if (first < last)
-                deepest = TimelineItem{l, r, last - 1};
-        }
-    }
-    return deepest;
+    return innermost(timeline, Lane::Kind::Thread, thread, time);
 }
 
 ItemLinks linksOf(const store::RunReader& reader, RunId run, const Timeline& timeline,

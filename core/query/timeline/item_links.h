@@ -17,6 +17,7 @@ namespace tilescope::query {
 /// The boxes that a box is connected with: by launch, and by autograd, which gives an op and its backward
 /// node the same sequence number.
 struct ItemLinks {
+    std::optional<TimelineItem> frame = {};   ///< the innermost call of the stack that launched it
     std::optional<TimelineItem> launch = {};  ///< of a device activity: the CUDA call, otherwise the
                                               ///< innermost op
     std::vector<TimelineItem> launched = {};  ///< of a host box: the device activities it launched, in
@@ -25,7 +26,7 @@ struct ItemLinks {
     std::vector<TimelineItem> backward = {};  ///< of a box in forward: its backward ops
 
     static constexpr std::size_t kMost = 1000;
-    bool empty() const { return !launch && launched.empty() && !forward && backward.empty(); }
+    bool empty() const { return !frame && !launch && launched.empty() && !forward && backward.empty(); }
 };
 
 /// Reads the events around the item and, for autograd, the ops of its step. Empty if cancelled.

@@ -1,6 +1,7 @@
 #include "core/query/timeline/timeline.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tilescope::query {
 
@@ -22,6 +23,44 @@ std::pair<std::int64_t, std::int64_t> Timeline::interesting() const
     const std::int64_t margin = std::max<std::int64_t>((to - from) / 50, 1);
     return {std::max<std::int64_t>(from - margin, 0),
             std::min(to + margin, std::max<std::int64_t>(length, 1))};
+}
+
+std::vector<TimelineStep> Timeline::stepsOf(ProcessIndex process) const
+{
+    std::vector<TimelineStep> own;
+    std::ranges::copy_if(steps, std::back_inserter(own),
+                         [process](const TimelineStep& step) { return step.process == process; });
+    return own.empty() ? firstSteps() : own;
+}
+
+std::vector<TimelineStep> Timeline::firstSteps() const
+{
+    for (const auto& [process, title] : processes)
+        if (std::ranges::find(steps, process, &TimelineStep::process) != steps.end())
+            return stepsOf(process);
+    return steps;
+}
+
+std::string Timeline::titleOf(const TimelineStep& step) const
+{
+    const auto process =
+        std::ranges::find(processes, step.process, [](const auto& each) { return each.first; });
+    return (process == processes.end() ? "" : process->second + " ") + "step " + std::to_string(step.step);
+}
+
+std::vector<TimelineItem> Timeline::openAt(Lane::Kind kind, ThreadId thread, std::int64_t time) const
+{
+    std::vector<TimelineItem> open;
+    for (std::size_t l = 0; l < lanes.size(); ++l) {
+        if (lanes[l].kind != kind || lanes[l].thread != thread)
+            continue;
+        for (std::size_t r = 0; r < lanes[l].rows.size(); ++r) {
+            const auto [first, last] = lanes[l].rows[r].overlapping(time, time + 1);
+            if (first < last)
+                open.push_back({l, r, last - 1});
+        }
+    }
+    return open;
 }
 
 std::optional<std::size_t> Timeline::hit(const Track& row, std::int64_t time, std::int64_t slack) const

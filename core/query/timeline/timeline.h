@@ -20,13 +20,13 @@ namespace tilescope::query {
 
 /// A horizontal band of the timeline: rows of boxes, or a curve.
 struct Lane {
-    enum class Kind { Ranges, Thread, Stream, Busy, Memory };
+    enum class Kind { Ranges, Frames, Thread, Stream, Busy, Memory };
 
     Kind kind = Kind::Stream;
     std::string
-        title; ///< Ranges, main 412, stream 7, GPU busy, Memory; of several processes: rank 1 stream 7
+        title; ///< Ranges, Python, main 412, stream 7, GPU busy, Memory; of several processes: rank 1 stream 7
     std::string detail;        ///< second line of the label: "ops, API calls"
-    ThreadId thread;           ///< Ranges and Thread
+    ThreadId thread;           ///< Ranges, Frames and Thread
     DeviceIndex device;        ///< Stream, Busy and Memory
     StreamId stream;           ///< Stream
     ProcessIndex process = {}; ///< none: the only one, or a device that several share
@@ -48,6 +48,7 @@ struct TimelineStep {
     std::int32_t step = 0;
     std::int64_t start = 0;
     std::int64_t end = 0;
+    ProcessIndex process = {}; ///< none: the only one
 };
 
 /// Identifies a box: lane, row in the lane, index in the row.
@@ -66,7 +67,18 @@ struct Timeline {
     std::int64_t length = 0; ///< nanoseconds from the start of the first event to the end of the last
     std::vector<Lane> lanes;
     std::vector<TimelineName> names; ///< indexed by Track::name()
-    std::vector<TimelineStep> steps;
+    std::vector<TimelineStep> steps; ///< by start
+    std::vector<std::pair<ProcessIndex, std::string>>
+        processes; ///< and their titles, by rank; empty: one process
+
+    /// The steps of one process: that of the lane, otherwise the first one that has steps.
+    std::vector<TimelineStep> stepsOf(ProcessIndex process) const;
+    std::vector<TimelineStep> firstSteps() const;
+    /// "step 3"; of several processes "rank 0 step 3".
+    std::string titleOf(const TimelineStep& step) const;
+
+    /// The boxes of a thread in the lane of that kind that are open at a moment, outermost first. O(rows log n).
+    std::vector<TimelineItem> openAt(Lane::Kind kind, ThreadId thread, std::int64_t time) const;
 
     /// The initially visible interval: the traced steps, or everything if there are none.
     std::pair<std::int64_t, std::int64_t> interesting() const;
@@ -99,9 +111,13 @@ public:
     TimelineBuilder(TimelineBuilder&&) noexcept;
 
     void nameThread(const ThreadName& thread, std::string_view name);
+    /// Begins with the lanes of an earlier build of the same run, to which only frames may be added.
+    void startFrom(const Timeline& timeline);
     /// States who took part in a run of several processes: their lanes lie together, by rank.
     void setParties(PartyIndex parties);
     void addRanges(std::span<const Range> ranges);
+    /// Calls in the stacks of an interpreter.
+    void addFrames(std::span<const Frame> frames);
     /// Ops and CUDA calls of a thread share its rows.
     void addHost(std::span<const Op> ops, std::span<const ApiCall> calls);
     void addDevice(std::span<const DeviceEvent> events);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -96,6 +97,13 @@ std::size_t expectedOf(const store::TrackInfo& track)
     return std::size_t(std::clamp<std::int64_t>(track.events, 0, kMost));
 }
 
+// "train.py(96): step" is shown as step.
+std::string labelOfFrame(std::string_view name)
+{
+    const std::size_t place = name.find("): ");
+    return std::string(place == std::string_view::npos ? name : name.substr(place + 3));
+}
+
 std::string lastComponent(std::string_view path)
 {
     return std::string(path.substr(path.rfind('/') + 1));
@@ -116,10 +124,11 @@ struct TimelineBuilder::State {
     std::map<ThreadId, Thread> threads;
     PartyIndex parties;
     std::map<ThreadId, RowsBuilder> ranges;
+    std::map<ThreadId, RowsBuilder> frames;
     std::map<ThreadId, HostLane> hosts;
     std::map<DeviceIndex, DeviceLanes> devices;
     std::map<DeviceIndex, Curves> curves;
-    NameTable rangeNames, opNames, callNames;
+    NameTable rangeNames, frameNames, opNames, callNames;
     std::array<NameTable, 3> deviceNames; // by DeviceEventKind
     StretchesOf waiting, tracing;         // of the host, unordered
     std::array<NamedHue, kHueCount> gapNames{};
@@ -136,6 +145,7 @@ struct TimelineBuilder::State {
         return table.put(id, {std::uint32_t(timeline.names.size() - 1), hue});
     }
     NamedHue rangeName(StringId id);
+    NamedHue frameName(StringId id);
     NamedHue opName(StringId id);
     NamedHue callName(StringId id);
     NamedHue deviceName(StringId id, DeviceEventKind kind);
@@ -164,6 +174,9 @@ struct TimelineBuilder::State {
     std::string streamTitle(DeviceIndex device, StreamId stream) const;
     void groupByProcess();
     void buildRangeLanes();
+    void buildFrameLanes();
+    void listProcesses();
+    void assignSteps();
     void buildHostLanes();
     void buildDeviceLanes();
     void buildMemoryLanes();
@@ -183,6 +196,11 @@ TimelineBuilder::TimelineBuilder(TimelineBuilder&&) noexcept = default;
 void TimelineBuilder::nameThread(const ThreadName& thread, std::string_view name)
 {
     state_->threads[thread.thread] = {std::string(name), thread.native};
+}
+
+void TimelineBuilder::startFrom(const Timeline& timeline)
+{
+    state_->timeline = timeline;
 }
 
 void TimelineBuilder::setParties(PartyIndex parties)
@@ -221,6 +239,13 @@ NamedHue TimelineBuilder::State::rangeName(StringId id)
 {
     return named(rangeNames, id, [](std::string_view path) {
         return std::pair(TimelineName{std::string(path), lastComponent(path)}, hueOfRange(path));
+    });
+}
+
+NamedHue TimelineBuilder::State::frameName(StringId id)
+{
+    return named(frameNames, id, [](std::string_view text) {
+        return std::pair(TimelineName{std::string(text), labelOfFrame(text)}, hueOfFrame(text));
     });
 }
 
@@ -326,6 +351,17 @@ void TimelineBuilder::addRanges(std::span<const Range> ranges)
     }
 }
 
+void TimelineBuilder::addFrames(std::span<const Frame> frames)
+{
+    for (const Frame& frame : frames) {
+        const NamedHue name = state_->frameName(frame.name);
+        const std::int64_t start = state_->at(frame.start);
+        const std::int64_t end = std::max(state_->at(frame.end), start);
+        state_->frames[frame.thread].add(start, end, name.name, name.hue);
+        state_->reach(end);
+    }
+}
+
 void TimelineBuilder::addHost(std::span<const Op> ops, std::span<const ApiCall> calls)
 {
     const auto addCall = [this](const ApiCall& call) {
@@ -423,6 +459,64 @@ void TimelineBuilder::State::buildRangeLanes()
             lane.detail = threadTitle(thread);
         lane.rows = std::move(rows).build();
         timeline.lanes.push_back(std::move(lane));
+    }
+}
+
+void TimelineBuilder::State::listProcesses()
+{
+    timeline.processes.clear();
+    if (!parties.hasSeveral())
+        return;
+    std::vector<const TracedProcess*> byRank;
+    for (const TracedProcess& process : parties.parties().processes)
+        byRank.push_back(&process);
+    std::ranges::stable_sort(byRank, {}, [](const TracedProcess* process) {
+        return process->rank.value_or(std::numeric_limits<std::int32_t>::max());
+    });
+    for (const TracedProcess* process : byRank)
+        timeline.processes.emplace_back(process->id, parties.titleOf(process->id));
+}
+
+// A prepared track of steps does not say whose they are: the ranges do.
+void TimelineBuilder::State::assignSteps()
+{
+    if (!parties.hasSeveral())
+        return;
+    for (TimelineStep& step : timeline.steps)
+        for (const Lane& lane : timeline.lanes) {
+            if (step.process || lane.kind != Lane::Kind::Ranges || lane.rows.empty())
+                continue;
+            for (const Track& row : lane.rows) {
+                const std::size_t i = row.firstFrom(step.start);
+                if (i < row.size() && row.start(i) == step.start && row.end(i) == step.end &&
+                    timeline.names[row.name(i)].text == "step")
+                    step.process = lane.process;
+            }
+        }
+}
+
+// The stacks of a thread lie below its ranges; those of a thread without ranges above the other lanes of its
+// process.
+void TimelineBuilder::State::buildFrameLanes()
+{
+    for (auto& [thread, rows] : frames) {
+        Lane lane;
+        lane.kind = Lane::Kind::Frames;
+        lane.thread = thread;
+        lane.process = parties.of(thread);
+        lane.title = processTitle(lane.process) + "Python";
+        lane.detail = frames.size() > 1 ? threadTitle(thread) : "call stacks";
+        lane.rows = std::move(rows).build();
+        const auto isAbove = [&lane](const Lane& other) {
+            return other.kind == Lane::Kind::Ranges && other.thread == lane.thread;
+        };
+        const auto isBelow = [&lane](const Lane& other) {
+            return other.process == lane.process && other.kind != Lane::Kind::Ranges &&
+                   other.kind != Lane::Kind::Frames;
+        };
+        auto place = std::ranges::find_if(timeline.lanes, isAbove);
+        place = place != timeline.lanes.end() ? place + 1 : std::ranges::find_if(timeline.lanes, isBelow);
+        timeline.lanes.insert(place, std::move(lane));
     }
 }
 
@@ -536,8 +630,9 @@ TimelineBuilder::TimelineBuilder(std::unique_ptr<State> state) : state_(std::mov
 Timeline TimelineBuilder::snapshot()
 {
     // Settle here, so that copies need not repeat it.
-    for (auto& [thread, rows] : state_->ranges)
-        rows.settle();
+    for (auto* lanes : {&state_->ranges, &state_->frames})
+        for (auto& [thread, rows] : *lanes)
+            rows.settle();
     for (auto& [thread, host] : state_->hosts)
         host.rows.settle();
     for (auto& [device, lanes] : state_->devices)
@@ -549,11 +644,14 @@ Timeline TimelineBuilder::snapshot()
 Timeline TimelineBuilder::build() &&
 {
     std::ranges::sort(state_->timeline.steps, {}, &TimelineStep::start);
+    state_->listProcesses();
     state_->buildRangeLanes();
+    state_->assignSteps();
     state_->buildHostLanes();
     state_->buildDeviceLanes();
     state_->buildMemoryLanes();
     state_->groupByProcess();
+    state_->buildFrameLanes();
     return std::move(state_->timeline);
 }
 

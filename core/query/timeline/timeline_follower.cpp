@@ -36,6 +36,7 @@ Timestamp firstOf(const TraceBatch& batch)
     look(batch.ops);
     look(batch.apiCalls);
     look(batch.deviceEvents);
+    look(batch.frames);
     for (const AllocEvent& event : batch.allocEvents)
         first = std::min(first, event.time);
     return first;
@@ -51,6 +52,7 @@ std::size_t TimelineFollower::addNew()
     sort(batch.ops);
     sort(batch.apiCalls);
     sort(batch.deviceEvents);
+    sort(batch.frames);
     const std::size_t events = eventsOf(batch);
     if (events > 0)
         add(batch);
@@ -64,6 +66,7 @@ void TimelineFollower::add(const TraceBatch& batch)
     if (!builder_)
         builder_.emplace(builderFor([this](StringId id) { return reader_->text(id); }, firstOf(batch)));
     builder_->addRanges(batch.ranges);
+    builder_->addFrames(batch.frames);
     builder_->addHost(batch.ops, batch.apiCalls);
     builder_->addDevice(batch.deviceEvents);
     builder_->addAllocations(batch.allocEvents);

@@ -130,4 +130,17 @@ std::optional<Timeline> timelineFromEvents(const RunReader& reader, RunId run,
     return std::move(builder).build();
 }
 
+std::optional<Timeline> withFrames(const RunReader& reader, RunId run, const Timeline& timeline,
+                                   const std::function<bool()>& cancelled)
+{
+    TimelineBuilder builder = builderOf(reader, run, timeline.origin);
+    builder.startFrom(timeline);
+    const auto startOf = [](const Frame& frame) { return frame.start; };
+    if (!feed<Frame>(
+            startOf, cancelled, [&](auto&& take) { reader.eachFrame({.run = run}, take); },
+            [&](std::span<const Frame> frames) { builder.addFrames(frames); }))
+        return {};
+    return std::move(builder).build();
+}
+
 } // namespace tilescope::query

@@ -33,6 +33,8 @@ std::int64_t* countFor(SearchResult& result, Lane::Kind kind)
         return &result.ops;
     case Lane::Kind::Ranges:
         return &result.ranges;
+    case Lane::Kind::Frames:
+        return &result.frames;
     case Lane::Kind::Busy:
     case Lane::Kind::Memory:
         return nullptr;

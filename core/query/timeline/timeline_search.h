@@ -21,12 +21,13 @@ struct SearchResult {
     std::int64_t kernels = 0;     ///< all matches, whether listed or not
     std::int64_t ops = 0;
     std::int64_t ranges = 0;
+    std::int64_t frames = 0; ///< calls in Python stacks
 
     static constexpr std::size_t kMostFound = 10'000;
-    std::int64_t total() const { return kernels + ops + ranges; }
+    std::int64_t total() const { return kernels + ops + ranges + frames; }
 };
 
-/// Finds kernels, ops and ranges whose name or label contains `text` (case-insensitive), longest first.
+/// Finds kernels, ops, ranges and calls whose name or label contains `text` (case-insensitive), longest first.
 ///
 /// Evaluates each distinct name once, then reads four bytes per event. Empty if cancelled.
 SearchResult search(const Timeline& timeline, std::string_view text, const std::function<bool()>& cancelled);

@@ -22,6 +22,8 @@ QString kindOf(Lane::Kind kind)
     switch (kind) {
     case Lane::Kind::Ranges:
         return QStringLiteral("range");
+    case Lane::Kind::Frames:
+        return QStringLiteral("frames");
     case Lane::Kind::Thread:
         return QStringLiteral("thread");
     case Lane::Kind::Stream:
