@@ -66,9 +66,10 @@ sections
 
 options
   --run N       the run with that number; default: all for runs, samples, steps and losses, otherwise the last
-  --rank R      only this rank of a run of several processes: kernels, ops, steps and answers (the lowest rank)
+  --rank R      only this rank of a run of several processes: kernels, ops, steps, memory and answers (the
+                lowest rank)
   --process PID likewise, by the number of the process
-  --device N    only this GPU: kernels
+  --device N    only this GPU: kernels and memory; default of memory: the one with the highest peak
   --range GLOB  only events in matching ranges: * within a component, ** across; show ranges: whole paths
   --group BY    kernels: name, family, range, phase, module, op; ops: name, range, phase, module;
                 memory: category, range, phase, module, op, step; saved: layer, module, range, phase;
@@ -136,7 +137,7 @@ Table runsTable(const store::RunReader& reader, const Request& request)
 Table namesTable(const store::RunReader& reader, const Request& request)
 {
     const RunId run = query::chooseRun(reader, request.query.run).run;
-    auto history = query::memoryHistory(reader, run);
+    auto history = query::memoryHistory(reader, run, {}, query::MemoryParts::All, request.query.parties);
     std::optional<std::int64_t> at;
     if (request.at)
         at = *request.at == "peak" ? history->peakTime : wholeNumber(*request.at, "--at", 0);
@@ -364,11 +365,11 @@ void check(Request& request, const Section& section)
         throw Error{.what = "show " + name + " does not support --range",
                     .where = "--range",
                     .mend = "kernels, ops, ranges, roofline, memory and saved do"};
-    constexpr std::string_view kByParty[] = {"kernels", "ops", "steps", "answers"};
+    constexpr std::string_view kByParty[] = {"kernels", "ops", "steps", "memory", "answers"};
     if (!request.query.parties.empty() && std::ranges::find(kByParty, section.name) == std::end(kByParty))
         throw Error{.what = "show " + name + " does not support --rank, --process or --device",
                     .where = "show " + name,
-                    .mend = "kernels, ops, steps and answers do"};
+                    .mend = "kernels, ops, steps, memory and answers do"};
     if (request.at && !section.takesAt)
         throw Error{.what = "only show memory supports --at",
                     .where = "--at",

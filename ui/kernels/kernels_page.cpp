@@ -54,11 +54,11 @@ std::vector<KeyValueRow> rowsOf(const query::Answer& answer)
 KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent),
       grouping_(new Segments({tr("name"), tr("family"), tr("range"), tr("module"), tr("phase")})),
-      filter_(makeFindField(tr("Filter…"), tr("Filter kernels"))), step_(new ComboBox(tr("Step"))),
-      range_(new ComboBox(tr("Range"))), summary_(new QLabel), stack_(new QStackedWidget),
-      message_(makeMessage()), table_(new TableView), histogramPanel_(new Panel(tr("Durations"))),
-      histogram_(new HistogramPlot), rooflinePanel_(new Panel(tr("Roofline"))), roofline_(new RooflinePlot),
-      familyTable_(new TableView)
+      filter_(makeFindField(tr("Filter…"), tr("Filter kernels"))), party_(new ComboBox(tr("Process or GPU"))),
+      step_(new ComboBox(tr("Step"))), range_(new ComboBox(tr("Range"))), summary_(new QLabel),
+      stack_(new QStackedWidget), message_(makeMessage()), table_(new TableView),
+      histogramPanel_(new Panel(tr("Durations"))), histogram_(new HistogramPlot),
+      rooflinePanel_(new Panel(tr("Roofline"))), roofline_(new RooflinePlot), familyTable_(new TableView)
 {
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
@@ -122,6 +122,9 @@ void KernelsPage::showRuns(const std::vector<SelectedRun>& runs)
     timeline_.reset();
     times_.reset();
     full_.reset();
+    parties_.clear();
+    party_->clear();
+    party_->hide();
     step_->clear();
     range_->clear();
     if (runs.empty()) {
@@ -144,18 +147,25 @@ std::optional<std::int32_t> KernelsPage::step() const
     return wanted == kAllSteps ? std::nullopt : std::optional<std::int32_t>(wanted);
 }
 
-std::optional<query::Stretch> KernelsPage::stretch() const
+// The stretch of the chosen step in each lane of the chosen process or device.
+query::StretchOf KernelsPage::stretchOf() const
 {
-    const std::optional<std::int32_t> wanted = step();
-    if (!timeline_ || !wanted)
+    const query::PartyChoice* const only = party();
+    return [timeline = timeline_, wanted = step(), process = only ? only->process : ProcessIndex{},
+            device = only ? only->device
+                          : DeviceIndex{}](const query::Lane& lane) -> std::optional<query::Stretch> {
+        if ((process && lane.process != process) || (device && lane.device != device))
+            return {};
+        if (!wanted)
+            return query::Stretch{INT64_MIN, INT64_MAX};
+        // A step's kernels are those that start before the next step does.
+        const std::vector<query::TimelineStep> steps = timeline->stepsOf(lane.process);
+        for (std::size_t i = 0; i < steps.size(); ++i)
+            if (steps[i].step == *wanted)
+                return query::Stretch{steps[i].start,
+                                      i + 1 < steps.size() ? steps[i + 1].start : timeline->length + 1};
         return {};
-    // A step's kernels are those that start before the next step does.
-    const std::vector<query::TimelineStep>& steps = timeline_->steps;
-    for (std::size_t i = 0; i < steps.size(); ++i)
-        if (steps[i].step == *wanted)
-            return query::Stretch{steps[i].start,
-                                  i + 1 < steps.size() ? steps[i + 1].start : timeline_->length + 1};
-    return {};
+    };
 }
 
 void KernelsPage::load()
@@ -166,19 +176,22 @@ void KernelsPage::load()
     full_.reset();
     loading_.start(
         [run = *run_](const query::Cancelled& cancelled) {
-            return run.file->timeline(run.key.run, cancelled);
+            Shown shown{run.file->timeline(run.key.run, cancelled), {}};
+            shown.parties = query::partyChoices({run.file->borrow()->reader().parties(run.key.run), {}});
+            return shown;
         },
-        [this](std::shared_ptr<const query::Timeline> timeline) { timelineLoaded(std::move(timeline)); },
+        [this](Shown shown) { timelineLoaded(std::move(shown)); },
         [this](const QString& sentence) { showMessage(sentence); });
     const QString range = wantedRange_.isEmpty() ? range_->currentData().toString() : wantedRange_;
     const query::KernelQuery query{.run = run_->key.run,
                                    .grouping = kGroupings[grouping_->current()],
                                    .step = step(),
                                    .range = range.toStdString(),
+                                   .parties = party() ? party()->query : query::PartyQuery{},
                                    .work = true};
-    // Without stored totals, and for one step, the times need all events too.
+    // Without stored totals, for one step and for one process, the times need all events too.
     summing_.cancel();
-    if (!query.step)
+    if (!query.step && query.parties.empty())
         summing_.start(
             [run = *run_, times = query](const query::Cancelled& cancelled) mutable {
                 auto session = run.file->borrow();
@@ -199,24 +212,30 @@ void KernelsPage::load()
                                            .rangeGlob = query.range,
                                            .grouping = query.grouping == query::Grouping::Family
                                                            ? query::Grouping::Name
-                                                           : query.grouping};
+                                                           : query.grouping,
+                                           .parties = query.parties};
             if (counts.deviceEvents == 0 && !cancelled()) {
                 full.ops = query::ops(reader, events);
-                if (full.ops->grouping == query::Grouping::Name && !cancelled())
+                if (full.ops->grouping == query::Grouping::Name && query.parties.empty() && !cancelled())
                     full.opWork = query::roofline(reader, {query.run, query.range, query::Grouping::Op});
             }
-            if (counts.deviceEvents + counts.ops <= kMostEvents && !cancelled())
-                full.attention =
-                    query::answers(reader, {.run = query.run}, "softmax-in-attention").rows.front();
+            if (counts.deviceEvents + counts.ops <= kMostEvents && !query.parties.device && !cancelled())
+                full.attention = query::answers(reader, {.run = query.run, .parties = query.parties},
+                                                "softmax-in-attention")
+                                     .rows.front();
             return full;
         },
         [this](Full full) { fullLoaded(std::move(full)); },
         [this](const QString& sentence) { showMessage(sentence); });
 }
 
-void KernelsPage::timelineLoaded(std::shared_ptr<const query::Timeline> timeline)
+void KernelsPage::timelineLoaded(Shown shown)
 {
-    timeline_ = std::move(timeline);
+    timeline_ = std::move(shown.timeline);
+    if (party_->count() == 0) {
+        parties_ = std::move(shown.parties);
+        fillParties();
+    }
     if (!timeline_)
         return;
     if (step_->count() == 0)
@@ -338,6 +357,7 @@ void KernelsPage::showAttention()
         attention_->setToolTip(QString::fromStdString(full_->attention->sentence));
     } else {
         noAttention_->setText(full_->attention ? QString::fromStdString(full_->attention->sentence)
+                              : party()        ? tr("This figure is about all GPUs of a process.")
                                                : tr("This run has too many events for this figure."));
     }
 }
@@ -370,8 +390,26 @@ void KernelsPage::showRoofline()
 void KernelsPage::fillSteps()
 {
     step_->addItem(tr("all steps"), kAllSteps);
-    for (const query::TimelineStep& step : timeline_->steps)
+    for (const query::TimelineStep& step : timeline_->firstSteps())
         step_->addItem(tr("step %1").arg(step.step), step.step);
+}
+
+// Ranks, processes or GPUs, if the run has several.
+void KernelsPage::fillParties()
+{
+    if (parties_.empty())
+        return;
+    const query::PartyChoice& first = parties_.front();
+    party_->addItem(first.device ? tr("all GPUs") : first.query.rank ? tr("all ranks") : tr("all processes"));
+    for (const query::PartyChoice& choice : parties_)
+        party_->addItem(QString::fromStdString(choice.title));
+    party_->show();
+}
+
+const query::PartyChoice* KernelsPage::party() const
+{
+    const int chosen = party_->currentIndex() - 1;
+    return chosen < 0 ? nullptr : &parties_.at(std::size_t(chosen));
 }
 
 void KernelsPage::fillRanges()
@@ -487,7 +525,7 @@ void KernelsPage::showHistogram(std::int64_t id)
     else
         measuring_.start(
             [timeline = timeline_, instances = std::move(instances),
-             within = stretch()](const query::Cancelled& cancelled) {
+             within = stretchOf()](const query::Cancelled& cancelled) {
                 return durationsOf(lengthsOf(*timeline, instances, within, cancelled));
             },
             [this, hue = line.swatch.hue, otherwise](const Durations& durations) {
@@ -510,13 +548,15 @@ QWidget* KernelsPage::makeTools()
     filter_->setMinimumWidth(sizes().of(170));
     filter_->setToolTip(tr("Keep rows that contain every word (/): any text, or family:softmax"));
     tools->add(filter_);
-    for (QComboBox* box : {step_, range_}) {
+    for (QComboBox* box : {party_, step_, range_}) {
         box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-        box->setMinimumContentsLength(box == step_ ? 7 : 12);
+        box->setMinimumContentsLength(box == range_ ? 12 : 7);
         box->setMaxVisibleItems(24);
         box->view()->setTextElideMode(Qt::ElideLeft);
         tools->add(box);
     }
+    party_->setToolTip(tr("Kernels of this process or GPU"));
+    party_->hide();
     step_->setToolTip(tr("Kernels of this traced step"));
     range_->setToolTip(tr("Kernels that were launched within this range"));
     summary_->setObjectName(QStringLiteral("summary"));
@@ -533,6 +573,7 @@ QWidget* KernelsPage::makeTools()
     connect(tools->addButton(tr("Export…"), tr("Export what the page shows (Ctrl+E)")), &QPushButton::clicked,
             this, &Page::exportWanted);
     connect(grouping_, &Segments::changed, this, &KernelsPage::load);
+    connect(party_, &QComboBox::activated, this, &KernelsPage::load);
     connect(step_, &QComboBox::activated, this, &KernelsPage::load);
     connect(range_, &QComboBox::activated, this, &KernelsPage::load);
     connect(filter_, &QLineEdit::textChanged, this, [this](const QString& filter) {

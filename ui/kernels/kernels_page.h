@@ -48,11 +48,17 @@ private:
         std::optional<query::Answer> attention;
     };
 
+    // What the run offers to choose from, and its instances.
+    struct Shown {
+        std::shared_ptr<const query::Timeline> timeline;
+        std::vector<query::PartyChoice> parties;
+    };
+
     QWidget* makeTools();
     QWidget* makePanels();
     QWidget* makeFamilies();
     void load();
-    void timelineLoaded(std::shared_ptr<const query::Timeline> timeline);
+    void timelineLoaded(Shown shown);
     void timesLoaded(query::KernelsTable times);
     void fullLoaded(Full full);
     void showLines(std::vector<KernelLine> lines, const KernelTitles& titles);
@@ -61,10 +67,12 @@ private:
     void showAttention();
     void showRoofline();
     void fillSteps();
+    void fillParties();
     void fillRanges();
     KernelTitles titles() const;
     std::optional<std::int32_t> step() const;
-    std::optional<query::Stretch> stretch() const;
+    query::StretchOf stretchOf() const;
+    const query::PartyChoice* party() const; ///< null: all
     void chooseLine(std::int64_t id);
     void openLine(std::int64_t id);
     void showOnTimeline();
@@ -81,12 +89,14 @@ private:
     std::optional<SelectedRun> run_;
     bool ofSeveral_ = false;                          // several runs are selected: this is the first of them
     std::shared_ptr<const query::Timeline> timeline_; // for steps and durations
+    std::vector<query::PartyChoice> parties_;         // after "all"
     std::optional<query::KernelsTable> times_;        // until full_ is there
     std::optional<Full> full_;
     std::vector<KernelLine> lines_;
     QString wantedRange_; // to be chosen once the ranges are known
     Segments* grouping_;
     QLineEdit* filter_;
+    QComboBox* party_;
     QComboBox* step_;
     QComboBox* range_;
     QLabel* summary_;

@@ -22,7 +22,8 @@ struct MemoryRun {
     std::vector<query::TimelineStep> steps = {};
     std::optional<std::int64_t> context = {}; ///< bytes of the device outside the allocator
     bool isOutline = false;
-    std::size_t devices = 1; ///< of the recording; `history` is of the one with the highest peak
+    /// The GPUs that allocated, with titles: rank 1 GPU 1. `history` is of one of them, or of the host.
+    std::vector<std::pair<DeviceIndex, QString>> gpus = {};
 
     /// The zero of the axis: the first traced step, otherwise the first event.
     std::int64_t zero() const { return steps.empty() ? 0 : steps.front().start; }

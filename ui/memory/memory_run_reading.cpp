@@ -6,7 +6,26 @@
 
 namespace tilescope::ui {
 
+namespace {
+
+query::PartyQuery partiesOf(const RunParties& parties, std::optional<DeviceIndex> device)
+{
+    const bool has =
+        device && std::ranges::find(parties.devices, *device, &TracedDevice::id) != parties.devices.end();
+    return has ? query::PartyQuery{.device = device->value} : query::PartyQuery{};
+}
+
+void addGpus(MemoryRun& run, const RunParties& parties)
+{
+    const PartyIndex index(parties, {});
+    for (const DeviceIndex gpu : run.history->gpus)
+        run.gpus.emplace_back(gpu, QString::fromStdString(query::deviceTitle(index, gpu)));
+}
+
+} // namespace
+
 std::vector<MemoryRun> readMemoryOutlines(const std::vector<SelectedRun>& runs,
+                                          std::optional<DeviceIndex> device,
                                           const query::Cancelled& cancelled)
 {
     std::vector<MemoryRun> outlines;
@@ -14,18 +33,21 @@ std::vector<MemoryRun> readMemoryOutlines(const std::vector<SelectedRun>& runs,
         if (cancelled())
             break;
         auto session = run.file->borrow();
-        auto history = query::memoryOutline(session->reader(), run.key.run);
+        const RunParties parties = session->reader().parties(run.key.run);
+        auto history = query::memoryOutline(session->reader(), run.key.run, partiesOf(parties, device));
         if (!history)
             break; // reading the blocks of a short run takes no longer
         MemoryRun outline{.letter = run.letter, .title = run.title, .history = history};
-        outline.steps = query::tracedSteps(session->reader(), run.key.run, history->origin);
+        addGpus(outline, parties);
+        outline.steps = query::tracedSteps(session->reader(), run.key.run, history->origin, history->device);
         outline.isOutline = true;
         outlines.push_back(std::move(outline));
     }
     return outlines;
 }
 
-std::vector<MemoryRun> readMemoryRuns(const std::vector<SelectedRun>& runs, const query::Cancelled& cancelled)
+std::vector<MemoryRun> readMemoryRuns(const std::vector<SelectedRun>& runs, std::optional<DeviceIndex> device,
+                                      const query::Cancelled& cancelled)
 {
     std::vector<MemoryRun> read;
     for (const SelectedRun& run : runs) {
@@ -33,18 +55,21 @@ std::vector<MemoryRun> readMemoryRuns(const std::vector<SelectedRun>& runs, cons
         const store::RunReader& reader = session->reader();
         MemoryRun one{.letter = run.letter, .title = run.title, .history = nullptr};
         reader.atOnce([&] {
+            const RunParties parties = reader.parties(run.key.run);
+            const query::PartyQuery wanted = partiesOf(parties, device);
             if (&run != &runs.front())
-                one.history = query::memoryOutline(reader, run.key.run);
+                one.history = query::memoryOutline(reader, run.key.run, wanted);
             if (!one.history)
-                one.history =
-                    query::memoryHistory(reader, run.key.run, cancelled, query::MemoryParts::WithoutOps);
+                one.history = query::memoryHistory(reader, run.key.run, cancelled,
+                                                   query::MemoryParts::WithoutOps, wanted);
             if (&run == &runs.front() && one.history)
                 if (const auto outside =
                         query::outsideOf(reader.memory(run.key.run).readings, one.history->device))
                     one.context = outside->most.count;
-            one.devices = std::max<std::size_t>(1, reader.parties(run.key.run).devices.size());
-            if (one.history && !one.history->empty())
-                one.steps = query::tracedSteps(reader, run.key.run, one.history->origin);
+            if (one.history && !one.history->empty()) {
+                addGpus(one, parties);
+                one.steps = query::tracedSteps(reader, run.key.run, one.history->origin, one.history->device);
+            }
         });
         if (!one.history || cancelled())
             return {};

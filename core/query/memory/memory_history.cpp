@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace tilescope::query {
 
@@ -29,8 +30,8 @@ struct Change {
 /// Builds a history from a run's records.
 class Builder {
 public:
-    Builder(const store::RunReader& reader, RunId run, MemoryParts parts)
-        : reader_(reader), parts_(parts), history_(std::make_shared<MemoryHistory>())
+    Builder(const store::RunReader& reader, RunId run, MemoryParts parts, const PartyQuery& parties)
+        : reader_(reader), parts_(parts), parties_(parties), history_(std::make_shared<MemoryHistory>())
     {
         history_->run = chooseRun(reader, run);
     }
@@ -85,6 +86,7 @@ private:
             if (span)
                 unchangedUntil_ = span->second;
         }
+        keepWanted(events);
         const auto device = analysis::mainMemoryDevice(events);
         if (!device)
             return true;
@@ -100,6 +102,22 @@ private:
         history_->segments = std::move(facts.segments);
         history_->places = CodePlaces(std::move(facts.places));
         return true;
+    }
+
+    /// Lists the devices and drops the events of those that were not asked for.
+    void keepWanted(std::vector<AllocEvent>& events)
+    {
+        std::set<DeviceIndex> gpus;
+        DeviceIndex last;
+        for (const AllocEvent& event : events)
+            if (event.device && event.device != last)
+                gpus.insert(last = event.device);
+        history_->gpus.assign(gpus.begin(), gpus.end());
+        if (parties_.empty())
+            return;
+        const PartyFilter filter(reader_, history_->run.run, parties_);
+        std::erase_if(events,
+                      [&filter](const AllocEvent& event) { return !filter.hasMemoryOf(event.device); });
     }
 
     std::int64_t fromOrigin(Timestamp time) const { return (time - history_->origin).count(); }
@@ -187,6 +205,7 @@ private:
 
     const store::RunReader& reader_;
     const MemoryParts parts_;
+    const PartyQuery parties_;
     std::shared_ptr<MemoryHistory> history_;
     Timestamp unchangedUntil_{}; // of a run without events
     std::size_t older_ = 0;
@@ -265,9 +284,10 @@ std::optional<AllocEvent> countOfBlocks(const MemoryFacts& facts)
 }
 
 std::shared_ptr<const MemoryHistory> memoryHistory(const store::RunReader& reader, RunId run,
-                                                   const std::function<bool()>& cancelled, MemoryParts parts)
+                                                   const std::function<bool()>& cancelled, MemoryParts parts,
+                                                   const PartyQuery& parties)
 {
-    return Builder(reader, run, parts).build(cancelled);
+    return Builder(reader, run, parts, parties).build(cancelled);
 }
 
 } // namespace tilescope::query

@@ -3,6 +3,7 @@
 #include "core/analysis/memory/memory_segments.h"
 #include "core/model/memory.h"
 #include "core/query/runs/code_places.h"
+#include "core/query/runs/party_filter.h"
 #include "core/query/timeline/step_curve.h"
 #include "core/store/run_reader.h"
 
@@ -54,9 +55,10 @@ inline constexpr std::string_view kOlderGroup = "before the trace";
 class MemoryHistory {
 public:
     store::RunRecord run = {};
-    DeviceIndex device = {}; ///< the one with the highest peak
-    Timestamp origin{};      ///< first event of the run, as the timeline's
-    std::int64_t length = 0; ///< from it to the last allocation event
+    DeviceIndex device = {};            ///< of those asked for the one with the highest peak
+    std::vector<DeviceIndex> gpus = {}; ///< all that have events
+    Timestamp origin{};                 ///< first event of the run, as the timeline's
+    std::int64_t length = 0;            ///< from it to the last allocation event
     std::vector<std::string> texts{{}};
     std::vector<MemoryLife> blocks = {}; ///< in the order of their allocations, older ones first
     StepCurve allocated;                 ///< as the allocator counted it
@@ -108,9 +110,12 @@ enum class MemoryParts {
 };
 
 /// Reads a run's history; null if cancelled, empty if the run has no allocation events.
-/// \throws Error  no such run
+/// \param parties        whose memory; empty: that of any process and device
+/// \throws Error         no such run
+/// \throws Error (Usage) as PartyFilter
 std::shared_ptr<const MemoryHistory> memoryHistory(const store::RunReader& reader, RunId run,
                                                    const std::function<bool()>& cancelled = {},
-                                                   MemoryParts parts = MemoryParts::All);
+                                                   MemoryParts parts = MemoryParts::All,
+                                                   const PartyQuery& parties = {});
 
 } // namespace tilescope::query

@@ -32,7 +32,8 @@ std::pair<StepCurve, StepCurve> curvesOf(const store::RunReader& reader, RunId r
 
 } // namespace
 
-std::shared_ptr<const MemoryHistory> memoryOutline(const store::RunReader& reader, RunId run)
+std::shared_ptr<const MemoryHistory> memoryOutline(const store::RunReader& reader, RunId run,
+                                                   const PartyQuery& parties)
 {
     auto outline = std::make_shared<MemoryHistory>();
     outline->run = chooseRun(reader, run);
@@ -41,9 +42,14 @@ std::shared_ptr<const MemoryHistory> memoryOutline(const store::RunReader& reade
         return nullptr;
     outline->origin = span->first;
     const std::int64_t shift = (outline->run.clockOrigin - outline->origin).count();
+    const PartyFilter filter(reader, outline->run.run, parties);
     std::int64_t highest = -1;
     for (const store::TrackInfo& track : reader.tracks(outline->run.run)) {
         if (track.kind != store::LaneKind::Memory)
+            continue;
+        if (track.device)
+            outline->gpus.push_back(track.device);
+        if (!filter.hasMemoryOf(track.device))
             continue;
         auto [allocated, reserved] = curvesOf(reader, outline->run.run, track, shift);
         if (allocated.empty() || allocated.value(allocated.peak()) <= highest)
@@ -55,15 +61,27 @@ std::shared_ptr<const MemoryHistory> memoryOutline(const store::RunReader& reade
         outline->allocated = std::move(allocated);
         outline->reserved = std::move(reserved);
     }
+    std::ranges::sort(outline->gpus);
     return outline->empty() ? nullptr : outline;
 }
 
-std::vector<TimelineStep> tracedSteps(const store::RunReader& reader, RunId run, Timestamp origin)
+std::vector<TimelineStep> tracedSteps(const store::RunReader& reader, RunId run, Timestamp origin,
+                                      DeviceIndex device)
 {
     const store::RunRecord record = chooseRun(reader, run);
     std::vector<TimelineStep> steps;
     const std::vector<store::TrackInfo> tracks = reader.tracks(record.run);
     const std::int64_t shift = (record.clockOrigin - origin).count();
+    const PartyIndex parties(reader.parties(record.run), reader.threads(record.run));
+    const ProcessIndex process = device ? parties.of(device) : ProcessIndex{};
+    // The totals of a run with tracks say whose its steps are.
+    if (const auto totals = process && !tracks.empty() ? reader.totals(record.run) : std::nullopt) {
+        for (const store::StepTotal& step : totals->steps)
+            if (step.process == process)
+                steps.push_back(
+                    {step.step, (step.start - origin).count(), (step.end - origin).count(), process});
+        return steps;
+    }
     for (const store::TrackInfo& track : tracks)
         if (track.kind == store::LaneKind::Step)
             reader.eachBoxes(record.run, track, [&](std::span<const store::Box> boxes) {
@@ -74,7 +92,8 @@ std::vector<TimelineStep> tracedSteps(const store::RunReader& reader, RunId run,
             });
     if (tracks.empty())
         reader.eachRange({.run = record.run}, [&](const Range& range) {
-            if (range.step != kNoStep && reader.text(range.path) == "step")
+            const bool isOwn = !process || parties.of(range.thread) == process;
+            if (isOwn && range.step != kNoStep && reader.text(range.path) == "step")
                 steps.push_back({range.step, (range.start - origin).count(), (range.end - origin).count()});
             return true;
         });

@@ -9,16 +9,18 @@
 
 namespace tilescope::query {
 
-/// Allocated and reserved bytes of the device with the highest peak, from the file's precomputed track: a
+/// Allocated and reserved bytes of the device with the highest peak of those asked for, from the file's precomputed track: a
 /// history without blocks, available long before the complete one. Null if the file has none.
 /// \throws Error  no such run
-std::shared_ptr<const MemoryHistory> memoryOutline(const store::RunReader& reader, RunId run);
+std::shared_ptr<const MemoryHistory> memoryOutline(const store::RunReader& reader, RunId run,
+                                                   const PartyQuery& parties = {});
 
-/// The traced steps of a run.
+/// The traced steps of a run; of several processes those of the one that used the device, if it is one.
 /// \param origin  the run's first event, from which their times count
 /// O(ranges), much less for a long run.
 /// \throws Error  no such run
-std::vector<TimelineStep> tracedSteps(const store::RunReader& reader, RunId run, Timestamp origin);
+std::vector<TimelineStep> tracedSteps(const store::RunReader& reader, RunId run, Timestamp origin,
+                                      DeviceIndex device = {});
 
 /// The memory of a process outside its allocator: CUDA's context, modules, libraries.
 struct OutsideAllocator {

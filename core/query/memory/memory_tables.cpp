@@ -167,6 +167,11 @@ MemoryEventsTable memoryEvents(const store::RunReader& reader, const EventQuery&
     if (const auto span = reader.span(table.run.run))
         table.origin = span->first;
     table.events = reader.allocEvents({.run = table.run.run});
+    if (!query.parties.empty()) {
+        const PartyFilter filter(reader, table.run.run, query.parties);
+        std::erase_if(table.events,
+                      [&filter](const AllocEvent& event) { return !filter.hasMemoryOf(event.device); });
+    }
     const analysis::TextOf textOf = textsOf(reader);
     PathSelection selection(query.rangeGlob, textOf);
     std::erase_if(table.events, [&](const AllocEvent& event) { return !selection.has(event.path); });
@@ -189,7 +194,8 @@ MemoryEventsTable memoryEvents(const store::RunReader& reader, const EventQuery&
 
 MemoryGroupsTable memoryGroupsTable(const store::RunReader& reader, const EventQuery& query)
 {
-    const auto history = memoryHistory(reader, chooseRun(reader, query.run).run);
+    const auto history =
+        memoryHistory(reader, chooseRun(reader, query.run).run, {}, MemoryParts::All, query.parties);
     MemoryGroupsTable table{.run = history->run, .device = history->device, .rows = {}};
     if (query.grouping != Grouping::None)
         table.grouping = query.grouping;
@@ -212,7 +218,8 @@ MemoryGroupsTable memoryGroupsTable(const store::RunReader& reader, const EventQ
 LiveMemoryTable liveMemory(const store::RunReader& reader, const EventQuery& query,
                            std::optional<Nanoseconds> at)
 {
-    LiveMemoryTable table{.history = memoryHistory(reader, chooseRun(reader, query.run).run)};
+    LiveMemoryTable table{.history = memoryHistory(reader, chooseRun(reader, query.run).run, {},
+                                                   MemoryParts::All, query.parties)};
     const MemoryHistory& history = *table.history;
     if (history.empty())
         return table;
@@ -227,7 +234,7 @@ LiveMemoryTable liveMemory(const store::RunReader& reader, const EventQuery& que
 
 LiveMemoryTable everAllocated(const store::RunReader& reader, const EventQuery& query)
 {
-    LiveMemoryTable table = liveMemory(reader, {.run = query.run}, {});
+    LiveMemoryTable table = liveMemory(reader, {.run = query.run, .parties = query.parties}, {});
     const std::vector<MemoryLife>& blocks = table.history->blocks;
     table.ever = true;
     table.blocks.resize(blocks.size());

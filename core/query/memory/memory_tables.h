@@ -61,7 +61,7 @@ struct MemoryGroupsTable {
     GraphPool graphPool = {};
 };
 
-/// The blocks of the device with the highest peak by category, range, phase, module, op or step. Memory
+/// The blocks of the device with the highest peak, of those asked for, by category, range, phase, module, op or step. Memory
 /// without a group is `unattributed`.
 /// \throws Error  as kernels()
 MemoryGroupsTable memoryGroupsTable(const store::RunReader& reader, const EventQuery& query);

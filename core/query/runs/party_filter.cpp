@@ -3,9 +3,9 @@
 #include "core/base/error.h"
 #include "core/store/run_reader.h"
 
+#include <algorithm>
+#include <limits>
 #include <set>
-#include <string>
-#include <vector>
 
 namespace tilescope::query {
 
@@ -66,6 +66,44 @@ bool PartyFilter::has(const DeviceEvent& event) const
 bool PartyFilter::has(ThreadId thread) const
 {
     return !process_ || !parties_.hasSeveral() || parties_.of(thread) == process_;
+}
+
+bool PartyFilter::hasMemoryOf(DeviceIndex device) const
+{
+    if (query_.device && (!device || device.value != *query_.device))
+        return false;
+    if (!process_ || !parties_.hasSeveral())
+        return true;
+    return std::ranges::any_of(parties_.parties().streams, [&](const TracedStream& stream) {
+        return stream.device == device && stream.process == process_;
+    });
+}
+
+std::string deviceTitle(const PartyIndex& parties, DeviceIndex device)
+{
+    const std::string process = device ? parties.titleOf(parties.of(device)) : std::string();
+    return (process.empty() ? "" : process + " ") + (device ? "GPU " + std::to_string(device.value) : "host");
+}
+
+std::vector<PartyChoice> partyChoices(const PartyIndex& parties)
+{
+    std::vector<PartyChoice> choices;
+    const RunParties& all = parties.parties();
+    if (parties.hasSeveral())
+        for (const TracedProcess& process : all.processes)
+            choices.push_back({.title = parties.titleOf(process.id),
+                               .query = {.rank = process.rank,
+                                         .pid = process.rank ? std::nullopt : std::optional(process.pid)},
+                               .process = process.id});
+    std::ranges::stable_sort(choices, {}, [](const PartyChoice& choice) {
+        return choice.query.rank.value_or(std::numeric_limits<std::int32_t>::max());
+    });
+    if (all.devices.size() > std::max<std::size_t>(1, choices.size()))
+        for (const TracedDevice& device : all.devices)
+            choices.push_back({.title = deviceTitle(parties, device.id),
+                               .query = {.device = device.id.value},
+                               .device = device.id});
+    return choices;
 }
 
 } // namespace tilescope::query

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace tilescope::store {
 class RunReader;
@@ -21,6 +23,20 @@ struct PartyQuery {
     bool operator==(const PartyQuery&) const = default;
 };
 
+/// A process or a device of a run, to choose from.
+struct PartyChoice {
+    std::string title; ///< rank 1, python 4711, GPU 0
+    PartyQuery query;
+    ProcessIndex process = {}; ///< none: a device
+    DeviceIndex device = {};   ///< none: a process
+};
+
+/// The processes by rank if the run has several, then its devices if those are several and not one a process.
+std::vector<PartyChoice> partyChoices(const PartyIndex& parties);
+
+/// A device in words: "GPU 0"; of several processes "rank 0 GPU 0".
+std::string deviceTitle(const PartyIndex& parties, DeviceIndex device);
+
 /// Selects events by their process and device.
 class PartyFilter {
 public:
@@ -30,6 +46,8 @@ public:
     bool has(const DeviceEvent& event) const;
     /// Host events of the process; none if only a device was asked for.
     bool has(ThreadId thread) const;
+    /// The memory of a device, or of the host.
+    bool hasMemoryOf(DeviceIndex device) const;
     const PartyIndex& parties() const { return parties_; }
 
 private:

@@ -44,12 +44,10 @@ KernelStat statOf(std::uint32_t name, const Sums& sums)
     return stat;
 }
 
-std::pair<std::size_t, std::size_t> startingIn(const Track& row, const std::optional<Stretch>& stretch)
+std::pair<std::size_t, std::size_t> startingIn(const Track& row, const Stretch& stretch)
 {
-    if (!stretch)
-        return {0, row.size()};
-    const std::size_t first = row.firstFrom(stretch->first);
-    return {first, std::max(first, row.firstFrom(stretch->second))};
+    const std::size_t first = row.firstFrom(stretch.first);
+    return {first, std::max(first, row.firstFrom(stretch.second))};
 }
 
 // The part of an event within the interval; of length 0 if there is none.
@@ -134,17 +132,24 @@ std::vector<KernelStat> opsWithin(const Timeline& timeline, Stretch stretch,
     return statsOf(sums);
 }
 
+StretchOf everywhere(std::optional<Stretch> stretch)
+{
+    return [stretch = stretch.value_or(Stretch{INT64_MIN, INT64_MAX})](const Lane&) { return stretch; };
+}
+
 std::vector<std::int64_t> lengthsOf(const Timeline& timeline, const ActivityChoice& isChosen,
-                                    std::optional<Stretch> stretch, const std::function<bool()>& cancelled)
+                                    const StretchOf& stretchOf, const std::function<bool()>& cancelled)
 {
     std::vector<std::int64_t> lengths;
     for (const Lane& lane : timeline.lanes) {
-        if (lane.kind != Lane::Kind::Stream)
+        const std::optional<Stretch> stretch =
+            lane.kind == Lane::Kind::Stream ? stretchOf(lane) : std::nullopt;
+        if (!stretch)
             continue;
         for (const Track& row : lane.rows) {
             if (cancelled())
                 return {};
-            const auto [first, last] = startingIn(row, stretch);
+            const auto [first, last] = startingIn(row, *stretch);
             for (std::size_t i = first; i < last; ++i)
                 if (isChosen(row.name(i), row.hue(i)))
                     lengths.push_back(row.length(i));

@@ -39,10 +39,15 @@ std::vector<KernelStat> opsWithin(const Timeline& timeline, Stretch stretch,
 /// Whether an activity, by its name's number and its hue, is one of those in question.
 using ActivityChoice = std::function<bool(std::uint32_t name, Hue hue)>;
 
-/// How long the chosen device activities took that start within `stretch`, or all of them without one: one entry
-/// an instance, in no order; empty if cancelled. Reads the timeline's rows, not the file.
+/// The stretch of a lane that counts; none: the lane does not count.
+using StretchOf = std::function<std::optional<Stretch>(const Lane&)>;
+/// The same stretch of every lane; without one, all of it.
+StretchOf everywhere(std::optional<Stretch> stretch = {});
+
+/// How long the chosen device activities took that start within the stretch of their lane: one entry an instance,
+/// in no order; empty if cancelled. Reads the timeline's rows, not the file.
 std::vector<std::int64_t> lengthsOf(const Timeline& timeline, const ActivityChoice& isChosen,
-                                    std::optional<Stretch> stretch, const std::function<bool()>& cancelled);
+                                    const StretchOf& stretchOf, const std::function<bool()>& cancelled);
 
 /// Where a device activity with that name first ran, otherwise a host op; none if there is neither, or if
 /// cancelled.

@@ -194,10 +194,10 @@ TEST(KernelStats, LengthsAreThoseOfEveryInstanceWithinTheInterval)
     const Timeline made = timeline();
     const auto first = [](std::uint32_t name, Hue) { return name == 0; };
     const auto all = [](std::uint32_t, Hue) { return true; };
-    std::vector<std::int64_t> lengths = lengthsOf(made, first, {}, never);
+    std::vector<std::int64_t> lengths = lengthsOf(made, first, everywhere(), never);
     std::sort(lengths.begin(), lengths.end());
     EXPECT_EQ(lengths, (std::vector<std::int64_t>{10, 20, 30}));
-    EXPECT_EQ(lengthsOf(made, all, Stretch{0, 40}, never), (std::vector<std::int64_t>{20, 4}))
+    EXPECT_EQ(lengthsOf(made, all, everywhere(Stretch{0, 40}), never), (std::vector<std::int64_t>{20, 4}))
         << "of instances that start in it";
 }
 
