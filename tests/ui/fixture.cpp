@@ -1,11 +1,13 @@
 #include "tests/ui/fixture.h"
 
+#include "core/model/processes.h"
 #include "core/store/run_writer.h"
 
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <random>
+#include <set>
 #include <utility>
 
 namespace tilescope::test {
@@ -476,6 +478,137 @@ void writeGpuFile(const std::filesystem::path& file)
                          .allocated = Bytes{112 * 1024 * kMiB},
                          .reserved = Bytes{112 * 1024 * kMiB},
                          .phase = "forward"};
+    writer.endRun(result);
+}
+
+namespace {
+
+// Numbers of threads, streams, ids and correlations are unique in a run.
+void becomeRank(TraceBatch& batch, int rank, StringTable& strings)
+{
+    const auto number = [rank](std::uint32_t value) {
+        return value + 1'000'000U * static_cast<std::uint32_t>(rank);
+    };
+    const auto shift = Nanoseconds(250'000LL * rank);
+    const auto move = [&](auto& event) {
+        event.thread = ThreadId{number(event.thread.value)};
+        event.start += shift;
+        event.end += shift;
+    };
+    const auto renumber = [&](auto& id) {
+        if (id)
+            id = std::remove_reference_t<decltype(id)>{number(id.value)};
+    };
+    for (Range& range : batch.ranges) {
+        move(range);
+        renumber(range.id);
+    }
+    for (Op& op : batch.ops) {
+        move(op);
+        renumber(op.id);
+        renumber(op.parent);
+    }
+    for (ApiCall& call : batch.apiCalls) {
+        move(call);
+        renumber(call.correlation);
+    }
+    const DeviceIndex device{static_cast<std::int16_t>(rank)};
+    for (DeviceEvent& event : batch.deviceEvents) {
+        event.start += shift;
+        event.end += shift;
+        if (event.launched != Timestamp{})
+            event.launched += shift;
+        event.device = device;
+        renumber(event.stream);
+        renumber(event.launchThread);
+        renumber(event.correlation);
+        renumber(event.op);
+        renumber(event.range);
+    }
+    for (AllocEvent& event : batch.allocEvents) {
+        event.time += shift;
+        event.device = device;
+        event.allocated += 64 * kMiB * rank;
+        event.reserved += 64 * kMiB * rank;
+        renumber(event.op);
+    }
+    for (ThreadName& thread : batch.threads) {
+        thread.native = thread.thread.value;
+        thread.thread = ThreadId{number(thread.thread.value)};
+        thread.process = ProcessIndex{rank};
+        thread.name = strings.intern(strings.text(thread.name));
+    }
+}
+
+// A call for each range of the main thread, and the library's call between it and its children.
+void addStacks(TraceBatch& batch, StringTable& strings)
+{
+    const ThreadId main = batch.ranges.front().thread;
+    for (const Range& range : batch.ranges) {
+        if (range.thread != main || range.end - range.start < Nanoseconds(4'000))
+            continue;
+        const std::string path(strings.text(range.path));
+        const std::string own = path == "step" ? "train.py(41): step"
+                                               : "model.py(" + std::to_string(10 + path.size()) +
+                                                     "): " + path.substr(path.rfind('/') + 1);
+        batch.frames.push_back({strings.intern(own), main, range.step, range.start, range.end});
+        batch.frames.push_back({strings.intern("torch/nn/modules/module.py(1751): _call_impl"), main,
+                                range.step, range.start + Nanoseconds(500), range.end - Nanoseconds(500)});
+    }
+    std::stable_sort(batch.frames.begin(), batch.frames.end(), [](const Frame& a, const Frame& b) {
+        return a.start != b.start ? a.start < b.start : a.end > b.end;
+    });
+}
+
+} // namespace
+
+void writeRanksFile(const std::filesystem::path& file)
+{
+    StringTable strings;
+    store::RunWriter writer(file, strings);
+    const char* spec =
+        R"-({"workload":"trace","format":"trace of PyTorch's profiler (.json)","file":"two ranks"})-";
+    writer.beginRun({"two ranks", "trace", spec, "hash-ranks", "Tilescope test"});
+    RunParties parties;
+    parties.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
+    RunResult result;
+    result.device = "cuda:0";
+    std::vector<TraceBatch> batches;
+    for (int rank = 0; rank < 2; ++rank) {
+        batches.push_back(lmTrace({}, strings));
+        std::set<std::uint32_t> streams;
+        for (const DeviceEvent& event : batches.back().deviceEvents)
+            streams.insert(event.stream.value);
+        if (rank == 0)
+            addStacks(batches.back(), strings);
+        becomeRank(batches.back(), rank, strings);
+        const DeviceIndex device{static_cast<std::int16_t>(rank)};
+        parties.processes.push_back({.id = ProcessIndex{rank},
+                                     .pid = 1084 + rank,
+                                     .host = "node",
+                                     .name = "python",
+                                     .rank = rank,
+                                     .worldSize = 2,
+                                     .clock = ClockIndex{0}});
+        parties.devices.push_back({.id = device,
+                                   .ordinal = rank,
+                                   .name = "NVIDIA H200",
+                                   .memory = Bytes{150'754'820'096},
+                                   .multiprocessors = 132,
+                                   .capability = "9.0"});
+        for (const std::uint32_t stream : streams)
+            parties.streams.push_back({.device = device,
+                                       .id = StreamId{stream + 1'000'000U * static_cast<std::uint32_t>(rank)},
+                                       .process = ProcessIndex{rank},
+                                       .native = stream});
+        for (const AllocEvent& event : batches.back().allocEvents) {
+            result.peakAllocated = std::max(result.peakAllocated.value_or(Bytes{0}), Bytes{event.allocated});
+            result.peakReserved = std::max(result.peakReserved.value_or(Bytes{0}), Bytes{event.reserved});
+        }
+    }
+    writer.writeParties(parties);
+    for (const TraceBatch& batch : batches)
+        writer.write(batch);
     writer.endRun(result);
 }
 

@@ -33,6 +33,10 @@ void writeGpuFile(const std::filesystem::path& file);
 /// A trace of `events` kernels spread over `streams` streams, for what must hold with very many.
 void writeLargeFile(const std::filesystem::path& file, std::int64_t events, int streams);
 
+/// An imported run of two ranks with a GPU each, which do the same one after the other; the stacks of Python lie over
+/// the ranges of rank 0. Rank 1 allocates 64 MiB more.
+void writeRanksFile(const std::filesystem::path& file);
+
 /// A study on a CPU of nine runs: two are traced, one with 11 133 ops, of which a column of numbers is wide;
 /// six are not; the last ran out of memory. Two lengths are there with one and with two heads.
 void writeStudyFile(const std::filesystem::path& file);

@@ -1,4 +1,4 @@
-// Writes a recording of tests/ui/fixture.h or cpu_fixture.h to a file: `ui_fixture lm|gpu|study|cpu FILE` or
+// Writes a recording of tests/ui/fixture.h or cpu_fixture.h to a file: `ui_fixture lm|gpu|ranks|study|cpu FILE` or
 // `ui_fixture large EVENTS STREAMS FILE`.
 
 #include "core/base/error.h"
@@ -16,6 +16,8 @@ int main(int argc, char** argv)
             tilescope::test::writeLmFile(argv[2]);
         else if (argc == 3 && std::strcmp(argv[1], "gpu") == 0)
             tilescope::test::writeGpuFile(argv[2]);
+        else if (argc == 3 && std::strcmp(argv[1], "ranks") == 0)
+            tilescope::test::writeRanksFile(argv[2]);
         else if (argc == 3 && std::strcmp(argv[1], "study") == 0)
             tilescope::test::writeStudyFile(argv[2]);
         else if (argc == 3 && std::strcmp(argv[1], "cpu") == 0)
@@ -23,8 +25,8 @@ int main(int argc, char** argv)
         else if (argc == 5 && std::strcmp(argv[1], "large") == 0)
             tilescope::test::writeLargeFile(argv[4], std::atoll(argv[2]), std::atoi(argv[3]));
         else
-            return std::fprintf(stderr,
-                                "usage: ui_fixture lm|gpu|study|cpu FILE | large EVENTS STREAMS FILE\n"),
+            return std::fprintf(
+                       stderr, "usage: ui_fixture lm|gpu|ranks|study|cpu FILE | large EVENTS STREAMS FILE\n"),
                    2;
     } catch (...) {
         std::fprintf(stderr, "%s\n", tilescope::currentExceptionSentence().c_str());

@@ -266,7 +266,7 @@ void DistributionPlot::draw(QPainter& painter, const QSize& size) const
         painter.setPen(colours().dimText);
         painter.setFont(Theme::instance().body());
         painter.drawText(QRect(QPoint(0, 0), size), Qt::AlignCenter,
-                         tr("Neither run timed two steps of the same phase."));
+                         tr("The runs have no timed steps of the same phase."));
         return;
     }
     const double height = double(size.height() - sizes().of(6)) / double(phases_.size());

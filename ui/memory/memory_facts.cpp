@@ -45,9 +45,8 @@ void MemoryFacts::showBlock(const MemoryRun& run, std::uint32_t block)
         rows.push_back({.key = key, .values = {value}});
     facts_->setRows(std::move(rows), true);
     const std::string_view category = wordOf(life.category);
-    emit selectionText(tr("1 block selected, %1, %2")
-                           .arg(byteText(double(life.bytes)),
-                                QString::fromUtf8(category.data(), qsizetype(category.size()))));
+    emit selectionText(
+        tr("1 block selected, %1, %2").arg(byteText(double(life.bytes)), QString::fromUtf8(category)));
 }
 
 void MemoryFacts::showSegment(std::uint64_t address, const query::MemoryStrip* strip)

@@ -10,6 +10,7 @@
 #include "ui/kit/table_view.h"
 #include "ui/overview/flag_list.h"
 #include "ui/overview/key_figure_card.h"
+#include "ui/overview/overview_machine.h"
 #include "ui/overview/overview_missing.h"
 #include "ui/overview/overview_tables.h"
 #include "ui/overview/step_bar_plot.h"
@@ -345,56 +346,14 @@ void OverviewPage::describe(const std::vector<SelectedRun>& runs, const Overview
     const query::RunOverview& first = *overview.runs.front().data;
     QStringList words;
     const std::string_view gpu = first.run.result.device.starts_with("cuda") ? first.fact("gpu.0.name") : "";
-    words << QString::fromUtf8(gpu.empty() ? first.fact("cpu.model") : gpu);
+    const QString traced = gpusOf(first.parties);
+    words << (traced.isEmpty() ? QString::fromUtf8(gpu.empty() ? first.fact("cpu.model") : gpu) : traced);
     if (!first.fact("libtorch").empty())
         words << tr("PyTorch %1").arg(QString::fromUtf8(first.fact("libtorch")));
     const QDateTime started = QDateTime::fromMSecsSinceEpoch(first.run.startedUnixNs / 1'000'000);
     words << tr("recorded %1").arg(QLocale::c().toString(started, QStringLiteral("d MMM yyyy HH:mm")));
     words.removeAll(QString());
     machineLine_->setText(words.join(QStringLiteral(", ")));
-}
-
-void OverviewPage::showMachine(const query::RunOverview& run)
-{
-    std::vector<KeyValueRow> rows;
-    const auto add = [&rows](const QString& key, const QString& value) {
-        if (!value.isEmpty())
-            rows.push_back({key, {value}});
-    };
-    // Two facts in a row; where one of them is not known, the other alone.
-    const auto addBoth = [&](const QString& key, const QString& value, const QString& otherKey,
-                             const QString& other) {
-        if (!value.isEmpty() && !other.isEmpty())
-            add(key + QStringLiteral(", ") + otherKey, value + QStringLiteral(", ") + other);
-        else
-            add(value.isEmpty() ? otherKey : key, value + other);
-    };
-    const auto bytes = [](std::string_view value) {
-        bool good = false;
-        const double number = QString::fromUtf8(value).toDouble(&good);
-        return good ? byteText(number) : QString();
-    };
-    add(tr("Snapshot"), QString::fromUtf8(run.fact("snapshot.file")));
-    if (run.run.workload == query::kSnapshotWorkload)
-        add(tr("Allocator"), QString::fromUtf8(run.fact("env.PYTORCH_CUDA_ALLOC_CONF")));
-    if (run.run.result.device.starts_with("cuda")) {
-        add(tr("GPU"), QString::fromUtf8(run.fact("gpu.0.name")));
-        addBoth(tr("SMs"), QString::fromUtf8(run.fact("gpu.0.multiprocessors")), tr("memory"),
-                bytes(run.fact("gpu.0.memory")));
-        addBoth(tr("Driver"), QString::fromUtf8(run.fact("driver")), tr("CUDA"),
-                QString::fromUtf8(run.fact("cuda_runtime")));
-        const QString throttled = QString::fromUtf8(run.fact("gpu.throttle_reasons.after"));
-        if (!run.fact("gpu.clock.sm.after").empty())
-            add(tr("Clock"), tr("%1 MHz, %2")
-                                 .arg(QString::fromUtf8(run.fact("gpu.clock.sm.after")),
-                                      throttled == QLatin1String("none") ? tr("not throttled") : throttled));
-    }
-    add(tr("CPU"), QString::fromUtf8(run.fact("cpu.model")));
-    add(tr("Threads"), QString::fromUtf8(run.fact("torch_threads")));
-    add(tr("PyTorch"), QString::fromUtf8(run.fact("libtorch")));
-    add(tr("System"), QString::fromUtf8(run.fact("os")));
-    add(tr("Program"), QString::fromUtf8(run.fact("program")));
-    machine_->setRows(std::move(rows), true);
 }
 
 void OverviewPage::showSelected(const std::vector<SelectedRun>& runs)
@@ -462,7 +421,7 @@ void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewDa
     flagPanel_->setSubtitle(counted(count(Flag::Kind::Warning) + count(Flag::Kind::Error), "warning") +
                             QStringLiteral(", ") + counted(count(Flag::Kind::Note), "note"));
     flags_->show(std::move(flags));
-    showMachine(*overview.runs.front().data);
+    machine_->setRows(machineRows(overview.runs.front()), true);
     stack_->setCurrentIndex(1);
 }
 

@@ -46,7 +46,6 @@ private:
     void showSelected(const std::vector<SelectedRun>& runs);
     void loaded(const std::vector<SelectedRun>& runs, const OverviewData& overview);
     void describe(const std::vector<SelectedRun>& runs, const OverviewData& overview);
-    void showMachine(const query::RunOverview& run);
     void layCards();
     void showMessage(const QString& text);
 

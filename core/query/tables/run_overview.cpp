@@ -176,6 +176,7 @@ void readBasics(RunOverview& overview, const store::RunReader& reader, RunId run
     overview.run = chooseRun(reader, run);
     overview.losses = losses(reader, run);
     overview.environment = environment(reader, run);
+    overview.parties = reader.parties(run);
     overview.drift = driftOf(reader.samples(run));
 }
 

@@ -58,6 +58,7 @@ struct RunOverview {
     std::string peakPhase = {};               ///< backward, …; empty if the peak is in no traced phase
     LossesTable losses = {};
     EnvironmentTable environment = {};
+    RunParties parties = {};                     ///< of several processes, or of an imported run
     std::optional<Utilisation> utilisation = {}; ///< none if the FLOPs are not known from the spec
     /// The second half of the timed steps relative to the first; none if there are too few.
     std::optional<analysis::SeriesDifference> drift = {};
