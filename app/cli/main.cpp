@@ -8,6 +8,7 @@
 #include "core/base/process.h"
 #include "core/base/spelling.h"
 #include "core/base/version.h"
+#include "core/exchange/import/recording/growing_recording.h"
 
 #include <unistd.h>
 
@@ -100,7 +101,8 @@ bool namesFile(const std::string& argument)
 void requireThere(std::string_view file)
 {
     std::error_code error;
-    if (!std::filesystem::exists(file, error))
+    // A recording that is being made has no file yet.
+    if (!std::filesystem::exists(file, error) && !exchange::GrowingRecording::of(file))
         throw Error{.what = error ? "cannot be opened (" + error.message() + ")" : "no such file",
                     .where = std::string(file),
                     .mend = "check the path; tilescope --help lists the verbs"};

@@ -1,12 +1,15 @@
 // The window with incomplete files: a run that is being written, files that appear later, dropped files, files of
 // other programs.
 
+#include "core/exchange/import/importer.h"
 #include "core/store/run_writer.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/working_block.h"
 #include "tests/ui/fixture.h"
 #include "tests/ui/patience.h"
 #include "tests/ui/test_application.h"
 #include "ui/jobs/job_tracker.h"
+#include "ui/kit/message_strip.h"
 #include "ui/timeline/timeline_page.h"
 #include "ui/window/main_window.h"
 #include "ui/window/screenshots.h"
@@ -19,6 +22,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 
 namespace tilescope::ui {
@@ -215,6 +219,54 @@ TEST_F(LiveTest, AFileThatComesLaterIsOpenedThen)
     fs::remove(path_);
     ASSERT_TRUE(eventually([this] { return !file().problem.isEmpty(); }));
     EXPECT_TRUE(file().snapshot) << "its contents remain";
+}
+
+TEST_F(LiveTest, ARecordingIsFollowedUntilItsFileIsThere)
+{
+    const fs::path working = path_.string() + ".recording-Ab12Cd";
+    fs::create_directory(working);
+    record::WorkingFileWriter writer(working / "1", {{"pid", "12"}, {"name", "python"}});
+    ASSERT_TRUE(writer.append(testing::workingStep(true, 1'000'000)));
+    open({name_}, "timeline");
+    ASSERT_TRUE(eventually([this] { return events() > 0; }));
+    EXPECT_EQ(file().name(), QStringLiteral("live.tscope"));
+    const auto kernels = [this] {
+        std::size_t total = 0;
+        for (const query::Lane& lane : view().scene().sections.front().timeline->lanes)
+            total += lane.kind == query::Lane::Kind::Stream ? lane.events() : 0;
+        return total;
+    };
+    EXPECT_EQ(kernels(), 1U);
+    const auto stream = [this] {
+        std::size_t lane = 0;
+        while (view().scene().sections[0].timeline->lanes[lane].kind != query::Lane::Kind::Stream)
+            ++lane;
+        return lane;
+    };
+    view().select(SectionItem{0, {stream(), 0, 0}});
+
+    ASSERT_TRUE(writer.append(testing::workingStep(false, 3'000'000)));
+    ASSERT_TRUE(eventually([&] { return kernels() == 2; }));
+    ASSERT_TRUE(view().scene().selected) << "the selection stays";
+    EXPECT_EQ(view().scene().selected->item, (query::TimelineItem{stream(), 0, 0}));
+    const auto* strip = window_.findChild<MessageStrip*>();
+    ASSERT_NE(strip, nullptr);
+    QStringList words;
+    for (const QLabel* label : strip->findChildren<QLabel*>())
+        words << label->text();
+    EXPECT_TRUE(words.join(QString()).contains(QStringLiteral("2 GPU activities")))
+        << words.join(QString()).toStdString();
+
+    test::writeLmFile(path_); // with other runs; then the recorder joins its files
+    const std::array files{working / "1"};
+    exchange::importFiles(files, path_);
+    fs::remove_all(working);
+    ASSERT_TRUE(eventually([this] {
+        return window_.workspace().files().size() == 1 && file().file->path() == path_ && file().snapshot;
+    }));
+    ASSERT_TRUE(eventually([this] { return !window_.workspace().selection().empty(); }));
+    EXPECT_EQ(window_.workspace().selection().front().run, file().snapshot->runs.back().run)
+        << "the recorded run, not the first of the file";
 }
 
 TEST_F(LiveTest, DroppedFilesAreOpenedOrRefusedWithAReason)

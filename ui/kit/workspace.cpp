@@ -198,9 +198,16 @@ void Workspace::open(const QString& path)
     add(QFileInfo(path).absoluteFilePath().toStdString());
 }
 
+void Workspace::openAndShowLast(const QString& path)
+{
+    openAndShow(QStringList{path});
+    wantsLast_ = true;
+}
+
 void Workspace::openAndShow(const QStringList& paths)
 {
     wanted_.clear();
+    wantsLast_ = false;
     for (const QString& path : paths) {
         wanted_.push_back(add(QFileInfo(path).absoluteFilePath().toStdString()));
         untold_.insert(wanted_.back());
@@ -210,6 +217,7 @@ void Workspace::openAndShow(const QStringList& paths)
 void Workspace::openAndShow(const std::shared_ptr<const exchange::CachedImport>& import)
 {
     wanted_ = {add(import->file, import)};
+    wantsLast_ = false;
     untold_.insert(wanted_.back());
 }
 
@@ -367,8 +375,11 @@ void Workspace::showWanted()
         wanted_.clear();
         const bool isShown = std::any_of(selection_.begin(), selection_.end(),
                                          [file](const RunKey& key) { return key.file == file; });
-        if (!isShown)
-            select({{file, open->snapshot->runs.front().run}});
+        const std::vector<query::RunSummary>& runs = open->snapshot->runs;
+        if (wantsLast_)
+            select({{file, runs.back().run}});
+        else if (!isShown)
+            select({{file, runs.front().run}});
     }
 }
 

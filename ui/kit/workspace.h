@@ -102,6 +102,8 @@ public:
     /// The same on the user's request: selects a run of the first readable file and emits openFailed() for
     /// each unreadable one.
     void openAndShow(const QStringList& paths);
+    /// The same for a recording that has gained a run, which is selected.
+    void openAndShowLast(const QString& path);
     /// The same for a recording in the import cache, under the name of its source.
     void openAndShow(const std::shared_ptr<const exchange::CachedImport>& import);
     void close(int file);
@@ -163,6 +165,7 @@ private:
     QTimer timer_;
     std::vector<RunKey> selection_;
     std::vector<int> wanted_; // files that the user opened, until a run of the first readable one is shown
+    bool wantsLast_ = false;  // the last run of it, not the first
     std::set<int> untold_;    // failures that are still to be reported
     QString kernel_;
     int nextFile_ = 1;

@@ -2,8 +2,10 @@
 
 #include "core/exchange/export/recording_copy.h"
 #include "core/exchange/import/import_cache.h"
+#include "core/exchange/import/recording/growing_recording.h"
 #include "ui/kit/message_strip.h"
 #include "ui/kit/workspace.h"
+#include "ui/window/recording_follower.h"
 #include "ui/window/window_menus.h"
 
 #include <QDir>
@@ -49,6 +51,7 @@ QString namesOf(const QStringList& paths)
 /// What the user's files are.
 struct FileOpener::Opened {
     QStringList recordings;
+    std::vector<exchange::GrowingRecording> growing;
     std::shared_ptr<const exchange::CachedImport> import; ///< null: no file is of another program
 };
 
@@ -91,7 +94,10 @@ void FileOpener::open(const QStringList& paths)
             Opened opened;
             std::vector<std::filesystem::path> foreign;
             for (const QString& path : paths) {
-                if (const std::filesystem::path file = path.toStdString(); exchange::isForeign(file))
+                const std::filesystem::path file = path.toStdString();
+                if (auto growing = exchange::GrowingRecording::of(file))
+                    opened.growing.push_back(std::move(*growing));
+                else if (exchange::isForeign(file))
                     foreign.push_back(file);
                 else
                     opened.recordings << path;
@@ -107,6 +113,8 @@ void FileOpener::open(const QStringList& paths)
             delete refresh;
             if (!opened.recordings.isEmpty())
                 workspace_.openAndShow(opened.recordings);
+            for (const exchange::GrowingRecording& growing : opened.growing)
+                follow(growing);
             if (opened.import)
                 return show(*strip, opened.import);
             strip->deleteLater();
@@ -116,6 +124,31 @@ void FileOpener::open(const QStringList& paths)
             strip->tell(MessageStrip::Kind::Error, sentence + QLatin1Char('.'));
             strip->addDismiss();
         });
+}
+
+void FileOpener::follow(const QStringList& recordings)
+{
+    finding_.start(
+        [recordings](const std::function<bool()>&) {
+            std::vector<exchange::GrowingRecording> found;
+            for (const QString& recording : recordings)
+                if (auto growing = exchange::GrowingRecording::of(recording.toStdString()))
+                    found.push_back(std::move(*growing));
+            return found;
+        },
+        [this](const std::vector<exchange::GrowingRecording>& found) {
+            for (const exchange::GrowingRecording& growing : found)
+                follow(growing);
+        },
+        [](const QString&) {}); // an unreadable folder has no recording to follow
+}
+
+void FileOpener::follow(const exchange::GrowingRecording& recording)
+{
+    MessageStrip* strip = newStrip();
+    const auto* follower = new RecordingFollower(workspace_, recording, *strip);
+    connect(follower, &RecordingFollower::opened, strip,
+            [strip](const QString& file) { strip->setProperty(kImportedFile, file); });
 }
 
 void FileOpener::show(MessageStrip& strip, const std::shared_ptr<const exchange::CachedImport>& import)

@@ -9,7 +9,8 @@
 
 namespace tilescope::exchange {
 struct CachedImport;
-}
+struct GrowingRecording;
+} // namespace tilescope::exchange
 
 namespace tilescope::ui {
 
@@ -25,8 +26,11 @@ public:
     explicit FileOpener(Workspace& workspace, QWidget* parent = nullptr);
     ~FileOpener() override;
 
-    /// Files and folders. Traces among them become one run.
+    /// Files and folders. Traces among them become one run. A recording that `tilescope record` is writing is
+    /// followed, whether its folder of working files is named or the file that it will be.
     void open(const QStringList& paths);
+    /// Follows those of the recordings, which are open, that are gaining a run.
+    void follow(const QStringList& recordings);
     /// Asks for a file and copies the open recording into it.
     void saveAs(int file);
     /// Copies the open recording.
@@ -35,10 +39,12 @@ public:
 private:
     struct Opened;
     MessageStrip* newStrip();
+    void follow(const exchange::GrowingRecording& recording);
     void show(MessageStrip& strip, const std::shared_ptr<const exchange::CachedImport>& import);
     void removeStrips();
 
     Workspace& workspace_;
+    JobTracker finding_{this};
 };
 
 } // namespace tilescope::ui

@@ -215,7 +215,9 @@ void MainWindow::open(const QStringList& files)
         if (file.endsWith(QLatin1String(".yaml")) || file.endsWith(QLatin1String(".yml")))
             openSpec(file);
         else
-            (file.endsWith(QLatin1String(".tscope")) ? recordings : others) << file;
+            // A missing recording may be one that is being made: the opener looks for its working files.
+            (file.endsWith(QLatin1String(".tscope")) && QFileInfo::exists(file) ? recordings : others)
+                << file;
         RecentFiles::add(file);
     }
     if (recordings.isEmpty() && others.isEmpty())
@@ -225,6 +227,7 @@ void MainWindow::open(const QStringList& files)
         showPage(QStringLiteral("overview"));
     if (!recordings.isEmpty())
         workspace_->openAndShow(recordings);
+    opener_->follow(recordings);
     if (!others.isEmpty())
         opener_->open(others);
 }

@@ -1,0 +1,88 @@
+#include "core/exchange/import/recording/growing_recording.h"
+
+#include "core/base/error.h"
+#include "core/store/run_reader.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/working_block.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace tilescope::exchange {
+namespace {
+
+namespace fs = std::filesystem;
+using tilescope::testing::workingStep;
+
+class Growing : public ::testing::Test {
+protected:
+    Growing() { fs::create_directory(working_); }
+
+    testing::TemporaryFolder folder_;
+    fs::path output_ = folder_ / "t.tscope";
+    fs::path working_ = folder_ / "t.tscope.recording-Ab12Cd";
+    fs::path copy_ = folder_ / "copy.tscope";
+};
+
+TEST_F(Growing, IsFoundByItsFolderAndByItsOutput)
+{
+    for (const fs::path& named : {working_, working_ / "", output_, folder_ / "." / "t.tscope"}) {
+        const auto found = GrowingRecording::of(named);
+        ASSERT_TRUE(found) << named;
+        EXPECT_EQ(found->folder, working_);
+        EXPECT_EQ(found->output, output_);
+    }
+    EXPECT_FALSE(GrowingRecording::of(folder_ / "other.tscope"));
+    EXPECT_FALSE(GrowingRecording::of(folder_.path()));
+    EXPECT_FALSE(GrowingRecording::of(folder_ / "missing" / "t.tscope"));
+    fs::remove(working_);
+    EXPECT_FALSE(GrowingRecording::of(working_));
+    std::ofstream(working_) << "a file of that name";
+    EXPECT_FALSE(GrowingRecording::of(output_));
+}
+
+TEST_F(Growing, ItsBytesAreThoseOfAllProcesses)
+{
+    const GrowingRecording recording{working_, output_};
+    EXPECT_EQ(recording.bytes(), 0U);
+    std::ofstream(working_ / "1") << "12345";
+    std::ofstream(working_ / "2") << "123";
+    EXPECT_EQ(recording.bytes(), 8U);
+    fs::remove_all(working_);
+    EXPECT_FALSE(recording.bytes());
+}
+
+TEST_F(Growing, EachImportHoldsWhatIsThereSoFar)
+{
+    const GrowingRecording recording{working_, output_};
+    EXPECT_FALSE(recording.importInto(copy_)) << "there is no working file yet";
+    EXPECT_FALSE(fs::exists(copy_));
+    record::WorkingFileWriter writer(working_ / "1", {{"pid", "12"}, {"name", "python"}});
+    const auto kernels = [this] { return store::RunReader(copy_).counts(RunId{1}).deviceEvents; };
+    ASSERT_TRUE(writer.append(workingStep(true, 1'000'000)));
+    ASSERT_TRUE(recording.importInto(copy_));
+    EXPECT_EQ(kernels(), 1);
+    const std::string before = store::RunReader(copy_).run(RunId{1})->uid;
+    ASSERT_TRUE(writer.append(workingStep(false, 3'000'000)));
+    const store::RunReader shown(copy_);
+    ASSERT_TRUE(recording.importInto(copy_));
+    EXPECT_EQ(kernels(), 2);
+    EXPECT_NE(store::RunReader(copy_).run(RunId{1})->uid, before);
+    EXPECT_EQ(shown.counts(RunId{1}).deviceEvents, 1) << "a reader keeps the file that it opened";
+    EXPECT_EQ(store::RunReader(copy_).run(RunId{1})->name, "t.tscope");
+}
+
+TEST_F(Growing, ACancelledImportLeavesTheLastOne)
+{
+    const GrowingRecording recording{working_, output_};
+    record::WorkingFileWriter writer(working_ / "1", {{"pid", "12"}});
+    ASSERT_TRUE(writer.append(workingStep(true, 1'000'000)));
+    ASSERT_TRUE(recording.importInto(copy_));
+    ASSERT_TRUE(writer.append(workingStep(false, 3'000'000)));
+    EXPECT_THROW(recording.importInto(copy_, [](double) { return false; }), Error);
+    EXPECT_EQ(store::RunReader(copy_).counts(RunId{1}).deviceEvents, 1);
+}
+
+} // namespace
+} // namespace tilescope::exchange
