@@ -8,7 +8,7 @@
 namespace tilescope::ui {
 
 /// The places of some columns of a kernel table.
-enum class KernelColumn { Family = 1, Total = 3, Share = 5 };
+enum class KernelColumn { Family = 1, Instances = 2, Total = 3, Share = 5 };
 
 /// The data of one kernel or group for the table, the roofline and the histogram. Values that were not
 /// measured are absent.
