@@ -50,7 +50,10 @@ def look_inside(bundle):
     check(not foreign, "no LibTorch and no CUDA are inside", foreign)
     window, programs = names, {path.name for path in elves if path.parent == bundle / "lib"}
     for elf in elves:
-        has = programs if elf.name in ("tilescope", "tilescope-engine", "libtilescope_ops.so", "libtilescope_record.so") else window
+        # The plug-in of the recorder is loaded where PyTorch is.
+        is_program = elf.name in ("tilescope", "tilescope-engine", "libtilescope_ops.so", "libtilescope_record.so") \
+            or elf.name.startswith("tilescope_torch-")
+        has = programs if is_program else window
         absent = [name for name in re.findall(r"\(NEEDED\).*\[(.*)\]", text_of("readelf", "-dW", elf))
                   if name not in has and not SYSTEM.fullmatch(name) and not (has is programs and WHEEL.fullmatch(name))]
         check(not absent, f"{elf.name} finds what it needs in the bundle or the system", absent)
