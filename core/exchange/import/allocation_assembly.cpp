@@ -238,12 +238,13 @@ std::vector<AllocEvent> completeAllocations(std::vector<ForeignAllocation>&& all
             if (!device)
                 followCpu(events);
             std::vector<ForeignHeld> own;
-            std::ranges::copy_if(held, std::back_inserter(own), [&](const ForeignHeld& each) {
-                return each.process == process && each.device == device;
-            });
+            std::ranges::copy_if(held, std::back_inserter(own),
+                                 [at = process, on = device](const ForeignHeld& each) {
+                                     return each.process == at && each.device == on;
+                                 });
             std::vector<PhaseMark> marks;
             std::ranges::copy_if(phases, std::back_inserter(marks),
-                                 [&](const PhaseMark& mark) { return mark.process == process; });
+                                 [at = process](const PhaseMark& mark) { return mark.process == at; });
             if (!own.empty() || !marks.empty())
                 categories.assign(events, own, marks);
         }

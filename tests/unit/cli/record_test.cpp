@@ -124,11 +124,9 @@ TEST_F(Record, TakesOperatorsFromPyTorchsRangesOfNvtx)
     for (const json& row : show({"ops"}))
         names.insert(row.at("name"));
     EXPECT_EQ(names, (std::set<std::string>{"MmBackward0", "aten::mm"}));
-    const ProgramResult kernels =
-        run({TILESCOPE_PROGRAM, "sql", "t.tscope",
-             "select n.text, s.text from kernel k join op o on o.id = k.op join string n on n.id = o.name "
-             "left join string s on s.id = o.shapes order by 1",
-             "--format", "csv"});
+    const std::string sql = "select n.text, s.text from kernel k join op o on o.id = k.op "
+                            "join string n on n.id = o.name left join string s on s.id = o.shapes order by 1";
+    const ProgramResult kernels = run({TILESCOPE_PROGRAM, "sql", "t.tscope", sql, "--format", "csv"});
     EXPECT_THAT(kernels.out, HasSubstr("\"[4, 8] [8, 2]\"")) << kernels.err;
     EXPECT_THAT(kernels.out, HasSubstr("MmBackward0"));
 }
@@ -678,10 +676,9 @@ TEST_F(Record, CompilesMoreModulesThanACompilerKeepsOfOneFunction)
     const ProgramResult result = record({PYTHON_PROGRAM, script("compiled.py", text)});
     EXPECT_EQ(result.out, "12\n") << result.err;
     // It has no steps, which the tables of ranges begin with.
-    const ProgramResult calls = run({TILESCOPE_PROGRAM, "sql", "t.tscope",
-                                     "select count(*) as calls from range r join string s on s.id = r.name "
-                                     "where s.text = 'M'",
-                                     "--format", "csv"});
+    const std::string sql = "select count(*) as calls from range r join string s on s.id = r.name "
+                            "where s.text = 'M'";
+    const ProgramResult calls = run({TILESCOPE_PROGRAM, "sql", "t.tscope", sql, "--format", "csv"});
     EXPECT_THAT(calls.out, HasSubstr("12")) << calls.err;
 }
 
