@@ -9,7 +9,6 @@
 #include "core/base/terminal_text.h"
 #include "core/exchange/export/arrow_export.h"
 #include "core/exchange/export/export_text.h"
-#include "core/exchange/export/gpu_stacks.h"
 #include "core/exchange/export/kineto_export.h"
 #include "core/exchange/export/perfetto_export.h"
 #include "core/exchange/export/snapshot_export.h"
@@ -132,10 +131,10 @@ void exportArrow(const Request& request)
 }
 
 void exportStacks(const Request& request,
-                  const std::function<void(std::ostream&, const exchange::StackTree&)>& write)
+                  const std::function<void(std::ostream&, const query::CallTree&)>& write)
 {
     OutputFile output(request.output, request.options.inputs);
-    const exchange::StackTree stacks = exchange::gpuStacks(request.reader, request.run, request.options);
+    const query::CallTree stacks = exchange::exportedStacks(request.reader, request.run, request.options);
     output.write([&](std::ostream& out) { write(out, stacks); });
     output.commit();
     std::cout << exported(request) << counted(stacks.totalCount(), "GPU activity", "GPU activities") << " of "
@@ -149,7 +148,7 @@ void exportFolded(const Request& request)
 
 void exportSpeedscope(const Request& request)
 {
-    exportStacks(request, [&](std::ostream& out, const exchange::StackTree& stacks) {
+    exportStacks(request, [&](std::ostream& out, const query::CallTree& stacks) {
         exchange::writeSpeedscope(out, stacks,
                                   exchange::exportedText(request.run.name, request.options.withIdentity));
     });
@@ -157,7 +156,7 @@ void exportSpeedscope(const Request& request)
 
 void exportPprof(const Request& request)
 {
-    exportStacks(request, [&](std::ostream& out, const exchange::StackTree& stacks) {
+    exportStacks(request, [&](std::ostream& out, const query::CallTree& stacks) {
         exchange::writePprof(out, stacks, request.run.startedUnixNs);
     });
 }

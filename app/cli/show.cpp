@@ -41,6 +41,8 @@ sections
                     tilescope show a.tscope ops --range step/forward
   ranges        steps, phases and modules as a tree, with wall and GPU time
                     tilescope show a.tscope ranges --range 'step/*'
+  tree          GPU time by rank, Python frame, module, op and kernel, as a tree; on a CPU the self time of ops
+                    tilescope show a.tscope tree --range 'step/forward/**' --limit 40
   memory        allocation events; totals with --group; allocated blocks with --at
                     tilescope show a.tscope memory --group category
                     tilescope show a.tscope memory --at peak
@@ -66,10 +68,10 @@ sections
 
 options
   --run N       the run with that number; default: all for runs, samples, steps and losses, otherwise the last
-  --rank R      only this rank of a run of several processes: kernels, ops, steps, memory and answers (the
-                lowest rank)
+  --rank R      only this rank of a run of several processes: kernels, ops, steps, tree, memory and answers
+                (the lowest rank)
   --process PID likewise, by the number of the process
-  --device N    only this GPU: kernels and memory; default of memory: the one with the highest peak
+  --device N    only this GPU: kernels, tree and memory; default of memory: the one with the highest peak
   --range GLOB  only events in matching ranges: * within a component, ** across; show ranges: whole paths
   --group BY    kernels: name, family, range, phase, module, op; ops: name, range, phase, module;
                 memory: category, range, phase, module, op, step; saved: layer, module, range, phase;
@@ -213,6 +215,14 @@ const std::vector<Section>& sections()
          false,
          [](const store::RunReader& reader, const Request& request) {
              return tableOf(shared(query::ranges(reader, request.query)));
+         }},
+        {"tree",
+         {},
+         true,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             return tableOf(shared(query::callTree(reader, request.query)),
+                            request.format == Format::Table ? request.limit : 0);
          }},
         {"memory",
          {Grouping::Category, Grouping::Range, Grouping::Phase, Grouping::Module, Grouping::Op,
@@ -364,12 +374,12 @@ void check(Request& request, const Section& section)
     if (!request.query.rangeGlob.empty() && !section.takesRange)
         throw Error{.what = "show " + name + " does not support --range",
                     .where = "--range",
-                    .mend = "kernels, ops, ranges, roofline, memory and saved do"};
-    constexpr std::string_view kByParty[] = {"kernels", "ops", "steps", "memory", "answers"};
+                    .mend = "kernels, ops, ranges, tree, roofline, memory and saved do"};
+    constexpr std::string_view kByParty[] = {"kernels", "ops", "steps", "tree", "memory", "answers"};
     if (!request.query.parties.empty() && std::ranges::find(kByParty, section.name) == std::end(kByParty))
         throw Error{.what = "show " + name + " does not support --rank, --process or --device",
                     .where = "show " + name,
-                    .mend = "kernels, ops, steps, memory and answers do"};
+                    .mend = "kernels, ops, steps, tree, memory and answers do"};
     if (request.at && !section.takesAt)
         throw Error{.what = "only show memory supports --at",
                     .where = "--at",

@@ -7,6 +7,7 @@
 #include "core/query/memory/tensor_names.h"
 #include "core/query/runs/run_list.h"
 #include "core/query/runs/run_tables.h"
+#include "core/query/tables/call_tree.h"
 #include "core/query/tables/kernel_tables.h"
 #include "core/query/tables/op_tables.h"
 #include "core/query/tables/step_tables.h"
@@ -28,6 +29,8 @@ Table tableOf(std::shared_ptr<const query::KernelsTable> kernels);
 Table tableOf(std::shared_ptr<const query::StepsTable> steps);
 Table tableOf(std::shared_ptr<const query::OpsTable> ops);
 Table tableOf(std::shared_ptr<const query::RangesTable> ranges);
+/// \param most  nodes to show, the longest; 0: all
+Table tableOf(std::shared_ptr<const query::CallTreeTable> tree, std::size_t most);
 Table tableOf(std::shared_ptr<const query::MemoryEventsTable> events);
 Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups);
 Table tableOf(std::shared_ptr<const query::LiveMemoryTable> live);

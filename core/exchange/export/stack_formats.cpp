@@ -1,5 +1,7 @@
 #include "core/exchange/export/stack_formats.h"
 
+#include "core/base/error.h"
+#include "core/exchange/export/export_text.h"
 #include "core/exchange/export/gzip_stream.h"
 #include "core/exchange/text.h"
 
@@ -28,13 +30,26 @@ std::string foldedName(std::string_view name)
 
 } // namespace
 
-void writeFolded(std::ostream& out, const StackTree& stacks)
+query::CallTree exportedStacks(const store::RunReader& reader, const store::RunRecord& run,
+                               const ExportOptions& options)
+{
+    query::CallTreeTable table = query::callTree(reader, {.run = run.run}, query::CallTreeScope::Recording);
+    if (!table.onGpu)
+        throw Error{.what = "run " + std::to_string(run.run.value) + " has no GPU activities",
+                    .where = reader.file().string(),
+                    .mend = "stacks show GPU time: record the run on a GPU, with trace: kernels or full"};
+    table.tree.renameAll(
+        [&options](const std::string& name) { return exportedText(name, options.withIdentity); });
+    return std::move(table.tree);
+}
+
+void writeFolded(std::ostream& out, const query::CallTree& stacks)
 {
     std::vector<std::string> names;
     names.reserve(stacks.names().size());
     for (const std::string& name : stacks.names())
         names.push_back(foldedName(name));
-    for (StackTree::Node node = 0; node < stacks.entries().size(); ++node) {
+    for (query::CallTree::Node node = 0; node < stacks.entries().size(); ++node) {
         if (stacks.entries()[node].ns == 0)
             continue;
         const char* separator = "";
@@ -46,7 +61,7 @@ void writeFolded(std::ostream& out, const StackTree& stacks)
     }
 }
 
-void writeSpeedscope(std::ostream& out, const StackTree& stacks, std::string_view name)
+void writeSpeedscope(std::ostream& out, const query::CallTree& stacks, std::string_view name)
 {
     out << "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\": "
            "\"Tilescope\",\n"
@@ -61,7 +76,7 @@ void writeSpeedscope(std::ostream& out, const StackTree& stacks, std::string_vie
            "\"startValue\": 0, \"endValue\": "
         << stacks.totalNs() << ",\n\"samples\": [";
     separator = "\n";
-    for (StackTree::Node node = 0; node < stacks.entries().size(); ++node) {
+    for (query::CallTree::Node node = 0; node < stacks.entries().size(); ++node) {
         if (stacks.entries()[node].ns == 0)
             continue;
         out << separator << '[';
@@ -75,7 +90,7 @@ void writeSpeedscope(std::ostream& out, const StackTree& stacks, std::string_vie
     }
     out << "],\n\"weights\": [";
     separator = "";
-    for (const StackTree::Entry& entry : stacks.entries())
+    for (const query::CallTree::Entry& entry : stacks.entries())
         if (entry.ns != 0) {
             out << separator << entry.ns;
             separator = ", ";
@@ -83,7 +98,7 @@ void writeSpeedscope(std::ostream& out, const StackTree& stacks, std::string_vie
     out << "]}]}\n";
 }
 
-void writePprof(std::ostream& out, const StackTree& stacks, std::int64_t startedUnixNs)
+void writePprof(std::ostream& out, const query::CallTree& stacks, std::int64_t startedUnixNs)
 {
     // Field numbers of profile.proto.
     enum Profile : std::uint32_t {
@@ -131,14 +146,15 @@ void writePprof(std::ostream& out, const StackTree& stacks, std::int64_t started
         }
         flush();
     }
-    for (StackTree::Node node = 0; node < stacks.entries().size(); ++node) {
-        const StackTree::Entry& entry = stacks.entries()[node];
+    for (query::CallTree::Node node = 0; node < stacks.entries().size(); ++node) {
+        const query::CallTree::Entry& entry = stacks.entries()[node];
         if (entry.count == 0)
             continue;
         {
             protozero::pbf_writer sample(profile, Sample);
             std::vector<std::uint64_t> locations; // innermost first
-            for (StackTree::Node at = node; at != StackTree::kRoot; at = stacks.entries()[at].parent)
+            for (query::CallTree::Node at = node; at != query::CallTree::kRoot;
+                 at = stacks.entries()[at].parent)
                 locations.push_back(std::uint64_t{stacks.entries()[at].name} + 1);
             sample.add_packed_uint64(1, locations.begin(), locations.end());
             const std::array<std::int64_t, 2> values{entry.ns, entry.count};

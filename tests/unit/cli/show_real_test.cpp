@@ -35,6 +35,7 @@ std::vector<Section> sections()
             {{"ops", "--group", "phase"}, "ops-by-phase"},
             {{"ops", "--group", "module"}, "ops-by-module"},
             {{"ranges"}, "ranges"},
+            {{"tree"}, "tree"},
             {{"memory"}, "memory"},
             {{"memory", "--group", "category"}, "memory-groups"},
             {{"memory", "--group", "range"}, "memory-groups"},

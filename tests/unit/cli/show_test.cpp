@@ -127,6 +127,21 @@ TEST_F(Show, RangesAsATreeWithBackwardsModules)
     EXPECT_EQ(valid({"ranges", "--run", "1", "--range", "step/*"}, "ranges").size(), 2u);
 }
 
+TEST_F(Show, TreeAddsUpToTheKernels)
+{
+    const json tree = valid({"tree", "--run", "1"}, "tree");
+    std::int64_t self = 0;
+    for (const json& row : tree)
+        self += row["self_ns"].get<std::int64_t>();
+    EXPECT_EQ(self, 120) << "as the table of kernels";
+    EXPECT_EQ(tree[0]["name"], "step");
+    EXPECT_EQ(tree[0]["total_ns"], 120);
+    EXPECT_TRUE(tree[0]["parent"].is_null());
+    EXPECT_EQ(valid({"tree", "--run", "2"}, "tree")[0]["total_ns"], 40)
+        << "self time of the ops of a CPU run";
+    EXPECT_THAT(run({"tree", "--run", "1", "--limit", "1"}), HasSubstr("The longest 1 of "));
+}
+
 TEST_F(Show, RooflineShowsKnownWorkAndTheReasonForTheRest)
 {
     // Run 4: an lm on a known GPU, with shapes and with ceilings of that GPU.

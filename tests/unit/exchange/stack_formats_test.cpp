@@ -1,7 +1,6 @@
-#include "core/exchange/export/gpu_stacks.h"
+#include "core/exchange/export/stack_formats.h"
 
 #include "core/base/error.h"
-#include "core/exchange/export/stack_formats.h"
 #include "tests/unit/exchange/export_fixture.h"
 
 #include <gmock/gmock.h>
@@ -21,10 +20,10 @@ using ::testing::UnorderedElementsAre;
 namespace fs = std::filesystem;
 
 /// The stacks with their nanoseconds, `a | b | c 12`.
-std::vector<std::string> linesOf(const StackTree& tree)
+std::vector<std::string> linesOf(const query::CallTree& tree)
 {
     std::vector<std::string> lines;
-    for (StackTree::Node node = 0; node < tree.entries().size(); ++node) {
+    for (query::CallTree::Node node = 0; node < tree.entries().size(); ++node) {
         if (tree.entries()[node].count == 0)
             continue;
         std::string line;
@@ -50,12 +49,12 @@ std::string inflated(const std::string& zipped)
     return text;
 }
 
-class GpuStacks : public Exporting {
+class ExportedStacks : public Exporting {
 protected:
-    StackTree stacksOf(const fs::path& file, const ExportOptions& options = {})
+    query::CallTree stacksOf(const fs::path& file, const ExportOptions& options = {})
     {
         const store::RunReader reader(file);
-        return gpuStacks(reader, runOf(reader), options);
+        return exportedStacks(reader, runOf(reader), options);
     }
 
     std::int64_t gpuNs(const fs::path& file) const
@@ -67,10 +66,10 @@ protected:
     }
 };
 
-TEST_F(GpuStacks, LeadFromThePathOverTheOpToTheKernel)
+TEST_F(ExportedStacks, LeadFromThePathOverTheOpToTheKernel)
 {
     const fs::path file = ownRun();
-    const StackTree tree = stacksOf(file);
+    const query::CallTree tree = stacksOf(file);
     EXPECT_THAT(linesOf(tree),
                 UnorderedElementsAre("step | forward | aten::mm | gemm 200",
                                      "step | forward | aten::mm | overlapping 50", "Memset (Device) 10"));
@@ -78,10 +77,10 @@ TEST_F(GpuStacks, LeadFromThePathOverTheOpToTheKernel)
     EXPECT_EQ(tree.totalCount(), 3);
 }
 
-TEST_F(GpuStacks, BeginWithTheRankAndTheFramesOfTheLaunch)
+TEST_F(ExportedStacks, BeginWithTheRankAndTheFramesOfTheLaunch)
 {
     const fs::path file = twoRanks();
-    const StackTree tree = stacksOf(file);
+    const query::CallTree tree = stacksOf(file);
     const std::string frame(kHomeNameWritten);
     const std::string kernel(kHostileNameWritten);
     EXPECT_THAT(
@@ -94,7 +93,7 @@ TEST_F(GpuStacks, BeginWithTheRankAndTheFramesOfTheLaunch)
     EXPECT_THAT(linesOf(stacksOf(file, {.withIdentity = true})).front(), HasSubstr(kHomeName));
 }
 
-TEST_F(GpuStacks, FoldedLinesAddUpToTheGpuTime)
+TEST_F(ExportedStacks, FoldedLinesAddUpToTheGpuTime)
 {
     const fs::path file = twoRanks();
     std::ostringstream out;
@@ -111,7 +110,7 @@ TEST_F(GpuStacks, FoldedLinesAddUpToTheGpuTime)
     EXPECT_THAT(out.str(), HasSubstr("<b>:%s"));
 }
 
-TEST_F(GpuStacks, SpeedscopeWeightsAddUpToTheGpuTime)
+TEST_F(ExportedStacks, SpeedscopeWeightsAddUpToTheGpuTime)
 {
     const fs::path file = twoRanks();
     std::ostringstream out;
@@ -130,7 +129,7 @@ TEST_F(GpuStacks, SpeedscopeWeightsAddUpToTheGpuTime)
     EXPECT_THAT(first, ElementsAre("rank 0", kHomeNameWritten, "step", "aten::mm", kHostileNameWritten));
 }
 
-TEST_F(GpuStacks, PprofSamplesAddUpToTheGpuTime)
+TEST_F(ExportedStacks, PprofSamplesAddUpToTheGpuTime)
 {
     const fs::path file = twoRanks();
     std::ostringstream out;
@@ -193,7 +192,7 @@ TEST_F(GpuStacks, PprofSamplesAddUpToTheGpuTime)
         << "innermost first";
 }
 
-TEST_F(GpuStacks, NeedAGpu)
+TEST_F(ExportedStacks, NeedAGpu)
 {
     const fs::path file = folder / "cpu.tscope";
     testing::FakeTrace trace;

@@ -1,0 +1,188 @@
+#include "core/query/tables/call_tree.h"
+
+#include "core/base/error.h"
+#include "core/store/run_reader.h"
+#include "core/store/run_writer.h"
+#include "tests/support/fake_trace.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tilescope::query {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+/// `  name total self count`, two spaces a level.
+std::vector<std::string> linesOf(const CallTree& tree, std::size_t most = 0)
+{
+    std::vector<std::string> lines;
+    for (const CallTreeRow& row : rowsOf(tree, most))
+        lines.push_back(std::string(2 * row.depth, ' ') + row.name + " " + std::to_string(row.total.count()) +
+                        " " + std::to_string(row.self.count()) + " " + std::to_string(row.count));
+    return lines;
+}
+
+class CallTreeOfAFile : public ::testing::Test {
+protected:
+    testing::FakeTrace trace{strings_};
+
+    CallTreeTable read(const EventQuery& query = {}, CallTreeScope scope = CallTreeScope::Table)
+    {
+        {
+            store::RunWriter writer(file_, strings_);
+            writer.beginRun({"test", "lm", "{}", "hash", "test"});
+            writer.write(trace.batch());
+            writer.endRun({});
+        }
+        return callTree(store::RunReader(file_), query, scope);
+    }
+
+private:
+    testing::TemporaryFolder folder_;
+    std::filesystem::path file_ = folder_ / "tree.tscope";
+
+protected:
+    StringTable strings_;
+};
+
+TEST_F(CallTreeOfAFile, OrdersModulesOpsAndKernelsByTime)
+{
+    trace.kernel("before", 0, 5);
+    trace.step(0, 10, 1000);
+    trace.op("aten::linear", 10, 90).at("step/forward/ffn");
+    const OpId linear = trace.lastOp();
+    trace.op("aten::mm", 20, 80, linear).at("step/forward/ffn");
+    const OpId mm = trace.lastOp();
+    trace.kernel("gemm", 100, 150).at("step/forward/ffn").by(mm);
+    trace.kernel("bias", 150, 160).at("step/forward/ffn").by(linear);
+    trace.kernel("gemm", 200, 230).at("step/forward/attention");
+    trace.kernel("unattributed", 300, 301);
+    const CallTreeTable table = read();
+    EXPECT_TRUE(table.onGpu);
+    EXPECT_EQ(table.events, 5);
+    EXPECT_THAT(linesOf(table.tree),
+                ElementsAre("step 90 0 3", "  forward 90 0 3", "    ffn 60 0 2", "      aten::linear 60 0 2",
+                            "        aten::mm 50 0 1", "          gemm 50 50 1", "        bias 10 10 1",
+                            "    attention 30 0 1", "      gemm 30 30 1", "unattributed 1 1 1"));
+    const std::vector<CallTreeRow> rows = rowsOf(table.tree);
+    EXPECT_EQ(rows[2].path, "step/forward/ffn");
+    EXPECT_EQ(rows[2].kind, CallKind::Module);
+    EXPECT_EQ(rows[2].parent, 1);
+    EXPECT_EQ(rows[5].kind, CallKind::Kernel);
+    EXPECT_EQ(rows[5].path, "");
+    EXPECT_DOUBLE_EQ(rows[0].percent, 100.0 * 90 / 91);
+}
+
+TEST_F(CallTreeOfAFile, CountsEveryNanosecondOnce)
+{
+    trace.step(0, 0, 1000);
+    std::int64_t sum = 0;
+    for (int i = 0; i < 50; ++i) {
+        trace.op("op" + std::to_string(i % 3), 10 * i, 10 * i + 9).at("step/m" + std::to_string(i % 4));
+        trace.kernel("k" + std::to_string(i % 7), 10 * i, 11 * i + 1).by(trace.lastOp());
+        sum += i + 1;
+    }
+    const CallTreeTable table = read();
+    EXPECT_EQ(table.tree.totalNs(), sum);
+    std::int64_t self = 0;
+    std::int64_t roots = 0;
+    for (const CallTreeRow& row : rowsOf(table.tree)) {
+        self += row.self.count();
+        roots += row.parent ? 0 : row.total.count();
+    }
+    EXPECT_EQ(self, sum);
+    EXPECT_EQ(roots, sum);
+}
+
+TEST_F(CallTreeOfAFile, SelectsRangesAndTheWholeRecording)
+{
+    trace.kernel("before", 0, 5);
+    trace.step(0, 10, 1000);
+    trace.kernel("a", 20, 30).at("step/forward/a");
+    trace.kernel("b", 40, 50).at("step/forward/b");
+    const CallTreeTable whole = read({}, CallTreeScope::Recording);
+    EXPECT_TRUE(whole.whole);
+    EXPECT_EQ(whole.tree.totalNs(), 25);
+}
+
+TEST_F(CallTreeOfAFile, SelectsARange)
+{
+    trace.step(0, 10, 1000);
+    trace.kernel("a", 20, 30).at("step/forward/a");
+    trace.kernel("b", 40, 50).at("step/forward/b");
+    const CallTreeTable table = read({.rangeGlob = "**/b"});
+    EXPECT_THAT(linesOf(table.tree),
+                ElementsAre("step 10 0 1", "  forward 10 0 1", "    b 10 0 1", "      b 10 10 1"))
+        << "a module and a kernel of one name are two nodes";
+}
+
+TEST_F(CallTreeOfAFile, WithoutAGpuCountsTheSelfTimeOfOps)
+{
+    trace.step(0, 0, 1000);
+    trace.op("aten::linear", 10, 90).at("step/forward");
+    const OpId linear = trace.lastOp();
+    trace.op("aten::mm", 20, 80, linear).at("step/forward");
+    const CallTreeTable table = read();
+    EXPECT_FALSE(table.onGpu);
+    EXPECT_THAT(linesOf(table.tree), ElementsAre("step 80 0 2", "  forward 80 0 2",
+                                                 "    aten::linear 80 20 2", "      aten::mm 60 60 1"));
+}
+
+TEST_F(CallTreeOfAFile, BeginsWithTheFramesThatWereOpenAtTheLaunch)
+{
+    trace.step(0, 0, 1000);
+    trace.kernel("late", 500, 510).launchedAt(25);
+    trace.kernel("none", 600, 601).launchedAt(95);
+    TraceBatch batch = trace.batch();
+    for (DeviceEvent& event : batch.deviceEvents)
+        event.launchThread = ThreadId{1};
+    const auto frame = [&](const char* name, std::int64_t start, std::int64_t end) {
+        batch.frames.push_back({.name = strings_.intern(name),
+                                .thread = ThreadId{1},
+                                .step = 0,
+                                .start = timestampAt(start),
+                                .end = timestampAt(end)});
+    };
+    frame("train.py(3): main", 0, 90);
+    frame("train.py(9): step", 20, 30);
+    testing::TemporaryFolder folder;
+    const std::filesystem::path file = folder / "frames.tscope";
+    store::RunWriter writer(file, strings_);
+    writer.beginRun({"test", "lm", "{}", "hash", "test"});
+    writer.write(batch);
+    writer.endRun({});
+    EXPECT_THAT(linesOf(callTree(store::RunReader(file), {}).tree),
+                ElementsAre("train.py(3): main 10 0 1", "  train.py(9): step 10 0 1", "    late 10 10 1",
+                            "none 1 1 1"));
+}
+
+TEST(CallTree, InvertedBeginsWithWhatTookTheTime)
+{
+    CallTree tree;
+    const CallTree::Node a = tree.child(CallTree::kRoot, CallKind::Module, "a");
+    const CallTree::Node b = tree.child(CallTree::kRoot, CallKind::Module, "b");
+    tree.add(tree.child(a, CallKind::Kernel, "gemm"), 6);
+    tree.add(tree.child(b, CallKind::Kernel, "gemm"), 1, 2);
+    tree.add(tree.child(b, CallKind::Kernel, "add"), 3);
+    EXPECT_THAT(linesOf(inverted(tree)),
+                ElementsAre("gemm 7 0 3", "  a 6 6 1", "  b 1 1 2", "add 3 0 1", "  b 3 3 1"));
+}
+
+TEST(CallTreeRows, KeepTheLongestWithTheirParents)
+{
+    CallTree tree;
+    const CallTree::Node a = tree.child(CallTree::kRoot, CallKind::Module, "a");
+    tree.add(tree.child(a, CallKind::Kernel, "x"), 6);
+    tree.add(tree.child(a, CallKind::Kernel, "y"), 1);
+    tree.add(tree.child(CallTree::kRoot, CallKind::Kernel, "z"), 3);
+    EXPECT_THAT(linesOf(tree, 3), ElementsAre("a 7 0 2", "  x 6 6 1", "z 3 3 1"));
+    EXPECT_THAT(linesOf(tree, 1), ElementsAre("a 7 0 2"));
+    EXPECT_THAT(rowsOf(tree, 4), SizeIs(4));
+    EXPECT_THAT(rowsOf(CallTree{}), SizeIs(0));
+}
+
+} // namespace
+} // namespace tilescope::query
