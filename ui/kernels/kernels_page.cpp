@@ -299,11 +299,12 @@ void KernelsPage::showLines(std::vector<KernelLine> lines, const KernelTitles& t
     lines_ = std::move(lines);
     table_->show(kernelRows(lines_, titles));
     summarize();
-    stack_->setCurrentIndex(1);
     showRoofline();
     if (grouping_->current() == ByName && workspace().kernel().isEmpty() && !lines_.empty())
         workspace().setKernel(lines_.front().name);
     followKernel();
+    // Last, because a table that gets the focus without a current row makes its first row current.
+    stack_->setCurrentIndex(1);
 }
 
 // The sum of the rows that the filter keeps, and how many there are.

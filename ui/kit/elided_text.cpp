@@ -2,6 +2,8 @@
 
 #include <QRegularExpression>
 
+#include <vector>
+
 namespace tilescope::ui {
 
 namespace {
@@ -30,15 +32,19 @@ QString elidedText(const QString& text, const QFontMetrics& metrics, Qt::TextEli
         return cut;                                       // not even the ellipsis fits
     qsizetype head = at;                                  // characters that stay at the left
     qsizetype tail = text.size() - (cut.size() - at - 1); // the first one that stays at the right
-    for (QRegularExpressionMatchIterator matches = number().globalMatch(text); matches.hasNext();) {
-        const QRegularExpressionMatch match = matches.next();
-        if (match.capturedStart() < head && head <= match.capturedEnd())
-            head = match.capturedStart();
+    std::vector<QRegularExpressionMatch> numbers;
+    for (QRegularExpressionMatchIterator matches = number().globalMatch(text); matches.hasNext();)
+        numbers.push_back(matches.next());
+    for (const QRegularExpressionMatch& match : numbers)
         if (match.capturedStart() <= tail && tail < match.capturedEnd())
             tail = match.capturedEnd();
+    // From the last one, because the space before a number that goes may follow another number.
+    for (auto match = numbers.rbegin(); match != numbers.rend(); ++match) {
+        if (match->capturedStart() < head && head <= match->capturedEnd())
+            head = match->capturedStart();
+        while (head > 0 && head < at && text[head - 1].isSpace())
+            --head;
     }
-    while (head > 0 && head < at && text[head - 1].isSpace())
-        --head;
     return text.left(head) + kEllipsis + text.mid(tail);
 }
 
