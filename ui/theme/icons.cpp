@@ -16,11 +16,12 @@ namespace {
 
 // Path commands: M x y, L x y, Q cx cy x y, Z, R x y w h radius (rectangle), O cx cy r (circle); a leading F
 // fills.
-constexpr std::array<const char*, 28> kShapes = {
+constexpr std::array<const char*, 29> kShapes = {
     "R 3 3 7.5 9 1.5 R 13.5 3 7.5 5 1.5 R 13.5 11.5 7.5 9.5 1.5 R 3 15.5 7.5 5.5 1.5", // Overview
     "M 8.5 3 L 15.5 3 M 10 3 L 10 9 L 4.6 18.4 Q 3.6 21 6.4 21 L 17.6 21 Q 20.4 21 19.4 18.4 L 14 9 L 14 3 "
     "M 7.2 14.5 L 16.8 14.5",                                                              // Experiment
     "M 3 3 L 3 21 M 6 5 L 14 5 M 9 10 L 18 10 M 8 15 L 13 15 M 14 20 L 21 20 M 6 5 L 6 5", // Timeline
+    "R 3 4 18 4.5 0.5 R 3 9.8 11 4.5 0.5 R 16 9.8 5 4.5 0.5 R 5 15.6 5.5 4.5 0.5",         // Flame
     "M 3 4 L 21 4 M 3 9.5 L 16 9.5 M 3 15 L 11 15 M 3 20.5 L 7 20.5",                      // Kernels
     "M 3 20 L 3 14 L 8 9 L 12.5 12 L 17 6 L 21 9 L 21 20 Z M 3 17.5 L 8 14 L 12.5 16.5 L 17 12.5 L 21 14", // Memory
     "M 7.5 20 L 7.5 4 M 3.5 8 L 7.5 4 L 11.5 8 M 16.5 4 L 16.5 20 M 12.5 16 L 16.5 20 L 20.5 16", // Compare

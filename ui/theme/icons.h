@@ -13,6 +13,7 @@ enum class Icon {
     Overview,
     Experiment,
     Timeline,
+    Flame,
     Kernels,
     Memory,
     Compare,

@@ -23,9 +23,9 @@ namespace tilescope::ui {
 namespace {
 
 // The first topics; the rest follows by title.
-constexpr const char* kFirst[] = {"start",   "keys",   "overview", "experiment", "timeline",
-                                  "kernels", "memory", "compare",  "charts",     "query",
-                                  "machine", "spec",   "store"};
+constexpr const char* kFirst[] = {"start", "keys",    "overview", "experiment", "timeline",
+                                  "flame", "kernels", "memory",   "compare",    "charts",
+                                  "query", "machine", "spec",     "store"};
 
 constexpr const char* kKeys = "{{keys}}"; // replaced by the tables of keys
 

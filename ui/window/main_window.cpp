@@ -5,6 +5,7 @@
 #include "ui/experiment/experiment_page.h"
 #include "ui/experiment/forecast.h"
 #include "ui/experiment/job_status.h"
+#include "ui/flame/flame_page.h"
 #include "ui/kernels/kernels_page.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/export_dialog.h"
@@ -79,6 +80,7 @@ MainWindow::MainWindow(QWidget* parent)
     experiment_->hide();
     addPage(QStringLiteral("experiment"), tr("Experiment"), Icon::Experiment, [this] { return experiment_; });
     addPage<TimelinePage>("timeline", tr("Timeline"), Icon::Timeline);
+    addPage<FlamePage>("flame", tr("Flame"), Icon::Flame);
     addPage<KernelsPage>("kernels", tr("Kernels"), Icon::Kernels);
     addPage<MemoryPage>("memory", tr("Memory"), Icon::Memory);
     addPage<ComparePage>("compare", tr("Compare"), Icon::Compare);

@@ -3,6 +3,7 @@
 #include "ui/charts/chart_plot.h"
 #include "ui/compare/distribution_plot.h"
 #include "ui/experiment/point_grid_view.h"
+#include "ui/flame/flame_view.h"
 #include "ui/kit/copy_menu.h"
 #include "ui/kit/key_value_table.h"
 #include "ui/kit/table_cells.h"
@@ -188,6 +189,13 @@ std::vector<Exportable> exportablesOf(QWidget& page, const QString& title)
                 {figure->accessibleName(), figure->paper(),
                  [figure](QPainter& painter, const QSize& size, bool) { figure->draw(painter, size); },
                  someTable(tableOf(figure->plot()))});
+    for (FlameView* flame : page.findChildren<FlameView*>())
+        if (flame->isVisibleTo(&page))
+            all.push_back(
+                {flame->accessibleName(),
+                 flame->size(),
+                 [flame](QPainter& painter, const QSize& size, bool) { flame->draw(painter, size); },
+                 {}});
     for (StepBarPlot* bars : page.findChildren<StepBarPlot*>())
         if (bars->isVisibleTo(&page))
             all.push_back({bars->accessibleName(), bars->size(),

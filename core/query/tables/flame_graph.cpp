@@ -1,0 +1,224 @@
+#include "core/query/tables/flame_graph.h"
+
+#include "core/analysis/kernels/kernel_families.h"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+namespace tilescope::query {
+
+namespace {
+
+bool isDeviceWork(CallKind kind)
+{
+    return kind == CallKind::Kernel || kind == CallKind::Copy || kind == CallKind::Memset;
+}
+
+DeviceEventKind deviceKindOf(CallKind kind)
+{
+    return kind == CallKind::Copy     ? DeviceEventKind::Memcpy
+           : kind == CallKind::Memset ? DeviceEventKind::Memset
+                                      : DeviceEventKind::Kernel;
+}
+
+/// Equal names of one kind are described once.
+class Labels {
+public:
+    Labels(const CallTree& tree, std::vector<std::string>& labels) : tree_(tree), labels_(labels) {}
+
+    struct Label {
+        std::uint32_t index = 0;
+        Hue hue = Hue::Other;
+    };
+    Label of(CallTree::Node node)
+    {
+        const CallTree::Entry& entry = tree_.entries()[node];
+        constexpr int kKindBits = 8;
+        const std::uint64_t key =
+            std::uint64_t{entry.name} << kKindBits | static_cast<std::uint8_t>(entry.kind);
+        const auto [known, isNew] = known_.try_emplace(key);
+        if (isNew)
+            known->second = make(entry.kind, tree_.nameOf(node));
+        return known->second;
+    }
+
+private:
+    Label make(CallKind kind, const std::string& name)
+    {
+        const auto index = static_cast<std::uint32_t>(labels_.size());
+        if (isDeviceWork(kind)) {
+            analysis::KernelDescription description =
+                analysis::KernelFamilies::standard().describe(name, deviceKindOf(kind));
+            const Hue hue = hueOf(description.family);
+            labels_.push_back(std::move(description.shortName));
+            return {index, hue};
+        }
+        labels_.push_back(name);
+        switch (kind) {
+        case CallKind::Frame:
+            return {index, hueOfFrame(name)};
+        case CallKind::Op:
+            return {index, hueOfOp(name)};
+        default:
+            return {index, Hue::Range};
+        }
+    }
+
+    const CallTree& tree_;
+    std::vector<std::string>& labels_;
+    std::unordered_map<std::uint64_t, Label> known_;
+};
+
+char lower(char c)
+{
+    return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+}
+
+bool contains(std::string_view text, std::string_view part)
+{
+    return std::search(text.begin(), text.end(), part.begin(), part.end(),
+                       [](char a, char b) { return lower(a) == lower(b); }) != text.end();
+}
+
+} // namespace
+
+std::string FlameGraph::modulePath(CallTree::Node node) const
+{
+    std::string path;
+    for (; node != CallTree::kRoot; node = table.tree.entries()[node].parent)
+        if (table.tree.entries()[node].kind == CallKind::Module)
+            path = table.tree.nameOf(node) + (path.empty() ? "" : "/" + path);
+    return path;
+}
+
+FlameGraph flameGraph(CallTreeTable table, bool isInverted)
+{
+    FlameGraph graph{.table = std::move(table),
+                     .isInverted = isInverted,
+                     .sums = {},
+                     .rows = {},
+                     .labels = {},
+                     .places = {}};
+    if (isInverted)
+        graph.table.tree = inverted(graph.table.tree);
+    const CallTree& tree = graph.table.tree;
+    graph.sums = tree.sums();
+    graph.places.resize(tree.entries().size());
+    const std::vector<std::int64_t>& ns = graph.sums.ns;
+    std::vector<CallTree::Node> order(tree.entries().size() - 1);
+    std::iota(order.begin(), order.end(), CallTree::kRoot + 1);
+    // By parent, so that the children of a node stand together, the longest first.
+    std::ranges::sort(order, [&](CallTree::Node a, CallTree::Node b) {
+        const CallTree::Node left = tree.entries()[a].parent;
+        const CallTree::Node right = tree.entries()[b].parent;
+        return left != right ? left < right : ns[a] != ns[b] ? ns[a] > ns[b] : a < b;
+    });
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> children(tree.entries().size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) {
+        auto& [first, last] = children[tree.entries()[order[i]].parent];
+        if (last == 0)
+            first = i;
+        last = i + 1;
+    }
+    Labels labels(tree, graph.labels);
+    // Level by level, each in order of its start.
+    std::vector<FlameBox> above{{.start = 0, .end = graph.width(), .node = CallTree::kRoot}};
+    while (!above.empty()) {
+        std::vector<FlameBox> row;
+        for (const FlameBox& parent : above) {
+            std::int64_t at = parent.start;
+            const auto [first, last] = children[parent.node];
+            for (std::uint32_t i = first; i < last; ++i) {
+                const CallTree::Node node = order[i];
+                if (ns[node] == 0)
+                    break;
+                const Labels::Label label = labels.of(node);
+                Hue hue = label.hue;
+                if (tree.entries()[node].kind == CallKind::Module)
+                    hue = hueOfRange(graph.modulePath(node));
+                graph.places[node] = {static_cast<std::uint32_t>(graph.rows.size()),
+                                      static_cast<std::uint32_t>(row.size())};
+                row.push_back({at, at + ns[node], node, label.index, hue});
+                at += ns[node];
+            }
+        }
+        if (!row.empty())
+            graph.rows.push_back(row);
+        above = std::move(row);
+    }
+    return graph;
+}
+
+FlameMatches findBoxes(const FlameGraph& graph, std::string_view text)
+{
+    const CallTree& tree = graph.table.tree;
+    FlameMatches found{.has = std::vector<bool>(tree.entries().size())};
+    if (text.empty())
+        return found;
+    std::vector<bool> names(tree.names().size());
+    for (std::size_t i = 0; i < names.size(); ++i)
+        names[i] = contains(tree.names()[i], text);
+    std::vector<bool> labels(graph.labels.size());
+    for (std::size_t i = 0; i < labels.size(); ++i)
+        labels[i] = contains(graph.labels[i], text);
+    std::vector<bool> within(tree.entries().size()); // of a match
+    for (const std::vector<FlameBox>& row : graph.rows)
+        for (const FlameBox& box : row) {
+            const CallTree::Entry& entry = tree.entries()[box.node];
+            const bool matches = names[entry.name] || labels[box.label];
+            found.has[box.node] = matches;
+            within[box.node] = matches || within[entry.parent];
+            if (!matches)
+                continue;
+            ++found.boxes;
+            if (!within[entry.parent]) {
+                found.ns += graph.sums.ns[box.node];
+                found.count += graph.sums.count[box.node];
+            }
+        }
+    return found;
+}
+
+std::vector<FlameShare> sharesOf(const FlameGraph& graph, CallTree::Node node)
+{
+    const CallTree& tree = graph.table.tree;
+    std::unordered_map<std::uint64_t, FlameShare> shares;
+    const auto add = [&](CallTree::Node at, std::int64_t ns, std::int64_t count) {
+        constexpr int kKindBits = 8;
+        const CallTree::Entry& entry = tree.entries()[at];
+        FlameShare& share =
+            shares[std::uint64_t{entry.name} << kKindBits | static_cast<std::uint8_t>(entry.kind)];
+        if (share.count == 0)
+            share.node = at;
+        share.ns += ns;
+        share.count += count;
+    };
+    std::vector<bool> below(tree.entries().size());
+    below[node] = true;
+    for (CallTree::Node at = node; at < tree.entries().size(); ++at) {
+        const CallTree::Entry& entry = tree.entries()[at];
+        if (at != node && at != CallTree::kRoot)
+            below[at] = below[entry.parent];
+        if (!below[at])
+            continue;
+        if (graph.isInverted) {
+            if (at != node && entry.parent == node && graph.sums.ns[at] > 0)
+                add(at, graph.sums.ns[at], graph.sums.count[at]);
+        } else if (entry.ns > 0) {
+            add(at, entry.ns, entry.count);
+        }
+    }
+    std::vector<FlameShare> list;
+    list.reserve(shares.size());
+    for (const auto& [key, share] : shares)
+        list.push_back(share);
+    std::ranges::sort(list, [](const FlameShare& a, const FlameShare& b) {
+        return a.ns != b.ns ? a.ns > b.ns : a.node < b.node;
+    });
+    return list;
+}
+
+} // namespace tilescope::query

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "core/query/tables/call_tree.h"
+#include "core/query/timeline/hue.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::query {
+
+/// A node of a call tree as a box. Its width is time; its position says nothing.
+struct FlameBox {
+    std::int64_t start = 0; ///< ns from the left edge
+    std::int64_t end = 0;
+    CallTree::Node node = CallTree::kRoot;
+    std::uint32_t label = 0; ///< index into FlameGraph::labels
+    Hue hue = Hue::Other;
+};
+
+/// A call tree laid out for drawing: children within their parents, the longest first. Immutable.
+struct FlameGraph {
+    CallTreeTable table;
+    bool isInverted = false;
+    CallTree::Sums sums;
+    std::vector<std::vector<FlameBox>> rows; ///< by depth; the boxes of a row are disjoint and in order
+    std::vector<std::string> labels;         ///< names for readers: short ones of kernels
+    /// The box of a node: its row and its place in it.
+    struct Place {
+        std::uint32_t row = 0;
+        std::uint32_t box = 0;
+    };
+    std::vector<Place> places; ///< by node; those of the root and of nodes without time are unused
+
+    std::int64_t width() const { return sums.ns.empty() ? 0 : sums.ns.front(); }
+    const FlameBox& boxOf(CallTree::Node node) const { return rows[places[node].row][places[node].box]; }
+    const std::string& labelOf(CallTree::Node node) const { return labels[boxOf(node).label]; }
+    /// step/forward/layers.3: the modules around a node and itself if it is one.
+    std::string modulePath(CallTree::Node node) const;
+};
+
+/// O(n log n). Nodes without time are left out.
+FlameGraph flameGraph(CallTreeTable table, bool isInverted);
+
+/// What a search found.
+struct FlameMatches {
+    std::vector<bool> has; ///< by node
+    std::int64_t boxes = 0;
+    std::int64_t ns = 0;    ///< of the matching boxes; one inside another adds nothing
+    std::int64_t count = 0; ///< of activities in them
+};
+
+/// The boxes with this text in their name or label, in either case. None for an empty text.
+FlameMatches findBoxes(const FlameGraph& graph, std::string_view text);
+
+/// Equal calls together.
+struct FlameShare {
+    CallTree::Node node = CallTree::kRoot; ///< one of them
+    std::int64_t ns = 0;
+    std::int64_t count = 0;
+};
+
+/// What took the time of a node: the calls at the ends of its stacks, or of an inverted tree its callers; the most
+/// time first. `kRoot` for everything.
+std::vector<FlameShare> sharesOf(const FlameGraph& graph, CallTree::Node node);
+
+} // namespace tilescope::query

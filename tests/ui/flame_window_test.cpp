@@ -1,0 +1,147 @@
+// The page Flame: boxes of the recording, selection, zoom and search by mouse and keyboard.
+
+#include "tests/ui/window_fixture.h"
+#include "ui/flame/flame_page.h"
+#include "ui/flame/flame_view.h"
+#include "ui/kernels/kernels_page.h"
+#include "ui/kit/key_value_table.h"
+#include "ui/kit/table_view.h"
+
+#include <QCheckBox>
+#include <QLineEdit>
+#include <QPushButton>
+
+#include <numeric>
+
+namespace tilescope::ui {
+namespace {
+
+using query::CallTree;
+
+class FlameTest : public WindowTest {
+protected:
+    FlamePage& flame()
+    {
+        clickRail(QStringLiteral("Flame"));
+        return page<FlamePage>("flame");
+    }
+    FlameView& view() { return flame().view(); }
+    QString title(CallTree::Node node) { return QString::fromStdString(view().graph()->labelOf(node)); }
+    QPoint centreOf(CallTree::Node node) { return view().rectOf(node).center().toPoint(); }
+    /// The first box of a row.
+    CallTree::Node first(std::size_t row) { return view().graph()->rows.at(row).front().node; }
+    bool showsText(const QString& text)
+    {
+        for (const QLabel* label : flame().findChildren<QLabel*>())
+            if (label->isVisible() && label->text().contains(text))
+                return true;
+        return false;
+    }
+};
+
+TEST_F(FlameTest, AClickSelectsAndTheTableAddsUpToTheBox)
+{
+    FlameView& graph = view();
+    ASSERT_NE(graph.graph(), nullptr);
+    const CallTree::Node step = first(0);
+    EXPECT_EQ(title(step), QStringLiteral("step"));
+    const CallTree::Node longest = first(1);
+    QTest::mouseClick(&graph, Qt::LeftButton, {}, centreOf(longest));
+    waitUntilSettled();
+    EXPECT_EQ(graph.selected(), longest);
+    EXPECT_TRUE(statusText(1).contains(title(longest))) << statusText(1).toStdString();
+    const std::vector<query::FlameShare> shares = query::sharesOf(*graph.graph(), longest);
+    EXPECT_EQ(flame().shares().table().rows.size(), shares.size());
+    EXPECT_EQ(
+        std::accumulate(shares.begin(), shares.end(), std::int64_t{0},
+                        [](std::int64_t sum, const query::FlameShare& share) { return sum + share.ns; }),
+        graph.graph()->sums.ns[longest]);
+}
+
+TEST_F(FlameTest, ADoubleClickGivesTheWholeWidthAndBackspaceGoesBack)
+{
+    FlameView& graph = view();
+    const CallTree::Node longest = first(1);
+    const double before = graph.rectOf(longest).width();
+    QTest::mouseDClick(&graph, Qt::LeftButton, {}, centreOf(longest));
+    waitUntilSettled();
+    EXPECT_EQ(graph.zoomed(), longest);
+    EXPECT_GT(graph.rectOf(longest).width(), before);
+    EXPECT_DOUBLE_EQ(graph.rectOf(longest).width(), graph.width());
+    EXPECT_DOUBLE_EQ(graph.rectOf(first(0)).width(), graph.width()) << "the boxes around it, too";
+    EXPECT_TRUE(showsText(QStringLiteral(" › ") + title(longest)));
+    QTest::keyClick(&graph, Qt::Key_Backspace);
+    EXPECT_EQ(graph.zoomed(), first(0));
+    QTest::keyClick(&graph, Qt::Key_Home);
+    EXPECT_EQ(graph.zoomed(), CallTree::kRoot);
+}
+
+TEST_F(FlameTest, ArrowKeysMoveTheSelection)
+{
+    FlameView& graph = view();
+    graph.setFocus();
+    QTest::keyClick(&graph, Qt::Key_Down);
+    EXPECT_EQ(graph.selected(), first(0));
+    QTest::keyClick(&graph, Qt::Key_Down);
+    EXPECT_EQ(graph.selected(), first(1));
+    QTest::keyClick(&graph, Qt::Key_Right);
+    EXPECT_EQ(graph.selected(), graph.graph()->rows[1][1].node);
+    QTest::keyClick(&graph, Qt::Key_Left);
+    QTest::keyClick(&graph, Qt::Key_Up);
+    EXPECT_EQ(graph.selected(), first(0));
+    QTest::keyClick(&graph, Qt::Key_Return);
+    EXPECT_EQ(graph.zoomed(), first(0));
+}
+
+TEST_F(FlameTest, FindStatesTheTimeOfWhatItFinds)
+{
+    view();
+    auto& field = named<QLineEdit>(QStringLiteral("Find boxes"));
+    field.setText(QStringLiteral("softmax"));
+    waitUntilSettled();
+    EXPECT_TRUE(showsText(QStringLiteral("box")));
+    EXPECT_TRUE(showsText(QStringLiteral("%")));
+    field.setText(QStringLiteral("no such thing"));
+    waitUntilSettled();
+    EXPECT_TRUE(showsText(QStringLiteral("no box has")));
+}
+
+TEST_F(FlameTest, InvertedBeginsWithKernels)
+{
+    view();
+    flame().findChild<QCheckBox*>()->click();
+    waitUntilSettled();
+    const query::FlameGraph& graph = *view().graph();
+    EXPECT_TRUE(graph.isInverted);
+    EXPECT_EQ(graph.table.tree.entries()[graph.rows[0][0].node].kind, query::CallKind::Kernel);
+}
+
+TEST_F(FlameTest, AKernelLeadsToThePageKernels)
+{
+    FlameView& graph = view();
+    const std::size_t last = graph.graph()->rows.size() - 1;
+    graph.select(first(last));
+    ASSERT_EQ(graph.graph()->table.tree.entries()[first(last)].kind, query::CallKind::Kernel);
+    const std::string name = graph.graph()->table.tree.nameOf(first(last));
+    for (QPushButton* button : flame().findChildren<QPushButton*>())
+        if (button->text() == QStringLiteral("Kernels"))
+            button->click();
+    waitUntilSettled();
+    EXPECT_EQ(window_.currentPage(), &page<KernelsPage>("kernels"));
+    EXPECT_EQ(window_.workspace().kernel().toStdString(), name);
+}
+
+TEST_F(FlameTest, ARunWithoutATraceSaysWhy)
+{
+    const std::filesystem::path file = folder_ / "gpu.tscope";
+    test::writeGpuFile(file);
+    window_.open({QString::fromStdString(file.string())});
+    waitUntilSettled();
+    const int id = window_.workspace().files().back().id;
+    window_.workspace().select({{id, RunId{3}}});
+    flame();
+    EXPECT_TRUE(showsText(QStringLiteral("No kernel and no op was traced here")));
+}
+
+} // namespace
+} // namespace tilescope::ui

@@ -1,0 +1,87 @@
+#pragma once
+
+#include "core/query/runs/party_filter.h"
+#include "core/query/tables/flame_graph.h"
+#include "ui/jobs/job_tracker.h"
+#include "ui/kit/page.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+class QCheckBox;
+class QLabel;
+class QLineEdit;
+class QPushButton;
+class QStackedWidget;
+
+namespace tilescope::ui {
+
+class ComboBox;
+class FlameView;
+class KeyValueTable;
+class Panel;
+class TableView;
+
+/// Where the time of the first selected run goes, by what called it: rank, Python frame, module, op and kernel as
+/// boxes as wide as their time. Beside it what took the time of the selected box.
+class FlamePage : public Page {
+    Q_OBJECT
+public:
+    explicit FlamePage(Workspace& workspace, QWidget* parent = nullptr);
+
+    FlameView& view() { return *view_; }
+    TableView& shares() { return *shares_; }
+    void startFind() override;
+
+protected:
+    void showRuns(const std::vector<SelectedRun>& runs) override;
+
+private:
+    struct Loaded {
+        std::shared_ptr<const query::CallTreeTable> table;
+        std::vector<query::PartyChoice> parties;
+    };
+
+    QWidget* makeTools();
+    QWidget* makeTrail();
+    QWidget* makeShares();
+    QWidget* makeDetails();
+    void load();
+    void loaded(Loaded loaded);
+    void layOut();
+    void find();
+    void showTrail();
+    void showSelection();
+    void showDetails(query::CallTree::Node node);
+    void openShare(std::int64_t row);
+    void openKernels();
+    void showMessage(const QString& text);
+    query::CallTree::Node shown() const; ///< the selected box, otherwise the one that has the whole width
+    QString titleOf(query::CallTree::Node node) const;
+
+    JobTracker loading_{this};
+    JobTracker laying_{this};
+    std::optional<SelectedRun> run_;
+    bool ofSeveral_ = false; ///< several runs are selected: this is the first of them
+    std::shared_ptr<const query::CallTreeTable> table_;
+    std::shared_ptr<const query::FlameGraph> graph_;
+    std::vector<query::PartyChoice> parties_; ///< after "all"
+    std::vector<query::FlameShare> rows_;     ///< of the table
+    ComboBox* party_ = nullptr;
+    QCheckBox* invert_ = nullptr;
+    QPushButton* whole_ = nullptr;
+    QLineEdit* find_ = nullptr;
+    QLabel* trail_ = nullptr;
+    QLabel* found_ = nullptr;
+    QStackedWidget* stack_ = nullptr;
+    QLabel* message_ = nullptr;
+    FlameView* view_ = nullptr;
+    Panel* sharesPanel_ = nullptr;
+    TableView* shares_ = nullptr;
+    Panel* detailsPanel_ = nullptr;
+    KeyValueTable* details_ = nullptr;
+    QPushButton* openKernels_ = nullptr;
+};
+
+} // namespace tilescope::ui

@@ -1,0 +1,373 @@
+#include "ui/flame/flame_view.h"
+
+#include "ui/kit/count_text.h"
+#include "ui/kit/elided_text.h"
+#include "ui/kit/number_text.h"
+#include "ui/kit/tool_tip.h"
+#include "ui/theme/theme.h"
+
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QPainter>
+#include <QScrollArea>
+#include <QToolTip>
+
+#include <algorithm>
+
+namespace tilescope::ui {
+
+namespace {
+
+using Node = query::CallTree::Node;
+using query::CallKind;
+using query::CallTree;
+
+// In design pixels.
+constexpr double kRow = 24;
+constexpr double kTallRow = 42; ///< where there is room: name and time on two lines
+constexpr double kTwoLines = 36;
+constexpr double kLeastLabel = 26; ///< narrower boxes have no text
+constexpr double kPadding = 5;
+constexpr double kApart = 12;     ///< between name and time
+constexpr double kLeastBox = 0.7; ///< narrower boxes of one row are drawn as one
+
+QColor colourOf(const query::FlameBox& box, CallKind kind, std::size_t row)
+{
+    const Palette& palette = colours();
+    switch (kind) {
+    case CallKind::Op: // as host ops on the timeline
+        return blend(palette.hue(box.hue), palette.surface, palette.dark ? 0.78 : 0.62);
+    case CallKind::Process:
+        return palette.ranges.front();
+    case CallKind::Module:
+        if (box.hue == query::Hue::Range)
+            return palette.ranges[std::min(row, palette.ranges.size() - 1)];
+        return palette.hue(box.hue);
+    default:
+        return palette.hue(box.hue);
+    }
+}
+
+} // namespace
+
+QString shareText(const query::FlameGraph& graph, Node node)
+{
+    const double ns = double(graph.sums.ns[node]);
+    return QStringLiteral("%1, %2").arg(timeText(ns),
+                                        percentText(ns / double(std::max<std::int64_t>(1, graph.width()))));
+}
+
+FlameView::FlameView(QWidget* parent) : QWidget(parent)
+{
+    setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
+    setAccessibleName(tr("Flame graph"));
+    connect(&Theme::instance(), &Theme::changed, this, [this] {
+        updateGeometry();
+        update();
+    });
+}
+
+void FlameView::show(std::shared_ptr<const query::FlameGraph> graph)
+{
+    graph_ = std::move(graph);
+    matches_ = {};
+    selected_ = zoomed_ = CallTree::kRoot;
+    under_.reset();
+    updateGeometry();
+    update();
+    emit zoomChanged();
+    emit selectionChanged();
+}
+
+void FlameView::setMatches(query::FlameMatches matches)
+{
+    matches_ = std::move(matches);
+    update();
+}
+
+void FlameView::select(Node node)
+{
+    if (!graph_ || node == selected_ || node >= graph_->sums.ns.size() || graph_->sums.ns[node] == 0)
+        return;
+    selected_ = node;
+    update();
+    setAccessibleDescription(node == CallTree::kRoot ? QString()
+                                                     : QString::fromStdString(graph_->labelOf(node)) +
+                                                           QStringLiteral(", ") + shareText(*graph_, node));
+    emit selectionChanged();
+}
+
+void FlameView::zoomTo(Node node)
+{
+    if (!graph_ || node == zoomed_)
+        return;
+    zoomed_ = node;
+    update();
+    emit zoomChanged();
+}
+
+// Few rows are higher.
+int FlameView::rowHeight() const
+{
+    const int rows = graph_ ? std::max(1, int(graph_->rows.size())) : 1;
+    return std::clamp((height() - 1) / rows, sizes().of(kRow), sizes().of(kTallRow));
+}
+
+QSize FlameView::sizeHint() const
+{
+    return {sizes().of(600), int(graph_ ? graph_->rows.size() : 1) * sizes().of(kRow) + 1};
+}
+
+QSize FlameView::minimumSizeHint() const
+{
+    return {sizes().of(200), sizeHint().height()};
+}
+
+double FlameView::xOf(std::int64_t time, double width) const
+{
+    std::int64_t from = 0;
+    std::int64_t to = graph_->width();
+    if (zoomed_ != CallTree::kRoot) {
+        from = graph_->boxOf(zoomed_).start;
+        to = graph_->boxOf(zoomed_).end;
+    }
+    return double(time - from) * width / double(std::max<std::int64_t>(1, to - from));
+}
+
+QRectF FlameView::rectOf(Node node) const
+{
+    if (!graph_ || node == CallTree::kRoot)
+        return {};
+    const query::FlameBox& box = graph_->boxOf(node);
+    const double left = std::max(0.0, xOf(box.start, width()));
+    const double right = std::min(double(width()), xOf(box.end, width()));
+    if (right <= left)
+        return {};
+    return {left, double(graph_->places[node].row) * rowHeight(), right - left, double(rowHeight())};
+}
+
+std::optional<Node> FlameView::at(QPoint point) const
+{
+    if (!graph_ || point.y() < 0 || point.x() < 0 || point.x() >= width())
+        return {};
+    const auto row = std::size_t(point.y() / rowHeight());
+    if (row >= graph_->rows.size())
+        return {};
+    const std::vector<query::FlameBox>& boxes = graph_->rows[row];
+    const auto box = std::ranges::partition_point(
+        boxes, [&](const query::FlameBox& each) { return xOf(each.end, width()) <= point.x(); });
+    if (box == boxes.end() || xOf(box->start, width()) > point.x())
+        return {};
+    return box->node;
+}
+
+void FlameView::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    draw(painter, size());
+    if (!graph_)
+        return;
+    painter.setBrush(Qt::NoBrush);
+    if (under_ && *under_ != selected_) {
+        painter.setPen(QPen(colours().dimText, 1));
+        painter.drawRect(rectOf(*under_).adjusted(0.5, 0.5, -0.5, -0.5));
+    }
+    if (selected_ != CallTree::kRoot) {
+        painter.setPen(QPen(colours().accent, 2));
+        painter.drawRect(rectOf(selected_).adjusted(1, 1, -1, -1));
+    }
+}
+
+void FlameView::draw(QPainter& painter, const QSize& size) const
+{
+    painter.fillRect(QRect({0, 0}, size), colours().surface);
+    if (!graph_)
+        return;
+    painter.setFont(Theme::instance().small());
+    for (std::size_t row = 0; row < graph_->rows.size(); ++row)
+        paintRow(painter, row, size);
+}
+
+// The boxes that are in view; a row costs what its pixels cost.
+void FlameView::paintRow(QPainter& painter, std::size_t row, const QSize& size) const
+{
+    const std::vector<query::FlameBox>& boxes = graph_->rows[row];
+    const double top = double(row) * rowHeight();
+    auto box = std::ranges::partition_point(
+        boxes, [&](const query::FlameBox& each) { return xOf(each.end, size.width()) <= 0; });
+    while (box != boxes.end()) {
+        const double left = xOf(box->start, size.width());
+        if (left >= size.width())
+            return;
+        double right = xOf(box->end, size.width());
+        auto next = std::next(box);
+        if (right - left < kLeastBox) { // with the narrow ones behind it
+            const double edge = left + kLeastBox;
+            next = std::partition_point(next, boxes.end(), [&](const query::FlameBox& each) {
+                return xOf(each.end, size.width()) <= edge;
+            });
+            right = std::max(right, edge);
+        }
+        paintBox(painter, *box,
+                 QRectF(QPointF(std::max(left, 0.0), top),
+                        QPointF(std::min(right, double(size.width())), top + rowHeight() - 1)),
+                 row);
+        box = next;
+    }
+}
+
+void FlameView::paintBox(QPainter& painter, const query::FlameBox& box, const QRectF& rect,
+                         std::size_t row) const
+{
+    const CallTree& tree = graph_->table.tree;
+    const QColor fill = colourOf(box, tree.entries()[box.node].kind, row);
+    constexpr double kGap = 1;
+    const bool hasGap = rect.width() > 3 * kGap;
+    painter.fillRect(rect.adjusted(0, 0, hasGap ? -kGap : 0, 0), fill);
+    if (box.node < matches_.has.size() && matches_.has[box.node]) {
+        painter.setBrush(Qt::NoBrush);
+        painter.setPen(QPen(colours().text, 1.5));
+        painter.drawRect(rect.adjusted(1, 1, hasGap ? -2 : -1, -1));
+    }
+    if (rect.width() < sizes().of(kLeastLabel))
+        return;
+    const QRectF room = rect.adjusted(sizes().of(kPadding), 0, -sizes().of(kPadding), 0);
+    const QFontMetrics metrics(painter.font());
+    const QString name = QString::fromStdString(graph_->labels[box.label]);
+    const QString share = shareText(*graph_, box.node);
+    const double nameWidth = metrics.horizontalAdvance(name);
+    const double shareWidth = metrics.horizontalAdvance(share);
+    const bool isTall = rect.height() >= sizes().of(kTwoLines);
+    const bool below = isTall && shareWidth <= room.width();
+    const bool beside = !isTall && nameWidth + shareWidth + sizes().of(kApart) <= room.width();
+    const QRectF first = below ? room.adjusted(0, 0, 0, -room.height() / 2 + 1) : room;
+    painter.setPen(textOn(fill));
+    painter.drawText(first, (below ? Qt::AlignBottom : Qt::AlignVCenter) | Qt::AlignLeft,
+                     elidedText(name, metrics, Qt::ElideRight, int(room.width())));
+    if (!below && !beside)
+        return;
+    QColor pale = textOn(fill);
+    constexpr float kPale = 0.75F;
+    pale.setAlphaF(kPale);
+    painter.setPen(pale);
+    if (below)
+        painter.drawText(room.adjusted(0, room.height() / 2, 0, 0), Qt::AlignTop | Qt::AlignLeft, share);
+    else
+        painter.drawText(room, Qt::AlignVCenter | Qt::AlignRight, share);
+}
+
+void FlameView::mousePressEvent(QMouseEvent* event)
+{
+    if (event->button() == Qt::LeftButton)
+        if (const auto node = at(event->position().toPoint()))
+            select(*node);
+}
+
+void FlameView::mouseDoubleClickEvent(QMouseEvent* event)
+{
+    if (const auto node = at(event->position().toPoint()))
+        zoomTo(*node == zoomed_ ? CallTree::kRoot : *node);
+}
+
+void FlameView::mouseMoveEvent(QMouseEvent* event)
+{
+    const auto node = at(event->position().toPoint());
+    if (node == under_)
+        return;
+    under_ = node;
+    update();
+    emit hovered(node);
+}
+
+void FlameView::leaveEvent(QEvent* event)
+{
+    QWidget::leaveEvent(event);
+    under_.reset();
+    update();
+    emit hovered(std::nullopt);
+}
+
+void FlameView::keyPressEvent(QKeyEvent* event)
+{
+    if (!graph_)
+        return QWidget::keyPressEvent(event);
+    switch (event->key()) {
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+        return zoomTo(selected_);
+    case Qt::Key_Backspace:
+        return zoomTo(zoomed_ == CallTree::kRoot ? zoomed_ : graph_->table.tree.entries()[zoomed_].parent);
+    case Qt::Key_Home:
+        return zoomTo(CallTree::kRoot);
+    case Qt::Key_Up:
+    case Qt::Key_Down:
+    case Qt::Key_Left:
+    case Qt::Key_Right:
+        return moveSelection(event->key());
+    default:
+        QWidget::keyPressEvent(event);
+    }
+}
+
+// Up and down change the depth, left and right the box of a row.
+void FlameView::moveSelection(int key)
+{
+    if (graph_->rows.empty())
+        return;
+    if (selected_ == CallTree::kRoot)
+        return select(graph_->rows.front().front().node);
+    const query::FlameGraph::Place place = graph_->places[selected_];
+    const std::vector<query::FlameBox>& row = graph_->rows[place.row];
+    Node to = selected_;
+    if (key == Qt::Key_Up && place.row > 0) {
+        to = graph_->table.tree.entries()[selected_].parent;
+    } else if (key == Qt::Key_Left && place.box > 0) {
+        to = row[place.box - 1].node;
+    } else if (key == Qt::Key_Right && place.box + 1 < row.size()) {
+        to = row[place.box + 1].node;
+    } else if (key == Qt::Key_Down && place.row + 1 < graph_->rows.size()) {
+        const std::vector<query::FlameBox>& below = graph_->rows[place.row + 1];
+        const auto child =
+            std::ranges::lower_bound(below, graph_->boxOf(selected_).start, {}, &query::FlameBox::start);
+        if (child != below.end() && graph_->table.tree.entries()[child->node].parent == selected_)
+            to = child->node;
+    }
+    select(to);
+    reveal(to);
+}
+
+void FlameView::reveal(Node node)
+{
+    const QRectF rect = rectOf(node);
+    for (QWidget* above = parentWidget(); above != nullptr; above = above->parentWidget())
+        if (auto* area = qobject_cast<QScrollArea*>(above))
+            return area->ensureVisible(0, int(rect.center().y()), 0, rowHeight());
+}
+
+QString FlameView::tipOf(Node node) const
+{
+    const CallTree& tree = graph_->table.tree;
+    const QString name = QString::fromStdString(tree.nameOf(node));
+    const QString label = QString::fromStdString(graph_->labelOf(node));
+    QStringList lines{label, shareText(*graph_, node)};
+    if (label != name)
+        lines << name;
+    lines << counted(graph_->sums.count[node], graph_->table.onGpu ? "GPU activity" : "op",
+                     graph_->table.onGpu ? "GPU activities" : "ops");
+    return tipOfLines(lines);
+}
+
+bool FlameView::event(QEvent* event)
+{
+    if (event->type() != QEvent::ToolTip)
+        return QWidget::event(event);
+    auto* help = static_cast<QHelpEvent*>(event); // NOLINT(cppcoreguidelines-pro-type-static-cast-downcast)
+    if (const auto node = at(help->pos()))
+        QToolTip::showText(help->globalPos(), tipOf(*node), this, rectOf(*node).toRect());
+    else
+        QToolTip::hideText();
+    return true;
+}
+
+} // namespace tilescope::ui

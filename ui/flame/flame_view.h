@@ -1,0 +1,77 @@
+#pragma once
+
+#include "core/query/tables/flame_graph.h"
+
+#include <QWidget>
+
+#include <memory>
+#include <optional>
+
+namespace tilescope::ui {
+
+/// Draws a flame graph from the top down: a click selects a box, a double click or Enter gives it the whole width,
+/// Backspace goes back to the box around it, arrow keys move the selection. GUI thread.
+class FlameView : public QWidget {
+    Q_OBJECT
+public:
+    using Node = query::CallTree::Node;
+
+    explicit FlameView(QWidget* parent = nullptr);
+
+    /// Shows everything of another graph, nothing selected; null: nothing.
+    void show(std::shared_ptr<const query::FlameGraph> graph);
+    const query::FlameGraph* graph() const { return graph_.get(); }
+    /// Outlines boxes.
+    void setMatches(query::FlameMatches matches);
+
+    /// The selected box, `kRoot` for none.
+    Node selected() const { return selected_; }
+    void select(Node node);
+    /// The box that has the whole width, `kRoot` for everything.
+    Node zoomed() const { return zoomed_; }
+    void zoomTo(Node node);
+    /// The box at a point.
+    std::optional<Node> at(QPoint point) const;
+    /// Where a box is drawn, left and right edge cut at the view's; empty if it is not.
+    QRectF rectOf(Node node) const;
+
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+    /// Draws the whole graph at another size.
+    void draw(QPainter& painter, const QSize& size) const;
+
+signals:
+    void selectionChanged();
+    void zoomChanged();
+    /// The cursor is on another box, or on none.
+    void hovered(std::optional<tilescope::query::CallTree::Node> node);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    bool event(QEvent* event) override;
+
+private:
+    void paintRow(QPainter& painter, std::size_t row, const QSize& size) const;
+    void paintBox(QPainter& painter, const query::FlameBox& box, const QRectF& rect, std::size_t row) const;
+    QString tipOf(Node node) const;
+    void moveSelection(int key);
+    void reveal(Node node);
+    double xOf(std::int64_t time, double width) const;
+    int rowHeight() const;
+
+    std::shared_ptr<const query::FlameGraph> graph_;
+    query::FlameMatches matches_;
+    Node selected_ = query::CallTree::kRoot;
+    Node zoomed_ = query::CallTree::kRoot;
+    std::optional<Node> under_;
+};
+
+/// "1.01 ms, 29.8 %": the time of a box and its share of the whole graph.
+QString shareText(const query::FlameGraph& graph, query::CallTree::Node node);
+
+} // namespace tilescope::ui
