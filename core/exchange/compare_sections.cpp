@@ -180,6 +180,38 @@ Table groupsTable(const ComparisonPtr& comparison, const std::vector<ComparedGro
     return withOneUnit(std::move(table));
 }
 
+/// What the change of the step consists of.
+Table partsTable(const ComparisonPtr& comparison)
+{
+    using query::ChangePart;
+    static const std::vector<ChangePart> kNone;
+    const std::vector<ChangePart>& parts = comparison->change ? comparison->change->parts : kNone;
+    const ColumnsOf column(comparison, parts);
+    Table table{.heading = "Causes: parts of the change of a step", .rows = parts.size()};
+    table.columns = {
+        column("kind", "what", [](const ChangePart& part) { return query::wordOf(part.kind); }, {.keep = 2}),
+        column("module", "module", [](const ChangePart& part) { return cellOrNull(part.module); },
+               {.keep = 2, .elidable = true}),
+        column.programs("name", [](const ChangePart& part) { return cellOrNull(part.name); }),
+        column.people(comparison->opsForKernels ? "op" : "kernel",
+                      [](const ChangePart& part) { return cellOrNull(part.shortName); },
+                      {.keep = 2, .elidable = true}),
+        column("a_ns", "A", [](const ChangePart& part) { return part.a; }, {.unit = Unit::Nanoseconds}),
+        column("b_ns", "B", [](const ChangePart& part) { return part.b; }, {.unit = Unit::Nanoseconds}),
+        column("delta_ns", "B - A", [](const ChangePart& part) { return Nanoseconds(part.delta); },
+               {.keep = 2})};
+    if (comparison->change && table.rows > 0)
+        table.notes.push_back(fmt::format(
+            "All parts add up to {}, the change of the {} step{}. {} of the {} time is in modules "
+            "that both runs have.",
+            quantity::withUnit(static_cast<double>(comparison->change->delta), Unit::Nanoseconds),
+            comparison->change->isOfTimedSteps ? "median timed" : "mean traced",
+            comparison->change->process.empty() ? "" : " of " + comparison->change->process,
+            quantity::withUnit(100 * comparison->change->aligned, Unit::Percent),
+            comparison->change->onGpu ? "kernel" : "op"));
+    return withOneUnit(std::move(table));
+}
+
 using HeldRows = std::vector<query::HeldDifference> query::MemoryDifference::*;
 
 struct HeldTable {
@@ -388,6 +420,7 @@ std::vector<NamedTable> tablesOf(ComparisonPtr comparison)
     return {{"parameters", factsTable(comparison, comparison->parameters, "Parameters that differ")},
             {"environment", factsTable(comparison, comparison->environment, "What else differs")},
             {"times", timesTable(comparison)},
+            {"parts", partsTable(comparison)},
             {"memory", memoryTable(comparison)},
             {"families", groupsTable(comparison, comparison->families,
                                      ops ? "Op families: self time a traced step"
@@ -497,6 +530,9 @@ void writeComparisonTerminal(std::ostream& out, ComparisonPtr comparison, const 
     for (const std::string& line : flagLines(*comparison))
         out << (style.colour ? "\x1b[33m" : "") << "flagged  " << escapeForTerminal(line)
             << (style.colour ? "\x1b[0m" : "") << "\n";
+    if (comparison->change)
+        for (const std::string& line : query::causesOf(*comparison->change))
+            out << "cause    " << escapeForTerminal(line) << "\n";
     for (const NamedTable& named : differencesOf(comparison)) {
         if (named.table.rows == 0 && named.table.whyEmpty.empty())
             continue;

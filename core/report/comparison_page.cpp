@@ -64,6 +64,9 @@ void writeComparisonMarkdown(std::ostream& out, const std::shared_ptr<const quer
     writeSide(out, 'B', comparison->b);
     for (const std::string& line : exchange::flagLines(*comparison))
         out << "- flagged " << escapeMarkdown(line) << '\n';
+    if (comparison->change)
+        for (const std::string& line : query::causesOf(*comparison->change))
+            out << "- cause: " << escapeMarkdown(line) << '\n';
     out << '\n';
     for (exchange::NamedTable& named : exchange::differencesOf(comparison)) {
         if (named.table.rows == 0)

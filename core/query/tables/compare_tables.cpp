@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -352,6 +353,11 @@ Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const s
                          {"before_backward", first.result.beforeBackward, second.result.beforeBackward}};
     std::erase_if(comparison.memory, [](const ComparedMemory& memory) { return !memory.a && !memory.b; });
     compareEvents(comparison, a, b);
+    constexpr double kNsPerMs = 1e6;
+    const analysis::TimeDifference* step = comparison.step();
+    comparison.change = stepChange(
+        a, comparison.a.runs, b, comparison.b.runs,
+        step ? std::optional<std::int64_t>(std::llround(step->difference * kNsPerMs)) : std::nullopt);
     return comparison;
 }
 

@@ -3,6 +3,7 @@
 #include "core/analysis/stats/comparison.h"
 #include "core/analysis/stats/run_comparison.h"
 #include "core/query/memory/memory_difference.h"
+#include "core/query/tables/step_change.h"
 #include "core/store/run_reader.h"
 
 #include <optional>
@@ -70,6 +71,7 @@ struct Comparison {
     std::vector<ComparedGroup> kernels = {};   ///< ops where neither ran on a GPU
     std::vector<ComparedGroup> ranges = {};
     bool opsForKernels = false;
+    std::optional<StepChange> change = {}; ///< none without traced steps on both sides
 
     /// The wall time of the step; none if a side has no timed step.
     const analysis::TimeDifference* step() const;
