@@ -23,38 +23,6 @@ using Json = nlohmann::ordered_json;
                 .mend = std::move(mend)};
 }
 
-bool isNumeric(ValueType type)
-{
-    return type == ValueType::Integer || type == ValueType::Real || type == ValueType::Duration ||
-           type == ValueType::Size;
-}
-
-/// The value as YAML text, so that both formats share one set of checks.
-SpecValue written(const KeyInfo& key, const Json& json)
-{
-    if (json.is_number() && isNumeric(key.type))
-        return {.text = json.dump() + (key.type == ValueType::Size ? " B" : "")};
-    if (json.is_boolean() && key.type == ValueType::Boolean)
-        return {.text = json.dump()};
-    if (json.is_string() && isNumeric(key.type) && json.get_ref<const std::string&>() == "auto")
-        return {.text = "auto"};
-    if (json.is_string() && key.type != ValueType::Boolean && key.type != ValueType::List &&
-        !isNumeric(key.type))
-        return {.text = json.get<std::string>(), .quoted = true};
-    if (json.is_array() && key.type == ValueType::List) {
-        SpecValue list{.kind = SpecValue::Kind::List};
-        for (const Json& item : json) {
-            if (!item.is_string())
-                refuse(key.name, std::string(key.name) + " takes a list of texts",
-                       "allowed: " + key.allowed());
-            list.items.push_back({.text = item.get<std::string>(), .quoted = true});
-        }
-        return list;
-    }
-    refuse(key.name, std::string(key.name) + " has the wrong type (" + json.type_name() + ")",
-           "allowed: " + key.allowed());
-}
-
 std::size_t knownRow(const std::string& name, Workload workload)
 {
     std::vector<std::string> allowed;
@@ -127,7 +95,7 @@ ExperimentSpec fromJson(const Json& object)
         const std::size_t row = knownRow(name, spec.workload);
         const KeyInfo& info = keyRows()[row].info;
         try {
-            keyRows()[row].set(spec, parseValue(info, written(info, value)));
+            keyRows()[row].set(spec, parseValue(info, value));
         } catch (Error& error) {
             error.where = "parameters." + name;
             throw;

@@ -1,11 +1,11 @@
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/base/paths.h"
 #include "core/config/spec_file.h"
 #include "core/config/yaml_tree.h"
 #include "core/model/language_model.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <sstream>
 #include <tuple>
@@ -22,14 +22,12 @@ namespace {
                 .kind = ErrorKind::Environment};
 }
 
-std::int64_t positive(const YamlEntry& entry, const std::string& where)
+std::int64_t positive(const SpecValue::Entry& entry, const std::string& where)
 {
-    std::int64_t number = 0;
-    const std::string& text = entry.value->text;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (problem != std::errc() || end != text.data() + text.size() || number < 1 || number > 1'000'000)
+    const auto number = parseNumber<std::int64_t>(entry.value.text);
+    if (!number || *number < 1 || *number > 1'000'000)
         refuse("bad value of " + entry.key, placeOf(where, entry.position));
-    return number;
+    return *number;
 }
 
 SizePreset readPreset(const std::filesystem::path& file)
@@ -40,11 +38,11 @@ SizePreset readPreset(const std::filesystem::path& file)
     const std::string where = file.string();
     if (!stream)
         refuse("cannot be read", where);
-    const YamlNodePtr root = readYaml(text.str(), where);
-    if (!root || root->kind != YamlNode::Kind::Map)
+    const SpecValue root = readYaml(text.str(), where);
+    if (root.kind != SpecValue::Kind::Map)
         refuse("not a preset", where);
     SizePreset preset{.name = file.stem().string()};
-    for (const YamlEntry& entry : root->entries) {
+    for (const SpecValue::Entry& entry : root.entries()) {
         if (entry.key == "d_model")
             preset.dModel = positive(entry, where);
         else if (entry.key == "d_ff")

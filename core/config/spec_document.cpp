@@ -42,6 +42,8 @@ void forgetPosition(SpecValue& value)
     value.position = {};
     for (SpecValue& item : value.items)
         forgetPosition(item);
+    for (SpecValue::Key& key : value.keys)
+        key.position = {};
 }
 
 SpecValue valueFrom(const KeyInfo* info, std::string_view yaml, std::string_view flag)
@@ -50,7 +52,7 @@ SpecValue valueFrom(const KeyInfo* info, std::string_view yaml, std::string_view
     if (info && info->type == ValueType::Text)
         return {.text = std::string(yaml), .quoted = true};
     try {
-        SpecValue value = valueOf(readYaml(yaml, flag));
+        SpecValue value = readYaml(yaml, flag);
         forgetPosition(value);
         return value;
     } catch (Error& error) {
@@ -61,9 +63,19 @@ SpecValue valueFrom(const KeyInfo* info, std::string_view yaml, std::string_view
 
 } // namespace
 
+std::vector<SpecValue::Entry> SpecValue::entries() const
+{
+    std::vector<Entry> list;
+    list.reserve(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i)
+        list.push_back({keys[i].text, items[i], keys[i].position});
+    return list;
+}
+
 bool SpecValue::operator==(const SpecValue& other) const
 {
-    return kind == other.kind && quoted == other.quoted && text == other.text && items == other.items;
+    return kind == other.kind && quoted == other.quoted && text == other.text && items == other.items &&
+           keys == other.keys;
 }
 
 const SpecDocument::Entry* SpecDocument::findFixed(std::string_view key) const

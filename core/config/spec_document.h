@@ -16,17 +16,35 @@ struct Position {
     bool operator==(const Position&) const = default;
 };
 
-/// A value as written, before validation: `8`, `"8"`, `[a, b]`.
+/// A value of a YAML file as written, before validation: `8`, `"8"`, `[a, b]`, `{key: 8}`.
 struct SpecValue {
     enum class Kind { Missing, Scalar, List, Map };
+    struct Key {
+        std::string text;
+        Position position;
+
+        bool operator==(const Key& other) const { return text == other.text; }
+    };
+    struct Entry;
+
     Kind kind = Kind::Scalar;
     std::string text = {}; ///< of a Scalar
     bool quoted = false;   ///< quoted in the file, or needs quotes: text, even if it looks like a number
-    std::vector<SpecValue> items = {}; ///< of a List
+    std::vector<SpecValue> items = {}; ///< of a List; of a Map: its values
+    std::vector<Key> keys = {};        ///< of a Map: unique, one for each of `items`
     Position position = {};
+
+    /// Keys and values of a Map, valid while this value is unchanged. O(keys).
+    std::vector<Entry> entries() const;
 
     /// Compares the values only, not their positions.
     bool operator==(const SpecValue& other) const;
+};
+
+struct SpecValue::Entry {
+    const std::string& key;
+    const SpecValue& value;
+    Position position; ///< of the key
 };
 
 /// A spec before its sweep is expanded: the content of a file, which the GUI edits.

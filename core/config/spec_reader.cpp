@@ -14,9 +14,9 @@ namespace tilescope::config {
 namespace {
 
 /// The position of a value; that of its key if the value is empty.
-SpecValue valueOf(const YamlEntry& entry)
+SpecValue valueOf(const SpecValue::Entry& entry)
 {
-    SpecValue value = valueOf(entry.value);
+    SpecValue value = entry.value;
     if (value.kind == SpecValue::Kind::Missing)
         value.position = entry.position;
     return value;
@@ -27,16 +27,16 @@ class DocumentReader {
 public:
     explicit DocumentReader(SpecDocument& document) : document_(document) {}
 
-    void read(const YamlNodePtr& root)
+    void read(const SpecValue& root)
     {
-        if (!root || root->kind == YamlNode::Kind::Null)
+        if (root.kind == SpecValue::Kind::Missing)
             refuse({}, "the spec is empty", "begin with `workload: attention` or `workload: lm`");
-        if (root->kind != YamlNode::Kind::Map)
-            refuse(root->position, "a spec is a map of keys, not a " + kindName(*root),
-                   root->text.find(':') == std::string::npos
+        if (root.kind != SpecValue::Kind::Map)
+            refuse(root.position, "a spec is a map of keys, not a " + kindName(root),
+                   root.text.find(':') == std::string::npos
                        ? "begin with `workload: attention` or `workload: lm`"
                        : "write a space after the colon");
-        for (const YamlEntry& entry : root->entries) {
+        for (const SpecValue::Entry& entry : root.entries()) {
             if (entry.key == "fixed")
                 readFixed(entry);
             else if (entry.key == "sweep")
@@ -60,21 +60,23 @@ private:
             .what = std::move(what), .where = placeOf(document_.origin, position), .mend = std::move(mend)};
     }
 
-    static std::string kindName(const YamlNode& node)
+    static std::string kindName(const SpecValue& node)
     {
-        return node.kind == YamlNode::Kind::List ? "list" : node.kind == YamlNode::Kind::Map ? "map" : "word";
+        return node.kind == SpecValue::Kind::List  ? "list"
+               : node.kind == SpecValue::Kind::Map ? "map"
+                                                   : "word";
     }
 
     using Positions = std::unordered_map<std::string, Position>;
 
-    void requireNew(const YamlEntry& entry)
+    void requireNew(const SpecValue::Entry& entry)
     {
         refuseIfIn(seen_, entry);
         refuseIfIn(seenInPoints_, entry);
         seen_.emplace(entry.key, entry.position);
     }
 
-    void refuseIfIn(const Positions& positions, const YamlEntry& entry) const
+    void refuseIfIn(const Positions& positions, const SpecValue::Entry& entry) const
     {
         const auto seen = positions.find(entry.key);
         if (seen != positions.end())
@@ -84,7 +86,7 @@ private:
                                seen->second.line));
     }
 
-    void addFixed(const YamlEntry& entry, bool underFixed)
+    void addFixed(const SpecValue::Entry& entry, bool underFixed)
     {
         requireNew(entry);
         document_.fixed.push_back({.key = entry.key,
@@ -93,38 +95,38 @@ private:
                                    .underFixed = underFixed});
     }
 
-    void readFixed(const YamlEntry& fixed)
+    void readFixed(const SpecValue::Entry& fixed)
     {
         fixedLine_ = fixed.position.line;
-        if (fixed.value->kind == YamlNode::Kind::Null)
+        if (fixed.value.kind == SpecValue::Kind::Missing)
             return;
-        if (fixed.value->kind != YamlNode::Kind::Map)
-            refuse(fixed.value->position, "fixed takes a map of keys, not a " + kindName(*fixed.value),
+        if (fixed.value.kind != SpecValue::Kind::Map)
+            refuse(fixed.value.position, "fixed takes a map of keys, not a " + kindName(fixed.value),
                    "write fixed: {batch: 8, …}");
-        for (const YamlEntry& entry : fixed.value->entries)
+        for (const SpecValue::Entry& entry : fixed.value.entries())
             addFixed(entry, true);
     }
 
-    void readSweep(const YamlEntry& sweep)
+    void readSweep(const SpecValue::Entry& sweep)
     {
         sweepLine_ = sweep.position.line;
-        switch (sweep.value->kind) {
-        case YamlNode::Kind::Null:
+        switch (sweep.value.kind) {
+        case SpecValue::Kind::Missing:
             return;
-        case YamlNode::Kind::Map:
-            for (const YamlEntry& entry : sweep.value->entries)
+        case SpecValue::Kind::Map:
+            for (const SpecValue::Entry& entry : sweep.value.entries())
                 addAxis(entry);
             return;
-        case YamlNode::Kind::List:
-            readPoints(*sweep.value);
+        case SpecValue::Kind::List:
+            readPoints(sweep.value);
             return;
-        case YamlNode::Kind::Scalar:
-            refuse(sweep.value->position, "sweep takes a map of lists or a list of maps, not a word",
+        case SpecValue::Kind::Scalar:
+            refuse(sweep.value.position, "sweep takes a map of lists or a list of maps, not a word",
                    "write sweep: {seq_len: [256, 1024], …}");
         }
     }
 
-    void addAxis(const YamlEntry& entry)
+    void addAxis(const SpecValue::Entry& entry)
     {
         requireNew(entry);
         SpecDocument::Axis axis{.key = entry.key, .position = entry.position};
@@ -132,23 +134,23 @@ private:
         if (value.kind != SpecValue::Kind::List)
             axis.values.push_back(std::move(value));
         else if (value.items.empty())
-            refuse(entry.value->position, "sweep gives " + entry.key + " no value",
+            refuse(entry.value.position, "sweep gives " + entry.key + " no value",
                    "write at least one, or remove the key");
         else
             axis.values = std::move(value.items);
         document_.axes.push_back(std::move(axis));
     }
 
-    void readPoints(const YamlNode& list)
+    void readPoints(const SpecValue& list)
     {
         if (list.items.empty())
             refuse(list.position, "sweep lists no points", "write at least one, or remove sweep");
-        for (const YamlNodePtr& item : list.items) {
-            if (item->kind != YamlNode::Kind::Map)
-                refuse(item->position, "a point of sweep is a map of keys, not a " + kindName(*item),
+        for (const SpecValue& item : list.items) {
+            if (item.kind != SpecValue::Kind::Map)
+                refuse(item.position, "a point of sweep is a map of keys, not a " + kindName(item),
                        "write - {seq_len: 256, backend: naive}");
             SpecDocument::Point point;
-            for (const YamlEntry& entry : item->entries) {
+            for (const SpecValue::Entry& entry : item.entries()) {
                 refuseIfIn(seen_, entry);
                 seenInPoints_.emplace(entry.key, entry.position);
                 point.push_back({.key = entry.key, .value = valueOf(entry), .position = entry.position});

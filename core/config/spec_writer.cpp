@@ -28,12 +28,13 @@ std::string keyText(const std::string& key)
     return isPlainYaml(key) ? key : inQuotes(key);
 }
 
-std::string pointText(const SpecDocument::Point& point)
+/// \param entries  of a point or of a map
+template <class Entries> std::string mapText(const Entries& entries)
 {
-    std::vector<std::string> entries;
-    for (const SpecDocument::Entry& entry : point)
-        entries.push_back(keyText(entry.key) + ": " + toYaml(entry.value));
-    return fmt::format("{{{}}}", fmt::join(entries, ", "));
+    std::vector<std::string> texts;
+    for (const auto& entry : entries)
+        texts.push_back(keyText(entry.key) + ": " + toYaml(entry.value));
+    return fmt::format("{{{}}}", fmt::join(texts, ", "));
 }
 
 /// Combines explicit points with the axes, because the YAML format has one or the other.
@@ -89,7 +90,7 @@ std::string line(const SpecDocument::Axis& axis)
 std::string line(const SpecDocument::Point& point)
 {
     const bool bare = point.empty();
-    return (bare ? "" : commentLines(point.front().comment, "  ")) + "  - " + pointText(point) +
+    return (bare ? "" : commentLines(point.front().comment, "  ")) + "  - " + mapText(point) +
            remarkText(bare ? std::string() : point.front().remark);
 }
 
@@ -100,10 +101,10 @@ std::string toYaml(const SpecValue& value)
     switch (value.kind) {
     case SpecValue::Kind::Missing:
         return "null";
-    case SpecValue::Kind::Map:
-        return "{}";
     case SpecValue::Kind::Scalar:
         return !value.quoted && isPlainYaml(value.text) ? value.text : inQuotes(value.text);
+    case SpecValue::Kind::Map:
+        return mapText(value.entries());
     case SpecValue::Kind::List:
         break;
     }

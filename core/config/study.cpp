@@ -1,6 +1,7 @@
 #include "core/config/study.h"
 
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/base/paths.h"
 #include "core/base/spelling.h"
 #include "core/config/quick.h"
@@ -10,7 +11,6 @@
 #include "core/model/text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
@@ -72,55 +72,53 @@ private:
                     .kind = ErrorKind::Environment};
     }
 
-    std::string place(const YamlEntry& entry) const { return placeOf(origin_, entry.position); }
+    std::string place(const SpecValue::Entry& entry) const { return placeOf(origin_, entry.position); }
 
-    [[noreturn]] void refuseKey(const YamlEntry& entry, std::string_view allowed) const
+    [[noreturn]] void refuseKey(const SpecValue::Entry& entry, std::string_view allowed) const
     {
         refuse("unknown key '" + entry.key + "'", place(entry), "allowed here: " + std::string(allowed));
     }
 
     void readHeader(const std::string& text, Study& study)
     {
-        const YamlNodePtr root = readYaml(text, origin_);
-        if (!root || root->kind != YamlNode::Kind::Map)
+        const SpecValue root = readYaml(text, origin_);
+        if (root.kind != SpecValue::Kind::Map)
             refuse("not a study", origin_, "begin it with study:, title: and asks:");
-        for (const YamlEntry& entry : root->entries) {
+        for (const SpecValue::Entry& entry : root.entries()) {
             if (entry.key == "study")
-                study.name = entry.value->text;
+                study.name = entry.value.text;
             else if (entry.key == "title")
-                study.title = entry.value->text;
+                study.title = entry.value.text;
             else if (entry.key == "asks")
-                study.asks = entry.value->text;
+                study.asks = entry.value.text;
             else if (entry.key == "took")
-                for (const YamlEntry& took : entry.value->entries)
+                for (const SpecValue::Entry& took : entry.value.entries())
                     study.took.emplace_back(took.key, seconds(took));
             else if (entry.key == "parts")
-                readDescriptions(*entry.value);
+                readDescriptions(entry.value);
             else
                 refuseKey(entry, "study, title, asks, took, parts");
         }
     }
 
-    double seconds(const YamlEntry& entry) const
+    double seconds(const SpecValue::Entry& entry) const
     {
-        double value = 0;
-        const std::string& text = entry.value->text;
-        const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (problem != std::errc() || end != text.data() + text.size() || !(value > 0))
+        const auto value = parseNumber<double>(entry.value.text);
+        if (!value || !(*value > 0))
             refuse("'" + entry.key + "' is not a number of seconds", place(entry), "write a number above 0");
-        return value;
+        return *value;
     }
 
-    void readDescriptions(const YamlNode& parts)
+    void readDescriptions(const SpecValue& parts)
     {
-        for (const YamlEntry& part : parts.entries) {
+        for (const SpecValue::Entry& part : parts.entries()) {
             StudyPart description{.name = part.key};
-            for (const YamlEntry& entry : part.value->entries) {
+            for (const SpecValue::Entry& entry : part.value.entries()) {
                 if (entry.key == "about")
-                    description.about = entry.value->text;
+                    description.about = entry.value.text;
                 else if (entry.key == "quick")
-                    for (const YamlEntry& setting : entry.value->entries)
-                        description.quick.emplace_back(setting.key, toYaml(valueOf(setting.value)));
+                    for (const SpecValue::Entry& setting : entry.value.entries())
+                        description.quick.emplace_back(setting.key, toYaml(setting.value));
                 else
                     refuseKey(entry, "about, quick");
             }

@@ -1,6 +1,7 @@
 #include "core/config/value.h"
 
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/config/field.h"
 #include "core/config/utf8.h"
 #include "core/config/wording.h"
@@ -28,15 +29,6 @@ constexpr int kMostGpus = 1'024;
     throw Error{.what = std::string(key.name) + " " + what, .mend = hint + "allowed: " + key.allowed()};
 }
 
-template <class Number> std::optional<Number> wholeNumber(std::string_view text)
-{
-    Number number{};
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (problem != std::errc() || end != text.data() + text.size())
-        return {};
-    return number;
-}
-
 bool isDigits(std::string_view text)
 {
     return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
@@ -51,7 +43,7 @@ std::string plainInteger(std::string_view text)
             digits.push_back(c);
     if (digits.starts_with('+'))
         digits.erase(0, 1);
-    const auto number = wholeNumber<double>(digits);
+    const auto number = parseNumber<double>(digits);
     if (!number || !std::isfinite(*number) || *number != std::floor(*number) || std::abs(*number) > 1e15)
         return {};
     return std::to_string(static_cast<std::int64_t>(*number));
@@ -63,26 +55,35 @@ void requireRange(const KeyInfo& key, double number, std::string_view written)
         refuse(key, "is " + std::string(written) + ", out of range");
 }
 
-Value parseInteger(const KeyInfo& key, const SpecValue& written)
+/// \param number  none: it does not fit
+Value checkedInteger(const KeyInfo& key, std::optional<std::int64_t> number, std::string_view text)
 {
-    const std::string_view text = written.text;
-    const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
-    if (!isDigits(digits) || (digits.size() > 1 && digits.front() == '0')) {
-        const std::string plain = plainInteger(text);
-        refuse(key, "takes an integer, not " + shown(text), plain.empty() ? "" : "write " + plain);
-    }
-    if (written.quoted)
-        refuse(key, "takes an integer, not the text " + shown(text), "remove the quotes");
-    const auto number = wholeNumber<std::int64_t>(text);
     if (!number)
         refuse(key, "is " + shown(text) + ", out of range");
     requireRange(key, static_cast<double>(*number), text);
     return *number;
 }
 
+[[noreturn]] void refuseFraction(const KeyInfo& key, std::string_view text)
+{
+    const std::string plain = plainInteger(text);
+    refuse(key, "takes an integer, not " + shown(text), plain.empty() ? "" : "write " + plain);
+}
+
+Value parseInteger(const KeyInfo& key, const SpecValue& written)
+{
+    const std::string_view text = written.text;
+    const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
+    if (!isDigits(digits) || (digits.size() > 1 && digits.front() == '0'))
+        refuseFraction(key, text);
+    if (written.quoted)
+        refuse(key, "takes an integer, not the text " + shown(text), "remove the quotes");
+    return checkedInteger(key, parseNumber<std::int64_t>(text), text);
+}
+
 Value parseReal(const KeyInfo& key, const SpecValue& written)
 {
-    const auto number = wholeNumber<double>(written.text);
+    const auto number = parseNumber<double>(written.text);
     if (!number || !std::isfinite(*number))
         refuse(key, "takes a number, not " + shown(written.text));
     if (written.quoted)
@@ -115,24 +116,23 @@ Value parseBoolean(const KeyInfo& key, const SpecValue& written)
                 .mend = question(text, key.choices) + "allowed: " + key.allowed()};
 }
 
-Value parseChoice(const KeyInfo& key, const SpecValue& written)
+Value checkedChoice(const KeyInfo& key, const std::string& text)
 {
-    if (std::ranges::find(key.choices, written.text) == key.choices.end())
-        refuseWord(key, written.text, "unknown " + std::string(key.name));
-    return written.text;
+    if (std::ranges::find(key.choices, text) == key.choices.end())
+        refuseWord(key, text, "unknown " + std::string(key.name));
+    return text;
 }
 
-Value parseDevice(const KeyInfo& key, const SpecValue& written)
+Value checkedDevice(const KeyInfo& key, const std::string& text)
 {
-    const std::string& text = written.text;
     if (text.starts_with("cuda:")) {
         const std::string_view index = std::string_view(text).substr(5);
-        const auto number = isDigits(index) ? wholeNumber<int>(index) : std::nullopt;
+        const auto number = isDigits(index) ? parseNumber<int>(index) : std::nullopt;
         if (!number || *number >= kMostGpus || std::to_string(*number) != index)
             refuse(key, "has no GPU number in " + shown(text), "N counts from 0");
         return text;
     }
-    return parseChoice(key, written);
+    return checkedChoice(key, text);
 }
 
 struct Unit {
@@ -142,6 +142,14 @@ struct Unit {
 constexpr std::array kUnits{Unit{"B", 1},           Unit{"kB", 1e3},           Unit{"MB", 1e6},
                             Unit{"GB", 1e9},        Unit{"TB", 1e12},          Unit{"KiB", 1024.0},
                             Unit{"MiB", 1048576.0}, Unit{"GiB", 1073741824.0}, Unit{"TiB", 1099511627776.0}};
+
+Value checkedSize(const KeyInfo& key, double bytes, std::string_view text)
+{
+    if (bytes < key.minimum || bytes > key.maximum)
+        throw Error{.what = std::string(key.name) + " is " + shown(text) + ", out of range",
+                    .mend = "allowed: 1 MiB to 1,048,576 TiB"};
+    return static_cast<std::int64_t>(bytes);
+}
 
 Value parseSize(const KeyInfo& key, const SpecValue& written)
 {
@@ -163,18 +171,13 @@ Value parseSize(const KeyInfo& key, const SpecValue& written)
         throw Error{.what = std::string(key.name) + " has the unknown unit " + shown(unit),
                     .mend = question(unit, names) + "units: " + joined(names)};
     }
-    const double bytes = std::floor(amount * found->bytes);
-    if (bytes < key.minimum || bytes > key.maximum)
-        throw Error{.what = std::string(key.name) + " is " + shown(text) + ", out of range",
-                    .mend = "allowed: 1 MiB to 1,048,576 TiB"};
-    return static_cast<std::int64_t>(bytes);
+    return checkedSize(key, std::floor(amount * found->bytes), text);
 }
 
-Value parseCompile(const KeyInfo& key, const SpecValue& written)
+Value checkedCompile(const KeyInfo& key, const std::string& text)
 {
-    const std::string& text = written.text;
     if (!text.starts_with("package:"))
-        return parseChoice(key, written);
+        return checkedChoice(key, text);
     if (!text.ends_with(".pt2") || text.size() <= std::string_view("package:.pt2").size())
         refuse(key, "names no package in " + shown(text), "packages of AOTInductor end in .pt2");
     if (!isPrintable(text))
@@ -182,22 +185,20 @@ Value parseCompile(const KeyInfo& key, const SpecValue& written)
     return text;
 }
 
-Value parseCheckpointing(const KeyInfo& key, const SpecValue& written)
+Value checkedCheckpointing(const KeyInfo& key, const std::string& text)
 {
-    const std::string& text = written.text;
     if (!text.starts_with("block:"))
-        return parseChoice(key, written);
+        return checkedChoice(key, text);
     const std::string_view every = std::string_view(text).substr(6);
-    const auto number = isDigits(every) ? wholeNumber<int>(every) : std::nullopt;
+    const auto number = isDigits(every) ? parseNumber<int>(every) : std::nullopt;
     if (!number || *number < key.minimum || *number > key.maximum)
         refuse(key, "has no K from " + groupedText(key.minimum) + " to " + groupedText(key.maximum) + " in " +
                         shown(text));
     return toText(Checkpointing{.kind = Checkpointing::Kind::Block, .every = *number});
 }
 
-Value parseText(const KeyInfo& key, const SpecValue& written)
+Value checkedText(const KeyInfo& key, const std::string& text)
 {
-    const std::string& text = written.text;
     const auto length = static_cast<double>(characterCount(text));
     if (length < key.minimum || length > key.maximum)
         refuse(key, "has " + groupedText(length) + " characters");
@@ -208,22 +209,63 @@ Value parseText(const KeyInfo& key, const SpecValue& written)
     return text;
 }
 
-Value parseList(const KeyInfo& key, const SpecValue& written)
+Value checkedList(const KeyInfo& key, const std::vector<std::string>& items)
 {
-    const std::vector<SpecValue> single{written};
-    const std::vector<SpecValue>& items = written.kind == SpecValue::Kind::List ? written.items : single;
     if (static_cast<double>(items.size()) > key.maximum)
         refuse(key, "has " + groupedText(static_cast<double>(items.size())) + " entries");
-    std::vector<std::string> words;
-    for (const SpecValue& item : items) {
-        if (item.kind != SpecValue::Kind::Scalar || item.text.empty() || item.text.size() > 200 ||
-            !isPrintable(item.text))
+    for (auto item = items.begin(); item != items.end(); ++item) {
+        if (item->empty() || item->size() > 200 || !isPrintable(*item))
             refuse(key, "has an entry that is not a name");
-        if (std::ranges::find(words, item.text) != words.end())
-            refuse(key, "names " + shown(item.text) + " twice");
-        words.push_back(item.text);
+        if (std::find(items.begin(), item, *item) != item)
+            refuse(key, "names " + shown(*item) + " twice");
     }
-    return words;
+    return items;
+}
+
+Value parseList(const KeyInfo& key, const SpecValue& written)
+{
+    if (written.kind != SpecValue::Kind::List)
+        return checkedList(key, {written.text});
+    std::vector<std::string> items;
+    for (const SpecValue& item : written.items)
+        items.push_back(item.text); // empty for a list or map, which is refused
+    return checkedList(key, items);
+}
+
+bool mayBeAuto(const KeyInfo& key)
+{
+    return (key.type == ValueType::Integer || key.type == ValueType::Size) && !key.choices.empty();
+}
+
+Value checkedWord(const KeyInfo& key, const std::string& text)
+{
+    switch (key.type) {
+    case ValueType::Text:
+        return checkedText(key, text);
+    case ValueType::Device:
+        return checkedDevice(key, text);
+    case ValueType::Compile:
+        return checkedCompile(key, text);
+    case ValueType::Checkpointing:
+        return checkedCheckpointing(key, text);
+    default:
+        return checkedChoice(key, text);
+    }
+}
+
+/// \pre the value is a number
+Value checkedNumber(const KeyInfo& key, const nlohmann::ordered_json& json)
+{
+    const std::string text = json.dump();
+    if (key.type == ValueType::Size)
+        return checkedSize(key, std::floor(json.get<double>()), text);
+    if (key.type != ValueType::Integer) {
+        requireRange(key, json.get<double>(), text);
+        return json.get<double>();
+    }
+    if (!json.is_number_integer())
+        refuseFraction(key, text);
+    return checkedInteger(key, parseNumber<std::int64_t>(text), text);
 }
 
 } // namespace
@@ -234,7 +276,7 @@ std::optional<std::string> problemWith(const KeyInfo& key, std::string_view valu
         if (key.type == ValueType::Text)
             parseValue(key, {.text = std::string(value), .quoted = true});
         else
-            parseValue(key, valueOf(readYaml(value, key.name)));
+            parseValue(key, readYaml(value, key.name));
         return {};
     } catch (const Error& error) {
         return Error{.what = error.what, .mend = error.mend}.sentence();
@@ -251,12 +293,9 @@ Value parseValue(const KeyInfo& key, const SpecValue& written)
         refuse(key, "takes one value, not a list", key.sweepable ? "to sweep it, write it under sweep" : "");
     if (written.kind == SpecValue::Kind::Map)
         refuse(key, "takes one value, not a map");
-    const bool mayBeAuto = key.type == ValueType::Integer || key.type == ValueType::Size;
-    if (mayBeAuto && written.text == "auto" && !key.choices.empty())
+    if (mayBeAuto(key) && written.text == "auto")
         return Auto{};
     switch (key.type) {
-    case ValueType::Text:
-        return parseText(key, written);
     case ValueType::Integer:
         return parseInteger(key, written);
     case ValueType::Real:
@@ -264,20 +303,40 @@ Value parseValue(const KeyInfo& key, const SpecValue& written)
         return parseReal(key, written);
     case ValueType::Boolean:
         return parseBoolean(key, written);
-    case ValueType::Choice:
-        return parseChoice(key, written);
-    case ValueType::Device:
-        return parseDevice(key, written);
     case ValueType::Size:
         return parseSize(key, written);
-    case ValueType::Compile:
-        return parseCompile(key, written);
-    case ValueType::Checkpointing:
-        return parseCheckpointing(key, written);
-    case ValueType::List:
-        break;
+    default:
+        return checkedWord(key, written.text);
     }
-    return {};
+}
+
+Value parseValue(const KeyInfo& key, const nlohmann::ordered_json& json)
+{
+    switch (key.type) {
+    case ValueType::Integer:
+    case ValueType::Real:
+    case ValueType::Duration:
+    case ValueType::Size:
+        if (json.is_number())
+            return checkedNumber(key, json);
+        if (mayBeAuto(key) && json == "auto")
+            return Auto{};
+        break;
+    case ValueType::Boolean:
+        if (json.is_boolean())
+            return json.get<bool>();
+        break;
+    case ValueType::List:
+        if (!json.is_array())
+            break;
+        if (!std::ranges::all_of(json, [](const auto& item) { return item.is_string(); }))
+            refuse(key, "takes a list of texts");
+        return checkedList(key, json.get<std::vector<std::string>>());
+    default:
+        if (json.is_string())
+            return checkedWord(key, json.get<std::string>());
+    }
+    refuse(key, std::string("has the wrong type (") + json.type_name() + ")");
 }
 
 std::string numberText(double number)
@@ -329,7 +388,7 @@ DeviceRequest deviceFromText(std::string_view text)
         return {};
     DeviceRequest device{.kind = DeviceRequest::Kind::Cuda};
     if (text != "cuda")
-        device.index = wholeNumber<int>(text.substr(std::string_view("cuda:").size()));
+        device.index = parseNumber<int>(text.substr(std::string_view("cuda:").size()));
     return device;
 }
 
@@ -351,7 +410,7 @@ Checkpointing checkpointingFromText(std::string_view text)
         return {.kind = Checkpointing::Kind::Attention};
     Checkpointing checkpointing{.kind = Checkpointing::Kind::Block};
     if (text != "block")
-        checkpointing.every = wholeNumber<int>(text.substr(std::string_view("block:").size())).value();
+        checkpointing.every = parseNumber<int>(text.substr(std::string_view("block:").size())).value();
     return checkpointing;
 }
 

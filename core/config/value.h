@@ -3,6 +3,8 @@
 #include "core/config/schema.h"
 #include "core/config/spec_document.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <variant>
 
 namespace tilescope::config {
@@ -14,9 +16,11 @@ struct Auto {
 /// A checked value of a key. Words (choices, devices, …) are canonical text; sizes are bytes.
 using Value = std::variant<Auto, bool, std::int64_t, double, std::string, std::vector<std::string>>;
 
-/// Parses the value of a key: type, range, choices.
+/// Checks the value of a key: type, range, choices.
 /// \throws Error  without `where`, which the caller adds
 Value parseValue(const KeyInfo& key, const SpecValue& written);
+/// The same for a value of a JSON object, where sizes are bytes.
+Value parseValue(const KeyInfo& key, const nlohmann::ordered_json& json);
 
 /// The value as JSON text.
 std::string jsonText(const Value& value);

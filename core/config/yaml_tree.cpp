@@ -28,7 +28,7 @@ class TreeBuilder : public YAML::EventHandler {
 public:
     TreeBuilder(std::string_view text, std::string_view where) : text_(text), where_(where) {}
 
-    YamlNodePtr root() const { return root_; }
+    SpecValue takeRoot() { return std::move(root_); }
 
     void OnDocumentStart(const YAML::Mark& mark) override
     {
@@ -41,7 +41,7 @@ public:
 
     void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override
     {
-        add(makeNode(YamlNode::Kind::Null, mark), anchor);
+        add({.value = makeValue(SpecValue::Kind::Missing, mark)}, mark, anchor);
     }
 
     void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -51,14 +51,16 @@ public:
         const bool plain = tag.empty() || tag == "?";
         if (!plain && tag != "!")
             refuseTag(mark, tag);
-        std::shared_ptr<YamlNode> node = makeNode(YamlNode::Kind::Scalar, mark);
-        node->quoted = !plain;
         if (!plain)
             requireClosed(mark);
-        node->text = text;
-        if (plain && isNull(text))
-            node->kind = YamlNode::Kind::Null;
-        add(std::move(node), anchor);
+        SpecValue value = makeValue(SpecValue::Kind::Scalar, mark);
+        if (plain && isNull(text)) {
+            value.kind = SpecValue::Kind::Missing;
+        } else {
+            value.text = text;
+            value.quoted = !plain || !isPlainYaml(text);
+        }
+        add({.value = std::move(value), .bytes = text.size()}, mark, anchor);
     }
 
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override
@@ -66,33 +68,34 @@ public:
         const auto found = anchors_.find(anchor);
         if (found == anchors_.end())
             refuse(mark, "an alias names a value that it is part of", "write the value out");
-        // The node is shared, but a traversal visits it again, so its weight counts again.
-        weight_ += found->second->weight;
-        requireWeight(mark);
-        place(found->second, positionOf(mark));
+        place(copyOf(found->second, mark), positionOf(mark));
     }
 
     void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                          YAML::EmitterStyle::value) override
     {
-        open(YamlNode::Kind::List, mark, tag, anchor);
+        open(SpecValue::Kind::List, mark, tag, anchor);
     }
     void OnSequenceEnd() override { close(); }
     void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                     YAML::EmitterStyle::value) override
     {
-        open(YamlNode::Kind::Map, mark, tag, anchor);
+        open(SpecValue::Kind::Map, mark, tag, anchor);
     }
     void OnMapEnd() override { close(); }
 
 private:
+    struct Subtree {
+        SpecValue value;
+        std::size_t weight = 1; ///< number of values in it
+        std::size_t bytes = 0;  ///< of their texts
+    };
     /// An open list or map.
     struct Frame {
-        std::shared_ptr<YamlNode> node;
+        Subtree subtree;
+        YAML::Mark mark;
         YAML::anchor_t anchor = 0;
         bool awaitsValue = false;
-        std::string key;
-        Position keyPosition;
         std::unordered_map<std::string, Position> seen;
     };
 
@@ -147,28 +150,38 @@ private:
                    "write a sweep as one list per key, not as every point");
     }
 
-    std::shared_ptr<YamlNode> makeNode(YamlNode::Kind kind, const YAML::Mark& mark)
+    SpecValue makeValue(SpecValue::Kind kind, const YAML::Mark& mark)
     {
         ++weight_;
         requireWeight(mark);
-        auto node = std::make_shared<YamlNode>();
-        node->kind = kind;
-        node->position = positionOf(mark);
-        return node;
+        return {.kind = kind, .position = positionOf(mark)};
     }
 
-    void open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor)
+    /// Every copy counts, so that a short text with aliases cannot fill the memory.
+    Subtree copyOf(const Subtree& subtree, const YAML::Mark& mark)
+    {
+        weight_ += subtree.weight;
+        requireWeight(mark);
+        copiedBytes_ += subtree.bytes;
+        if (copiedBytes_ > kMaximumYamlBytes)
+            refuse(mark, "aliases repeat more than 4 MiB of text", "shorten the text that they repeat");
+        return subtree;
+    }
+
+    void open(SpecValue::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor)
     {
         if (!tag.empty() && tag != "?" && tag != "!")
             refuseTag(mark, tag);
         if (stack_.size() >= kMaximumYamlDepth)
             refuse(mark, fmt::format("nested more than {} deep", kMaximumYamlDepth),
                    "no key of a spec takes more than a list of lists");
-        if (!stack_.empty() && stack_.back().node->kind == YamlNode::Kind::Map && !stack_.back().awaitsValue)
+        if (!stack_.empty() && stack_.back().subtree.value.kind == SpecValue::Kind::Map &&
+            !stack_.back().awaitsValue)
             refuse(mark, "a key is a list or a map",
                    "keys are words; is a bracket not closed, or a key missing?");
         Frame frame;
-        frame.node = makeNode(kind, mark);
+        frame.subtree.value = makeValue(kind, mark);
+        frame.mark = mark;
         frame.anchor = anchor;
         stack_.push_back(std::move(frame));
     }
@@ -177,58 +190,51 @@ private:
     {
         Frame frame = std::move(stack_.back());
         stack_.pop_back();
-        add(std::move(frame.node), frame.anchor);
+        add(std::move(frame.subtree), frame.mark, frame.anchor);
     }
 
-    void add(std::shared_ptr<YamlNode> node, YAML::anchor_t anchor)
+    void add(Subtree subtree, const YAML::Mark& mark, YAML::anchor_t anchor)
     {
-        for (const YamlNodePtr& item : node->items)
-            node->weight += item->weight;
-        for (const YamlEntry& entry : node->entries)
-            node->weight += entry.value->weight;
-        const Position position = node->position;
-        YamlNodePtr finished = std::move(node);
         if (anchor != 0)
-            anchors_[anchor] = finished;
-        place(std::move(finished), position);
+            anchors_[anchor] = copyOf(subtree, mark);
+        const Position position = subtree.value.position;
+        place(std::move(subtree), position);
     }
 
-    void place(YamlNodePtr node, Position position)
+    void place(Subtree subtree, Position position)
     {
         if (stack_.empty()) {
-            root_ = std::move(node);
+            root_ = std::move(subtree.value);
             return;
         }
         Frame& frame = stack_.back();
-        if (frame.node->kind == YamlNode::Kind::List) {
-            frame.node->items.push_back(std::move(node));
+        SpecValue& parent = frame.subtree.value;
+        if (parent.kind == SpecValue::Kind::Map && !frame.awaitsValue) {
+            takeKey(frame, subtree.value, position);
             return;
         }
-        if (!frame.awaitsValue) {
-            takeKey(frame, *node, position);
-            return;
-        }
+        frame.subtree.weight += subtree.weight;
+        frame.subtree.bytes += subtree.bytes;
+        parent.items.push_back(std::move(subtree.value));
         frame.awaitsValue = false;
-        frame.node->entries.push_back(
-            {.key = std::move(frame.key), .position = frame.keyPosition, .value = std::move(node)});
     }
 
-    void takeKey(Frame& frame, const YamlNode& node, Position position)
+    void takeKey(Frame& frame, const SpecValue& key, Position position)
     {
-        if (node.kind != YamlNode::Kind::Scalar || node.text.empty())
+        if (key.kind != SpecValue::Kind::Scalar || key.text.empty())
             throw Error{
                 .what = "a key is missing", .where = placeOf(where_, position), .mend = "write `key: value`"};
-        const auto [seen, isNew] = frame.seen.emplace(node.text, position);
+        const auto [seen, isNew] = frame.seen.emplace(key.text, position);
         if (!isNew)
-            throw Error{.what = "the key " + shown(node.text) + " is given twice",
+            throw Error{.what = "the key " + shown(key.text) + " is given twice",
                         .where = placeOf(where_, position),
                         .mend = fmt::format("it is given at line {} already; remove one", seen->second.line)};
         if (frame.seen.size() > kMaximumYamlKeys)
             throw Error{.what = fmt::format("a map of more than {} keys", kMaximumYamlKeys),
                         .where = placeOf(where_, position),
                         .mend = "a spec has fewer"};
-        frame.key = node.text;
-        frame.keyPosition = position;
+        frame.subtree.value.keys.push_back({key.text, position});
+        frame.subtree.bytes += key.text.size();
         frame.awaitsValue = true;
     }
 
@@ -239,9 +245,10 @@ private:
     std::size_t counted_ = 0;   ///< characters before that byte in the line
     bool seenDocument_ = false;
     std::size_t weight_ = 0;
-    YamlNodePtr root_;
+    std::size_t copiedBytes_ = 0;
+    SpecValue root_{.kind = SpecValue::Kind::Missing};
     std::vector<Frame> stack_;
-    std::unordered_map<YAML::anchor_t, YamlNodePtr> anchors_;
+    std::unordered_map<YAML::anchor_t, Subtree> anchors_;
 };
 
 /// Reads from a view without copying.
@@ -338,23 +345,7 @@ bool isPlainYaml(std::string_view text)
            text.find(": ") == std::string_view::npos && !text.starts_with("---") && !text.starts_with("...");
 }
 
-SpecValue valueOf(const YamlNodePtr& node)
-{
-    if (!node || node->kind == YamlNode::Kind::Null)
-        return {.kind = SpecValue::Kind::Missing, .position = node ? node->position : Position{}};
-    SpecValue value{.text = node->text, .position = node->position};
-    if (node->kind == YamlNode::Kind::Map)
-        value.kind = SpecValue::Kind::Map;
-    if (node->kind == YamlNode::Kind::List)
-        value.kind = SpecValue::Kind::List;
-    value.quoted = value.kind == SpecValue::Kind::Scalar && (node->quoted || !isPlainYaml(node->text));
-    value.items.reserve(node->items.size());
-    for (const YamlNodePtr& item : node->items)
-        value.items.push_back(valueOf(item));
-    return value;
-}
-
-YamlNodePtr readYaml(std::string_view text, std::string_view where)
+SpecValue readYaml(std::string_view text, std::string_view where)
 {
     constexpr std::string_view byteOrderMark = "\xef\xbb\xbf";
     if (text.starts_with(byteOrderMark))
@@ -370,7 +361,7 @@ YamlNodePtr readYaml(std::string_view text, std::string_view where)
     } catch (const YAML::Exception& exception) {
         throw translated(exception, text, where);
     }
-    return builder.root();
+    return builder.takeRoot();
 }
 
 } // namespace tilescope::config

@@ -14,8 +14,7 @@ namespace tilescope::report {
 
 namespace {
 
-using config::YamlEntry;
-using config::YamlNode;
+using config::SpecValue;
 
 /// Reads a template; each method reads one kind of node.
 class Reader {
@@ -25,19 +24,20 @@ public:
     Template read(std::string_view yaml)
     {
         Template made;
-        const config::YamlNodePtr root = config::readYaml(yaml, origin_);
-        if (!root || root->kind != YamlNode::Kind::Map)
+        const SpecValue root = config::readYaml(yaml, origin_);
+        if (root.kind != SpecValue::Kind::Map)
             refuse("not a report's template", {});
         eachKey(
-            *root,
-            {{"tables", [&](const YamlEntry& entry) { list(entry, made.tables, &Reader::table); }},
-             {"figures", [&](const YamlEntry& entry) { list(entry, made.figures, &Reader::figure); }},
-             {"findings", [&](const YamlEntry& entry) { list(entry, made.findings, &Reader::finding); }}});
+            root,
+            {{"tables", [&](const SpecValue::Entry& entry) { list(entry, made.tables, &Reader::table); }},
+             {"figures", [&](const SpecValue::Entry& entry) { list(entry, made.figures, &Reader::figure); }},
+             {"findings",
+              [&](const SpecValue::Entry& entry) { list(entry, made.findings, &Reader::finding); }}});
         return made;
     }
 
 private:
-    using Take = std::function<void(const YamlEntry&)>;
+    using Take = std::function<void(const SpecValue::Entry&)>;
     using Keys = std::vector<std::pair<std::string_view, Take>>;
 
     [[noreturn]] void refuse(std::string what, config::Position position, std::string mend = {}) const
@@ -48,11 +48,11 @@ private:
                     .kind = ErrorKind::Environment};
     }
 
-    void eachKey(const YamlNode& map, const Keys& keys) const
+    void eachKey(const SpecValue& map, const Keys& keys) const
     {
-        if (map.kind != YamlNode::Kind::Map)
+        if (map.kind != SpecValue::Kind::Map)
             refuse("expected a map here", map.position);
-        for (const YamlEntry& entry : map.entries) {
+        for (const SpecValue::Entry& entry : map.entries()) {
             const auto found = std::ranges::find(keys, entry.key, &Keys::value_type::first);
             if (found == keys.end()) {
                 std::vector<std::string_view> words;
@@ -65,27 +65,27 @@ private:
     }
 
     template <class Item>
-    void list(const YamlEntry& entry, std::vector<Item>& into,
-              Item (Reader::*item)(const YamlNode&) const) const
+    void list(const SpecValue::Entry& entry, std::vector<Item>& into,
+              Item (Reader::*item)(const SpecValue&) const) const
     {
-        if (entry.value->kind != YamlNode::Kind::List)
+        if (entry.value.kind != SpecValue::Kind::List)
             refuse("'" + entry.key + "' is not a list", entry.position);
-        for (const config::YamlNodePtr& node : entry.value->items)
-            into.push_back((this->*item)(*node));
+        for (const SpecValue& node : entry.value.items)
+            into.push_back((this->*item)(node));
     }
 
     Take text(std::string& into) const
     {
-        return [this, &into](const YamlEntry& entry) {
-            if (entry.value->kind != YamlNode::Kind::Scalar)
+        return [this, &into](const SpecValue::Entry& entry) {
+            if (entry.value.kind != SpecValue::Kind::Scalar)
                 refuse("'" + entry.key + "' is not a text", entry.position);
-            into = entry.value->text;
+            into = entry.value.text;
         };
     }
 
     Take metric(std::string& into) const
     {
-        return [this, &into](const YamlEntry& entry) {
+        return [this, &into](const SpecValue::Entry& entry) {
             text(into)(entry);
             if (!isMetric(into))
                 refuse("there is no metric '" + into + "'", entry.position);
@@ -94,35 +94,35 @@ private:
 
     Take flag(bool& into) const
     {
-        return [this, &into](const YamlEntry& entry) {
-            if (entry.value->text != "true" && entry.value->text != "false")
+        return [this, &into](const SpecValue::Entry& entry) {
+            if (entry.value.text != "true" && entry.value.text != "false")
                 refuse("'" + entry.key + "' is neither true nor false", entry.position);
-            into = entry.value->text == "true";
+            into = entry.value.text == "true";
         };
     }
 
     Take words(std::vector<std::string>& into) const
     {
-        return [this, &into](const YamlEntry& entry) {
-            if (entry.value->kind != YamlNode::Kind::List)
+        return [this, &into](const SpecValue::Entry& entry) {
+            if (entry.value.kind != SpecValue::Kind::List)
                 refuse("'" + entry.key + "' is not a list", entry.position);
-            for (const config::YamlNodePtr& item : entry.value->items)
-                into.push_back(item->text);
+            for (const SpecValue& item : entry.value.items)
+                into.push_back(item.text);
         };
     }
 
     Take where(Where& into) const
     {
-        return [this, &into](const YamlEntry& entry) { into = keysOfRun(*entry.value); };
+        return [this, &into](const SpecValue::Entry& entry) { into = keysOfRun(entry.value); };
     }
 
-    Where keysOfRun(const YamlNode& node) const
+    Where keysOfRun(const SpecValue& node) const
     {
-        if (node.kind != YamlNode::Kind::Map)
+        if (node.kind != SpecValue::Kind::Map)
             refuse("this is not a map of keys", node.position);
         Where keys;
-        for (const YamlEntry& key : node.entries)
-            keys.emplace_back(key.key, key.value->text);
+        for (const SpecValue::Entry& key : node.entries())
+            keys.emplace_back(key.key, key.value.text);
         return keys;
     }
 
@@ -140,7 +140,7 @@ private:
         return keys;
     }
 
-    ColumnTemplate column(const YamlNode& node) const
+    ColumnTemplate column(const SpecValue& node) const
     {
         ColumnTemplate column;
         eachKey(node, joined({{"heading", text(column.heading)}}, quantityKeys(column.quantity)));
@@ -149,23 +149,24 @@ private:
         return column;
     }
 
-    TableTemplate table(const YamlNode& node) const
+    TableTemplate table(const SpecValue& node) const
     {
         TableTemplate table;
-        eachKey(node,
-                {{"id", text(table.id)},
-                 {"caption", text(table.caption)},
-                 {"part", text(table.part)},
-                 {"from", where(table.from)},
-                 {"rows", words(table.rows)},
-                 {"geometric_mean", flag(table.geometricMean)},
-                 {"columns", [&](const YamlEntry& entry) { list(entry, table.columns, &Reader::column); }}});
+        eachKey(node, {{"id", text(table.id)},
+                       {"caption", text(table.caption)},
+                       {"part", text(table.part)},
+                       {"from", where(table.from)},
+                       {"rows", words(table.rows)},
+                       {"geometric_mean", flag(table.geometricMean)},
+                       {"columns", [&](const SpecValue::Entry& entry) {
+                            list(entry, table.columns, &Reader::column);
+                        }}});
         if (table.id.empty() || table.rows.empty() || table.columns.empty())
             refuse("a table needs an id, rows and columns", node.position);
         return table;
     }
 
-    FigureTemplate figure(const YamlNode& node) const
+    FigureTemplate figure(const SpecValue& node) const
     {
         FigureTemplate figure;
         eachKey(node, {{"id", text(figure.id)},
@@ -182,15 +183,16 @@ private:
                        {"log_y", flag(figure.logY)},
                        {"align_at", text(figure.alignAt)},
                        {"about_memory", flag(figure.aboutMemory)},
-                       {"timelines",
-                        [&](const YamlEntry& entry) { list(entry, figure.timelines, &Reader::keysOfRun); }}});
+                       {"timelines", [&](const SpecValue::Entry& entry) {
+                            list(entry, figure.timelines, &Reader::keysOfRun);
+                        }}});
         const bool chart = !figure.x.empty() && !figure.y.empty();
         if (figure.id.empty() || chart == !figure.timelines.empty())
             refuse("a figure needs an id, and either x and y or timelines", node.position);
         return figure;
     }
 
-    FindingTemplate finding(const YamlNode& node) const
+    FindingTemplate finding(const SpecValue& node) const
     {
         FindingTemplate finding;
         eachKey(node, joined(
