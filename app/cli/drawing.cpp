@@ -28,7 +28,7 @@ struct Ended {
 };
 
 /// Reads the available bytes; false if the other end is closed.
-bool takeFrom(const session::FileDescriptor& pipe, std::string& into)
+bool takeFrom(const FileDescriptor& pipe, std::string& into)
 {
     std::array<char, 4096> buffer{};
     const ssize_t got = ::read(pipe.get(), buffer.data(), buffer.size());

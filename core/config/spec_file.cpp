@@ -1,6 +1,7 @@
 #include "core/config/spec_file.h"
 
 #include "core/base/error.h"
+#include "core/base/file_descriptor.h"
 #include "core/base/input_file.h"
 #include "core/config/spec_document.h"
 #include "core/config/utf8.h"
@@ -19,26 +20,6 @@
 namespace tilescope::config {
 
 namespace {
-
-/// A file descriptor that closes itself.
-class Descriptor {
-public:
-    explicit Descriptor(const std::filesystem::path& file)
-        : number_(::open(file.c_str(), O_RDONLY | O_CLOEXEC))
-    {
-    }
-    ~Descriptor()
-    {
-        if (number_ >= 0)
-            ::close(number_);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    int number() const { return number_; }
-
-private:
-    int number_;
-};
 
 [[noreturn]] void refuseFile(const std::filesystem::path& file, std::string what, std::string mend)
 {
@@ -67,9 +48,9 @@ std::string readAll(int descriptor, const std::filesystem::path& name)
 /// The content of the file, limited like readAll().
 std::string readBounded(const std::filesystem::path& file)
 {
-    const Descriptor descriptor(file);
+    const FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     struct stat status {};
-    if (descriptor.number() < 0 || ::fstat(descriptor.number(), &status) != 0) {
+    if (!descriptor || ::fstat(descriptor.get(), &status) != 0) {
         if (errno == ENOENT)
             refuseFile(file, "no such file", "name a spec, or study:NAME for a study of Tilescope");
         refuseFile(file, std::string("cannot be read: ") + std::strerror(errno), mendOfUnreadable(errno));
@@ -81,7 +62,7 @@ std::string readBounded(const std::filesystem::path& file)
             file,
             fmt::format("too large for a spec ({:.1f} MiB)", static_cast<double>(status.st_size) / (1 << 20)),
             "at most 4 MiB; write a sweep as one list per key, not as every point");
-    return readAll(descriptor.number(), file);
+    return readAll(descriptor.get(), file);
 }
 
 void applyOverrides(SpecDocument& document, const Overrides& overrides, std::string_view prefix)

@@ -1,5 +1,6 @@
 #include "core/record/control.h"
 
+#include "core/base/file_descriptor.h"
 #include "core/record/control_line.h"
 
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -62,18 +62,18 @@ void ControlSocket::serve(const std::function<std::string(std::string_view verb)
 {
     try {
         while (descriptor_ >= 0) {
-            const Descriptor peer(accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC));
-            if (peer.number() < 0)
+            const FileDescriptor peer(accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC));
+            if (!peer)
                 return;
-            if (!isOwnPeer(peer.number()))
+            if (!isOwnPeer(peer.get()))
                 continue;
-            const std::string line = lineFrom(peer.number(), kPatience);
+            const std::string line = lineFrom(peer.get(), kPatience);
             if (!line.starts_with(kVersion)) {
-                sendLine(peer.number(), "it was recorded by another version of Tilescope");
+                sendLine(peer.get(), "it was recorded by another version of Tilescope");
                 continue;
             }
             const std::string refusal = answer(std::string_view(line).substr(kVersion.size()));
-            sendLine(peer.number(), refusal.empty() ? std::string(kObeyed) : refusal);
+            sendLine(peer.get(), refusal.empty() ? std::string(kObeyed) : refusal);
         }
     } catch (...) {
         return; // no memory: the request has no answer

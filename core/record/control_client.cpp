@@ -1,4 +1,5 @@
 #include "core/base/error.h"
+#include "core/base/file_descriptor.h"
 #include "core/record/control.h"
 #include "core/record/control_line.h"
 
@@ -40,14 +41,14 @@ template <class Use> void forEachSocket(Use&& use)
 std::optional<std::string> ask(const fs::path& path, std::string_view verb)
 {
     const auto address = addressOf(path);
-    const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!address ||
-        connect(socket.number(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0)
+        connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0)
         return std::nullopt;
-    if (!isOwnPeer(socket.number()))
+    if (!isOwnPeer(socket.get()))
         return "it belongs to another user";
-    sendLine(socket.number(), std::string(kVersion) + std::string(verb));
-    std::string answer = lineFrom(socket.number(), kLongAnswer);
+    sendLine(socket.get(), std::string(kVersion) + std::string(verb));
+    std::string answer = lineFrom(socket.get(), kLongAnswer);
     return answer.empty() ? "it does not answer" : answer;
 }
 

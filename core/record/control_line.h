@@ -20,22 +20,6 @@ inline constexpr std::string_view kSuffix = ".socket";
 inline constexpr int kPatience = 100;      // ms that a peer may take for its line
 inline constexpr int kLongAnswer = 20'000; // ms: starting and stopping take less
 
-class Descriptor {
-public:
-    explicit Descriptor(int number) : number_(number) {}
-    ~Descriptor()
-    {
-        if (number_ >= 0)
-            ::close(number_);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    int number() const { return number_; }
-
-private:
-    int number_;
-};
-
 inline std::optional<sockaddr_un> addressOf(const std::filesystem::path& path)
 {
     sockaddr_un address{};

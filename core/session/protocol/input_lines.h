@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/base/file_descriptor.h"
 #include "core/base/mutex.h"
-#include "core/session/protocol/file_descriptor.h"
 
 #include <deque>
 #include <functional>

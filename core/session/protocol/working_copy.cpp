@@ -1,10 +1,10 @@
 #include "core/session/protocol/working_copy.h"
 
 #include "core/base/error.h"
+#include "core/base/file_descriptor.h"
 #include "core/base/output_file.h"
 #include "core/machine/filesystem_kind.h"
 #include "core/model/strings.h"
-#include "core/session/protocol/file_descriptor.h"
 #include "core/store/maintenance/maintenance.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"

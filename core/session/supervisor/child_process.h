@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/session/protocol/file_descriptor.h"
+#include "core/base/file_descriptor.h"
 
 #include <sys/types.h>
 

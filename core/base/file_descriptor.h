@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace tilescope::session {
+namespace tilescope {
 
 /// An open file descriptor that closes itself. Movable; one thread.
 class FileDescriptor {
@@ -24,11 +24,11 @@ public:
     void reset()
     {
         if (descriptor_ >= 0)
-            close(std::exchange(descriptor_, -1));
+            ::close(std::exchange(descriptor_, -1));
     }
 
 private:
     int descriptor_ = -1;
 };
 
-} // namespace tilescope::session
+} // namespace tilescope
