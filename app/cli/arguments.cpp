@@ -1,6 +1,7 @@
 #include "app/cli/arguments.h"
 
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/base/spelling.h"
 
 #include <algorithm>
@@ -311,6 +312,29 @@ bool Arguments::parse(const std::vector<std::string>& words, std::ostream& out)
             impl_->place(current);
     }
     return true;
+}
+
+std::int64_t wholeNumber(std::string_view text, std::string_view argument, std::int64_t least,
+                         std::int64_t most)
+{
+    const auto number = parseNumber<std::int64_t>(text);
+    if (number && *number >= least && *number <= most)
+        return *number;
+    const bool isBounded = most < std::numeric_limits<std::int64_t>::max();
+    throw Error{.what = "'" + std::string(text) + "' is not a whole number from " + std::to_string(least) +
+                        (isBounded ? " to " + std::to_string(most) : " up"),
+                .where = std::string(argument),
+                .mend = "write only digits: " + std::string(argument) + " " + std::to_string(least)};
+}
+
+RunId runNumber(std::string_view text, std::string_view argument)
+{
+    const auto number = parseNumber<std::int64_t>(text);
+    if (!number || *number < 1)
+        throw Error{.what = "'" + std::string(text) + "' is not the number of a run",
+                    .where = std::string(argument),
+                    .mend = "`tilescope show FILE` lists the runs"};
+    return RunId{*number};
 }
 
 } // namespace tilescope::cli

@@ -1,6 +1,10 @@
 #pragma once
 
+#include "core/base/ids.h"
+
+#include <cstdint>
 #include <iosfwd>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -50,5 +54,15 @@ private:
     class Impl;
     std::unique_ptr<Impl> impl_;
 };
+
+/// The whole number that an argument gives.
+/// \param argument  names it in the message: "--limit"
+/// \throws Error  Usage: the text is not a whole number from `least` to `most`
+std::int64_t wholeNumber(std::string_view text, std::string_view argument, std::int64_t least = 0,
+                         std::int64_t most = std::numeric_limits<std::int64_t>::max());
+
+/// The number of a run, from 1.
+/// \throws Error  Usage: the text is something else
+RunId runNumber(std::string_view text, std::string_view argument);
 
 } // namespace tilescope::cli

@@ -3,42 +3,30 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/exchange/compare_sections.h"
 #include "core/exchange/import/import_cache.h"
 #include "core/query/tables/compare_tables.h"
 #include "core/report/comparison_page.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iostream>
 
 namespace tilescope::cli {
 
 namespace {
 
-std::int64_t countOf(std::string_view text, std::string_view where)
-{
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value < 0)
-        throw Error{.what = "'" + std::string(text) + "' is not a whole number",
-                    .where = std::string(where),
-                    .mend = "write digits alone"};
-    return value;
-}
-
 /// Parses `0.3%` or `0.003`.
 double fractionOf(std::string_view text, std::string_view where)
 {
     const bool percent = text.ends_with('%');
     const std::string_view number = percent ? text.substr(0, text.size() - 1) : text;
-    double value = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (error != std::errc{} || end != number.data() + number.size() || !(value >= 0))
+    const auto parsed = parseNumber<double>(number);
+    if (!parsed || !(*parsed >= 0))
         throw Error{.what = "'" + std::string(text) + "' is not a fraction",
                     .where = std::string(where),
                     .mend = "write it like 0.3% or 0.003"};
-    value = percent ? value / 100 : value;
+    const double value = percent ? *parsed / 100 : *parsed;
     if (value > 1)
         throw Error{.what = "'" + std::string(text) + "' is more than 100%",
                     .where = std::string(where),
@@ -80,7 +68,7 @@ RunAddress runAddressOf(std::string_view text)
     const std::filesystem::path file = text.substr(0, colon);
     if (!std::filesystem::exists(file, ignored))
         throw Error{.what = "no such file", .where = file.string(), .mend = "check the path"};
-    const RunId run{countOf(text.substr(colon + 1), text)};
+    const RunId run = runNumber(text.substr(colon + 1), text);
     return {.named = file, .recording = recordingOf(file), .run = run};
 }
 
@@ -109,7 +97,7 @@ int compare(const CompareRequest& request, std::ostream& out)
     if (allowed)
         gate = analysis::gateOf(comparison->step(), *allowed);
     exchange::TerminalStyle style = exchange::styleOfStandardOutput();
-    style.limit = static_cast<std::size_t>(countOf(request.limit, "--limit"));
+    style.limit = static_cast<std::size_t>(wholeNumber(request.limit, "--limit"));
     if (request.format == "json") {
         exchange::writeComparisonJson(out, comparison, gate);
     } else if (request.format == "md") {

@@ -4,6 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/compare.h"
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/base/output_file.h"
 #include "core/base/plural.h"
 #include "core/base/terminal_text.h"
@@ -19,7 +20,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <functional>
 #include <iostream>
 
@@ -51,13 +51,12 @@ exchange::SnapshotMoment momentOf(const std::string& at)
         return {};
     if (at == "peak")
         return {.peak = true};
-    std::int64_t nanoseconds = 0;
-    const auto [end, error] = std::from_chars(at.data(), at.data() + at.size(), nanoseconds);
-    if (error != std::errc{} || end != at.data() + at.size() || nanoseconds < 0)
+    const auto nanoseconds = parseNumber<std::int64_t>(at);
+    if (!nanoseconds || *nanoseconds < 0)
         throw Error{.what = "'" + at + "' is not a point in time",
                     .where = "--at",
                     .mend = "write end, peak, or nanoseconds after the run's first event"};
-    return {.at = Nanoseconds(nanoseconds)};
+    return {.at = Nanoseconds(*nanoseconds)};
 }
 
 void exportSnapshot(const Request& request)
@@ -187,18 +186,6 @@ std::string optionList()
     return list;
 }
 
-std::optional<RunId> runNumber(const std::string& text)
-{
-    if (text.empty())
-        return {};
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || end != text.data() + text.size() || number < 1)
-        throw Error{
-            .what = "'" + text + "' is not the number of a run", .where = "--run", .mend = "write --run 1"};
-    return RunId{number};
-}
-
 } // namespace
 
 int exportCommand(int argc, char** argv)
@@ -229,7 +216,7 @@ int exportCommand(int argc, char** argv)
                     .where = "tilescope export",
                     .mend = "see --help"};
     const RunAddress address = runAddressOf(file);
-    const auto number = runNumber(run);
+    const auto number = run.empty() ? std::nullopt : std::optional(runNumber(run, "--run"));
     if (number && address.run && *number != *address.run)
         throw Error{.what = "names two runs, " + std::to_string(address.run->value) + " and " + run,
                     .where = "tilescope export",

@@ -8,7 +8,6 @@
 #include "core/base/terminal_text.h"
 #include "core/exchange/import/import_cache.h"
 
-#include <charconv>
 #include <iostream>
 
 namespace tilescope::cli {
@@ -21,17 +20,6 @@ void require(bool there, const char* verb, const char* what)
         throw Error{.what = std::string("no ") + what + " was named",
                     .where = std::string("tilescope ") + verb,
                     .mend = "see --help"};
-}
-
-RunId runFrom(const std::string& text, const char* verb)
-{
-    std::int64_t number = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size() || number < 1)
-        throw Error{.what = "'" + text + "' is not a run number",
-                    .where = std::string("tilescope ") + verb,
-                    .mend = "tilescope show FILE runs lists them"};
-    return RunId{number};
 }
 
 /// The FILE of a verb without other arguments; empty: help was printed.
@@ -63,7 +51,7 @@ int annotate(int argc, char** argv, const char* verb, const char* purpose, const
     if (!arguments.parse(argc, argv))
         return 0;
     require(!file.empty() && !run.empty(), verb, "file and run");
-    const RunId number = runFrom(run, verb);
+    const RunId number = runNumber(run, std::string("tilescope ") + verb);
     if (words.size() != 1)
         throw Error{.what = words.empty() ? std::string("no text given")
                                           : "'" + words[1] + "' is an extra argument",
@@ -154,7 +142,7 @@ int deleteCommand(int argc, char** argv)
     require(!file.empty() && !runs.empty(), "delete", "file and run");
     std::vector<RunId> numbers;
     for (const std::string& run : runs)
-        numbers.push_back(runFrom(run, "delete"));
+        numbers.push_back(runNumber(run, "tilescope delete"));
     store::deleteRuns(file, numbers);
     return 0;
 }

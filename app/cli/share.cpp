@@ -12,23 +12,11 @@
 #include "core/query/runs/run_tables.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iostream>
 
 namespace tilescope::cli {
 
 namespace {
-
-RunId runOf(const std::string& text)
-{
-    std::int32_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || end != text.data() + text.size() || number < 1)
-        throw Error{.what = "'" + text + "' is not the number of a run",
-                    .where = "--run",
-                    .mend = "`tilescope show FILE` lists the runs"};
-    return RunId{number};
-}
 
 /// The runs to show, in the order of the command line, each once.
 std::vector<RunId> chosenRuns(const store::RunReader& reader, const RunAddress& address,
@@ -38,7 +26,7 @@ std::vector<RunId> chosenRuns(const store::RunReader& reader, const RunAddress& 
     if (numbers.empty())
         runs.push_back(query::chooseRun(reader, address.run).run);
     for (const std::string& number : numbers) {
-        const RunId run = query::chooseRun(reader, runOf(number)).run;
+        const RunId run = query::chooseRun(reader, runNumber(number, "--run")).run;
         if (std::ranges::find(runs, run) == runs.end())
             runs.push_back(run);
     }

@@ -12,7 +12,6 @@
 #include "core/query/tables/kernel_tables.h"
 #include "core/query/tables/step_tables.h"
 
-#include <charconv>
 #include <iostream>
 #include <limits>
 #include <optional>
@@ -24,6 +23,8 @@ namespace {
 using exchange::Table;
 using exchange::tableOf;
 using query::Grouping;
+
+constexpr std::int64_t kMostParties = std::numeric_limits<std::int32_t>::max();
 
 constexpr std::string_view kHelp = R"(usage: tilescope show FILE [SECTION] [options]
 Prints tables of a .tscope file.
@@ -114,18 +115,6 @@ template <class Snapshot> std::shared_ptr<const Snapshot> shared(Snapshot snapsh
     return std::make_shared<const Snapshot>(std::move(snapshot));
 }
 
-std::int64_t wholeNumber(std::string_view text, std::string_view option, std::int64_t least)
-{
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value < least)
-        throw Error{.what = "'" + std::string(text) + "' is not a whole number from " +
-                            std::to_string(least) + " up",
-                    .where = std::string(option),
-                    .mend = "write only digits: " + std::string(option) + " " + std::to_string(least)};
-    return value;
-}
-
 Table runsTable(const store::RunReader& reader, const Request& request)
 {
     const auto runs = std::make_shared<const query::RunList>(reader, request.query.run);
@@ -142,7 +131,7 @@ Table namesTable(const store::RunReader& reader, const Request& request)
     auto history = query::memoryHistory(reader, run, {}, query::MemoryParts::All, request.query.parties);
     std::optional<std::int64_t> at;
     if (request.at)
-        at = *request.at == "peak" ? history->peakTime : wholeNumber(*request.at, "--at", 0);
+        at = *request.at == "peak" ? history->peakTime : wholeNumber(*request.at, "--at");
     return tableOf(shared(query::namedMemory(std::move(history), at, request.query.rangeGlob)));
 }
 
@@ -163,7 +152,7 @@ Table memoryTable(const store::RunReader& reader, const Request& request)
             return tableOf(shared(query::everAllocated(reader, request.query)));
         std::optional<Nanoseconds> at;
         if (*request.at != "peak")
-            at = Nanoseconds(wholeNumber(*request.at, "--at", 0));
+            at = Nanoseconds(wholeNumber(*request.at, "--at"));
         return tableOf(shared(query::liveMemory(reader, request.query, at)));
     }
     if (request.group)
@@ -347,16 +336,16 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
     request.at = ifGiven(at);
     request.question = ifGiven(question);
     if (!run.empty())
-        request.query.run = RunId{wholeNumber(run, "--run", 1)};
+        request.query.run = runNumber(run, "--run");
     query::PartyQuery& parties = request.query.parties;
     if (!rank.empty())
-        parties.rank = static_cast<std::int32_t>(wholeNumber(rank, "--rank", 0));
+        parties.rank = static_cast<std::int32_t>(wholeNumber(rank, "--rank", 0, kMostParties));
     if (!process.empty())
-        parties.pid = wholeNumber(process, "--process", 0);
+        parties.pid = wholeNumber(process, "--process");
     if (!device.empty())
-        parties.device = static_cast<std::int32_t>(wholeNumber(device, "--device", 0));
+        parties.device = static_cast<std::int32_t>(wholeNumber(device, "--device", 0, kMostParties));
     if (!limit.empty())
-        request.limit = static_cast<std::size_t>(wholeNumber(limit, "--limit", 0));
+        request.limit = static_cast<std::size_t>(wholeNumber(limit, "--limit"));
     request.format = format == "json" ? Format::Json : format == "csv" ? Format::Csv : Format::Table;
     return request;
 }

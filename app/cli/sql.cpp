@@ -2,12 +2,12 @@
 
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
+#include "app/cli/print_table.h"
 #include "app/cli/recording.h"
 #include "core/base/error.h"
 #include "core/base/plural.h"
 #include "core/exchange/sql_section.h"
 
-#include <charconv>
 #include <iostream>
 #include <iterator>
 
@@ -23,13 +23,8 @@ std::size_t limitFrom(const std::string& text, bool forPeople)
     const std::size_t all = store::SqlLimits{}.rows;
     if (text.empty())
         return forPeople ? kRowsForPeople : all;
-    std::size_t limit = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
-    if (error != std::errc{} || end != text.data() + text.size() || limit > all)
-        throw Error{.what = "'" + text + "' is not a number of rows",
-                    .where = "--limit",
-                    .mend = "write a whole number up to 1000000; 0: that many"};
-    return limit == 0 ? all : limit;
+    const auto limit = wholeNumber(text, "--limit", 0, static_cast<std::int64_t>(all));
+    return limit == 0 ? all : static_cast<std::size_t>(limit);
 }
 
 std::string statementFrom(std::string sql)
@@ -37,15 +32,6 @@ std::string statementFrom(std::string sql)
     if (sql == "-")
         sql.assign(std::istreambuf_iterator<char>(std::cin), {});
     return sql;
-}
-
-void write(const exchange::Table& table, const std::string& format)
-{
-    if (format == "json")
-        return writeJson(std::cout, table);
-    if (format == "csv")
-        return writeCsv(std::cout, table);
-    writeTerminal(std::cout, table, exchange::styleOfStandardOutput());
 }
 
 } // namespace
@@ -60,8 +46,8 @@ int sqlCommand(int argc, char** argv)
         "sql FILE [STATEMENT] [--format table|json|csv] [--limit N]",
         "Prints the rows of a SELECT statement over a recording or a trace of another program. Without a\n"
         "statement, lists views, tables and their columns. The recording is read-only. A result has at\n"
-        "most 1,000,000 rows and 512 MiB, a value 64 MiB; what is left out is said. help/store.md explains\n"
-        "the columns.",
+        "most 1,000,000 rows and 512 MiB, a value 64 MiB; a message states what is left out. help/store.md\n"
+        "explains the columns.",
         "tilescope sql a.tscope 'select short_name, sum(duration) from kernels group by 1'");
     arguments.positional("FILE", file, "a .tscope file, or a trace that Tilescope can import");
     arguments.positional("STATEMENT", sql, "one SELECT statement; -: read it from standard input");
@@ -77,12 +63,12 @@ int sqlCommand(int argc, char** argv)
     if (sql.empty()) {
         const auto sources =
             std::make_shared<const std::vector<store::SqlSource>>(store::sqlSources(recording.file));
-        write(exchange::tableOf(sources), format);
+        printTable(exchange::tableOf(sources), format);
         return 0;
     }
     const auto result = std::make_shared<const store::SqlResult>(
         store::runSql(recording.file, statementFrom(sql), {.rows = rows}));
-    write(exchange::tableOf(result), format);
+    printTable(exchange::tableOf(result), format);
     if (!result->isComplete)
         std::cerr << "the statement has more than these "
                   << counted(static_cast<std::int64_t>(result->rows()), "row")

@@ -1,3 +1,4 @@
+#include "core/base/number_text.h"
 #include "core/machine/machine.h"
 #include "core/machine/nvml_device.h"
 #include "core/machine/small_file.h"
@@ -6,7 +7,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
 
 namespace tilescope::machine {
@@ -59,10 +59,8 @@ Nvml::Device deviceOf(const Nvml& nvml, int cudaIndex)
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
     const std::string word =
         visibleDevice(visible ? std::optional<std::string_view>(visible) : std::nullopt, cudaIndex);
-    unsigned index = 0;
-    const auto parsed = std::from_chars(word.data(), word.data() + word.size(), index);
-    if (parsed.ec == std::errc{} && parsed.ptr == word.data() + word.size())
-        return nvml.byIndex(index);
+    if (const auto index = parseNumber<unsigned>(word))
+        return nvml.byIndex(*index);
     return word.empty() ? nullptr : nvml.byUuid(word);
 }
 

@@ -1,6 +1,7 @@
 #include "core/report/run_facts.h"
 
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/base/shell_word.h"
 #include "core/config/schema.h"
 #include "core/exchange/number.h"
@@ -17,7 +18,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 namespace tilescope::report {
@@ -74,14 +74,6 @@ query::EventQuery onlyOf(RunId run)
     return query;
 }
 
-/// The number that makes up the whole text; none for any other text.
-std::optional<double> wholeOf(const std::string& text)
-{
-    double value = 0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return problem == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
 std::string plainText(const nlohmann::json& value)
 {
     return value.is_string() ? value.get<std::string>()
@@ -123,7 +115,7 @@ std::optional<Measured> RunFacts::number(const std::string& metric) const
     if (const auto* measured = std::get_if<Measured>(&known))
         return *measured;
     const auto* text = std::get_if<std::string>(&known);
-    const auto value = text ? wholeOf(*text) : std::nullopt;
+    const auto value = text ? parseNumber<double>(*text) : std::nullopt;
     return value ? std::optional(Measured{*value, {}, 1, Unit::None}) : std::nullopt;
 }
 
@@ -171,7 +163,7 @@ Fact RunFacts::read(const std::string& metric) const
         return phaseTime(metric.substr(0, dot), dot != std::string::npos);
     if (const auto found = params_.find(metric); found != params_.end()) {
         if (const config::KeyInfo* key = config::findKey(metric); key && key->type == config::ValueType::Size)
-            if (const auto bytes = wholeOf(found->second))
+            if (const auto bytes = parseNumber<double>(found->second))
                 return Measured{*bytes, {}, 1, Unit::Bytes};
         return found->second;
     }
@@ -188,8 +180,7 @@ Fact RunFacts::phaseTime(std::string_view phase, bool gpu) const
 
 Fact RunFacts::singleStep(std::string_view kind, std::string_view number) const
 {
-    std::size_t at = 0;
-    std::from_chars(number.data(), number.data() + number.size(), at);
+    const std::size_t at = parseNumber<std::size_t>(number).value_or(0);
     if (kind == "warmup")
         return at >= 1 && at <= row_.warmupMs.size()
                    ? Fact(Measured{row_.warmupMs[at - 1], {}, 1, Unit::Milliseconds})
@@ -237,10 +228,8 @@ Fact RunFacts::environment(std::string_view key) const
 {
     for (const EnvironmentEntry& entry : recording_.reader->environment(row_.record.run))
         if (entry.key == key) {
-            double number = 0;
-            const char* const end = entry.value.data() + entry.value.size();
-            if (entry.unit == "ms" && std::from_chars(entry.value.data(), end, number).ptr == end)
-                return Measured{number, {}, 1, Unit::Milliseconds};
+            if (const auto number = parseNumber<double>(entry.value); number && entry.unit == "ms")
+                return Measured{*number, {}, 1, Unit::Milliseconds};
             return entry.unit.empty() ? entry.value : entry.value + " " + entry.unit;
         }
     return {};

@@ -1,12 +1,12 @@
 // The values of a chart: from runs and a recipe to points, fits and a caption.
 
+#include "core/base/number_text.h"
 #include "ui/charts/chart_choice.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/natural_order.h"
 #include "ui/kit/number_text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
@@ -22,13 +22,6 @@ ChartRecipe::Bars barsOf(const ChartRecipe& recipe)
         return recipe.bars;
     return recipe.centre == ChartRecipe::Centre::Mean ? ChartRecipe::Bars::Deviation
                                                       : ChartRecipe::Bars::Interval;
-}
-
-std::optional<double> numberOf(std::string_view value)
-{
-    double number = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    return error == std::errc() && end == value.data() + value.size() ? std::optional(number) : std::nullopt;
 }
 
 std::optional<Phase> phaseOf(const QString& word)
@@ -121,7 +114,7 @@ std::vector<const query::RunSummary*> namedRuns(const ChartRecipe& recipe,
 std::optional<double> placeOf(const query::RunSummary& run, const ChartRecipe& recipe)
 {
     if (!ChartRecipe::quantities().contains(recipe.x))
-        return numberOf(run.param(recipe.x.toStdString()));
+        return parseNumber<double>(run.param(recipe.x.toStdString()));
     const std::optional<ChartPoint> point = valueOf(run, recipe.x, recipe);
     return point ? std::optional(point->y) : std::nullopt;
 }
@@ -267,7 +260,7 @@ QString valueOfKey(const query::RunSummary& run, const QString& key)
 QString namedValue(const query::RunSummary& run, const QString& key)
 {
     const QString value = valueOfKey(run, key);
-    return numberOf(value.toStdString()) ? key + QLatin1Char(' ') + value : value;
+    return parseNumber<double>(value.toStdString()) ? key + QLatin1Char(' ') + value : value;
 }
 
 std::vector<Placed> placedOf(const ChartRecipe& recipe, const std::vector<const query::RunSummary*>& runs,
@@ -373,9 +366,10 @@ QStringList numericKeys(const std::vector<const query::RunSummary*>& runs)
 {
     QStringList keys = varyingKeys(runs);
     keys.removeIf([&runs](const QString& key) {
-        return std::any_of(
-            runs.begin(), runs.end(),
-            [name = key.toStdString()](const query::RunSummary* run) { return !numberOf(run->param(name)); });
+        return std::any_of(runs.begin(), runs.end(),
+                           [name = key.toStdString()](const query::RunSummary* run) {
+                               return !parseNumber<double>(run->param(name));
+                           });
     });
     return keys;
 }

@@ -1,5 +1,6 @@
 #include "ui/overview/overview_figures.h"
 
+#include "core/base/number_text.h"
 #include "core/query/memory/memory_difference.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
@@ -10,7 +11,6 @@
 #include "ui/overview/overview_steps.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 namespace tilescope::ui {
@@ -194,10 +194,7 @@ KeyFigure peakMemory(const OverviewData& data)
 std::optional<double> tokensOf(const query::RunSummary& run)
 {
     const auto number = [&run](std::string_view key) {
-        const std::string_view text = run.param(key);
-        double value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        return error == std::errc() && end == text.data() + text.size() ? value : 0;
+        return parseNumber<double>(run.param(key)).value_or(0);
     };
     const double tokens = number("batch") * number(run.workload == "lm" ? "context" : "seq_len");
     return tokens > 0 ? std::optional(tokens) : std::nullopt;

@@ -1,10 +1,10 @@
 #include "core/query/memory/oom_report.h"
 
+#include "core/base/number_text.h"
 #include "core/config/schema.h"
 #include "core/query/runs/run_tables.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace tilescope::query {
 
@@ -48,12 +48,7 @@ void addScene(OomReport& report, const store::RunReader& reader, const MemoryHis
 std::optional<std::int64_t> numberIn(const std::vector<EnvironmentEntry>& facts, std::string_view key)
 {
     const auto found = std::ranges::find(facts, key, &EnvironmentEntry::key);
-    std::int64_t number = 0;
-    if (found == facts.end() ||
-        std::from_chars(found->value.data(), found->value.data() + found->value.size(), number).ec !=
-            std::errc())
-        return {};
-    return number;
+    return found == facts.end() ? std::nullopt : parseNumber<std::int64_t>(found->value);
 }
 
 /// The device of the run. Its capacity is what the allocator had reserved at the failure plus the driver's

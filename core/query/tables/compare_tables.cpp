@@ -2,6 +2,7 @@
 
 #include "core/analysis/kernels/kernel_families.h"
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
 #include "core/query/runs/json_members.h"
@@ -14,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
@@ -154,12 +154,12 @@ bool wasLoaded(const store::RunReader& reader, RunId run)
     for (const EnvironmentEntry& entry : reader.environment(run)) {
         double* value = entry.key == "load" ? &load : entry.key == "cpu.threads" ? &threads : nullptr;
         if (value)
-            std::from_chars(entry.value.data(), entry.value.data() + entry.value.size(), *value);
+            *value = parseNumber<double>(entry.value).value_or(0);
     }
     return threads > 0 && load > kBeyondOurOwn * threads;
 }
 
-/// Something kept the times of the run from being those of its program alone.
+/// Something other than the program affected the times of the run.
 bool wasDisturbed(const store::RunReader& reader, const store::RunRecord& run)
 {
     constexpr std::array kOfTimes{FlagKind::WarmUpTooShort, FlagKind::Unsteady,     FlagKind::Drift,

@@ -5,13 +5,13 @@
 #include "core/analysis/work/op_work.h"
 #include "core/analysis/work/roofline.h"
 #include "core/analysis/work/spec_work.h"
+#include "core/base/number_text.h"
 #include "core/config/schema.h"
 #include "core/query/runs/traced_pieces.h"
 #include "core/query/timeline/open_ops.h"
 #include "core/store/run_reader.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace tilescope::query {
 
@@ -90,11 +90,9 @@ void Describer::addOccupancy(ItemDetails& details, DeviceIndex device) const
         details.noOccupancy = "the launch was not recorded in full";
         return;
     }
-    const std::string count = environmentOf(environment, gpu + "multiprocessors");
-    int multiprocessors = 0;
-    std::from_chars(count.data(), count.data() + count.size(), multiprocessors);
-    if (multiprocessors > 0)
-        details.waves = analysis::wavesOf(*details.launch, *details.occupancy, multiprocessors);
+    const auto multiprocessors = parseNumber<int>(environmentOf(environment, gpu + "multiprocessors"));
+    if (multiprocessors && *multiprocessors > 0)
+        details.waves = analysis::wavesOf(*details.launch, *details.occupancy, *multiprocessors);
 }
 
 analysis::WorkContext Describer::context() const

@@ -2,6 +2,7 @@
 
 #include "core/analysis/stats/statistics.h"
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/base/version.h"
 #include "core/config/device_rules.h"
 #include "core/config/schema.h"
@@ -23,7 +24,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
@@ -137,12 +137,7 @@ private:
 std::optional<int> gpuIndex(std::string_view device)
 {
     constexpr std::string_view kPrefix = "cuda:";
-    int index = 0;
-    if (!device.starts_with(kPrefix) ||
-        std::from_chars(device.data() + kPrefix.size(), device.data() + device.size(), index).ec !=
-            std::errc{})
-        return {};
-    return index;
+    return device.starts_with(kPrefix) ? parseNumber<int>(device.substr(kPrefix.size())) : std::nullopt;
 }
 
 void append(std::vector<EnvironmentEntry>& to, std::vector<EnvironmentEntry> from)

@@ -1,12 +1,11 @@
 #include "core/session/protocol/point_line.h"
 
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/config/json_spec.h"
 #include "core/config/schema.h"
 
 #include <nlohmann/json.hpp>
-
-#include <charconv>
 
 namespace tilescope::session {
 
@@ -14,17 +13,15 @@ DeviceRequest deviceFrom(std::string_view word)
 {
     using Kind = DeviceRequest::Kind;
     constexpr std::string_view kIndexed = "cuda:";
-    int index = 0;
     if (word == "auto")
         return {Kind::Auto};
     if (word == "cpu")
         return {Kind::Cpu};
     if (word == "cuda")
         return {Kind::Cuda};
-    if (word.starts_with(kIndexed) &&
-        std::from_chars(word.data() + kIndexed.size(), word.data() + word.size(), index).ptr ==
-            word.data() + word.size())
-        return {Kind::Cuda, index};
+    if (word.starts_with(kIndexed))
+        if (const auto index = parseNumber<int>(word.substr(kIndexed.size())))
+            return {Kind::Cuda, *index};
     throw Error{.what = "unknown device '" + std::string(word) + "'",
                 .where = "--device",
                 .mend = "allowed: auto, cpu, cuda, cuda:N"};

@@ -1,12 +1,12 @@
 #include "core/session/supervisor/resume.h"
 
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/base/version.h"
 #include "core/config/schema.h"
 #include "core/model/text.h"
 #include "core/store/run_reader.h"
 
-#include <charconv>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -19,15 +19,6 @@ namespace {
 bool isDone(RunStatus status)
 {
     return status == RunStatus::Ok || status == RunStatus::Oom || status == RunStatus::Skipped;
-}
-
-/// Parses a whole number; none for any other text.
-std::optional<std::int64_t> numberFrom(std::string_view text)
-{
-    std::int64_t number = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-    return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size() ? std::optional(number)
-                                                                               : std::nullopt;
 }
 
 bool isThere(const std::filesystem::path& file)
@@ -108,8 +99,9 @@ private:
 Shard parseShard(std::string_view text)
 {
     const std::size_t slash = text.find('/');
-    const auto index = numberFrom(text.substr(0, slash));
-    const auto count = slash == std::string_view::npos ? std::nullopt : numberFrom(text.substr(slash + 1));
+    const auto index = parseNumber<std::int64_t>(text.substr(0, slash));
+    const auto count =
+        slash == std::string_view::npos ? std::nullopt : parseNumber<std::int64_t>(text.substr(slash + 1));
     if (!index || !count || *index < 0 || *index >= *count)
         throw Error{.what = "'" + std::string(text) + "' is not a shard",
                     .where = "--shard",

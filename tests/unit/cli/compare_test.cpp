@@ -424,7 +424,7 @@ TEST_F(Compare, ErrorsAreOneSentence)
     };
     EXPECT_EQ(error({.a = "none.tscope", .b = file()}), "none.tscope: no such file; check the path");
     EXPECT_EQ(error({.a = "none.tscope:2", .b = file()}), "none.tscope: no such file; check the path");
-    EXPECT_THAT(error({.a = file() + ":x", .b = file()}), HasSubstr("'x' is not a whole number"));
+    EXPECT_THAT(error({.a = file() + ":x", .b = file()}), HasSubstr("'x' is not the number of a run"));
     EXPECT_THAT(error({.a = file() + ":77", .b = file()}),
                 HasSubstr("there is no run 77; the file has run 1 to 5"));
     EXPECT_THAT(error({.a = file(), .b = file(), .runToRun = "some"}), HasSubstr("is not a fraction"));

@@ -327,7 +327,9 @@ TEST_F(Show, ErrorsAreOneSentence)
     EXPECT_THAT(errorOf({file(), "kernel"}), HasSubstr("did you mean 'kernels'?"));
     EXPECT_THAT(errorOf({file(), "runs", "--run", "9"}),
                 HasSubstr("there is no run 9; the file has run 1 to 3"));
-    EXPECT_THAT(errorOf({file(), "runs", "--run", "x"}), HasSubstr("not a whole number"));
+    EXPECT_THAT(errorOf({file(), "runs", "--run", "x"}), HasSubstr("'x' is not the number of a run"));
+    EXPECT_THAT(errorOf({file(), "runs", "--limit", "x"}), HasSubstr("'x' is not a whole number from 0 up"));
+    EXPECT_THAT(errorOf({file(), "kernels", "--rank", "99999999999"}), HasSubstr("from 0 to 2147483647"));
     EXPECT_THAT(errorOf({file(), "samples", "--run", "1", "--run", "2"}), HasSubstr("--run: is given twice"));
     EXPECT_THAT(errorOf({file(), "kernels", "top-kernel"}), HasSubstr("top-kernel: unexpected argument"));
     EXPECT_THAT(errorOf({file(), "runs", "--format", "jsn"}), HasSubstr("did you mean 'json'?"));

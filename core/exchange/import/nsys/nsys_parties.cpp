@@ -1,7 +1,8 @@
 #include "core/exchange/import/nsys/nsys_parties.h"
 
+#include "core/base/number_text.h"
+
 #include <algorithm>
-#include <charconv>
 
 namespace tilescope::exchange {
 
@@ -15,11 +16,10 @@ constexpr std::int64_t kLatestEpoch = std::int64_t{1} << 62;
 /// 12060 is CUDA 12.6.
 std::string cudaVersionText(const std::string& number)
 {
-    int value = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (error != std::errc{} || end != number.data() + number.size() || value < 1000)
+    const auto value = parseNumber<int>(number);
+    if (!value || *value < 1000)
         return number;
-    return std::to_string(value / 1000) + "." + std::to_string(value % 1000 / 10);
+    return std::to_string(*value / 1000) + "." + std::to_string(*value % 1000 / 10);
 }
 
 /// As NVML writes it. Exports leave out the prefix.

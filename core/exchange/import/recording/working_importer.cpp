@@ -1,6 +1,7 @@
 #include "core/exchange/import/recording/working_importer.h"
 
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/base/plural.h"
 #include "core/exchange/import/snapshot_import.h"
 #include "core/exchange/text.h"
@@ -10,21 +11,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
 namespace tilescope::exchange {
 
 namespace {
-
-std::optional<std::int64_t> numberIn(std::string_view text)
-{
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc() && end == text.data() + text.size() && !text.empty() ? std::optional(number)
-                                                                                     : std::nullopt;
-}
 
 /// Reads one process into the builder. One thread.
 class WorkingReader {
@@ -55,9 +47,9 @@ public:
         const auto name = facts_.find("snapshot");
         if (name == facts_.end() || !process_)
             return;
-        const std::int64_t offset =
-            numberIn(facts_["unix_ns"]).value_or(0) - numberIn(facts_["steady_ns"]).value_or(0);
-        const ThreadId main = builder_.thread(process_, numberIn(facts_["pid"]).value_or(0));
+        const std::int64_t offset = parseNumber<std::int64_t>(facts_["unix_ns"]).value_or(0) -
+                                    parseNumber<std::int64_t>(facts_["steady_ns"]).value_or(0);
+        const ThreadId main = builder_.thread(process_, parseNumber<std::int64_t>(facts_["pid"]).value_or(0));
         ImportedSnapshot snapshot = readSnapshotFile(folder / name->second, builder_.strings());
         for (AllocEvent& event : snapshot.trace.allocEvents) {
             event.time -= Nanoseconds(offset);
@@ -90,18 +82,18 @@ private:
             return;
         const std::string host = facts_["host"];
         // The steady clocks of one host are the same clock; the wall clock places them on one axis.
-        const auto steady = numberIn(facts_["steady_ns"]);
-        const auto wall = numberIn(facts_["unix_ns"]);
+        const auto steady = parseNumber<std::int64_t>(facts_["steady_ns"]);
+        const auto wall = parseNumber<std::int64_t>(facts_["unix_ns"]);
         const std::int64_t offset = steady && wall ? *wall - *steady : 0;
         const ClockIndex clock =
             builder_.addClock({.name = host, .offset = Nanoseconds(offset), .method = "wall clock"});
         const auto small = [this](const char* key) -> std::optional<std::int32_t> {
-            const auto number = numberIn(facts_[key]);
+            const auto number = parseNumber<std::int64_t>(facts_[key]);
             if (!number || *number < 0 || *number > std::numeric_limits<std::int32_t>::max())
                 return std::nullopt;
             return static_cast<std::int32_t>(*number);
         };
-        process_ = builder_.addProcess({.pid = numberIn(facts_["pid"]).value_or(0),
+        process_ = builder_.addProcess({.pid = parseNumber<std::int64_t>(facts_["pid"]).value_or(0),
                                         .host = host,
                                         .name = facts_["name"],
                                         .commandLine = facts_["command"],
