@@ -3,6 +3,7 @@
 
 Each page names an example and the command that lists its files: `git grep -lE 'REGEX' -- PATH…`. Its table "file | change" must name
 exactly those files. CONTRIBUTING.md must link each page. Its table "idea | type | header" must name headers that declare the types.
+So must the tables "step | type | header" of walks.md, of at most eight rows; files that use the types of other libraries must name them.
 
 usage: develop.py ROOT        exit 1 and one line per offence
        develop.py --self-test
@@ -14,6 +15,9 @@ import tempfile
 
 COMMAND = re.compile(r"`git grep -lE '([^']+)' -- ([^`]+)`")
 ROW = re.compile(r"^\| `([^`]+)` \| \S", re.M)
+STEP = re.compile(r"^\| (\d+) \| `([\w:]+)` \| `([^`]+)` \| \S", re.M)
+MOST_STEPS = 8
+FOREIGN = re.compile(r"^CUpti_|^c10::|^at::")
 IDEA = re.compile(r"^\| [^|]+ \| `(\w+)` \| `([^`]+\.h)` \|$", re.M)
 
 
@@ -28,13 +32,34 @@ def matching(root, pattern, paths):
     return found
 
 
+def declares(header, name):
+    declaration = re.compile(rf"^(template <.*> )?(class|struct|enum class|using) {name}\b|^\w.*\b{name}\(", re.M)
+    return header.is_file() and declaration.search(header.read_text(encoding="utf-8")) is not None
+
+
+def walk_offences(root, page, text):
+    found = []
+    for walk in text.split("\n## ")[1:]:
+        title = walk.split("\n", 1)[0]
+        steps = STEP.findall(walk)
+        if not 0 < len(steps) <= MOST_STEPS:
+            found.append(f"{page}: {title}: has {len(steps)} steps; 1 to {MOST_STEPS} are allowed")
+        if [int(number) for number, _, _ in steps] != list(range(1, len(steps) + 1)):
+            found.append(f"{page}: {title}: the steps are not numbered from 1")
+        for _, name, header in steps:
+            if not FOREIGN.search(name):
+                if not declares(root / header, name):
+                    found.append(f"{page}: {title}: {header} does not declare {name}")
+            elif not (root / header).is_file() or name not in (root / header).read_text(encoding="utf-8"):
+                found.append(f"{page}: {title}: {header} does not name {name}")
+    return found
+
+
 def offences(root):
     found = []
     contributing = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
     for name, header in IDEA.findall(contributing):
-        declaration = re.compile(rf"^(template <.*> )?(class|struct|enum class|using) {name}\b|^\w.*\b{name}\(", re.M)
-        text = (root / header).read_text(encoding="utf-8") if (root / header).is_file() else ""
-        if not declaration.search(text):
+        if not declares(root / header, name):
             found.append(f"CONTRIBUTING.md: {header} does not declare {name}")
     pages = sorted((root / "resources/help/develop").glob("*.md"))
     if not pages:
@@ -42,6 +67,11 @@ def offences(root):
     for page in pages:
         name = page.relative_to(root).as_posix()
         text = page.read_text(encoding="utf-8")
+        if name not in contributing:
+            found.append(f"CONTRIBUTING.md: does not link {name}")
+        if page.name == "walks.md":
+            found += walk_offences(root, name, text)
+            continue
         commands = COMMAND.findall(text)
         if len(commands) != 1:
             found.append(f"{name}: names {len(commands)} commands that list the example's files; one is needed")
@@ -51,8 +81,6 @@ def offences(root):
         listed = set(ROW.findall(text))
         found += [f"{name}: does not list {file}" for file in sorted(expected - listed)]
         found += [f"{name}: lists {file}, which does not name the example" for file in sorted(listed - expected)]
-        if name not in contributing:
-            found.append(f"CONTRIBUTING.md: does not link {name}")
     return found
 
 
@@ -71,11 +99,22 @@ def self_test():
         (root / "resources/help/develop/a.md").write_text(page)
         (root / "resources/help/develop/b.md").write_text(page.replace("core/z.h", "core/y.h"))
         (root / "resources/help/develop/c.md").write_text("no command")
+        row = "| {} | `{}` | `core/known.h` | done |\n"
+        (root / "resources/help/develop/walks.md").write_text(
+            "# Walks\n\n## Good\n\n" + row.format(1, "Known") + "\n## Bad\n\n" + row.format(2, "Gone") + row.format(3, "at::Gone")
+            + "\n## Long\n\n" + "".join(row.format(i, "Known") for i in range(1, 10)) + "\n## Empty\n")
         expected = ["CONTRIBUTING.md: core/known.h does not declare Gone",
                     "resources/help/develop/a.md: does not list core/y.h",
                     "resources/help/develop/a.md: lists core/z.h, which does not name the example",
                     "CONTRIBUTING.md: does not link resources/help/develop/b.md",
-                    "resources/help/develop/c.md: names 0 commands that list the example's files; one is needed"]
+                    "CONTRIBUTING.md: does not link resources/help/develop/c.md",
+                    "resources/help/develop/c.md: names 0 commands that list the example's files; one is needed",
+                    "CONTRIBUTING.md: does not link resources/help/develop/walks.md",
+                    "resources/help/develop/walks.md: Bad: the steps are not numbered from 1",
+                    "resources/help/develop/walks.md: Bad: core/known.h does not declare Gone",
+                    "resources/help/develop/walks.md: Bad: core/known.h does not name at::Gone",
+                    "resources/help/develop/walks.md: Long: has 9 steps; 1 to 8 are allowed",
+                    "resources/help/develop/walks.md: Empty: has 0 steps; 1 to 8 are allowed"]
         assert offences(root) == expected, offences(root)
     print("develop self-test passed")
 
