@@ -143,7 +143,7 @@ std::vector<KernelLine> linesOf(const query::KernelsTable& table)
         line.does = QString::fromStdString(row.does);
         if (names)
             line.family = QString::fromUtf8(family);
-        line.swatch = places ? Swatch::neutral() : Swatch::of(query::hueOf(row.family));
+        line.swatch = places ? Swatch::neutral() : Swatch::of(row.family);
         line.instances = row.instances;
         line.total = double(row.total.count());
         line.mean = row.mean();
@@ -303,7 +303,7 @@ TableData familyRows(const std::vector<FamilyTime>& families)
         .sortable = false;
     TableData data = table.table(families, [](const FamilyTime& family) { return Swatch::of(family.hue); });
     for (std::size_t i = 0; i < families.size(); ++i)
-        data.rows[i].id = std::int64_t(families[i].hue);
+        data.rows[i].id = std::int64_t(std::size_t(families[i].hue));
     return data;
 }
 

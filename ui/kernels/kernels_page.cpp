@@ -342,7 +342,7 @@ void KernelsPage::showFamilies()
                 families.push_back({line.swatch.hue, line.total});
     } else {
         for (const auto& [family, time] : full_ ? full_->kernels.families : times_->families)
-            families.push_back({query::hueOf(family), double(time)});
+            families.push_back({family, double(time)});
     }
     if (!families.empty())
         familyTable_->show(familyRows(families));

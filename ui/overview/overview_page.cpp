@@ -141,7 +141,7 @@ QWidget* OverviewPage::makeContent()
     bars_ = new StepBarPlot;
     stepPanel_->setContent(bars_);
     connect(bars_, &StepBarPlot::partChosen, this, [this](const StepPart& part) {
-        const bool family = std::size_t(part.hue) < query::kFamilyCount;
+        const bool family = part.hue.isFamily();
         if (family)
             lead(QStringLiteral("kernels"), {PageTarget::Kind::Family, part.label});
         else

@@ -14,7 +14,7 @@ constexpr QColor rgb(unsigned value)
     return QColor(int(value >> 16 & 0xFF), int(value >> 8 & 0xFF), int(value & 0xFF));
 }
 
-void setHues(Palette& palette, const std::array<unsigned, query::kFamilyCount>& families)
+void setHues(Palette& palette, const std::array<unsigned, analysis::kKernelFamilies>& families)
 {
     for (std::size_t i = 0; i < families.size(); ++i)
         palette.hues[i] = rgb(families[i]);

@@ -57,7 +57,7 @@ BoxColours::BoxColours(const Palette& palette)
     const double hostShare = palette.dark ? 0.78 : 0.62;
     for (std::size_t i = 0; i < query::kHueCount; ++i) {
         device_[i] = rampOf(palette.hues[i]);
-        const bool family = i < query::kFamilyCount;
+        const bool family = i < analysis::kKernelFamilies;
         host_[i] = rampOf(family ? blend(palette.hues[i], palette.surface, hostShare) : palette.hues[i]);
     }
     // Ops without kernels of their own are neutral: colour means work.

@@ -106,7 +106,7 @@ json timelineJson(const query::Timeline& timeline, const PackedTimeline& packed,
     json names = json::array();
     for (const PackedTimeline::Name& each : packed.names) {
         const query::TimelineName& name = timeline.names[each.name];
-        names.push_back({textOf(name.text), textOf(name.label), static_cast<int>(each.hue)});
+        names.push_back({textOf(name.text), textOf(name.label), static_cast<std::size_t>(each.hue)});
     }
     json lanes = json::array();
     for (std::size_t i = 0; i < timeline.lanes.size(); ++i) {
@@ -138,7 +138,7 @@ json kernelsJson(const query::KernelsTable& table, const TextOf& textOf)
         rows.push_back({{"name", textOf(row.key)},
                         {"short", textOf(row.shortName)},
                         {"does", row.does},
-                        {"hue", static_cast<int>(query::hueOf(row.family))},
+                        {"hue", static_cast<std::size_t>(query::Hue(row.family))},
                         {"instances", row.instances},
                         {"total", row.total.count()},
                         {"min", row.shortest.count()},

@@ -52,7 +52,7 @@ private:
         if (isDeviceWork(kind)) {
             analysis::KernelDescription description =
                 analysis::KernelFamilies::standard().describe(name, deviceKindOf(kind));
-            const Hue hue = hueOf(description.family);
+            const Hue hue = description.family;
             labels_.push_back(std::move(description.shortName));
             return {index, hue};
         }

@@ -97,7 +97,7 @@ std::vector<FamilyShare> familiesOf(const store::RunReader& reader, RunId run, c
     FamilyShares shares;
     if (step.onGpu)
         for (const KernelRow& row : kernels(reader, {.run = run, .grouping = Grouping::Family}).rows)
-            shares.add(hueOf(row.family), row.total, row.instances);
+            shares.add(row.family, row.total, row.instances);
     else
         for (const OpRow& row : ops(reader, {.run = run}).rows)
             shares.add(hueOfOp(row.key), row.self, row.instances);

@@ -3,25 +3,16 @@
 #include "core/analysis/work/op_families.h"
 
 #include <algorithm>
+#include <array>
 
 namespace tilescope::query {
 
 namespace {
 
 using analysis::KernelFamily;
+using analysis::kKernelFamilies;
 
-// The first hues are the kernel families in the same order.
-static_assert(kFamilyCount == analysis::kKernelFamilies);
-static_assert(Hue(KernelFamily::Matmul) == Hue::Matmul && Hue(KernelFamily::Attention) == Hue::Attention &&
-              Hue(KernelFamily::Softmax) == Hue::Softmax && Hue(KernelFamily::Norm) == Hue::Norm &&
-              Hue(KernelFamily::Elementwise) == Hue::Elementwise &&
-              Hue(KernelFamily::Reduction) == Hue::Reduction &&
-              Hue(KernelFamily::Embedding) == Hue::Embedding &&
-              Hue(KernelFamily::Optimizer) == Hue::Optimizer && Hue(KernelFamily::Copy) == Hue::Copy &&
-              Hue(KernelFamily::Memset) == Hue::Memset && Hue(KernelFamily::Collective) == Hue::Collective &&
-              Hue(KernelFamily::Other) == Hue::Other);
-
-constexpr std::array<std::string_view, kHueCount - kFamilyCount> kWords = {
+constexpr std::array<std::string_view, kHueCount - kKernelFamilies> kWords = {
     "range",         "range",   "range",       "CUDA call", "busy",          "host launching",
     "synchronizing", "tracing", "unexplained", "Python",    "Python library"};
 
@@ -29,26 +20,21 @@ constexpr std::array<std::string_view, kHueCount - kFamilyCount> kWords = {
 
 std::string_view hueWord(Hue hue)
 {
-    const auto place = std::size_t(hue);
-    return place < kFamilyCount ? wordOf(KernelFamily(place)) : kWords[place - kFamilyCount];
+    const auto index = static_cast<std::size_t>(hue);
+    return hue.isFamily() ? wordOf(KernelFamily(index)) : kWords[index - kKernelFamilies];
 }
 
 Hue hueOfFamily(std::string_view family)
 {
-    for (std::size_t i = 0; i < kFamilyCount; ++i)
+    for (std::size_t i = 0; i < kKernelFamilies; ++i)
         if (wordOf(KernelFamily(i)) == family)
-            return Hue(i);
-    return Hue::Other;
-}
-
-Hue hueOf(analysis::KernelFamily family)
-{
-    return static_cast<Hue>(family);
+            return KernelFamily(i);
+    return KernelFamily::Other;
 }
 
 Hue hueOfOp(std::string_view name)
 {
-    return hueOf(analysis::familyOfOp(name));
+    return analysis::familyOfOp(name);
 }
 
 Hue hueOfRange(std::string_view path)

@@ -2,47 +2,49 @@
 
 #include "core/analysis/kernels/kernel_families.h"
 
-#include <array>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 namespace tilescope::query {
 
-/// The meaning of a box, which determines its colour on every page: the kernel families, then kinds that only
+/// The meaning of a box, which determines its colour on every page: a kernel family, or a kind that only
 /// timelines show. The window's palette maps each to a colour.
-enum class Hue : std::uint8_t {
-    Matmul,
-    Attention,
-    Softmax,
-    Norm,
-    Elementwise,
-    Reduction,
-    Embedding,
-    Optimizer,
-    Copy,
-    Memset,
-    Collective,
-    Other,
-    Range,               ///< a step, phase or module
-    RangeAttention,      ///< a range of an attention module
-    RangeAttentionInner, ///< scores, softmax, output inside it
-    Api,                 ///< a CUDA call on the host
-    Busy,                ///< the device is active
-    GapLaunching,        ///< idle while the host prepares the next launch
-    GapSynchronising,    ///< idle while the host waits
-    GapTracing,          ///< known cost of tracing
-    GapUnexplained,
-    Frame,        ///< a call in a stack, of the program's own code
-    LibraryFrame, ///< the same, of a library or the interpreter
+class Hue {
+public:
+    /// The kinds that are not families; they are numbered after these.
+    enum Kind : std::uint8_t {
+        Range = analysis::kKernelFamilies, ///< a step, phase or module
+        RangeAttention,                    ///< a range of an attention module
+        RangeAttentionInner,               ///< scores, softmax, output inside it
+        Api,                               ///< a CUDA call on the host
+        Busy,                              ///< the device is active
+        GapLaunching,                      ///< idle while the host prepares the next launch
+        GapSynchronising,                  ///< idle while the host waits
+        GapTracing,                        ///< known cost of tracing
+        GapUnexplained,
+        Frame,        ///< a call in a stack, of the program's own code
+        LibraryFrame, ///< the same, of a library or the interpreter
+    };
+    using enum analysis::KernelFamily;
+
+    constexpr Hue(analysis::KernelFamily family) : index_(static_cast<std::uint8_t>(family)) {}
+    constexpr Hue(Kind kind) : index_(kind) {}
+    /// \pre index < kHueCount
+    constexpr explicit Hue(std::size_t index) : index_(static_cast<std::uint8_t>(index)) {}
+
+    constexpr explicit operator std::size_t() const { return index_; }
+    constexpr bool isFamily() const { return index_ < analysis::kKernelFamilies; }
+    constexpr auto operator<=>(const Hue&) const = default;
+
+private:
+    std::uint8_t index_;
 };
-inline constexpr std::size_t kHueCount = static_cast<std::size_t>(Hue::LibraryFrame) + 1;
-inline constexpr std::size_t kFamilyCount = static_cast<std::size_t>(Hue::Other) + 1;
+inline constexpr std::size_t kHueCount = Hue::LibraryFrame + 1;
 
 /// The display name of a family or of the reason for a gap.
 std::string_view hueWord(Hue hue);
-
-/// The hue of a kernel family.
-Hue hueOf(analysis::KernelFamily family);
 
 /// The hue of a kernel family's name; Other for an unknown name.
 Hue hueOfFamily(std::string_view family);

@@ -101,7 +101,7 @@ TimelineBuilder builderFor(TimelineBuilder::TextOf textOf, Timestamp origin)
     const auto nameOf = [&families = analysis::KernelFamilies::standard()](std::string_view name,
                                                                            DeviceEventKind kind) {
         analysis::KernelDescription description = families.describe(name, kind);
-        return TimelineBuilder::DeviceName{std::move(description.shortName), hueOf(description.family)};
+        return TimelineBuilder::DeviceName{std::move(description.shortName), description.family};
     };
     return {std::move(textOf), nameOf, origin};
 }

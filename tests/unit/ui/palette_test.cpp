@@ -34,7 +34,7 @@ void expectColours(const std::string& style, const std::string& selector, const 
     const auto expect = [&](const std::string& name, const QColor& colour) {
         EXPECT_EQ(property(style, selector, name), colour.name().toStdString()) << selector << " " << name;
     };
-    for (std::size_t i = 0; i < query::kFamilyCount; ++i)
+    for (std::size_t i = 0; i < analysis::kKernelFamilies; ++i)
         expect(std::string(query::hueWord(Hue(i))), palette.hue(Hue(i)));
     expect("range", palette.hue(Hue::Range));
     expect("busy", palette.hue(Hue::Busy));
