@@ -27,7 +27,7 @@ struct Error {
     /// Returns `where: what; mend` without the empty parts. No trailing full stop, no line break.
     std::string sentence() const;
 
-    /// The exit code of the process for this kind; see CONTRACT.md.
+    /// The exit code of the process, as ErrorKind states it.
     int exitCode() const;
 };
 

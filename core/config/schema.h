@@ -58,7 +58,7 @@ struct KeyInfo {
     std::string allowed(Workload workload) const;
 };
 
-/// All run keys, in the order of CONTRACT.md. Any thread.
+/// All run keys, in the order in which help, forms and files list them. Any thread.
 std::span<const KeyInfo> keys();
 
 /// Finds a key by name; `-` and `_` are equivalent. nullptr if there is none.

@@ -18,8 +18,8 @@
 
 namespace tilescope::exchange {
 
-// The sections of `tilescope show` as tables; keys, types and units are those of CONTRACT.md ("JSON of show")
-// and of the schemas in resources/schema. Each keeps the snapshot that it shows alive.
+// The sections of `tilescope show` as tables. Keys, types and units are those of the schemas in
+// resources/schema. Each keeps the snapshot that it shows alive.
 
 Table tableOf(std::shared_ptr<const query::RunList> runs);
 Table tableOf(std::shared_ptr<const query::SamplesTable> samples);

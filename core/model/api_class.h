@@ -7,7 +7,7 @@
 
 namespace tilescope {
 
-/// What a function of the runtime or driver of CUDA or HIP does, as far as tracing cares.
+/// What a function of the runtime or driver of CUDA or HIP means for tracing.
 enum class ApiClass : std::uint8_t {
     Ignored,     ///< irrelevant for time and memory
     Launch,      ///< puts kernels on the device

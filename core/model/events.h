@@ -30,11 +30,11 @@ struct Op {
     OpId id = {};
     OpId parent = {};     ///< enclosing op of the same thread
     StringId name = {};   ///< aten::mm
-    StringId shapes = {}; ///< "bf16[4, 128, 768] f32[768]"; none where shapes were not taken
+    StringId shapes = {}; ///< "bf16[4, 128, 768] f32[768]"; none if not recorded
     StringId path = {};   ///< attributed path; a backward op carries step/backward/<forward module's path>
     RangeId range = {};   ///< innermost host range of the calling thread
     ThreadId thread = {};
-    std::int64_t sequence = -1; ///< autograd sequence number, -1 where there is none
+    std::int64_t sequence = -1; ///< autograd sequence number; -1: none
     OpScope scope = OpScope::Function;
     std::int32_t step = kNoStep;
     Timestamp start{};
@@ -92,11 +92,11 @@ struct LaunchConfig {
 struct DeviceEvent {
     DeviceEventKind kind = DeviceEventKind::Kernel;
     StringId name = {}; ///< demangled as CUPTI gave it; copies and memsets by their kind
-    StringId path = {}; ///< attributed path (DESIGN.md, Attribution); none where it could not be told
+    StringId path = {}; ///< of the range that caused it, as Op::path; none if unknown
     DeviceIndex device = {};
     StreamId stream = {};
     CorrelationId correlation = {};
-    RangeId range = {}; ///< host range that the launching thread sat in
+    RangeId range = {}; ///< innermost host range of the launching thread
     OpId op = {};       ///< op that launched it
     ThreadId launchThread = {};
     std::int32_t step = kNoStep;
@@ -104,14 +104,14 @@ struct DeviceEvent {
     CopyKind copy = CopyKind::None;
     std::int64_t bytes = 0; ///< copies and memsets
     LaunchConfig launch{};  ///< kernels
-    Timestamp launched{};   ///< host's launch call, epoch where unknown
+    Timestamp launched{};   ///< host's launch call; epoch: unknown
     Timestamp start{};
     Timestamp end{};
 };
 
 enum class AllocAction : std::uint8_t {
     Alloc,
-    FreeRequested, ///< CUDA: the program gave the block back; `allocated` falls here
+    FreeRequested, ///< CUDA: the program freed the block; `allocated` decreases here
     FreeCompleted, ///< CUDA: no stream uses it any more. CPU: the only event of a free
     SegmentAlloc,
     SegmentFree,

@@ -71,7 +71,7 @@ inline constexpr LossInfo kLosses[] = {
     {RecordLoss::AllocationTotalDrift, "allocation_total_drift", LossSeverity::Warning,
      "bytes by which the sum of the events differs from the allocator's own count"},
     {RecordLoss::ApiCallsNotStored, "api_calls_not_stored", LossSeverity::Info,
-     "cudaGetDevice, cudaGetLastError and the like in one step: counted only"},
+     "cudaGetDevice, cudaGetLastError and similar calls in one step: counted only"},
     {RecordLoss::ClampedTime, "clamped_time", LossSeverity::Warning,
      "device activities that started before their launch; moved to it"},
     {RecordLoss::CollectivesUnmatched, "collectives_unmatched", LossSeverity::Warning,

@@ -4,8 +4,8 @@
 
 namespace tilescope {
 
-/// The purpose of a device's bytes; CONTRACT.md, "Memory categories". The last three are not blocks of the
-/// program; with the others they add up to the memory that the process uses on the device.
+/// The purpose of a device's bytes. The last three are not blocks of the program; with the others they add up
+/// to the memory that the process uses on the device.
 enum class MemoryCategory : std::uint8_t {
     Parameters,
     Gradients,

@@ -16,7 +16,7 @@ namespace tilescope {
 /// whole recording, not only its steps.
 inline constexpr std::string_view kTraceWorkload = "trace";
 
-/// How a run ended; CONTRACT.md, "Statuses and exit codes".
+/// The state of a run. Oom and Skipped are results, not failures; Interrupted: its writer died.
 enum class RunStatus { Running, Ok, Oom, Skipped, Error, Cancelled, Interrupted };
 
 enum class SampleKind { Warmup, Measure, Trace };

@@ -43,10 +43,10 @@ struct Checkpointing {
 
 /// One experiment with every key resolved: what an engine runs as one run. A sweep is a list of these.
 ///
-/// Keys, ranges, defaults and what each means are in core/config's schema (and CONTRACT.md); this is the
-/// plain record. An optional without value means "auto" or "does not apply to this workload". After
-/// validation (config) every cross-key rule holds: heads divide d_model, kv_heads divide heads, the backend
-/// takes the head dim, and so on.
+/// Keys, ranges, defaults and meanings are in core/config/schema.cpp; this is the plain record. An optional
+/// without value means "auto" or "does not apply to this workload". After validation (config) every rule
+/// between keys holds: heads divide d_model, kv_heads divide heads, the backend supports the head dim, and so
+/// on.
 struct ExperimentSpec {
     std::string name;
     Workload workload = Workload::Attention;

@@ -12,7 +12,7 @@
 
 namespace tilescope {
 
-/// One value of an enumeration and the word that specs, files and JSON use for it (CONTRACT.md).
+/// One value of an enumeration and the word that specs, files and JSON use for it.
 template <class E> struct EnumWord {
     E value;
     std::string_view word;

@@ -13,7 +13,7 @@
 
 namespace tilescope::analysis {
 
-/// The kind of work that a kernel does; the list of CONTRACT.md, in display order.
+/// The kind of work that a kernel does, in display order.
 enum class KernelFamily : std::uint8_t {
     Matmul,
     Attention,

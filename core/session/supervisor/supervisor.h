@@ -49,7 +49,7 @@ struct SweepOutcome {
     DoneEvent counts;
     bool cancelled = false;
     std::int64_t notBegun = 0; ///< points skipped because `afterPoint` was requested
-    int exitCode() const;      ///< CONTRACT.md: 0, 3, 130
+    int exitCode() const;      ///< 0: no point ended in error; 3: one did; 130: cancelled
 };
 
 /// Runs a sweep in engine processes. Starts an engine and reads its events. If a point kills the engine,

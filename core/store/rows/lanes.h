@@ -13,7 +13,7 @@
 
 namespace tilescope::store {
 
-/// Horizontal bands that a viewer draws. Which one an event belongs to follows from the event alone.
+/// Horizontal bands that a viewer draws. The event alone determines its lane.
 enum class LaneKind : std::uint8_t {
     Step,   ///< the traced steps
     Range,  ///< host ranges of a thread
