@@ -56,10 +56,40 @@ set(tilescope_std_headers <algorithm> <array> <chrono> <cstdint> <filesystem> <f
     <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
 tilescope_pch(tilescope_pch HEADERS ${tilescope_std_headers})
 
-# tilescope_library(NAME SOURCES … [PUBLIC …] [PRIVATE …] [PCH target]): a static library tilescope_NAME with the include
-# root at the top of the tree. PRIVATE libraries stay invisible to those who link it.
+set(TILESCOPE_BATCH 1 CACHE STRING "How many source files of a folder are compiled as one; 1 compiles each by itself")
+
+# Compiles up to TILESCOPE_BATCH source files of a folder as one, which reads the headers that they share once. A file with
+# compile options of its own stays by itself. tests/style/batches.py checks that names of a folder do not collide.
+function(tilescope_batch target)
+    if(TILESCOPE_BATCH LESS_EQUAL 1)
+        return()
+    endif()
+    get_target_property(sources ${target} SOURCES)
+    list(FILTER sources INCLUDE REGEX "\\.cpp$")
+    list(SORT sources)
+    set(batch 0)
+    set(left 0)
+    set(last "")
+    foreach(source IN LISTS sources)
+        cmake_path(GET source PARENT_PATH folder)
+        if(left EQUAL 0 OR NOT "x${folder}" STREQUAL "${last}")
+            math(EXPR batch "${batch} + 1")
+            set(left ${TILESCOPE_BATCH})
+            set(last "x${folder}")
+        endif()
+        math(EXPR left "${left} - 1")
+        set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${batch})
+    endforeach()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    # GCC's warnings about types and names of an included file do not apply: these are source files.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage$<SEMICOLON>-Wno-shadow>)
+endfunction()
+
+# tilescope_library(NAME SOURCES … [PUBLIC …] [PRIVATE …] [PCH target] [SEPARATE]): a static library tilescope_NAME with the
+# include root at the top of the tree. PRIVATE libraries stay invisible to those who link it. SEPARATE: its files are not
+# compiled in batches, because libtilescope_record.so links it and takes only the object files that it needs.
 function(tilescope_library name)
-    cmake_parse_arguments(arg "" "PCH" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+    cmake_parse_arguments(arg "SEPARATE" "PCH" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
     add_library(tilescope_${name} STATIC ${arg_SOURCES})
     add_library(tilescope::${name} ALIAS tilescope_${name})
     target_include_directories(tilescope_${name} PUBLIC ${CMAKE_SOURCE_DIR})
@@ -68,6 +98,9 @@ function(tilescope_library name)
         set(arg_PCH tilescope_pch)
     endif()
     target_precompile_headers(tilescope_${name} REUSE_FROM ${arg_PCH})
+    if(NOT arg_SEPARATE)
+        tilescope_batch(tilescope_${name})
+    endif()
 endfunction()
 
 # tilescope_test(NAME SOURCES … LIBRARIES … [PCH target] [WHOLE] [LABELS …] [ENVIRONMENT …]): a GoogleTest program

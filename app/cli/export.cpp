@@ -30,7 +30,7 @@ namespace {
 using exchange::sizeText;
 
 /// What the arguments ask for, and the run that is exported.
-struct Request {
+struct ExportRequest {
     const store::RunReader& reader;
     std::filesystem::path named; ///< the file as the user wrote it
     const store::RunRecord& run;
@@ -39,7 +39,7 @@ struct Request {
     exchange::ExportOptions options;
 };
 
-std::string exported(const Request& request)
+std::string exported(const ExportRequest& request)
 {
     return "run " + std::to_string(request.run.run.value) + " of " +
            escapeForTerminal(request.named.string()) + ": ";
@@ -59,7 +59,7 @@ exchange::SnapshotMoment momentOf(const std::string& at)
     return {.at = Nanoseconds(*nanoseconds)};
 }
 
-void exportSnapshot(const Request& request)
+void exportSnapshot(const ExportRequest& request)
 {
     const exchange::SnapshotMoment moment = momentOf(request.at);
     OutputFile output(request.output, request.options.inputs);
@@ -81,7 +81,7 @@ void exportSnapshot(const Request& request)
                   << " not fit the recorded segments\n";
 }
 
-void exportPerfetto(const Request& request)
+void exportPerfetto(const ExportRequest& request)
 {
     OutputFile output(request.output, request.options.inputs);
     const exchange::PerfettoFigures figures = output.write([&](std::ostream& out) {
@@ -98,7 +98,7 @@ void exportPerfetto(const Request& request)
                   << " slices that overlap others of their thread\n";
 }
 
-void exportKineto(const Request& request)
+void exportKineto(const ExportRequest& request)
 {
     const exchange::KinetoFigures figures =
         exchange::writeKineto(request.output, request.reader, request.run, request.options);
@@ -117,7 +117,7 @@ void exportKineto(const Request& request)
                   << " of the allocator left out: the format has only allocations and frees\n";
 }
 
-void exportArrow(const Request& request)
+void exportArrow(const ExportRequest& request)
 {
     const auto tables = exchange::writeArrow(request.output, request.reader, request.run, request.options);
     std::cout << exported(request) << "rows of ";
@@ -129,7 +129,7 @@ void exportArrow(const Request& request)
     std::cout << " -> " << escapeForTerminal(request.output) << '\n';
 }
 
-void exportStacks(const Request& request,
+void exportStacks(const ExportRequest& request,
                   const std::function<void(std::ostream&, const query::CallTree&)>& write)
 {
     OutputFile output(request.output, request.options.inputs);
@@ -140,12 +140,12 @@ void exportStacks(const Request& request,
               << counted(stacks.totalNs(), "ns", "ns") << " -> " << escapeForTerminal(request.output) << '\n';
 }
 
-void exportFolded(const Request& request)
+void exportFolded(const ExportRequest& request)
 {
     exportStacks(request, exchange::writeFolded);
 }
 
-void exportSpeedscope(const Request& request)
+void exportSpeedscope(const ExportRequest& request)
 {
     exportStacks(request, [&](std::ostream& out, const query::CallTree& stacks) {
         exchange::writeSpeedscope(out, stacks,
@@ -153,35 +153,38 @@ void exportSpeedscope(const Request& request)
     });
 }
 
-void exportPprof(const Request& request)
+void exportPprof(const ExportRequest& request)
 {
     exportStacks(request, [&](std::ostream& out, const query::CallTree& stacks) {
         exchange::writePprof(out, stacks, request.run.startedUnixNs);
     });
 }
 
-struct Format {
+struct ExportFormat {
     const char* option;
-    void (*write)(const Request&);
+    void (*write)(const ExportRequest&);
     const char* help;
 };
 
-constexpr std::array kFormats{
-    Format{"--perfetto", exportPerfetto, "OUT.pftrace: timeline for ui.perfetto.dev"},
-    Format{"--kineto", exportKineto,
-           "OUT.json[.gz]: trace like PyTorch's profiler, for HolisticTraceAnalysis; several processes: one "
-           "file each, OUT_rank0.json …"},
-    Format{"--arrow", exportArrow, "OUTFOLDER: tables for pandas, polars and DuckDB, an Arrow file each"},
-    Format{"--folded", exportFolded, "OUT.txt: GPU time by stack, for flamegraph.pl and similar programs"},
-    Format{"--speedscope", exportSpeedscope, "OUT.json: the same for speedscope.app"},
-    Format{"--pprof", exportPprof, "OUT.pb.gz: the same for pprof"},
-    Format{"--snapshot", exportSnapshot, "OUT.pickle: memory snapshot for PyTorch's memory_viz"},
+constexpr std::array kExportFormats{
+    ExportFormat{"--perfetto", exportPerfetto, "OUT.pftrace: timeline for ui.perfetto.dev"},
+    ExportFormat{
+        "--kineto", exportKineto,
+        "OUT.json[.gz]: trace like PyTorch's profiler, for HolisticTraceAnalysis; several processes: one "
+        "file each, OUT_rank0.json …"},
+    ExportFormat{"--arrow", exportArrow,
+                 "OUTFOLDER: tables for pandas, polars and DuckDB, an Arrow file each"},
+    ExportFormat{"--folded", exportFolded,
+                 "OUT.txt: GPU time by stack, for flamegraph.pl and similar programs"},
+    ExportFormat{"--speedscope", exportSpeedscope, "OUT.json: the same for speedscope.app"},
+    ExportFormat{"--pprof", exportPprof, "OUT.pb.gz: the same for pprof"},
+    ExportFormat{"--snapshot", exportSnapshot, "OUT.pickle: memory snapshot for PyTorch's memory_viz"},
 };
 
 std::string optionList()
 {
     std::string list;
-    for (const Format& format : kFormats)
+    for (const ExportFormat& format : kExportFormats)
         list += (list.empty() ? "" : ", ") + std::string(format.option);
     return list;
 }
@@ -194,7 +197,7 @@ int exportCommand(int argc, char** argv)
     std::string run;
     std::string at = "end";
     bool withIdentity = false;
-    std::array<std::string, kFormats.size()> outputs;
+    std::array<std::string, kExportFormats.size()> outputs;
     Arguments arguments("export FILE[:RUN] --FORMAT OUT",
                         "Writes a run in the format of another tool; exactly one format. The default is the "
                         "file's last run.\n"
@@ -202,8 +205,8 @@ int exportCommand(int argc, char** argv)
                         "tilescope export a.tscope --perfetto a.pftrace");
     arguments.positional("FILE", file, "a .tscope file, optionally with a colon and a run number");
     arguments.option("--run", run, "the run's number, instead of FILE:RUN");
-    for (std::size_t i = 0; i < kFormats.size(); ++i)
-        arguments.output(kFormats.at(i).option, outputs.at(i), kFormats.at(i).help);
+    for (std::size_t i = 0; i < kExportFormats.size(); ++i)
+        arguments.output(kExportFormats.at(i).option, outputs.at(i), kExportFormats.at(i).help);
     arguments.option("--at", at,
                      "with --snapshot: when to take the blocks: end of the recording (the default), peak, or "
                      "that many ns after the run's first event");
@@ -224,12 +227,12 @@ int exportCommand(int argc, char** argv)
     const store::RunReader reader(address.recording.file);
     const store::RunRecord record = query::chooseRun(reader, number ? number : address.run);
     const auto chosen = static_cast<std::size_t>(std::ranges::find_if(outputs, isGiven) - outputs.begin());
-    kFormats.at(chosen).write({.reader = reader,
-                               .named = address.named,
-                               .run = record,
-                               .output = outputs.at(chosen),
-                               .at = at,
-                               .options = {.withIdentity = withIdentity, .inputs = address.inputs()}});
+    kExportFormats.at(chosen).write({.reader = reader,
+                                     .named = address.named,
+                                     .run = record,
+                                     .output = outputs.at(chosen),
+                                     .at = at,
+                                     .options = {.withIdentity = withIdentity, .inputs = address.inputs()}});
     return 0;
 }
 

@@ -110,6 +110,13 @@ std::string readInputHead(const std::filesystem::path& file, Bytes most, const s
     return input.read(std::min(most, input.bytes()));
 }
 
+bool hasContent(const std::filesystem::path& path)
+{
+    std::error_code error;
+    return std::filesystem::exists(path, error) &&
+           !(std::filesystem::is_regular_file(path, error) && std::filesystem::file_size(path, error) == 0);
+}
+
 std::string mendOfUnreadable(int error)
 {
     switch (error) {

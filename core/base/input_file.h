@@ -18,6 +18,9 @@ std::string readInputFile(const std::filesystem::path& file, Bytes most, const s
 /// readInputFile().
 std::string readInputHead(const std::filesystem::path& file, Bytes most, const std::string& what);
 
+/// Whether there is something at the path: a file that is not empty, or anything else.
+bool hasContent(const std::filesystem::path& path);
+
 /// What to do about a file that cannot be opened because of `error`, a value of errno.
 std::string mendOfUnreadable(int error);
 

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-[[noreturn]] void refuse(std::string_view key, std::string what, std::string mend)
+[[noreturn]] void refuseParameter(std::string_view key, std::string what, std::string mend)
 {
     throw Error{.what = std::move(what),
                 .where = key.empty() ? "parameters" : "parameters." + std::string(key),
@@ -33,7 +33,8 @@ std::size_t knownRow(const std::string& name, Workload workload)
             return rowOf(name);
         allowed.emplace_back(row.info.name);
     }
-    refuse("", "unknown key " + shown(name), question(name, allowed) + "allowed here: " + joined(allowed));
+    refuseParameter("", "unknown key " + shown(name),
+                    question(name, allowed) + "allowed here: " + joined(allowed));
 }
 
 Json parsed(std::string_view text)
@@ -41,7 +42,7 @@ Json parsed(std::string_view text)
     try {
         return Json::parse(text);
     } catch (const nlohmann::json::exception& exception) {
-        refuse("", std::string("is not JSON: ") + exception.what(), "give {\"workload\": …}");
+        refuseParameter("", std::string("is not JSON: ") + exception.what(), "give {\"workload\": …}");
     }
 }
 
@@ -82,12 +83,12 @@ ExperimentSpec fromJson(std::string_view json)
 ExperimentSpec fromJson(const Json& object)
 {
     if (!object.is_object())
-        refuse("", "is not a JSON object", "give {\"workload\": …}");
+        refuseParameter("", "is not a JSON object", "give {\"workload\": …}");
     const auto workload = object.find("workload");
     if (workload == object.end() || !workload->is_string() ||
         !fromWord<Workload>(workload->get_ref<const std::string&>()))
-        refuse("workload", "is missing or unknown",
-               "allowed: " + keyRows()[rowOf("workload")].info.allowed());
+        refuseParameter("workload", "is missing or unknown",
+                        "allowed: " + keyRows()[rowOf("workload")].info.allowed());
     ExperimentSpec spec;
     spec.workload = *fromWord<Workload>(workload->get_ref<const std::string&>());
     GivenKeys given;

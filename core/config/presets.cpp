@@ -14,7 +14,7 @@ namespace tilescope::config {
 
 namespace {
 
-[[noreturn]] void refuse(std::string what, std::string where)
+[[noreturn]] void refusePreset(std::string what, std::string where)
 {
     throw Error{.what = std::move(what),
                 .where = std::move(where),
@@ -26,7 +26,7 @@ std::int64_t positive(const SpecValue::Entry& entry, const std::string& where)
 {
     const auto number = parseNumber<std::int64_t>(entry.value.text);
     if (!number || *number < 1 || *number > 1'000'000)
-        refuse("bad value of " + entry.key, placeOf(where, entry.position));
+        refusePreset("bad value of " + entry.key, placeOf(where, entry.position));
     return *number;
 }
 
@@ -37,10 +37,10 @@ SizePreset readPreset(const std::filesystem::path& file)
     text << stream.rdbuf();
     const std::string where = file.string();
     if (!stream)
-        refuse("cannot be read", where);
+        refusePreset("cannot be read", where);
     const SpecValue root = readYaml(text.str(), where);
     if (root.kind != SpecValue::Kind::Map)
-        refuse("not a preset", where);
+        refusePreset("not a preset", where);
     SizePreset preset{.name = file.stem().string()};
     for (const SpecValue::Entry& entry : root.entries()) {
         if (entry.key == "d_model")
@@ -52,10 +52,10 @@ SizePreset readPreset(const std::filesystem::path& file)
         else if (entry.key == "heads")
             preset.heads = positive(entry, where);
         else
-            refuse("unknown key '" + entry.key + "'", placeOf(where, entry.position));
+            refusePreset("unknown key '" + entry.key + "'", placeOf(where, entry.position));
     }
     if (preset.dModel == 0 || preset.dFf == 0 || preset.layers == 0 || preset.heads == 0)
-        refuse("a number is missing", where);
+        refusePreset("a number is missing", where);
     return preset;
 }
 
@@ -68,7 +68,7 @@ std::vector<SizePreset> readPresets()
         if (file.path().extension() == ".yaml")
             presets.push_back(readPreset(file.path()));
     if (std::ranges::find(presets, ExperimentSpec{}.size, &SizePreset::name) == presets.end())
-        refuse("no preset '" + ExperimentSpec{}.size + "'", folder.string());
+        refusePreset("no preset '" + ExperimentSpec{}.size + "'", folder.string());
     std::ranges::sort(presets, {}, [](const SizePreset& preset) {
         return std::tuple(preset.dModel, preset.layers, preset.name);
     });

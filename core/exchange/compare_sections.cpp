@@ -55,7 +55,7 @@ std::string ratioInterval(const TimeDifference& difference)
 }
 
 /// What people read: `no difference` for no-difference.
-std::string wordsOf(std::string_view verdict)
+std::string verdictWords(std::string_view verdict)
 {
     std::string words(verdict);
     std::replace(words.begin(), words.end(), '-', ' ');
@@ -122,7 +122,7 @@ Table timesTable(const ComparisonPtr& comparison)
         column("n_a", "n A", figure(&TimeDifference::stepsA)),
         column("n_b", "n B", figure(&TimeDifference::stepsB)),
         column.people("verdict",
-                      [](const ComparedTime& time) { return wordsOf(wordOf(time.difference.verdict)); },
+                      [](const ComparedTime& time) { return verdictWords(wordOf(time.difference.verdict)); },
                       {.keep = 2, .meaning = Meaning::Verdict}),
         column.programs("verdict", [](const ComparedTime& time) { return wordOf(time.difference.verdict); })};
     return withOneUnit(std::move(table));

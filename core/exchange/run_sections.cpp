@@ -70,11 +70,6 @@ std::optional<RawJson> oomJson(const std::optional<OomInfo>& oom)
         .json();
 }
 
-std::string joined(const std::vector<std::string>& words)
-{
-    return fmt::format("{}", fmt::join(words, ", "));
-}
-
 /// A parameter as people read it: text without quotes.
 std::string plainText(const Json& value)
 {
@@ -111,7 +106,7 @@ std::string bytesText(const std::optional<Bytes>& bytes)
 }
 
 /// The flags' words alone; the sheet of a run has their details.
-std::string wordsOf(const std::vector<std::string>& flags)
+std::string flagNames(const std::vector<std::string>& flags)
 {
     std::vector<std::string> words;
     words.reserve(flags.size());
@@ -182,7 +177,8 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
     add(column.programs("oom", [](const RunRow& r) { return oomJson(r.record.result.oom); }));
     add(column.programs("flags", [](const RunRow& r) { return jsonList(r.record.result.flags); }));
     if (runs->anyFlags())
-        add(column.people("flags", [](const RunRow& r) { return cellOrNull(wordsOf(r.record.result.flags)); },
+        add(column.people("flags",
+                          [](const RunRow& r) { return cellOrNull(flagNames(r.record.result.flags)); },
                           {.keep = 2}));
     add(column.programs("started", [](const RunRow& r) { return isoTime(r.record.startedUnixNs); }));
     add(column.programs("seconds", [](const RunRow& r) {

@@ -1,6 +1,7 @@
 #include "core/exchange/sql_section.h"
 
 #include "core/base/terminal_text.h"
+#include "core/exchange/text.h"
 
 #include <set>
 #include <string>
@@ -13,14 +14,6 @@ namespace {
 Cell cellOf(const store::SqlResult::Value& value)
 {
     return std::visit([](const auto& held) { return Cell(held); }, value);
-}
-
-std::string joined(const std::vector<std::string>& words)
-{
-    std::string text;
-    for (const std::string& word : words)
-        text.append(text.empty() ? "" : ", ").append(word);
-    return text;
 }
 
 } // namespace

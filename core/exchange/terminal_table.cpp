@@ -30,7 +30,7 @@ struct Least {
 constexpr Least kNarrow{16, 24};   // columns are dropped before texts become narrower
 constexpr Least kNarrowest{8, 20}; // if no more columns can be dropped
 
-std::size_t widthOf(const std::vector<Printed>& columns)
+std::size_t totalWidth(const std::vector<Printed>& columns)
 {
     std::size_t width = columns.empty() ? 0 : (columns.size() - 1) * kGap;
     for (const Printed& column : columns)
@@ -70,16 +70,16 @@ std::vector<std::string> fit(std::vector<Printed>& columns, std::size_t width)
         return dropped;
     const std::vector<Printed> wide = columns;
     for (;;) {
-        if (const std::size_t now = widthOf(columns); now > width)
+        if (const std::size_t now = totalWidth(columns); now > width)
             narrow(columns, now - width, kNarrow);
-        if (widthOf(columns) <= width)
+        if (totalWidth(columns) <= width)
             return dropped;
         auto least = columns.end();
         for (auto column = columns.begin(); column != columns.end(); ++column)
             if (rankOf(*column) < 2 && (least == columns.end() || rankOf(*column) <= rankOf(*least)))
                 least = column;
         if (least == columns.end()) {
-            narrow(columns, widthOf(columns) - width, kNarrowest);
+            narrow(columns, totalWidth(columns) - width, kNarrowest);
             return dropped;
         }
         dropped.push_back(least->column->title);
@@ -142,14 +142,6 @@ void writeCell(std::ostream& out, const Printed& column, std::string_view cell, 
         out << std::string(padding, ' ');
     if (!last)
         out << std::string(kGap, ' ');
-}
-
-std::string joined(const std::vector<std::string>& words)
-{
-    std::string text;
-    for (const std::string& word : words)
-        text += (text.empty() ? "" : ", ") + word;
-    return text;
 }
 
 } // namespace

@@ -35,6 +35,11 @@ std::size_t widthOf(std::uint32_t point)
 
 } // namespace
 
+std::string joined(const std::vector<std::string>& words)
+{
+    return fmt::format("{}", fmt::join(words, ", "));
+}
+
 std::string validUtf8(std::string_view text)
 {
     std::string valid;

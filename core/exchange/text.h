@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tilescope::exchange {
 
@@ -18,6 +19,9 @@ std::string jsonString(std::string_view text);
 
 /// The text with invalid UTF-8 replaced by U+FFFD.
 std::string validUtf8(std::string_view text);
+
+/// The words with commas between them.
+std::string joined(const std::vector<std::string>& words);
 
 /// A JSON number: the shortest that parses to the same double; `null` if it is not finite.
 std::string jsonNumber(double value);

@@ -7,14 +7,14 @@ namespace tilescope {
 
 namespace {
 
-constexpr bool inOrder()
+constexpr bool flagsAreInOrder()
 {
     for (std::size_t i = 0; i < std::size(kFlags); ++i)
         if (static_cast<std::size_t>(kFlags[i].kind) != i)
             return false;
     return true;
 }
-static_assert(inOrder(), "a flag is found by its kind");
+static_assert(flagsAreInOrder(), "a flag is found by its kind");
 
 std::string_view detailOf(std::string_view text)
 {

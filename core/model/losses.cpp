@@ -8,7 +8,7 @@ namespace tilescope {
 
 namespace {
 
-constexpr bool inOrder()
+constexpr bool lossesAreInOrder()
 {
     for (std::size_t i = 0; i < std::size(kLosses); ++i)
         if (static_cast<std::size_t>(kLosses[i].kind) != i ||
@@ -16,7 +16,7 @@ constexpr bool inOrder()
             return false;
     return true;
 }
-static_assert(inOrder(), "a loss is found by its kind");
+static_assert(lossesAreInOrder(), "a loss is found by its kind");
 
 } // namespace
 

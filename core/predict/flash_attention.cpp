@@ -7,13 +7,6 @@ namespace tilescope::predict {
 
 namespace {
 
-constexpr std::int64_t kFloat = 4;
-
-std::int64_t roundedUp(std::int64_t count, std::int64_t unit)
-{
-    return (count + unit - 1) / unit * unit;
-}
-
 // The kernels of kernels/: o, one number per row, and a workspace in backward.
 class FlashAttention final : public AttentionMemory {
 public:

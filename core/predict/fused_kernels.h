@@ -3,12 +3,22 @@
 #include "core/predict/attention.h"
 #include "core/predict/block_schedule.h"
 
+#include <cstdint>
 #include <map>
 #include <string>
 
 namespace tilescope::predict {
 
 struct DeviceRates;
+
+/// Bytes of an fp32 number.
+inline constexpr std::int64_t kFloat = 4;
+
+/// The smallest multiple of `unit` that is at least `count`.
+constexpr std::int64_t roundedUp(std::int64_t count, std::int64_t unit)
+{
+    return (count + unit - 1) / unit * unit;
+}
 
 /// Attention kernels that compute each direction in one launch.
 enum class FusedKernel { Flash, Cudnn, FlashAttention2, Efficient, Processor };

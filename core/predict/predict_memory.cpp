@@ -10,9 +10,9 @@ namespace tilescope::predict {
 namespace {
 
 /// Replays the process that runs a point.
-class Replay {
+class AllocatorReplay {
 public:
-    Replay(const ExperimentSpec& spec, const TargetDevice& given, std::int64_t limit)
+    AllocatorReplay(const ExperimentSpec& spec, const TargetDevice& given, std::int64_t limit)
         : memory_(given.isCuda, limit), ops_(memory_, given)
     {
         const TargetDevice device = usedBy(spec, given);
@@ -51,7 +51,7 @@ private:
 
 MemoryPrediction replay(const ExperimentSpec& spec, const TargetDevice& device)
 {
-    Replay run(spec, device, CachingAllocator::kNoLimit);
+    AllocatorReplay run(spec, device, CachingAllocator::kNoLimit);
     MemoryPrediction prediction;
     // The first step allocates what is persistent; the second reuses the blocks that the first freed.
     for (int i = 0; i < std::min(spec.warmup, 1); ++i) {
@@ -82,7 +82,7 @@ std::optional<OomInfo> failure(const ExperimentSpec& spec, const TargetDevice& d
 {
     std::string phase = "setup";
     try {
-        Replay run(spec, device, limit.count);
+        AllocatorReplay run(spec, device, limit.count);
         try {
             for (int i = 0; i < 2; ++i) {
                 run.step(spec);
@@ -132,7 +132,7 @@ void replayStep(const ExperimentSpec& spec, const TargetDevice& device, Memory::
 {
     if (!isReplayable(spec))
         return;
-    Replay run(spec, device, CachingAllocator::kNoLimit);
+    AllocatorReplay run(spec, device, CachingAllocator::kNoLimit);
     run.step(spec);
     run.finish();
     run.memory().observe(std::move(observer));

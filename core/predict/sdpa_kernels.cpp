@@ -10,13 +10,6 @@ namespace tilescope::predict {
 
 namespace {
 
-constexpr std::int64_t kFloat = 4;
-
-std::int64_t roundedUp(std::int64_t count, std::int64_t unit)
-{
-    return (count + unit - 1) / unit * unit;
-}
-
 /// A boolean mask converted to numbers that are added to the scores.
 Storage maskOfNumbers(const SdpaCall& call, Ops& ops)
 {

@@ -24,7 +24,7 @@ void writeRow(std::ostream& out, const std::vector<exchange::Printed>& columns,
     out << '\n';
 }
 
-void writeTable(std::ostream& out, const exchange::Table& table, std::size_t limit)
+void writeComparisonTable(std::ostream& out, const exchange::Table& table, std::size_t limit)
 {
     const std::size_t rows = limit > 0 ? std::min(limit, table.rows) : table.rows;
     std::vector<exchange::Printed> columns = printed(table, rows);
@@ -77,7 +77,7 @@ void writeComparisonMarkdown(std::ostream& out, const std::shared_ptr<const quer
             out << "<details><summary>" << escapeHtml(named.table.heading) << "</summary>\n\n";
         else
             out << "**" << heading << "**\n\n";
-        writeTable(out, named.table, rows);
+        writeComparisonTable(out, named.table, rows);
         if (isFolded)
             out << "</details>\n\n";
     }

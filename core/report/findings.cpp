@@ -50,7 +50,7 @@ std::vector<Group> groupsOf(const FindingTemplate& wanted, const StudyRuns& stud
 }
 
 /// The section of `show` that contains a metric of one run; empty for metrics in `show FILE runs`.
-std::string sectionOf(const std::string& metric)
+std::string sectionOfMetric(const std::string& metric)
 {
     const auto is = [&metric](std::string_view kind) { return metric.starts_with(kind); };
     if (is("answer.")) {
@@ -74,7 +74,7 @@ std::string commandOf(const FindingTemplate& wanted, const StudyRuns& study, con
     const RunList runs = select(study, wanted.part, {});
     if (runs.empty())
         return {};
-    const std::string section = sectionOf(wanted.quantity.value);
+    const std::string section = sectionOfMetric(wanted.quantity.value);
     std::string commands;
     for (const RunPtr& run : of)
         if (const std::string one = run->command(section);

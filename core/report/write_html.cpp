@@ -79,7 +79,7 @@ void writeCell(std::ostream& out, const Cell& cell)
     out << "</td>";
 }
 
-void writeTable(std::ostream& out, const Table& table)
+void writeHtmlTable(std::ostream& out, const Table& table)
 {
     out << "<div class=\"wide\"><table id=\"" << escapeHtml(table.id) << "\"><caption>"
         << escapeHtml(table.caption) << "</caption>\n<thead><tr>";
@@ -114,7 +114,7 @@ std::string imageOf(std::string_view svg)
     return "data:image/svg+xml;base64," + base64;
 }
 
-void writeFigure(std::ostream& out, const Figure& figure, const Drawings& drawings)
+void writeHtmlFigure(std::ostream& out, const Figure& figure, const Drawings& drawings)
 {
     out << "<figure>";
     if (const auto found = drawings.svg.find(figure.id); found != drawings.svg.end())
@@ -124,7 +124,7 @@ void writeFigure(std::ostream& out, const Figure& figure, const Drawings& drawin
     out << "<figcaption>" << escapeHtml(figure.caption) << "</figcaption></figure>\n";
 }
 
-void writeSection(std::ostream& out, const Section& section, const Drawings& drawings)
+void writeHtmlSection(std::ostream& out, const Section& section, const Drawings& drawings)
 {
     out << "<section id=\"" << escapeHtml(section.study) << "\">\n<h2>" << escapeHtml(section.title)
         << "</h2>\n<p class=\"asks\">" << escapeHtml(section.asks) << "</p>\n<p>";
@@ -141,9 +141,9 @@ void writeSection(std::ostream& out, const Section& section, const Drawings& dra
         out << "</ul>\n";
     }
     for (const Table& table : section.tables)
-        writeTable(out, table);
+        writeHtmlTable(out, table);
     for (const Figure& figure : section.figures)
-        writeFigure(out, figure, drawings);
+        writeHtmlFigure(out, figure, drawings);
     out << "<p class=\"setting\">";
     for (const auto& [key, value] : section.setting)
         out << (&value == &section.setting.front().second ? "" : "; ") << "<b>" << escapeHtml(key) << "</b> "
@@ -167,7 +167,7 @@ void writeHtml(std::ostream& out, const Document& document, const Drawings& draw
         out << "</ol></nav>\n";
     }
     for (const Section& section : document.sections)
-        writeSection(out, section, drawings);
+        writeHtmlSection(out, section, drawings);
     out << "<p class=\"setting\">Made by " << escapeHtml(document.program) << " from";
     for (const std::string& source : document.sources)
         out << ' ' << escapeHtml(source);

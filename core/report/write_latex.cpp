@@ -10,7 +10,7 @@ namespace tilescope::report {
 
 namespace {
 
-constexpr std::string_view kPreamble = R"(\documentclass[10pt]{article}
+constexpr std::string_view kLatexPreamble = R"(\documentclass[10pt]{article}
 \usepackage[utf8]{inputenc}
 \usepackage[a4paper,margin=2cm]{geometry}
 \usepackage{textcomp}
@@ -22,7 +22,7 @@ constexpr std::string_view kPreamble = R"(\documentclass[10pt]{article}
 \sloppy
 )";
 
-std::string cellText(const Cell& cell)
+std::string latexCell(const Cell& cell)
 {
     std::string text = escapeLatex(cell.text);
     if (cell.note)
@@ -31,7 +31,7 @@ std::string cellText(const Cell& cell)
 }
 
 /// Whether a column contains sentences, which need line breaks.
-bool holdsSentences(const Table& table, std::size_t column)
+bool needsParagraph(const Table& table, std::size_t column)
 {
     constexpr std::size_t kSentence = 24;
     return !table.columns[column].numeric && std::ranges::any_of(table.rows, [column](const auto& row) {
@@ -44,11 +44,11 @@ std::string columnsOf(const Table& table)
 {
     std::size_t sentences = 0;
     for (std::size_t column = 0; column < table.columns.size(); ++column)
-        sentences += holdsSentences(table, column) ? 1 : 0;
+        sentences += needsParagraph(table, column) ? 1 : 0;
     std::string columns;
     for (std::size_t column = 0; column < table.columns.size(); ++column)
         columns += table.columns[column].numeric ? "r"
-                   : holdsSentences(table, column)
+                   : needsParagraph(table, column)
                        ? fmt::format("p{{{:.2f}\\textwidth}}", 0.7 / static_cast<double>(sentences))
                        : "l";
     return columns;
@@ -71,22 +71,22 @@ std::string heading(const Table& table, const Column& column)
 }
 
 /// Wide tables use a smaller font.
-const char* sizeOf(const Table& table)
+const char* latexSize(const Table& table)
 {
     constexpr std::size_t kWide = 8;
     return table.columns.size() >= kWide ? "\\scriptsize" : "\\small";
 }
 
-void writeTable(std::ostream& out, const Table& table)
+void writeLatexTable(std::ostream& out, const Table& table)
 {
-    out << "\\begingroup" << sizeOf(table) << "\n\\begin{longtable}{" << columnsOf(table) << "}\n\\caption{"
-        << escapeLatex(table.caption) << "}\\\\\n\\toprule\n";
+    out << "\\begingroup" << latexSize(table) << "\n\\begin{longtable}{" << columnsOf(table)
+        << "}\n\\caption{" << escapeLatex(table.caption) << "}\\\\\n\\toprule\n";
     for (std::size_t i = 0; i < table.columns.size(); ++i)
         out << (i == 0 ? "" : " & ") << heading(table, table.columns[i]);
     out << " \\\\\n\\midrule\n\\endhead\n";
     for (const auto& row : table.rows) {
         for (std::size_t i = 0; i < row.size(); ++i)
-            out << (i == 0 ? "" : " & ") << cellText(row[i]);
+            out << (i == 0 ? "" : " & ") << latexCell(row[i]);
         out << " \\\\\n";
     }
     out << "\\bottomrule\n\\end{longtable}\n";
@@ -95,7 +95,7 @@ void writeTable(std::ostream& out, const Table& table)
     out << "\\endgroup\n\n";
 }
 
-void writeFigure(std::ostream& out, const Figure& figure, const Drawings& drawings)
+void writeLatexFigure(std::ostream& out, const Figure& figure, const Drawings& drawings)
 {
     out << "\\begin{figure}[htbp]\n\\centering\n";
     if (drawings.has(figure.id))
@@ -105,7 +105,7 @@ void writeFigure(std::ostream& out, const Figure& figure, const Drawings& drawin
     out << "\\caption{" << escapeLatex(figure.caption) << "}\n\\end{figure}\n\n";
 }
 
-void writeSection(std::ostream& out, const Section& section, const Drawings& drawings)
+void writeLatexSection(std::ostream& out, const Section& section, const Drawings& drawings)
 {
     out << "\\section{" << escapeLatex(section.title) << "}\n\\emph{" << escapeLatex(section.asks) << "}\n\n";
     for (const std::string& about : section.about)
@@ -124,9 +124,9 @@ void writeSection(std::ostream& out, const Section& section, const Drawings& dra
         out << "\\end{itemize}\n\n";
     }
     for (const Table& table : section.tables)
-        writeTable(out, table);
+        writeLatexTable(out, table);
     for (const Figure& figure : section.figures)
-        writeFigure(out, figure, drawings);
+        writeLatexFigure(out, figure, drawings);
     out << "{\\footnotesize Setting:";
     for (const auto& [key, value] : section.setting)
         out << (&value == &section.setting.front().second ? " " : "; ") << escapeLatex(key) << ": "
@@ -138,7 +138,7 @@ void writeSection(std::ostream& out, const Section& section, const Drawings& dra
 
 void writeLatex(std::ostream& out, const Document& document, const Drawings& drawings)
 {
-    out << kPreamble << "\\title{" << escapeLatex(document.title) << "}\n\\author{}\n\\date{Made by "
+    out << kLatexPreamble << "\\title{" << escapeLatex(document.title) << "}\n\\author{}\n\\date{Made by "
         << escapeLatex(document.program) << " from";
     for (const std::string& source : document.sources)
         out << " \\texttt{" << latexCode(source) << '}';
@@ -147,7 +147,7 @@ void writeLatex(std::ostream& out, const Document& document, const Drawings& dra
         out << "\\tableofcontents\n\\clearpage\n";
     out << '\n';
     for (const Section& section : document.sections)
-        writeSection(out, section, drawings);
+        writeLatexSection(out, section, drawings);
     out << "\\end{document}\n";
 }
 

@@ -9,7 +9,7 @@ namespace tilescope::report {
 
 namespace {
 
-std::string cellText(const Cell& cell)
+std::string markdownCell(const Cell& cell)
 {
     std::string text = escapeMarkdown(cell.text);
     if (cell.note)
@@ -17,7 +17,7 @@ std::string cellText(const Cell& cell)
     return text;
 }
 
-void writeTable(std::ostream& out, const Table& table)
+void writeMarkdownTable(std::ostream& out, const Table& table)
 {
     out << "**" << escapeMarkdown(table.caption) << "**\n\n|";
     for (const Column& column : table.columns)
@@ -29,7 +29,7 @@ void writeTable(std::ostream& out, const Table& table)
     for (const auto& row : table.rows) {
         out << '|';
         for (const Cell& cell : row)
-            out << ' ' << cellText(cell) << " |";
+            out << ' ' << markdownCell(cell) << " |";
         out << '\n';
     }
     out << '\n';
@@ -39,7 +39,7 @@ void writeTable(std::ostream& out, const Table& table)
         out << '\n';
 }
 
-void writeFigure(std::ostream& out, const Figure& figure, const Drawings& drawings)
+void writeMarkdownFigure(std::ostream& out, const Figure& figure, const Drawings& drawings)
 {
     if (drawings.has(figure.id))
         out << "![" << escapeMarkdown(figure.caption) << "](" << drawings.folder << '/' << figure.id
@@ -50,7 +50,7 @@ void writeFigure(std::ostream& out, const Figure& figure, const Drawings& drawin
     out << "*\n\n";
 }
 
-void writeSection(std::ostream& out, const Section& section, const Drawings& drawings)
+void writeMarkdownSection(std::ostream& out, const Section& section, const Drawings& drawings)
 {
     out << "## " << escapeMarkdown(section.title) << "\n\n*" << escapeMarkdown(section.asks) << "*\n\n";
     for (const std::string& about : section.about)
@@ -69,9 +69,9 @@ void writeSection(std::ostream& out, const Section& section, const Drawings& dra
     if (!section.findings.empty())
         out << '\n';
     for (const Table& table : section.tables)
-        writeTable(out, table);
+        writeMarkdownTable(out, table);
     for (const Figure& figure : section.figures)
-        writeFigure(out, figure, drawings);
+        writeMarkdownFigure(out, figure, drawings);
     out << "Setting:";
     for (const auto& [key, value] : section.setting)
         out << (&value == &section.setting.front().second ? " " : "; ") << escapeMarkdown(key) << ": "
@@ -85,7 +85,7 @@ void writeMarkdown(std::ostream& out, const Document& document, const Drawings& 
 {
     out << "# " << escapeMarkdown(document.title) << "\n\n";
     for (const Section& section : document.sections)
-        writeSection(out, section, drawings);
+        writeMarkdownSection(out, section, drawings);
     out << "Made by " << escapeMarkdown(document.program) << " from";
     for (const std::string& source : document.sources)
         out << ' ' << markdownCode(source);

@@ -9,7 +9,7 @@ namespace tilescope::report {
 
 namespace {
 
-constexpr std::string_view kPreamble = R"(#set page(paper: "a4", margin: 2cm, numbering: "1")
+constexpr std::string_view kTypstPreamble = R"(#set page(paper: "a4", margin: 2cm, numbering: "1")
 #set text(size: 10pt)
 #set par(justify: false)
 #set heading(numbering: "1.")
@@ -24,7 +24,7 @@ std::string shown(std::string_view text)
     return "#" + typstString(text);
 }
 
-std::string cellText(const Cell& cell)
+std::string typstCell(const Cell& cell)
 {
     std::string text = "[" + shown(cell.text);
     if (cell.note)
@@ -32,7 +32,7 @@ std::string cellText(const Cell& cell)
     return text + "]";
 }
 
-bool holdsSentences(const Table& table, std::ptrdiff_t column)
+bool needsFraction(const Table& table, std::ptrdiff_t column)
 {
     constexpr std::size_t kSentence = 40;
     return std::ranges::any_of(table.rows, [column](const auto& row) {
@@ -41,18 +41,18 @@ bool holdsSentences(const Table& table, std::ptrdiff_t column)
 }
 
 /// Wide tables use a smaller font.
-const char* sizeOf(const Table& table)
+const char* typstSize(const Table& table)
 {
     constexpr std::size_t kWide = 8;
     return table.columns.size() >= kWide ? "6.5pt" : "9pt";
 }
 
-void writeTable(std::ostream& out, const Table& table)
+void writeTypstTable(std::ostream& out, const Table& table)
 {
-    out << "#figure(caption: [" << shown(table.caption) << "], text(size: " << sizeOf(table)
+    out << "#figure(caption: [" << shown(table.caption) << "], text(size: " << typstSize(table)
         << ", table(\n  columns: (";
     for (const Column& column : table.columns)
-        out << (holdsSentences(table, &column - table.columns.data()) ? "1fr, " : "auto, ");
+        out << (needsFraction(table, &column - table.columns.data()) ? "1fr, " : "auto, ");
     out << "),\n  align: (";
     for (const Column& column : table.columns)
         out << (column.numeric ? "right, " : "left, ");
@@ -63,7 +63,7 @@ void writeTable(std::ostream& out, const Table& table)
     for (const auto& row : table.rows) {
         out << "  ";
         for (const Cell& cell : row)
-            out << cellText(cell) << ", ";
+            out << typstCell(cell) << ", ";
         out << '\n';
     }
     out << "  table.hline(),\n)))\n";
@@ -73,7 +73,7 @@ void writeTable(std::ostream& out, const Table& table)
     out << '\n';
 }
 
-void writeFigure(std::ostream& out, const Figure& figure, const Drawings& drawings)
+void writeTypstFigure(std::ostream& out, const Figure& figure, const Drawings& drawings)
 {
     out << "#figure(caption: [" << shown(figure.caption) << "], ";
     if (drawings.has(figure.id))
@@ -83,7 +83,7 @@ void writeFigure(std::ostream& out, const Figure& figure, const Drawings& drawin
     out << ")\n\n";
 }
 
-void writeSection(std::ostream& out, const Section& section, const Drawings& drawings)
+void writeTypstSection(std::ostream& out, const Section& section, const Drawings& drawings)
 {
     out << "= " << shown(section.title) << "\n\n#emph[" << shown(section.asks) << "]\n\n";
     for (const std::string& about : section.about)
@@ -99,9 +99,9 @@ void writeSection(std::ostream& out, const Section& section, const Drawings& dra
     }
     out << '\n';
     for (const Table& table : section.tables)
-        writeTable(out, table);
+        writeTypstTable(out, table);
     for (const Figure& figure : section.figures)
-        writeFigure(out, figure, drawings);
+        writeTypstFigure(out, figure, drawings);
     out << "#text(size: 8pt)[Setting:";
     for (const auto& [key, value] : section.setting)
         out << (&value == &section.setting.front().second ? " " : "; ") << shown(key + ": " + value);
@@ -112,11 +112,11 @@ void writeSection(std::ostream& out, const Section& section, const Drawings& dra
 
 void writeTypst(std::ostream& out, const Document& document, const Drawings& drawings)
 {
-    out << kPreamble << "\n#align(center, text(size: 17pt)[" << shown(document.title) << "])\n\n";
+    out << kTypstPreamble << "\n#align(center, text(size: 17pt)[" << shown(document.title) << "])\n\n";
     if (document.sections.size() > 1)
         out << "#outline()\n\n";
     for (const Section& section : document.sections)
-        writeSection(out, section, drawings);
+        writeTypstSection(out, section, drawings);
     out << shown("Made by " + document.program + " from");
     for (const std::string& source : document.sources)
         out << ' ' << "#raw(" << typstString(source) << ")";

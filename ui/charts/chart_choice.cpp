@@ -31,7 +31,7 @@ const QStringList kSeries{
     QStringLiteral("mode"),    QStringLiteral("causal"),        QStringLiteral("d_head"),
     QStringLiteral("heads"),   QStringLiteral("batch")};
 
-QString valueOf(const query::RunSummary& run, const QString& key)
+QString paramText(const query::RunSummary& run, const QString& key)
 {
     const std::string_view value = run.param(key.toStdString());
     return QString::fromUtf8(value);
@@ -54,7 +54,7 @@ std::size_t countOfValues(const std::vector<const query::RunSummary*>& runs, con
 {
     std::set<QString> values;
     for (const query::RunSummary* run : runs)
-        values.insert(valueOf(*run, key));
+        values.insert(paramText(*run, key));
     return values.size();
 }
 
@@ -65,10 +65,10 @@ std::size_t crowd(const std::vector<ChartPlace>& places, const QStringList& by, 
     for (const ChartPlace& place : places) {
         QStringList shown;
         for (const QString& key : by)
-            shown << valueOf(*place.run, key);
+            shown << paramText(*place.run, key);
         QStringList experiment;
         for (const QString& key : all)
-            experiment << valueOf(*place.run, key);
+            experiment << paramText(*place.run, key);
         at[{place.facet, place.series, shown, place.x}].insert(experiment);
     }
     std::size_t crowded = 0;
@@ -132,7 +132,7 @@ ChartRecipe suggested(ChartRecipe recipe, const std::vector<const query::RunSumm
     const ChartRecipe usual;
     const auto isTold = [&runs](const QString& key) {
         return std::any_of(runs.begin(), runs.end(),
-                           [&key](const query::RunSummary* run) { return !valueOf(*run, key).isEmpty(); });
+                           [&key](const query::RunSummary* run) { return !paramText(*run, key).isEmpty(); });
     };
     QStringList along = ordered(numericKeys(runs), kAlongX);
     recipe.x = usual.x;

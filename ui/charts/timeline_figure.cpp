@@ -14,10 +14,10 @@ namespace tilescope::ui {
 namespace {
 
 constexpr const char* kKind = "tilescope_timeline";
-constexpr int kVersion = 1;
+constexpr int kTimelineVersion = 1;
 constexpr int kLeastWidth = 300;
 constexpr int kMostWidth = 8000;
-constexpr double kPngScale = 2; // it is drawn to a screen's measures
+constexpr double kScreenPngScale = 2; // it is drawn to a screen's measures
 
 /// Everything of the recordings, from which the recipe's runs are taken. The runs' pointers stay valid while
 /// it lives.
@@ -62,8 +62,8 @@ std::vector<SelectedRun> chosen(const TimelineRecipe& recipe, const Recordings& 
 }
 
 /// What is drawn, in words; the machine's facts are those of all recordings.
-QString captionOf(const TimelineRecipe& recipe, const std::vector<SelectedRun>& runs,
-                  const TimelineScene& scene, const QString& machine)
+QString timelineCaption(const TimelineRecipe& recipe, const std::vector<SelectedRun>& runs,
+                        const TimelineScene& scene, const QString& machine)
 {
     QStringList titles;
     for (const SelectedRun& run : runs)
@@ -88,7 +88,7 @@ bool TimelineRecipe::isOne(const QByteArray& json)
 
 TimelineRecipe TimelineRecipe::fromJson(const QByteArray& json, const QString& origin)
 {
-    RecipeReader reader(json, origin, kKind, kVersion);
+    RecipeReader reader(json, origin, kKind, kTimelineVersion);
     TimelineRecipe recipe;
     recipe.title = reader.text("title", recipe.title);
     recipe.runs = reader.texts("runs");
@@ -137,10 +137,10 @@ void writeTimelineFigure(const TimelineRecipe& recipe, const QStringList& record
                             },
                             {}};
     for (const ExportFormat format : {ExportFormat::Pdf, ExportFormat::Svg, ExportFormat::Png})
-        writeExport(figure, {format, size, format == ExportFormat::Png ? kPngScale : 1, recipe.title},
+        writeExport(figure, {format, size, format == ExportFormat::Png ? kScreenPngScale : 1, recipe.title},
                     base + QLatin1Char('.') + suffixOf(format));
     writeTextFile(base + QStringLiteral(".caption.txt"),
-                  captionOf(recipe, loaded.runs, scene, machine) + QLatin1Char('\n'));
+                  timelineCaption(recipe, loaded.runs, scene, machine) + QLatin1Char('\n'));
 }
 
 } // namespace tilescope::ui

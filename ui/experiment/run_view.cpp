@@ -6,6 +6,7 @@
 #include "ui/experiment/point_grid_view.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
+#include "ui/kit/label_kind.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
 #include "ui/kit/table_view.h"
@@ -34,17 +35,10 @@ constexpr int kReadEveryMs = 300;
 constexpr int kClockMs = 1000;
 constexpr int kLogLines = 2000;
 constexpr qsizetype kLinesAtOnce = 500; // at most
-constexpr int kBarSteps = 1000;
+constexpr int kSweepBarSteps = 1000;
 constexpr double kLeastPoints = 76;      // height for a few points
 constexpr double kMostLeastPoints = 190; // that a grid may take before it scrolls
 constexpr const char* kGridKey = "experiment/grid";
-
-void setKind(QLabel* label, const char* kind)
-{
-    label->setProperty("kind", kind);
-    label->style()->unpolish(label);
-    label->style()->polish(label);
-}
 
 QString clockText(double seconds)
 {
@@ -103,7 +97,7 @@ QWidget* RunView::makePoints()
     connect(machine_, &QPushButton::clicked, this, &RunView::machineWanted);
     bar_ = new QProgressBar;
     bar_->setObjectName(QStringLiteral("progress"));
-    bar_->setRange(0, kBarSteps);
+    bar_->setRange(0, kSweepBarSteps);
     bar_->setTextVisible(false);
     bar_->setFixedWidth(sizes().of(180));
     bar_->setAccessibleName(tr("Progress of the sweep"));
@@ -312,7 +306,7 @@ void RunView::paint()
     if (showsPlan_)
         return;
     paintPoints();
-    bar_->setValue(int(progress_.fraction() * kBarSteps));
+    bar_->setValue(int(progress_.fraction() * kSweepBarSteps));
     counts_->setText(progress_.counts());
     const State state = queue_.state();
     if (state == State::Stopping)

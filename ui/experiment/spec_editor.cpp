@@ -5,6 +5,7 @@
 #include "ui/experiment/yaml_editor.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
+#include "ui/kit/label_kind.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
 #include "ui/theme/theme.h"
@@ -22,13 +23,6 @@ namespace {
 
 constexpr int kCheckAfterMs = 120;
 constexpr qsizetype kLargestForForm = 32 << 10; // read in a few milliseconds
-
-void setKind(QLabel* label, const char* kind)
-{
-    label->setProperty("kind", kind);
-    label->style()->unpolish(label);
-    label->style()->polish(label);
-}
 
 // "3 × 2 × 5 = 30 points", from the sweep as it is written.
 QString productText(const SpecForm& form)

@@ -27,7 +27,7 @@ constexpr const char* kFirst[] = {"start", "keys",    "overview", "experiment", 
                                   "flame", "kernels", "memory",   "compare",    "charts",
                                   "query", "machine", "spec",     "store"};
 
-constexpr const char* kKeys = "{{keys}}"; // replaced by the tables of keys
+constexpr const char* kKeysMark = "{{keys}}"; // replaced by the tables of keys
 
 QString titleOf(const QString& markdown, const QString& name)
 {
@@ -164,8 +164,8 @@ void HelpPage::render()
                                     [this](const Topic& topic) { return topic.name == topic_; });
     const int scrolled = browser_->verticalScrollBar()->value();
     QString text = found == topics_.end() ? problem_ : found->text;
-    if (keys_ && text.contains(QLatin1String(kKeys)))
-        text.replace(QLatin1String(kKeys), keys_());
+    if (keys_ && text.contains(QLatin1String(kKeysMark)))
+        text.replace(QLatin1String(kKeysMark), keys_());
     browser_->setMarkdown(text);
     dress();
     browser_->verticalScrollBar()->setValue(scrolled);

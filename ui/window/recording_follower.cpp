@@ -20,7 +20,7 @@ constexpr auto kLook = std::chrono::milliseconds(500); // between looks at sizes
 constexpr auto kRest = std::chrono::seconds(2);        // at least, after an import
 constexpr int kRests = 4;                              // times the duration of the import
 
-QString text(const std::filesystem::path& path)
+QString pathText(const std::filesystem::path& path)
 {
     return QString::fromStdString(path.string());
 }
@@ -62,7 +62,7 @@ RecordingFollower::RecordingFollower(Workspace& workspace, exchange::GrowingReco
       import_(makeImport(recording_))
 {
     strip_.tell(MessageStrip::Kind::Information,
-                tr("Recording %1: there are no events yet.").arg(text(recording_.output.filename())));
+                tr("Recording %1: there are no events yet.").arg(pathText(recording_.output.filename())));
     strip_.addDismiss();
     timer_.setSingleShot(true);
     connect(&timer_, &QTimer::timeout, this, &RecordingFollower::look);
@@ -91,7 +91,7 @@ void RecordingFollower::look()
         [this](const QString& sentence) {
             // The folder may have vanished meanwhile, or hold nothing that can be stored so far.
             strip_.tell(MessageStrip::Kind::Information,
-                        tr("Recording %1: %2.").arg(text(recording_.output.filename()), sentence));
+                        tr("Recording %1: %2.").arg(pathText(recording_.output.filename()), sentence));
             strip_.addDismiss();
             timer_.start(kRest);
         });
@@ -109,13 +109,13 @@ void RecordingFollower::looked(const Look& look)
     if (!isOpened_) {
         isOpened_ = true;
         workspace_.openAndShow(import_);
-        emit opened(text(import_->file));
+        emit opened(pathText(import_->file));
     } else {
         workspace_.refresh(openFile());
     }
     strip_.tell(MessageStrip::Kind::Information,
                 tr("Recording %1: %2 so far, as of %3.")
-                    .arg(text(recording_.output.filename()), look.contents,
+                    .arg(pathText(recording_.output.filename()), look.contents,
                          QTime::currentTime().toString(QStringLiteral("HH:mm:ss"))));
     strip_.addDismiss();
     timer_.start(std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -134,7 +134,7 @@ int RecordingFollower::openFile() const
 void RecordingFollower::end()
 {
     std::error_code error;
-    const QString name = text(recording_.output.filename());
+    const QString name = pathText(recording_.output.filename());
     if (!std::filesystem::exists(recording_.output, error)) {
         strip_.tell(MessageStrip::Kind::Information,
                     tr("The recording of %1 ended without a file.").arg(name));
@@ -146,9 +146,9 @@ void RecordingFollower::end()
         std::ranges::any_of(workspace_.selection(), [file](const RunKey& key) { return key.file == file; });
     emit opened({});
     if (isShown || workspace_.selection().empty())
-        workspace_.openAndShowLast(text(recording_.output));
+        workspace_.openAndShowLast(pathText(recording_.output));
     else
-        workspace_.open(text(recording_.output));
+        workspace_.open(pathText(recording_.output));
     if (file != 0)
         workspace_.close(file);
     strip_.tell(MessageStrip::Kind::Information, tr("The recording of %1 has ended.").arg(name));

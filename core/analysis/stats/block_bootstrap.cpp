@@ -43,7 +43,7 @@ std::size_t lastCorrelatedLag(const std::vector<double>& covariances, std::size_
 }
 
 /// Medians of neighbours, so that the series has at most kLongest values.
-std::vector<double> shortened(std::span<const double> series)
+std::vector<double> mediansOfGroups(std::span<const double> series)
 {
     const std::size_t group = (series.size() + kLongest - 1) / kLongest;
     if (group <= 1)
@@ -92,13 +92,14 @@ double deviation(std::span<const double> values)
     return std::sqrt(squares / (n - 1));
 }
 
-struct Side {
+struct ResampledSide {
     std::vector<double> series;
     double middle = 0;
     double blocks = 0;
     std::vector<double> medians;
 
-    Side(std::span<const double> raw, Random& random) : series(shortened(raw)), middle(median(raw))
+    ResampledSide(std::span<const double> raw, Random& random)
+        : series(mediansOfGroups(raw)), middle(median(raw))
     {
         // The error of a median depends on the number of values on each side, not on their distance.
         // Therefore the autocorrelation of the signs determines the block length, and spikes of a busy host
@@ -149,8 +150,8 @@ std::optional<SeriesDifference> compareSeries(std::span<const double> a, std::sp
     if (a.size() < 2 || b.size() < 2)
         return {};
     Random random(seed);
-    const Side sideA(a, random);
-    const Side sideB(b, random);
+    const ResampledSide sideA(a, random);
+    const ResampledSide sideB(b, random);
     std::vector<double> logRatios;
     for (std::size_t r = 0; r < sideA.medians.size(); ++r)
         logRatios.push_back(std::log(sideB.medians[r] / sideA.medians[r]));

@@ -1,4 +1,5 @@
 #include "core/analysis/stats/comparison.h"
+#include "core/analysis/stats/statistics.h"
 #include "core/analysis/stats/student_t.h"
 
 #include <algorithm>
@@ -14,20 +15,13 @@ namespace {
 constexpr double kDegreesOfGuess = 2;
 
 /// Statistics of a group on one side.
-struct Side {
+struct GroupSide {
     double runs = 0;
     double mean = 0;     ///< mean of the runs' means
     double variance = 0; ///< variance of `mean`
     double degrees = 0;  ///< degrees of freedom of the variance; 0: unknown
     double spread = 0;   ///< deviation between the steps of a single run / its mean
 };
-
-double meanOf(std::span<const double> values)
-{
-    return values.empty()
-               ? 0
-               : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
 
 /// The variance of the mean of the values.
 double varianceOfMean(std::span<const double> values, double mean)
@@ -39,12 +33,12 @@ double varianceOfMean(std::span<const double> values, double mean)
     return squares / (n - 1) / n;
 }
 
-Side sideOf(const GroupTimes& group)
+GroupSide sideOf(const GroupTimes& group)
 {
     std::vector<double> means;
     for (const std::vector<double>& steps : group.runs)
         means.push_back(meanOf(steps));
-    Side side{.runs = static_cast<double>(means.size()), .mean = meanOf(means)};
+    GroupSide side{.runs = static_cast<double>(means.size()), .mean = meanOf(means)};
     // Runs are the samples; for a single run its steps are.
     const std::vector<double>& values = means.size() == 1 ? group.runs.front() : means;
     if (values.size() < 2)
@@ -64,11 +58,11 @@ struct Spread {
 
 /// The variance between runs, but at least the given deviation between runs. A single run shows only the
 /// variance of its steps, which is added to that. Degrees of freedom by Satterthwaite's formula.
-Spread spreadOf(const Side& a, const Side& b, const BetweenRuns& between)
+Spread spreadOf(const GroupSide& a, const GroupSide& b, const BetweenRuns& between)
 {
     double deviation = between.deviation;
     double degrees = between.degrees;
-    for (const Side& side : {a, b}) {
+    for (const GroupSide& side : {a, b}) {
         // Without repeats it is an assumption that the step's deviation holds for a group.
         if (side.runs == 1)
             degrees = std::min(degrees, kDegreesOfGuess);
@@ -77,7 +71,7 @@ Spread spreadOf(const Side& a, const Side& b, const BetweenRuns& between)
     Spread spread;
     double uncertainty = 0;
     double expected = 0; // of single runs, and the lower bound for repeats
-    for (const Side& side : {a, b}) {
+    for (const GroupSide& side : {a, b}) {
         if (side.runs == 0)
             continue;
         const double share = deviation * deviation * side.mean * side.mean / side.runs;
@@ -97,7 +91,7 @@ Spread spreadOf(const Side& a, const Side& b, const BetweenRuns& between)
     return spread;
 }
 
-double welch(const Side& a, const Side& b, const Spread& spread)
+double welch(const GroupSide& a, const GroupSide& b, const Spread& spread)
 {
     if (spread.variance <= 0)
         return a.mean == b.mean ? 1 : 0;
@@ -127,8 +121,8 @@ Candidate matched(const GroupTimes* a, const GroupTimes* b, const BetweenRuns& b
 {
     Candidate candidate{.difference = {.key = a ? a->key : b->key}};
     GroupDifference& difference = candidate.difference;
-    const Side sideA = a ? sideOf(*a) : Side{};
-    const Side sideB = b ? sideOf(*b) : Side{};
+    const GroupSide sideA = a ? sideOf(*a) : GroupSide{};
+    const GroupSide sideB = b ? sideOf(*b) : GroupSide{};
     if (a) {
         difference.a = sideA.mean;
         difference.instancesA = a->instancesPerStep;

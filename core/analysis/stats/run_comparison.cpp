@@ -1,5 +1,6 @@
 #include "core/analysis/stats/run_comparison.h"
 
+#include "core/analysis/stats/statistics.h"
 #include "core/analysis/stats/student_t.h"
 #include "core/base/quantity.h"
 
@@ -55,11 +56,6 @@ std::int64_t stepsOf(std::span<const TimedRun> runs)
     for (const TimedRun& run : runs)
         steps += static_cast<std::int64_t>(run.times.size());
     return steps;
-}
-
-double meanOf(std::span<const double> values)
-{
-    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 /// Standard deviation of the logarithms of the medians of blocks of consecutive steps.

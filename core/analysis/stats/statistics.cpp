@@ -72,6 +72,13 @@ double quantile(std::span<const double> sorted, double fraction)
     return std::lerp(sorted[lower], sorted[upper], position - static_cast<double>(lower));
 }
 
+double meanOf(std::span<const double> values)
+{
+    return values.empty()
+               ? 0
+               : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
 double median(std::span<const double> values)
 {
     std::vector<double> copy(values.begin(), values.end());

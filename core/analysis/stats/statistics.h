@@ -45,6 +45,9 @@ std::optional<Statistics> summarise(std::span<const double> values);
 /// \param sorted  ascending, not empty
 double quantile(std::span<const double> sorted, double fraction);
 
+/// The arithmetic mean; 0 if there are no values.
+double meanOf(std::span<const double> values);
+
 /// The median; for an even number of values the mean of the two middle ones. `values` must not be empty.
 /// O(n).
 double median(std::span<const double> values);

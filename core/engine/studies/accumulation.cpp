@@ -53,7 +53,7 @@ double byArithmetic(const Way& way)
     return sum;
 }
 
-std::string shown(double value)
+std::string exactText(double value)
 {
     std::array<char, 40> text{};
     std::snprintf(text.data(), text.size(), "%.9g", value);
@@ -79,10 +79,10 @@ std::vector<EnvironmentEntry> inspectAccumulation(const Device& device)
     std::vector<EnvironmentEntry> facts;
     for (const Way& way : kWays) {
         const std::string key = c10::str("result.", way.name);
-        facts.push_back({key, shown(onDevice(way, device))});
-        facts.push_back({key + ".arithmetic", shown(byArithmetic(way))});
+        facts.push_back({key, exactText(onDevice(way, device))});
+        facts.push_back({key + ".arithmetic", exactText(byArithmetic(way))});
     }
-    facts.push_back({"result.exact", shown(kTimes * kAddend)});
+    facts.push_back({"result.exact", exactText(kTimes * kAddend)});
     return facts;
 }
 

@@ -167,7 +167,7 @@ private:
 };
 
 /// One time line of a device from those of the processes that use it.
-std::vector<AllocEvent> joined(std::map<ProcessIndex, std::vector<AllocEvent>>& parts)
+std::vector<AllocEvent> merged(std::map<ProcessIndex, std::vector<AllocEvent>>& parts)
 {
     if (parts.size() == 1)
         return std::move(parts.begin()->second);
@@ -248,7 +248,7 @@ std::vector<AllocEvent> completeAllocations(std::vector<ForeignAllocation>&& all
             if (!own.empty() || !marks.empty())
                 categories.assign(events, own, marks);
         }
-        std::ranges::move(joined(processes), std::back_inserter(all));
+        std::ranges::move(merged(processes), std::back_inserter(all));
     }
     allocations.clear();
     return all;

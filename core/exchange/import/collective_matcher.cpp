@@ -8,7 +8,7 @@ namespace tilescope::exchange {
 
 namespace {
 
-std::uint64_t keyOf(ProcessIndex process, std::uint32_t correlation)
+std::uint64_t launchKey(ProcessIndex process, std::uint32_t correlation)
 {
     return static_cast<std::uint64_t>(process.value) << 32 | correlation;
 }
@@ -19,13 +19,13 @@ CollectiveMatcher::CollectiveMatcher(ForeignTrace& trace) : trace_(trace)
 {
     for (std::size_t i = 0; i < trace_.collectives.size(); ++i)
         if (const Collective& collective = trace_.collectives[i]; collective.correlation)
-            unmatched_.emplace(keyOf(collective.process, collective.correlation.value), i);
+            unmatched_.emplace(launchKey(collective.process, collective.correlation.value), i);
 }
 
 // A collective is what its kernel does: it takes the kernel's times and place.
 void CollectiveMatcher::complete(ProcessIndex process, std::uint32_t native, const DeviceEvent& kernel)
 {
-    const auto found = unmatched_.find(keyOf(process, native));
+    const auto found = unmatched_.find(launchKey(process, native));
     if (found == unmatched_.end() || kernel.kind != DeviceEventKind::Kernel)
         return;
     Collective& collective = trace_.collectives[found->second];

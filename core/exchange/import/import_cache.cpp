@@ -172,7 +172,7 @@ struct Sources {
 };
 
 /// The name of the entry for these contents.
-std::string keyOf(const Sources& sources, const fs::path& folder, const ImportWatch& watch)
+std::string cacheKey(const Sources& sources, const fs::path& folder, const ImportWatch& watch)
 {
     double all = 0;
     for (const FileStamp& stamp : sources.stamps)
@@ -356,7 +356,7 @@ std::shared_ptr<const CachedImport> ImportCache::open(std::span<const fs::path> 
         result->fallback = std::string(kLimitVariable) + " is 0";
     const fs::path folder = result->fallback.empty() ? folder_ : sessionFolder(result->fallback);
 
-    const std::string key = keyOf(sources, folder, watch);
+    const std::string key = cacheKey(sources, folder, watch);
     const fs::path entry = folder / (key + std::string(kExtension));
     result->use = std::make_shared<SideLock>(sideFile(entry, ".open"), SideLock::Kind::Shared);
     std::optional<RunId> run = runOf(entry);

@@ -15,7 +15,7 @@ namespace {
 using Kind = PickleValue::Kind;
 
 /// More would be no snapshot: the largest that PyTorch writes are some hundred megabytes.
-constexpr std::size_t kMostBytes = std::size_t{2} << 30;
+constexpr std::size_t kMostFileBytes = std::size_t{2} << 30;
 constexpr std::size_t kMostContainers = std::size_t{1} << 26;
 constexpr std::size_t kMostMarks = 1000;
 
@@ -68,7 +68,7 @@ public:
 
     PickleValue run()
     {
-        if (bytes_.size() > kMostBytes)
+        if (bytes_.size() > kMostFileBytes)
             refuse("has more than 2 GiB; a memory snapshot has less");
         refuseOther();
         if (take(1) != 0x80)

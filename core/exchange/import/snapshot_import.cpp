@@ -26,7 +26,7 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 47; // of an address space
+constexpr std::int64_t kMostAddressBytes = std::int64_t{1} << 47; // of an address space
 constexpr std::int64_t kMostTotal = std::int64_t{1} << 62;
 constexpr std::size_t kMostDevices = 1024;
 constexpr std::int64_t kSmallSegment = 2 << 20;
@@ -77,7 +77,7 @@ private:
     std::int64_t size(const PickleValue& value, std::string_view key, const std::string& where)
     {
         const auto bytes = PickleDocument::integer(value);
-        if (!bytes || *bytes < 0 || *bytes > kMostBytes)
+        if (!bytes || *bytes < 0 || *bytes > kMostAddressBytes)
             refuse(fmt::format("`{}` is not a size in bytes", key), where);
         if (__builtin_add_overflow(total_, *bytes, &total_) || total_ > kMostTotal)
             refuse("its sizes add up to more than 2^62 bytes", where);

@@ -15,7 +15,7 @@ struct Interval {
 };
 
 /// The group of which a range is an instance; empty if there is none.
-std::string keyOf(Grouping grouping, std::string_view path, std::int32_t step)
+std::string stretchKey(Grouping grouping, std::string_view path, std::int32_t step)
 {
     const std::string_view below = analysis::fromStepDown(path);
     const std::string_view phase = analysis::phaseOf(path);
@@ -70,7 +70,7 @@ void addRanges(Intervals& intervals, const store::RunReader& reader, const Memor
     reader.eachRange({.run = history.run.run}, [&](const Range& range) {
         if (range.step == kNoStep)
             return true;
-        if (std::string key = keyOf(grouping, reader.text(range.path), range.step); !key.empty())
+        if (std::string key = stretchKey(grouping, reader.text(range.path), range.step); !key.empty())
             intervals[std::move(key)].push_back(
                 {(range.start - history.origin).count(), (range.end - history.origin).count()});
         return true;

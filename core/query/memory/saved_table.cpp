@@ -11,7 +11,7 @@ namespace tilescope::query {
 namespace {
 
 /// The key under which a total counts a tensor.
-std::string keyOf(Grouping grouping, std::string_view path)
+std::string savedKey(Grouping grouping, std::string_view path)
 {
     const std::string_view module = analysis::moduleOf(path);
     const std::string_view key = grouping == Grouping::Range   ? analysis::fromStepDown(path)
@@ -44,7 +44,8 @@ SavedTable saved(const store::RunReader& reader, const EventQuery& query)
         const std::int64_t own = number++;
         if (glob && !glob->contains(analysis::fromStepDown(tensor.path)))
             continue;
-        const auto [place, isNew] = totals.emplace(keyOf(query.grouping, tensor.path), table.totals.size());
+        const auto [place, isNew] =
+            totals.emplace(savedKey(query.grouping, tensor.path), table.totals.size());
         if (isNew)
             table.totals.push_back({.path = place->first});
         SavedTotal& total = table.totals[place->second];

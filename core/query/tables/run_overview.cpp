@@ -92,7 +92,7 @@ private:
     std::array<FamilyShare, kHueCount> shares_{};
 };
 
-std::vector<FamilyShare> familiesOf(const store::RunReader& reader, RunId run, const MeanStep& step)
+std::vector<FamilyShare> familySharesOf(const store::RunReader& reader, RunId run, const MeanStep& step)
 {
     FamilyShares shares;
     if (step.onGpu)
@@ -190,13 +190,13 @@ void read(RunOverview& overview, const store::RunReader& reader, RunId run,
     if (const std::optional<store::RunTotals> totals = reader.totals(run)) {
         overview.step = meanStepOf(stepsOf(*totals, overview, reader.counts(run).deviceEvents > 0));
         if (overview.step) {
-            overview.families = familiesOf(reader, run, *overview.step);
+            overview.families = familySharesOf(reader, run, *overview.step);
             overview.ranges = rangesOf(reader, *totals, overview.run);
         }
     } else {
         overview.step = meanStepOf(steps(reader, {.run = run}));
         if (overview.step && !cancelled()) {
-            overview.families = familiesOf(reader, run, *overview.step);
+            overview.families = familySharesOf(reader, run, *overview.step);
             overview.ranges = ranges(reader, {.run = run});
         }
     }

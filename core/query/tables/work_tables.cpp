@@ -121,7 +121,7 @@ analysis::WorkGroupsOf groupsOf(Grouping grouping)
 }
 
 /// Families by name, asked once a name.
-analysis::FamilyOf familiesOf(const analysis::TextOf& textOf)
+analysis::FamilyOf familyLookup(const analysis::TextOf& textOf)
 {
     auto known = std::make_shared<std::unordered_map<StringId, analysis::KernelFamily>>();
     return [known, textOf](const DeviceEvent& event) {
@@ -244,7 +244,7 @@ RooflineTable roofline(const store::RunReader& reader, const EventQuery& query)
         const analysis::WorkContext context{
             .elementBytes = spec ? analysis::elementBytesOf(spec->precision) : 4,
             .causal = !spec || spec->workload == Workload::Lm || spec->causal};
-        items = timedWorkOfOps(ops, device, textOf, familiesOf(textOf), context);
+        items = timedWorkOfOps(ops, device, textOf, familyLookup(textOf), context);
     } else {
         if (spec)
             known = analysis::specWork(*spec);
@@ -255,7 +255,7 @@ RooflineTable roofline(const store::RunReader& reader, const EventQuery& query)
             steps.insert(op.step);
         steps.erase(kNoStep);
         items = timedWorkOfSpec(known, static_cast<std::int64_t>(steps.size()), ops, device, textOf,
-                                familiesOf(textOf));
+                                familyLookup(textOf));
         // The work of the spec cannot be divided among ops, so rows of ops have a time only.
         if (table.grouping == Grouping::Op || known.empty())
             for (TimedWork& item : items)

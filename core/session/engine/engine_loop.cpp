@@ -140,7 +140,7 @@ std::optional<int> gpuIndex(std::string_view device)
     return device.starts_with(kPrefix) ? parseNumber<int>(device.substr(kPrefix.size())) : std::nullopt;
 }
 
-void append(std::vector<EnvironmentEntry>& to, std::vector<EnvironmentEntry> from)
+void addEntries(std::vector<EnvironmentEntry>& to, std::vector<EnvironmentEntry> from)
 {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
@@ -242,10 +242,10 @@ std::vector<EnvironmentEntry> EngineLoop::environmentBefore(const ExperimentSpec
         {"program", programBanner()},           {"build", buildDescription()},
         {"command_line", options_.commandLine}, {"seed", std::to_string(spec.seed)},
         {"spec", config::toJson(spec)},         {"device", device}};
-    append(entries, workbench_.environment());
-    append(entries, machine::hostEnvironment());
+    addEntries(entries, workbench_.environment());
+    addEntries(entries, machine::hostEnvironment());
     if (const auto gpu = gpuIndex(device))
-        append(entries, machine::gpuEnvironment(*gpu, machine::Moment::Before));
+        addEntries(entries, machine::gpuEnvironment(*gpu, machine::Moment::Before));
     return entries;
 }
 
@@ -284,7 +284,7 @@ void EngineLoop::measureCeilings(const DeviceRequest& request)
     const std::string device = workbench_.resolveDevice(request);
     std::vector<EnvironmentEntry> about = machine::hostEnvironment();
     if (const auto gpu = gpuIndex(device))
-        append(about, machine::gpuEnvironment(*gpu, machine::Moment::Before));
+        addEntries(about, machine::gpuEnvironment(*gpu, machine::Moment::Before));
     const bool isGpu = gpuIndex(device).has_value();
     const machine::Conditions before = machine::conditionsNow({});
     std::vector<Ceiling> ceilings = workbench_.measureCeilings(request);
@@ -364,7 +364,7 @@ FatalEvent fatalOf(const Error& error)
 Makers makersOf(const std::vector<DeviceRequest>& requests, Workbench& workbench)
 {
     std::vector<EnvironmentEntry> environment = workbench.environment();
-    append(environment, machine::hostEnvironment());
+    addEntries(environment, machine::hostEnvironment());
     Makers makers;
     for (const DeviceRequest& request : requests)
         makers[toText(request)] = makerOf(workbench.resolveDevice(request), environment);

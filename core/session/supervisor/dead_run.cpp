@@ -1,5 +1,6 @@
 #include "core/session/supervisor/dead_run.h"
 
+#include "core/base/input_file.h"
 #include "core/base/version.h"
 #include "core/config/schema.h"
 #include "core/model/strings.h"
@@ -17,16 +18,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool isThere(const fs::path& file)
-{
-    std::error_code error;
-    return fs::exists(file, error) && !(fs::is_regular_file(file, error) && fs::file_size(file, error) == 0);
-}
-
 /// The run that an engine began but did not report: newer than all known runs, with this spec.
 RunId untoldRun(const fs::path& file, const ExperimentSpec& spec, RunId lastSeen)
 {
-    if (!isThere(file))
+    if (!hasContent(file))
         return {};
     const std::string hash = config::specHash(spec);
     RunId found;
@@ -56,7 +51,7 @@ void sealLeftOpen(const fs::path& file, const WorkingCopy::Log& log)
 
 RunId lastRunOf(const fs::path& file)
 {
-    if (!isThere(file))
+    if (!hasContent(file))
         return RunId{0};
     const std::vector<RunId> runs = store::RunReader(file).runIds();
     return runs.empty() ? RunId{0} : runs.back();

@@ -18,11 +18,6 @@ constexpr int kProtocolVersion = 1;
 /// Exit code of the dynamic loader and the shell if a program or its libraries are missing.
 constexpr int kLoaderExit = 127;
 
-SteadyTime now()
-{
-    return SteadyTime::clock::now();
-}
-
 ErrorKind kindFromWord(const std::string& word)
 {
     return word == "usage"         ? ErrorKind::Usage
@@ -47,7 +42,8 @@ bool EngineKeeper::start()
 {
     do {
         launch();
-        pumpUntil([this] { return hello_; }, now() + options_.patience.startUp, "it did not start in time");
+        pumpUntil([this] { return hello_; }, SteadyTime::clock::now() + options_.patience.startUp,
+                  "it did not start in time");
     } while (!hello_ && !stop_.stop_requested() && loadOtherTorch());
     return hello_;
 }
@@ -90,7 +86,8 @@ bool EngineKeeper::loadOtherTorch()
 std::optional<std::string> EngineKeeper::finish()
 {
     engine_->closeInput();
-    pump([] { return false; }, now() + options_.patience.sealing, "it did not seal its file in time");
+    pump([] { return false; }, SteadyTime::clock::now() + options_.patience.sealing,
+         "it did not seal its file in time");
     if (fatal_)
         throwFatal();
     const bool inOrder = stoppedAsTold() || endedWith(0) || endedWith(kRestartExit);
@@ -112,7 +109,7 @@ void EngineKeeper::pump(const std::function<bool()>& happened, SteadyTime deadli
 {
     while (!happened() && !engine_->ended()) {
         stopWhereAsked();
-        if (now() >= deadline && killedBecause_.empty()) {
+        if (SteadyTime::clock::now() >= deadline && killedBecause_.empty()) {
             killedBecause_ = lateBecause;
             engine_->signal(SIGKILL);
         }
@@ -128,11 +125,11 @@ void EngineKeeper::stopWhereAsked()
         return;
     if (!toldToStop_) {
         toldToStop_ = true;
-        killAt_ = now() + options_.patience.afterStop;
+        killAt_ = SteadyTime::clock::now() + options_.patience.afterStop;
         engine_->signal(SIGTERM);
     }
     const bool atOnce = options_.atOnce.stop_requested();
-    if ((atOnce || now() >= killAt_) && killedBecause_.empty()) {
+    if ((atOnce || SteadyTime::clock::now() >= killAt_) && killedBecause_.empty()) {
         killedBecause_ =
             atOnce ? "stopped at once, before its step had ended" : "stopped, but its step did not end";
         engine_->signal(SIGKILL);
@@ -164,7 +161,7 @@ void EngineKeeper::greet(const HelloEvent& hello)
 void EngineKeeper::throwFatal()
 {
     const FatalEvent fatal = *fatal_;
-    pump([] { return false; }, now() + options_.patience.pastTimeout, "it did not end");
+    pump([] { return false; }, SteadyTime::clock::now() + options_.patience.pastTimeout, "it did not end");
     throw Error{
         .what = fatal.what, .where = fatal.where, .mend = fatal.mend, .kind = kindFromWord(fatal.kind)};
 }

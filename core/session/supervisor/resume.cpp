@@ -1,6 +1,7 @@
 #include "core/session/supervisor/resume.h"
 
 #include "core/base/error.h"
+#include "core/base/input_file.h"
 #include "core/base/number_text.h"
 #include "core/base/version.h"
 #include "core/config/schema.h"
@@ -19,13 +20,6 @@ namespace {
 bool isDone(RunStatus status)
 {
     return status == RunStatus::Ok || status == RunStatus::Oom || status == RunStatus::Skipped;
-}
-
-bool isThere(const std::filesystem::path& file)
-{
-    std::error_code error;
-    return std::filesystem::exists(file, error) &&
-           !(std::filesystem::is_regular_file(file, error) && std::filesystem::file_size(file, error) == 0);
 }
 
 void requireThisProgram(const store::RunRecord& run, const std::filesystem::path& file)
@@ -117,7 +111,7 @@ std::vector<SweepPoint> pointsOf(const Shard& shard, std::vector<SweepPoint> poi
 
 Remainder remainderOf(std::vector<SweepPoint> points, const std::filesystem::path& file, bool force)
 {
-    if (!isThere(file))
+    if (!hasContent(file))
         return {std::move(points), {}};
     const store::RunReader reader(file);
     DoneRuns done(reader);

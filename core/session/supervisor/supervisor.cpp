@@ -22,11 +22,6 @@ constexpr int kDeathsThatEndASweep = 3;
 /// Maximum number of log events per point that are passed on.
 constexpr int kLogsOfAPoint = 1000;
 
-SteadyTime now()
-{
-    return SteadyTime::clock::now();
-}
-
 /// The distinct devices that a sweep requests.
 std::vector<std::string> devicesOf(const std::vector<SweepPoint>& points)
 {
@@ -84,7 +79,7 @@ private:
 
 SweepOutcome Sweep::run()
 {
-    const SteadyTime startedAt = now();
+    const SteadyTime startedAt = SteadyTime::clock::now();
     std::vector<std::string> notices;
     bringHomeLeftCopy(options_.file, [&](const std::string& text) { notices.push_back(text); });
     lastRun_ = lastRunOf(options_.file);
@@ -116,7 +111,7 @@ SweepOutcome Sweep::run()
         onEvent_(LogEvent{"error", fmt::format("the engine died {} times in a row; {} {} not run", deaths_,
                                                left, plural(left, "point was", "points were"))});
     }
-    counts_.seconds = std::chrono::duration<double>(now() - startedAt).count();
+    counts_.seconds = std::chrono::duration<double>(SteadyTime::clock::now() - startedAt).count();
     onEvent_(counts_);
     const bool all = finished_ == static_cast<std::int64_t>(points_.size());
     return {counts_, counts_.cancelled > 0 || (stop_.stop_requested() && !all), notBegun};
@@ -132,7 +127,7 @@ bool Sweep::ready(const SweepPoint& point)
         if (engine_.present())
             return true;
         pointsOfEngine_ = 0;
-        current_.started = now();
+        current_.started = SteadyTime::clock::now();
         if (engine_.start())
             return true;
         if (stop_.stop_requested())
@@ -152,13 +147,14 @@ bool Sweep::ready(const SweepPoint& point)
 /// \return false if the engine ended before it began the point; a new one may succeed
 bool Sweep::runPoint(const SweepPoint& point)
 {
-    current_.started = now();
+    current_.started = SteadyTime::clock::now();
     ++pointsOfEngine_;
     engine_.send(pointLine({point.index, point.of, point.spec}));
     const auto timeout = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::duration<double>(point.spec.timeoutSeconds));
     engine_.pumpUntil(
-        [this] { return current_.result.has_value(); }, now() + timeout + options_.patience.pastTimeout,
+        [this] { return current_.result.has_value(); },
+        SteadyTime::clock::now() + timeout + options_.patience.pastTimeout,
         fmt::format("it timed out after {:g} s and did not end its step", point.spec.timeoutSeconds));
     if (current_.result) {
         deaths_ = 0;
@@ -181,7 +177,7 @@ void Sweep::died()
                   .lastSeen = lastRun_,
                   .status = engine_.cancelled() ? RunStatus::Cancelled : RunStatus::Error,
                   .reason = engine_.howItDied(),
-                  .duration = now() - current_.started};
+                  .duration = SteadyTime::clock::now() - current_.started};
     engine_.clear();
     const RunId run = recordDeath(options_.file, current_.point->spec, death, log_);
     if (!current_.announced)

@@ -20,7 +20,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kMagic{"SQLite format 3\0", 16};
 constexpr std::size_t kHeaderSize = 100;
 
 using HeaderBytes = std::array<char, kHeaderSize>;
@@ -113,21 +112,6 @@ Beginning beginningOf(const fs::path& file)
     return beginning;
 }
 
-/// A path as a `file:` URI of SQLite.
-std::string uriOf(const fs::path& file, std::string_view parameters)
-{
-    constexpr std::string_view kHex = "0123456789ABCDEF";
-    std::string uri = "file:";
-    for (const char c : fs::absolute(file).string()) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (std::isalnum(byte) || c == '/' || c == '.' || c == '_' || c == '-')
-            uri += c;
-        else
-            uri += {'%', kHex[byte >> 4], kHex[byte & 15]};
-    }
-    return uri.append("?").append(parameters);
-}
-
 bool exists(fs::path file, const char* suffix)
 {
     file += suffix;
@@ -163,6 +147,21 @@ std::string mendOfWrongFile(const fs::path& file)
                                          : "name a .tscope file";
 }
 
+std::string uriOf(const fs::path& file, std::string_view parameters)
+{
+    constexpr std::string_view kHex = "0123456789ABCDEF";
+    std::string uri = "file:";
+    for (const char c : fs::absolute(file).string()) {
+        const auto byte = static_cast<unsigned char>(c);
+        const bool isPlain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (isPlain || c == '/' || c == '.' || c == '_' || c == '-')
+            uri += c;
+        else
+            uri += {'%', kHex[byte >> 4], kHex[byte & 15]};
+    }
+    return uri.append("?").append(parameters);
+}
+
 FileHeader readHeader(const fs::path& link)
 {
     const fs::path file = withLinksFollowed(link);
@@ -170,7 +169,7 @@ FileHeader readHeader(const fs::path& link)
     const Beginning beginning = beginningOf(file);
     const HeaderBytes& bytes = beginning.bytes;
     FileHeader header;
-    header.isSqlite = std::string_view(bytes.data(), kMagic.size()) == kMagic;
+    header.isSqlite = std::string_view(bytes.data(), kSqliteMagic.size()) == kSqliteMagic;
     header.isTilescope = header.isSqlite && bigEndian32(bytes, 68) == kApplicationId;
     header.isWal = bytes[18] == 2;
     header.version = bigEndian32(bytes, 60);

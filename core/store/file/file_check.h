@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace SQLite {
 class Database;
@@ -12,6 +13,12 @@ class Database;
 namespace tilescope::store {
 
 // Each function follows symbolic links: the log and the lock of a recording are beside the target.
+
+/// The first bytes of a SQLite database.
+inline constexpr std::string_view kSqliteMagic{"SQLite format 3\0", 16};
+
+/// The file as SQLite's URI with these parameters (`mode=ro`), whatever characters its path has.
+std::string uriOf(const std::filesystem::path& file, std::string_view parameters);
 
 /// The contents of a file's first hundred bytes.
 struct FileHeader {

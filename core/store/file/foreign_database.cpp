@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/output_file.h"
+#include "core/store/file/file_check.h"
 
 #include <sqlite3.h>
 
@@ -15,7 +16,6 @@ namespace tilescope::store {
 
 namespace {
 
-constexpr std::string_view kMagic{"SQLite format 3\0", 16};
 constexpr std::size_t kHeader = 100;
 constexpr std::size_t kApplicationIdAt = 68;
 
@@ -43,23 +43,6 @@ std::string inQuotes(std::string_view name)
             text += c;
     }
     return text + "\"";
-}
-
-/// The file as a URI, because only a URI can say that nothing else may be read. Everything but letters and
-/// digits is escaped.
-std::string uriOf(const std::filesystem::path& file)
-{
-    constexpr std::string_view kHex = "0123456789ABCDEF";
-    std::string uri = "file:";
-    for (const char c : std::filesystem::absolute(file).string()) {
-        const auto byte = static_cast<unsigned char>(c);
-        if ((byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
-            byte == '/')
-            uri += c;
-        else
-            uri.append("%").append(1, kHex[byte >> 4]).append(1, kHex[byte & 15]);
-    }
-    return uri + "?mode=ro&immutable=1";
 }
 
 int countCheck(void* counter)
@@ -119,9 +102,10 @@ public:
 private:
     void open()
     {
+        // Only a URI can say that nothing but the file itself may be read.
         sqlite3* handle = nullptr;
         const int opened =
-            sqlite3_open_v2(uriOf(file).c_str(), &handle,
+            sqlite3_open_v2(uriOf(file, "mode=ro&immutable=1").c_str(), &handle,
                             SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
         database.reset(handle);
         check(opened);
@@ -221,7 +205,7 @@ std::string_view ForeignDatabase::Rows::text(int column) const
 
 bool ForeignDatabase::isDatabase(std::string_view head)
 {
-    if (head.size() < kHeader || !head.starts_with(kMagic))
+    if (head.size() < kHeader || !head.starts_with(kSqliteMagic))
         return false;
     std::uint32_t application = 0;
     for (std::size_t i = 0; i < 4; ++i)

@@ -11,7 +11,7 @@ namespace tilescope::store {
 
 namespace {
 
-std::string insertSql(const EventTable& table)
+std::string insertEventSql(const EventTable& table)
 {
     std::string sql = "insert into ";
     sql.append(table.name).append(" (");
@@ -29,7 +29,7 @@ RowAppender::RowAppender(SQLite::Database& database, RowLedger& ledger, EventKin
     : database_(database), ledger_(ledger), kind_(kind), table_(eventTable(kind)),
       width_(table_.columns.size()), insert_(nullptr, &sqlite3_finalize), rows_(kChunkRows * width_)
 {
-    const std::string sql = insertSql(table_);
+    const std::string sql = insertEventSql(table_);
     sqlite3_stmt* statement = nullptr;
     check(database.getHandle(),
           sqlite3_prepare_v3(database.getHandle(), sql.c_str(), static_cast<int>(sql.size()),

@@ -26,6 +26,16 @@ template <class T> Cell cellOf(const std::optional<T>& value)
     return value ? Cell(*value) : Cell();
 }
 
+/// The cell of an id, null for none; and the id of such a cell's value.
+template <class IdType> Cell cellOfId(IdType id)
+{
+    return id ? Cell(static_cast<std::int64_t>(id.value)) : Cell();
+}
+template <class IdType> IdType idOf(std::int64_t value)
+{
+    return value == kNull ? IdType::none() : IdType{static_cast<decltype(IdType::value)>(value)};
+}
+
 /// Binds a cell of a row of `source`, the position's column from 1, and adds it to the row's digest.
 void bindCell(SQLite::Statement& statement, int position, const Cell& cell, Source source, RowDigest& digest);
 

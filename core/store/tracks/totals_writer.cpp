@@ -12,16 +12,6 @@ namespace tilescope::store {
 
 namespace {
 
-template <class IdType> IdType idOf(std::int64_t value)
-{
-    return value == kNull ? IdType::none() : IdType{static_cast<decltype(IdType::value)>(value)};
-}
-
-Cell cellOfId(StringId id)
-{
-    return id ? Cell(static_cast<std::int64_t>(id.value)) : Cell();
-}
-
 std::int32_t stepOf(std::int64_t value)
 {
     return value == kNull ? kNoStep : static_cast<std::int32_t>(value);

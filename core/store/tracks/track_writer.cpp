@@ -25,16 +25,6 @@ struct TrackWriter::Lane {
 
 namespace {
 
-template <class IdType> Cell cellOfId(IdType id)
-{
-    return id ? Cell(static_cast<std::int64_t>(id.value)) : Cell();
-}
-
-template <class IdType> IdType idOf(std::int64_t value)
-{
-    return value == kNull ? IdType::none() : IdType{static_cast<decltype(IdType::value)>(value)};
-}
-
 /// Out of a copy's code.
 std::int64_t nameOfCopy(std::int64_t code)
 {

@@ -20,7 +20,7 @@ std::atomic<void (*)()> nvtxPop{nullptr};
 constinit thread_local ThreadLog* tlsLog = nullptr;
 constinit thread_local bool tlsEnded = false;
 
-std::int64_t now() noexcept
+std::int64_t traceTime() noexcept
 {
     return nanosecondsOf(TraceClock::now());
 }
@@ -216,7 +216,7 @@ void HostLogs::begin(const PathNode* path)
 void HostLogs::stop()
 {
     if (ThreadLog* log = mineIfAny()) {
-        log->closeAll(now());
+        log->closeAll(traceTime());
         log->session_ = false;
     }
     detail::rangeListeners.fetch_and(~kTracerListens, std::memory_order_release);

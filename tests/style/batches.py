@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Checks that source files of a folder can be compiled as one: names in their anonymous namespaces differ.
+
+The presets release and bench compile several files of a folder together (TILESCOPE_BATCH in cmake/TilescopeBuild.cmake). Functions
+count by their name, also where they take other parameters, because a call could otherwise find the wrong one. An alias may
+stand in several files if it means the same type.
+
+usage: batches.py ROOT        exit 1 and one line per offence
+       batches.py --self-test
+"""
+import collections
+import pathlib
+import re
+import sys
+import tempfile
+
+BATCHED = ("core", "ui", "app/cli")
+IGNORED = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|^\s*#(?:[^\n]*\\\n)*[^\n]*', re.S | re.M)
+# In folded text ¶ stands for what was in parentheses and § for a body.
+TYPE = re.compile(r"\b(?:struct|enum\s+class|class|enum|union)\s+(\w+)[^;=¶§]*§")
+ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([^;]*);")
+FUNCTION = re.compile(r"[\w>*&]\s+[*&]*(\w+)\s*¶[^;=§]*[;§]")
+VALUE = re.compile(r"\b(?:const|constexpr|constinit|thread_local)\b[^;=§¶]*?\b(\w+)\s*(?:\[\w*\]\s*)*[=;§]")
+
+
+def folded(text):
+    before = None
+    while before != text:
+        before = text
+        text = re.sub(r"\{[^{}()]*\}", "§", re.sub(r"\([^{}()]*\)", "¶", text))
+    return text
+
+
+def anonymous(text):
+    """What anonymous namespaces contain."""
+    for match in re.finditer(r"\bnamespace\s*\{", text):
+        depth, end = 1, match.end()
+        while depth and end < len(text):
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        yield text[match.end():end - 1]
+
+
+def names(text):
+    """Name and meaning of what the anonymous namespaces declare. The meaning is empty except for aliases."""
+    for body in anonymous(IGNORED.sub(" 0 ", text)):
+        body = re.sub(r"\btemplate\s*<[^;{]*?>(?=\s*[\w\[])", " ", re.sub(r"\[\[\w+\]\]", " ", folded(body)))
+        for statement in re.findall(r"[^;§]*(?:§\s*;?|;)", body):
+            alias = ALIAS.search(statement)
+            if alias:
+                yield alias[1], " ".join(alias[2].split())
+                continue
+            found = TYPE.search(statement) or FUNCTION.search(statement) or VALUE.search(statement)
+            if found and "::" + found[1] not in statement:
+                yield found[1], ""
+
+
+def offences(root):
+    found = []
+    folders = {file.parent for top in BATCHED for file in (root / top).rglob("*.cpp")}
+    for folder in sorted(folders):
+        files = collections.defaultdict(lambda: collections.defaultdict(set))
+        for file in sorted(folder.glob("*.cpp")):
+            for name, meaning in names(file.read_text(encoding="utf-8")):
+                files[name][meaning].add(file.name)
+        for name, meanings in sorted(files.items()):
+            places = sorted(set().union(*meanings.values()))
+            if len(places) > 1 and (len(meanings) > 1 or "" in meanings):
+                found.append(f"{folder.relative_to(root).as_posix()}: {', '.join(places)}: the name {name} stands in each; rename or share it")
+    return found
+
+
+def self_test():
+    with tempfile.TemporaryDirectory() as name:
+        root = pathlib.Path(name)
+        (root / "core").mkdir()
+        (root / "core/a.cpp").write_text("""
+            namespace x {
+            namespace {
+            // int commented() {}
+            constexpr std::array<int, 2> kList{1, 2};
+            using Same = long;
+            using Other = std::vector<int>;
+            struct Side { int once() { return 1; } };
+            template <class T> std::optional<T> parsed(const T& text) { int local = 0; return local; }
+            class Final final : public Base { void own(); };
+            [[noreturn]] void refuse(int line);
+            const char* text(int i = 3) noexcept { return "}"; }
+            }
+            void exported() {}
+            }""")
+        (root / "core/b.cpp").write_text("""
+            namespace x {
+            void exported(int) {}
+            namespace {
+            constexpr int kList[] = {1};
+            using Same = long;
+            using Other = std::set<int>;
+            struct Side;
+            enum class Side { A };
+            int parsed(int local) { return local; }
+            void own() {}
+            class Another final : public Base { int once() { return 2; } };
+            void refuse() { throw 1; }
+            QString text(const Path& path) { return {}; }
+            }
+            }""")
+        expected = [f"core: a.cpp, b.cpp: the name {name} stands in each; rename or share it"
+                    for name in ("Other", "Side", "kList", "parsed", "refuse", "text")]
+        assert offences(root) == expected, offences(root)
+    print("batches self-test passed")
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    found = offences(pathlib.Path(sys.argv[1]))
+    for line in found:
+        print(line)
+    sys.exit(1 if found else 0)
+
+
+main()
