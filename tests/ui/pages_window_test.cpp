@@ -16,6 +16,7 @@
 #include <QLineEdit>
 #include <QMenuBar>
 #include <QPlainTextEdit>
+#include <QPushButton>
 #include <QTreeView>
 
 #include <fstream>
@@ -50,6 +51,15 @@ protected:
             if (label->isVisible())
                 texts << label->text();
         return texts.join(QLatin1Char('\n'));
+    }
+
+    /// Clicks a choice of the first panel of Compare.
+    void showGroups(const QString& word)
+    {
+        for (QPushButton* button : window_.page(QStringLiteral("compare"))->findChildren<QPushButton*>())
+            if (button->text() == word)
+                button->click();
+        waitUntilSettled();
     }
 
     std::vector<int> selected()
@@ -287,6 +297,22 @@ TEST_F(PagesTest, CompareOfUntracedRunsSaysWhatIsMissingAndShowsNoEmptyPlot)
         << visibleText("compare").toStdString();
 }
 
+TEST_F(PagesTest, CompareShowsCausesThatAddUpToTheChange)
+{
+    select(window_.workspace().files().front().id, {1, 2});
+    window_.showPage(QStringLiteral("compare"));
+    waitUntilSettled();
+    const TableData causes = named<TableView>(QStringLiteral("Families by difference")).table();
+    ASSERT_GT(causes.rows.size(), 4U);
+    double sum = 0;
+    for (const TableRow& row : causes.rows)
+        if (!row.strong)
+            sum += row.cells[3].signedBar;
+    EXPECT_TRUE(causes.rows.back().strong);
+    EXPECT_NEAR(sum, causes.rows.back().cells[3].signedBar, 1e-9);
+    EXPECT_EQ(causes.rows.back().cells[0].text, QStringLiteral("change of the median step"));
+}
+
 TEST_F(PagesTest, CompareOnACpuHasFamilies)
 {
     const int cpu = openCpuFile();
@@ -294,6 +320,7 @@ TEST_F(PagesTest, CompareOnACpuHasFamilies)
     select(cpu, {1, 2});
     const TableView& families = named<TableView>(QStringLiteral("Families by difference"));
     ASSERT_TRUE(families.isVisible());
+    showGroups(QStringLiteral("families"));
     const TableView& ops = named<TableView>(QStringLiteral("Kernels by difference"));
     ASSERT_GT(ops.table().rows.size(), 3U);
     std::map<QString, double> sums;

@@ -146,7 +146,7 @@ TEST_F(WindowTest, MoreRunsThanTwoAreListedOnTheOverview)
 TEST_F(WindowTest, EveryPageIsReachedByItsKeyAndExplainedByF1)
 {
     for (int i = 0; i < window_.pageNames().size(); ++i) {
-        QTest::keyClick(&window_, Qt::Key(Qt::Key_1 + i), Qt::ControlModifier);
+        QTest::keySequence(&window_, pageKey(i));
         waitUntilSettled();
         const QString name = window_.currentPageName();
         EXPECT_EQ(name, window_.pageNames()[i]);

@@ -43,6 +43,8 @@ QString twoLines(const QString& strong, const QString& dim)
         .arg(strong.toHtmlEscaped(), colours().dimText.name(), dim.toHtmlEscaped());
 }
 
+enum Groups { Causes, Families, Ranges };
+
 // Why there are no kernels, ops and ranges to compare.
 QString missingEvents(const std::array<bool, 2>& traced)
 {
@@ -174,7 +176,7 @@ QWidget* ComparePage::makeFamilies()
     families_->sortByColumn(4, Qt::DescendingOrder);
     families_->setMinimumWidth(sizes().of(400));
     families_->setToolTip(tr("Enter or double click opens a family's kernels or the aligned timeline"));
-    groups_ = new Segments({tr("families"), tr("ranges")});
+    groups_ = new Segments({tr("causes"), tr("families"), tr("ranges")});
     familyPanel_->addToHeader(groups_);
     connect(groups_, &Segments::changed, this, &ComparePage::showGroups);
     connect(families_, &TableView::activatedRow, this, &ComparePage::openGroup);
@@ -355,8 +357,8 @@ void ComparePage::loaded(Loaded loaded)
     samples_->setMinimumHeight(int(shown_.compared.phases.size()) * sizes().of(kLeastPhase));
     noKernels_->setText(missingEvents(shown_.traced));
     noGroups_->setText(noKernels_->text());
-    if (comparison.families.empty() && !comparison.ranges.empty())
-        groups_->setCurrent(1);
+    if (!comparison.change)
+        groups_->setCurrent(comparison.families.empty() && !comparison.ranges.empty() ? Ranges : Families);
     showGroups();
     kernelPanel_->setTitle(comparison.opsForKernels ? tr("Ops") : tr("Kernels"));
     const QString words[] = {tr("all"), tr("gone"), tr("new"), tr("count"), tr("slower"), tr("faster")};
@@ -400,15 +402,18 @@ void ComparePage::showGroups()
     if (!shown_.compared.comparison)
         return;
     const query::Comparison& comparison = *shown_.compared.comparison;
-    const bool ranges = groups_->current() == 1;
+    const int which = groups_->current();
     const bool any = !comparison.families.empty() || !comparison.ranges.empty();
     families_->setVisible(any);
     noGroups_->setVisible(!any);
     groups_->setVisible(any);
-    families_->show(ranges ? rangeDifferenceRows(comparison) : familyDifferenceRows(comparison));
-    familyPanel_->setTitle(ranges ? tr("Ranges") : tr("Families"));
+    families_->show(which == Causes   ? causeRows(comparison)
+                    : which == Ranges ? rangeDifferenceRows(comparison)
+                                      : familyDifferenceRows(comparison));
+    familyPanel_->setTitle(which == Causes ? tr("Causes") : which == Ranges ? tr("Ranges") : tr("Families"));
     familyPanel_->setSubtitle(!any                       ? QString()
-                              : ranges                   ? tr("wall time a traced step")
+                              : which == Causes          ? tr("parts add up to the change")
+                              : which == Ranges          ? tr("wall time a traced step")
                               : comparison.opsForKernels ? tr("own time of ops a traced step")
                                                          : tr("GPU time a traced step"));
 }
@@ -416,13 +421,21 @@ void ComparePage::showGroups()
 void ComparePage::openGroup(std::int64_t id)
 {
     const query::Comparison& comparison = *shown_.compared.comparison;
-    const bool ranges = groups_->current() == 1;
-    const auto& groups = ranges ? comparison.ranges : comparison.families;
-    const QString key = QString::fromStdString(groups[std::size_t(id)].difference.key);
-    if (ranges)
-        emit workspace().targetWanted(QStringLiteral("timeline"), {PageTarget::Kind::Range, key});
-    else
-        emit workspace().targetWanted(QStringLiteral("kernels"), {PageTarget::Kind::Family, key});
+    const auto keyOf = [id](const std::vector<query::ComparedGroup>& groups) {
+        return QString::fromStdString(groups.at(std::size_t(id)).difference.key);
+    };
+    if (groups_->current() == Ranges) {
+        emit workspace().targetWanted(QStringLiteral("timeline"),
+                                      {PageTarget::Kind::Range, keyOf(comparison.ranges)});
+    } else if (groups_->current() == Families) {
+        emit workspace().targetWanted(QStringLiteral("kernels"),
+                                      {PageTarget::Kind::Family, keyOf(comparison.families)});
+    } else if (comparison.change && id >= 0 && id < std::ssize(comparison.change->parts)) {
+        const query::ChangePart& part = comparison.change->parts[std::size_t(id)];
+        if (!part.name.empty())
+            emit workspace().targetWanted(QStringLiteral("timeline"),
+                                          {PageTarget::Kind::Kernel, QString::fromStdString(part.name)});
+    }
 }
 
 void ComparePage::showVerdict()

@@ -64,7 +64,7 @@ private:
     QLabel* kernelFact_ = nullptr;
     DistributionPlot* samples_ = nullptr;
     Panel* familyPanel_ = nullptr;
-    Segments* groups_ = nullptr; // families or ranges
+    Segments* groups_ = nullptr; // causes, families or ranges
     TableView* families_ = nullptr;
     QLabel* noGroups_ = nullptr; // why there is nothing to compare
     Panel* kernelPanel_ = nullptr;

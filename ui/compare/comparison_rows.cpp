@@ -1,5 +1,6 @@
 #include "ui/compare/comparison_rows.h"
 
+#include "core/analysis/kernels/kernel_families.h"
 #include "core/exchange/compare_sections.h"
 #include "core/query/memory/memory_tables.h"
 #include "core/query/timeline/hue.h"
@@ -321,6 +322,92 @@ void addTimes(GroupTable& table, const std::vector<ComparedGroup>& groups, const
 }
 
 } // namespace
+
+// "softmax forward, attention (gone)"; idle time by its reason.
+QString causeWords(const query::ChangePart& part)
+{
+    using query::ChangeKind;
+    switch (part.kind) {
+    case ChangeKind::Launching:
+        return QObject::tr("GPU idle, host launching");
+    case ChangeKind::Synchronizing:
+        return QObject::tr("GPU idle, host waiting");
+    case ChangeKind::Tracing:
+        return QObject::tr("GPU idle, tracing");
+    case ChangeKind::Unexplained:
+        return QObject::tr("GPU idle, unexplained");
+    case ChangeKind::Overlap:
+        return QObject::tr("overlap of GPU work");
+    case ChangeKind::OutsideOps:
+        return QObject::tr("time outside of ops");
+    case ChangeKind::Untraced:
+        return QObject::tr("not in the traced steps");
+    default:
+        break;
+    }
+    const QString module = QString::fromStdString(part.module);
+    QString words = QString::fromStdString(part.shortName);
+    if (!module.isEmpty())
+        words += QStringLiteral(", ") + module.mid(module.lastIndexOf(QLatin1Char('/')) + 1);
+    if (part.kind == ChangeKind::Gone)
+        words += QObject::tr(" (gone)");
+    if (part.kind == ChangeKind::New)
+        words += QObject::tr(" (new)");
+    return words;
+}
+
+TableData causeRows(const Comparison& comparison)
+{
+    using Kind = TableColumn::Kind;
+    using Part = query::ChangePart;
+    if (!comparison.change)
+        return {};
+    std::vector<double> times;
+    double most = std::max(1.0, std::abs(double(comparison.change->delta)));
+    // A change that is not decided has no colour.
+    const analysis::TimeDifference* step = comparison.step();
+    const bool decided = step != nullptr && (step->verdict == analysis::Verdict::Faster ||
+                                             step->verdict == analysis::Verdict::Slower);
+    for (const Part& part : comparison.change->parts) {
+        times.push_back(std::max(std::abs(part.a.value_or(0)), std::abs(part.b.value_or(0))));
+        most = std::max(most, std::abs(double(part.delta)));
+    }
+    const Unit unit = columnUnit(times, timeUnit);
+    TableMaker<Part> table;
+    table
+        .add(makeColumn(QObject::tr("Part"), Kind::Text, 0),
+             [](const Part& part) {
+                 return makeWords(causeWords(part),
+                                  part.name.empty() ? QString()
+                                                    : QString::fromStdString(part.module + ": " + part.name));
+             })
+        .swatch = true;
+    table.add(makeColumn(titleIn(QStringLiteral("A"), unit), Kind::Number, 60),
+              [unit](const Part& part) { return makePart(part.a, unit); });
+    table.add(makeColumn(titleIn(QStringLiteral("B"), unit), Kind::Number, 60),
+              [unit](const Part& part) { return makePart(part.b, unit); });
+    table.add(makeColumn({}, Kind::SignedBar, 64),
+              [most](const Part& part) { return bar(double(part.delta), most, true); });
+    table.add(makeColumn(titleIn(QStringLiteral("B − A"), unit), Kind::Number, 82),
+              [unit, decided](const Part& part) { return change(double(part.delta), unit, decided); });
+    TableData data = table.table(comparison.change->parts, [&](const Part& part) {
+        if (part.name.empty())
+            return Swatch::neutral();
+        if (comparison.opsForKernels)
+            return Swatch::of(query::hueOfOp(part.name));
+        return Swatch::of(analysis::KernelFamilies::standard().describe(part.name).family);
+    });
+    const Part sum{.delta = comparison.change->delta};
+    TableRow total = table.row(sum);
+    total.cells.front() =
+        makeWords(comparison.change->isOfTimedSteps ? QObject::tr("change of the median step")
+                                                    : QObject::tr("change of the traced step"));
+    total.strong = true;
+    total.selectable = false;
+    total.id = -1;
+    data.rows.push_back(std::move(total));
+    return data;
+}
 
 TableData familyDifferenceRows(const Comparison& comparison)
 {

@@ -1,5 +1,6 @@
 #include "ui/flame/flame_view.h"
 
+#include "core/exchange/sections.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/elided_text.h"
 #include "ui/kit/number_text.h"
@@ -13,6 +14,7 @@
 #include <QToolTip>
 
 #include <algorithm>
+#include <sstream>
 
 namespace tilescope::ui {
 
@@ -187,6 +189,16 @@ void FlameView::draw(QPainter& painter, const QSize& size) const
     painter.setFont(Theme::instance().small());
     for (std::size_t row = 0; row < graph_->rows.size(); ++row)
         paintRow(painter, row, size);
+}
+
+QByteArray FlameView::csv() const
+{
+    if (!graph_)
+        return {};
+    std::ostringstream out;
+    exchange::writeCsv(out,
+                       exchange::tableOf(std::make_shared<const query::CallTreeTable>(graph_->table), 0));
+    return QByteArray::fromStdString(out.str());
 }
 
 // The boxes that are in view; a row costs what its pixels cost.

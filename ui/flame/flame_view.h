@@ -39,6 +39,8 @@ public:
     QSize minimumSizeHint() const override;
     /// Draws the whole graph at another size.
     void draw(QPainter& painter, const QSize& size) const;
+    /// The boxes as lines of CSV: id, parent, name, kind, ns in total and in the box itself, activities.
+    QByteArray csv() const;
 
 signals:
     void selectionChanged();

@@ -195,7 +195,10 @@ std::vector<Exportable> exportablesOf(QWidget& page, const QString& title)
                 {flame->accessibleName(),
                  flame->size(),
                  [flame](QPainter& painter, const QSize& size, bool) { flame->draw(painter, size); },
-                 {}});
+                 {},
+                 [flame] {
+                     return TableText{flame->csv(), QObject::tr("boxes")};
+                 }});
     for (StepBarPlot* bars : page.findChildren<StepBarPlot*>())
         if (bars->isVisibleTo(&page))
             all.push_back({bars->accessibleName(), bars->size(),

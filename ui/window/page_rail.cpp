@@ -51,7 +51,9 @@ void RailButton::paintEvent(QPaintEvent*)
 QKeySequence pageKey(int index)
 {
     constexpr int kDigits = 9;
-    return index < kDigits ? QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_1 + index)) : QKeySequence();
+    if (index < kDigits)
+        return QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_1 + index));
+    return QKeySequence(Qt::ALT | Qt::Key(Qt::Key_1 + index - kDigits));
 }
 
 PageRail::PageRail(QWidget* parent)

@@ -24,7 +24,7 @@ private:
     Icon icon_;
 };
 
-/// The key of the page at that place of the rail: Ctrl+1 to Ctrl+9; the pages after the ninth have none.
+/// The key of the page at that place of the rail: Ctrl+1 to Ctrl+9, then Alt+1, Alt+2, …
 QKeySequence pageKey(int index);
 
 /// The column of pages at the left edge.
