@@ -117,7 +117,10 @@ template <class Snapshot> std::shared_ptr<const Snapshot> shared(Snapshot snapsh
 
 Table runsTable(const store::RunReader& reader, const Request& request)
 {
-    const auto runs = std::make_shared<const query::RunList>(reader, request.query.run);
+    using query::RunList;
+    const auto runs = std::make_shared<const RunList>(
+        reader, request.query.run,
+        request.format == Format::Table ? RunList::Survey::Whole : RunList::Survey::None);
     // A single run is shown as a sheet, several as a table.
     if (request.format == Format::Table && runs->size() == 1)
         return exchange::sheetOf((*runs)[0]);

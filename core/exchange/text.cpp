@@ -95,6 +95,8 @@ namespace {
 /// Keeps tabs and line ends, which are valid in a quoted field.
 std::string escapeControls(std::string_view text)
 {
+    if (plainPrefix(text) == text.size())
+        return std::string(text);
     std::string escaped;
     while (!text.empty()) {
         const std::size_t plain = std::min(text.find_first_of("\t\n"), text.size());
@@ -114,15 +116,19 @@ std::string csvField(std::string_view text)
     if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos)
         field = '\'';
     field += escapeControls(text);
-    if (field.find_first_of(",\"\r\n") == std::string::npos)
+    const auto needsQuotes = [](char character) {
+        return character == ',' || character == '"' || character == '\r' || character == '\n';
+    };
+    if (std::ranges::none_of(field, needsQuotes))
         return field;
     std::string quoted = "\"";
-    for (const char character : field) {
-        if (character == '"')
-            quoted += '"';
-        quoted += character;
+    quoted.reserve(field.size() + field.size() / 8 + 2);
+    std::string_view rest = field;
+    for (std::size_t quote = rest.find('"'); quote != std::string_view::npos; quote = rest.find('"')) {
+        quoted.append(rest.substr(0, quote)).append("\"\"");
+        rest.remove_prefix(quote + 1);
     }
-    return quoted + '"';
+    return quoted.append(rest).append("\"");
 }
 
 std::size_t displayWidth(std::string_view text)

@@ -70,16 +70,21 @@ KeyTexts textsOf(std::string_view spec)
 
 } // namespace
 
-RunList::RunList(const store::RunReader& reader, std::optional<RunId> run) : reader_(reader)
+RunList::RunList(const store::RunReader& reader, std::optional<RunId> run, Survey survey) : reader_(reader)
 {
-    reader.atOnce([&] { lookAtAll(run); });
+    reader.atOnce([&] { lookAtAll(run, survey); });
 }
 
-void RunList::lookAtAll(std::optional<RunId> run)
+void RunList::lookAtAll(std::optional<RunId> run, Survey survey)
 {
     if (run) {
         page_ = runs(reader_, run).rows;
         ids_ = {*run};
+    }
+    if (survey == Survey::None) {
+        if (!run)
+            ids_ = reader_.runIds();
+        return;
     }
     Reasons reasons;
     const auto look = [&](const store::RunRecord& record) {

@@ -16,9 +16,15 @@ namespace tilescope::query {
 /// Keeps a reference to the reader. One thread.
 class RunList {
 public:
+    /// What is read of all runs before the first one is shown.
+    enum class Survey {
+        Whole, ///< varying keys, timed phases, flags and reasons
+        None,  ///< those stay empty: JSON and CSV need none of them
+    };
     /// All runs of the file, or one.
     /// \throws Error  there is no such run; lists the existing ones
-    explicit RunList(const store::RunReader& reader, std::optional<RunId> run = {});
+    explicit RunList(const store::RunReader& reader, std::optional<RunId> run = {},
+                     Survey survey = Survey::Whole);
 
     std::size_t size() const { return ids_.size(); }
     /// Valid until another page is read.
@@ -41,7 +47,7 @@ public:
     static constexpr std::size_t kPage = 512; ///< more than a terminal shows by default
 
 private:
-    void lookAtAll(std::optional<RunId> run);
+    void lookAtAll(std::optional<RunId> run, Survey survey);
 
     const store::RunReader& reader_;
     std::vector<RunId> ids_;

@@ -108,6 +108,21 @@ TEST_F(RunListOfManyRuns, GivesAReasonOnce)
     EXPECT_THAT(list.reasons()[0], HasSubstr(": no GPU"));
 }
 
+TEST_F(RunListOfManyRuns, WithoutASurveyHasTheSameRunsAndReadsEachOnce)
+{
+    const store::RunReader reader(file());
+    const RunList surveyed(reader);
+    const RunList list(reader, {}, RunList::Survey::None);
+    ASSERT_EQ(list.size(), surveyed.size());
+    for (std::size_t i = 0; i < list.size(); ++i)
+        ASSERT_EQ(list[i].record.uid, surveyed[i].record.uid);
+    EXPECT_LE(list.pagesRead(), list.size() / RunList::kPage + 1);
+    EXPECT_FALSE(list.anyVarying());
+    EXPECT_FALSE(list.anyFlags());
+    EXPECT_THAT(list.reasons(), IsEmpty());
+    EXPECT_THROW(RunList(reader, RunId{5000}, RunList::Survey::None), Error);
+}
+
 TEST_F(RunListOfManyRuns, CanContainASingleRun)
 {
     const store::RunReader reader(file());
