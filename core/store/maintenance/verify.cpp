@@ -216,10 +216,12 @@ VerifyReport verify(const fs::path& file)
         try {
             verifyWith(*database, file, header.version, report);
         } catch (const SQLite::Exception& exception) {
-            // SQLite reads nothing of a file that lacks whole pages.
-            if (report.ok() || (exception.getErrorCode() & 0xff) != SQLITE_CORRUPT)
+            // SQLite reads nothing of a file that lacks whole pages. A report instead of SQLite's error, whose
+            // remedy is to verify the file.
+            if ((exception.getErrorCode() & 0xff) != SQLITE_CORRUPT)
                 throw;
-            report.problems.emplace_back("none of it can be read");
+            report.problems.emplace_back(report.ok() ? "the file is damaged: not all of it can be read"
+                                                     : "none of it can be read");
         }
         return report;
     });

@@ -146,6 +146,20 @@ TEST(Damage, AFileThatWasCutIsRefusedHoweverLittleIsGone)
     }
 }
 
+TEST(Damage, IsReportedByVerifyWithoutSendingToVerify)
+{
+    const TemporaryFolder folder;
+    writeSound(folder / "a.tscope");
+    std::string bytes = contentsOf(folder / "a.tscope");
+    for (std::size_t at = 2 * 4096; at < bytes.size(); at += 997)
+        bytes[at] = static_cast<char>(~bytes[at]);
+    std::ofstream(folder / "b.tscope", std::ios::binary) << bytes;
+    const VerifyReport report = verify(folder / "b.tscope");
+    ASSERT_FALSE(report.ok());
+    for (const std::string& problem : report.problems)
+        EXPECT_EQ(problem.find("tilescope verify"), std::string::npos) << problem;
+}
+
 TEST(Damage, GivesAWholeAnswerOrOneSentence)
 {
     const TemporaryFolder folder;
