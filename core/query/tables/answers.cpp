@@ -241,6 +241,17 @@ AttentionTimes attentionTimes(const Subject& subject, const ExperimentSpec& spec
     return times;
 }
 
+/// Why a run of naive attention does not tell softmax and matmuls apart, and what would.
+std::string whyIndistinct(const ExperimentSpec& spec)
+{
+    if (spec.annotateAttention)
+        return "No softmax and no matmuls were traced within the ranges of attention.";
+    std::string why =
+        "Softmax and the two matmuls of attention cannot be distinguished from its projections: run "
+        "with --annotate-attention true";
+    return why + (spec.trace == TraceLevel::Full ? "." : ", or with --trace full.");
+}
+
 Answer softmaxInAttention(const Subject& subject)
 {
     Answer answer{.command = subject.show(subject.traced.onGpu ? "kernels" : "roofline") +
@@ -251,9 +262,8 @@ Answer softmaxInAttention(const Subject& subject)
         why = "Softmax has no time of its own: " + std::string(wordOf(spec->backend)) +
               " computes attention in one kernel. Use backend: naive.";
     const AttentionTimes times = spec && why.empty() ? attentionTimes(subject, *spec) : AttentionTimes{};
-    if (why.empty() && (times.softmax.count() == 0 || times.matmuls.count() == 0))
-        why = "Softmax and the two matmuls of attention cannot be distinguished from its projections: run "
-              "with --annotate-attention true, or with --trace full.";
+    if (spec && why.empty() && (times.softmax.count() == 0 || times.matmuls.count() == 0))
+        why = whyIndistinct(*spec);
     if (!why.empty()) {
         answer.sentence = why;
         return answer;
