@@ -1,7 +1,10 @@
 // The timeline as a person uses it: ties between boxes, lanes, notes, menus and keys.
 
+#include "core/query/tables/step_tables.h"
+#include "tests/ui/text_recorder.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/kit/exporter.h"
+#include "ui/kit/number_text.h"
 #include "ui/kit/table_view.h"
 #include "ui/timeline/lane_arrangement.h"
 #include "ui/timeline/timeline_actions.h"
@@ -134,6 +137,30 @@ protected:
 
     TimelineView* view_ = nullptr;
 };
+
+TEST_F(TimelineWindowTest, TheHeaderPartitionsTheStepAsTheTablesDo)
+{
+    showBothRuns();
+    TextRecorder recorder(size());
+    view_->viewport()->render(&recorder);
+    QStringList texts;
+    for (const TextRecorder::Text& text : recorder.texts())
+        texts << text.words.trimmed();
+    const SelectedRun run = window_.workspace().selectedRuns().front();
+    const auto session = run.file->borrow();
+    const std::vector<query::StepRow> steps = query::stepsOf(session->reader(), run.key.run);
+    ASSERT_FALSE(steps.empty());
+    const analysis::StepPartition& parts = steps.front().partition;
+    EXPECT_EQ(parts.gpuBusy + parts.launching + parts.synchronizing + parts.tracing + parts.unexplained,
+              parts.wall.end - parts.wall.start);
+    EXPECT_GT(parts.launching.count(), 0);
+    const double wall = double((parts.wall.end - parts.wall.start).count());
+    for (const auto& [word, time] : {std::pair("busy", parts.gpuBusy), {"host launching", parts.launching}}) {
+        const QString share = percentText(double(time.count()) / wall);
+        EXPECT_TRUE(texts.join(QLatin1Char(' ')).contains(QLatin1String(word) + QLatin1Char(' ') + share))
+            << word << ' ' << share.toStdString() << " in " << texts.join(QLatin1Char('|')).toStdString();
+    }
+}
 
 TEST_F(TimelineWindowTest, AKernelIsTiedToItsLaunchAndTheKeysGoBothWays)
 {

@@ -80,6 +80,24 @@ QString detailOf(const TimelineSection& section, const Lane& lane)
     return QStringLiteral("%1 in step %2").arg(wholeNumber(std::int64_t(count))).arg(step->step);
 }
 
+// Nanoseconds of the step during which the device is busy, and idle by reason. The lane's gaps stand in for
+// the partition while the run is being written.
+std::vector<std::pair<Hue, double>> partsOf(const TimelineSection& section, const Lane& busy)
+{
+    if (const analysis::StepPartition* parts = section.partition())
+        return {{Hue::Busy, double(parts->gpuBusy.count())},
+                {Hue::GapLaunching, double(parts->launching.count())},
+                {Hue::GapSynchronising, double(parts->synchronizing.count())},
+                {Hue::GapTracing, double(parts->tracing.count())},
+                {Hue::GapUnexplained, double(parts->unexplained.count())}};
+    const auto covered = busy.rows.front().coveredByHue(section.step->start, section.step->end);
+    std::vector<std::pair<Hue, double>> parts;
+    for (const Hue hue :
+         {Hue::Busy, Hue::GapLaunching, Hue::GapSynchronising, Hue::GapTracing, Hue::GapUnexplained})
+        parts.emplace_back(hue, double(covered[std::size_t(hue)]));
+    return parts;
+}
+
 // What share of the step the device is busy, and idle by reason.
 void putIdleShares(QPainter& painter, double& x, const QRect& area, const TimelineSection& section)
 {
@@ -89,13 +107,10 @@ void putIdleShares(QPainter& painter, double& x, const QRect& area, const Timeli
     if (busy == section.timeline->lanes.end())
         return;
     const Palette& p = colours();
-    const query::TimelineStep& step = *section.step;
-    const auto covered = busy->rows.front().coveredByHue(step.start, step.end);
-    const double total = double(std::max<std::int64_t>(1, step.end - step.start));
+    const double total = double(std::max<std::int64_t>(1, section.step->end - section.step->start));
     const double side = sizes().of(9);
-    for (const Hue hue :
-         {Hue::Busy, Hue::GapLaunching, Hue::GapSynchronising, Hue::GapTracing, Hue::GapUnexplained}) {
-        const double share = double(covered[std::size_t(hue)]) / total;
+    for (const auto& [hue, time] : partsOf(section, *busy)) {
+        const double share = time / total;
         if (share < kLeastShare)
             continue;
         x += sizes().of(14);

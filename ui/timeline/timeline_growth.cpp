@@ -79,6 +79,7 @@ double growSection(TimelineSection& section, const TimelineSection& grown)
     section.letter = grown.letter;
     section.source = grown.source;
     section.verdict = grown.verdict;
+    section.partitions = grown.partitions;
     return aligned ? 0 : moved * section.stretch;
 }
 

@@ -229,6 +229,19 @@ std::optional<query::TimelineStep> TimelineSection::stepOf(const query::Lane& la
     return same == timeline->steps.end() ? std::nullopt : std::optional(*same);
 }
 
+const analysis::StepPartition* TimelineSection::partition() const
+{
+    if (!step)
+        return nullptr;
+    const auto row = std::ranges::find_if(partitions, [this](const query::StepRow& each) {
+        const analysis::Interval& wall = each.partition.wall;
+        return each.onGpu && each.step == step->step &&
+               (wall.start - timeline->origin).count() == step->start &&
+               (wall.end - timeline->origin).count() == step->end;
+    });
+    return row == partitions.end() ? nullptr : &row->partition;
+}
+
 TimelineSection makeSection(std::shared_ptr<const query::Timeline> timeline)
 {
     TimelineSection section;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/stats/run_comparison.h"
+#include "core/query/tables/step_tables.h"
 #include "core/query/timeline/timeline.h"
 #include "ui/kit/time_axis.h"
 
@@ -36,12 +37,15 @@ struct TimelineSection {
     std::int64_t alignedLength = 0;          ///< of it, in the timeline's nanoseconds
     double stretch = 1;                      ///< nanoseconds of the axis for one of the timeline
     std::optional<query::TimelineStep> step; ///< the step that the header speaks of
+    std::vector<query::StepRow> partitions;  ///< of the traced steps; empty while the run is being written
     /// On the step time against that of the first section's run.
     analysis::Verdict verdict = analysis::Verdict::Inconclusive;
     std::vector<LaneView> lanes; ///< in the order of display
 
     /// The same step in the process of a lane; none if it has none of that number.
     std::optional<query::TimelineStep> stepOf(const query::Lane& lane) const;
+    /// Where the wall time of `step` goes; null if it is not known, or not measured on a GPU.
+    const analysis::StepPartition* partition() const;
 
     double toTimeline(double axis) const { return alignAt + axis / stretch; }
     double toAxis(double time) const { return (time - alignAt) * stretch; }

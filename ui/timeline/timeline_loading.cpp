@@ -1,6 +1,7 @@
 #include "ui/timeline/timeline_loading.h"
 
 #include "core/query/tables/compare_tables.h"
+#include "core/query/tables/step_tables.h"
 
 namespace tilescope::ui {
 
@@ -48,6 +49,8 @@ LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,
         section.title = runs[i].title;
         section.letter = runs[i].letter;
         section.source = runs[i].source();
+        if (runs[i].run->result.status != RunStatus::Running)
+            section.partitions = query::stepsOf(runs[i].file->borrow()->reader(), runs[i].key.run);
         if (i > 0)
             section.verdict = stepVerdict(loaded.runs.front(), runs[i]);
         sections.push_back(std::move(section));

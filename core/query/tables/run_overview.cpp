@@ -17,31 +17,14 @@ namespace tilescope::query {
 
 namespace {
 
-/// From the totals that the file stores for its steps.
-StepsTable stepsOf(const store::RunTotals& totals, const RunOverview& overview, bool onGpu)
+std::optional<MeanStep> meanStepOf(const std::vector<StepRow>& steps)
 {
-    StepsTable table;
-    for (const store::StepTotal& step : totals.steps) {
-        StepRow row{.run = overview.run.run, .step = step.step, .onGpu = onGpu};
-        row.partition.wall = {step.start, step.end};
-        row.partition.gpuBusy = step.gpuBusy;
-        row.partition.launching = step.launching;
-        row.partition.synchronizing = step.synchronizing;
-        row.partition.tracing = step.tracing;
-        row.partition.unexplained = step.unexplained;
-        table.rows.push_back(row);
-    }
-    return table;
-}
-
-std::optional<MeanStep> meanStepOf(const StepsTable& table)
-{
-    if (table.rows.empty())
+    if (steps.empty())
         return {};
     analysis::StepPartition sum;
     Nanoseconds wall{0};
     MeanStep mean;
-    for (const StepRow& row : table.rows) {
+    for (const StepRow& row : steps) {
         mean.onGpu = mean.onGpu || row.onGpu;
         wall += row.partition.wall.end - row.partition.wall.start;
         sum.gpuBusy += row.partition.gpuBusy;
@@ -51,7 +34,7 @@ std::optional<MeanStep> meanStepOf(const StepsTable& table)
         sum.unexplained += row.partition.unexplained;
     }
     sum.wall = {Timestamp{}, Timestamp{} + wall};
-    mean.steps = std::int64_t(table.rows.size());
+    mean.steps = std::int64_t(steps.size());
     const auto each = [&mean](Nanoseconds all) { return double(all.count()) / double(mean.steps); };
     mean.wall = each(wall);
     mean.gpuBusy = each(sum.gpuBusy);
@@ -187,18 +170,11 @@ void read(RunOverview& overview, const store::RunReader& reader, RunId run,
     if (cancelled())
         return;
     overview.utilisation = utilisationOf(reader, overview.run);
-    if (const std::optional<store::RunTotals> totals = reader.totals(run)) {
-        overview.step = meanStepOf(stepsOf(*totals, overview, reader.counts(run).deviceEvents > 0));
-        if (overview.step) {
-            overview.families = familySharesOf(reader, run, *overview.step);
-            overview.ranges = rangesOf(reader, *totals, overview.run);
-        }
-    } else {
-        overview.step = meanStepOf(steps(reader, {.run = run}));
-        if (overview.step && !cancelled()) {
-            overview.families = familySharesOf(reader, run, *overview.step);
-            overview.ranges = ranges(reader, {.run = run});
-        }
+    overview.step = meanStepOf(stepsOf(reader, run));
+    if (overview.step && !cancelled()) {
+        overview.families = familySharesOf(reader, run, *overview.step);
+        const std::optional<store::RunTotals> totals = reader.totals(run);
+        overview.ranges = totals ? rangesOf(reader, *totals, overview.run) : ranges(reader, {.run = run});
     }
     if (!cancelled() && reader.counts(run).allocEvents > 0) {
         overview.live = memoryAtPeak(reader, run, cancelled);

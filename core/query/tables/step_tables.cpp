@@ -55,7 +55,33 @@ void addSteps(const store::RunReader& reader, RunId run, const PartyQuery& query
     }
 }
 
+/// From the totals that the file stores for the steps.
+StepRow rowOf(const store::StepTotal& step, RunId run, bool onGpu)
+{
+    return {.run = run,
+            .step = step.step,
+            .onGpu = onGpu,
+            .partition = {.wall = {step.start, step.end},
+                          .gpuBusy = step.gpuBusy,
+                          .launching = step.launching,
+                          .synchronizing = step.synchronizing,
+                          .tracing = step.tracing,
+                          .unexplained = step.unexplained}};
+}
+
 } // namespace
+
+std::vector<StepRow> stepsOf(const store::RunReader& reader, RunId run)
+{
+    const std::optional<store::RunTotals> totals = reader.totals(run);
+    if (!totals)
+        return steps(reader, {.run = run}).rows;
+    const bool onGpu = reader.counts(run).deviceEvents > 0;
+    std::vector<StepRow> rows;
+    for (const store::StepTotal& step : totals->steps)
+        rows.push_back(rowOf(step, run, onGpu));
+    return rows;
+}
 
 StepsTable steps(const store::RunReader& reader, const EventQuery& query)
 {

@@ -30,4 +30,7 @@ struct StepsTable {
 /// \throws Error  no such run
 StepsTable steps(const store::RunReader& reader, const EventQuery& query);
 
+/// Of one run. Reads no events if the file stores the totals of its steps; the rows then name no process.
+std::vector<StepRow> stepsOf(const store::RunReader& reader, RunId run);
+
 } // namespace tilescope::query
