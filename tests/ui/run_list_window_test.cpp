@@ -62,6 +62,26 @@ TEST_F(WindowTest, ManyRunsAreDescribedByWhatVaries)
     EXPECT_EQ(rows[QStringLiteral("status")], QStringList{QStringLiteral("4 ok, 1 oom")});
 }
 
+TEST_F(WindowTest, DetailsOfARunShowItsReasonWhole)
+{
+    const int file = window_.workspace().files()[0].id;
+    window_.workspace().select({{file, RunId{3}}});
+    waitUntilSettled();
+    auto& details = *window_.dock().findChild<KeyValueTable*>();
+    const auto rows = std::int64_t(details.rows().size());
+    const KeyValueRow reason = details.rows().back();
+    ASSERT_EQ(reason.key, QStringLiteral("reason"));
+    const int width = QFontMetrics(Theme::instance().body()).horizontalAdvance(reason.values.front());
+    ASSERT_GT(width, details.width() / 2) << "this test needs a longer reason";
+    EXPECT_FALSE(details.isElided(details.rows().size() - 1, 0));
+    const int line = details.sizeHint().height() / int(rows);
+    window_.dock().setFixedWidth(std::min(window_.dock().width(), details.width() * 2 / 3));
+    waitUntilSettled();
+    for (std::size_t row = 0; row < details.rows().size(); ++row)
+        EXPECT_FALSE(details.isElided(row, 0)) << details.rows()[row].key.toStdString();
+    EXPECT_GT(details.sizeHint().height(), line * int(rows)) << "it takes several lines";
+}
+
 TEST_F(WindowTest, TheRunListFiltersAndItsSelectionIsWhatPagesShow)
 {
     clickRail(QStringLiteral("Memory"));

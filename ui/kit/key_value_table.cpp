@@ -9,6 +9,8 @@
 #include <QHelpEvent>
 #include <QMenu>
 #include <QPainter>
+#include <QRegularExpression>
+#include <QTextLayout>
 #include <QToolTip>
 
 #include <algorithm>
@@ -17,11 +19,31 @@ namespace tilescope::ui {
 
 namespace {
 
-constexpr int kBeside = 4; // pixels between values
+constexpr int kBeside = 4;          // pixels between values
+constexpr qsizetype kMostLines = 5; // of a value; a longer one is elided
 
 int rowHeight()
 {
     return sizes().of(22);
+}
+
+// The lines of a text. No line ends between a number and its unit.
+QStringList wrapped(QString text, const QFont& font, int width)
+{
+    static const QRegularExpression unit(QStringLiteral("(?<=[0-9])[ \\x{2009}](?=[0-9A-Za-zµ%])"));
+    text.replace(unit, QString(QChar(0x00A0)));
+    QTextLayout layout(text, font);
+    QTextOption option;
+    option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
+    layout.setTextOption(option);
+    layout.beginLayout();
+    QStringList lines;
+    for (QTextLine line = layout.createLine(); line.isValid(); line = layout.createLine()) {
+        line.setLineWidth(width);
+        lines << text.mid(line.textStart(), line.textLength()).trimmed();
+    }
+    layout.endLayout();
+    return lines;
 }
 
 } // namespace
@@ -29,30 +51,71 @@ int rowHeight()
 KeyValueTable::KeyValueTable(QWidget* parent) : QWidget(parent)
 {
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Minimum);
-    connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
+    connect(&Theme::instance(), &Theme::changed, this, [this] {
+        layRows();
+        update();
+    });
 }
 
 void KeyValueTable::setRows(std::vector<KeyValueRow> rows, bool valuesLeft)
 {
     rows_ = std::move(rows);
     valuesLeft_ = valuesLeft;
-    updateGeometry();
+    layRows();
     update();
+}
+
+int KeyValueTable::heightOf(std::size_t row) const
+{
+    const auto lines = int(lines_[row].size());
+    return lines < 2 ? rowHeight() : lines * QFontMetrics(fontOf(rows_[row])).lineSpacing() + sizes().of(6);
+}
+
+// Rows are as high as their lines.
+void KeyValueTable::layRows()
+{
+    const int before = tops_.back();
+    lines_.assign(rows_.size(), {});
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+        const KeyValueRow& row = rows_[i];
+        const bool isAlone = valuesLeft_ && row.values.isEmpty();
+        if (row.heading || (row.values.size() != 1 && !isAlone))
+            continue;
+        const int room = isAlone ? width() - 2 * sizes().padding : valueSpan(i, 0).second - kBeside;
+        const QString& text = isAlone ? row.key : row.values.front();
+        if (room < sizes().of(40) || QFontMetrics(fontOf(row)).horizontalAdvance(text) <= room)
+            continue;
+        lines_[i] = wrapped(text, fontOf(row), room);
+        if (lines_[i].size() > kMostLines)
+            lines_[i].clear();
+    }
+    tops_ = {0};
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+        tops_.push_back(tops_.back() + heightOf(i));
+    updateGeometry();
+    if (tops_.back() != before)
+        emit heightChanged();
+}
+
+void KeyValueTable::resizeEvent(QResizeEvent* event)
+{
+    if (event->size().width() != event->oldSize().width())
+        layRows();
 }
 
 QSize KeyValueTable::sizeHint() const
 {
-    return {sizes().of(200), rowHeight() * int(rows_.size())};
+    return {sizes().of(200), tops_.back()};
 }
 
 QSize KeyValueTable::minimumSizeHint() const
 {
-    return {sizes().of(120), rowHeight() * int(rows_.size())};
+    return {sizes().of(120), tops_.back()};
 }
 
 QRect KeyValueTable::rowRect(std::size_t row) const
 {
-    return {0, int(row) * rowHeight(), width(), rowHeight()};
+    return {0, tops_[row], width(), tops_[row + 1] - tops_[row]};
 }
 
 QFont KeyValueTable::fontOf(const KeyValueRow& row)
@@ -81,26 +144,45 @@ int KeyValueTable::keyWidth() const
         if (const int needed = widest * int(row.values.size()); needed <= all - width() / 4)
             values = std::max(values, needed);
     }
-    const int room = all - values;
-    return std::min({keys, width() / 2, std::max(width() / 4, room)});
+    // What is left of the values is for the keys.
+    return std::min(keys, valuesLeft_ ? width() / 2 : std::max(width() / 4, all - values));
 }
 
-QRect KeyValueTable::valueRect(std::size_t index, int value) const
+// Of values side by side: that of the widest, as far as there is room.
+int KeyValueTable::columnWidth(int columns) const
+{
+    int widest = sizes().of(84);
+    for (const KeyValueRow& row : rows_)
+        for (const QString& value : row.values)
+            if (int(row.values.size()) == columns)
+                widest = std::max(widest, QFontMetrics(fontOf(row)).horizontalAdvance(value) + 2 * kBeside);
+    return std::min(widest, (width() - keyWidth() - 3 * sizes().padding) / columns);
+}
+
+// Left edge and width.
+std::pair<int, int> KeyValueTable::valueSpan(std::size_t index, int value) const
 {
     const KeyValueRow& row = rows_[index];
-    const QRect rect = rowRect(index);
     const int pad = sizes().padding;
     const int from = pad + keyWidth() + pad;
     const int columns = std::max(1, int(row.values.size()));
     if (valuesLeft_ || columns == 1)
-        return {from, rect.top(), width() - from - pad, rect.height()};
-    const int columnWidth = std::min(sizes().of(84), (width() - from - pad) / columns);
-    const int right = width() - pad - (columns - 1 - value) * columnWidth;
-    return {right - columnWidth, rect.top(), columnWidth, rect.height()};
+        return {from, width() - from - pad};
+    const int column = columnWidth(columns);
+    return {width() - pad - (columns - value) * column, column};
+}
+
+QRect KeyValueTable::valueRect(std::size_t row, int value) const
+{
+    const QRect rect = rowRect(row);
+    const auto [left, wide] = valueSpan(row, value);
+    return {left, rect.top(), wide, rect.height()};
 }
 
 bool KeyValueTable::isElided(std::size_t row, int value) const
 {
+    if (!lines_[row].isEmpty())
+        return false;
     const int beside = valuesLeft_ ? 0 : kBeside;
     return QFontMetrics(fontOf(rows_[row])).horizontalAdvance(rows_[row].values[value]) + beside >
            valueRect(row, value).width();
@@ -124,12 +206,22 @@ void KeyValueTable::paintEvent(QPaintEvent*)
         painter.setFont(row.heading ? fontOf(row) : Theme::instance().body());
         const QFontMetrics keyMetrics(painter.font());
         const bool isAlone = valuesLeft_ && row.values.isEmpty();
-        painter.drawText(rect.adjusted(pad, 0, isAlone ? -pad : 0, 0), Qt::AlignVCenter | Qt::AlignLeft,
-                         row.heading || isAlone ? row.key
-                                                : elidedText(row.key, keyMetrics, Qt::ElideRight, keys));
+        const QRect keyLine(rect.left(), rect.top(), rect.width(), rowHeight());
+        if (isAlone && !lines_[i].isEmpty())
+            painter.drawText(rect.adjusted(pad, 0, -pad, 0), Qt::AlignVCenter | Qt::AlignLeft,
+                             lines_[i].join(QLatin1Char('\n')));
+        else
+            painter.drawText(
+                keyLine.adjusted(pad, 0, isAlone ? -pad : 0, 0), Qt::AlignVCenter | Qt::AlignLeft,
+                row.heading || isAlone ? row.key : elidedText(row.key, keyMetrics, Qt::ElideRight, keys));
         painter.setFont(fontOf(row));
         if (!row.heading)
             painter.setPen(p.text);
+        if (!isAlone && !lines_[i].isEmpty()) {
+            painter.drawText(valueRect(i, 0), Qt::AlignVCenter | Qt::AlignLeft,
+                             lines_[i].join(QLatin1Char('\n')));
+            continue;
+        }
         const QFontMetrics metrics(painter.font());
         for (int c = 0; c < int(row.values.size()); ++c) {
             const QRect value = valueRect(i, c);
@@ -144,7 +236,7 @@ bool KeyValueTable::event(QEvent* event)
 {
     if (event->type() == QEvent::ToolTip) {
         const auto* help = static_cast<QHelpEvent*>(event);
-        const auto row = std::size_t(help->y() / rowHeight());
+        const auto row = std::size_t(std::ranges::upper_bound(tops_, help->y()) - tops_.begin()) - 1;
         if (row < rows_.size() && !rows_[row].heading)
             QToolTip::showText(help->globalPos(), rows_[row].key + QStringLiteral(": ") +
                                                       rows_[row].values.join(QStringLiteral(", ")));

@@ -2,6 +2,7 @@
 
 #include <QWidget>
 
+#include <utility>
 #include <vector>
 
 namespace tilescope::ui {
@@ -14,7 +15,8 @@ struct KeyValueRow {
     bool strong = false;
 };
 
-/// Keys on the left, values right-aligned, for details panels. Paints itself; GUI thread.
+/// Keys on the left, values right-aligned, for details panels. A single value that does not fit beside its key
+/// takes several lines. Paints itself; GUI thread.
 class KeyValueTable : public QWidget {
     Q_OBJECT
 public:
@@ -28,7 +30,12 @@ public:
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 
+signals:
+    /// The rows take another height than before, since they or the width have changed.
+    void heightChanged();
+
 protected:
+    void resizeEvent(QResizeEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
     bool event(QEvent* event) override;
     void contextMenuEvent(QContextMenuEvent* event) override;
@@ -36,10 +43,16 @@ protected:
 private:
     QRect rowRect(std::size_t row) const;
     int keyWidth() const;
+    int columnWidth(int columns) const;
+    int heightOf(std::size_t row) const;
+    std::pair<int, int> valueSpan(std::size_t row, int value) const;
+    void layRows();
     QRect valueRect(std::size_t row, int value) const;
     static QFont fontOf(const KeyValueRow& row);
 
     std::vector<KeyValueRow> rows_;
+    std::vector<int> tops_{0};       ///< of the rows, and the end of the last one
+    std::vector<QStringList> lines_; ///< of a value that does not fit on one; otherwise empty
     bool valuesLeft_ = false;
 };
 

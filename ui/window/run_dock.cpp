@@ -307,6 +307,10 @@ void RunDock::makeContent()
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     scroll->setAccessibleName(tr("Details of the selected runs"));
     scroll->setWidget(details_);
+    connect(details_, &KeyValueTable::heightChanged, this, [this] {
+        if (detailsArea_ != nullptr)
+            shareHeight();
+    });
     detailsArea_ = scroll;
     layout->addWidget(scroll);
     layout->addSpacing(sizes().of(8));
