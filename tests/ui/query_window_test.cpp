@@ -82,6 +82,38 @@ TEST_F(QueryTest, ShowsRowsAndAChartOfTheStatement)
     EXPECT_TRUE(visibleTexts().contains(QStringLiteral("rows in"))) << visibleTexts().toStdString();
 }
 
+// Large numbers, for which an axis has room for few labels, and long names.
+TEST_F(QueryTest, LabelsOfTheChartLieApartAtAnyWidth)
+{
+    QueryPage& query = page();
+    query.setStatement(QStringLiteral("select 'void at::native::vectorized_elementwise_kernel_' || value as "
+                                      "name, value * 132000000 as total_ns "
+                                      "from (select 1 as value union select 2 union select 3)"));
+    query.run();
+    waitUntilSettled();
+    const ResultPlot& plot = *query.findChild<ResultPlot*>();
+    for (const QSize size : {QSize(1067, 667), QSize(1280, 720), QSize(1600, 1000)}) {
+        window_.resize(size);
+        ASSERT_TRUE(QTest::qWaitFor([&] { return window_.size() == size; }, kPatienceMs));
+        waitUntilSettled();
+        const auto overlap = [&plot] {
+            const QFontMetrics metrics(plot.xAxis->tickLabelFont());
+            const QVector<double> ticks = plot.xAxis->tickVector();
+            for (qsizetype i = 1; i < ticks.size(); ++i) {
+                const auto half = [&](qsizetype tick) {
+                    return metrics.horizontalAdvance(plot.xAxis->tickVectorLabels()[tick]) / 2.0;
+                };
+                if (plot.xAxis->coordToPixel(ticks[i]) - plot.xAxis->coordToPixel(ticks[i - 1]) <
+                    half(i - 1) + half(i))
+                    return true;
+            }
+            return false;
+        };
+        EXPECT_TRUE(QTest::qWaitFor([&] { return !overlap(); }, kPatienceMs)) << size.width();
+        EXPECT_GT(plot.axisRect()->width(), plot.width() / 3) << "the names leave room for the bars";
+    }
+}
+
 TEST_F(QueryTest, EveryExampleRuns)
 {
     QueryPage& query = page();
@@ -138,6 +170,10 @@ TEST_F(QueryTest, ListsViewsAndWithoutASelectionSaysWhatToDo)
     EXPECT_EQ(sources.topLevelItemCount(), 0);
     EXPECT_TRUE(visibleTexts().contains(
         QStringLiteral("The rows of a SELECT statement over the file appear on this page.")));
+    for (const QPushButton* button : window_.page(QStringLiteral("query"))->findChildren<QPushButton*>())
+        if (button->isVisible()) {
+            EXPECT_FALSE(button->isEnabled()) << button->text().toStdString() << " would do nothing";
+        }
 }
 
 } // namespace

@@ -74,17 +74,16 @@ QWidget* QueryPage::makeTools()
     runButton_ = tools->addButton(tr("Run"), tr("Run the statement"));
     stopButton_ = tools->addButton(tr("Stop"), tr("Stop the statement"));
     connect(stopButton_, &QPushButton::clicked, this, &QueryPage::stop);
-    auto* examples = new MenuButton(tr("Examples"));
-    examples->setToolTip(tr("Statements to begin with, for the first selected run"));
-    auto* menu = new QMenu(examples);
+    examples_ = new MenuButton(tr("Examples"));
+    auto* menu = new QMenu(examples_);
     for (const ExampleStatement& example : exampleStatements())
         menu->addAction(QCoreApplication::translate("QueryPage", example.title), this, [this, &example] {
             const QString sql = QString::fromUtf8(example.sql);
             setStatement(sql.contains(QLatin1String("%1")) ? sql.arg(run_) : sql);
             run();
         });
-    examples->setMenu(menu);
-    tools->add(examples);
+    examples_->setMenu(menu);
+    tools->add(examples_);
     tools->addStretch();
     fileName_ = new QLabel;
     fileName_->setProperty("kind", "dim");
@@ -180,6 +179,9 @@ void QueryPage::setRunning(bool running)
 {
     runButton_->setEnabled(!running && file_ != nullptr);
     stopButton_->setEnabled(running);
+    examples_->setEnabled(file_ != nullptr);
+    examples_->setToolTip(file_ ? tr("Statements to begin with, for the first selected run")
+                                : tr("Select a run first: the statements read its file"));
 }
 
 void QueryPage::run()

@@ -63,6 +63,7 @@ private:
     QTreeWidget* sources_ = nullptr;
     QPushButton* runButton_ = nullptr;
     QPushButton* stopButton_ = nullptr;
+    QPushButton* examples_ = nullptr;
     QWidget* content_ = nullptr;
     QLabel* message_ = nullptr; ///< without a run
     QLabel* fileName_ = nullptr;

@@ -1,5 +1,6 @@
 #include "ui/query/result_plot.h"
 
+#include "ui/kit/elided_text.h"
 #include "ui/theme/theme.h"
 
 #include <algorithm>
@@ -8,12 +9,26 @@ namespace tilescope::ui {
 
 namespace {
 
-constexpr int kLabelLetters = 24;
+constexpr int kMostTicks = 4;
 
-/// A label that leaves room for the bars.
-QString shortened(const QString& text)
+/// Whether the labels of the axis do not touch if it has about so many ticks.
+bool areApart(const QCPAxis& axis, int count)
 {
-    return text.size() <= kLabelLetters ? text : text.left(kLabelLetters - 1) + QChar(0x2026);
+    NumberTicker ticker;
+    ticker.setTickCount(count);
+    QVector<double> ticks;
+    QVector<QString> labels;
+    ticker.generate(axis.range(), QLocale::c(), QLatin1Char('g'), 6, ticks, nullptr, &labels);
+    const QFontMetrics metrics(axis.tickLabelFont());
+    double free = -1e9;
+    for (qsizetype i = 0; i < ticks.size(); ++i) {
+        const double half = metrics.horizontalAdvance(labels[i]) / 2.0;
+        const double at = axis.coordToPixel(ticks[i]);
+        if (at - half < free)
+            return false;
+        free = at + half + sizes().of(8);
+    }
+    return true;
 }
 
 } // namespace
@@ -23,6 +38,7 @@ ResultPlot::ResultPlot(QWidget* parent)
 {
     points_->setLineStyle(QCPGraph::lsLine);
     connect(this, &ThemedPlot::rethemed, this, &ResultPlot::dress);
+    connect(this, &QCustomPlot::afterLayout, this, &ResultPlot::keepLabelsApart);
     dress();
     clear();
 }
@@ -45,6 +61,36 @@ void ResultPlot::clear()
     replot();
 }
 
+void ResultPlot::resizeEvent(QResizeEvent* event)
+{
+    nameBars();
+    ThemedPlot::resizeEvent(event);
+}
+
+// Labels leave most of the width to the bars. Names of kernels differ at their beginnings and ends.
+void ResultPlot::nameBars()
+{
+    if (labels_.isEmpty())
+        return;
+    const QFontMetrics metrics(yAxis->tickLabelFont());
+    const QSharedPointer<QCPAxisTickerText> names(new QCPAxisTickerText);
+    for (qsizetype i = 0; i < labels_.size(); ++i)
+        names->addTick(double(i), elidedText(labels_[i], metrics, Qt::ElideMiddle,
+                                             std::max(sizes().of(120), width() * 2 / 5)));
+    yAxis->setTicker(names);
+}
+
+void ResultPlot::keepLabelsApart()
+{
+    int count = kMostTicks;
+    while (count > 1 && !areApart(*xAxis, count))
+        --count;
+    if (!numbers_ || count == numbers_->tickCount())
+        return;
+    numbers_->setTickCount(count);
+    replot(QCustomPlot::rpQueuedReplot);
+}
+
 void ResultPlot::show(const ResultSeries& series, const QString& key, const QString& value)
 {
     clear();
@@ -53,16 +99,14 @@ void ResultPlot::show(const ResultSeries& series, const QString& key, const QStr
     const bool hasBars = !series.labels.isEmpty();
     bars_->setVisible(hasBars);
     points_->setVisible(!hasBars);
-    const auto number = QSharedPointer<QCPAxisTicker>(new NumberTicker);
-    number->setTickCount(4);
-    xAxis->setTicker(number);
+    numbers_ = QSharedPointer<NumberTicker>::create();
+    numbers_->setTickCount(kMostTicks);
+    xAxis->setTicker(numbers_);
+    labels_ = series.labels;
     xAxis->setNumberFormat(QStringLiteral("g"));
     if (hasBars) {
         // Horizontal bars, the first row at the top: names of kernels are long.
-        const QSharedPointer<QCPAxisTickerText> names(new QCPAxisTickerText);
-        for (qsizetype i = 0; i < series.labels.size(); ++i)
-            names->addTick(double(i), shortened(series.labels[i]));
-        yAxis->setTicker(names);
+        nameBars();
         yAxis->setRangeReversed(true);
         yAxis->setRange(-0.6, double(series.labels.size()) - 0.4);
         bars_->setData(keys, values, true);
@@ -70,7 +114,9 @@ void ResultPlot::show(const ResultSeries& series, const QString& key, const QStr
         xAxis->setRange(std::min(0.0, *least), std::max(1e-9, *most * 1.05));
         xAxis->setLabel(value);
     } else {
-        yAxis->setTicker(number);
+        const auto numbers = QSharedPointer<NumberTicker>::create();
+        numbers->setTickCount(kMostTicks);
+        yAxis->setTicker(numbers);
         yAxis->setRangeReversed(false);
         points_->setData(keys, values);
         rescaleAxes();

@@ -15,11 +15,18 @@ public:
     void show(const ResultSeries& series, const QString& key, const QString& value);
     void clear();
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     void dress();
+    void nameBars();
+    void keepLabelsApart();
 
     QCPBars* bars_;
     QCPGraph* points_;
+    QSharedPointer<NumberTicker> numbers_; ///< of the horizontal axis
+    QStringList labels_;                   ///< of the bars
 };
 
 } // namespace tilescope::ui
