@@ -6,6 +6,7 @@
 #include "ui/kernels/kernel_rows.h"
 #include "ui/kernels/kernels_page.h"
 #include "ui/kit/controls.h"
+#include "ui/kit/key_value_table.h"
 #include "ui/kit/table_view.h"
 #include "ui/memory/memory_plot.h"
 #include "ui/overview/key_figure_card.h"
@@ -399,6 +400,30 @@ TEST_F(PagesTest, TheOverviewSaysWhyThereIsNoTrace)
     select(cpu, {1});
     for (const char* list : {"Kernel families", "Ranges", "Largest allocations"})
         EXPECT_TRUE(named<TableView>(QString::fromLatin1(list)).isVisible()) << list;
+}
+
+TEST_F(PagesTest, MessagesFitTheSelectedRuns)
+{
+    const int cpu = openCpuFile();
+    window_.showPage(QStringLiteral("overview"));
+    select(cpu, {3, 4});
+    for (const KeyFigureCard* card : window_.page(QStringLiteral("overview"))->findChildren<KeyFigureCard*>())
+        if (card->figure().title == QLatin1String("GPU busy")) {
+            for (const KeyFigure::Line& line : card->figure().lines)
+                EXPECT_EQ(line.detail, QStringLiteral("on the CPU")) << "a trace would not measure it";
+        }
+    const auto* machine = window_.page(QStringLiteral("overview"))->findChild<KeyValueTable*>();
+    ASSERT_EQ(machine->rows().size(), 1U);
+    EXPECT_TRUE(machine->rows().front().key.contains(QStringLiteral("recorded nothing about its machine")));
+    window_.showPage(QStringLiteral("timeline"));
+    waitUntilSettled();
+    EXPECT_TRUE(visibleText("timeline").contains(QStringLiteral("None of the selected runs was traced.")));
+    select(cpu, {3});
+    EXPECT_TRUE(visibleText("timeline").contains(QStringLiteral("This run was not traced.")));
+    window_.showPage(QStringLiteral("machine"));
+    select(cpu, {1, 2, 3, 4, 5});
+    EXPECT_TRUE(visibleText("machine").contains(QStringLiteral("the first 4 of 5 runs")))
+        << visibleText("machine").toStdString();
 }
 
 TEST_F(PagesTest, TheStudyMenuBeginsWithAHeading)

@@ -111,7 +111,9 @@ bool KeyField::isWideByNature() const
     constexpr std::size_t kFewWords = 2;
     if (choices_ != nullptr)
         return choices_->words() > kFewWords;
-    return key_.type == config::ValueType::Text || key_.type == config::ValueType::List;
+    constexpr std::size_t kLongDefault = 20; // letters
+    return key_.type == config::ValueType::Text || key_.type == config::ValueType::List ||
+           key_.defaultText.size() > kLongDefault;
 }
 
 void KeyField::setLit(bool lit)

@@ -193,6 +193,10 @@ void MachinePage::showRuns(const std::vector<SelectedRun>& runs)
     const std::vector<SelectedRun> shown(runs.begin(),
                                          runs.begin() + std::ptrdiff_t(std::min(kMostRuns, runs.size())));
     QStringList titles;
+    const QString which =
+        runs.size() > shown.size()
+            ? tr(", the first %1 of %2").arg(shown.size()).arg(counted(std::ssize(runs), "run"))
+            : QString();
     for (const SelectedRun& run : shown)
         titles << (run.letter.isEmpty() ? QString() : run.letter + QLatin1Char(' ')) + run.source();
     loading_.start(
@@ -202,9 +206,9 @@ void MachinePage::showRuns(const std::vector<SelectedRun>& runs)
                 facts.push_back(query::environment(run.file->borrow()->reader(), run.key.run));
             return facts;
         },
-        [this, titles](const std::vector<query::EnvironmentTable>& facts) {
+        [this, titles, which](const std::vector<query::EnvironmentTable>& facts) {
             facts_->show(factRows(facts, titles));
-            recorded_->setSubtitle(titles.join(QStringLiteral(", ")));
+            recorded_->setSubtitle(titles.join(QStringLiteral(", ")) + which);
         },
         [this](const QString& sentence) { recorded_->setSubtitle(sentence); });
 }

@@ -162,7 +162,7 @@ void MemoryAreas::drawOutline(QPainter& painter, const QRect& plot, std::size_t 
     painter.drawPolyline(line);
 }
 
-void MemoryAreas::drawPeaks(QPainter& painter, const QRect& plot) const
+void MemoryAreas::drawLabels(QPainter& painter, const QRect& plot) const
 {
     const Palette& p = colours();
     painter.save();
@@ -236,7 +236,6 @@ void MemoryAreas::drawData(QPainter& painter, const QRect& plot, bool)
     for (std::size_t i = 1; i < runs_.size(); ++i)
         drawOutline(painter, plot, i);
     painter.restore();
-    drawPeaks(painter, plot);
 }
 
 void MemoryAreas::drawMarks(QPainter& painter, const QRect& plot)

@@ -24,6 +24,7 @@ public:
 protected:
     void drawData(QPainter& painter, const QRect& plot, bool vector) override;
     void drawMarks(QPainter& painter, const QRect& plot) override;
+    void drawLabels(QPainter& painter, const QRect& plot) const override;
     bool isEmpty() const override { return runs_.empty(); }
     QString reading(QPointF at) const override;
     QString tip(QPointF at) const override;
@@ -43,7 +44,6 @@ private:
     void drawAreas(QPainter& painter, const QRect& plot) const;
     void drawReserved(QPainter& painter, const QRect& plot, const Columns& columns) const;
     void drawOutline(QPainter& painter, const QRect& plot, std::size_t run) const;
-    void drawPeaks(QPainter& painter, const QRect& plot) const;
 
     std::vector<MemoryRun> runs_;
     std::shared_ptr<const query::MemoryGroups> groups_;

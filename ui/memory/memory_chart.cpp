@@ -171,6 +171,7 @@ void MemoryChart::drawOverlay(QPainter& painter, const QRect& plot)
         painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
     }
     painter.restore();
+    drawLabels(painter, plot);
 }
 
 void MemoryChart::draw(QPainter& painter, const QSize& size, bool vector)

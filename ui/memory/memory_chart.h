@@ -46,6 +46,8 @@ protected:
     virtual void drawData(QPainter& painter, const QRect& plot, bool vector) = 0;
     /// Paints what changes with cursor or selection, over the data.
     virtual void drawMarks(QPainter&, const QRect&) {}
+    /// Paints labels, over the lines of instant and cursor.
+    virtual void drawLabels(QPainter&, const QRect&) const {}
     virtual bool isEmpty() const = 0;
     virtual QString reading(QPointF at) const = 0;
     /// A few lines about the item under the cursor, for a tooltip; empty if there is none.

@@ -53,6 +53,7 @@ void MemoryLists::makeList()
     content->setSpacing(0);
     auto* find = new QHBoxLayout;
     find->setContentsMargins(sizes().of(8), sizes().of(4), sizes().of(8), sizes().of(4));
+    find->setSpacing(sizes().of(8));
     find->addWidget(listKind_);
     find->addWidget(filter_, 1);
     content->addLayout(find);

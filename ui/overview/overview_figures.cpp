@@ -110,9 +110,11 @@ KeyFigure gpuBusy(const OverviewData& data)
             line.unit = QStringLiteral("%");
             line.detail = timeText(step->gpuBusy);
         } else {
-            line.detail = stepOf(run) != nullptr ? QStringLiteral("on the CPU")
-                          : run.data->isWhole    ? noStepWords(*run.summary)
-                                                 : QStringLiteral("reading the trace");
+            // A trace of a run on the CPU would not tell either.
+            const bool onCpu = stepOf(run) != nullptr || run.summary->result.device == "cpu";
+            line.detail = onCpu               ? QStringLiteral("on the CPU")
+                          : run.data->isWhole ? noStepWords(*run.summary)
+                                              : QStringLiteral("reading the trace");
         }
         figure.lines.push_back(std::move(line));
     }

@@ -143,7 +143,10 @@ std::vector<KeyValueRow> machineRows(const OverviewRun& run)
     rows.add(QObject::tr("System"), QString::fromUtf8(data.fact("os")));
     rows.add(QObject::tr("Program"), QString::fromUtf8(data.fact("program")));
     rows.add(QObject::tr("Steps"), QString::fromUtf8(data.fact("steps.source")));
-    return rows.take();
+    std::vector<KeyValueRow> known = rows.take();
+    if (known.empty())
+        known.push_back({QObject::tr("The run recorded nothing about its machine."), {}});
+    return known;
 }
 
 } // namespace tilescope::ui

@@ -31,6 +31,18 @@ bool isGap(query::Hue hue)
     return hue >= query::Hue::GapLaunching;
 }
 
+void fillPart(QPainter& painter, const QRectF& box, query::Hue hue)
+{
+    const Palette& p = colours();
+    if (hue != query::Hue::GapUnexplained)
+        return painter.fillRect(box, p.hue(hue));
+    painter.fillRect(box, p.surface);
+    painter.fillRect(box, QBrush(p.strongLine, Qt::BDiagPattern));
+    painter.setPen(p.strongLine);
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
+}
+
 } // namespace
 
 struct StepBarPlot::Frame {
@@ -103,15 +115,8 @@ void StepBarPlot::drawBar(QPainter& painter, const Frame& frame, std::size_t i) 
     for (const StepPart& part : bar.parts) {
         const QRectF box(frame.x(time), rect.top(), frame.x(time + part.time) - frame.x(time), rect.height());
         time += part.time;
-        const QColor fill = part.hue == query::Hue::GapUnexplained ? p.surface : p.hue(part.hue);
         // A hairline separates the parts in grey.
-        painter.fillRect(box.width() > 3 ? box.adjusted(0, 0, -1, 0) : box, fill);
-        if (part.hue == query::Hue::GapUnexplained) {
-            painter.fillRect(box, QBrush(p.strongLine, Qt::BDiagPattern));
-            painter.setPen(p.strongLine);
-            painter.setBrush(Qt::NoBrush);
-            painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
-        }
+        fillPart(painter, box.width() > 3 ? box.adjusted(0, 0, -1, 0) : box, part.hue);
         const double room = box.width() - sizes().of(10);
         const QString amount = timeText(part.time);
         const QString full = part.label + QLatin1Char(' ') + amount;
@@ -124,7 +129,7 @@ void StepBarPlot::drawBar(QPainter& painter, const Frame& frame, std::size_t i) 
             painter.fillRect(QRectF(box.left() + sizes().of(3), box.top() + 4,
                                     metrics.horizontalAdvance(text) + 6, box.height() - 8),
                              p.surface);
-        painter.setPen(isGap(part.hue) ? p.text : textOn(fill));
+        painter.setPen(isGap(part.hue) ? p.text : textOn(p.hue(part.hue)));
         painter.drawText(box.adjusted(sizes().of(6), 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, text);
     }
 }
@@ -184,13 +189,14 @@ void StepBarPlot::drawSaving(QPainter& painter, const Frame& frame) const
     painter.drawLine(QPointF(head, y), QPointF(head + towards, y - 4));
     painter.drawLine(QPointF(head, y), QPointF(head + towards, y + 4));
     // The card above compares timed steps.
-    const QString text = signedTimeText(b - a) + QStringLiteral(" traced");
+    const QString amount = signedTimeText(b - a);
     painter.setFont(Theme::instance().bold());
     painter.setPen(colour);
     const QFontMetrics metrics(painter.font());
-    if (metrics.horizontalAdvance(text) < edge - tail - 12)
-        painter.drawText(QRectF(tail, y - metrics.height() - 2, edge - tail, metrics.height()),
-                         Qt::AlignHCenter, text);
+    for (const QString& text : {amount + QStringLiteral(" traced"), amount})
+        if (metrics.horizontalAdvance(text) < edge - tail - 12)
+            return painter.drawText(QRectF(tail, y - metrics.height() - 2, edge - tail, metrics.height()),
+                                    Qt::AlignHCenter, text);
 }
 
 void StepBarPlot::drawLegend(QPainter& painter, const Frame& frame, int width) const
@@ -200,20 +206,23 @@ void StepBarPlot::drawLegend(QPainter& painter, const Frame& frame, int width) c
     const QFontMetrics metrics(painter.font());
     double x = frame.left;
     const double y = frame.axis(bars_.size()) + sizes().of(26);
+    // Families first, then the reasons of idle time.
+    std::vector<const StepPart*> parts;
     std::set<query::Hue> seen;
-    for (const StepBar& bar : bars_) {
-        for (const StepPart& part : bar.parts) {
-            if (isGap(part.hue) || !seen.insert(part.hue).second)
-                continue;
-            const double needed = sizes().of(30) + metrics.horizontalAdvance(part.label);
-            if (x + needed > width)
-                return;
-            const double side = sizes().of(9);
-            painter.fillRect(QRectF(x, y + (metrics.height() - side) / 2, side, side), p.hue(part.hue));
-            painter.setPen(p.dimText);
-            painter.drawText(QPointF(x + side + sizes().of(5), y + metrics.ascent()), part.label);
-            x += needed;
-        }
+    for (const bool gaps : {false, true})
+        for (const StepBar& bar : bars_)
+            for (const StepPart& part : bar.parts)
+                if (isGap(part.hue) == gaps && seen.insert(part.hue).second)
+                    parts.push_back(&part);
+    for (const StepPart* part : parts) {
+        const double needed = sizes().of(30) + metrics.horizontalAdvance(part->label);
+        if (x + needed > width)
+            return;
+        const double side = sizes().of(9);
+        fillPart(painter, QRectF(x, y + (metrics.height() - side) / 2, side, side), part->hue);
+        painter.setPen(p.dimText);
+        painter.drawText(QPointF(x + side + sizes().of(5), y + metrics.ascent()), part->label);
+        x += needed;
     }
 }
 

@@ -291,8 +291,11 @@ void TimelinePage::loaded(const std::vector<SelectedRun>& runs, LoadedTimelines 
         return;
     }
     if (!made.anything) {
-        showMessage(tr("This run was not traced.\nGive it trace: kernels or trace: full, and trace_steps "
-                       "above 0, to see its timeline."));
+        showMessage(runs.size() == 1
+                        ? tr("This run was not traced.\nGive it trace: kernels or trace: full, "
+                             "and trace_steps above 0, to see its timeline.")
+                        : tr("None of the selected runs was traced.\nGive them trace: kernels or "
+                             "trace: full, and trace_steps above 0, to see their timelines."));
         return;
     }
     shown_ = keysOf(runs);
