@@ -73,4 +73,5 @@ def main():
             print(f"{verb}: {figures}{'; ' + GOALS[verb] if verb in GOALS else ''}", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -55,20 +55,6 @@ std::vector<std::string> namesIn(const fs::path& folder)
 
 class Opening : public ::testing::Test {
 protected:
-    /// A small sealed file of ours.
-    void writeOurs()
-    {
-        RunWriter writer(file, strings);
-        writer.beginRun(header());
-        const Sample samples[] = {{.step = 0, .wall = Nanoseconds(5)}, {.step = 1, .wall = Nanoseconds(6)}};
-        writer.writeSamples(samples);
-        TraceBatch batch;
-        for (std::uint32_t i = 0; i < 1000; ++i)
-            batch.ops.push_back(make.op(i, "aten::mm", i, i + 1));
-        writer.write(batch);
-        writer.endRun({});
-    }
-
     /// Reader and writer refuse the file in one sentence, as a user's mistake, and leave it and its folder as
     /// they were.
     void expectRefused(const std::string& saying, bool writerToo = true)
@@ -145,7 +131,7 @@ TEST_F(Opening, AnEmptyFileIsNothingToReadButMayBeWritten)
 {
     put(file, "");
     expectRefused("is empty", false);
-    writeOurs();
+    writeSmallFile(file, strings, make);
     EXPECT_EQ(RunReader(file).runs().size(), 1u);
 }
 
@@ -176,14 +162,14 @@ TEST_F(Opening, LeavesAForeignDatabaseWithALogAlone)
 
 TEST_F(Opening, RefusesANewerVersion)
 {
-    writeOurs();
+    writeSmallFile(file, strings, make);
     sql(file, "pragma user_version = 99");
     expectRefused("newer Tilescope");
 }
 
 TEST_F(Opening, RefusesATruncatedFile)
 {
-    writeOurs();
+    writeSmallFile(file, strings, make);
     fs::resize_file(file, fs::file_size(file) / 2);
     expectRefused("damaged");
 }
@@ -202,7 +188,7 @@ TEST_F(Opening, RefusesSchemasThatAreNotOurs)
         "create index by_name on kernel (name)",
         retyped,
     };
-    writeOurs();
+    writeSmallFile(file, strings, make);
     const std::string ours = contentsOf(file);
     for (const char* change : changes) {
         put(file, ours);
@@ -214,7 +200,7 @@ TEST_F(Opening, RefusesSchemasThatAreNotOurs)
 
 TEST_F(Opening, RefusesTablesThatLackRows)
 {
-    writeOurs();
+    writeSmallFile(file, strings, make);
     const std::string ours = contentsOf(file);
     for (const char* change :
          {"delete from sample where id = 1", "delete from op where id = 700", "delete from run",
@@ -228,7 +214,7 @@ TEST_F(Opening, RefusesTablesThatLackRows)
 
 TEST_F(Opening, ReadingAndVerifyingFindWhatCountsCannot)
 {
-    writeOurs();
+    writeSmallFile(file, strings, make);
     EXPECT_TRUE(verify(file).ok());
     EXPECT_EQ(verify(file).runs, 1);
     sql(file, "update op set duration = 7 where id = 700");
@@ -248,8 +234,8 @@ TEST_F(Opening, ReadingAndVerifyingFindWhatCountsCannot)
 
 TEST_F(Opening, AppendsToAFileThatIsThere)
 {
-    writeOurs();
-    writeOurs();
+    writeSmallFile(file, strings, make);
+    writeSmallFile(file, strings, make);
     const RunReader reader(file);
     const auto runs = reader.runs();
     ASSERT_EQ(runs.size(), 2u);
@@ -274,7 +260,7 @@ TEST_F(Opening, AWriterInAFolderThatDoesNotExistSaysSo)
 TEST_F(Opening, ReadsAFileWhoseNameHasEverySpecialCharacter)
 {
     file = folder / "a b%20?#&'\"ü\n.tscope";
-    writeOurs();
+    writeSmallFile(file, strings, make);
     EXPECT_EQ(RunReader(file).runs().size(), 1u);
     EXPECT_TRUE(verify(file).ok());
 }

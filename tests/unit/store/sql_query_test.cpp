@@ -16,18 +16,7 @@ using ::testing::HasSubstr;
 
 class SqlQuery : public ::testing::Test {
 protected:
-    SqlQuery()
-    {
-        RunWriter writer(file, strings);
-        writer.beginRun(header());
-        const Sample samples[] = {{.step = 0, .wall = Nanoseconds(5)}, {.step = 1, .wall = Nanoseconds(6)}};
-        writer.writeSamples(samples);
-        TraceBatch batch;
-        for (std::uint32_t i = 0; i < 1000; ++i)
-            batch.ops.push_back(make.op(i, "aten::mm", i, i + 1));
-        writer.write(batch);
-        writer.endRun({});
-    }
+    SqlQuery() { writeSmallFile(file, strings, make); }
 
     std::string errorOf(std::string_view sql, const std::stop_token& stop = {})
     {

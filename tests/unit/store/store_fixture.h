@@ -196,4 +196,18 @@ inline void addPartyEvents(TraceBatch& batch, StringTable& strings, const Builde
                              .native = 5});
 }
 
+/// Writes a small sealed file: a run with two samples and 1,000 ops.
+inline void writeSmallFile(const std::filesystem::path& file, StringTable& strings, Builder& make)
+{
+    RunWriter writer(file, strings);
+    writer.beginRun(header());
+    const Sample samples[] = {{.step = 0, .wall = Nanoseconds(5)}, {.step = 1, .wall = Nanoseconds(6)}};
+    writer.writeSamples(samples);
+    TraceBatch batch;
+    for (std::uint32_t i = 0; i < 1000; ++i)
+        batch.ops.push_back(make.op(i, "aten::mm", i, i + 1));
+    writer.write(batch);
+    writer.endRun({});
+}
+
 } // namespace tilescope::store::testing
