@@ -283,7 +283,7 @@ Table tableOf(std::shared_ptr<const query::LossesTable> losses)
     const std::string checked =
         Scale{}.text(losses->recordsChecked) + " " + plural(losses->recordsChecked, "record") + " checked";
     table.whyEmpty = losses->recordsChecked > 0 ? "Nothing lost (" + checked + ")" : "Nothing was traced";
-    // What was left out by intent is told, and is no loss.
+    // Records that are left out on purpose are listed but are not losses.
     const bool any = std::any_of(losses->rows.begin(), losses->rows.end(),
                                  [](const Row& row) { return isLost(row.loss.severity); });
     if (table.rows > 0)

@@ -208,7 +208,7 @@ std::vector<std::vector<Sample>> samplesOf(const store::RunReader& reader, const
     return samples;
 }
 
-// The median that is compared. How the samples of several runs vary is no interval of it.
+// The compared median. The spread of the samples of several runs is not its confidence interval.
 void centreOn(analysis::Statistics& statistics, double median, std::int64_t runs)
 {
     statistics.median = median;

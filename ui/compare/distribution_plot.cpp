@@ -61,7 +61,7 @@ void drawTicks(QPainter& painter, const QRectF& rect, double from, double to, do
     const Palette& p = colours();
     painter.setFont(Theme::instance().small());
     const QFontMetricsF metrics(painter.font());
-    // One tick alone is no scale: the next finer steps, of which a few are enough.
+    // A single tick does not show the scale: use finer steps, of which a few are enough.
     const auto ticksOf = [&](double step) { return std::floor(to / step) - std::ceil(from / step) + 1; };
     double step = roundStep((to - from) / wanted);
     for (int finer = 0; finer < 3 && ticksOf(step) < 2; ++finer)

@@ -28,7 +28,7 @@ struct CachedImport {
     std::string sentence() const;
 };
 
-/// Whether `path` is to be imported rather than opened: a folder, or a regular file that is no recording.
+/// Whether `path` is to be imported rather than opened: a folder, or a regular file that is not a recording.
 /// Reads the file's first bytes. False for anything that does not exist or cannot be read.
 bool isForeign(const std::filesystem::path& path);
 

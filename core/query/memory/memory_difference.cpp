@@ -52,7 +52,7 @@ std::string_view firstOf(std::string_view text, std::string_view otherwise)
     return text.empty() ? otherwise : text;
 }
 
-/// Who asked, seen from a module: the module, of a stack the innermost frame that is none of PyTorch's own.
+/// The module that allocated; for a stack the innermost frame outside PyTorch.
 std::string_view moduleOrCaller(std::string_view path)
 {
     if (const std::string_view module = analysis::moduleOf(path); !module.empty())

@@ -27,7 +27,7 @@ struct OpsTable {
 };
 
 /// By name, range, phase or module; self time is counted before the selection.
-/// \throws Error  no such run, a pattern that is none
+/// \throws Error  no such run; the pattern is invalid
 OpsTable ops(const store::RunReader& reader, const EventQuery& query);
 
 struct RangesTable {

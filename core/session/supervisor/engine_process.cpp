@@ -86,8 +86,8 @@ void EngineProcess::takeOutput(std::string_view line, const std::function<void(E
     } catch (const Error&) {
         // A library wrote to standard output. Reported a few times only.
         if (++garbage_ <= kGarbageTold)
-            event = LogEvent{"warning",
-                             "the engine printed what is no event: " + std::string(line.substr(0, 80))};
+            event = LogEvent{"warning", "the engine printed a line that is not an event: " +
+                                            std::string(line.substr(0, 80))};
     }
     if (event)
         take(std::move(*event));

@@ -126,7 +126,7 @@ std::size_t InflatedFile::inflateInto(char* to, std::size_t most)
             inflation_->betweenMembers = true;
             inflateReset(&stream);
         } else if (result != Z_OK && result != Z_BUF_ERROR) {
-            // Bytes behind the last member that are no member are padding, as gzip takes them.
+            // Like gzip, treat other bytes after the last member as padding.
             damaged_ = !wasBetween;
             inflation_->ended = true;
         }

@@ -84,7 +84,7 @@ int JsonSplitter::peek()
     return static_cast<unsigned char>(text_[at_]);
 }
 
-/// The next character that is no white space, -1 at the end of the file.
+/// The next character other than white space; -1 at the end of the file.
 int JsonSplitter::peekSolid()
 {
     for (;;) {

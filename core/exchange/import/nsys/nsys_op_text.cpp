@@ -31,7 +31,8 @@ constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
 
 std::string shapesOfSizes(std::string_view list)
 {
-    // Of nested lists, those of lists of tensors, the innermost count. Empty ones are inputs that are no tensors.
+    // Lists of tensors are nested lists; the innermost lists are the shapes. Inputs that are not tensors are
+    // empty.
     std::string shapes;
     int depth = 0;
     std::size_t opened = std::string_view::npos;

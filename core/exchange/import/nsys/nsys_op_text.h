@@ -22,7 +22,7 @@ std::string shapesOfSizes(std::string_view list);
 /// Whether a name is that of a node of the backward pass: AddmmBackward0.
 bool isBackwardOp(std::string_view name);
 
-/// Parses the name of a range. None if it is no op. O(length).
+/// Parses the name of a range. None if it is not an op. O(length).
 std::optional<NvtxOp> parseNvtxOp(std::string_view text);
 
 } // namespace tilescope::exchange
