@@ -21,8 +21,9 @@ AlignedSections alignedAt(std::vector<TimelineSection> sections, const Alignment
             if (step.step != alignment.step)
                 continue;
             section.step = step;
-            at = alignment.path.empty() ? std::pair(step.start, step.end)
-                                        : firstOf(*section.timeline, alignment.path, step.start, step.end);
+            at = alignment.path.empty()
+                     ? std::pair(step.start, step.end)
+                     : firstOf(*section.timeline, alignment.path, step.hostStart, step.hostEnd);
         }
         if (!at)
             continue;

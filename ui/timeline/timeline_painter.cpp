@@ -213,8 +213,8 @@ const QStaticText* TimelinePainter::stepLabel(const query::Timeline& timeline, s
 {
     const auto step =
         std::lower_bound(timeline.steps.begin(), timeline.steps.end(), start,
-                         [](const query::TimelineStep& s, std::int64_t t) { return s.start < t; });
-    if (step == timeline.steps.end() || step->start != start)
+                         [](const query::TimelineStep& s, std::int64_t t) { return s.hostStart < t; });
+    if (step == timeline.steps.end() || step->hostStart != start)
         return nullptr;
     const auto [found, isNew] = stepLabels_.try_emplace(step->step);
     if (isNew) {

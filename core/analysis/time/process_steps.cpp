@@ -6,14 +6,24 @@ namespace tilescope::analysis {
 
 namespace {
 
-/// Calls `visit` with the index of each interval that overlaps the time; a time without length belongs where it begins.
-/// \param intervals  disjoint, in start order
-template <class Visit> void inEach(const std::vector<Interval>& intervals, Interval time, Visit&& visit)
+const Interval& intervalOf(const Interval& interval)
+{
+    return interval;
+}
+const Interval& intervalOf(const HostStep& step)
+{
+    return step.range;
+}
+
+/// Calls `visit` with the index of each that overlaps the time; a time without length belongs where it begins.
+/// \param all  intervals or steps: disjoint, in start order
+template <class Each, class Visit> void inEach(const std::vector<Each>& all, Interval time, Visit&& visit)
 {
     time.end = std::max(time.end, time.start + Nanoseconds(1));
-    auto each = std::ranges::upper_bound(intervals, time.start, {}, &Interval::end);
-    for (; each != intervals.end() && each->start < time.end; ++each)
-        visit(static_cast<std::size_t>(each - intervals.begin()));
+    auto each =
+        std::ranges::upper_bound(all, time.start, {}, [](const Each& one) { return intervalOf(one).end; });
+    for (; each != all.end() && intervalOf(*each).start < time.end; ++each)
+        visit(static_cast<std::size_t>(each - all.begin()));
 }
 
 } // namespace
@@ -31,7 +41,7 @@ void ProcessSteps::addCall(ApiKind kind, Interval time)
     if (kind == ApiKind::Synchronize || kind == ApiKind::Wait || kind == ApiKind::Overhead)
         waits_.push_back({.kind = kind, .start = time.start, .end = time.end});
     else if (kind == ApiKind::Launch)
-        inEach(walls_.hostRanges(), {time.start, time.start},
+        inEach(walls_.steps(), {time.start, time.start},
                [&](std::size_t step) { lastLaunches_[step] = std::max(lastLaunches_[step], time.end); });
 }
 
@@ -44,7 +54,7 @@ void ProcessSteps::addDeviceEvent(const DeviceEvent& event)
     else
         busy_.push_back({event.start, event.end});
     const auto step = walls_.addWork(event);
-    if (step && event.launched < walls_.hostRanges()[*step].end)
+    if (step && event.launched < walls_.steps()[*step].range.end)
         lastLaunches_[*step] = std::max(lastLaunches_[*step], event.launched);
 }
 

@@ -7,13 +7,46 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace tilescope::analysis {
+
+/// What each step launched on each stream, summed up. Events in any order. One thread.
+class StepWork {
+public:
+    struct Total {
+        DeviceIndex device{};
+        StreamId stream{};
+        std::int32_t step = kNoStep;
+        Nanoseconds busy{0};
+        Timestamp end = Timestamp::min(); ///< of the last event
+    };
+
+    /// Takes an event of a step (`event.step`), and no other. O(1).
+    void add(const DeviceEvent& event);
+    const std::vector<Total>& totals() const { return totals_; }
+
+private:
+    using Key = std::tuple<DeviceIndex, StreamId, std::int32_t>;
+    struct Hash {
+        std::size_t operator()(const Key& key) const noexcept;
+    };
+
+    std::vector<Total> totals_;
+    std::unordered_map<Key, std::size_t, Hash> places_;
+    std::size_t last_ = 0; ///< place of the last event: the next is likely to have the same
+};
+
+/// A step on the host.
+struct HostStep {
+    std::int32_t number = kNoStep;
+    Interval range{};
+};
 
 /// The time that each step of one process takes, on the host and on the device.
 ///
@@ -23,7 +56,12 @@ namespace tilescope::analysis {
 /// stream that is busiest with the work of steps decides, so that a copy in the background delays no step. Steps that wait for
 /// the device take as long as their host range.
 ///
-/// Steps come first, in start order, then the work in any order. One thread.
+/// \param steps  in start order
+/// \param work   of that process
+/// \return       by step: disjoint
+std::vector<Interval> stepWalls(const std::vector<HostStep>& steps, const std::vector<StepWork::Total>& work);
+
+/// Collects what stepWalls() needs: steps first, in start order, then the work in any order. One thread.
 class StepWalls {
 public:
     /// \param host  range of the step on the host
@@ -32,22 +70,15 @@ public:
     std::optional<std::size_t> addWork(const DeviceEvent& event);
 
     /// Of the steps in the order of adding: disjoint.
-    std::vector<Interval> list() const;
-    const std::vector<Interval>& hostRanges() const { return hosts_; }
+    std::vector<Interval> list() const { return stepWalls(steps_, work_.totals()); }
+    const std::vector<HostStep>& steps() const { return steps_; }
 
 private:
-    struct Stream {
-        Nanoseconds busy{0};
-        std::vector<Timestamp> ends; ///< by step: end of its last event
-    };
-    using StreamKey = std::pair<DeviceIndex, StreamId>;
-
-    std::vector<Interval> hosts_;
+    std::vector<HostStep> steps_;
     std::unordered_map<std::int32_t, std::size_t> byNumber_;
-    std::map<StreamKey, Stream> streams_;
-    // Those of the last event, since the next is likely to have the same.
+    StepWork work_;
+    /// That of the last event, since the next is likely to have the same.
     std::pair<std::int32_t, std::optional<std::size_t>> lastStep_{kNoStep, std::nullopt};
-    std::pair<StreamKey, Stream*> lastStream_{};
 };
 
 } // namespace tilescope::analysis

@@ -3,6 +3,7 @@
 #include "core/query/runs/run_tables.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 namespace tilescope::query {
@@ -74,27 +75,34 @@ std::vector<TimelineStep> tracedSteps(const store::RunReader& reader, RunId run,
     const std::int64_t shift = (record.clockOrigin - origin).count();
     const PartyIndex parties(reader.parties(record.run), reader.threads(record.run));
     const ProcessIndex process = device ? parties.of(device) : ProcessIndex{};
-    // The totals of a run with tracks say whose its steps are.
-    if (const auto totals = process && !tracks.empty() ? reader.totals(record.run) : std::nullopt) {
-        for (const store::StepTotal& step : totals->steps)
-            if (step.process == process)
-                steps.push_back(
-                    {step.step, (step.start - origin).count(), (step.end - origin).count(), process});
-        return steps;
+    const auto add = [&](std::int32_t step, std::int64_t start, std::int64_t end) {
+        steps.push_back({step, start, end, process, start, end});
+    };
+    // The track of steps does not say whose they are: the ranges do.
+    std::set<std::pair<std::int64_t, std::int64_t>> own;
+    for (const store::TrackInfo& track : tracks) {
+        const bool isOwn =
+            process && track.kind == store::LaneKind::Range && parties.of(track.thread) == process;
+        if (track.kind != store::LaneKind::Step && !isOwn)
+            continue;
+        reader.eachBoxes(record.run, track, [&](std::span<const store::Box> boxes) {
+            for (const store::Box& box : boxes) {
+                const std::int64_t start = box.start + shift;
+                if (!isOwn)
+                    add(static_cast<std::int32_t>(box.code), start, start + box.length);
+                else if (reader.text(store::BoxCode::text(box.code)) == "step")
+                    own.emplace(start, start + box.length);
+            }
+            return true;
+        });
     }
-    for (const store::TrackInfo& track : tracks)
-        if (track.kind == store::LaneKind::Step)
-            reader.eachBoxes(record.run, track, [&](std::span<const store::Box> boxes) {
-                for (const store::Box& box : boxes)
-                    steps.push_back({static_cast<std::int32_t>(box.code), box.start + shift,
-                                     box.start + box.length + shift});
-                return true;
-            });
+    if (process)
+        std::erase_if(steps, [&](const TimelineStep& step) { return !own.contains({step.start, step.end}); });
     if (tracks.empty())
         reader.eachRange({.run = record.run}, [&](const Range& range) {
             const bool isOwn = !process || parties.of(range.thread) == process;
             if (isOwn && range.step != kNoStep && reader.text(range.path) == "step")
-                steps.push_back({range.step, (range.start - origin).count(), (range.end - origin).count()});
+                add(range.step, (range.start - origin).count(), (range.end - origin).count());
             return true;
         });
     std::ranges::sort(steps, {}, &TimelineStep::start);

@@ -15,7 +15,8 @@ namespace tilescope::query {
 std::shared_ptr<const MemoryHistory> memoryOutline(const store::RunReader& reader, RunId run,
                                                    const PartyQuery& parties = {});
 
-/// The traced steps of a run; of several processes those of the one that used the device, if it is one.
+/// The traced steps of a run as the host went through them, since it allocates ahead of the device; of several
+/// processes those of the one that used the device, if it is one.
 /// \param origin  the run's first event, from which their times count
 /// O(ranges), much less for a long run.
 /// \throws Error  no such run

@@ -73,16 +73,16 @@ std::optional<TimelineItem> Linker::boxOfOp(const Op& op) const
     return {};
 }
 
-// The step that contains a moment, or the whole run.
+// The step on the host that contains a moment, or the whole run.
 store::EventWindow Linker::stepAround(Timestamp time) const
 {
     store::EventWindow window;
     window.run = run_;
     for (const TimelineStep& step : timeline_.steps) {
-        if (step.start > at(time) || step.end <= at(time))
+        if (step.hostStart > at(time) || step.hostEnd <= at(time))
             continue;
-        window.from = timeOf(step.start);
-        window.to = timeOf(step.end);
+        window.from = timeOf(step.hostStart);
+        window.to = timeOf(step.hostEnd);
     }
     return window;
 }

@@ -17,9 +17,8 @@ std::pair<std::int64_t, std::int64_t> Timeline::interesting() const
 {
     if (steps.empty())
         return {0, std::max<std::int64_t>(length, 1)};
-    // The device may finish a step's kernels after the host closed its range.
-    const std::int64_t from = steps.front().start;
-    const std::int64_t to = steps.back().end;
+    const std::int64_t from = std::ranges::min(steps, {}, &TimelineStep::start).start;
+    const std::int64_t to = std::ranges::max(steps, {}, &TimelineStep::end).end;
     const std::int64_t margin = std::max<std::int64_t>((to - from) / 50, 1);
     return {std::max<std::int64_t>(from - margin, 0),
             std::min(to + margin, std::max<std::int64_t>(length, 1))};

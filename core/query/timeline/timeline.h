@@ -6,6 +6,7 @@
 #include "core/query/timeline/step_curve.h"
 #include "core/query/timeline/timeline_levels.h"
 #include "core/store/rows/lanes.h"
+#include "core/store/tracks/totals.h"
 
 #include <cstdint>
 #include <functional>
@@ -43,12 +44,14 @@ struct TimelineName {
     std::string label; ///< short text for the box
 };
 
-/// A traced step.
+/// A traced step. On the host it may be long over when the device begins it (analysis::stepWalls).
 struct TimelineStep {
     std::int32_t step = 0;
-    std::int64_t start = 0;
+    std::int64_t start = 0; ///< of its wall time
     std::int64_t end = 0;
-    ProcessIndex process = {}; ///< none: the only one
+    ProcessIndex process = {};  ///< none: the only one
+    std::int64_t hostStart = 0; ///< of its range on the host
+    std::int64_t hostEnd = 0;
 };
 
 /// Identifies a box: lane, row in the lane, index in the row.
@@ -67,7 +70,7 @@ struct Timeline {
     std::int64_t length = 0; ///< nanoseconds from the start of the first event to the end of the last
     std::vector<Lane> lanes;
     std::vector<TimelineName> names; ///< indexed by Track::name()
-    std::vector<TimelineStep> steps; ///< by start
+    std::vector<TimelineStep> steps; ///< by start on the host
     std::vector<std::pair<ProcessIndex, std::string>>
         processes; ///< and their titles, by rank; empty: one process
 
@@ -128,6 +131,8 @@ public:
     /// \param zero  the time origin of the track
     void addBoxes(const store::TrackInfo& track, std::span<const store::Box> boxes, Timestamp zero);
     void addPoints(const store::TrackInfo& track, std::span<const store::MemoryPoint> points, Timestamp zero);
+    /// Adds the stored wall times of the steps, which prepared tracks do not hold.
+    void addStepTimes(std::span<const store::StepTotal> steps);
     Timeline build() &&;
     /// The events added so far, while more may follow. O(events), 17 bytes each.
     Timeline snapshot();

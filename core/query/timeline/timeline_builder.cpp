@@ -1,5 +1,6 @@
 // Arranges records, in any order, in lanes.
 
+#include "core/analysis/time/step_walls.h"
 #include "core/query/timeline/name_table.h"
 #include "core/query/timeline/timeline.h"
 
@@ -129,8 +130,10 @@ struct TimelineBuilder::State {
     std::map<DeviceIndex, DeviceLanes> devices;
     std::map<DeviceIndex, Curves> curves;
     NameTable rangeNames, frameNames, opNames, callNames;
-    std::array<NameTable, 3> deviceNames; // by DeviceEventKind
-    StretchesOf waiting, tracing;         // of the host, unordered
+    std::array<NameTable, 3> deviceNames;                                          // by DeviceEventKind
+    StretchesOf waiting, tracing;                                                  // of the host, unordered
+    analysis::StepWork work;                                                       // of events
+    std::map<std::pair<ProcessIndex, std::int32_t>, analysis::Interval> stepTimes; // stored, by number
     std::array<NamedHue, kHueCount> gapNames{};
     std::array<bool, kHueCount> gapNamed{};
 
@@ -177,6 +180,7 @@ struct TimelineBuilder::State {
     void buildFrameLanes();
     void listProcesses();
     void assignSteps();
+    void placeSteps();
     void buildHostLanes();
     void buildDeviceLanes();
     void buildMemoryLanes();
@@ -290,9 +294,15 @@ void TimelineBuilder::State::add(const store::TrackInfo& track, std::span<const 
     };
     switch (track.kind) {
     case store::LaneKind::Step:
-        for (const store::Box& box : boxes)
-            timeline.steps.push_back(
-                {std::int32_t(box.code), box.start + shift, box.start + box.length + shift});
+        for (const store::Box& box : boxes) {
+            const std::int64_t start = box.start + shift;
+            const std::int64_t end = start + box.length;
+            timeline.steps.push_back({.step = std::int32_t(box.code),
+                                      .start = start,
+                                      .end = end,
+                                      .hostStart = start,
+                                      .hostEnd = end});
+        }
         break;
     case store::LaneKind::Range:
         addTo(ranges[track.thread], [&](std::uint64_t code) { return rangeName(BoxCode::text(code)); });
@@ -385,6 +395,8 @@ void TimelineBuilder::addDevice(std::span<const DeviceEvent> events)
             store::LaneBox::onStream(event.device, event.stream, event.kind, event.name,
                                      state_->at(event.start), state_->at(event.end));
         state_->add(box);
+        if (event.step != kNoStep)
+            state_->work.add(event);
         const bool launchKnown = event.launched != Timestamp{};
         state_->devices[event.device].spans.add(
             box.box.start, box.end(), launchKnown ? state_->at(event.launched) : store::BusySpans::kUnknown,
@@ -419,6 +431,12 @@ void TimelineBuilder::addPoints(const store::TrackInfo& track, std::span<const s
     }
     if (!curves.times.empty())
         state_->reach(curves.times.back());
+}
+
+void TimelineBuilder::addStepTimes(std::span<const store::StepTotal> steps)
+{
+    for (const store::StepTotal& step : steps)
+        state_->stepTimes.try_emplace({step.process, step.step}, step.start, step.end);
 }
 
 void TimelineBuilder::addBoxes(const store::TrackInfo& track, std::span<const store::Box> boxes,
@@ -487,11 +505,36 @@ void TimelineBuilder::State::assignSteps()
             if (step.process || lane.kind != Lane::Kind::Ranges || lane.rows.empty())
                 continue;
             for (const Track& row : lane.rows) {
-                const std::size_t i = row.firstFrom(step.start);
-                if (i < row.size() && row.start(i) == step.start && row.end(i) == step.end &&
+                const std::size_t i = row.firstFrom(step.hostStart);
+                if (i < row.size() && row.start(i) == step.hostStart && row.end(i) == step.hostEnd &&
                     timeline.names[row.name(i)].text == "step")
                     step.process = lane.process;
             }
+        }
+}
+
+// The times of the steps on host and device: stored, or from the events.
+void TimelineBuilder::State::placeSteps()
+{
+    if (stepTimes.empty() && !work.totals().empty()) {
+        std::map<ProcessIndex, std::vector<analysis::HostStep>> onHost;
+        for (const TimelineStep& step : timeline.steps)
+            onHost[step.process].push_back({step.step,
+                                            {timeline.origin + Nanoseconds(step.hostStart),
+                                             timeline.origin + Nanoseconds(step.hostEnd)}});
+        std::map<ProcessIndex, std::vector<analysis::StepWork::Total>> totals;
+        for (const analysis::StepWork::Total& total : work.totals())
+            totals[parties.of(total.device, total.stream)].push_back(total);
+        for (const auto& [process, steps] : onHost) {
+            const std::vector<analysis::Interval> walls = analysis::stepWalls(steps, totals[process]);
+            for (std::size_t i = 0; i < steps.size(); ++i)
+                stepTimes.try_emplace({process, steps[i].number}, walls[i]);
+        }
+    }
+    for (TimelineStep& step : timeline.steps)
+        if (const auto time = stepTimes.find({step.process, step.step}); time != stepTimes.end()) {
+            step.start = at(time->second.start);
+            step.end = at(time->second.end);
         }
 }
 
@@ -643,10 +686,11 @@ Timeline TimelineBuilder::snapshot()
 
 Timeline TimelineBuilder::build() &&
 {
-    std::ranges::sort(state_->timeline.steps, {}, &TimelineStep::start);
+    std::ranges::sort(state_->timeline.steps, {}, &TimelineStep::hostStart);
     state_->listProcesses();
     state_->buildRangeLanes();
     state_->assignSteps();
+    state_->placeSteps();
     state_->buildHostLanes();
     state_->buildDeviceLanes();
     state_->buildMemoryLanes();

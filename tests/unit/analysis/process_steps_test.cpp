@@ -103,6 +103,31 @@ TEST(ProcessSteps, AreNotHeldBackByACopyInTheBackground)
     EXPECT_EQ(steps.partitions()[1].gpuBusy, 100_ns);
 }
 
+TEST(StepWork, AddsUpTheEventsOfEachStepAndStream)
+{
+    StepWork sums;
+    sums.add(work(1, 0, 10, 20));
+    sums.add(work(2, 0, 20, 25));
+    sums.add(work(1, 0, 30, 45));
+    sums.add(work(1, 0, 12, 40, 20));
+    ASSERT_EQ(sums.totals().size(), 3U);
+    EXPECT_EQ(sums.totals()[0].busy, 25_ns);
+    EXPECT_EQ(sums.totals()[0].end, timestampAt(45));
+    EXPECT_EQ(sums.totals()[1].busy, 5_ns);
+    EXPECT_EQ(sums.totals()[2].stream, StreamId{20});
+    EXPECT_EQ(sums.totals()[2].busy, 28_ns);
+}
+
+TEST(StepWalls, LeaveOutWorkOfOtherSteps)
+{
+    StepWork sums;
+    sums.add(work(0, 0, 10, 120));
+    sums.add(work(9, 0, 0, 5'000, 20)); // the busiest stream, but of no step in question
+    EXPECT_EQ(stepWalls({{0, between(0, 10)}, {1, between(10, 20)}}, sums.totals()),
+              (std::vector{between(0, 120), between(120, 120)}));
+    EXPECT_EQ(stepWalls({{0, between(0, 10)}}, {}), std::vector{between(0, 10)});
+}
+
 TEST(ProcessSteps, CountLaunchesOfTheirOwnOnly)
 {
     ProcessSteps steps;

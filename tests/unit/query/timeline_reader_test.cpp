@@ -2,6 +2,7 @@
 
 #include "core/query/timeline/timeline_reader.h"
 
+#include "core/query/tables/step_tables.h"
 #include "core/query/timeline/timeline_follower.h"
 #include "core/query/timeline/timeline_search.h"
 #include "core/store/run_reader.h"
@@ -102,7 +103,10 @@ protected:
         ASSERT_EQ(a.steps.size(), b.steps.size());
         for (std::size_t i = 0; i < a.steps.size(); ++i) {
             EXPECT_EQ(a.steps[i].step, b.steps[i].step);
-            EXPECT_EQ(a.steps[i].end, b.steps[i].end);
+            EXPECT_EQ(a.steps[i].start, b.steps[i].start) << i;
+            EXPECT_EQ(a.steps[i].end, b.steps[i].end) << i;
+            EXPECT_EQ(a.steps[i].hostStart, b.steps[i].hostStart) << i;
+            EXPECT_EQ(a.steps[i].hostEnd, b.steps[i].hostEnd) << i;
         }
         ASSERT_EQ(a.lanes.size(), b.lanes.size());
         for (std::size_t l = 0; l < a.lanes.size(); ++l) {
@@ -151,6 +155,24 @@ TEST_F(TimelineReader, TracksMakeTheTimelineOfTheirEvents)
     EXPECT_EQ(fromTracks.steps.size(), 120u);
     EXPECT_EQ(fromTracks.lanes.size(), 8u) << "ranges, two threads, three streams, busy, memory";
     expectSame(fromTracks, timelineFromEvents(reader, RunId{1}, kGoOn).value());
+}
+
+TEST_F(TimelineReader, StepsAreAsLongAsInTheTableOfSteps)
+{
+    write(12'000);
+    const store::RunReader reader(file);
+    const Timeline timeline = readTimeline(reader, RunId{1}, kGoOn).value();
+    const StepsTable table = steps(reader, {.run = RunId{1}});
+    ASSERT_EQ(table.rows.size(), timeline.steps.size());
+    std::size_t delayed = 0;
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+        const analysis::Interval& wall = table.rows[i].partition.wall;
+        const TimelineStep& step = timeline.steps[i];
+        EXPECT_EQ(step.start, (wall.start - timeline.origin).count()) << i;
+        EXPECT_EQ(step.end, (wall.end - timeline.origin).count()) << i;
+        delayed += step.end > step.hostEnd;
+    }
+    EXPECT_GT(delayed, 50U) << "kernels run longer than the step on the host";
 }
 
 TEST_F(TimelineReader, CoverageOfAWindowIsThatOfTheRows)

@@ -61,6 +61,30 @@ TEST_F(TimelineOf, RangesNestAndStepsAreKnown)
     EXPECT_EQ(timeline.length, 100);
 }
 
+// The host has left all three steps when the device begins the second one.
+TEST_F(TimelineOf, AStepLastsUntilTheDeviceHasDoneWhatItLaunched)
+{
+    for (int step = 0; step < 3; ++step) {
+        builder.addRanges(std::vector{range("step", 10 * step, 10 * step + 10, step)});
+        DeviceEvent replayed = kernel("gemm", 10 * step + 2, 20 + 100 * step, 120 + 100 * step);
+        replayed.step = step;
+        builder.addDevice(std::vector{replayed});
+    }
+    builder.addRanges(std::vector{range("step", 500, 510, 3)});
+    const Timeline timeline = builder.snapshot();
+    ASSERT_EQ(timeline.steps.size(), 4U);
+    const std::pair<std::int64_t, std::int64_t> walls[] = {{0, 120}, {120, 220}, {220, 320}, {500, 510}};
+    for (int step = 0; step < 4; ++step) {
+        const TimelineStep& made = timeline.steps[std::size_t(step)];
+        EXPECT_EQ(std::pair(made.start, made.end), walls[step]) << step;
+        EXPECT_EQ(made.hostStart, step < 3 ? 10 * step : 500);
+        EXPECT_EQ(made.hostEnd, made.hostStart + 10);
+    }
+    EXPECT_EQ(timeline.interesting(), (std::pair<std::int64_t, std::int64_t>{0, 510}));
+    const Timeline complete = build();
+    EXPECT_EQ(complete.steps[1].end, 220) << "like the snapshot";
+}
+
 TEST_F(TimelineOf, BusyCountsStreamsOnceAndNamesTheGap)
 {
     builder.addDevice(std::vector{kernel("gemm", 0, 10, 30), kernel("gemm", 1, 20, 40, 8),
