@@ -112,6 +112,27 @@ TEST_F(RanksWindow, TheHeaderIsAboutAStepOfTheFirstRank)
     EXPECT_EQ(alignment.findText(QStringLiteral("rank 1 step 0")), -1);
 }
 
+TEST_F(RanksWindow, TheTableBelowCountsTheRankOfItsTitleOrAll)
+{
+    clickRail(QStringLiteral("Timeline"));
+    const auto count = [this] {
+        for (const TableView* table : window_.findChildren<TableView*>())
+            if (table->isVisible() && table->accessibleName() == QStringLiteral("Kernels of the span") &&
+                !table->table().rows.empty())
+                return table->table().rows.back().cells[2].sort; // the sum
+        return 0.0;
+    };
+    const auto words = [this] { return window_.findChild<QLabel*>(QStringLiteral("span"))->text(); };
+    waitUntilSettled();
+    const double ofStep = count();
+    EXPECT_GT(ofStep, 0);
+    EXPECT_FALSE(words().contains(QStringLiteral("GPUs"))) << words().toStdString();
+    view().setSpan(wholeWindow(view().scene().sections));
+    waitUntilSettled();
+    EXPECT_EQ(count(), 4 * ofStep) << "two steps of two ranks that do the same";
+    EXPECT_TRUE(words().contains(QStringLiteral(" % of 2 GPUs"))) << words().toStdString();
+}
+
 TEST_F(RanksWindow, KernelsOfARankAreHalfOfThem)
 {
     clickRail(QStringLiteral("Kernels"));

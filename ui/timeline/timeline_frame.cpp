@@ -1,5 +1,6 @@
 #include "ui/timeline/timeline_frame.h"
 
+#include "core/query/tables/kernel_stats.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/elided_text.h"
 #include "ui/kit/number_text.h"
@@ -80,37 +81,35 @@ QString detailOf(const TimelineSection& section, const Lane& lane)
     return QStringLiteral("%1 in step %2").arg(wholeNumber(std::int64_t(count))).arg(step->step);
 }
 
-// Nanoseconds of the step during which the device is busy, and idle by reason. The lane's gaps stand in for
+// The shares of the step during which the process's devices are busy, and idle by reason. The lanes stand in for
 // the partition while the run is being written.
-std::vector<std::pair<Hue, double>> partsOf(const TimelineSection& section, const Lane& busy)
+std::vector<std::pair<Hue, double>> sharesOf(const TimelineSection& section)
 {
-    if (const analysis::StepPartition* parts = section.partition())
-        return {{Hue::Busy, double(parts->gpuBusy.count())},
-                {Hue::GapLaunching, double(parts->launching.count())},
-                {Hue::GapSynchronising, double(parts->synchronizing.count())},
-                {Hue::GapTracing, double(parts->tracing.count())},
-                {Hue::GapUnexplained, double(parts->unexplained.count())}};
-    const auto covered = busy.rows.front().coveredByHue(section.step->start, section.step->end);
-    std::vector<std::pair<Hue, double>> parts;
-    for (const Hue hue :
-         {Hue::Busy, Hue::GapLaunching, Hue::GapSynchronising, Hue::GapTracing, Hue::GapUnexplained})
-        parts.emplace_back(hue, double(covered[std::size_t(hue)]));
-    return parts;
+    const query::TimelineStep& step = *section.step;
+    if (const analysis::StepPartition* parts = section.partition()) {
+        const double wall = double(std::max<std::int64_t>(1, step.end - step.start));
+        return {{Hue::Busy, double(parts->gpuBusy.count()) / wall},
+                {Hue::GapLaunching, double(parts->launching.count()) / wall},
+                {Hue::GapSynchronising, double(parts->synchronizing.count()) / wall},
+                {Hue::GapTracing, double(parts->tracing.count()) / wall},
+                {Hue::GapUnexplained, double(parts->unexplained.count()) / wall}};
+    }
+    const std::optional<query::BusyShare> devices =
+        query::busyShare(*section.timeline, {step.start, step.end}, step.process);
+    std::vector<std::pair<Hue, double>> shares;
+    if (devices)
+        for (const Hue hue :
+             {Hue::Busy, Hue::GapLaunching, Hue::GapSynchronising, Hue::GapTracing, Hue::GapUnexplained})
+            shares.emplace_back(hue, devices->of(hue));
+    return shares;
 }
 
-// What share of the step the device is busy, and idle by reason.
+// What share of the step the process's devices are busy, and idle by reason.
 void putIdleShares(QPainter& painter, double& x, const QRect& area, const TimelineSection& section)
 {
-    const auto busy = std::ranges::find_if(section.timeline->lanes, [&section](const Lane& lane) {
-        return lane.kind == Lane::Kind::Busy && (!lane.process || lane.process == section.step->process);
-    });
-    if (busy == section.timeline->lanes.end())
-        return;
     const Palette& p = colours();
-    const double total = double(std::max<std::int64_t>(1, section.step->end - section.step->start));
     const double side = sizes().of(9);
-    for (const auto& [hue, time] : partsOf(section, *busy)) {
-        const double share = time / total;
+    for (const auto& [hue, share] : sharesOf(section)) {
         if (share < kLeastShare)
             continue;
         x += sizes().of(14);

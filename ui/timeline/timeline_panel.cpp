@@ -179,6 +179,7 @@ namespace {
 struct Wanted {
     TimelineSection section;
     query::Stretch stretch{0, 0};
+    ProcessIndex process = {}; ///< whose activity counts; none: that of all
     bool shown = true;
 };
 
@@ -194,6 +195,7 @@ void findRanges(std::vector<Wanted>& wanted, std::size_t own, const query::Timel
             continue;
         const query::Track& row = timeline.lanes[found->lane].rows[found->row];
         wanted[i].stretch = {row.start(found->index), row.end(found->index)};
+        wanted[i].process = timeline.lanes[found->lane].process;
     }
 }
 
@@ -205,7 +207,7 @@ struct Spans {
 } // namespace
 
 // The span; without one, the range that is selected, in every run that has it; without one, the steps that
-// runs are aligned at.
+// runs are aligned at. A range and a step are those of one process.
 void TimelinePanel::followSpan(const TimelineScene& scene)
 {
     if (shows_ != Shows::Span && (keeps_ || (!scene.span && !scene.selected)))
@@ -225,16 +227,17 @@ void TimelinePanel::followSpan(const TimelineScene& scene)
         title = QString::fromStdString(timeline.names[row.name(range->item.index)].text);
     }
     for (const TimelineSection& section : scene.sections) {
-        query::Stretch stretch{0, section.timeline->length};
+        Wanted one{section, {0, section.timeline->length}};
         if (scene.span) {
-            stretch = {std::int64_t(section.toTimeline(scene.span->from)),
-                       std::int64_t(section.toTimeline(scene.span->to))};
+            one.stretch = {std::int64_t(section.toTimeline(scene.span->from)),
+                           std::int64_t(section.toTimeline(scene.span->to))};
         } else if (section.step && !range) {
-            stretch = {section.step->start, section.step->end};
+            one.stretch = {section.step->start, section.step->end};
+            one.process = section.step->process;
             title = QString::fromStdString(section.timeline->titleOf(*section.step));
             title[0] = title[0].toUpper();
         }
-        wanted.push_back({section, stretch, true});
+        wanted.push_back(std::move(one));
     }
     adding_.start(
         [wanted, range](const query::Cancelled& cancelled) mutable {
@@ -243,8 +246,8 @@ void TimelinePanel::followSpan(const TimelineScene& scene)
             Spans spans;
             for (const Wanted& one : wanted) {
                 if (one.shown) {
-                    spans.runs.push_back(
-                        spanOf(one.section.timeline, one.stretch, one.section.letter, cancelled));
+                    spans.runs.push_back(spanOf(one.section.timeline, one.stretch, one.section.letter,
+                                                cancelled, one.process));
                     spans.runs.back().verdict = one.section.verdict;
                 }
                 if (range)

@@ -50,16 +50,16 @@ TableRow sumRow(const SpanTable& table, const std::vector<KernelOfSpan>& kernels
 } // namespace
 
 SpanOfRun spanOf(std::shared_ptr<const query::Timeline> timeline, query::Stretch stretch,
-                 const QString& letter, const std::function<bool()>& cancelled)
+                 const QString& letter, const std::function<bool()>& cancelled, ProcessIndex process)
 {
     SpanOfRun span{letter, timeline, stretch, {}};
     span.ofOps = std::none_of(timeline->lanes.begin(), timeline->lanes.end(),
                               [](const query::Lane& lane) { return lane.kind == query::Lane::Kind::Stream; });
-    span.kernels =
-        span.ofOps ? opsWithin(*timeline, stretch, cancelled) : kernelsWithin(*timeline, stretch, cancelled);
+    span.kernels = span.ofOps ? opsWithin(*timeline, stretch, cancelled, process)
+                              : kernelsWithin(*timeline, stretch, cancelled, process);
     if (stretch.second > stretch.first && !cancelled()) {
-        span.busy = busyShare(*timeline, stretch);
-        span.memory = memoryAcross(*timeline, stretch);
+        span.busy = busyShare(*timeline, stretch, process);
+        span.memory = memoryAcross(*timeline, stretch, process);
     }
     return span;
 }
@@ -74,7 +74,10 @@ QString spanWords(const SpanOfRun& span)
     }
     QStringList parts{timeText(double(span.stretch.second - span.stretch.first))};
     if (span.busy)
-        parts << QStringLiteral("busy %1").arg(percentText(span.busy->busy()));
+        parts << QStringLiteral("busy %1").arg(percentText(span.busy->busy())) +
+                     (span.busy->devices > 1
+                          ? QStringLiteral(" of %1").arg(counted(span.busy->devices, "GPU"))
+                          : QString());
     if (span.busy || instances > 0)
         parts << counted(instances, span.ofOps ? "op" : "kernel") +
                      (total > 0 ? QStringLiteral(" in ") + timeText(double(total)) : QString());

@@ -25,12 +25,13 @@ struct SpanOfRun {
     std::optional<std::pair<std::int64_t, std::int64_t>> memory = {}; ///< bytes at both ends
 };
 
-/// Sums up the activity of the device, or of the host if there is no device. Reads the timeline's rows; empty
+/// Sums up the activity of the devices, or of the host if there is no device. Reads the timeline's rows; empty
 /// if cancelled.
+/// \param process  the one whose activity counts; none: that of all
 SpanOfRun spanOf(std::shared_ptr<const query::Timeline> timeline, query::Stretch stretch,
-                 const QString& letter, const std::function<bool()>& cancelled);
+                 const QString& letter, const std::function<bool()>& cancelled, ProcessIndex process = {});
 
-/// "A 1.46 ms, busy 19.7 %, 55 kernels in 288 µs, +12.0 MiB".
+/// "A 1.46 ms, busy 19.7 %, 55 kernels in 288 µs, +12.0 MiB"; of several devices the mean: "busy 19.7 % of 2 GPUs".
 QString spanWords(const SpanOfRun& span);
 
 /// Kernels of a span, of two runs side by side with their difference; the last row is the sum. A row's exact

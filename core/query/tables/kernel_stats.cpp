@@ -86,14 +86,20 @@ std::vector<KernelStat> statsOf(const std::vector<Sums>& sums)
     return stats;
 }
 
+// A lane without a process is that of the only one, or of a device that several share.
+bool counts(const Lane& lane, Lane::Kind kind, ProcessIndex process)
+{
+    return lane.kind == kind && (!process || !lane.process || lane.process == process);
+}
+
 } // namespace
 
 std::vector<KernelStat> kernelsWithin(const Timeline& timeline, Stretch stretch,
-                                      const std::function<bool()>& cancelled)
+                                      const std::function<bool()>& cancelled, ProcessIndex process)
 {
     std::vector<Sums> sums(timeline.names.size());
     for (const Lane& lane : timeline.lanes) {
-        if (lane.kind != Lane::Kind::Stream)
+        if (!counts(lane, Lane::Kind::Stream, process))
             continue;
         for (const Track& row : lane.rows) {
             if (cancelled())
@@ -107,11 +113,11 @@ std::vector<KernelStat> kernelsWithin(const Timeline& timeline, Stretch stretch,
 }
 
 std::vector<KernelStat> opsWithin(const Timeline& timeline, Stretch stretch,
-                                  const std::function<bool()>& cancelled)
+                                  const std::function<bool()>& cancelled, ProcessIndex process)
 {
     std::vector<Sums> sums(timeline.names.size());
     for (const Lane& lane : timeline.lanes) {
-        if (lane.kind != Lane::Kind::Thread)
+        if (!counts(lane, Lane::Kind::Thread, process))
             continue;
         for (std::size_t r = 0; r < lane.rows.size(); ++r) {
             if (cancelled())
@@ -195,20 +201,27 @@ std::optional<std::uint32_t> findName(const Timeline& timeline, std::string_view
     return {};
 }
 
-std::optional<BusyShare> busyShare(const Timeline& timeline, Stretch stretch)
+std::optional<BusyShare> busyShare(const Timeline& timeline, Stretch stretch, ProcessIndex process)
 {
-    for (const Lane& lane : timeline.lanes)
-        if (lane.kind == Lane::Kind::Busy)
-            return BusyShare{stretch.second - stretch.first,
-                             lane.rows.front().coveredByHue(stretch.first, stretch.second)};
-    return {};
+    BusyShare share;
+    for (const Lane& lane : timeline.lanes) {
+        if (!counts(lane, Lane::Kind::Busy, process))
+            continue;
+        ++share.devices;
+        share.length += lengthOf(stretch);
+        const auto covered = lane.rows.front().coveredByHue(stretch.first, stretch.second);
+        for (std::size_t hue = 0; hue < covered.size(); ++hue)
+            share.time[hue] += covered[hue];
+    }
+    return share.devices > 0 ? std::optional(share) : std::nullopt;
 }
 
-std::optional<std::pair<std::int64_t, std::int64_t>> memoryAcross(const Timeline& timeline, Stretch stretch)
+std::optional<std::pair<std::int64_t, std::int64_t>> memoryAcross(const Timeline& timeline, Stretch stretch,
+                                                                  ProcessIndex process)
 {
     const StepCurve* most = nullptr;
     for (const Lane& lane : timeline.lanes) {
-        if (lane.kind != Lane::Kind::Memory || lane.allocated.empty())
+        if (!counts(lane, Lane::Kind::Memory, process) || lane.allocated.empty())
             continue;
         if (most == nullptr || lane.allocated.value(lane.allocated.peak()) > most->value(most->peak()))
             most = &lane.allocated;

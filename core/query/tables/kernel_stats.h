@@ -27,14 +27,15 @@ using Stretch = std::pair<std::int64_t, std::int64_t>;
 /// What the device did within `stretch`, by name, the costliest first; empty if cancelled. An activity
 /// that begins before the stretch or ends after it counts with its part inside, so that the times of one
 /// stream add up to the time in which it was busy. Shortest, longest and mean are those of the parts.
+/// \param process  the one whose activities count; none: those of all
 std::vector<KernelStat> kernelsWithin(const Timeline& timeline, Stretch stretch,
-                                      const std::function<bool()>& cancelled);
+                                      const std::function<bool()>& cancelled, ProcessIndex process = {});
 
 /// Like the function above, for a host's ops by self time (without the ops that they call), which is the
 /// activity of a CPU. The times of one thread add up to the time within any op; an op that only calls other
 /// ops counts as an instance without time. Ops are in rows below their callers.
 std::vector<KernelStat> opsWithin(const Timeline& timeline, Stretch stretch,
-                                  const std::function<bool()>& cancelled);
+                                  const std::function<bool()>& cancelled, ProcessIndex process = {});
 
 /// Whether an activity, by its name's number and its hue, is one of those in question.
 using ActivityChoice = std::function<bool(std::uint32_t name, Hue hue)>;
@@ -57,18 +58,21 @@ std::optional<TimelineItem> firstInstance(const Timeline& timeline, std::string_
 /// The timeline's name with that text; none if there is none.
 std::optional<std::uint32_t> findName(const Timeline& timeline, std::string_view text);
 
-/// What the device did within a stretch: time by hue of its busy lane, its gaps among them.
+/// What devices did within a stretch: time by hue of their busy lanes, their gaps among them.
 struct BusyShare {
-    std::int64_t length = 0;
+    int devices = 0;
+    std::int64_t length = 0; ///< of the stretch, times the devices
     std::array<std::int64_t, kHueCount> time{};
 
-    double busy() const { return length > 0 ? double(time[std::size_t(Hue::Busy)]) / double(length) : 0; }
+    double of(Hue hue) const { return length > 0 ? double(time[std::size_t(hue)]) / double(length) : 0; }
+    double busy() const { return of(Hue::Busy); }
 };
 
-/// For the first device. None if no device was traced.
-std::optional<BusyShare> busyShare(const Timeline& timeline, Stretch stretch);
+/// Of the devices whose activities kernelsWithin() counts. None if no device was traced.
+std::optional<BusyShare> busyShare(const Timeline& timeline, Stretch stretch, ProcessIndex process = {});
 
-/// Allocated bytes at both ends of a stretch, on the device with the greatest peak.
-std::optional<std::pair<std::int64_t, std::int64_t>> memoryAcross(const Timeline& timeline, Stretch stretch);
+/// Allocated bytes at both ends of a stretch, on that of these devices with the greatest peak.
+std::optional<std::pair<std::int64_t, std::int64_t>> memoryAcross(const Timeline& timeline, Stretch stretch,
+                                                                  ProcessIndex process = {});
 
 } // namespace tilescope::query

@@ -192,6 +192,31 @@ TEST_P(Ranks, KernelsOfOneRankAreCountedAlone)
     EXPECT_EQ(lengthsOf(timeline, all, everywhere(), kGoOn).size(), 4U);
 }
 
+TEST_P(Ranks, BusyTimeAndKernelsAreOfTheSameDevices)
+{
+    const Timeline timeline = this->timeline();
+    const Stretch stretch{0, 1000};
+    const auto kernelTime = [&](ProcessIndex process) {
+        std::int64_t total = 0;
+        for (const KernelStat& stat : kernelsWithin(timeline, stretch, kGoOn, process))
+            total += stat.total;
+        return total;
+    };
+    const BusyShare all = busyShare(timeline, stretch).value();
+    EXPECT_EQ(all.devices, 2);
+    EXPECT_EQ(all.length, 2000);
+    EXPECT_EQ(all.time[std::size_t(Hue::Busy)], 50 + 150);
+    EXPECT_EQ(kernelTime({}), 50 + 150);
+    EXPECT_DOUBLE_EQ(all.busy(), 0.1);
+    const BusyShare second = busyShare(timeline, stretch, ProcessIndex{1}).value();
+    EXPECT_EQ(second.devices, 1);
+    EXPECT_DOUBLE_EQ(second.busy(), 0.15);
+    EXPECT_EQ(kernelTime(ProcessIndex{1}), 150);
+    EXPECT_EQ(memoryAcross(timeline, {0, 200}, ProcessIndex{0}),
+              std::pair(std::int64_t{0}, std::int64_t{1000}));
+    EXPECT_EQ(memoryAcross(timeline, {0, 200}), std::pair(std::int64_t{0}, std::int64_t{2000}));
+}
+
 TEST_P(Ranks, ProcessesAreTheChoicesWhereEachHasOneDevice)
 {
     const store::RunReader reader(file_);
