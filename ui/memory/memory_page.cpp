@@ -51,9 +51,9 @@ QString signedBytes(std::int64_t bytes)
 MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent), colourBy_(new Segments({tr("category"), tr("phase"), tr("module")})),
       instantChoice_(new Segments({tr("peak"), tr("chosen"), tr("step end")})), run_(new ComboBox(tr("Run"))),
-      device_(new ComboBox(tr("GPU"))), summary_(new ElidedLabel), stack_(new QStackedWidget),
-      message_(makeMessage()), areas_(new MemoryAreas(axis_)), legend_(new MemoryLegend),
-      placement_(new MemoryPlacement(axis_)), lists_(new MemoryLists(this)), facts_(new MemoryFacts)
+      device_(new ComboBox(tr("GPU"))), stack_(new QStackedWidget), message_(makeMessage()),
+      areas_(new MemoryAreas(axis_)), legend_(new MemoryLegend), placement_(new MemoryPlacement(axis_)),
+      lists_(new MemoryLists(this)), facts_(new MemoryFacts)
 {
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
@@ -106,8 +106,7 @@ QWidget* MemoryPage::makeTools()
     tools->addGap();
     tools->add(run_);
     tools->add(device_);
-    summary_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    tools->addWide(summary_);
+    tools->addStretch();
     connect(tools->addButton(tr("Fit"), tr("Show everything (F)")), &QPushButton::clicked, &axis_,
             &MemoryAxis::fit);
     connect(tools->addButton(tr("Export…"), tr("Save what this page shows (Ctrl+E)")), &QPushButton::clicked,
@@ -194,7 +193,6 @@ void MemoryPage::showMessage(const QString& text)
     placement_->clear();
     lists_->clear();
     legend_->show({});
-    summary_->clear();
     run_->setVisible(false);
     device_->setVisible(false);
     message_->setText(text);
@@ -348,8 +346,7 @@ void MemoryPage::fitAxis()
 void MemoryPage::showCurves()
 {
     run_->setVisible(shown_.size() > 1);
-    curvesPanel_->setTitle(main()->countsRequested() ? tr("Requested") : tr("Allocated"));
-    curvesPanel_->setSubtitle(main()->countsRequested() ? tr("bytes that the program requested") : QString());
+    curvesPanel_->setTitle(main()->countsRequested() ? tr("Requested by the program") : tr("Allocated"));
     areas_->show(shown_, groups_[std::size_t(grouping())]);
     fillLegend();
     stack_->setCurrentIndex(1);
@@ -524,7 +521,7 @@ void MemoryPage::showInstant()
         facts_->showSegment(*segment_, stripOf(*segment_));
     if (placement_->showsSegments())
         placement_->showStrips(lists_->strips(), instantWords());
-    summary_->setText(summaryWords(lists_->allocatedSize()));
+    curvesPanel_->setSubtitle(summaryWords(lists_->allocatedSize()));
     if (!wanted_.isEmpty()) {
         PageTarget target;
         target.kind = PageTarget::Kind::Range;

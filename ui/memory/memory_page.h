@@ -103,7 +103,6 @@ private:
     Segments* instantChoice_;
     QComboBox* run_;
     QComboBox* device_;
-    QLabel* summary_;
     QStackedWidget* stack_;
     QLabel* message_;
     MemoryAreas* areas_;

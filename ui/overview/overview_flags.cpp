@@ -113,6 +113,17 @@ void addResult(std::vector<Flag>& flags, const OverviewRun& run)
                          QStringLiteral("run it again"), QStringLiteral("timeline")});
 }
 
+// "Records of the source of kinds that a recording does not hold (cat: mtia_runtime): 56". Files of earlier
+// versions have the kind alone.
+QString lossText(const store::RunReader::LossRecord& loss)
+{
+    QString text = QString::fromStdString(loss.detail);
+    if (text.isEmpty())
+        text = QString::fromStdString(loss.kind).replace(QLatin1Char('_'), QLatin1Char(' '));
+    text[0] = text[0].toUpper();
+    return text + QStringLiteral(": ") + wholeNumber(loss.count);
+}
+
 void addLosses(std::vector<Flag>& flags, const OverviewRun& run)
 {
     bool any = false;
@@ -121,13 +132,9 @@ void addLosses(std::vector<Flag>& flags, const OverviewRun& run)
         any = any || !info;
         const Flag::Kind kind =
             kindOf(fromWord<LossSeverity>(row.loss.severity).value_or(LossSeverity::Warning));
-        QString text = of(run) + wholeNumber(row.loss.count) + QLatin1Char(' ') +
-                       QString::fromStdString(row.loss.kind).replace(QLatin1Char('_'), QLatin1Char(' '));
-        if (!row.loss.detail.empty())
-            text += QStringLiteral(" (%1)").arg(QString::fromStdString(row.loss.detail));
         flags.push_back({kind,
                          info ? QStringLiteral("Left out") : QStringLiteral("Lost"),
-                         text,
+                         of(run) + lossText(row.loss),
                          {},
                          QStringLiteral("machine")});
     }
