@@ -457,8 +457,7 @@ std::string sentenceOf(const Comparison& comparison)
         return "A memory snapshot holds no step times: only memory is compared.";
     if (comparison.a.run.coversRecording() || comparison.b.run.coversRecording())
         return "Imported and recorded runs have traced steps but no timed ones: kernels, ranges and memory "
-               "are "
-               "compared, step times are not.";
+               "are compared, step times are not.";
     return fmt::format(
         "The step times cannot be compared: run {} of A is {}, run {} of B is {}, and each side needs a "
         "timed step.",

@@ -242,6 +242,29 @@ TEST_F(Compare, ARunWithoutStepsCannotBeCompared)
                 HasSubstr("The step times cannot be compared: run 1 of A is ok, run 5 of B is oom"));
 }
 
+TEST_F(Compare, ImportedRunsAreComparedByTheirKernels)
+{
+    {
+        StringTable strings;
+        store::RunWriter writer(folder_ / "imported.tscope", strings);
+        for (const std::int64_t gemm : {50'000, 60'000}) {
+            FakeTrace trace(strings);
+            tracedSteps(trace, gemm, "alpha()", 1);
+            writer.beginRun({"imported", std::string(kTraceWorkload), "{}", "hash", "Tilescope test"});
+            writer.write(trace.batch());
+            writer.endRun({});
+        }
+    }
+    std::ostringstream out;
+    const std::string imported = (folder_ / "imported.tscope").string();
+    compare({.a = imported + ":1", .b = imported + ":2", .format = "json"}, out);
+    const json result = json::parse(out.str());
+    EXPECT_EQ(result["verdict"], "untested");
+    EXPECT_EQ(result["sentence"], "Imported and recorded runs have traced steps but no timed ones: kernels, "
+                                  "ranges and memory are compared, step times are not.");
+    EXPECT_EQ(row(result["kernels"], "short_name", "nvjet gemm bf16 128x64x64 TNT")["verdict"], "slower");
+}
+
 TEST_F(Compare, AllocatedMemoryIsComparedByCategoryAndRequester)
 {
     const std::string path = (folder_ / "memory.tscope").string();
