@@ -1,6 +1,6 @@
 // Measures the cost of the window. Each measurement of tests/bench/gui/run runs in its own process.
-// usage: bench_gui make FILE EVENTS | make-allocations FILE EVENTS | write FILE RATE SECONDS
-//        bench_gui timeline FILE FRAMES [PICTURES] | memory FILE FRAMES | live FILE RATE SECONDS
+// usage: bench_gui make FILE EVENTS [CALLS] | make-allocations FILE EVENTS | write FILE RATE SECONDS
+//        bench_gui timeline FILE FRAMES [PICTURES] | stacks FILE FRAMES | memory FILE FRAMES | live FILE RATE SECONDS
 // The last line of the latter's output is one JSON object.
 
 #include "core/base/error.h"
@@ -16,10 +16,10 @@ namespace {
 
 using namespace tilescope;
 
-int make(std::string_view verb, char** argv)
+int make(std::string_view verb, int argc, char** argv)
 {
     if (verb == "make")
-        bench::makeRecording(argv[2], std::atoll(argv[3]));
+        bench::makeRecording(argv[2], std::atoll(argv[3]), argc > 4 ? std::atoll(argv[4]) : 0);
     else if (verb == "make-allocations")
         bench::makeAllocations(argv[2], std::atoll(argv[3]));
     else
@@ -37,6 +37,8 @@ int measure(std::string_view verb, int argc, char** argv)
     ui::Theme::instance().apply(ui::ThemeChoice::Light);
     if (verb == "timeline")
         bench::print(bench::measureTimeline(application, file, count, argc > 4 ? argv[4] : ""));
+    else if (verb == "stacks")
+        bench::print(bench::measureStacks(application, file, count));
     else if (verb == "memory")
         bench::print(bench::measureMemory(application, file, count));
     else
@@ -51,8 +53,8 @@ int main(int argc, char** argv)
     const std::string_view verb = argc > 3 ? argv[1] : "";
     try {
         if (verb == "make" || verb == "make-allocations" || (verb == "write" && argc > 4))
-            return make(verb, argv);
-        if (verb == "timeline" || verb == "memory" || (verb == "live" && argc > 4))
+            return make(verb, argc, argv);
+        if (verb == "timeline" || verb == "stacks" || verb == "memory" || (verb == "live" && argc > 4))
             return measure(verb, argc, argv);
         std::fprintf(stderr, "bench_gui: unknown arguments; tests/bench/gui/run tells them\n");
         return 2;

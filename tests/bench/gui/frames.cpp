@@ -224,6 +224,49 @@ QJsonObject measureTimeline(WatchedApplication& application, const QString& file
     return figures;
 }
 
+QJsonObject measureStacks(WatchedApplication& application, const QString& file, int frames)
+{
+    QJsonObject figures;
+    Screen screen("timeline");
+    ui::TimelineView& view = screen.timeline();
+    view.setFitsLanes(false);
+    const Stopwatch watch;
+    openOnTimeline(screen, file);
+    const auto stacks = [&view]() -> std::optional<std::size_t> {
+        const ui::TimelineSection& section = view.scene().sections.front();
+        for (std::size_t lane = 0; lane < section.lanes.size(); ++lane)
+            if (section.timeline->lanes[section.lanes[lane].lane].kind == query::Lane::Kind::Frames)
+                return lane;
+        return {};
+    };
+    runUntil("the stacks are there", [&] { return stacks().has_value(); });
+    QCoreApplication::processEvents();
+    QGuiApplication::sync();
+    figures[QStringLiteral("stacks_paint_ms")] = watch.read().wall;
+    ui::waitUntilSettled();
+    view.setFolded({0, *stacks()}, false);
+    const query::Lane& lane =
+        view.scene().sections.front().timeline->lanes[view.scene().sections.front().lanes[*stacks()].lane];
+    figures[QStringLiteral("stacks_calls")] = qint64(lane.events());
+    figures[QStringLiteral("stacks_rows")] = qint64(lane.rows.size());
+    application.takeBlocks();
+    FrameTimes usual;
+    RandomMoves near(view, 2);
+    for (int i = 0; i < frames; ++i)
+        usual.add(near.next());
+    usual.write(figures, QStringLiteral("stacks_usual_lanes_frame"));
+    view.verticalScrollBar()->setValue(0);
+    view.setFitsLanes(true);
+    FrameTimes all;
+    RandomMoves moves(view, 1);
+    for (int i = 0; i < frames; ++i)
+        all.add(moves.next());
+    all.write(figures, QStringLiteral("stacks_frame"));
+    putBlocks(application, figures, QStringLiteral("stacks_"));
+    figures[QStringLiteral("stacks_rss_mb")] = residentMb();
+    return figures;
+}
+
 QJsonObject measureMemory(WatchedApplication& application, const QString& file, int frames)
 {
     QJsonObject figures;

@@ -138,18 +138,65 @@ private:
     StringId stepPath_;
 };
 
+/// The stack of a Python program: a random walk of calls and returns.
+class PythonStack {
+public:
+    explicit PythonStack(StringTable& strings)
+    {
+        for (int i = 0; i < kFunctions; ++i)
+            names_.push_back(strings.intern("package/module_" + std::to_string(i % 100) + ".py(" +
+                                            std::to_string(7 * i) + "): function_" + std::to_string(i)));
+    }
+
+    /// Adds `calls` calls between two instants; all have returned at the second one.
+    void addTo(TraceBatch& batch, Timestamp from, Timestamp to, std::int64_t calls)
+    {
+        batch.frames.clear();
+        const std::int64_t turns = 2 * calls;
+        const auto at = [&](std::int64_t turn) { return from + (to - from) * turn / turns; };
+        std::vector<std::size_t> open; // of the batch's frames
+        for (std::int64_t turn = 0; turn < turns; ++turn) {
+            const bool mayCall = std::ssize(batch.frames) < calls && open.size() < kDeepest;
+            if (mayCall && (open.empty() || random_() % 100 < kCallPercent)) {
+                open.push_back(batch.frames.size());
+                Frame& frame = batch.frames.emplace_back();
+                frame.name = names_[random_() % names_.size()];
+                frame.thread = ThreadId{31'415};
+                frame.start = at(turn);
+            } else if (!open.empty()) {
+                batch.frames[open.back()].end = at(turn);
+                open.pop_back();
+            }
+        }
+        for (const std::size_t left : open)
+            batch.frames[left].end = to;
+    }
+
+private:
+    static constexpr int kFunctions = 3'000;
+    static constexpr std::size_t kDeepest = 48;
+    static constexpr unsigned kCallPercent = 53; ///< the stack is deep most of the time
+    std::mt19937_64 random_{1};
+    std::vector<StringId> names_;
+};
+
 } // namespace
 
-void makeRecording(const fs::path& file, std::int64_t events)
+void makeRecording(const fs::path& file, std::int64_t events, std::int64_t calls)
 {
     removeFile(file);
     StringTable strings;
     store::RunWriter writer(file, strings);
     writer.beginRun(header());
     EventGenerator generator(strings, TraceClock::now());
+    PythonStack stack(strings);
     TraceBatch batch;
-    for (std::int64_t i = 0; i < events / EventGenerator::kEventsPerBatch; ++i) {
+    const std::int64_t batches = events / EventGenerator::kEventsPerBatch;
+    for (std::int64_t i = 0; i < batches; ++i) {
+        const Timestamp from = generator.now();
         generator.next(batch);
+        if (calls > 0)
+            stack.addTo(batch, from, generator.now(), calls / batches);
         writer.write(batch);
     }
     writer.endRun({});

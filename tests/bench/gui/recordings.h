@@ -6,7 +6,8 @@
 namespace tilescope::bench {
 
 /// Writes a sealed file of a training run on 64 lanes.
-void makeRecording(const std::filesystem::path& file, std::int64_t events);
+/// \param calls  of a Python stack of up to 48 frames, which lies above the other lanes
+void makeRecording(const std::filesystem::path& file, std::int64_t events, std::int64_t calls = 0);
 
 /// Writes a sealed file of one run whose events are allocations and frees, and a range for each of its steps.
 void makeAllocations(const std::filesystem::path& file, std::int64_t events);

@@ -15,6 +15,8 @@ namespace tilescope::bench {
 /// \param pictures  folder for five frames and what they show, for a check against SQL; empty for none
 QJsonObject measureTimeline(WatchedApplication& application, const QString& file, int frames,
                             const std::filesystem::path& pictures);
+/// Opens a recording with Python stacks on the timeline page, unfolds them and navigates.
+QJsonObject measureStacks(WatchedApplication& application, const QString& file, int frames);
 /// Opens a recording of allocations on the memory page and navigates it.
 QJsonObject measureMemory(WatchedApplication& application, const QString& file, int frames);
 /// Follows a run that another process writes at `rate` events a second, and navigates it meanwhile.
