@@ -6,6 +6,7 @@
 #include "core/exchange/export/export_text.h"
 #include "core/exchange/export/kineto_file.h"
 #include "core/exchange/export/kineto_words.h"
+#include "core/exchange/export/memory_parts.h"
 #include "core/exchange/text.h"
 
 #include <fmt/format.h>
@@ -39,7 +40,7 @@ public:
     KinetoExport(const fs::path& path, const store::RunReader& reader, const store::RunRecord& run,
                  const ExportOptions& options)
         : reader_(reader), run_(run), parties_(reader, run, options.withIdentity),
-          texts_(reader, options.withIdentity)
+          texts_(reader, options.withIdentity), memory_(parties_.processes().size())
     {
         std::vector<fs::path> inputs = options.inputs;
         inputs.push_back(reader.file());
@@ -231,6 +232,8 @@ private:
         const StringId stepPath = reader_.find("step");
         reader_.eachRange(all, [&](const Range& range) {
             const bool isStep = range.path == stepPath && range.step != kNoStep;
+            if (isStep)
+                stepThreads_.emplace(parties_.processOf(range.thread), range.thread);
             beginSlice("user_annotation",
                        isStep ? fmt::format("\"ProfilerStep#{}\"", range.step) : json(range.name),
                        placeOf(range.thread), range.start, range.end);
@@ -488,19 +491,20 @@ private:
         });
     }
 
-    void addAllocation(const AllocEvent& event)
+    void addAllocation(AllocEvent event)
     {
         const bool isGpu = static_cast<bool>(event.device);
+        const ThreadId thread =
+            event.op && event.op.value < opThreads_.size() ? opThreads_[event.op.value] : ThreadId{};
+        const std::size_t process =
+            memory_.take(event, thread ? std::optional(parties_.processOf(thread)) : std::nullopt)
+                .value_or(isGpu ? parties_.processOf(event.device) : 0);
         const bool isFree = event.action == (isGpu ? AllocAction::FreeRequested : AllocAction::FreeCompleted);
         const bool isOom = event.action == AllocAction::Oom;
         if (event.action != AllocAction::Alloc && !isFree && !isOom) {
             ++figures_.leftOut;
             return;
         }
-        const ThreadId thread =
-            event.op && event.op.value < opThreads_.size() ? opThreads_[event.op.value] : ThreadId{};
-        const std::size_t process =
-            thread || !isGpu ? parties_.processOf(thread) : parties_.processOf(event.device);
         line_.clear();
         add(R"({{"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "{}", "pid": {}, "tid": {}, "ts": )",
             isOom ? "[OutOfMemory]" : "[memory]", parties_.processes()[process].pid,
@@ -518,9 +522,11 @@ private:
         endEvent(process);
     }
 
-    /// The first named thread of a process.
+    /// The thread of the steps of a process, otherwise its first named thread.
     std::int64_t mainThreadOf(std::size_t process) const
     {
+        if (const auto known = stepThreads_.find(process); known != stepThreads_.end())
+            return parties_.nativeOf(known->second);
         for (const ThreadName& thread : parties_.threads())
             if (parties_.processOf(thread.thread) == process)
                 return parties_.nativeOf(thread.thread);
@@ -544,7 +550,9 @@ private:
     std::int64_t frames_ = 0;
     std::vector<std::uint32_t> called_; ///< correlations of recorded calls, sorted
     std::unordered_set<std::uint32_t> graphLaunches_;
-    std::vector<ThreadId> opThreads_; ///< by OpId
+    std::vector<ThreadId> opThreads_;             ///< by OpId
+    std::map<std::size_t, ThreadId> stepThreads_; ///< by process
+    MemoryParts memory_;
     std::unordered_map<std::uint32_t, Collective> kernelCollectives_;
     std::map<HostPlace, std::vector<Collective>> hostCollectives_;
     std::vector<std::set<std::pair<std::int32_t, std::int64_t>>> usedStreams_; ///< -1: the device

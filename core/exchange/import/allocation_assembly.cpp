@@ -171,13 +171,11 @@ std::vector<AllocEvent> merged(std::map<ProcessIndex, std::vector<AllocEvent>>& 
 {
     if (parts.size() == 1)
         return std::move(parts.begin()->second);
-    // Beyond the addresses of today's processors.
-    constexpr int kAddressBits = 57;
     std::vector<std::pair<AllocEvent, std::size_t>> all;
     std::size_t part = 0;
     for (auto& [process, events] : parts) {
         for (AllocEvent& event : events) {
-            event.address += static_cast<std::uint64_t>(part) << kAddressBits;
+            event.address += static_cast<std::uint64_t>(part) << kProcessAddressBits;
             all.emplace_back(event, part);
         }
         ++part;

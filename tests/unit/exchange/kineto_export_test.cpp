@@ -128,6 +128,50 @@ TEST_F(KinetoExporting, IsReadBackWithTheSameFigures)
     }
 }
 
+TEST_F(KinetoExporting, TakesTheMemoryOfRanksApart)
+{
+    const fs::path original = folder / "memory.tscope";
+    TraceBuilder builder;
+    for (std::int32_t rank = 0; rank < 2; ++rank) {
+        const ProcessIndex process = builder.addProcess({.pid = 100 + rank, .rank = rank, .worldSize = 2});
+        builder.thread(process, 9, "loader");
+        const ThreadId thread = builder.thread(process, 11, "main");
+        builder.addRange(thread, "ProfilerStep#3", at(1000), at(2000), SpanKind::Step);
+        builder.addRange(thread, "Optimizer.step#SGD.step", at(1050), at(1950));
+        const std::int64_t bytes = 64 * (rank + 1);
+        builder.addAllocation(
+            thread, {.time = at(1100 + rank), .address = 0x7000, .bytes = bytes, .allocated = bytes});
+        builder.addAllocation(
+            thread, {.time = at(1200 + rank), .address = 0x8000, .bytes = 1, .allocated = bytes + 1});
+        builder.addAllocation(thread, {.time = at(1300 + rank),
+                                       .action = AllocAction::FreeCompleted,
+                                       .address = 0x7000,
+                                       .bytes = bytes,
+                                       .allocated = 1});
+    }
+    builder.finish({.name = "x", .format = "test"}, original, {});
+    const KinetoFigures figures = exported(original, "memory.json");
+    const json trace = json::parse(textOf(folder / "memory_rank1.json"));
+    const std::vector<json> instants = eventsOf(trace, "cpu_instant_event");
+    ASSERT_EQ(instants.size(), 3U);
+    EXPECT_EQ(instants[0].at("args").at("Total Allocated"), 128) << "of its rank";
+    EXPECT_EQ(instants[0].at("args").at("Addr"), 0x7000);
+    EXPECT_EQ(instants[1].at("args").at("Total Allocated"), 129);
+    EXPECT_EQ(instants[2].at("args").at("Total Allocated"), 1);
+    EXPECT_EQ(instants[0].at("tid"), 11) << "the thread of the steps";
+    const ImportResult imported = importFiles(figures.files, folder / "again.tscope");
+    const store::RunReader before(original);
+    const store::RunReader after(folder / "again.tscope");
+    const auto memoryOf = [](const store::RunReader& reader, RunId run) {
+        std::vector<std::string> events;
+        for (const AllocEvent& event : reader.allocEvents({.run = run}))
+            events.push_back(std::to_string(event.address) + " " + std::to_string(event.allocated) + " " +
+                             std::string(event.path ? reader.text(event.path) : ""));
+        return events;
+    };
+    EXPECT_EQ(memoryOf(before, RunId{1}), memoryOf(after, imported.run));
+}
+
 TEST_F(KinetoExporting, CompressesWhatTheNameSays)
 {
     const fs::path file = ownRun();
