@@ -8,6 +8,7 @@
 #include "core/exchange/export/kineto_words.h"
 #include "core/exchange/export/memory_parts.h"
 #include "core/exchange/text.h"
+#include "core/model/computed_steps.h"
 
 #include <fmt/format.h>
 
@@ -232,8 +233,8 @@ private:
         const StringId stepPath = reader_.find("step");
         reader_.eachRange(all, [&](const Range& range) {
             const bool isStep = range.path == stepPath && range.step != kNoStep;
-            if (isStep)
-                stepThreads_.emplace(parties_.processOf(range.thread), range.thread);
+            if (texts_(parties_.nameOf(range.thread)) != kComputedSteps)
+                mainThreads_.emplace(parties_.processOf(range.thread), range.thread);
             beginSlice("user_annotation",
                        isStep ? fmt::format("\"ProfilerStep#{}\"", range.step) : json(range.name),
                        placeOf(range.thread), range.start, range.end);
@@ -522,10 +523,10 @@ private:
         endEvent(process);
     }
 
-    /// The thread of the steps of a process, otherwise its first named thread.
+    /// The thread of a process' first range, otherwise its first named thread.
     std::int64_t mainThreadOf(std::size_t process) const
     {
-        if (const auto known = stepThreads_.find(process); known != stepThreads_.end())
+        if (const auto known = mainThreads_.find(process); known != mainThreads_.end())
             return parties_.nativeOf(known->second);
         for (const ThreadName& thread : parties_.threads())
             if (parties_.processOf(thread.thread) == process)
@@ -551,7 +552,7 @@ private:
     std::vector<std::uint32_t> called_; ///< correlations of recorded calls, sorted
     std::unordered_set<std::uint32_t> graphLaunches_;
     std::vector<ThreadId> opThreads_;             ///< by OpId
-    std::map<std::size_t, ThreadId> stepThreads_; ///< by process
+    std::map<std::size_t, ThreadId> mainThreads_; ///< by process
     MemoryParts memory_;
     std::unordered_map<std::uint32_t, Collective> kernelCollectives_;
     std::map<HostPlace, std::vector<Collective>> hostCollectives_;

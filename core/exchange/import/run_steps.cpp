@@ -1,5 +1,7 @@
 #include "core/exchange/import/run_steps.h"
 
+#include "core/model/computed_steps.h"
+
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -53,8 +55,10 @@ void RunSteps::keepSteps(std::size_t process, FoundSteps&& found)
     for (HostRow& row : trace_.host)
         if (row.kind == HostKind::Step && static_cast<std::size_t>(trace_.processOf(row).value) == process)
             row.kind = HostKind::Range;
+    const bool areComputed =
+        std::ranges::any_of(found.steps, [](const FoundStep& step) { return !step.range; });
     const std::uint32_t thread =
-        found.thread ? *found.thread : mainThreadOf(ProcessIndex{static_cast<std::int32_t>(process)});
+        areComputed ? addThreadOfSteps(ProcessIndex{static_cast<std::int32_t>(process)}) : 0;
     for (const FoundStep& step : found.steps)
         if (step.range)
             trace_.host[*step.range].kind = HostKind::Step;
@@ -71,19 +75,10 @@ void RunSteps::keepSteps(std::size_t process, FoundSteps&& found)
     kept.steps = std::move(found.steps);
 }
 
-std::uint32_t RunSteps::mainThreadOf(ProcessIndex process)
+std::uint32_t RunSteps::addThreadOfSteps(ProcessIndex process)
 {
-    std::vector<std::size_t> events(trace_.threads.size(), 0);
-    for (const HostRow& row : trace_.host)
-        ++events[row.thread];
-    std::optional<std::uint32_t> main;
-    for (std::uint32_t i = 0; i < trace_.threads.size(); ++i)
-        if (trace_.threads[i].process == process && (!main || events[i] > events[*main]))
-            main = i;
-    if (main)
-        return *main;
     trace_.threads.push_back({.process = process,
-                              .name = trace_.strings.intern("steps"),
+                              .name = trace_.strings.intern(kComputedSteps),
                               .number = ThreadId{std::numeric_limits<std::uint32_t>::max() - 1 -
                                                  static_cast<std::uint32_t>(process.value)}});
     return static_cast<std::uint32_t>(trace_.threads.size() - 1);

@@ -32,7 +32,7 @@ public:
 
 private:
     void keepSteps(std::size_t process, FoundSteps&& found);
-    std::uint32_t mainThreadOf(ProcessIndex process);
+    std::uint32_t addThreadOfSteps(ProcessIndex process);
     std::vector<KernelInstant> kernelsOfBusiestStream(ProcessIndex process) const;
 
     ForeignTrace& trace_;

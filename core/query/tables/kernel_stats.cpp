@@ -204,8 +204,14 @@ std::optional<std::uint32_t> findName(const Timeline& timeline, std::string_view
 std::optional<BusyShare> busyShare(const Timeline& timeline, Stretch stretch, ProcessIndex process)
 {
     BusyShare share;
+    // A device that several processes share counts for those that run something on it.
+    const auto runsOn = [&](DeviceIndex device) {
+        return std::ranges::any_of(timeline.lanes, [&](const Lane& lane) {
+            return lane.device == device && counts(lane, Lane::Kind::Stream, process);
+        });
+    };
     for (const Lane& lane : timeline.lanes) {
-        if (!counts(lane, Lane::Kind::Busy, process))
+        if (!counts(lane, Lane::Kind::Busy, process) || (!lane.process && !runsOn(lane.device)))
             continue;
         ++share.devices;
         share.length += lengthOf(stretch);

@@ -1,6 +1,7 @@
 // Arranges records, in any order, in lanes.
 
 #include "core/analysis/time/step_walls.h"
+#include "core/model/computed_steps.h"
 #include "core/query/timeline/name_table.h"
 #include "core/query/timeline/timeline.h"
 
@@ -461,8 +462,12 @@ std::string TimelineBuilder::State::threadTitle(ThreadId thread) const
     if (known == threads.end())
         return "thread " + std::to_string(thread.value);
     const Thread& party = known->second;
+    const std::string process = processTitle(parties.of(thread));
+    if (party.name == kComputedSteps)
+        return process + party.name;
     const std::string number = std::to_string(party.native >= 0 ? party.native : thread.value);
-    return processTitle(parties.of(thread)) + (party.name.empty() ? "thread" : party.name) + " " + number;
+    const bool isNamed = !party.name.empty() && !process.starts_with(party.name + " ");
+    return process + (isNamed ? party.name : "thread") + " " + number;
 }
 
 void TimelineBuilder::State::buildRangeLanes()
@@ -476,7 +481,9 @@ void TimelineBuilder::State::buildRangeLanes()
         if (ranges.size() > 1)
             lane.detail = threadTitle(thread);
         lane.rows = std::move(rows).build();
-        timeline.lanes.push_back(std::move(lane));
+        const auto name = threads.find(thread);
+        const bool isFirst = name != threads.end() && name->second.name == kComputedSteps;
+        timeline.lanes.insert(isFirst ? timeline.lanes.begin() : timeline.lanes.end(), std::move(lane));
     }
 }
 
@@ -631,9 +638,9 @@ void TimelineBuilder::State::buildDeviceLanes()
             lane.kind = Lane::Kind::Stream;
             lane.device = device;
             lane.stream = stream;
-            lane.process = process;
-            lane.title = prefix + streamTitle(device, stream);
-            lane.detail = (process ? gpu + "· " : "") + std::to_string(built.events) +
+            lane.process = parties.of(device, stream);
+            lane.title = (lane.process ? processTitle(lane.process) : prefix) + streamTitle(device, stream);
+            lane.detail = (lane.process ? gpu + "· " : "") + std::to_string(built.events) +
                           (built.events == 1 ? " event" : " events");
             lane.rows = std::move(built.rows).build();
             timeline.lanes.push_back(std::move(lane));

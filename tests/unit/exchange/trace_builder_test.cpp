@@ -3,9 +3,11 @@
 #include "core/base/error.h"
 #include "core/exchange/import/step_finder.h"
 #include "core/query/tables/answers.h"
+#include "core/query/tables/kernel_stats.h"
 #include "core/query/tables/kernel_tables.h"
 #include "core/query/tables/op_tables.h"
 #include "core/query/tables/step_tables.h"
+#include "core/query/timeline/timeline_reader.h"
 #include "core/store/maintenance/maintenance.h"
 #include "core/store/run_reader.h"
 #include "tests/support/temporary_folder.h"
@@ -237,6 +239,16 @@ TEST_F(TraceBuilding, OneDeviceOfTwoProcessesKeepsTheirStreamsApart)
     EXPECT_NE(kernels[0].stream, kernels[1].stream);
     EXPECT_EQ(reader.parties(run).devices.size(), 1u);
     EXPECT_EQ(losses(reader)["unlaunched_activity"], 2);
+    const query::Timeline timeline = query::readTimeline(reader, run, [] { return false; }).value();
+    std::vector<ProcessIndex> owners;
+    for (const query::Lane& lane : timeline.lanes)
+        if (lane.kind == query::Lane::Kind::Stream)
+            owners.push_back(lane.process);
+    EXPECT_THAT(owners, ElementsAre(first, second));
+    const auto goOn = [] { return false; };
+    EXPECT_EQ(query::kernelsWithin(timeline, {0, 10}, goOn, first).at(0).instances, 1);
+    EXPECT_EQ(query::kernelsWithin(timeline, {0, 10}, goOn).at(0).instances, 2);
+    EXPECT_EQ(query::busyShare(timeline, {0, 10}, second)->devices, 1) << "both use it";
 }
 
 TEST_F(TraceBuilding, ClocksArePutOnOneAxis)
@@ -380,6 +392,33 @@ TEST_F(TraceBuilding, GivesAStepTheWorkThatItLaunchedThoughItRunsLater)
     EXPECT_EQ(samples[2].wall, Nanoseconds(1000));
     // The ranges keep the times of the source.
     EXPECT_EQ(reader.ranges({.run = run})[2].end - reader.ranges({.run = run})[2].start, Nanoseconds(100));
+}
+
+// A step ends with the update, and the range around the update ends later: on one thread each step would lie deeper
+// than the one before.
+TEST_F(TraceBuilding, ComputedStepsLieOnAThreadOfTheirOwn)
+{
+    const ProcessIndex process = builder.addProcess({.pid = 10, .name = "python"});
+    const ThreadId thread = builder.thread(process, 10, "main");
+    for (std::int64_t i = 0; i < 20; ++i) {
+        const std::int64_t from = 1000 * i;
+        builder.addRange(thread, "forward", at(from + 100), at(from + 600));
+        builder.addRange(thread, "optimizer", at(from + 700), at(from + 950));
+        builder.addRange(thread, "Optimizer.step#SGD.step", at(from + 710), at(from + 900));
+    }
+    const store::RunReader reader = finished();
+    const query::Timeline timeline = query::readTimeline(reader, run, [] { return false; }).value();
+    ASSERT_EQ(timeline.lanes.size(), 2u);
+    EXPECT_EQ(timeline.lanes[0].detail, "computed steps");
+    ASSERT_EQ(timeline.lanes[0].rows.size(), 1u);
+    EXPECT_EQ(timeline.lanes[0].rows[0].size(), timeline.steps.size());
+    EXPECT_GT(timeline.steps.size(), 15u);
+    EXPECT_EQ(timeline.lanes[1].detail, "main 10");
+    EXPECT_EQ(timeline.lanes[1].rows.size(), 2u);
+    const std::vector<Range> ranges = reader.ranges({.run = run});
+    EXPECT_TRUE(std::ranges::any_of(ranges, [&](const Range& range) {
+        return reader.text(range.path) == "step/forward" && range.step == 3;
+    })) << "ranges of the program belong to the steps";
 }
 
 TEST(StepFinder, TakesMarkedRangesThenNamedOnesThenUpdates)

@@ -186,7 +186,8 @@ void NsysParties::addEnvironment()
     add("host", host_);
     add("os", file_.fact(kSystem, "OsDescription"));
     add("kernel", file_.fact(kSystem, "SoftwareReleaseVersion"));
-    add("cpu.model", file_.fact(kSystem, "CpuDescription"));
+    if (const std::string cpu = file_.fact(kSystem, "CpuDescription"); cpu != "unknown")
+        add("cpu.model", cpu);
     add("nsys.cuda_graphs", file_.fact("META_DATA_CAPTURE", "PROCESS_0:CUDA_GRAPH_TRACE_OPTIONS:MODE"));
 }
 
