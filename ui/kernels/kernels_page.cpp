@@ -288,7 +288,7 @@ KernelTitles KernelsPage::titles() const
     }
     titles.noWork = QString::fromStdString(full_->kernels.whyNoWork);
     if (full_->opWork && !full_->opWork->fromShapes)
-        titles.noWork = tr("shapes were not recorded: run with --shapes true");
+        titles.noWork = QString::fromUtf8(query::whyNoShapes(full_->opWork->run));
     titles.noTensor =
         ops ? tr("only GPUs have tensor cores") : QString::fromStdString(full_->kernels.whyNoTensor);
     return titles;

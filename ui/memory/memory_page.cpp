@@ -265,14 +265,23 @@ void MemoryPage::outlined(std::vector<MemoryRun> runs)
     showCurves();
 }
 
+QString MemoryPage::whyNoMemory() const
+{
+    const bool areImported = std::ranges::all_of(
+        runs_, [](const SelectedRun& run) { return run.run->workload == kTraceWorkload; });
+    return tr("No allocations were recorded.\n") +
+           (areImported ? tr("Import the trace together with a memory snapshot of PyTorch, or profile with "
+                             "profile_memory=True, to see memory.")
+                        : tr("Give the run memory: true, trace: kernels or full, and trace_steps above 0, "
+                             "to see its memory."));
+}
+
 void MemoryPage::loaded(Whole whole)
 {
     outlining_.cancel();
     isReading_ = false;
     if (whole.runs.empty())
-        return showMessage(
-            tr("No allocations were recorded.\nGive the run memory: true, trace: kernels or full, "
-               "and trace_steps above 0, to see its memory."));
+        return showMessage(whyNoMemory());
     const bool wasOutlined = main() != nullptr && main()->isOutline;
     const TimeWindow window = axis_.window();
     shown_ = std::move(whole.runs);

@@ -82,6 +82,7 @@ private:
     void showBlock();
     void tellSpan();
     QString instantWords() const;
+    QString whyNoMemory() const;
     QString summaryWords(std::optional<std::int64_t> allocatedSize) const;
     const MemoryRun* main() const { return shown_.empty() ? nullptr : &shown_.front(); }
     query::MemoryGrouping grouping() const;

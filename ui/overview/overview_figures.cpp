@@ -97,6 +97,15 @@ KeyFigure stepTime(const OverviewData& data)
     return figure;
 }
 
+QString whyNoGpuStep(const OverviewRun& run)
+{
+    // Of a run on the CPU, a trace would not have GPU time either.
+    const bool onCpu = stepOf(run) != nullptr || run.summary->result.device == "cpu";
+    return onCpu               ? QStringLiteral("on the CPU")
+           : run.data->isWhole ? noStepWords(*run.summary)
+                               : QStringLiteral("reading the trace");
+}
+
 KeyFigure gpuBusy(const OverviewData& data)
 {
     KeyFigure figure{
@@ -110,11 +119,7 @@ KeyFigure gpuBusy(const OverviewData& data)
             line.unit = QStringLiteral("%");
             line.detail = timeText(step->gpuBusy);
         } else {
-            // A trace of a run on the CPU would not tell either.
-            const bool onCpu = stepOf(run) != nullptr || run.summary->result.device == "cpu";
-            line.detail = onCpu               ? QStringLiteral("on the CPU")
-                          : run.data->isWhole ? noStepWords(*run.summary)
-                                              : QStringLiteral("reading the trace");
+            line.detail = whyNoGpuStep(run);
         }
         figure.lines.push_back(std::move(line));
     }
@@ -145,6 +150,8 @@ KeyFigure idle(const OverviewData& data)
             if (step->verdict != analysis::StepVerdict::GpuBound)
                 figure.tone = Tone::Warning;
             verdicts << verdict;
+        } else {
+            line.detail = whyNoGpuStep(run);
         }
         figure.lines.push_back(std::move(line));
     }
@@ -176,6 +183,8 @@ KeyFigure peakMemory(const OverviewData& data)
                 line.detail = QStringLiteral("in %1").arg(QString::fromStdString(run.data->peakPhase));
             else if (run.data->run.workload == query::kSnapshotWorkload)
                 line.detail = QStringLiteral("requested");
+        } else if (run.summary->workload == kTraceWorkload) {
+            line.detail = QStringLiteral("not recorded");
         }
         figure.lines.push_back(std::move(line));
     }

@@ -54,6 +54,10 @@ template <class Sentence> QString joined(const OverviewData& data, Sentence sent
 QString whyNoSteps(const OverviewData& data)
 {
     return joined(data, [](const OverviewRun& run) {
+        if (run.summary->workload == kTraceWorkload && run.data->isWhole)
+            return run.data->step ? QStringLiteral("The recording has no ranges within its steps.")
+                                  : QStringLiteral("The recording has no steps: a range named step around "
+                                                   "each one, or a profiler's step(), marks them.");
         if (!wantsTrace(*run.summary))
             return QStringLiteral("No step was traced: give the run trace: kernels and trace_steps above 0.");
         const QString why = obstacle(run, QStringLiteral("this is filled"));
@@ -64,6 +68,8 @@ QString whyNoSteps(const OverviewData& data)
 QString whyNoAllocations(const OverviewData& data)
 {
     return joined(data, [](const OverviewRun& run) {
+        if (run.summary->workload == kTraceWorkload && run.data->isWhole)
+            return QStringLiteral("The recording has no allocations.");
         if (!wantsTrace(*run.summary) || run.summary->param("memory") == "false")
             return QStringLiteral(
                 "Allocations were not recorded: give the run memory: true, trace: kernels and "

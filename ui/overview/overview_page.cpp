@@ -388,7 +388,9 @@ void OverviewPage::showLists(const OverviewData& overview, bool gpu)
     }
     stepPanel_->setSubtitle(gpu ? tr("GPU time by family, then idle time by reason; the mean traced step")
                                 : tr("time in ops by family; the mean traced step"));
-    familyPanel_->setSubtitle(gpu ? tr("GPU time a traced step") : tr("own time a traced step"));
+    const QString time = gpu ? tr("GPU time") : tr("own time");
+    familyPanel_->setSubtitle(coversRecordings(overview) ? tr("%1, whole recording").arg(time)
+                                                         : tr("%1 a traced step").arg(time));
     rangePanel_->setSubtitle(tr("wall time a traced step"));
     allocationPanel_->setSubtitle(tr("at the peak"));
 }

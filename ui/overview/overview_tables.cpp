@@ -144,8 +144,15 @@ QString belowStep(const std::string& path)
 
 } // namespace
 
+bool coversRecordings(const OverviewData& data)
+{
+    return std::ranges::all_of(data.runs,
+                               [](const OverviewRun& run) { return run.data->run.coversRecording(); });
+}
+
 TableData familyShareRows(const OverviewData& data)
 {
+    const bool ofRecordings = coversRecordings(data);
     PairRows rows;
     for (std::size_t i = 0; i < data.runs.size(); ++i) {
         for (const query::FamilyShare& share : data.runs[i].data->families) {
@@ -153,8 +160,8 @@ TableData familyShareRows(const OverviewData& data)
             PairRow& row = rows.at(name);
             row.name = name;
             row.swatch = Swatch::of(share.hue);
-            row.values[i] = share.perStep;
-            row.counts[i] = share.instancesPerStep;
+            row.values[i] = ofRecordings ? share.total : share.perStep;
+            row.counts[i] = ofRecordings ? share.instances : share.instancesPerStep;
         }
     }
     PairTable table{.first = QStringLiteral("Family"), .detail = {}};

@@ -4,7 +4,11 @@
 
 namespace tilescope::ui {
 
-/// Families by time a step: kernels on a GPU, ops' own time on a CPU; two runs side by side.
+/// Whether all runs cover a whole recording, of which steps are a part.
+bool coversRecordings(const OverviewData& data);
+
+/// Families by time a step, or by time in the whole recording: kernels on a GPU, ops' own time on a CPU; two runs side
+/// by side.
 TableData familyShareRows(const OverviewData& data);
 
 /// Ranges below the step by wall time a step.

@@ -6,6 +6,7 @@
 #include "core/query/runs/selection.h"
 #include "core/query/runs/traced_pieces.h"
 #include "core/query/tables/kernel_sums.h"
+#include "core/query/tables/work_tables.h"
 
 #include <algorithm>
 #include <cmath>
@@ -218,7 +219,7 @@ private:
     void addWorkOfSpec(const std::optional<ExperimentSpec>& spec, const std::vector<Op>& ops,
                        const std::vector<DeviceEvent>& device)
     {
-        table_.whyNoWork = "shapes were not recorded: run with --shapes true";
+        table_.whyNoWork = whyNoShapes(table_.run);
         if (!spec || query_.grouping == Grouping::Name)
             return;
         const std::vector<analysis::SpecWork> known = analysis::specWork(*spec);

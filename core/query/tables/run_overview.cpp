@@ -53,17 +53,17 @@ public:
     {
         FamilyShare& share = shares_[std::size_t(hue)];
         share.hue = hue;
-        share.perStep += double(total.count());
-        share.instancesPerStep += double(instances);
+        share.total += double(total.count());
+        share.instances += double(instances);
     }
     std::vector<FamilyShare> list(std::int64_t steps) const
     {
         std::vector<FamilyShare> families;
         for (FamilyShare share : shares_) {
-            if (share.instancesPerStep == 0)
+            if (share.instances == 0)
                 continue;
-            share.perStep /= double(steps);
-            share.instancesPerStep /= double(steps);
+            share.perStep = share.total / double(steps);
+            share.instancesPerStep = share.instances / double(steps);
             families.push_back(share);
         }
         std::sort(families.begin(), families.end(),

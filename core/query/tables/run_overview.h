@@ -32,6 +32,8 @@ struct FamilyShare {
     Hue hue = Hue::Other;
     double perStep = 0; ///< ns
     double instancesPerStep = 0;
+    double total = 0; ///< ns, of all steps; of a run that covers a recording, of all of it
+    double instances = 0;
 };
 
 /// What the model needs of the median timed step, as a rate, and what its device can reach at most.

@@ -63,7 +63,7 @@ void because(std::string& why, std::string_view reason)
 std::string whyNoWork(const RooflineTable& table, const std::string& key)
 {
     if (!table.fromShapes)
-        return "shapes were not recorded: run with --shapes true";
+        return std::string(whyNoShapes(table.run));
     if (table.grouping != Grouping::Op)
         return "no rule counts these ops";
     if (key == kUnattributed)
@@ -214,6 +214,12 @@ DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord
 }
 
 } // namespace
+
+std::string_view whyNoShapes(const store::RunRecord& run)
+{
+    return run.coversRecording() ? "the recording holds no shapes of ops"
+                                 : "shapes were not recorded: run with --shapes true";
+}
 
 DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord& run)
 {

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tilescope::query {
@@ -45,6 +46,9 @@ struct RooflineTable {
     bool onGpu = false;
     DeviceCeilings ceilings = {};
 };
+
+/// Why the ops of a run have no shapes, and how to get them.
+std::string_view whyNoShapes(const store::RunRecord& run);
 
 /// By family (the default), op, range, phase or module; a range includes its children.
 /// \throws Error  no such run; the pattern is invalid

@@ -17,7 +17,7 @@ namespace tilescope::query {
 
 namespace {
 
-constexpr std::string_view kNoShapes = "shapes were not recorded: run with shapes: true and trace: full";
+constexpr std::string_view kNoShapes = "shapes were not recorded";
 
 class Describer {
 public:
