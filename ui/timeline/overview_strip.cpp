@@ -148,11 +148,18 @@ void OverviewStrip::paint(QPainter& painter, const TimelineScene& scene, const B
     const TimelineSection& first = scene.sections.front();
     // Of several processes those of the first: all of them would lie on each other.
     const std::vector<query::TimelineStep> steps = first.timeline->firstSteps();
-    if (steps.size() <= kMostNamedSteps)
-        for (const query::TimelineStep& step : steps)
-            drawCentred(place.xOf(first.toAxis(double(step.start + step.end) / 2)), area.top(),
-                        QString::fromStdString(first.timeline->titleOf(step)));
     const double right = rows.left() + rows.width();
+    double drawnTo = left;
+    for (const query::TimelineStep& step : steps) {
+        // At the right edge a label moves inwards; one that would lie on the one before is left out.
+        const QString title = QString::fromStdString(first.timeline->titleOf(step));
+        const double half = metrics.horizontalAdvance(title) / 2.0;
+        const double x = std::min(place.xOf(first.toAxis(double(step.start + step.end) / 2)), right - half);
+        if (steps.size() > kMostNamedSteps || x - half < drawnTo)
+            continue;
+        drawCentred(x, area.top(), title);
+        drawnTo = x + half + sizes().of(6);
+    }
     for (const Tick& tick : timeTicks({0, place.whole.length()}, rows.width(), sizes().of(110))) {
         // At the right edge a label moves inwards, so that its unit is whole.
         const double half = metrics.horizontalAdvance(tick.label) / 2.0;

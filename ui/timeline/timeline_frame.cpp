@@ -104,6 +104,18 @@ std::vector<std::pair<Hue, double>> sharesOf(const TimelineSection& section)
     return shares;
 }
 
+// The share of the step in which the lane's device was busy; empty for other lanes.
+QString busyText(const TimelineSection& section, const Lane& lane)
+{
+    const std::optional<query::TimelineStep> step =
+        lane.kind == Lane::Kind::Busy ? section.stepOf(lane) : std::nullopt;
+    if (!step)
+        return {};
+    const auto covered = lane.rows.front().coveredByHue(step->start, step->end);
+    const double total = double(std::max<std::int64_t>(1, step->end - step->start));
+    return percentText(double(covered[std::size_t(Hue::Busy)]) / total);
+}
+
 // What share of the step the process's devices are busy, and idle by reason.
 void putIdleShares(QPainter& painter, double& x, const QRect& area, const TimelineSection& section)
 {
@@ -239,33 +251,32 @@ void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& b
     paintIcon(painter, view.folded ? Icon::ChevronRight : Icon::ChevronDown,
               QRectF(sizes().of(10), lineTop + (line - chevron) / 2.0, chevron, chevron), p.dimText);
     const int textLeft = sizes().of(28);
+    const Unit unit = byteUnit(memory.to);
+    const bool hasCurve = lane.kind == Lane::Kind::Memory && !lane.allocated.empty();
+    const bool hasScale =
+        hasCurve && !view.folded && column.height() > 2 * QFontMetrics(theme.small()).ascent();
+    const QString most = columnDigits(memory.to, unit);
+    const QString figure = hasScale ? most : hasCurve ? withUnit(most, unit.word) : busyText(section, lane);
+    const int figureWidth =
+        figure.isEmpty() ? 0 : QFontMetrics(theme.small()).horizontalAdvance(figure) + sizes().of(12);
+    // The end of a name tells lanes of a process apart.
+    const auto drawName = [&](int top, const QString& text, int width) {
+        painter.drawText(QRect(textLeft, top, width, line), Qt::AlignVCenter | Qt::AlignLeft,
+                         elidedText(text, painter.fontMetrics(), Qt::ElideMiddle, width));
+    };
     painter.setFont(font);
     painter.setPen(p.text);
-    painter.drawText(QRect(textLeft, lineTop, column.width() - textLeft - 4, line),
-                     Qt::AlignVCenter | Qt::AlignLeft, QString::fromStdString(lane.title));
+    drawName(lineTop, QString::fromStdString(lane.title), column.width() - textLeft - 4 - figureWidth);
     if (!isLow)
         painter.setFont(theme.small());
     painter.setPen(p.dimText);
     const int second = lineTop - column.top() + line - 1 + painter.fontMetrics().ascent() + 3;
     if (!view.folded && !lane.detail.empty() && column.height() >= second)
-        painter.drawText(QRect(textLeft, lineTop + line - 1, column.width() - textLeft - 4, line),
-                         Qt::AlignVCenter | Qt::AlignLeft, detailOf(section, lane));
+        drawName(lineTop + line - 1, detailOf(section, lane), column.width() - textLeft - 4);
     const QRect right = column.adjusted(0, 0, -sizes().of(10), 0);
-    const std::optional<query::TimelineStep> step = section.stepOf(lane);
-    if (lane.kind == Lane::Kind::Busy && step) {
-        const auto covered = lane.rows.front().coveredByHue(step->start, step->end);
-        const double total = double(std::max<std::int64_t>(1, step->end - step->start));
-        painter.drawText(right, Qt::AlignVCenter | Qt::AlignRight,
-                         percentText(double(covered[std::size_t(Hue::Busy)]) / total));
-    } else if (lane.kind == Lane::Kind::Memory && !lane.allocated.empty()) {
-        const Unit unit = byteUnit(memory.to);
-        const QString most = columnDigits(memory.to, unit);
-        const bool both = !view.folded && column.height() > 2 * painter.fontMetrics().ascent();
-        painter.drawText(right, Qt::AlignTop | Qt::AlignRight, both ? most : withUnit(most, unit.word));
-        if (both)
-            painter.drawText(right, Qt::AlignBottom | Qt::AlignRight,
-                             withUnit(QStringLiteral("0"), unit.word));
-    }
+    painter.drawText(right, (hasCurve ? Qt::AlignTop : Qt::AlignVCenter) | Qt::AlignRight, figure);
+    if (hasScale)
+        painter.drawText(right, Qt::AlignBottom | Qt::AlignRight, withUnit(QStringLiteral("0"), unit.word));
     painter.restore();
 }
 

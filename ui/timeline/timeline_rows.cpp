@@ -81,6 +81,8 @@ QString spanWords(const SpanOfRun& span)
     if (span.busy || instances > 0)
         parts << counted(instances, span.ofOps ? "op" : "kernel") +
                      (total > 0 ? QStringLiteral(" in ") + timeText(double(total)) : QString());
+    else
+        parts << QStringLiteral("no kernels or ops");
     if (span.memory && span.memory->first != span.memory->second) {
         const double change = double(span.memory->second - span.memory->first);
         const Unit unit = byteUnit(change);
