@@ -84,11 +84,11 @@ class Recorder:
         mark(self._domain, self._c.addressof(event))
 
     def tell(self, text):
-        """Says what is no range: step, torch, node SEQUENCE, node, ops, yield, flush, end."""
+        """Tells the recorder what is not a range: step, torch, node SEQUENCE, next node, node, ops, yield, flush, end."""
         self._send(self._mark, text)
 
     def ranged(self, text, function, condition=None):
-        """The function, whose calls are ranges with this name but where the condition holds."""
+        """The function, with a range of this name around each call for which the condition does not hold."""
         import functools
 
         enter, leave = self.enter, self.leave
@@ -108,7 +108,7 @@ class Recorder:
 
 
 def guarded(function):
-    """The function, which ends in silence where it would raise."""
+    """The function, which returns None instead of raising an exception."""
     import functools
 
     @functools.wraps(function)
@@ -180,18 +180,36 @@ class _Modules:
         self._recorder.name(module, _utf8(text), True)
 
     def introduce_node(self, output):
-        """Lets the recorder check how it reads autograd's nodes, by one whose number is known."""
+        """Lets the recorder check how it reads autograd's nodes, with a node whose sequence number is known."""
         node = self._first_node(output)
         if node is None:
             return False
-        self._recorder.tell("node %d" % node._sequence_nr())
+        confirm = self._prehook()
+        if hasattr(node, "_sequence_nr"):
+            self._recorder.tell("node %d" % node._sequence_nr())
+            node.register_prehook(confirm)
+        else:
+            self._evaluate_node(confirm)
+        return True
+
+    def _prehook(self):
         tell = guarded(lambda *_: self._recorder.tell("node"))
 
         def confirm(gradients):
             tell()
 
-        node.register_prehook(confirm)
-        return True
+        return confirm
+
+    def _evaluate_node(self, confirm):
+        """Creates a node and evaluates it. PyTorch 2.0 does not tell Python the number of a node; the recorder knows the
+        number that the next node of this thread will have."""
+        torch = self._torch
+        with torch.enable_grad():
+            leaf = torch.zeros(1, device="cpu", requires_grad=True)
+            self._recorder.tell("next node")
+            copy = leaf.clone()
+        copy.grad_fn.register_prehook(confirm)
+        torch.autograd.grad(copy, leaf, torch.ones_like(leaf))
 
     def _first_node(self, output):
         if isinstance(output, self._torch.Tensor):
@@ -243,8 +261,13 @@ class _Memory:
         self._torch = torch
         self._stacks = stacks
         self._plugin = plugin
-        if plugin is not None and plugin.library.tilescope_plugin_host_memory():
+        self._follows_host = plugin is not None and bool(plugin.library.tilescope_plugin_host_memory())
+        if self._follows_host:
             recorder.fact("memory", "allocations of GPU and CPU by the plug-in for PyTorch %s" % torch.__version__)
+        else:
+            # Replaced if PyTorch's own recorder can be used.
+            recorder.fact("memory", "memory is not recorded: there is no plug-in for this LibTorch, %s;"
+                          " `tilescope record --build-plugin` compiles one" % torch.__version__)
         torch.cuda._lazy_call(guarded(self._follow_devices))
 
     def hold_parameters(self, module, path):
@@ -272,7 +295,8 @@ class _Memory:
             torch.cuda.memory._record_memory_history("all", "alloc" if stacks else None, "python", most)
         self._recorder.fact(
             "memory", "allocations of the GPU by PyTorch's own recorder, whose times are whole microseconds and whose"
-            " backward work has no module; no plug-in for PyTorch %s" % torch.__version__)
+            " backward work has no module; %s PyTorch %s"
+            % ("those of the CPU by the plug-in for" if self._follows_host else "there is no plug-in for", torch.__version__))
 
         import atexit
 

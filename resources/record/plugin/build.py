@@ -44,7 +44,8 @@ def main():
     target = os.path.join(folder, "tilescope_torch-%s.so" % torch.__version__)
     partial = "%s.%d" % (target, os.getpid())
     standard = "20" if int(torch.__version__.split(".")[1]) >= 9 else "17"
-    command = compiler.split() + ["-std=c++" + standard, "-O2", "-fPIC", "-shared", "-fvisibility=hidden"]
+    # PyTorch is compiled with NDEBUG; classes of its headers have other members without it.
+    command = compiler.split() + ["-std=c++" + standard, "-O2", "-DNDEBUG", "-fPIC", "-shared", "-fvisibility=hidden"]
     command += ["-D_GLIBCXX_USE_CXX11_ABI=%d" % torch._C._GLIBCXX_USE_CXX11_ABI, "-DTILESCOPE_WITH_CUDA=%d" % bool(cuda)]
     command += ["-I" + here] + [word for path in headers for word in ("-isystem", path)]
     command += [os.path.join(here, "plugin.cpp"), os.path.join(here, "core", "trace", "host", "tensor_text.cpp")]

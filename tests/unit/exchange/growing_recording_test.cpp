@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 
 namespace tilescope::exchange {
 namespace {
@@ -71,6 +72,21 @@ TEST_F(Growing, EachImportHoldsWhatIsThereSoFar)
     EXPECT_NE(store::RunReader(copy_).run(RunId{1})->uid, before);
     EXPECT_EQ(shown.counts(RunId{1}).deviceEvents, 1) << "a reader keeps the file that it opened";
     EXPECT_EQ(store::RunReader(copy_).run(RunId{1})->name, "t.tscope");
+}
+
+TEST_F(Growing, TheLatestValueOfAFactCounts)
+{
+    record::WorkingFileWriter writer(working_ / "1", {{"pid", "12"}, {"memory", "is not recorded"}});
+    ASSERT_TRUE(writer.append(workingStep(true, 1'000'000)));
+    writer.addFact("memory", "by the plug-in");
+    writer.addFact("cost", "1.01");
+    const GrowingRecording recording{working_, output_};
+    ASSERT_TRUE(recording.importInto(copy_));
+    std::map<std::string, std::string> facts;
+    for (const EnvironmentEntry& entry : store::RunReader(copy_).environment(RunId{1}))
+        facts[entry.key] = entry.value;
+    EXPECT_EQ(facts["record.memory"], "by the plug-in");
+    EXPECT_EQ(facts["record.cost"], "1.01");
 }
 
 TEST_F(Growing, ACancelledImportLeavesTheLastOne)

@@ -31,6 +31,7 @@ public:
         const record::WorkingFileEnd end = record::readWorkingFile(
             file, [this](record::ProcessFacts&& facts) { take(facts); },
             [this](record::WorkingBlock&& block) { take(std::move(block)); });
+        addEnvironment();
         if (end.isCut || facts_.contains("record_ended"))
             builder_.addLoss(RecordLoss::SourceCut);
         for (const auto& [key, count] : losses_)
@@ -67,17 +68,6 @@ private:
     {
         for (const auto& [key, value] : facts)
             facts_[key] = validUtf8(value);
-        // addEnvironment() keeps each once.
-        for (const auto& [fact, key] : {std::pair{"device_untraced", "record.device"},
-                                        {"record_ended", "record.ended"},
-                                        {"cost", "record.cost"},
-                                        {"window", "record.part"},
-                                        {"memory", "record.memory"},
-                                        {"profiler", "record.profiler"},
-                                        {"ops", "record.ops"},
-                                        {"torch", "torch"}})
-            if (const auto known = facts_.find(fact); known != facts_.end())
-                builder_.addEnvironment({.key = key, .value = known->second});
         if (process_)
             return;
         const std::string host = facts_["host"];
@@ -101,6 +91,21 @@ private:
                                         .worldSize = small("world"),
                                         .startedUnixNs = wall,
                                         .clock = clock});
+    }
+
+    /// Facts for the table of the environment. A process may correct a fact until its end.
+    void addEnvironment()
+    {
+        for (const auto& [fact, key] : {std::pair{"device_untraced", "record.device"},
+                                        {"record_ended", "record.ended"},
+                                        {"cost", "record.cost"},
+                                        {"window", "record.part"},
+                                        {"memory", "record.memory"},
+                                        {"profiler", "record.profiler"},
+                                        {"ops", "record.ops"},
+                                        {"torch", "torch"}})
+            if (const auto known = facts_.find(fact); known != facts_.end())
+                builder_.addEnvironment({.key = key, .value = known->second});
     }
 
     void take(record::WorkingBlock&& block)
