@@ -1,5 +1,7 @@
 #include "app/record/loaded_cupti.h"
 
+#include "app/record/find_function.h"
+
 #include <dlfcn.h>
 #include <link.h>
 
@@ -55,7 +57,9 @@ void* openCupti()
 
 template <class Function> Function find(void* library, const char* name)
 {
-    return reinterpret_cast<Function>(dlsym(library, name));
+    Function function = nullptr;
+    findFunction(function, name, library);
+    return function;
 }
 
 /// The functions of one CUPTI, by name; null where the library lacks one.

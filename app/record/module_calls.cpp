@@ -1,9 +1,8 @@
 #include "app/record/module_calls.h"
 
+#include "app/record/find_function.h"
 #include "app/record/python_functions.h"
 #include "app/record/recorder.h"
-
-#include <dlfcn.h>
 
 #include <cstddef>
 #include <cstring>
@@ -15,29 +14,25 @@ namespace {
 // PyObject* is void* here. A call passes the arguments as an array, the module first.
 using Call = void* (*)(void* function, void* const* arguments, std::size_t count, void* names);
 
-/// The bit of `count` that is no number.
+/// The highest bit of `count` is a flag (PY_VECTORCALL_ARGUMENTS_OFFSET); the others are the number of arguments.
 constexpr std::size_t kCountMask = ~(std::size_t{1} << (8 * sizeof(std::size_t) - 1));
 
 /// The functions of Python's C API that are used.
 struct Api {
-    Call callFunction = nullptr;                     ///< by which Python calls its functions
+    Call callFunction = nullptr;                     ///< Python calls its functions through it
     void (*setCall)(void* function, Call) = nullptr; ///< from Python 3.12 on
     void* (*call)(void* callable, ...) = nullptr;
     int (*isTrue)(void* object) = nullptr;
     void (*release)(void* object) = nullptr;
     void (*clearError)() = nullptr;
 
-    template <class Function> static bool find(Function& function, const char* name)
-    {
-        function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-        return function != nullptr;
-    }
     bool load()
     {
-        find(setCall, "PyFunction_SetVectorcall");
-        return find(callFunction, "_PyFunction_Vectorcall") && find(call, "PyObject_CallFunctionObjArgs") &&
-               find(isTrue, "PyObject_IsTrue") && find(release, "Py_DecRef") &&
-               find(clearError, "PyErr_Clear");
+        findFunction(setCall, "PyFunction_SetVectorcall");
+        return findFunction(callFunction, "_PyFunction_Vectorcall") &&
+               findFunction(call, "PyObject_CallFunctionObjArgs") &&
+               findFunction(isTrue, "PyObject_IsTrue") && findFunction(release, "Py_DecRef") &&
+               findFunction(clearError, "PyErr_Clear");
     }
 };
 Api api;
@@ -73,8 +68,8 @@ void* callModule(void* function, void* const* arguments, std::size_t count, void
     return result;
 }
 
-/// The word of a function object that holds its Call; null if there is none or more than one. Which word it is
-/// differs between versions of Python.
+/// The word of a function object that holds its Call; null if there is none or more than one. Its offset differs
+/// between versions of Python.
 Call* placeOfCall(void* function, std::size_t bytes)
 {
     Call* found = nullptr;

@@ -4,12 +4,13 @@
 
 namespace tilescope::record {
 
-/// Puts the recorder behind the NVTX functions of one image: ranges go to the calling thread's log. Marks are
-/// not recorded, but those in the domain `tilescope`, by which the bootstrap of Python says what is no range:
+/// Replaces the NVTX functions of one image: ranges go to the calling thread's log. Marks are not recorded. Marks in
+/// the domain `tilescope` are messages of the Python bootstrap:
 ///
 ///     step            a step of the program ends
 ///     torch           PyTorch was imported
 ///     node SEQUENCE   the calling thread created this autograd node; `node` follows while it is evaluated
+///     next node       the same for the next node that the calling thread creates
 ///     ops             the ranges of PyTorch are operators from now on (nvtx_ops.h)
 ///     flush           the process will end without exit()
 ///     end             the recording ends; the process goes on

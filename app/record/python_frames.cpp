@@ -1,10 +1,10 @@
 #include "app/record/python_frames.h"
 
+#include "app/record/find_function.h"
 #include "core/base/units.h"
 #include "core/trace/host/host_log.h"
 #include "core/trace/host/path_tree.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <array>
@@ -35,16 +35,12 @@ struct Api {
     void (*release)(void* object) = nullptr;
     void (*clearError)() = nullptr;
 
-    template <class Function> static bool find(Function& function, const char* name)
-    {
-        function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-        return function != nullptr;
-    }
     bool load()
     {
-        return find(setProfile, "PyEval_SetProfile") && find(codeOf, "PyFrame_GetCode") &&
-               find(attribute, "PyObject_GetAttrString") && find(text, "PyUnicode_AsUTF8AndSize") &&
-               find(number, "PyLong_AsLong") && find(release, "Py_DecRef") && find(clearError, "PyErr_Clear");
+        return findFunction(setProfile, "PyEval_SetProfile") && findFunction(codeOf, "PyFrame_GetCode") &&
+               findFunction(attribute, "PyObject_GetAttrString") &&
+               findFunction(text, "PyUnicode_AsUTF8AndSize") && findFunction(number, "PyLong_AsLong") &&
+               findFunction(release, "Py_DecRef") && findFunction(clearError, "PyErr_Clear");
     }
 };
 Api api;

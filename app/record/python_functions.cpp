@@ -1,5 +1,6 @@
 #include "app/record/python_functions.h"
 
+#include "app/record/find_function.h"
 #include "app/record/module_calls.h"
 #include "app/record/nested_ranges.h"
 #include "app/record/plugin_functions.h"
@@ -8,8 +9,6 @@
 #include "core/base/mutex.h"
 #include "core/trace/host/host_log.h"
 #include "core/trace/host/path_tree.h"
-
-#include <dlfcn.h>
 
 #include <cstddef>
 #include <string>
@@ -37,15 +36,10 @@ struct Api {
     int (*parse)(void* tuple, const char* format, ...) = nullptr;
     void* (*addressOf)(void* number) = nullptr;
 
-    template <class Function> static bool find(Function& function, const char* name)
-    {
-        function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-        return function != nullptr;
-    }
     bool load()
     {
-        return find(newFunction, "PyCFunction_NewEx") && find(newBool, "PyBool_FromLong") &&
-               find(parse, "PyArg_ParseTuple") && find(addressOf, "PyLong_AsVoidPtr");
+        return findFunction(newFunction, "PyCFunction_NewEx") && findFunction(newBool, "PyBool_FromLong") &&
+               findFunction(parse, "PyArg_ParseTuple") && findFunction(addressOf, "PyLong_AsVoidPtr");
     }
 };
 Api api;

@@ -1,5 +1,6 @@
 #include "app/record/torch_probe.h"
 
+#include "app/record/find_function.h"
 #include "core/trace/host/host_log.h"
 
 #include <dlfcn.h>
@@ -65,10 +66,8 @@ bool load()
     void* torch = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
     if (!torch)
         return false;
-    peek = reinterpret_cast<decltype(peek)>(dlsym(torch, kPeek));
-    threadNumber = reinterpret_cast<decltype(threadNumber)>(dlsym(torch, kThread));
-    currentNode = reinterpret_cast<decltype(currentNode)>(dlsym(torch, kNode));
-    if (!peek || !threadNumber || !currentNode)
+    if (!findFunction(peek, kPeek, torch) || !findFunction(threadNumber, kThread, torch) ||
+        !findFunction(currentNode, kNode, torch))
         return false;
     trace::HostLogs::instance().setProbe(
         {.nextSequence = &nextSequence, .thread = &logicalThread, .running = &runningNode});
@@ -89,6 +88,12 @@ void expectNode(std::uint64_t sequence) noexcept
         return;
     expectedSequence.store(sequence, std::memory_order_relaxed);
     expectedThread.store(threadNumber(), std::memory_order_relaxed);
+}
+
+void expectNextNode() noexcept
+{
+    if (peek)
+        expectNode(peek());
 }
 
 void confirmNode() noexcept

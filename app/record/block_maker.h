@@ -1,0 +1,75 @@
+#pragma once
+
+#include "core/base/mutex.h"
+#include "core/model/strings.h"
+#include "core/record/working_file.h"
+#include "core/trace/assembly/assembler.h"
+#include "core/trace/cupti/activity_decoder.h"
+#include "core/trace/cupti/cupti_session.h"
+#include "core/trace/host/host_log.h"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <unordered_set>
+#include <vector>
+
+namespace tilescope::record {
+
+/// Collects what the threads of this process and CUPTI noted, and makes blocks of the working file from it.
+///
+/// Functions are for the thread that writes the file, unless stated otherwise.
+class BlockMaker {
+public:
+    BlockMaker();
+
+    /// Names and paths in the rows of the file. Any thread.
+    StringTable& strings() { return strings_; }
+
+    /// From now on DeviceAllocLog records the allocators of this many devices, which are empty now. Any thread.
+    void startDeviceMemory(int devices);
+    /// CUPTI was taken out of the process and comes back, so its correlation ids begin anew. Any thread.
+    void noteCuptiReturns() { cuptiReturns_.store(true); }
+
+    /// Takes over every record that was noted so far.
+    /// \param session  null: the device is not recorded
+    void drain(trace::CuptiSession* session);
+    /// Whether some buffer has less room than is good, so that it should be drained soon.
+    bool pressed() const;
+    /// Number of events that wait for take().
+    std::size_t pending() const { return assembler_.pending() + allocations_.size(); }
+
+    /// The next block of the file: what was drained since the last one, and the strings that no earlier block has.
+    /// \param block   rows of the caller, whose strings are in strings()
+    /// \param losses  further losses, totals so far
+    /// \return        without rows if there are none; the strings then follow with a later block
+    WorkingBlock take(WorkingBlock block, const trace::Losses& losses);
+
+private:
+    void drainHost();
+    void drainDeviceMemory();
+    void addCpuAllocation(std::uint32_t thread, const trace::HostRecord& record);
+    void addLosses(WorkingBlock& block, const trace::Losses& further);
+    ActivityRow rowOf(const DeviceEvent& event, WorkingBlock& block);
+    /// The path of backward work, kNoString for other work: autograd's threads have no open ranges that tell its module.
+    std::uint32_t backwardPathOf(StringId path);
+    std::uint32_t backwardPathOf(const trace::HostContext& context);
+
+    StringTable strings_;
+    trace::Assembler assembler_{strings_, trace::HostLogs::instance().nextRange(),
+                                trace::HostLogs::instance().nextOp()};
+    std::unique_ptr<trace::ActivityDecoder> decoder_;
+    const trace::HostLogs::Counters before_ = trace::HostLogs::instance().counters();
+    std::atomic<int> memoryDevices_{0};
+    std::atomic<bool> cuptiReturns_{false};
+
+    std::uint32_t lastThread_ = 0;
+    std::unordered_set<std::uint32_t> named_; ///< threads
+    std::unordered_set<std::int32_t> devices_;
+    std::vector<AllocRow> allocations_;
+    std::map<LaunchConfig, std::uint32_t> launches_;
+    std::size_t written_ = 0; ///< strings in earlier blocks
+};
+
+} // namespace tilescope::record

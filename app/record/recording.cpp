@@ -1,0 +1,424 @@
+#include "app/record/recording.h"
+
+#include "app/record/loaded_cupti.h"
+#include "app/record/process_facts.h"
+#include "core/base/current_error.h"
+#include "core/model/step_name.h"
+#include "core/trace/host/path_tree.h"
+#include "core/trace/host/range.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace tilescope::record {
+
+namespace {
+
+using trace::HostLogs;
+
+constexpr auto kPeriod = std::chrono::milliseconds(20);
+constexpr auto kWritePeriod = std::chrono::milliseconds(500);
+constexpr auto kLongestEnd = std::chrono::seconds(20);
+constexpr std::size_t kRingCapacity = 1 << 16;
+constexpr std::size_t kSpareLogs = 2; // for autograd's thread, and one more
+constexpr std::size_t kActivityBuffers = 1024;
+constexpr std::size_t kActivityBufferBytes = 1 << 20;
+constexpr std::size_t kMostPending = 1 << 16;
+
+// A signal handler sets the first and waits for the second.
+std::atomic<bool> writeAsked{false};
+std::atomic<bool> written{false};
+
+std::int64_t now() noexcept
+{
+    return nanosecondsOf(TraceClock::now());
+}
+
+void startHost()
+{
+    // Events outside of all ranges belong to the current step, whose bounds are known later.
+    HostLogs::instance().startWithin("step", kRingCapacity, kSpareLogs);
+}
+
+} // namespace
+
+Recording::Recording(const std::filesystem::path& folder)
+    : file_(folder / (std::to_string(getpid()) + "-" + std::to_string(now()) + ".working"),
+            factsOfThisProcess()),
+      window_(Window::ofThisProcess()), startedAt_(now())
+{
+    if (std::string part = window_.text(); !part.empty())
+        file_.addFact("window", std::move(part));
+    awaitsRange_.store(!window_.range.empty() || window_.hasSteps());
+    // Signals of the program are for its own threads.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { run(); });
+    pthread_setname_np(thread_.native_handle(), "tilescope-rec");
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [this]() REQUIRES(mutex_) { return started_; });
+}
+
+bool Recording::close() noexcept
+{
+    awaitsRange_.store(false);
+    return open_.exchange(false);
+}
+
+void Recording::writeNow() noexcept
+{
+    written.store(false);
+    writeAsked.store(true);
+    constexpr int kTries = 200;
+    for (int i = 0; i < kTries && !written.load(); ++i) {
+        const timespec pause{.tv_sec = 0, .tv_nsec = 5'000'000};
+        nanosleep(&pause, nullptr);
+    }
+}
+
+void Recording::startDevice()
+{
+    std::string reason;
+    auto api = loadedCupti(reason);
+    std::unique_ptr<trace::CuptiSession> session;
+    const MutexLock window(windowMutex_);
+    if (api) {
+        session = std::make_unique<trace::CuptiSession>(*api, kActivityBuffers, kActivityBufferBytes);
+        if (window_.byProfilerApi)
+            reason = session->watchProfilerCalls([this](bool starts) { setOn(starts); });
+        if (reason.empty() && on_ && !yielded_)
+            reason = session->start(level());
+    }
+    const MutexLock lock(mutex_);
+    if (!reason.empty()) {
+        facts_.emplace_back("device_untraced", reason);
+        return;
+    }
+    api_ = std::move(api);
+    session_ = std::move(session);
+}
+
+void Recording::yieldDevice()
+{
+    const MutexLock window(windowMutex_);
+    trace::CuptiSession* session = sessionIfAny();
+    if (!window_.yields || std::exchange(yielded_, true) || !session)
+        return;
+    trace::Losses losses;
+    session->stop(losses);
+    const MutexLock lock(mutex_);
+    cuptiLosses_.add(losses);
+    facts_.emplace_back(
+        "device_untraced",
+        "the device was left to torch.profiler when the program started it (--yield-to-torch)");
+}
+
+void Recording::end()
+{
+    if (trace::CuptiApi* api = apiIfAny())
+        api->synchronizeDevice();
+    MutexLock lock(mutex_);
+    ending_ = true;
+    changed_.notifyAll();
+    // A program must end, whatever its recording does.
+    const bool ended = changed_.waitFor(lock, kLongestEnd, [this]() REQUIRES(mutex_) { return ended_; });
+    lock.unlock();
+    if (ended)
+        thread_.join();
+    else
+        thread_.detach();
+}
+
+void Recording::abandon() noexcept
+{
+    file_.abandon();
+    control_.abandon();
+}
+
+void Recording::noteFact(std::string_view key, std::string_view value)
+{
+    const MutexLock lock(mutex_);
+    facts_.emplace_back(key, value);
+}
+
+void Recording::noteHeld(const HeldMemory& memory)
+{
+    const MutexLock lock(mutex_);
+    held_.push_back({.time = now(),
+                     .address = memory.address,
+                     .bytes = memory.bytes,
+                     .category = blocks_.strings().intern(memory.category).value,
+                     .name = blocks_.strings().intern(memory.name).value,
+                     .shape = blocks_.strings().intern(memory.shape).value,
+                     .dtype = blocks_.strings().intern(memory.dtype).value,
+                     .device = memory.device,
+                     .unused = 0});
+}
+
+void Recording::noteRange(std::string_view name, std::uint32_t thread, std::int64_t start, std::int64_t end,
+                          std::uint32_t step)
+{
+    // The tree limits the number of names.
+    trace::PathTree& tree = trace::PathTree::instance();
+    const StringId text = blocks_.strings().intern(tree.child(tree.names(), name)->component);
+    const MutexLock lock(mutex_);
+    rows_.push_back({.start = start,
+                     .end = end,
+                     .thread = thread,
+                     .name = text.value,
+                     .step = step,
+                     .backwardPath = kNoString});
+}
+
+void Recording::noteOpening(std::string_view name)
+{
+    if (!window_.range.empty() && name == window_.range && awaitsRange_.exchange(false)) {
+        setOn(true);
+        isPartial_.store(false, std::memory_order_relaxed);
+    }
+    // A program without an optimizer has steps if it has ranges that are named like steps.
+    if (window_.hasSteps() && steps_.load(std::memory_order_relaxed) == 0 && isNamedLikeStep(name))
+        apply(window_.afterStep(namedSteps_.fetch_add(1, std::memory_order_relaxed) - 1));
+}
+
+void Recording::noteOpened() noexcept
+{
+    if (stepStart_.load(std::memory_order_relaxed) != 0)
+        return;
+    std::int64_t none = 0;
+    stepStart_.compare_exchange_strong(none, now(), std::memory_order_relaxed);
+}
+
+void Recording::endStep()
+{
+    const std::int64_t end = now();
+    const std::int64_t start = stepStart_.exchange(end, std::memory_order_relaxed);
+    const std::int64_t step = steps_.fetch_add(1, std::memory_order_relaxed);
+    // A step that began before the recording is incomplete.
+    if (Recorder::isRecording() && !isPartial_.exchange(false, std::memory_order_relaxed))
+        noteRange("step", static_cast<std::uint32_t>(gettid()), start == 0 ? end : start, end,
+                  static_cast<std::uint32_t>(step) + 1);
+    if (window_.calibrates) {
+        const MutexLock lock(calibrationMutex_);
+        apply(calibration_.stepEnded(end));
+    } else {
+        apply(window_.afterStep(step));
+    }
+}
+
+void Recording::apply(Window::Change change)
+{
+    switch (change) {
+    case Window::Change::Start:
+        setOn(true);
+        isPartial_.store(false, std::memory_order_relaxed);
+        stepStart_.store(now(), std::memory_order_relaxed);
+        break;
+    case Window::Change::Stop:
+        setOn(false);
+        break;
+    case Window::Change::None:
+        break;
+    }
+}
+
+void Recording::setOn(bool on)
+{
+    const MutexLock window(windowMutex_);
+    if (on == on_)
+        return;
+    on_ = on;
+    if (on)
+        resume();
+    else
+        pause();
+}
+
+trace::CuptiApi* Recording::apiIfAny()
+{
+    const MutexLock lock(mutex_);
+    return api_.get();
+}
+
+trace::CuptiSession* Recording::sessionIfAny()
+{
+    const MutexLock lock(mutex_);
+    return session_.get();
+}
+
+void Recording::resume()
+{
+    onSince_.store(now(), std::memory_order_relaxed);
+    isPartial_.store(true, std::memory_order_relaxed);
+    stepStart_.store(0, std::memory_order_relaxed);
+    startHost();
+    trace::CuptiSession* session = sessionIfAny();
+    if (!session || yielded_)
+        return;
+    blocks_.noteCuptiReturns();
+    if (const std::string reason = session->start(level()); !reason.empty()) {
+        const MutexLock lock(mutex_);
+        facts_.emplace_back("device_untraced", reason);
+    }
+}
+
+void Recording::pause()
+{
+    trace::Losses losses;
+    trace::CuptiSession* session = sessionIfAny();
+    // First the device: each of its activities needs its launch.
+    if (session)
+        session->stop(losses);
+    HostLogs::instance().stop();
+    const MutexLock lock(mutex_);
+    cuptiLosses_.add(losses);
+    detachAsked_ = session != nullptr;
+}
+
+// --- the writing thread ---
+
+void Recording::run()
+{
+    {
+        const MutexLock window(windowMutex_);
+        on_ = window_.isOpenAtStart();
+        onSince_.store(now(), std::memory_order_relaxed);
+        if (on_)
+            startHost();
+    }
+    control_.open(recorderOfThisProcess());
+    MutexLock lock(mutex_);
+    started_ = true;
+    changed_.notifyAll();
+    auto nextWrite = std::chrono::steady_clock::now() + kWritePeriod;
+    while (!ending_) {
+        changed_.waitFor(lock, kPeriod, [this]() REQUIRES(mutex_) { return ending_; });
+        trace::CuptiSession* session = session_.get();
+        const bool detaches = std::exchange(detachAsked_, false);
+        lock.unlock();
+        watchWindow();
+        if (detaches && session) {
+            // CUPTI owns the names of kernels in its records, so decode the records before it leaves.
+            turn(session, true, false);
+            const MutexLock window(windowMutex_);
+            if (!on_ && !yielded_)
+                session->detachSoon();
+        }
+        const bool asked = writeAsked.exchange(false);
+        const bool due = asked || std::chrono::steady_clock::now() >= nextWrite;
+        if (due || blocks_.pressed() || (session && session->buffers().pressed()))
+            turn(session, due, asked);
+        if (due)
+            nextWrite = std::chrono::steady_clock::now() + kWritePeriod;
+        if (asked)
+            written.store(true);
+        lock.lock();
+    }
+    trace::CuptiSession* session = session_.get();
+    lock.unlock();
+    finish(session);
+    lock.lock();
+    ended_ = true;
+    changed_.notifyAll();
+}
+
+void Recording::watchWindow()
+{
+    const std::int64_t time = now();
+    if (!delayOver_ && window_.delay > 0 && time - startedAt_ >= window_.delay) {
+        delayOver_ = true;
+        setOn(true);
+    }
+    if (window_.length >= 0 && HostLogs::recording() &&
+        time - onSince_.load(std::memory_order_relaxed) >= window_.length)
+        setOn(false);
+    control_.serve([this](std::string_view verb) -> std::string {
+        if (verb != "start" && verb != "stop")
+            return "unknown request '" + std::string(verb) + "'; allowed here: start, stop";
+        setOn(verb == "start");
+        return {};
+    });
+}
+
+void Recording::turn(trace::CuptiSession* session, bool due, bool forced) noexcept
+{
+    if (!isOpen())
+        return;
+    try {
+        if (due && session && HostLogs::recording())
+            session->api().flush(forced);
+        blocks_.drain(session);
+        if (due || blocks_.pending() > kMostPending)
+            write();
+    } catch (...) {
+        giveUp(currentError().sentence());
+    }
+}
+
+void Recording::write()
+{
+    WorkingBlock block;
+    trace::Losses losses;
+    {
+        const MutexLock lock(mutex_);
+        block.ranges = std::exchange(rows_, {});
+        block.held = std::exchange(held_, {});
+        for (const auto& [key, value] : std::exchange(facts_, {}))
+            file_.addFact(key, value);
+        losses = cuptiLosses_;
+    }
+    block = blocks_.take(std::move(block), losses);
+    if ((block.hasEvents() || !block.threads.empty()) && !file_.append(block))
+        giveUp("the working file cannot be written: " + std::system_category().message(file_.error()));
+}
+
+void Recording::finish(trace::CuptiSession* session) noexcept
+{
+    try {
+        HostLogs::instance().stop();
+        if (session) {
+            trace::Losses losses;
+            session->stop(losses);
+            const MutexLock lock(mutex_);
+            cuptiLosses_.add(losses);
+        }
+        blocks_.drain(session);
+        write();
+        const MutexLock lock(calibrationMutex_);
+        if (const auto cost = calibration_.text())
+            file_.addFact("cost", *cost);
+    } catch (...) {
+        giveUp(currentError().sentence());
+    }
+    control_.close();
+    file_.abandon();
+}
+
+void Recording::giveUp(const std::string& reason) noexcept
+{
+    open_.store(false, std::memory_order_relaxed);
+    trace::detail::rangeListeners.store(0);
+    try {
+        file_.addFact("record_ended", reason);
+        if (trace::CuptiSession* session = sessionIfAny()) {
+            trace::Losses ignored;
+            session->stop(ignored);
+            session->detachSoon();
+        }
+    } catch (...) {
+        file_.abandon(); // no memory even for that
+    }
+    file_.abandon();
+}
+
+} // namespace tilescope::record
