@@ -18,7 +18,7 @@ struct Open {
     const void* domain = nullptr;
     const void* key = nullptr;
     std::uint32_t id = 0;
-    bool isCut = false;     ///< a range around it was closed first: its log has forgotten it
+    bool isCut = false;     ///< not in the thread's log: a leaf, or a range around it was closed first
     std::int64_t start = 0; ///< of one that is cut; 0: it is not part of this recording
     std::string name;
 };
@@ -29,9 +29,12 @@ struct OpenRanges {
 };
 thread_local OpenRanges open;
 
-} // namespace
+std::int64_t now()
+{
+    return nanosecondsOf(TraceClock::now());
+}
 
-int openNested(const void* domain, const void* key, std::string_view name) noexcept
+int openRange(const void* domain, const void* key, std::string_view name, bool isLeaf) noexcept
 {
     Recorder::noteOpening(name);
     try {
@@ -45,12 +48,25 @@ int openNested(const void* domain, const void* key, std::string_view name) noexc
         range.name.assign(name);
         range.domain = domain;
         range.key = key;
-        range.isCut = false;
-        range.id = log->openRange(name, name, {});
+        range.isCut = isLeaf;
+        range.start = isLeaf ? now() : 0;
+        range.id = isLeaf ? 0 : log->openRange(name, name, {});
         return static_cast<int>(open.depth++);
     } catch (...) {
         return -1; // no memory: this range is missing
     }
+}
+
+} // namespace
+
+int openNested(const void* domain, const void* key, std::string_view name) noexcept
+{
+    return openRange(domain, key, name, false);
+}
+
+int openLeaf(const void* domain, std::string_view name) noexcept
+{
+    return openRange(domain, nullptr, name, true);
 }
 
 int closeNested(const void* domain, const void* key) noexcept
@@ -67,8 +83,7 @@ int closeNested(const void* domain, const void* key) noexcept
             open.ranges[inner].start = log->startOf(open.ranges[inner].id);
     Open& range = open.ranges[i];
     if (range.isCut && range.start != 0)
-        Recorder::noteRange(range.name, static_cast<std::uint32_t>(gettid()), range.start,
-                            nanosecondsOf(TraceClock::now()));
+        Recorder::noteRange(range.name, static_cast<std::uint32_t>(gettid()), range.start, now());
     else if (log && !range.isCut)
         log->closeRange(range.id);
     for (std::size_t inner = i + 1; inner < open.depth; ++inner) {

@@ -22,6 +22,8 @@ namespace tilescope::record {
 namespace {
 
 constexpr std::string_view kOwnDomain = "tilescope";
+// NCCL ends some of its ranges by nvtxRangePopPayload(), which only tools with NVTX's payload extension see.
+constexpr std::string_view kNcclDomain = "NCCL";
 
 /// A range that one thread may start and another end.
 struct StartedRange {
@@ -92,6 +94,8 @@ int push(const void* domain, std::string_view name) noexcept
             return 0;
         pushOtherRange();
     }
+    if (domain && *static_cast<const std::string*>(domain) == kNcclDomain)
+        return openLeaf(domain, name);
     return openNested(domain, nullptr, name.empty() ? kUnnamed : name);
 }
 
@@ -158,6 +162,8 @@ void takeMessage(std::string_view text, void* payload) noexcept
             *static_cast<PythonFunctions*>(payload) = {};
     } else if (text == "node") {
         confirmNode();
+    } else if (text == "next node") {
+        expectNextNode();
     } else if (text.starts_with(kNode)) {
         std::uint64_t sequence = 0;
         text.remove_prefix(kNode.size());
