@@ -22,7 +22,6 @@
 #include <dlfcn.h>
 
 #include <memory>
-#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -43,28 +42,6 @@ std::int64_t runningSequence()
     return node ? static_cast<std::int64_t>(node->sequence_nr()) : -1;
 }
 
-void appendShape(std::string& text, const at::Tensor& tensor)
-{
-    if (!text.empty())
-        text += ' ';
-    text += tensor.defined() ? trace::dtypeText(tensor.scalar_type()) + trace::shapeText(tensor)
-                             : std::string("[]");
-}
-
-std::string shapesOf(const at::RecordFunction& function)
-{
-    std::string text;
-    for (const c10::IValue& input : function.inputs()) {
-        if (input.isTensor()) {
-            appendShape(text, input.toTensor());
-        } else if (input.isTensorList()) {
-            for (const at::Tensor& tensor : input.toTensorVector())
-                appendShape(text, tensor);
-        }
-    }
-    return text;
-}
-
 std::unique_ptr<at::ObserverContext> beginOp(const at::RecordFunction& function)
 {
     const std::string_view name = function.name();
@@ -73,12 +50,7 @@ std::unique_ptr<at::ObserverContext> beginOp(const at::RecordFunction& function)
         recorder->openOp(node.data(), node.size(), runningSequence(), 1, nullptr, 0);
         return nullptr;
     }
-    std::string shapes;
-    try {
-        shapes = shapesOf(function);
-    } catch (...) {
-        shapes.clear(); // a tensor without sizes
-    }
+    const std::string_view shapes = trace::shapesOf(function);
     recorder->openOp(name.data(), name.size(), function.seqNr(), 0, shapes.data(), shapes.size());
     return nullptr;
 }

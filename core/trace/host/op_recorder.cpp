@@ -7,7 +7,6 @@
 #include <ATen/record_function.h>
 #include <torch/csrc/autograd/function.h>
 
-#include <string>
 #include <string_view>
 
 namespace tilescope::trace {
@@ -38,29 +37,6 @@ AutogradProbe::Node runningNode() noexcept
 /// an op takes to record: this one is enough.
 constexpr std::string_view kEvaluation = "autograd::engine::evaluate_function: ";
 
-void appendShape(std::string& text, const at::Tensor& tensor)
-{
-    if (!text.empty())
-        text += ' ';
-    text += tensor.defined() ? dtypeText(tensor.scalar_type()) + shapeText(tensor) : std::string("[]");
-}
-
-/// "bf16[4, 128, 768] bf16[768, 768]": of the tensors among the inputs, in their order; lists of tensors
-/// unfolded.
-std::string shapesOf(const at::RecordFunction& function)
-{
-    std::string text;
-    for (const c10::IValue& input : function.inputs()) {
-        if (input.isTensor()) {
-            appendShape(text, input.toTensor());
-        } else if (input.isTensorList()) {
-            for (const at::Tensor& tensor : input.toTensorVector())
-                appendShape(text, tensor);
-        }
-    }
-    return text;
-}
-
 void begin(const at::RecordFunction& function, bool shapes)
 {
     ThreadLog* log = HostLogs::mine();
@@ -72,7 +48,7 @@ void begin(const at::RecordFunction& function, bool shapes)
                     OpScope::Backward, {});
         return;
     }
-    log->openOp(name, function.seqNr(), OpScope::Function, shapes ? shapesOf(function) : std::string());
+    log->openOp(name, function.seqNr(), OpScope::Function, shapes ? shapesOf(function) : std::string_view());
 }
 
 // State lives in the thread's log: an ObserverContext would be a heap allocation per op.

@@ -1,5 +1,6 @@
-"""Prints what a call of a module takes this thread, in ns of processor time: of one that returns its input."""
+"""Prints what the call of a module that returns its input takes this thread, in ns of processor time."""
 
+import json
 import time
 
 import torch
@@ -29,7 +30,7 @@ def main():
         start = time.thread_time_ns()
         module(x)
         least = min(least, (time.thread_time_ns() - start) / 100)
-    print(least)
+    print(json.dumps({"module_ns": round(least)}))
 
 
 main()
