@@ -31,7 +31,8 @@ CuptiSession::~CuptiSession()
     stop(ignored);
     if (subscriber_)
         api_.unsubscribe(std::exchange(subscriber_, nullptr));
-    detach();
+    if (attached_)
+        api_.finalize();
     ActivityBuffers* mine = buffers_.get();
     activeBuffers.compare_exchange_strong(mine, nullptr);
     // What CUPTI still holds it may still write to.
@@ -66,7 +67,7 @@ void CuptiSession::leave() noexcept
 
 void CuptiSession::detach()
 {
-    if (std::exchange(attached_, false))
+    if (!graphs_ && std::exchange(attached_, false))
         api_.finalize();
 }
 

@@ -42,15 +42,17 @@ public:
     /// \return  why that is not possible, in one sentence; empty on success
     using ProfilerCall = std::function<void(bool starts)>;
     std::string watchProfilerCalls(ProfilerCall told);
-    /// Takes CUPTI out of the process. Only after the buffers have been decoded: their names go with it.
+    /// Removes CUPTI from the process. Only after the buffers have been decoded, because CUPTI owns the names in them.
+    /// Does nothing once CUDA graphs were traced: their replays use memory of CUPTI and would fail without it. The
+    /// destructor removes CUPTI in any case.
     void detach();
     /// The same between stop() and start() while the program goes on: at the end of one of its next calls into
-    /// CUDA, in the thread that makes it. Until then CUPTI stays subscribed. Does nothing once the program has used
-    /// CUDA graphs: CUPTI's memory is part of the graphs that were traced, and their replays would fail.
+    /// CUDA, in the thread that makes it. Until then CUPTI stays subscribed.
     void detachSoon();
     /// Added to CUPTI's correlation ids, which begin anew after it was taken out.
     std::uint32_t correlationBase() const { return base_.load(std::memory_order_acquire); }
 
+    CuptiApi& api() { return api_; }
     ActivityBuffers& buffers() { return *buffers_; }
     /// Adds what CUPTI itself dropped, after the buffers of one context and stream were returned.
     void countDropped(const ActivityBuffers::Filled& buffer, Losses& losses);

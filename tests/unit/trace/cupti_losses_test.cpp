@@ -203,6 +203,19 @@ TEST_F(CuptiPipeline, NothingThatCostsStaysOnAfterStop)
     EXPECT_EQ(cupti.finalized(), 1) << "while CUPTI is in the process, launches stay slower";
 }
 
+TEST_F(CuptiPipeline, CuptiStaysWhileTracedGraphsMayBeReplayed)
+{
+    {
+        Tracer tracer(options(), strings, sink, cupti);
+        tracer.start();
+        cupti.kernel(cupti.call("cudaGraphLaunch"));
+        tracer.stop();
+        EXPECT_FALSE(cupti.subscribed());
+        EXPECT_EQ(cupti.finalized(), 0);
+    }
+    EXPECT_EQ(cupti.finalized(), 1);
+}
+
 TEST_F(CuptiPipeline, AnotherRecordingStartsClean)
 {
     Tracer tracer(options(), strings, sink, cupti);
