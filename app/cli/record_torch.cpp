@@ -65,6 +65,11 @@ void TorchOptions::prepare(RecordedProgram& program, const std::vector<std::stri
     const char* path = std::getenv("PYTHONPATH");
     const std::string bootstrap = fs::canonical(resourcesDirectory() / "record").string();
     program.set("PYTHONPATH", path && *path ? bootstrap + ":" + path : bootstrap);
+    // Python would write __pycache__ beside the bootstrap, which lets Python write it for all other modules.
+    if (const char* setting = std::getenv("PYTHONDONTWRITEBYTECODE"); !setting || !*setting) {
+        program.set("PYTHONDONTWRITEBYTECODE", "1");
+        program.set("TILESCOPE_RECORD_WRITE_BYTECODE", "1");
+    }
 }
 
 void buildPlugin(const std::string& python)

@@ -23,6 +23,16 @@ def _run_the_next_sitecustomize():
     spec.loader.exec_module(module)
 
 
+def _has_option_B():
+    """Whether the command line lets Python write no bytecode; True where Python does not tell, before 3.10."""
+    for word in getattr(sys, "orig_argv", ["", "-B"])[1:]:
+        if not word.startswith("-") or word in ("-c", "-m"):
+            return False
+        if not word.startswith("--") and "B" in word:
+            return True
+    return False
+
+
 try:
     if "TILESCOPE_RECORD_FOLDER" in os.environ:
         import _tilescope_recorder
@@ -30,6 +40,9 @@ try:
         _tilescope_recorder.start()
 except Exception:
     pass
+# `tilescope record` has set PYTHONDONTWRITEBYTECODE, so that these imports write no __pycache__.
+if "TILESCOPE_RECORD_WRITE_BYTECODE" in os.environ and not _has_option_B():
+    sys.dont_write_bytecode = False
 try:
     _run_the_next_sitecustomize()
 except ImportError:

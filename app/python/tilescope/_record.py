@@ -155,7 +155,12 @@ def _load(path):
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    writes_bytecode = not sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # the folder is the installation's
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = not writes_bytecode
     return module
 
 
