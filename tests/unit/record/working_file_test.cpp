@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/working_block.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -18,40 +19,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-WorkingBlock blockOf(const std::string& name, std::int64_t start)
-{
-    WorkingBlock block;
-    block.strings = {name};
-    block.launches.push_back({.grid = {4, 1, 1}});
-    block.ranges.push_back(
-        {.start = start, .end = start + 5, .thread = 7, .name = 0, .step = 1, .backwardPath = kNoString});
-    block.activities.push_back({.start = start,
-                                .end = start + 3,
-                                .launched = start - 1,
-                                .bytes = 0,
-                                .graphNode = 0,
-                                .name = 0,
-                                .backwardPath = kNoString,
-                                .correlation = 9,
-                                .launchThread = 7,
-                                .stream = 7,
-                                .launch = 0,
-                                .device = 0,
-                                .kind = 0,
-                                .copy = 0,
-                                .unused = 0});
-    block.recordsChecked = start;
-    return block;
-}
+using testing::workingStep;
 
 class WorkingFile : public ::testing::Test {
 protected:
     WorkingFile()
     {
         WorkingFileWriter writer(file_, {{"pid", "12"}});
-        EXPECT_TRUE(writer.append(blockOf("first", 100)));
+        EXPECT_TRUE(writer.append(workingStep(true, 100, 10)));
         writer.addFact("device_untraced", "why");
-        EXPECT_TRUE(writer.append(blockOf("second", 200)));
+        EXPECT_TRUE(writer.append(workingStep(false, 200, 10)));
     }
 
     struct Contents {
@@ -88,11 +65,12 @@ TEST_F(WorkingFile, ReturnsWhatWasWritten)
     EXPECT_FALSE(contents.isCut);
     EXPECT_EQ(contents.facts, (ProcessFacts{{"pid", "12"}, {"device_untraced", "why"}}));
     ASSERT_EQ(contents.blocks.size(), 2U);
-    EXPECT_EQ(contents.blocks[1].strings, std::vector<std::string>{"second"});
-    EXPECT_EQ(contents.blocks[1].activities.at(0).start, 200);
-    EXPECT_EQ(contents.blocks[1].launches.at(0).grid[0], 4U);
-    EXPECT_EQ(contents.blocks[1].ranges.at(0).end, 205);
-    EXPECT_EQ(contents.blocks[1].recordsChecked, 200);
+    EXPECT_EQ(contents.blocks[0].strings.at(0), "gemm");
+    EXPECT_EQ(contents.blocks[0].launches.at(0).grid[0], 4U);
+    EXPECT_TRUE(contents.blocks[1].strings.empty());
+    EXPECT_EQ(contents.blocks[1].activities.at(0).start, 205);
+    EXPECT_EQ(contents.blocks[1].ranges.at(0).end, 210);
+    EXPECT_EQ(contents.blocks[1].recordsChecked, 2);
 }
 
 TEST_F(WorkingFile, IsReadableByItsOwnerOnly)
@@ -110,7 +88,7 @@ TEST_F(WorkingFile, CutAnywhereKeepsTheBlocksBefore)
         const Contents contents = read();
         EXPECT_LE(contents.blocks.size(), 1U) << size;
         if (!contents.blocks.empty()) {
-            EXPECT_EQ(contents.blocks[0].activities.at(0).start, 100);
+            EXPECT_EQ(contents.blocks[0].activities.at(0).start, 105);
         }
     }
     write(whole.substr(0, whole.size() - 1));
@@ -151,21 +129,21 @@ TEST(WorkingFileWriter, EndsWhereNothingMoreFits)
 {
     const testing::TemporaryFolder folder;
     const fs::path file = folder.path() / "a.working";
+    WorkingFileWriter writer(file, {});
+    const bool first = writer.append(workingStep(true, 1));
     rlimit before{};
     getrlimit(RLIMIT_FSIZE, &before);
     const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit small{.rlim_cur = 400, .rlim_max = before.rlim_max};
+    const rlimit small{.rlim_cur = fs::file_size(file) + 60, .rlim_max = before.rlim_max};
     setrlimit(RLIMIT_FSIZE, &small);
-    WorkingFileWriter writer(file, {});
-    const bool first = writer.append(blockOf("first", 1));
-    const bool second = writer.append(blockOf("second", 2));
+    const bool second = writer.append(workingStep(false, 2));
     writer.addFact("record_ended", "full");
     setrlimit(RLIMIT_FSIZE, &before);
     std::signal(SIGXFSZ, handler);
     EXPECT_TRUE(first);
     EXPECT_FALSE(second);
     EXPECT_EQ(writer.error(), EFBIG);
-    EXPECT_FALSE(writer.append(blockOf("third", 3))) << "nothing but a reason follows";
+    EXPECT_FALSE(writer.append(workingStep(false, 3))) << "nothing but a reason follows";
     int blocks = 0;
     ProcessFacts facts;
     const auto end = readWorkingFile(

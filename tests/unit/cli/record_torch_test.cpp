@@ -1,0 +1,387 @@
+// `tilescope record` with Python programs on the CPU, most of them with PyTorch.
+
+#include "tests/unit/cli/record_fixture.h"
+
+namespace tilescope {
+
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+using ::testing::Pair;
+using testing::ProgramResult;
+
+class RecordTorch : public RecordTest {};
+
+std::string training(const std::string& call = "layer(x)", const std::string& prepare = "model",
+                     const std::string& workers = "0")
+{
+    std::ifstream file(TRAINING_SCRIPT);
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    for (const auto& [word, by] :
+         {std::pair{std::string("= CALL"), call}, {"= PREPARE", prepare}, {"=WORKERS", workers}})
+        text.replace(text.find(word) + 1, word.size() - 1, by);
+    return text;
+}
+
+TEST_F(RecordTorch, FindsModulesAndStepsOfPyTorch)
+{
+    const ProgramResult result = record({PYTHON_PROGRAM, script("train.py", training())});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out, "trained\n");
+    EXPECT_THAT(rangePaths(), IsSupersetOf({"step/forward/Model/layers.0/attention",
+                                            "step/forward/Model/layers.1/attention", "step/backward",
+                                            "step/optimizer", "step/data"}));
+    EXPECT_EQ(show({"steps"}).size(), 3U);
+}
+
+/// NCCL ends the range of ncclCommInitRankConfig() by a function that only tools with an extension of NVTX see.
+TEST_F(RecordTorch, RangesThatNcclDoesNotCloseContainNoModules)
+{
+    const std::string text =
+        "import ctypes, torch, _tilescope_recorder\n"
+        "recorder = _tilescope_recorder.recorder()\n"
+        "slots, own = recorder._keep[0], recorder._domain\n"
+        "address = ctypes.c_void_p\n"
+        "recorder._domain = ctypes.PYFUNCTYPE(address, ctypes.c_char_p)(slots[12])(b'NCCL')\n"
+        "push = ctypes.PYFUNCTYPE(ctypes.c_int, address, address)(slots[4])\n"
+        "recorder._send(push, 'ncclCommInitRankConfig')\n"
+        "recorder._send(push, 'ncclBroadcast')\n"
+        "ctypes.PYFUNCTYPE(ctypes.c_int, address)(slots[5])(recorder._domain)\n"
+        "recorder._domain = own\n"
+        "model = torch.nn.Linear(2, 2)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "for _ in range(2):\n"
+        "    model(torch.ones(1, 2)).sum().backward()\n"
+        "    optimizer.step()\n";
+    const ProgramResult result = record({PYTHON_PROGRAM, script("ranks.py", text)});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(rangePaths(), AllOf(IsSupersetOf({"step/ncclBroadcast", "step/forward/Linear"}),
+                                    Not(Contains(HasSubstr("ncclCommInitRankConfig")))));
+    std::set<std::string> allocating;
+    for (const json& event : show({"memory"}))
+        if (event.at("path").is_string())
+            allocating.insert(event.at("path"));
+    EXPECT_THAT(allocating, Contains("step/backward/Linear"));
+}
+
+TEST_F(RecordTorch, RecordsCheckpointedModulesUnderTheirBackward)
+{
+    const std::string call = "torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)";
+    const ProgramResult result = record({PYTHON_PROGRAM, script("train.py", training(call))});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(rangePaths(), IsSupersetOf({"step/backward/Model/layers.0/attention",
+                                            "step/backward/Model/layers.1/attention"}));
+}
+
+TEST_F(RecordTorch, CompiledModulesKeepWorking)
+{
+    const ProgramResult result = record(
+        {PYTHON_PROGRAM, script("train.py", training("layer(x)", "torch.compile(model, backend='eager', "
+                                                                 "fullgraph=True)"))});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(show({"steps"}).size(), 3U);
+}
+
+TEST_F(RecordTorch, WorkersOfDataLoadersStaySilent)
+{
+    const ProgramResult result =
+        record({PYTHON_PROGRAM, script("train.py", training("layer(x)", "model", "2"))});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(show({"steps"}).size(), 3U);
+}
+
+TEST_F(RecordTorch, SaysThatOptionsOfPythonKeepTheBootstrapOut)
+{
+    for (const char* option : {"-I", "-E", "-S", "-sE"})
+        EXPECT_THAT(record({PYTHON_PROGRAM, option, "-c", "pass"}).err, HasSubstr("-I, -E and -S keep"))
+            << option;
+    EXPECT_THAT(record({PYTHON_PROGRAM, "-c", "pass", "-I"}).err, Not(HasSubstr("-I, -E and -S keep")));
+}
+
+TEST_F(RecordTorch, RunsTheUsersOwnSitecustomize)
+{
+    script("own/sitecustomize.py", "print('own sitecustomize')\n");
+    const ProgramResult result = record({PYTHON_PROGRAM, "-c", "print('program')"},
+                                        {{"PYTHONPATH", (folder_.path() / "own").string()}});
+    EXPECT_EQ(result.out, "own sitecustomize\nprogram\n");
+    EXPECT_EQ(result.err.find("Traceback"), std::string::npos) << result.err;
+}
+
+TEST_F(RecordTorch, ExceptionsOfTheProgramStayAsTheyAre)
+{
+    const std::string text = "import torch\n"
+                             "class M(torch.nn.Module):\n"
+                             "    def forward(self, x):\n"
+                             "        raise ValueError('mine')\n"
+                             "try:\n"
+                             "    M()(1)\n"
+                             "except ValueError as error:\n"
+                             "    print(error)\n"
+                             "torch.nn.Identity()(torch.ones(1))\n"
+                             "raise SystemExit(3)\n";
+    const ProgramResult result = record({PYTHON_PROGRAM, script("fails.py", text)});
+    EXPECT_EQ(result.code, 3) << result.err;
+    EXPECT_EQ(result.out, "mine\n");
+}
+
+TEST_F(RecordTorch, AModuleThatRaisesDoesNotContainWhatFollows)
+{
+    const std::string text = "import torch\n"
+                             "class Inner(torch.nn.Module):\n"
+                             "    def forward(self, x):\n"
+                             "        raise KeyboardInterrupt\n"
+                             "class Outer(torch.nn.Module):\n"
+                             "    def __init__(self):\n"
+                             "        super().__init__()\n"
+                             "        self.inner = Inner()\n"
+                             "    def forward(self, x):\n"
+                             "        return self.inner(x)\n"
+                             "try:\n"
+                             "    Outer()(1)\n"
+                             "except KeyboardInterrupt:\n"
+                             "    model = torch.nn.Linear(1, 1)\n"
+                             "    model(torch.ones(1)).sum().backward()\n"
+                             "    torch.optim.SGD(model.parameters(), lr=0.1).step()\n";
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("interrupted.py", text)}).code, 0);
+    EXPECT_THAT(rangePaths(),
+                IsSupersetOf({"step/forward/Outer/inner", "step/forward/Linear", "step/optimizer"}));
+}
+
+// --- memory, operators and stacks of PyTorch, by the plug-in ---
+
+TEST_F(RecordTorch, AddsUpTheMemoryOfAnUnmodifiedScriptByModule)
+{
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("train.py", training())}).code, 0);
+    EXPECT_THAT(environment()["record.memory"], HasSubstr("by the plug-in"));
+    std::int64_t atPeak = 0;
+    std::map<std::string, std::int64_t> most;
+    for (const json& row : show({"memory", "--group", "module"})) {
+        atPeak += row.at("at_peak").get<std::int64_t>();
+        most[row.at("key")] = row.at("max");
+    }
+    // The weights are 8 x 8 floats, their biases 8: as parameters, and as gradients.
+    constexpr std::int64_t kWeight = 8 * 8 * 4;
+    constexpr std::int64_t kBias = 8 * 4;
+    EXPECT_GE(most["Model/layers.0/attention"], kWeight + kBias);
+    EXPECT_GE(most["Model/layers.1/attention"], kWeight + kBias);
+    std::map<std::string, std::int64_t> categories;
+    std::int64_t sum = 0;
+    for (const json& row : show({"memory", "--group", "category"})) {
+        categories[row.at("key")] = row.at("max");
+        sum += row.at("at_peak").get<std::int64_t>();
+    }
+    EXPECT_EQ(categories["parameters"], 2 * (kWeight + kBias));
+    EXPECT_EQ(categories["gradients"], 2 * (kWeight + kBias));
+    // AdamW keeps two moments and the number of steps of each parameter.
+    EXPECT_EQ(categories["optimizer"], 4 * (kWeight + kBias) + 4 * 4);
+    EXPECT_GT(categories["activations"], 0);
+    EXPECT_EQ(atPeak, sum) << "one peak";
+}
+
+/// A GPU's allocator, played by the program: without a GPU the plug-in cannot follow it.
+TEST_F(RecordTorch, TakesTheHistoryOfPyTorchsOwnRecorderWhereThePluginCannotFollow)
+{
+    const std::string text =
+        "import time, torch\n"
+        "events = []\n"
+        "def note(action, address, size):\n"
+        "    time.sleep(0.001)\n"
+        "    events.append({'action': action, 'addr': address, 'size': size, 'stream': 0,\n"
+        "                   'time_us': time.time_ns() // 1000, 'frames': []})\n"
+        "    time.sleep(0.001)\n"
+        "torch.cuda.memory._record_memory_history = lambda *_: None\n"
+        "torch.cuda.memory._snapshot = lambda: {'segments': [], 'device_traces': [events]}\n"
+        "for call, _ in list(torch.cuda._queued_calls):\n"
+        "    if call.__module__ == '_tilescope_recorder':\n"
+        "        call()\n"
+        "note('segment_alloc', 4096, 2097152)\n"
+        "class Layer(torch.nn.Linear):\n"
+        "    def forward(self, x):\n"
+        "        note('alloc', 4096, 512)\n"
+        "        return super().forward(x)\n"
+        "model = torch.nn.Sequential(Layer(2, 2))\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "loss = model(torch.ones(1, 2)).sum()\n"
+        "loss.backward()\n"
+        "note('free_requested', 4096, 512)\n"
+        "note('free_completed', 4096, 512)\n"
+        "optimizer.step()\n"
+        "note('segment_free', 4096, 2097152)\n";
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("gpu.py", text)}).code, 0);
+    EXPECT_THAT(environment()["record.memory"], HasSubstr("by PyTorch's own recorder"));
+    std::map<std::string, std::int64_t> most;
+    for (const json& row : show({"memory", "--group", "module"}))
+        most[row.at("key")] = row.at("max");
+    EXPECT_EQ(most["Sequential/0"], 512);
+    EXPECT_THAT(otherFiles(), ::testing::IsEmpty());
+}
+
+TEST_F(RecordTorch, LeavesMemoryOut)
+{
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("train.py", training())}, {}, {"--no-memory"}).code, 0);
+    EXPECT_FALSE(environment().contains("record.memory"));
+    EXPECT_TRUE(show({"memory"}).empty());
+    EXPECT_THAT(rangePaths(), Contains("step/forward/Model"));
+}
+
+TEST_F(RecordTorch, RecordsOpsWithShapes)
+{
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("train.py", training())}, {}, {"--ops"}).code, 0);
+    EXPECT_THAT(environment()["record.ops"], HasSubstr("by the plug-in"));
+    std::map<std::string, int> counts;
+    for (const json& row : show({"ops"}))
+        counts[row.at("name")] = row.at("instances");
+    // Three steps with two layers.
+    EXPECT_EQ(counts["aten::linear"], 6);
+    EXPECT_EQ(counts["AddmmBackward0"], 6);
+    EXPECT_EQ(counts["SumBackward0"], 3);
+    const ProgramResult shapes = run({TILESCOPE_PROGRAM, "sql", "t.tscope",
+                                      "select distinct s.text from op o join string s on s.id = o.shapes "
+                                      "join string n on n.id = o.name where n.text = 'aten::linear'"});
+    EXPECT_THAT(shapes.out, HasSubstr("f32[4, 8] f32[8, 8] f32[8]")) << shapes.err;
+}
+
+TEST_F(RecordTorch, RecordsCallsOfPythonFunctions)
+{
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("train.py", training())}, {}, {"--stacks"}).code, 0);
+    const ProgramResult frames = run({TILESCOPE_PROGRAM, "sql", "t.tscope",
+                                      "select s.text, count(*) from frame f join string s on s.id = f.name "
+                                      "where s.text like 'train.py%' group by 1 order by 1"});
+    EXPECT_THAT(frames.out, AllOf(HasSubstr("train.py(12): forward"), HasSubstr("train.py(21): forward")))
+        << frames.err;
+}
+
+/// Ranges nest: what a parent's children leave of it is its own time.
+TEST_F(RecordTorch, TimesOfModulesAddUpToTheStep)
+{
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("train.py", training())}).code, 0);
+    std::map<std::string, std::int64_t> wall;
+    for (const json& row : show({"ranges"}))
+        wall[row.at("path")] = row.at("wall_ns").get<std::int64_t>();
+    const auto children = [&](const std::string& path) {
+        std::int64_t sum = 0;
+        for (const auto& [each, time] : wall)
+            if (each.starts_with(path + "/") && each.find('/', path.size() + 1) == std::string::npos)
+                sum += time;
+        return sum;
+    };
+    for (const char* path : {"step", "step/forward", "step/forward/Model", "step/forward/Model/layers.0"}) {
+        EXPECT_GT(children(path), 0) << path;
+        EXPECT_LE(children(path), wall[path]) << path;
+    }
+    std::int64_t steps = 0;
+    for (const json& row : show({"steps"}))
+        steps += row.at("wall_ns").get<std::int64_t>();
+    EXPECT_EQ(wall["step"], steps);
+}
+
+TEST_F(RecordTorch, WarnsIfTheProgramStartsAProfiler)
+{
+    const std::string text =
+        "import torch\n"
+        "torch.cuda.is_available = lambda: True\n"
+        "with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:\n"
+        "    torch.nn.Linear(2, 2)(torch.ones(1, 2))\n"
+        "print(len(profiler.events()) > 0)\n";
+    const ProgramResult result = record({PYTHON_PROGRAM, script("profiled.py", text)});
+    EXPECT_EQ(result.out, "True\n");
+    EXPECT_THAT(result.err, HasSubstr("the program starts torch.profiler"));
+}
+
+TEST_F(RecordTorch, CompilesMoreModulesThanACompilerKeepsOfOneFunction)
+{
+    // Each class has its own forward; they share only what calls it.
+    const std::string text =
+        "import torch\n"
+        "torch._dynamo.config.fail_on_recompile_limit_hit = True\n"
+        "seen = []\n"
+        "def backend(graph, inputs):\n"
+        "    seen.append(graph)\n"
+        "    return graph.forward\n"
+        "for i in range(12):\n"
+        "    class M(torch.nn.Module):\n"
+        "        def __init__(self):\n"
+        "            super().__init__()\n"
+        "            self.inner = torch.nn.Linear(i + 1, 1)\n"
+        "        exec(f'def forward(self, x):\\n    return self.inner(x) + {i}')\n"
+        "    torch.compile(M(), backend=backend, fullgraph=True, dynamic=False)(torch.ones(1, i + 1))\n"
+        "print(len(seen))\n";
+    const ProgramResult result = record({PYTHON_PROGRAM, script("compiled.py", text)});
+    EXPECT_EQ(result.out, "12\n") << result.err;
+    // It has no steps, which the tables of ranges begin with.
+    const std::string sql = "select count(*) as calls from range r join string s on s.id = r.name "
+                            "where s.text = 'M'";
+    const ProgramResult calls = run({TILESCOPE_PROGRAM, "sql", "t.tscope", sql, "--format", "csv"});
+    EXPECT_THAT(calls.out, HasSubstr("12")) << calls.err;
+}
+
+TEST_F(RecordTorch, RecordsChildrenOfMultiprocessingAsProcesses)
+{
+    const std::string text = training() + "\n";
+    const std::string spawn = "import torch.multiprocessing as mp, train\n"
+                              "def work(rank):\n"
+                              "    train.main()\n"
+                              "if __name__ == '__main__':\n"
+                              "    mp.spawn(work, nprocs=2)\n";
+    script("train.py", text);
+    const ProgramResult result = record({PYTHON_PROGRAM, script("spawn.py", spawn)});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(show({"steps"}).size(), 6U) << "three of each";
+}
+
+TEST_F(RecordTorch, RecordsTheRanksOfTorchrun)
+{
+    const std::string text = "import torch\n"
+                             "torch.distributed.init_process_group('gloo')\n"
+                             "model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4))\n"
+                             "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+                             "for _ in range(3):\n"
+                             "    optimizer.zero_grad()\n"
+                             "    model(torch.ones(2, 4)).sum().backward()\n"
+                             "    optimizer.step()\n"
+                             "torch.distributed.destroy_process_group()\n";
+    const ProgramResult result = record(
+        {PYTHON_PROGRAM, "-m", "torch.distributed.run", "--nproc-per-node=2", script("ranks.py", text)});
+    ASSERT_EQ(result.code, 0) << result.err;
+    std::map<int, int> steps;
+    for (const json& row : show({"steps"}))
+        ++steps[row.at("rank").get<int>()];
+    EXPECT_EQ(steps, (std::map<int, int>{{0, 3}, {1, 3}}));
+    EXPECT_THAT(rangePaths(), Contains("step/forward/DistributedDataParallel/module"));
+}
+
+TEST_F(RecordTorch, ProgramsThatUseTorchProfilerKeepWorking)
+{
+    const std::string text =
+        "import torch\n"
+        "with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:\n"
+        "    torch.nn.Linear(2, 2)(torch.ones(2))\n"
+        "print(any('linear' in event.key for event in profile.key_averages()))\n";
+    const ProgramResult result =
+        record({PYTHON_PROGRAM, script("profiled.py", text)}, {}, {"--yield-to-torch"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out, "True\n");
+}
+
+TEST_F(RecordTorch, MeasuresItsCost)
+{
+    const std::string text = "import torch\n"
+                             "model = torch.nn.Linear(1, 1)\n"
+                             "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+                             "for _ in range(70):\n"
+                             "    model(torch.ones(1)).sum().backward()\n"
+                             "    optimizer.step()\n";
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("loop.py", text)}, {}, {"--calibrate"}).code, 0);
+    // Ten steps come first; a pair has two blocks of seven.
+    EXPECT_THAT(environment(), Contains(Pair("record.cost", HasSubstr("4 pairs of 5 steps"))));
+    EXPECT_EQ(record({"true"}, {}, {"--calibrate", "--steps", "1:2"}).code, 2);
+}
+
+} // namespace
+
+} // namespace tilescope
