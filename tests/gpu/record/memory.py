@@ -19,8 +19,9 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 # What PyTorch counts, printed by the program itself.
 WRAPPED = """
-import json, runpy, sys, torch
+import json, os, runpy, sys, torch
 sys.argv = [sys.argv[1], '--steps', '10', '--warm-up', '5']
+sys.path.insert(0, os.path.dirname(sys.argv[0]))
 runpy.run_path(sys.argv[0], run_name='__main__')
 stats = torch.cuda.memory_stats()
 print(json.dumps({'peak': stats['requested_bytes.all.peak'], 'reserved': stats['reserved_bytes.all.peak']}))

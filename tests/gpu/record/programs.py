@@ -1,27 +1,34 @@
-"""Small programs of several frameworks, each run as `programs.py NAME`; run.py records them."""
+"""Small programs of several frameworks, each run as `programs.py NAME`; run.py records them. See turns.py."""
 
-import sys
+import argparse
+
+import turns
 
 
 def jax():
     import jax
     import jax.numpy as jnp
 
-    step = jax.jit(lambda w, x: w - 0.01 * jax.grad(lambda v: jnp.sum(jnp.tanh(x @ v) ** 2))(w))
-    w = jnp.ones((512, 512))
-    for _ in range(10):
-        w = step(w, jnp.ones((256, 512)))
-    w.block_until_ready()
+    update = jax.jit(lambda w, x: w - 0.01 * jax.grad(lambda v: jnp.sum(jnp.tanh(x @ v) ** 2))(w))
+    x = jnp.ones((256, 512))
+    w = [jnp.ones((512, 512))]
+
+    def step():
+        w[0] = update(w[0], x)
+
+    return step, lambda: w[0].block_until_ready()
 
 
 def cupy():
     import cupy
 
-    x = cupy.ones((512, 512), dtype=cupy.float32)
-    for _ in range(10):
+    x = [cupy.ones((512, 512), dtype=cupy.float32)]
+
+    def step():
         with cupy.cuda.profiler.time_range("iteration") if hasattr(cupy.cuda.profiler, "time_range") else _nothing():
-            x = cupy.tanh(x @ x)
-    cupy.cuda.Device().synchronize()
+            x[0] = cupy.tanh(x[0] @ x[0])
+
+    return step, cupy.cuda.Device().synchronize
 
 
 def _nothing():
@@ -41,10 +48,8 @@ def triton():
         tl.store(target + place, 2 * tl.load(source + place, mask=place < count), mask=place < count)
 
     x = torch.ones(1 << 16, device="cuda")
-    for _ in range(10):
-        y = torch.empty_like(x)
-        double[(64,)](x, y, x.numel(), BLOCK=1024)
-    torch.cuda.synchronize()
+    y = torch.empty_like(x)
+    return lambda: double[(64,)](x, y, x.numel(), BLOCK=1024), torch.cuda.synchronize
 
 
 def transformers():
@@ -54,31 +59,50 @@ def transformers():
     model = GPT2LMHeadModel(GPT2Config(n_layer=4, n_embd=256, n_head=4, vocab_size=1024)).cuda()
     optimizer = torch.optim.AdamW(model.parameters())
     tokens = torch.randint(1024, (2, 64), device="cuda")
-    for _ in range(10):
+
+    def step():
         optimizer.zero_grad()
         model(input_ids=tokens, labels=tokens).loss.backward()
         optimizer.step()
-    torch.cuda.synchronize()
+
+    return step, torch.cuda.synchronize
 
 
 def ddp():
+    """For torchrun: the model of train.py, its gradients averaged over the ranks."""
     import os
 
     import torch
+    from torch.nn import functional
+    from train import Model
 
     rank = int(os.environ["LOCAL_RANK"])
     torch.cuda.set_device(rank)
     torch.distributed.init_process_group("nccl")
-    model = torch.nn.parallel.DistributedDataParallel(
-        torch.nn.Sequential(*(torch.nn.Linear(512, 512) for _ in range(4))).cuda(), device_ids=[rank])
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for _ in range(10):
+    model = torch.nn.parallel.DistributedDataParallel(Model().to("cuda", torch.bfloat16), device_ids=[rank])
+    optimizer = torch.optim.AdamW(model.parameters())
+    tokens = torch.randint(8192, (4, 129), device="cuda")
+
+    def step():
         optimizer.zero_grad()
-        model(torch.ones(64, 512, device="cuda")).sum().backward()
+        logits = model(tokens[:, :-1])
+        functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten()).backward()
         optimizer.step()
-    torch.cuda.synchronize()
-    torch.distributed.destroy_process_group()
+
+    return step, torch.cuda.synchronize
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("name", choices=["jax", "cupy", "triton", "transformers", "ddp"])
+    turns.add_options(options, steps=20, warm_up=10)
+    options = options.parse_args()
+    turns.run(options, *globals()[options.name]())
+    if options.name == "ddp":
+        import torch
+
+        torch.distributed.destroy_process_group()
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]]()
+    main()

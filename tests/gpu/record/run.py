@@ -1,18 +1,33 @@
 #!/usr/bin/env python3
-"""Records programs on a GPU: what each recording holds, how it compares with torch.profiler, and what it costs.
+"""Records programs on a GPU: what each recording holds, how it compares with torch.profiler, and what recording costs.
 
-usage: run.py --tilescope PROGRAM [--pairs N] [--seconds S] [--only PART]
+usage: run.py --tilescope PROGRAM [--only PARTS] [--pairs N] [--sets N] [--keep FOLDER]
 
-Prints a table of programs, the comparison, and last one JSON line. Cost: bare, with kernels and with modules as
-well, interleaved; ratios of the median steps with their 95 % interval (t distribution of the logarithms).
+PARTS are words of truth, programs, torchrun, cost, autocast, calibrate, startup, joined by commas. Prints a table for each and last one JSON line.
+
+truth     kernels and GPU time of train.py under torch.profiler and under record, medians of five runs
+programs  a table of kernels, ranges, cost and losses of programs of several frameworks
+torchrun  the same of a program with one rank per GPU, at most two
+cost      the step of train.py with each option of record, relative to the bare step
+autocast  the same of train.py with parameters in fp32, autocast and two data-loader workers
+calibrate the cost that `record --calibrate` measures: recorded and bare steps of one process
+startup   from the start of train.py to its first step, bare and recorded
+
+A pair of the cost is a block of steps of a recorded process and one of a bare process right after or before it. The processes
+of all variants start together and then take turns; after some pairs they end and new ones start. Ratios are means of the
+logarithms with their 95 % interval (Student's t). The first are of the median steps, the second of the first deciles, which
+other load of the machine changes less.
 """
 
 import argparse
 import collections
+import concurrent.futures
+import contextlib
 import json
 import math
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -20,13 +35,67 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+TRAIN = [sys.executable, str(HERE / "train.py")]
+# Options of record; None: without record. `stopped` records three steps of the warm-up and nothing of the steps that count.
+VARIANTS = {"bare": None,
+            "kernels": ["--no-modules", "--no-memory"],
+            "modules": ["--no-memory"],
+            "memory": [],
+            "ops": ["--ops"],
+            "stopped": ["--steps", "0:2"]}
 # Quantiles 0.975 of Student's t by degrees of freedom.
 STUDENT = {1: 12.71, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228,
-           11: 2.201, 12: 2.179, 14: 2.145, 16: 2.120, 19: 2.093, 24: 2.064, 29: 2.045}
+           11: 2.201, 12: 2.179, 14: 2.145, 16: 2.120, 19: 2.093, 24: 2.064, 29: 2.045, 39: 2.023}
 
 
-def quantile(freedom):
-    return STUDENT[max(known for known in STUDENT if known <= freedom)]
+def interval(ratios):
+    """The geometric mean of ratios with the ends of its 95 % interval."""
+    logarithms = [math.log(ratio) for ratio in ratios]
+    mean = statistics.fmean(logarithms)
+    if len(logarithms) < 2:
+        return [math.exp(mean), 0, math.inf]
+    freedom = len(logarithms) - 1
+    quantile = STUDENT[max(known for known in STUDENT if known <= freedom)]
+    half = quantile * statistics.stdev(logarithms) / math.sqrt(len(logarithms))
+    return [round(math.exp(value), 4) for value in (mean, mean - half, mean + half)]
+
+
+class Process:
+    """A program with --turns, bare or under record."""
+
+    def __init__(self, session, command, options):
+        self.file = None
+        self.started = time.monotonic()
+        words = [*command, "--turns"] if command[0] == sys.executable else command
+        if options is not None:
+            words = session.record_command(self, words, options)
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(words, cwd=session.folder, env=session.environment, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=self.errors, text=True)
+
+    def wait_until_ready(self):
+        """Seconds from the start to the end of the warm-up."""
+        for line in self.process.stdout:
+            if line.startswith("ready"):
+                return time.monotonic() - self.started
+        self.errors.seek(0)
+        raise RuntimeError(self.errors.read()[-3000:])
+
+    def turn(self):
+        """What the program prints of a block."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def end(self):
+        """The exit status; what the program printed last is in `last`."""
+        self.process.stdin.close()
+        self.last = self.process.stdout.read()
+        status = self.process.wait()
+        if status != 0:
+            self.errors.seek(0)
+            print("exit status", status, self.errors.read()[-3000:], flush=True)
+        return status
 
 
 class Session:
@@ -34,123 +103,244 @@ class Session:
         self.tilescope = tilescope
         self.folder = pathlib.Path(folder)
         self.count = 0
+        self.environment = dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false")
+
+    def record_command(self, process, words, options):
+        self.count += 1
+        process.file = self.folder / f"{self.count}.tscope"
+        return [self.tilescope, "record", "-o", str(process.file), *options, "--", *words]
 
     def run(self, command):
-        start = time.monotonic()
-        result = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=240, check=False)
-        return result, time.monotonic() - start
-
-    def record(self, command, *options):
-        self.count += 1
-        file = self.folder / f"{self.count}.tscope"
-        result, seconds = self.run([self.tilescope, "record", "-o", str(file), *options, "--", *command])
-        return file, result, seconds
+        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=240, check=False)
 
     def show(self, file, *what):
-        result, _ = self.run([self.tilescope, "show", str(file), *what, "--format", "json"])
+        result = self.run([self.tilescope, "show", str(file), *what, "--format", "json"])
         return json.loads(result.stdout) if result.returncode == 0 else []
 
+    def losses(self, file):
+        return [[loss["kind"], loss["count"]] for loss in self.show(file, "losses")]
 
-def last_json(text):
-    for line in reversed(text.splitlines()):
-        if line.startswith("{"):
-            return json.loads(line)
-    return {}
+    @contextlib.contextmanager
+    def all_of(self, processes):
+        """Ends the processes, whose recordings are written at the same time."""
+        try:
+            yield processes
+        finally:
+            with concurrent.futures.ThreadPoolExecutor() as pool:
+                list(pool.map(Process.end, processes))
 
 
-def programs(session, gpus):
+def truth(session, runs=5):
+    """Kernels and GPU time from CUDA's start to the end of the program. The batch keeps the GPU busy and so at its full clock
+    rate: an idle GPU lowers its clocks, and its kernels then vary by tens of percent from run to run."""
+    command = [*TRAIN, "--steps", "20", "--batch", "64"]
+    profiled = [Process(session, [*command, "--profiler"], None) for _ in range(runs)]
+    recorded = [Process(session, command, []) for _ in range(runs)]
+    with session.all_of(profiled + recorded):
+        for process in profiled + recorded:
+            process.wait_until_ready()
+        for pair in zip(profiled, recorded):
+            for process in pair:
+                process.turn()
+    theirs = [json.loads(process.last.splitlines()[-1]) for process in profiled]
+    ours = []
+    for process in recorded:
+        counts, total = collections.Counter(), 0
+        for row in session.show(process.file, "kernels"):
+            if not row["name"].startswith("Mem"):
+                counts[row["name"]] += row["instances"]
+                total += row["total_ns"]
+        ours.append((counts, total))
+    differing = {}
+    for (counts, _), other in zip(ours, theirs):
+        for name in {*counts, *other["kernels"]}:
+            if counts[name] != other["kernels"].get(name, 0):
+                differing[name] = [counts[name], other["kernels"].get(name, 0)]
+    report = {"runs": runs, "kernels": [sum(counts.values()) for counts, _ in ours],
+              "torch.profiler": [sum(one["kernels"].values()) for one in theirs],
+              "names": len(ours[0][0]), "differing": differing,
+              "gpu_ms": [round(total / 1e6, 3) for _, total in ours],
+              "torch.profiler_gpu_ms": [round(one["kernel_ns"] / 1e6, 3) for one in theirs],
+              "gpu_time_ratio": round(statistics.median(total for _, total in ours)
+                                      / statistics.median(one["kernel_ns"] for one in theirs), 5)}
+    print("truth:", json.dumps(report), flush=True)
+    return report
+
+
+def programs(session, keep):
     python = sys.executable
     script = str(HERE / "programs.py")
-    commands = {"PyTorch": [python, str(HERE / "train.py"), "--steps", "20"],
+    commands = {"PyTorch": [*TRAIN, "--steps", "20"],
                 "transformers": [python, script, "transformers"],
                 "JAX": [python, script, "jax"],
                 "CuPy": [python, script, "cupy"],
                 "Triton": [python, script, "triton"]}
     binary = session.folder / "vector_add"
-    built, _ = session.run(["nvcc", "-o", str(binary), str(HERE / "vector_add.cu")])
+    built = session.run(["nvcc", "-o", str(binary), str(HERE / "vector_add.cu")])
     if built.returncode == 0:
         commands["CUDA C++"] = [str(binary)]
-    if gpus > 1:
-        commands["torchrun"] = [python, "-m", "torch.distributed.run", "--nproc-per-node=2", script, "ddp"]
+    else:
+        print(built.stderr)
+    pairs = {name: (Process(session, command, None), Process(session, command, []))
+             for name, command in commands.items()}
+    times = collections.defaultdict(list)
+    with session.all_of([process for pair in pairs.values() for process in pair]):
+        for name, pair in pairs.items():
+            for process in pair:
+                process.wait_until_ready()
+        for name, (bare, recorded) in pairs.items():
+            for _ in range(5):
+                times[name].append([process.turn()["step_ms"] for process in (bare, recorded)])
     rows = {}
-    for name, command in commands.items():
-        file, result, seconds = session.record(command)
-        kernels = [row for row in session.show(file, "kernels")]
-        ranges = session.show(file, "ranges")
-        rows[name] = {"exit": result.returncode, "kernels": sum(row["instances"] for row in kernels),
-                      "names": len(kernels), "ranges": len(ranges), "steps": len(session.show(file, "steps")),
-                      "losses": [[loss["count"], loss["detail"]] for loss in session.show(file, "losses")],
-                      "seconds": round(seconds, 1)}
+    for name, (_, recorded) in pairs.items():
+        rows[name] = row_of(session, recorded.file, recorded.process.returncode)
+        rows[name]["step_ms"] = [round(statistics.median(column), 4) for column in zip(*times[name])]
+        rows[name]["ratio"] = interval([recorded / bare for bare, recorded in times[name]])
         print(f"{name:14} {rows[name]}", flush=True)
-        if result.returncode != 0 or not kernels:
-            print(result.stdout[-500:], result.stderr[-1500:], flush=True)
-        if name == "PyTorch":
-            text, _ = session.run([session.tilescope, "show", str(file), "ranges"])
-            print("\n".join(text.stdout.splitlines()[:40]), flush=True)
+        if keep:
+            shutil.copy(recorded.file, keep / f"{name.replace('+', 'p').replace(' ', '-')}.tscope")
     return rows
 
 
-def truth(session):
-    command = [sys.executable, str(HERE / "train.py"), "--steps", "20"]
-    profiled = last_json(session.run([*command, "--profiler"])[0].stdout)
-    file, _, _ = session.record(command)
-    ours = collections.Counter()
-    total = 0
-    for row in session.show(file, "kernels"):
-        if not row["name"].startswith("Mem"):
-            ours[row["name"]] += row["instances"]
-            total += row["total_ns"]
-    theirs = collections.Counter(profiled.get("kernels", {}))
-    differing = {name: [ours[name], theirs[name]] for name in sorted({*ours, *theirs}) if ours[name] != theirs[name]}
-    report = {"kernels": sum(ours.values()), "torch.profiler": sum(theirs.values()), "names": len(theirs),
-              "differing": differing, "gpu_time_ratio": total / max(profiled.get("kernel_ns", 0), 1)}
-    print("torch.profiler:", json.dumps(report), flush=True)
+def row_of(session, file, status):
+    kernels = session.show(file, "kernels")
+    return {"exit": status, "kernels": sum(row["instances"] for row in kernels), "names": len(kernels),
+            "ranges": len(session.show(file, "ranges")), "steps": len(session.show(file, "steps")),
+            "losses": session.losses(file)}
+
+
+def torchrun(session, script, keep):
+    ranks = min(2, session.run(["nvidia-smi", "-L"]).stdout.count("GPU "))
+    command = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}", script, "ddp", "--steps", "40"]
+    times = {"bare": [], "recorded": []}
+    file = session.folder / "torchrun.tscope"
+    status = 0
+    for turn in range(2):
+        for name in ("bare", "recorded") if turn % 2 == 0 else ("recorded", "bare"):
+            file.unlink(missing_ok=True) if name == "recorded" else None
+            words = command if name == "bare" else [session.tilescope, "record", "-o", str(file), "--", *command]
+            ran = session.run(words)
+            status = status or ran.returncode
+            steps = [json.loads(line)["step_ms"] for line in ran.stdout.splitlines() if line.startswith("{")]
+            times[name].append(max(steps, default=math.nan))
+            if ran.returncode != 0 or not steps:
+                print(ran.stdout[-1000:], ran.stderr[-3000:], flush=True)
+    row = row_of(session, file, status)
+    row["step_ms"] = times
+    row["ratio"] = interval([ours / bare for ours, bare in zip(times["recorded"], times["bare"])])
+    print(f"{'torchrun':14} {row}", flush=True)
+    for rank in map(str, range(ranks)):
+        print(f"rank {rank}:\n" + "\n".join(session.run(
+            [session.tilescope, "show", str(file), "kernels", "--rank", rank]).stdout.splitlines()[:12]), flush=True)
+    print("\n".join(session.run([session.tilescope, "show", str(file), "ranks"]).stdout.splitlines()[:12]), flush=True)
+    if keep:
+        shutil.copy(file, keep / "torchrun.tscope")
+    return row
+
+
+def cost(session, more, pairs, sets, variants):
+    command = [*TRAIN, "--steps", "10", "--warm-up", "30", *more]
+    steps = collections.defaultdict(list)
+    ratios = {"step_ms": collections.defaultdict(list), "quiet_ms": collections.defaultdict(list)}
+    losses = collections.Counter()
+    names = list(variants)
+    for number in range(sets):
+        processes = {name: Process(session, command, VARIANTS[name]) for name in ["bare", *names]}
+        with session.all_of(list(processes.values())):
+            for process in processes.values():
+                process.wait_until_ready()
+            for pair in range(pairs // sets):
+                order = names[pair % len(names):] + names[:pair % len(names)]
+                for name in order:
+                    turn = ("bare", name) if pair % 2 == 0 else (name, "bare")
+                    block = {which: processes[which].turn() for which in turn}
+                    for figure, found in ratios.items():
+                        found[name].append(block[name][figure] / block["bare"][figure])
+                    for which, figures in block.items():
+                        steps[which].append(figures["step_ms"])
+        for name in names:
+            for kind, count in session.losses(processes[name].file):
+                losses[f"{name}: {kind}"] += count
+            if number + 1 < sets:
+                processes[name].file.unlink(missing_ok=True)
+    report = {"pairs": pairs // sets * sets, "sets": sets, "losses": losses,
+              "ratios": {name: interval(ratios["step_ms"][name]) for name in names},
+              "quiet_ratios": {name: interval(ratios["quiet_ms"][name]) for name in names},
+              "step_ms": {name: round(statistics.median(values), 3) for name, values in steps.items()},
+              "bare_ms": [round(value, 2) for value in statistics.quantiles(steps["bare"], n=10)]}
+    for name in names:
+        texts = ["%.4f [%.4f, %.4f]" % tuple(report[kind][name]) for kind in ("ratios", "quiet_ratios")]
+        print(f"{name:10} {texts[0]}  quiet steps {texts[1]}  {report['step_ms'][name]:.3f} ms, bare {report['step_ms']['bare']:.3f}",
+              flush=True)
+    print("bare steps, deciles:", report["bare_ms"], "losses:", dict(losses), flush=True)
     return report
 
 
-def cost(session, pairs, deadline):
-    command = [sys.executable, str(HERE / "train.py"), "--steps", "80"]
-    variants = {"bare": None, "kernels": ["--no-modules"], "modules": []}
-    steps = collections.defaultdict(list)
-    for i in range(pairs):
-        if time.monotonic() > deadline:
-            break
-        order = list(variants)
-        # Each variant takes each place.
-        for name in order[i % 3:] + order[:i % 3]:
-            options = variants[name]
-            result = session.run(command)[0] if options is None else session.record(command, *options)[1]
-            steps[name].append(last_json(result.stdout).get("step_ms", math.nan))
-    report = {"pairs": min(len(values) for values in steps.values())}
-    for name in ("kernels", "modules"):
-        ratios = [math.log(ours / bare) for ours, bare in zip(steps[name], steps["bare"])]
-        half = (quantile(len(ratios) - 1) * statistics.stdev(ratios) / math.sqrt(len(ratios))
-                if len(ratios) > 1 else math.inf)
-        mean = statistics.fmean(ratios)
-        report[name] = [round(math.exp(value), 4) for value in (mean, mean - half, mean + half)]
-    report["step_ms"] = {name: [round(value, 3) for value in values] for name, values in steps.items()}
-    print("cost:", json.dumps(report), flush=True)
+def calibrate(session, variants, runs=2):
+    """Ten steps come first; a pair has two blocks of seven."""
+    scripts = {"": [], " autocast": ["--autocast", "--workers", "2"]}
+    processes = {name + script: [Process(session, [*TRAIN, "--steps", "300", "--warm-up", "0", *more],
+                                         ["--calibrate", *(VARIANTS[name] or [])]) for _ in range(runs)]
+                 for script, more in scripts.items() for name in variants if name != "stopped"}
+    with session.all_of([process for group in processes.values() for process in group]):
+        for group in processes.values():
+            for process in group:
+                process.wait_until_ready()
+        for turn in range(runs):
+            for group in processes.values():
+                group[turn].turn()
+    report = {}
+    for name, group in processes.items():
+        facts = [fact["value"] for process in group for fact in session.show(process.file, "environment")
+                 if fact["key"] == "record.cost"]
+        report[name] = facts
+        print(f"{name:18}", *facts, sep="\n    ", flush=True)
+    return report
+
+
+def startup(session, pairs=6):
+    """Of pairs that start at the same time."""
+    command = [*TRAIN, "--warm-up", "1", "--steps", "1"]
+    differences = []
+    for _ in range(pairs):
+        both = [Process(session, command, None), Process(session, command, [])]
+        with session.all_of(both), concurrent.futures.ThreadPoolExecutor() as pool:
+            bare, recorded = pool.map(Process.wait_until_ready, both)
+        differences.append(recorded - bare)
+    report = {"seconds": [round(value, 3) for value in differences], "median": round(statistics.median(differences), 3)}
+    print("startup:", json.dumps(report), flush=True)
     return report
 
 
 def main():
-    options = argparse.ArgumentParser()
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--tilescope", required=True)
-    options.add_argument("--pairs", type=int, default=20)
-    options.add_argument("--seconds", type=float, default=900, help="begin no pair after this time")
-    options.add_argument("--only", choices=["programs", "truth", "cost"])
+    options.add_argument("--only", default="truth,programs,torchrun,cost,autocast,calibrate,startup")
+    options.add_argument("--pairs", type=int, default=40)
+    options.add_argument("--sets", type=int, default=4, help="sets of processes that the pairs are divided among")
+    options.add_argument("--variants", default=",".join(name for name in VARIANTS if name != "bare"))
+    options.add_argument("--keep", type=pathlib.Path, help="folder for the recordings of the programs")
     options = options.parse_args()
-    deadline = time.monotonic() + options.seconds
-    gpus = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False).stdout.count("GPU ")
+    parts = options.only.split(",")
+    report = {}
     with tempfile.TemporaryDirectory() as folder:
         session = Session(os.path.abspath(options.tilescope), folder)
-        report = {}
-        if options.only in (None, "truth"):
-            report["truth"] = truth(session)
-        if options.only in (None, "programs"):
-            report["programs"] = programs(session, gpus)
-        if options.only in (None, "cost"):
-            report["cost"] = cost(session, options.pairs, deadline)
+        for part, measure in {"truth": lambda: truth(session),
+                              "programs": lambda: programs(session, options.keep),
+                              "torchrun": lambda: torchrun(session, str(HERE / "programs.py"), options.keep),
+                              "cost": lambda: cost(session, [], options.pairs, options.sets, options.variants.split(",")),
+                              "autocast": lambda: cost(session, ["--autocast", "--workers", "2"], options.pairs, options.sets,
+                                                       options.variants.split(",")),
+                              "calibrate": lambda: calibrate(session, options.variants.split(",")),
+                              "startup": lambda: startup(session)}.items():
+            if part in parts:
+                started = time.monotonic()
+                print(f"--- {part}", flush=True)
+                try:
+                    report[part] = measure()
+                except Exception as error:  # the other parts are worth their device time
+                    print(f"{part} failed: {error!r}", flush=True)
+                print(f"--- {part} took {time.monotonic() - started:.0f} s", flush=True)
     print(json.dumps(report))
 
 

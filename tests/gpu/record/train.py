@@ -1,12 +1,12 @@
-"""Trains a small language model eagerly in bf16 and knows nothing of a recorder. Prints one JSON line."""
+"""Trains a small language model eagerly in bf16 and knows nothing of a recorder. Prints JSON lines; see turns.py."""
 
 import argparse
 import collections
+import contextlib
 import json
-import statistics
-import time
 
 import torch
+import turns
 from torch.nn import functional
 
 
@@ -44,52 +44,68 @@ class Model(torch.nn.Module):
         return self.head(self.norm(x))
 
 
-def main():
-    options = argparse.ArgumentParser()
-    options.add_argument("--steps", type=int, default=100)
-    options.add_argument("--warm-up", type=int, default=20)
-    options.add_argument("--profiler", action="store_true", help="count the kernels with torch.profiler")
-    options = options.parse_args()
+class Texts(torch.utils.data.Dataset):
+    """Random texts, as many as a measurement may need."""
+
+    def __len__(self):
+        return 1 << 20
+
+    def __getitem__(self, index):
+        return torch.randint(8192, (129,))
+
+
+@contextlib.contextmanager
+def counted_kernels(wanted):
+    """Counts the kernels of its block with torch.profiler and prints them; does nothing unless they are wanted."""
+    if not wanted:
+        yield
+        return
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+        yield
+        torch.cuda.synchronize()
+    counts = collections.Counter()
+    total = 0
+    for event in profiler.profiler.kineto_results.events():
+        if event.device_type() == torch.autograd.DeviceType.CUDA and not event.name().startswith(("Mem", "[")):
+            counts[event.name()] += 1
+            total += event.duration_ns()
+    print(json.dumps({"kernels": counts, "kernel_ns": total}))
+
+
+def train(options):
     torch.manual_seed(0)
-    model = Model().to("cuda", torch.bfloat16)
+    model = Model().to("cuda", torch.float32 if options.autocast else torch.bfloat16)
     optimizer = torch.optim.AdamW(model.parameters())
-    tokens = torch.randint(8192, (4, 129), device="cuda")
+    if options.workers:
+        batches = iter(torch.utils.data.DataLoader(Texts(), batch_size=options.batch, num_workers=options.workers, pin_memory=True))
+    else:
+        tokens = torch.randint(8192, (options.batch, 129), device="cuda")
 
     def step():
+        text = next(batches).to("cuda", non_blocking=True) if options.workers else tokens
         optimizer.zero_grad()
-        logits = model(tokens[:, :-1])
-        functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten()).backward()
+        with torch.autocast("cuda", torch.bfloat16, enabled=options.autocast):
+            logits = model(text[:, :-1])
+            loss = functional.cross_entropy(logits.flatten(0, 1), text[:, 1:].flatten())
+        loss.backward()
         optimizer.step()
 
-    times = []
+    turns.run(options, step, torch.cuda.synchronize)
 
-    def steps():
-        for i in range(options.warm_up + options.steps):
-            torch.cuda.synchronize()
-            start = time.perf_counter()
-            step()
-            torch.cuda.synchronize()
-            if i >= options.warm_up:
-                times.append(time.perf_counter() - start)
 
-    report = {}
-    if options.profiler:
-        from torch.profiler import ProfilerActivity, profile
-
-        with profile(activities=[ProfilerActivity.CUDA]) as profiler:
-            steps()
-            torch.cuda.synchronize()
-        counts = collections.Counter()
-        total = 0
-        for event in profiler.profiler.kineto_results.events():
-            if event.device_type() == torch.autograd.DeviceType.CUDA and not event.name().startswith(("Mem", "[")):
-                counts[event.name()] += 1
-                total += event.duration_ns()
-        report = {"kernels": counts, "kernel_ns": total}
-    else:
-        steps()
-    report["step_ms"] = 1000 * statistics.median(times)
-    print(json.dumps(report))
+def main():
+    options = argparse.ArgumentParser()
+    turns.add_options(options, steps=100, warm_up=20)
+    options.add_argument("--batch", type=int, default=4)
+    options.add_argument("--autocast", action="store_true", help="parameters in fp32, their products in bf16")
+    options.add_argument("--workers", type=int, default=0, help="data-loader workers; 0: one batch for all steps")
+    options.add_argument("--profiler", action="store_true", help="count the kernels with torch.profiler")
+    options = options.parse_args()
+    torch.cuda.init()
+    with counted_kernels(options.profiler):
+        train(options)
 
 
 if __name__ == "__main__":
