@@ -6,7 +6,9 @@
 #include <link.h>
 
 #include <array>
+#include <atomic>
 #include <filesystem>
+#include <limits>
 #include <vector>
 
 namespace tilescope::record {
@@ -153,7 +155,7 @@ bool synchronizePrimaryContexts(void* driver, int (*synchronize)())
     return good;
 }
 
-class LoadedCupti final : public trace::CuptiApi {
+class LoadedCupti : public trace::CuptiApi {
 public:
     LoadedCupti(const Functions& functions, std::uint32_t version) : call_(functions), version_(version) {}
 
@@ -261,9 +263,164 @@ public:
         return result == 0 || result == kDeinitialized;
     }
 
-private:
+protected:
     Functions call_;
+
+private:
     std::uint32_t version_;
+};
+
+/// Functions that CUDA 13.3 added for several subscribers. The headers of this build may be older.
+struct SharedFunctions {
+    explicit SharedFunctions(void* from) : library(from) {}
+
+    using Configuration = void; // null: all fields of a record
+    using Information = void;
+    using Request = void(CUPTIAPI*)(std::uint8_t**, std::size_t*, std::size_t*, Information*);
+    using Complete = void(CUPTIAPI*)(std::uint8_t*, std::size_t, std::size_t, Information*);
+    using Kind = CUptiResult(CUPTIAPI*)(CUpti_SubscriberHandle, CUpti_ActivityKind, Configuration*);
+
+    void* library;
+    Kind enable = find<Kind>(library, "cuptiActivityEnable_v2");
+    Kind disable = find<Kind>(library, "cuptiActivityDisable_v2");
+    CUptiResult(CUPTIAPI* registerCallbacks)(CUpti_SubscriberHandle, Request, Complete) =
+        find<decltype(registerCallbacks)>(library, "cuptiActivityRegisterCallbacks_v2");
+    CUptiResult(CUPTIAPI* setAttribute)(CUpti_SubscriberHandle, CUpti_ActivityAttribute, std::size_t*,
+                                        void*) = find<decltype(setAttribute)>(library,
+                                                                              "cuptiActivitySetAttribute_v2");
+    CUptiResult(CUPTIAPI* nextRecord)(CUpti_SubscriberHandle, std::uint8_t*, std::size_t, CUpti_Activity**) =
+        find<decltype(nextRecord)>(library, "cuptiActivityGetNextRecord_v2");
+    CUptiResult(CUPTIAPI* dropped)(CUpti_SubscriberHandle, CUcontext, std::uint32_t, std::size_t*) =
+        find<decltype(dropped)>(library, "cuptiActivityGetNumDroppedRecords_v2");
+    CUptiResult(CUPTIAPI* timestamp)(CUpti_SubscriberHandle,
+                                     std::uint64_t*) = find<decltype(timestamp)>(library,
+                                                                                 "cuptiGetTimestamp_v2");
+
+    bool isComplete() const
+    {
+        return enable && disable && registerCallbacks && setAttribute && nextRecord && dropped && timestamp;
+    }
+};
+
+/// The CUPTI of CUDA 13.3 and later, beside other profilers of the process that allow it.
+class SharedCupti final : public LoadedCupti {
+public:
+    static constexpr std::uint32_t kOldest = 130300;
+
+    SharedCupti(const Functions& functions, const SharedFunctions& shared, std::uint32_t version)
+        : LoadedCupti(functions, version), shared_(shared)
+    {
+    }
+
+    CUptiResult subscribe(CUpti_SubscriberHandle& subscriber, CUpti_CallbackFunc callback, void* owner,
+                          std::string& rival) override
+    {
+        char oldName[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN * 2] = {};
+        // The members that 13.3 added to CUpti_SubscriberParams follow those that it had before.
+        struct {
+            CUpti_SubscriberParams first;
+            std::uint8_t allowMultipleSubscribers;
+            std::uint8_t padding[7];
+        } parameters{};
+        parameters.first.structSize = sizeof(parameters);
+        parameters.first.subscriberName = "Tilescope";
+        parameters.first.oldSubscriberName = oldName;
+        parameters.first.oldSubscriberSize = sizeof(oldName);
+        parameters.allowMultipleSubscribers = 1;
+        const CUptiResult result = call_.cuptiSubscribe_v2(&subscriber, callback, owner, &parameters.first);
+        oldName[sizeof(oldName) - 1] = '\0';
+        rival = oldName;
+        subscriber_ = result == CUPTI_SUCCESS ? subscriber : nullptr;
+        // Overheads then name threads as everything else here does.
+        constexpr auto kThreadIdType = static_cast<CUpti_ActivityAttribute>(21);
+        if (subscriber_)
+            set(kThreadIdType, static_cast<std::uint32_t>(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM));
+        return result;
+    }
+    CUptiResult unsubscribe(CUpti_SubscriberHandle subscriber) override
+    {
+        subscriber_ = nullptr;
+        return call_.cuptiUnsubscribe(subscriber);
+    }
+    CUptiResult setAttribute(CUpti_ActivityAttribute attribute, std::size_t value) override
+    {
+        if (attribute == CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER)
+            return set(attribute, static_cast<std::uint8_t>(value));
+        return set(attribute, value);
+    }
+
+    /// Several subscribers share CUPTI's clock, so the difference between the clocks is measured.
+    CUptiResult registerTimestamps(CUpti_TimestampCallbackFunc clock) override
+    {
+        std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+        for (int i = 0; i < 16; ++i) {
+            std::uint64_t time = 0;
+            const auto before = static_cast<std::int64_t>(clock());
+            if (const CUptiResult result = shared_.timestamp(subscriber_, &time); result != CUPTI_SUCCESS)
+                return result;
+            const std::int64_t length = static_cast<std::int64_t>(clock()) - before;
+            if (length < shortest) {
+                shortest = length;
+                clockOffset_.store(before + length / 2 - static_cast<std::int64_t>(time));
+            }
+        }
+        return CUPTI_SUCCESS;
+    }
+    std::int64_t clockOffset() override { return clockOffset_.load(); }
+    CUptiResult registerBuffers(CUpti_BuffersCallbackRequestFunc request,
+                                CUpti_BuffersCallbackCompleteFunc complete) override
+    {
+        request_.store(request);
+        complete_.store(complete);
+        return shared_.registerCallbacks(subscriber_, &onRequest, &onComplete);
+    }
+    CUptiResult enableActivity(bool enable, CUpti_ActivityKind kind) override
+    {
+        return (enable ? shared_.enable : shared_.disable)(subscriber_, kind, nullptr);
+    }
+    CUptiResult dropped(CUcontext context, std::uint32_t stream, std::size_t& count) override
+    {
+        // Without a subscriber there is nothing to drop.
+        count = 0;
+        return subscriber_ ? shared_.dropped(subscriber_, context, stream, &count) : CUPTI_SUCCESS;
+    }
+    CUptiResult nextRecord(std::uint8_t* buffer, std::size_t bytes, CUpti_Activity*& record) override
+    {
+        // After an unsubscription the last buffers still wait.
+        return subscriber_ ? shared_.nextRecord(subscriber_, buffer, bytes, &record)
+                           : LoadedCupti::nextRecord(buffer, bytes, record);
+    }
+    /// CUPTI stays for the other profilers.
+    CUptiResult finalize() override
+    {
+        const CUpti_SubscriberHandle subscriber = subscriber_.exchange(nullptr);
+        return subscriber ? call_.cuptiUnsubscribe(subscriber) : CUPTI_SUCCESS;
+    }
+
+private:
+    template <class Value> CUptiResult set(CUpti_ActivityAttribute attribute, Value value)
+    {
+        std::size_t size = sizeof(value);
+        return shared_.setAttribute(subscriber_, attribute, &size, &value);
+    }
+    static void CUPTIAPI onRequest(std::uint8_t** buffer, std::size_t* bytes, std::size_t* maxRecords,
+                                   SharedFunctions::Information* /*information*/)
+    {
+        request_.load()(buffer, bytes, maxRecords);
+    }
+    static void CUPTIAPI onComplete(std::uint8_t* buffer, std::size_t bytes, std::size_t validBytes,
+                                    SharedFunctions::Information* /*information*/)
+    {
+        complete_.load()(nullptr, 0, buffer, bytes, validBytes);
+    }
+
+    // CUPTI's callbacks have no context argument; a process has one recorder.
+    static inline std::atomic<CUpti_BuffersCallbackRequestFunc> request_{nullptr};
+    static inline std::atomic<CUpti_BuffersCallbackCompleteFunc> complete_{nullptr};
+
+    SharedFunctions shared_;
+    std::atomic<CUpti_SubscriberHandle> subscriber_{nullptr};
+    std::atomic<std::int64_t> clockOffset_{0};
 };
 
 } // namespace
@@ -283,6 +440,9 @@ std::unique_ptr<trace::CuptiApi> loadedCupti(std::string& reason)
                  "; kernels are recorded from CUDA 11.7 on";
         return nullptr;
     }
+    const SharedFunctions shared(library);
+    if (version >= SharedCupti::kOldest && functions.cuptiSubscribe_v2 && shared.isComplete())
+        return std::make_unique<SharedCupti>(functions, shared, version);
     return std::make_unique<LoadedCupti>(functions, version);
 }
 

@@ -8,9 +8,9 @@
 namespace tilescope::record {
 
 /// The CUPTI that this process has loaded, otherwise one that it can load: two copies in one process do not
-/// work. None of its functions is linked.
-/// \param reason  receives one sentence if there is none that can be used
-/// \return        null then
+/// work. The library does not link CUPTI. From CUDA 13.3 on, other profilers can use CUPTI at the same time.
+/// \param reason  receives one sentence if there is no usable CUPTI
+/// \return        null if there is no usable CUPTI
 std::unique_ptr<trace::CuptiApi> loadedCupti(std::string& reason);
 
 /// Name and UUID of a CUDA device of this process, in the form of nvidia-smi; empty where unknown. Asks the

@@ -1,9 +1,14 @@
 // A libcupti.so.13 without a GPU: what a recorded program has loaded. The program launches by fakeLaunch(), whose
-// kernel ends at once.
+// kernel ends at once. With FAKE_CUPTI=13.3 it has several subscribers: then only the functions that name one work, and
+// times are those of a clock of its own.
 
 #include "tests/support/fake_cupti.h"
 
 #include <cupti.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
 
 namespace {
 
@@ -15,6 +20,47 @@ FakeCupti& fake()
     return *cupti;
 }
 
+std::atomic<bool> tornDown{false};
+
+bool isShared()
+{
+    static const bool shared = std::getenv("FAKE_CUPTI") != nullptr;
+    return shared;
+}
+
+/// An hour ahead of the host's.
+std::uint64_t ownClock()
+{
+    const auto time = std::chrono::steady_clock::now().time_since_epoch() + std::chrono::hours(1);
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
+}
+
+CUpti_SubscriberHandle subscriber = nullptr;
+using RequestShared = void (*)(std::uint8_t**, std::size_t*, std::size_t*, void*);
+using CompleteShared = void (*)(std::uint8_t*, std::size_t, std::size_t, void*);
+RequestShared requestShared = nullptr;
+CompleteShared completeShared = nullptr;
+
+void request(std::uint8_t** buffer, std::size_t* bytes, std::size_t* maxRecords)
+{
+    requestShared(buffer, bytes, maxRecords, nullptr);
+}
+void complete(CUcontext /*context*/, std::uint32_t /*stream*/, std::uint8_t* buffer, std::size_t bytes,
+              std::size_t validBytes)
+{
+    completeShared(buffer, bytes, validBytes, nullptr);
+}
+
+/// Whether a function of this form may be called.
+CUptiResult allowed(bool namesSubscriber, CUpti_SubscriberHandle named = nullptr)
+{
+    if (tornDown)
+        return CUPTI_ERROR_NOT_INITIALIZED;
+    if (namesSubscriber)
+        return isShared() && named && named == subscriber ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+    return isShared() ? CUPTI_ERROR_NOT_SUPPORTED : CUPTI_SUCCESS;
+}
+
 } // namespace
 
 extern "C" {
@@ -23,6 +69,12 @@ void fakeLaunch(const char* kernel)
 {
     const std::uint32_t correlation = fake().launch();
     fake().kernel(correlation, kernel);
+}
+
+/// What the end of the process does to CUPTI before the recorder ends.
+void fakeTearDown()
+{
+    tornDown = true;
 }
 
 void fakeWait()
@@ -51,30 +103,40 @@ void fakeRival()
 
 CUptiResult CUPTIAPI cuptiGetVersion(std::uint32_t* version)
 {
-    *version = CUPTI_API_VERSION;
+    *version = isShared() ? 130300 : CUPTI_API_VERSION;
     return CUPTI_SUCCESS;
 }
 CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, std::size_t* /*size*/,
                                                void* /*value*/)
 {
-    return fake().setAttribute(attribute, 0);
+    const CUptiResult result = allowed(false);
+    return result == CUPTI_SUCCESS ? fake().setAttribute(attribute, 0) : result;
 }
-CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
-                                       void* owner, CUpti_SubscriberParams* parameters)
+CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle* made, CUpti_CallbackFunc callback, void* owner,
+                                       CUpti_SubscriberParams* parameters)
 {
+    // 13.3 added allowMultipleSubscribers behind the members that its headers had before.
+    const bool allows = parameters->structSize > CUpti_SubscriberParams_STRUCT_SIZE &&
+                        reinterpret_cast<const char*>(parameters)[CUpti_SubscriberParams_STRUCT_SIZE] == 1;
+    if (isShared() && !allows)
+        return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     std::string rival;
-    const CUptiResult result = fake().subscribe(*subscriber, callback, owner, rival);
+    const CUptiResult result = fake().subscribe(*made, callback, owner, rival);
     rival.copy(parameters->oldSubscriberName, parameters->oldSubscriberSize - 1);
+    subscriber = *made;
+    if (isShared())
+        fake().registerTimestamps(&ownClock);
     return result;
 }
 CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
 {
-    return fake().unsubscribe(subscriber);
+    return tornDown ? CUPTI_ERROR_NOT_INITIALIZED : fake().unsubscribe(subscriber);
 }
 CUptiResult CUPTIAPI cuptiEnableCallback(std::uint32_t enable, CUpti_SubscriberHandle subscriber,
                                          CUpti_CallbackDomain domain, CUpti_CallbackId id)
 {
-    return fake().enableCallback(enable != 0, subscriber, domain, id);
+    return tornDown ? CUPTI_ERROR_NOT_INITIALIZED
+                    : fake().enableCallback(enable != 0, subscriber, domain, id);
 }
 CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, std::uint32_t id, const char** name)
 {
@@ -82,29 +144,34 @@ CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, std::uint
 }
 CUptiResult CUPTIAPI cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock)
 {
-    return fake().registerTimestamps(clock);
+    const CUptiResult result = allowed(false);
+    return result == CUPTI_SUCCESS ? fake().registerTimestamps(clock) : result;
 }
 CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
                                                     CUpti_BuffersCallbackCompleteFunc complete)
 {
-    return fake().registerBuffers(request, complete);
+    const CUptiResult result = allowed(false);
+    return result == CUPTI_SUCCESS ? fake().registerBuffers(request, complete) : result;
 }
 CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind)
 {
-    return fake().enableActivity(true, kind);
+    const CUptiResult result = allowed(false);
+    return result == CUPTI_SUCCESS ? fake().enableActivity(true, kind) : result;
 }
 CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind)
 {
-    return fake().enableActivity(false, kind);
+    const CUptiResult result = allowed(false);
+    return result == CUPTI_SUCCESS ? fake().enableActivity(false, kind) : result;
 }
 CUptiResult CUPTIAPI cuptiActivityFlushAll(std::uint32_t /*flag*/)
 {
-    return fake().flush(true);
+    return tornDown ? CUPTI_ERROR_NOT_INITIALIZED : fake().flush(true);
 }
 CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext context, std::uint32_t stream,
                                                        std::size_t* count)
 {
-    return fake().dropped(context, stream, *count);
+    const CUptiResult result = allowed(false);
+    return result == CUPTI_SUCCESS ? fake().dropped(context, stream, *count) : result;
 }
 CUptiResult CUPTIAPI cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t bytes,
                                                 CUpti_Activity** record)
@@ -127,6 +194,55 @@ CUptiResult CUPTIAPI cuptiGetResultString(CUptiResult /*result*/, const char** t
 }
 CUptiResult CUPTIAPI cuptiFinalize()
 {
-    return fake().finalize();
+    const CUptiResult result = allowed(false);
+    return result == CUPTI_SUCCESS ? fake().finalize() : result;
+}
+
+// --- from 13.3 on ---
+
+CUptiResult CUPTIAPI cuptiActivityEnable_v2(CUpti_SubscriberHandle named, CUpti_ActivityKind kind,
+                                            void* /*fields*/)
+{
+    const CUptiResult result = allowed(true, named);
+    return result == CUPTI_SUCCESS ? fake().enableActivity(true, kind) : result;
+}
+CUptiResult CUPTIAPI cuptiActivityDisable_v2(CUpti_SubscriberHandle named, CUpti_ActivityKind kind,
+                                             void* /*fields*/)
+{
+    const CUptiResult result = allowed(true, named);
+    return result == CUPTI_SUCCESS ? fake().enableActivity(false, kind) : result;
+}
+CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks_v2(CUpti_SubscriberHandle named,
+                                                       RequestShared takesRequest,
+                                                       CompleteShared takesComplete)
+{
+    requestShared = takesRequest;
+    completeShared = takesComplete;
+    const CUptiResult result = allowed(true, named);
+    return result == CUPTI_SUCCESS ? fake().registerBuffers(&request, &complete) : result;
+}
+CUptiResult CUPTIAPI cuptiActivitySetAttribute_v2(CUpti_SubscriberHandle named,
+                                                  CUpti_ActivityAttribute attribute, std::size_t* /*size*/,
+                                                  void* /*value*/)
+{
+    const CUptiResult result = allowed(true, named);
+    return result == CUPTI_SUCCESS ? fake().setAttribute(attribute, 0) : result;
+}
+CUptiResult CUPTIAPI cuptiActivityGetNextRecord_v2(CUpti_SubscriberHandle named, std::uint8_t* buffer,
+                                                   std::size_t bytes, CUpti_Activity** record)
+{
+    const CUptiResult result = allowed(true, named);
+    return result == CUPTI_SUCCESS ? fake().nextRecord(buffer, bytes, *record) : result;
+}
+CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords_v2(CUpti_SubscriberHandle named, CUcontext context,
+                                                          std::uint32_t stream, std::size_t* count)
+{
+    const CUptiResult result = allowed(true, named);
+    return result == CUPTI_SUCCESS ? fake().dropped(context, stream, *count) : result;
+}
+CUptiResult CUPTIAPI cuptiGetTimestamp_v2(CUpti_SubscriberHandle named, std::uint64_t* time)
+{
+    *time = ownClock();
+    return allowed(true, named);
 }
 }

@@ -16,6 +16,7 @@
 
 extern "C" void fakeLaunch(const char* kernel);
 extern "C" void fakeRival();
+extern "C" void fakeTearDown();
 extern "C" void fakeWait();
 extern "C" void fakeProfiler(int starts);
 extern "C" int fakeFinalized();
@@ -131,6 +132,10 @@ int main(int argc, char** argv)
     if (what == "kill") {
         pause(2000); // the recorder writes every half second
         std::raise(SIGKILL);
+    }
+    if (what == "torn down") {
+        pause(2000); // the recorder writes every half second
+        fakeTearDown();
     }
     if (what == "terminate")
         std::raise(SIGTERM);

@@ -143,7 +143,7 @@ void FakeCupti::tellResource(CUpti_CallbackId id, std::uint64_t node, std::uint6
 FakeCupti::Times FakeCupti::soon()
 {
     const std::scoped_lock lock(mutex_);
-    const auto now = static_cast<std::uint64_t>(nanosecondsOf(TraceClock::now()));
+    const auto now = clock_ ? clock_() : static_cast<std::uint64_t>(nanosecondsOf(TraceClock::now()));
     const std::uint64_t start = std::max(now, lastEnd_);
     lastEnd_ = start + 1000;
     return {start, lastEnd_};
@@ -306,7 +306,8 @@ CUptiResult FakeCupti::enableCallback(bool enable, CUpti_SubscriberHandle /*subs
                                       CUpti_CallbackDomain domain, CUpti_CallbackId id)
 {
     const std::scoped_lock lock(mutex_);
-    if (!callback_)
+    const auto known = names_.find({domain, id});
+    if (!callback_ || (known != names_.end() && known->second == missingFunction))
         return CUPTI_ERROR_INVALID_PARAMETER;
     if (enable)
         callbacks_.emplace(domain, id);

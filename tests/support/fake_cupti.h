@@ -62,6 +62,7 @@ public:
     CUptiResult subscribeResult = CUPTI_SUCCESS;
     CUptiResult activityResult = CUPTI_SUCCESS;
     std::string rivalName;
+    std::string missingFunction; ///< CUPTI knows it, the driver lacks it
     bool deviceFails = false;
     std::size_t enabledCallbacks() const;
     std::set<CUpti_ActivityKind> enabledActivities() const;

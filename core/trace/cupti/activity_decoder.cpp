@@ -10,11 +10,6 @@ namespace tilescope::trace {
 
 namespace {
 
-Timestamp timeOf(std::uint64_t nanoseconds)
-{
-    return timestampAt(static_cast<std::int64_t>(nanoseconds));
-}
-
 CopyKind copyKindOf(std::uint8_t kind)
 {
     switch (kind) {
@@ -82,25 +77,31 @@ std::string_view overheadName(CUpti_ActivityOverheadKind kind)
     }
 }
 
+/// Bytes up to the end of a field.
+#define TILESCOPE_UP_TO(record, field) (offsetof(record, field) + sizeof(record::field))
+
+} // namespace
+
+Timestamp ActivityDecoder::timeOf(std::uint64_t nanoseconds) const
+{
+    // 0: unknown
+    return timestampAt(nanoseconds == 0 ? 0 : static_cast<std::int64_t>(nanoseconds) + clockOffset_);
+}
+
 /// What kernels, copies and memsets have in common.
 template <class Record>
-DeviceEvent deviceEvent(DeviceEventKind kind, const Record& record, std::uint32_t correlationBase)
+DeviceEvent ActivityDecoder::deviceEvent(DeviceEventKind kind, const Record& record) const
 {
     DeviceEvent event;
     event.kind = kind;
     event.device = DeviceIndex{static_cast<std::int16_t>(record.deviceId)};
     event.stream = StreamId{record.streamId};
-    event.correlation = CorrelationId{record.correlationId + correlationBase};
+    event.correlation = CorrelationId{record.correlationId + correlationBase_};
     event.graphNode = record.graphNodeId;
     event.start = timeOf(record.start);
     event.end = timeOf(record.end);
     return event;
 }
-
-/// Bytes up to the end of a field.
-#define TILESCOPE_UP_TO(record, field) (offsetof(record, field) + sizeof(record::field))
-
-} // namespace
 
 ActivityDecoder::Layout::Layout(std::uint32_t version)
     : hasCluster(version >= 18), hasOverheadCall(version >= 21), hasOverheadData(version >= 22)
@@ -118,6 +119,7 @@ ActivityDecoder::Layout::Layout(std::uint32_t version)
 void ActivityDecoder::begin(std::uint32_t correlationBase)
 {
     correlationBase_ = correlationBase;
+    clockOffset_ = api_.clockOffset();
     kernelNames_.clear();
     lastKernel_ = nullptr;
 }
@@ -190,7 +192,7 @@ void ActivityDecoder::decodeRecord(const CUpti_Activity& record, std::size_t roo
 
 void ActivityDecoder::kernel(const CUpti_ActivityKernel10& record, Assembler& assembler)
 {
-    DeviceEvent event = deviceEvent(DeviceEventKind::Kernel, record, correlationBase_);
+    DeviceEvent event = deviceEvent(DeviceEventKind::Kernel, record);
     event.name = kernelName(record.name);
     const auto size = [](std::int32_t x, std::int32_t y, std::int32_t z) {
         return std::array{static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y),
@@ -210,7 +212,7 @@ void ActivityDecoder::kernel(const CUpti_ActivityKernel10& record, Assembler& as
 
 void ActivityDecoder::copy(const CUpti_ActivityMemcpy6& record, Assembler& assembler)
 {
-    DeviceEvent event = deviceEvent(DeviceEventKind::Memcpy, record, correlationBase_);
+    DeviceEvent event = deviceEvent(DeviceEventKind::Memcpy, record);
     event.copy = copyKindOf(record.copyKind);
     event.name = strings_.intern(copyName(event.copy));
     event.bytes = static_cast<std::int64_t>(record.bytes);
@@ -219,7 +221,7 @@ void ActivityDecoder::copy(const CUpti_ActivityMemcpy6& record, Assembler& assem
 
 void ActivityDecoder::peerCopy(const CUpti_ActivityMemcpyPtoP4& record, Assembler& assembler)
 {
-    DeviceEvent event = deviceEvent(DeviceEventKind::Memcpy, record, correlationBase_);
+    DeviceEvent event = deviceEvent(DeviceEventKind::Memcpy, record);
     event.copy = CopyKind::PeerToPeer;
     event.name = strings_.intern(copyName(event.copy));
     event.bytes = static_cast<std::int64_t>(record.bytes);
@@ -228,7 +230,7 @@ void ActivityDecoder::peerCopy(const CUpti_ActivityMemcpyPtoP4& record, Assemble
 
 void ActivityDecoder::set(const CUpti_ActivityMemset4& record, Assembler& assembler)
 {
-    DeviceEvent event = deviceEvent(DeviceEventKind::Memset, record, correlationBase_);
+    DeviceEvent event = deviceEvent(DeviceEventKind::Memset, record);
     event.name = strings_.intern("Memset");
     event.bytes = static_cast<std::int64_t>(record.bytes);
     assembler.addActivity(event);

@@ -48,10 +48,13 @@ private:
     void set(const CUpti_ActivityMemset4& record, Assembler& assembler);
     void overhead(const CUpti_ActivityOverhead3& record, Assembler& assembler);
     StringId kernelName(const char* name);
+    Timestamp timeOf(std::uint64_t nanoseconds) const;
+    template <class Record> DeviceEvent deviceEvent(DeviceEventKind kind, const Record& record) const;
 
     CuptiApi& api_;
     const Layout layout_;
     std::uint32_t correlationBase_ = 0;
+    std::int64_t clockOffset_ = 0;
     StringTable& strings_;
     // CUPTI gives one pointer per kernel as long as it stays attached.
     std::unordered_map<const char*, StringId> kernelNames_;

@@ -27,6 +27,8 @@ public:
     virtual CUptiResult callbackName(CUpti_CallbackDomain domain, CUpti_CallbackId id, const char*& name) = 0;
 
     virtual CUptiResult registerTimestamps(CUpti_TimestampCallbackFunc clock) = 0;
+    /// What to add to the times of records, in ns, where CUPTI did not take the clock; 0 otherwise.
+    virtual std::int64_t clockOffset() { return 0; }
     virtual CUptiResult registerBuffers(CUpti_BuffersCallbackRequestFunc request,
                                         CUpti_BuffersCallbackCompleteFunc complete) = 0;
     virtual CUptiResult enableActivity(bool enable, CUpti_ActivityKind kind) = 0;

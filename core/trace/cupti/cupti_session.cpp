@@ -172,12 +172,16 @@ std::string CuptiSession::enableCalls(TraceLevel level, Recording recording)
             if (kind == ApiClass::Launch && domain == CUPTI_CB_DOMAIN_RUNTIME_API)
                 continue;
             const CUptiResult result = api_.enableCallback(true, subscriber_, domain, id);
+            // CUPTI knows functions that an older driver lacks.
+            if (result == CUPTI_ERROR_INVALID_PARAMETER)
+                continue;
             if (result != CUPTI_SUCCESS)
                 return refusal(result, "call back on launches", {});
             callbacks_.emplace_back(domain, id);
         }
     }
-    return {};
+    return callbacks_.empty() ? refusal(CUPTI_ERROR_INVALID_PARAMETER, "call back on launches", {})
+                              : std::string();
 }
 
 std::string CuptiSession::enableGraphNodes()

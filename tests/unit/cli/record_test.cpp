@@ -63,6 +63,17 @@ TEST_F(Record, KeepsWhatAKilledProgramDidHalfASecondBefore)
     EXPECT_EQ(kernelCounts()["gemm"], 3);
 }
 
+TEST_F(Record, EndsAfterCuptiWasTornDown)
+{
+    const ProgramResult result = record({RECORDED_PROGRAM, "torn down"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(kernelCounts(), (std::map<std::string, int>{{"gemm", 3}, {"softmax", 3}}));
+    std::set<std::string> losses;
+    for (const json& row : show({"losses"}))
+        losses.insert(row.at("kind"));
+    EXPECT_THAT(losses, Contains("cupti_not_flushed"));
+}
+
 TEST_F(Record, KeepsEverythingOfATerminatedProgram)
 {
     const ProgramResult result = record({RECORDED_PROGRAM, "terminate"});
@@ -184,6 +195,17 @@ TEST_F(Record, NamesAnotherProfilerAndRecordsTheRangesAllTheSame)
     EXPECT_EQ(record({RECORDED_PROGRAM, "rival"}).code, 0);
     EXPECT_THAT(rangePaths(), Contains("step/forward"));
     EXPECT_THAT(kernelCounts(), ::testing::IsEmpty());
+}
+
+/// From CUDA 13.3 on CUPTI has several subscribers, which share its clock.
+TEST_F(Record, IsOneOfSeveralSubscribersOfCupti)
+{
+    ASSERT_EQ(record({RECORDED_PROGRAM}, {{"FAKE_CUPTI", "13.3"}}).code, 0);
+    EXPECT_EQ(kernelCounts(), (std::map<std::string, int>{{"gemm", 3}, {"softmax", 3}}));
+    EXPECT_EQ(show({"losses"}), json::array());
+    const std::string sql = "select max(abs(start - launched)) < 1000000000 as near from kernels";
+    const ProgramResult times = run({TILESCOPE_PROGRAM, "sql", "t.tscope", sql, "--format", "csv"});
+    EXPECT_THAT(times.out, HasSubstr("near\r\n1")) << times.out << times.err;
 }
 
 TEST_F(Record, RefusesIfAnotherToolIsSet)

@@ -203,6 +203,14 @@ TEST_F(CuptiPipeline, NothingThatCostsStaysOnAfterStop)
     EXPECT_EQ(cupti.finalized(), 1) << "while CUPTI is in the process, launches stay slower";
 }
 
+TEST_F(CuptiPipeline, RecordsBesideFunctionsThatTheDriverLacks)
+{
+    cupti.missingFunction = "cuLaunchKernelEx";
+    record(options(), [&] { cupti.kernel(cupti.launch()); });
+    ASSERT_THAT(events(), SizeIs(1));
+    EXPECT_EQ(text(events()[0].path), "step");
+}
+
 TEST_F(CuptiPipeline, CuptiStaysWhileTracedGraphsMayBeReplayed)
 {
     {
