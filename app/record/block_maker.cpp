@@ -136,7 +136,7 @@ bool BlockMaker::pressed() const
     return found;
 }
 
-WorkingBlock BlockMaker::take(WorkingBlock block, const trace::Losses& losses)
+std::optional<WorkingBlock> BlockMaker::take(WorkingBlock block, const trace::Losses& losses)
 {
     const TraceBatch batch = assembler_.take();
     block.allocations = std::exchange(allocations_, {});
@@ -171,9 +171,13 @@ WorkingBlock BlockMaker::take(WorkingBlock block, const trace::Losses& losses)
                                 .name = stringOf(frame.name)});
     for (const DeviceEvent& event : batch.deviceEvents)
         block.activities.push_back(rowOf(event, block));
-    if (!block.hasEvents() && block.threads.empty())
-        return block;
     addLosses(block, losses);
+    std::int64_t lost = 0;
+    for (const LossRow& loss : block.losses)
+        lost += loss.count;
+    if (!block.hasEvents() && block.threads.empty() && lost == lost_)
+        return {};
+    lost_ = lost;
     block.recordsChecked = assembler_.recordsChecked();
     for (; written_ < strings_.size(); ++written_)
         block.strings.emplace_back(strings_.text(StringId{static_cast<std::uint32_t>(written_)}));

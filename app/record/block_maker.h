@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
@@ -43,8 +44,8 @@ public:
     /// The next block of the file: what was drained since the last one, and the strings that no earlier block has.
     /// \param block   rows of the caller, whose strings are in strings()
     /// \param losses  further losses, totals so far
-    /// \return        without rows if there are none; the strings then follow with a later block
-    WorkingBlock take(WorkingBlock block, const trace::Losses& losses);
+    /// \return        none if there are neither rows nor new losses
+    std::optional<WorkingBlock> take(WorkingBlock block, const trace::Losses& losses);
 
 private:
     void drainHost();
@@ -70,6 +71,7 @@ private:
     std::vector<AllocRow> allocations_;
     std::map<LaunchConfig, std::uint32_t> launches_;
     std::size_t written_ = 0; ///< strings in earlier blocks
+    std::int64_t lost_ = 0;   ///< records, as the last block states
 };
 
 } // namespace tilescope::record

@@ -377,8 +377,8 @@ void Recording::write()
             file_.addFact(key, value);
         losses = cuptiLosses_;
     }
-    block = blocks_.take(std::move(block), losses);
-    if ((block.hasEvents() || !block.threads.empty()) && !file_.append(block))
+    const auto next = blocks_.take(std::move(block), losses);
+    if (next && !file_.append(*next))
         giveUp("the working file cannot be written: " + std::system_category().message(file_.error()));
 }
 
