@@ -112,6 +112,22 @@ TEST_F(RecordTorch, RunsTheUsersOwnSitecustomize)
     EXPECT_EQ(result.err.find("Traceback"), std::string::npos) << result.err;
 }
 
+TEST_F(RecordTorch, WritesBytecodeForTheProgramOnly)
+{
+    const std::filesystem::path resources = folder_ / "resources";
+    std::filesystem::create_directory(resources);
+    std::filesystem::copy(RESOURCES "/record", resources / "record",
+                          std::filesystem::copy_options::recursive);
+    std::filesystem::remove_all(resources / "record/__pycache__");
+    script("own.py", "");
+    const ProgramResult result =
+        record({PYTHON_PROGRAM, script("main.py", "import own\n")},
+               {{"TILESCOPE_RESOURCES", resources.string()}, {"PYTHONDONTWRITEBYTECODE", ""}});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_FALSE(std::filesystem::exists(resources / "record/__pycache__"));
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "__pycache__"));
+}
+
 TEST_F(RecordTorch, ExceptionsOfTheProgramStayAsTheyAre)
 {
     const std::string text = "import torch\n"
