@@ -9,8 +9,8 @@
 
 namespace tilescope::record {
 
-/// Measures what the recording costs: blocks of steps are recorded and left alone in turn, and the ratio of their
-/// median steps is taken over pairs of blocks. One thread at a time.
+/// Measures the cost of recording: recorded and bare blocks of steps alternate. The cost is the mean ratio of their median
+/// steps over pairs of blocks. One thread at a time.
 class Calibration {
 public:
     static constexpr int kWarmUp = 10;  ///< steps before the first block

@@ -2,18 +2,18 @@
 
 namespace tilescope::record {
 
-/// Functions of this library as objects of the Python that runs in this process: a call takes a tenth of one
-/// through ctypes. They open and close ranges of Python objects: of a module while it is called, of an optimizer
-/// while it makes its step. Python's C API is found by name in the process; nothing is linked.
+/// Functions of this library as objects of the Python that runs in this process: a call takes a tenth of the time of
+/// a call through ctypes. They open and close ranges of Python objects, such as a module during its call and an
+/// optimizer during its step. The library does not link Python; it finds the functions of Python's C API by name.
 ///
 /// resources/record/sitecustomize.py knows the layout.
 struct PythonFunctions {
     /// name(object, text, isModule): its ranges have this name from now on; empty: it has none
     void* name = nullptr;
-    void* forget = nullptr; ///< forget(id): an object with a name has gone
+    void* forget = nullptr; ///< forget(id): the object with this id was destroyed
     void* enter = nullptr;  ///< enter(object): opens its range; False if it has no name
     void* leave = nullptr;  ///< leave(object): closes it; False if this thread has more of them open
-    /// watch(function, size, name_all, returned): watchCalls(); False if it is not possible
+    /// watch(function, size, name_all, returned): watchCalls(); False if this Python does not allow it
     void* watch = nullptr;
     void* fact = nullptr; ///< fact(key, value): of the process
     /// hold(category, address, bytes, name, shape, dtype, device): memory that the program holds now

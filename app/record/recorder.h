@@ -16,12 +16,12 @@ struct HeldMemory {
     int device = -1; ///< CUDA's number; -1: the CPU
 };
 
-/// Records the process that loaded this library: what its threads note through core/trace, and what CUPTI
-/// reports, into the working file of the process in the folder TILESCOPE_RECORD_FOLDER.
+/// Records the process that loaded this library into a working file in the folder TILESCOPE_RECORD_FOLDER: the events
+/// that its threads note through core/trace and those that CUPTI reports.
 ///
-/// A thread of its own writes every half second what has arrived; the rest is written when the process exits or
-/// gets SIGTERM. A failure ends the recording, never the program. In a forked child nothing is recorded. All
-/// functions may be called by any thread; none throws.
+/// A separate thread writes new events every half second; the last are written when the process exits or gets SIGTERM.
+/// A failure ends the recording, never the program. Forked children are not recorded. Any thread may call the
+/// functions; none throws.
 class Recorder {
 public:
     /// Starts recording host ranges, once.
@@ -29,17 +29,17 @@ public:
     static bool start() noexcept;
     /// Starts recording the device, once; for the thread that initialises CUDA.
     static void startDevice() noexcept;
-    /// Whether what happens now is recorded: not while the recording pauses.
+    /// Whether events are recorded now; false while the recording pauses.
     static bool isRecording() noexcept;
-    /// Whether this process has a recording, also between the parts of it that are recorded.
+    /// Whether this process has a recording, also while it pauses.
     static bool isStarted() noexcept;
 
-    /// Notes a range that did not nest, of the calling thread.
+    /// Notes a range of the calling thread that does not nest in its other ranges.
     static void noteRange(std::string_view name, std::uint32_t thread, std::int64_t start,
                           std::int64_t end) noexcept;
     /// A range is about to be opened, which may start the recording.
     static void noteOpening(std::string_view name) noexcept;
-    /// Notes a fact of the process: how its memory, its ops were recorded.
+    /// Notes a fact about the process, for example how its memory was recorded. The latest value of a key counts.
     static void noteFact(std::string_view key, std::string_view value) noexcept;
     static void noteHeld(const HeldMemory& memory) noexcept;
     /// From now on DeviceAllocLog records the allocators of this many devices, which are empty now.
@@ -48,11 +48,11 @@ public:
     static void noteOpened() noexcept;
     /// A step of the program ends now; the next one begins.
     static void endStep() noexcept;
-    /// Leaves CUPTI to a profiler of the program for the rest of its life, if the user asked for it.
+    /// Leaves CUPTI to a profiler of the program until the process ends, if the user asked for it.
     static void yieldDevice() noexcept;
-    /// Ends the recording before the process does; it does not start again.
+    /// Ends the recording before the process ends; it does not start again.
     static void end() noexcept;
-    /// Writes what has arrived, for a process that ends without exit(). Waits for it a second at most.
+    /// Writes all events so far, for a process that ends without exit(). Waits a second at most.
     static void flush() noexcept;
 };
 

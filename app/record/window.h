@@ -18,10 +18,10 @@ struct Window {
     std::int64_t delay = 0;           ///< ns from the start of the process
     std::int64_t length = kNoLimit;   ///< ns from the start of the recording
     std::string range;                ///< the first range with this name starts it; empty: none is waited for
-    bool calibrates = false;    ///< blocks of steps are recorded and left alone in turn, see Calibration
-    bool yields = false;        ///< leaves the device to a profiler of the program
-    bool isFull = false;        ///< also what the program calls of CUDA besides launches
-    bool byProfilerApi = false; ///< cudaProfilerStart starts it and cudaProfilerStop stops it
+    bool calibrates = false;          ///< recorded and bare blocks of steps alternate, see Calibration
+    bool yields = false;              ///< leaves the device to a profiler of the program
+    bool isFull = false;              ///< also what the program calls of CUDA besides launches
+    bool byProfilerApi = false;       ///< cudaProfilerStart starts it and cudaProfilerStop stops it
 
     /// Whether the process is recorded from its start.
     bool isOpenAtStart() const { return firstStep == 0 && delay == 0 && range.empty() && !byProfilerApi; }
