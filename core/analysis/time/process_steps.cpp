@@ -45,14 +45,15 @@ void ProcessSteps::addCall(ApiKind kind, Interval time)
                [&](std::size_t step) { lastLaunches_[step] = std::max(lastLaunches_[step], time.end); });
 }
 
-void ProcessSteps::addDeviceEvent(const DeviceEvent& event)
+void ProcessSteps::addDeviceEvent(const DeviceEvent& event, DeviceWork work)
 {
     if (lastLaunches_.empty())
         return;
-    if (!busy_.empty() && event.start >= busy_.back().start && event.start <= busy_.back().end)
-        busy_.back().end = std::max(busy_.back().end, event.end);
+    std::vector<Interval>& busy = busy_[static_cast<std::size_t>(work)];
+    if (!busy.empty() && event.start >= busy.back().start && event.start <= busy.back().end)
+        busy.back().end = std::max(busy.back().end, event.end);
     else
-        busy_.push_back({event.start, event.end});
+        busy.push_back({event.start, event.end});
     const auto step = walls_.addWork(event);
     if (step && event.launched < walls_.steps()[*step].range.end)
         lastLaunches_[*step] = std::max(lastLaunches_[*step], event.launched);
@@ -61,7 +62,10 @@ void ProcessSteps::addDeviceEvent(const DeviceEvent& event)
 std::vector<StepPartition> ProcessSteps::partitions() const
 {
     const std::vector<Interval> walls = walls_.list();
-    const std::vector<Interval> busy = unionOf(busy_);
+    std::vector<Interval> all;
+    for (const std::vector<Interval>& some : busy_)
+        all.insert(all.end(), some.begin(), some.end());
+    const std::vector<Interval> busy = unionOf(std::move(all));
     std::vector<std::vector<ApiCall>> calls(walls.size());
     for (const ApiCall& call : waits_)
         inEach(walls, {call.start, call.end}, [&](std::size_t step) { calls[step].push_back(call); });
@@ -77,6 +81,21 @@ std::vector<StepPartition> ProcessSteps::partitions() const
         partitions.push_back(partitionStep(walls[i], device, calls[i]));
     }
     return partitions;
+}
+
+std::vector<BusyParts> ProcessSteps::busyParts() const
+{
+    const std::vector<Interval> walls = walls_.list();
+    std::array<std::vector<Interval>, kDeviceWorks> busy;
+    std::ranges::transform(busy_, busy.begin(), unionOf);
+    std::vector<BusyParts> parts;
+    for (const Interval& wall : walls) {
+        std::array<std::vector<Interval>, kDeviceWorks> within;
+        for (std::size_t work = 0; work < kDeviceWorks; ++work)
+            inEach(busy[work], wall, [&](std::size_t i) { within[work].push_back(busy[work][i]); });
+        parts.push_back(partitionBusy(wall, within[0], within[1], within[2]));
+    }
+    return parts;
 }
 
 } // namespace tilescope::analysis

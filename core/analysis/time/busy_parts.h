@@ -1,0 +1,37 @@
+#pragma once
+
+#include "core/analysis/time/busy_time.h"
+
+#include <cstdint>
+#include <span>
+
+namespace tilescope::analysis {
+
+/// What a device event works on.
+enum class DeviceWork : std::uint8_t {
+    Compute,
+    Communication, ///< between processes
+    Copy,          ///< copies and memsets
+};
+inline constexpr std::size_t kDeviceWorks = 3;
+
+/// The parts of the time in which a device is busy. All but `overlapped` are disjoint and add up to it.
+///
+/// An instant belongs to the first matching part: a compute kernel runs, communication runs, a copy or memset runs.
+/// Communication beside a compute kernel is therefore compute time, and `overlapped` says how much of it there is.
+struct BusyParts {
+    Nanoseconds compute{0};
+    Nanoseconds exposedCommunication{0}; ///< without a compute kernel
+    Nanoseconds exposedCopies{0};        ///< without a compute kernel or communication
+    Nanoseconds overlapped{0};           ///< communication beside a compute kernel; contained in `compute`
+
+    bool operator==(const BusyParts&) const = default;
+};
+
+/// \param wall  only what lies within it counts
+/// \param compute, communication, copies  results of unionOf()
+/// O(n).
+BusyParts partitionBusy(Interval wall, std::span<const Interval> compute,
+                        std::span<const Interval> communication, std::span<const Interval> copies);
+
+} // namespace tilescope::analysis
