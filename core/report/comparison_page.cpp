@@ -2,9 +2,9 @@
 
 #include "core/base/plural.h"
 #include "core/exchange/compare_sections.h"
-#include "core/exchange/printed_table.h"
 #include "core/exchange/sections.h"
 #include "core/report/escape.h"
+#include "core/report/markdown_table.h"
 
 #include <algorithm>
 #include <ostream>
@@ -13,35 +13,6 @@
 namespace tilescope::report {
 
 namespace {
-
-/// \param row  none: the titles
-void writeRow(std::ostream& out, const std::vector<exchange::Printed>& columns,
-              std::optional<std::size_t> row)
-{
-    out << '|';
-    for (const exchange::Printed& column : columns)
-        out << ' ' << escapeMarkdown(row ? column.cells[*row] : column.title) << " |";
-    out << '\n';
-}
-
-void writeComparisonTable(std::ostream& out, const exchange::Table& table, std::size_t limit)
-{
-    const std::size_t rows = limit > 0 ? std::min(limit, table.rows) : table.rows;
-    std::vector<exchange::Printed> columns = printed(table, rows);
-    std::erase_if(columns, [](const exchange::Printed& column) { return !column.hasValues; });
-    writeRow(out, columns, {});
-    out << '|';
-    for (const exchange::Printed& column : columns)
-        out << (column.right ? " ---: |" : " --- |");
-    out << '\n';
-    for (std::size_t row = 0; row < rows; ++row)
-        writeRow(out, columns, row);
-    out << '\n';
-    if (rows < table.rows)
-        out << counted(static_cast<std::int64_t>(table.rows - rows), "more row") << ".\n\n";
-    for (const std::string& note : table.notes)
-        out << escapeMarkdown(note) << "\n\n";
-}
 
 void writeSide(std::ostream& out, char side, const query::ComparedRun& compared)
 {
@@ -77,7 +48,7 @@ void writeComparisonMarkdown(std::ostream& out, const std::shared_ptr<const quer
             out << "<details><summary>" << escapeHtml(named.table.heading) << "</summary>\n\n";
         else
             out << "**" << heading << "**\n\n";
-        writeComparisonTable(out, named.table, rows);
+        writeMarkdownTable(out, named.table, rows);
         if (isFolded)
             out << "</details>\n\n";
     }
