@@ -10,7 +10,10 @@
 #include "core/query/memory/memory_tables.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/tables/kernel_tables.h"
+#include "core/query/tables/rank_tables.h"
 #include "core/query/tables/step_tables.h"
+#include "core/report/escape.h"
+#include "core/report/markdown_table.h"
 
 #include <iostream>
 #include <limits>
@@ -24,7 +27,7 @@ using exchange::Table;
 using exchange::tableOf;
 using query::Grouping;
 
-constexpr std::int64_t kMostParties = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMostNumber = std::numeric_limits<std::int32_t>::max();
 
 constexpr std::string_view kHelp = R"(usage: tilescope show FILE [SECTION] [options]
 Prints tables of a .tscope file.
@@ -36,6 +39,11 @@ sections
                     tilescope show a.tscope samples --run 2 --format csv
   steps         the parts of the wall time of each traced step, and what it waits for
                     tilescope show a.tscope steps
+  ranks         the parts of the wall time of each step and rank, how late it was, and whether one rank always is
+                    tilescope show a.tscope ranks --format json
+  collectives   each collective of several ranks: transfer time, who was late, waiting, bandwidth, overlap, and
+                whether an all-gather ended before it was needed
+                    tilescope show a.tscope collectives --step 1
   kernels       total times of GPU kernels, copies and memsets in the traced steps
                     tilescope show a.tscope kernels --group family --range '**/attention/**'
   ops           the host's ops with their self time (the finest level on a CPU)
@@ -69,10 +77,11 @@ sections
 
 options
   --run N       the run with that number; default: all for runs, samples, steps and losses, otherwise the last
-  --rank R      only this rank of a run of several processes: kernels, ops, steps, tree, memory and answers
-                (the lowest rank)
+  --rank R      only this rank of a run of several processes: kernels, ops, steps, ranks, collectives, tree,
+                memory and answers (the lowest rank)
   --process PID likewise, by the number of the process
   --device N    only this GPU: kernels, tree and memory; default of memory: the one with the highest peak
+  --step N      only this step: ranks and collectives
   --range GLOB  only events in matching ranges: * within a component, ** across; show ranges: whole paths
   --group BY    kernels: name, family, range, phase, module, op; ops: name, range, phase, module;
                 memory: category, range, phase, module, op, step; saved: layer, module, range, phase;
@@ -81,12 +90,12 @@ options
                 allocations of the traced steps, largest first
   --names       memory: which tensor of attention each block holds (Q, K, V, S, P, O, dO, dP, dS, dQ, dK, dV,
                 workspaces) and which memory it reuses, in the first traced step; also with --at peak or --at NS
-  --format F    table (the default), json (the stable interface for programs) or csv
+  --format F    table (the default), json (the stable interface for programs), csv or md (Markdown)
   --limit N     at most N rows of a table; 0: all (default 200; json and csv are always complete)
   --help        print this text
 )";
 
-enum class Format { Table, Json, Csv };
+enum class Format { Table, Json, Csv, Markdown };
 
 struct Request {
     std::string file;
@@ -95,6 +104,7 @@ struct Request {
     std::optional<std::string> group;
     std::optional<std::string> at;
     std::optional<std::string> question;
+    std::optional<std::int32_t> step;
     bool names = false;
     Format format = Format::Table;
     std::size_t limit = 200;
@@ -163,6 +173,12 @@ Table memoryTable(const store::RunReader& reader, const Request& request)
     return tableOf(shared(query::memoryEvents(reader, request.query)));
 }
 
+std::shared_ptr<const query::RanksTable> ranksOf(const store::RunReader& reader, const Request& request)
+{
+    return shared(query::ranks(
+        reader, {.run = request.query.run, .parties = request.query.parties, .step = request.step}));
+}
+
 const std::vector<Section>& sections()
 {
     static const std::vector<Section> all{
@@ -180,6 +196,20 @@ const std::vector<Section>& sections()
          false,
          [](const store::RunReader& reader, const Request& request) {
              return tableOf(shared(query::steps(reader, request.query)));
+         }},
+        {"ranks",
+         {},
+         false,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             return exchange::ranksOf(ranksOf(reader, request));
+         }},
+        {"collectives",
+         {},
+         false,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             return exchange::collectivesOf(ranksOf(reader, request));
          }},
         {"kernels",
          {Grouping::Name, Grouping::Family, Grouping::Range, Grouping::Phase, Grouping::Module, Grouping::Op},
@@ -309,6 +339,7 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
     std::string device;
     std::string group;
     std::string at;
+    std::string step;
     std::string question;
     std::string limit;
     std::string format = "table";
@@ -321,10 +352,11 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
     arguments.option("--rank", rank, "");
     arguments.option("--process", process, "");
     arguments.option("--device", device, "");
+    arguments.option("--step", step, "");
     arguments.option("--group", group, "");
     arguments.option("--at", at, "");
     arguments.flag("--names", request.names, "");
-    arguments.choice("--format", format, {"table", "json", "csv"}, "");
+    arguments.choice("--format", format, {"table", "json", "csv", "md"}, "");
     arguments.option("--limit", limit, "");
     if (!arguments.parse({words.begin(), words.end()}, out))
         return {};
@@ -342,14 +374,20 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
         request.query.run = runNumber(run, "--run");
     query::PartyQuery& parties = request.query.parties;
     if (!rank.empty())
-        parties.rank = static_cast<std::int32_t>(wholeNumber(rank, "--rank", 0, kMostParties));
+        parties.rank = static_cast<std::int32_t>(wholeNumber(rank, "--rank", 0, kMostNumber));
     if (!process.empty())
         parties.pid = wholeNumber(process, "--process");
     if (!device.empty())
-        parties.device = static_cast<std::int32_t>(wholeNumber(device, "--device", 0, kMostParties));
+        parties.device = static_cast<std::int32_t>(wholeNumber(device, "--device", 0, kMostNumber));
+    if (!step.empty())
+        request.step =
+            static_cast<std::int32_t>(wholeNumber(step, "--step", 0, kMostNumber));
     if (!limit.empty())
         request.limit = static_cast<std::size_t>(wholeNumber(limit, "--limit"));
-    request.format = format == "json" ? Format::Json : format == "csv" ? Format::Csv : Format::Table;
+    request.format = format == "json"  ? Format::Json
+                     : format == "csv" ? Format::Csv
+                     : format == "md"  ? Format::Markdown
+                                       : Format::Table;
     return request;
 }
 
@@ -367,11 +405,21 @@ void check(Request& request, const Section& section)
         throw Error{.what = "show " + name + " does not support --range",
                     .where = "--range",
                     .mend = "kernels, ops, ranges, tree, roofline, memory and saved do"};
-    constexpr std::string_view kByParty[] = {"kernels", "ops", "steps", "tree", "memory", "answers"};
+    constexpr std::string_view kByParty[] = {"kernels",     "ops",  "steps",  "ranks",
+                                             "collectives", "tree", "memory", "answers"};
     if (!request.query.parties.empty() && std::ranges::find(kByParty, section.name) == std::end(kByParty))
         throw Error{.what = "show " + name + " does not support --rank, --process or --device",
                     .where = "show " + name,
-                    .mend = "kernels, ops, steps, tree, memory and answers do"};
+                    .mend = "kernels, ops, steps, ranks, collectives, tree, memory and answers do"};
+    const bool isOfRanks = name == "ranks" || name == "collectives";
+    if (isOfRanks && request.query.parties.device)
+        throw Error{.what = "show " + name + " does not support --device",
+                    .where = "--device",
+                    .mend = "choose a process: --rank or --process"};
+    if (request.step && !isOfRanks)
+        throw Error{.what = "show " + name + " does not support --step",
+                    .where = "--step",
+                    .mend = "ranks and collectives do"};
     if (request.at && !section.takesAt)
         throw Error{.what = "only show memory supports --at",
                     .where = "--at",
@@ -388,6 +436,16 @@ void check(Request& request, const Section& section)
         throw Error{.what = "--at and --group exclude each other",
                     .where = "show memory",
                     .mend = "--group already shows each group's bytes at the peak"};
+}
+
+void writeMarkdown(std::ostream& out, const Table& table, std::size_t limit)
+{
+    if (!table.heading.empty())
+        out << "**" << report::escapeMarkdown(table.heading) << "**\n\n";
+    if (table.rows == 0 && !table.whyEmpty.empty())
+        out << report::escapeMarkdown(table.whyEmpty) << '\n';
+    else
+        report::writeMarkdownTable(out, table, limit);
 }
 
 } // namespace
@@ -422,6 +480,9 @@ int show(std::span<const std::string> arguments, std::ostream& out)
         break;
     case Format::Csv:
         writeCsv(out, table);
+        break;
+    case Format::Markdown:
+        writeMarkdown(out, table, request.limit);
         break;
     }
     return 0;

@@ -10,6 +10,7 @@
 #include "core/query/tables/call_tree.h"
 #include "core/query/tables/kernel_tables.h"
 #include "core/query/tables/op_tables.h"
+#include "core/query/tables/rank_tables.h"
 #include "core/query/tables/step_tables.h"
 #include "core/query/tables/work_tables.h"
 
@@ -31,6 +32,10 @@ Table tableOf(std::shared_ptr<const query::OpsTable> ops);
 Table tableOf(std::shared_ptr<const query::RangesTable> ranges);
 /// \param most  nodes to show, the longest; 0: all
 Table tableOf(std::shared_ptr<const query::CallTreeTable> tree, std::size_t most);
+/// Where the wall time of each step and rank went.
+Table ranksOf(std::shared_ptr<const query::RanksTable> ranks);
+/// The collectives of the same table.
+Table collectivesOf(std::shared_ptr<const query::RanksTable> ranks);
 Table tableOf(std::shared_ptr<const query::MemoryEventsTable> events);
 Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups);
 Table tableOf(std::shared_ptr<const query::LiveMemoryTable> live);

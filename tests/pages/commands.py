@@ -107,6 +107,7 @@ GIVEN = {
     "import.md": ["rank0.json.gz", "rank1.json.gz"],
     "memory.md": ["a.tscope", "snapshot.pickle"],
     "predictor.md": ["sweep.yaml", "h200.tscope"],
+    "ranks.md": ["rank0.json.gz", "rank1.json.gz"],
     "share.md": ["a.tscope"],
     "store.md": ["a.tscope"],
     "flame.md": ["a.tscope"],

@@ -28,6 +28,8 @@ std::vector<Section> sections()
     return {{{"runs"}, "runs"},
             {{"samples"}, "samples"},
             {{"steps"}, "steps"},
+            {{"ranks"}, "ranks"},
+            {{"collectives"}, "collectives", true},
             {{"kernels"}, "kernels", true},
             {{"kernels", "--group", "family"}, "kernels-by-family", true},
             {{"ops"}, "ops"},

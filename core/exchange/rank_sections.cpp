@@ -1,0 +1,227 @@
+#include "core/base/plural.h"
+#include "core/exchange/json_text.h"
+#include "core/exchange/number.h"
+#include "core/exchange/section_parts.h"
+#include "core/exchange/sections.h"
+
+#include <algorithm>
+
+namespace tilescope::exchange {
+
+namespace {
+
+using Shared = std::shared_ptr<const query::RanksTable>;
+using query::CollectiveRank;
+using query::CollectiveRow;
+using query::RankRow;
+
+std::optional<Nanoseconds> stallOf(const CollectiveRank* rank)
+{
+    return rank ? std::optional(rank->slack->stall) : std::nullopt;
+}
+
+RawJson perRank(const CollectiveRow& row, Timestamp origin)
+{
+    return jsonList(row.ranks, [origin](const CollectiveRank& rank) {
+        return JsonObject()
+            .add("rank", rank.rank)
+            .add("start_ns", rank.start - origin)
+            .add("duration_ns", rank.duration)
+            .add("wait_ns", rank.wait)
+            .add("exposed_ns", rank.exposed)
+            .add("slack_ns", rank.slack ? std::optional(rank.slack->slack) : std::nullopt)
+            .add("stall_ns", stallOf(rank.slack ? &rank : nullptr))
+            .json();
+    });
+}
+
+std::string ranksText(const CollectiveRow& row)
+{
+    const std::string recorded = std::to_string(row.ranks.size());
+    return row.groupSize > 0 ? recorded + " of " + std::to_string(row.groupSize) : recorded;
+}
+
+bool hasSlack(const CollectiveRow& row)
+{
+    return row.tightest() != nullptr;
+}
+
+void addNotes(Table& table, const query::RanksTable& ranks)
+{
+    if (ranks.incomplete > 0)
+        table.notes.push_back(
+            counted(ranks.incomplete, "collective lacks", "collectives lack") +
+            " ranks of its group: its transfer time may contain waiting for them, and it tells nobody's "
+            "lateness.");
+    if (ranks.disjoint > 0)
+        table.notes.push_back(
+            counted(ranks.disjoint, "collective does", "collectives do") +
+            " not overlap in time on all of its ranks: their clocks disagree, or the ranks recorded "
+            "different numbers of collectives.");
+    if (ranks.clockUncertainty)
+        table.notes.push_back(
+            "The clocks of the hosts are aligned within " +
+            withUnit(static_cast<double>(ranks.clockUncertainty->count()), Unit::Nanoseconds) +
+            "; smaller differences of start times say nothing.");
+}
+
+} // namespace
+
+Table ranksOf(Shared ranks)
+{
+    using analysis::RankStep;
+    const ColumnsOf column(ranks, ranks->rows);
+    const auto part = [&column](std::string key, std::string title, Nanoseconds RankStep::*member,
+                                int keep = 1) {
+        return column(std::move(key), std::move(title),
+                      [member](const RankRow& row) { return row.parts.*member; },
+                      {.keep = keep, .sharesUnit = true});
+    };
+    Table table{.heading = describeRun(ranks->run), .rows = ranks->rows.size()};
+    table.columns = {column.programs("run", [run = ranks->run.run](const RankRow&) { return run.value; }),
+                     column.programs("rank", &RankRow::rank),
+                     column("step", "step", &RankRow::step, {.keep = 2})};
+    if (ranks->processes > 1)
+        table.columns.push_back(column.people("rank", &RankRow::title, {.keep = 2}));
+    for (Column& each : std::vector<Column>{
+             column.programs("start_ns", [origin = ranks->origin](
+                                             const RankRow& row) { return row.parts.wall.start - origin; }),
+             column("wall_ns", "wall", [](const RankRow& row) { return row.parts.wall.length(); },
+                    {.keep = 2, .sharesUnit = true}),
+             part("compute_ns", "compute", &RankStep::compute),
+             part("overlapped_ns", "with communication", &RankStep::overlapped, 0),
+             part("exposed_communication_ns", "exposed communication", &RankStep::exposedCommunication, 2),
+             part("exposed_copy_ns", "exposed copies", &RankStep::exposedCopies),
+             part("host_ns", "host", &RankStep::host), part("idle_ns", "idle", &RankStep::idle),
+             column("late_ns", "late", &RankRow::late, {.sharesUnit = true}),
+             column("last", "last",
+                    [](const RankRow& row) { return row.late ? std::optional(row.isLast) : std::nullopt; },
+                    {.audience = Audience::Programs}),
+             column.people("last", [](const RankRow& row) { return row.isLast ? "last" : ""; })})
+        table.columns.push_back(std::move(each));
+    table.whyEmpty = ranks->rowsOfRun > 0
+                         ? "None of the run's " + counted(ranks->rowsOfRun, "row") + " is selected."
+                         : whyNoEvents(ranks->run, "traced steps");
+    if (table.rows > 0) {
+        table.notes = {"Compute, exposed communication, exposed copies, host and idle add up to the wall.",
+                       ranks->sentence()};
+        addNotes(table, *ranks);
+    }
+    return table;
+}
+
+Table collectivesOf(Shared ranks)
+{
+    const ColumnsOf column(ranks, ranks->collectives);
+    const Timestamp origin = ranks->origin;
+    const auto slack = [&column](std::string key, std::string title, auto get, Audience audience) {
+        return column(std::move(key), std::move(title),
+                      [get](const CollectiveRow& row) {
+                          const CollectiveRank* const rank = row.tightest();
+                          using Value = decltype(get(*rank));
+                          return rank ? std::optional<Value>(get(*rank)) : std::nullopt;
+                      },
+                      {.keep = 0, .audience = audience});
+    };
+    const auto isTimed = [](const CollectiveRow& row) { return row.transfer.has_value(); };
+    Table table{.heading = describeRun(ranks->run), .rows = ranks->collectives.size()};
+    const bool showsSlack = std::ranges::any_of(ranks->collectives, hasSlack);
+    const Audience ifSlack = showsSlack ? Audience::Everyone : Audience::Programs;
+    table.columns = {
+        column.programs("run", [run = ranks->run.run](const CollectiveRow&) { return run.value; }),
+        column("step", "step",
+               [](const CollectiveRow& row) {
+                   return row.step == kNoStep ? std::nullopt : std::optional(row.step);
+               },
+               {.keep = 2}),
+        column("sequence", "#",
+               [](const CollectiveRow& row) {
+                   return row.sequence < 0 ? std::nullopt : std::optional(row.sequence);
+               },
+               {.keep = 2}),
+        column.programs("group", [](const CollectiveRow& row) { return cellOrNull(row.group); }),
+        column("op", "op", &CollectiveRow::op, {.keep = 2}),
+        column("bytes", "message", &CollectiveRow::bytes),
+        column.programs("ranks",
+                        [](const CollectiveRow& row) {
+                            return row.groupSize > 0 ? std::optional(row.groupSize) : std::nullopt;
+                        }),
+        column.people("ranks", ranksText, {.keep = 0}),
+        column.programs("missing_ranks",
+                        [](const CollectiveRow& row) {
+                            return jsonList(row.missing, [](std::int32_t rank) { return rank; });
+                        }),
+        column.programs("missing_count", &CollectiveRow::missingCount),
+        column("transfer_ns", "transfer", &CollectiveRow::transfer, {.keep = 2, .sharesUnit = true}),
+        column.programs("late_rank", &CollectiveRow::lastRank),
+        column.people("last", &CollectiveRow::last),
+        column("late_ns", "late",
+               [](const CollectiveRow& row) {
+                   return row.last.empty() ? std::nullopt : std::optional(row.late);
+               },
+               {.sharesUnit = true}),
+        column("wait_ns", "wait",
+               [isTimed](const CollectiveRow& row) {
+                   return isTimed(row) ? std::optional(row.wait()) : std::nullopt;
+               },
+               {.keep = 2, .sharesUnit = true}),
+        column("algorithm_gb_s", "algorithm GB/s",
+               [](const CollectiveRow& row) {
+                   return row.bandwidth ? std::optional(row.bandwidth->algorithm) : std::nullopt;
+               },
+               {.keep = 0}),
+        column("bus_gb_s", "bus GB/s",
+               [](const CollectiveRow& row) {
+                   return row.bandwidth ? std::optional(row.bandwidth->bus) : std::nullopt;
+               }),
+        column("exposed_ns", "exposed", &CollectiveRow::exposed, {.sharesUnit = true}),
+        column("overlapped_ns", "overlapped", &CollectiveRow::overlapped, {.keep = 0, .sharesUnit = true}),
+        slack(
+            "slack_ns", "slack", [](const CollectiveRank& rank) { return rank.slack->slack; }, ifSlack),
+        slack(
+            "stall_ns", "stall", [](const CollectiveRank& rank) { return rank.slack->stall; }, ifSlack),
+        column.programs("slack_rank",
+                        [](const CollectiveRow& row) {
+                            const CollectiveRank* const rank = row.tightest();
+                            return rank ? rank->rank : std::nullopt;
+                        }),
+        slack(
+            "slack_rule", "",
+            [](const CollectiveRank& rank) { return std::string(wordOf(rank.slack->rule)); },
+            Audience::Programs),
+        slack(
+            "needed_by", "", [](const CollectiveRank& rank) { return rank.neededBy; }, Audience::Programs),
+        column("range", "range", [](const CollectiveRow& row) { return cellOrNull(row.range); },
+               {.keep = 0, .elidable = true}),
+        column.programs("per_rank", [origin](const CollectiveRow& row) { return perRank(row, origin); })};
+    if (ranks->collectivesOfRun > 0)
+        table.whyEmpty =
+            "None of the run's " + counted(ranks->collectivesOfRun, "collective") + " is selected.";
+    else if (ranks->rowsOfRun > 0)
+        table.whyEmpty = "Run " + std::to_string(ranks->run.run.value) + " recorded no collectives.";
+    else
+        table.whyEmpty = whyNoEvents(ranks->run, "collectives");
+    if (table.rows == 0)
+        return table;
+    table.notes = {"Transfer: the shortest of the ranks. Wait: sum over the ranks that started before the "
+                   "last. Exposed and "
+                   "overlapped: mean over the ranks.",
+                   ranks->sentence()};
+    if (showsSlack) {
+        std::int64_t gathers = 0;
+        std::int64_t stalls = 0;
+        for (const CollectiveRow& row : ranks->collectives) {
+            gathers += hasSlack(row) ? 1 : 0;
+            stalls += hasSlack(row) && row.tightest()->slack->stall.count() > 0 ? 1 : 0;
+        }
+        table.notes.push_back(
+            std::to_string(gathers - stalls) + " of " + counted(gathers, "all-gather") + " ended before " +
+            (gathers == 1 ? "it was" : "they were") +
+            " needed. Slack: from its end to the first kernel that needs it; stall: how long the "
+            "kernel's stream stood still for it.");
+    }
+    addNotes(table, *ranks);
+    return table;
+}
+
+} // namespace tilescope::exchange

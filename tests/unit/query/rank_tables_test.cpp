@@ -1,0 +1,190 @@
+#include "core/query/tables/rank_tables.h"
+
+#include "core/base/error.h"
+#include "core/query/tables/step_tables.h"
+#include "tests/support/fake_ranks.h"
+#include "tests/support/fake_trace.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tilescope::query {
+namespace {
+
+using namespace tilescope::literals;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using testing::FakeRanks;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class RankTables : public ::testing::Test {
+protected:
+    store::RunReader fileOf(const FakeRanks& facts)
+    {
+        testing::writeFakeRanks(file_, facts);
+        return store::RunReader(file_);
+    }
+    /// A run of one process.
+    store::RunReader fileOf(testing::FakeTrace& trace, const std::string& device)
+    {
+        store::RunWriter writer(file_, trace.strings());
+        writer.beginRun({"one", "lm", "{}", "hash", "test"});
+        writer.write(TraceBatch(trace.batch()));
+        RunResult result;
+        result.device = device;
+        writer.endRun(result);
+        return store::RunReader(file_);
+    }
+
+    testing::TemporaryFolder folder_;
+    std::filesystem::path file_ = folder_ / "ranks.tscope";
+};
+
+TEST_F(RankTables, DivideTheBusyTimeOfTheTableOfSteps)
+{
+    const store::RunReader reader = fileOf(FakeRanks{.ranks = 4});
+    const RanksTable table = ranks(reader, {});
+    const StepsTable steps = query::steps(reader, {});
+    ASSERT_EQ(table.rows.size(), 32U);
+    ASSERT_EQ(steps.rows.size(), 32U);
+    for (const RankRow& row : table.rows) {
+        const auto step = std::ranges::find_if(
+            steps.rows, [&](const StepRow& each) { return each.rank == row.rank && each.step == row.step; });
+        ASSERT_NE(step, steps.rows.end());
+        const analysis::StepPartition& whole = step->partition;
+        const analysis::RankStep& parts = row.parts;
+        EXPECT_EQ(parts.wall, whole.wall);
+        EXPECT_EQ(parts.compute + parts.exposedCommunication + parts.exposedCopies, whole.gpuBusy);
+        EXPECT_EQ(parts.host, whole.launching + whole.synchronizing + whole.tracing);
+        EXPECT_EQ(parts.idle, whole.unexplained);
+        EXPECT_EQ(parts.compute, 4 * 1'000'000_ns + 4 * 1'200'000_ns + 800'000_ns);
+        EXPECT_EQ(parts.exposedCopies, 30'000_ns);
+        // On the rank that waits for nobody, the gather, the all-reduce before its stall and the last one lie beside no
+        // kernel.
+        if (row.isLast) {
+            EXPECT_EQ(parts.exposedCommunication, 3 * Nanoseconds(FakeRanks::kTransfer));
+            EXPECT_EQ(parts.overlapped, 2 * Nanoseconds(FakeRanks::kTransfer));
+        }
+    }
+}
+
+TEST_F(RankTables, FindThePlantedDelayExactly)
+{
+    const RanksTable table = ranks(fileOf(FakeRanks{.ranks = 3, .lateRank = 2}), {});
+    for (const RankRow& row : table.rows) {
+        EXPECT_EQ(row.late, row.rank == 2 ? 2'000'000_ns : 0_ns);
+        EXPECT_EQ(row.isLast, row.rank == 2);
+    }
+    ASSERT_EQ(table.collectives.size(), 8U * FakeRanks::kCollectives);
+    for (const CollectiveRow& row : table.collectives) {
+        EXPECT_EQ(row.transfer, Nanoseconds(FakeRanks::kTransfer));
+        EXPECT_EQ(row.late, row.range == "step/backward/layers.1" ? 2'000'000_ns : 0_ns) << row.range;
+        ASSERT_TRUE(row.bandwidth);
+        EXPECT_DOUBLE_EQ(row.bandwidth->algorithm, double(FakeRanks::kBytes) / FakeRanks::kTransfer)
+            << row.op;
+        EXPECT_DOUBLE_EQ(row.bandwidth->bus,
+                         row.bandwidth->algorithm * (row.op == "all_reduce" ? 4.0 : 2.0) / 3);
+    }
+    EXPECT_EQ(table.straggler.kind, analysis::StragglerVerdict::Kind::Straggler);
+    EXPECT_EQ(table.sentence(),
+              "Straggler: rank 2, last in 8 of 8 steps (by chance with probability 0.000457), late by "
+              "2.00 ms in the median (2.00 ms to 2.00 ms).");
+}
+
+TEST_F(RankTables, SayThatTwoStepsAllowNoVerdict)
+{
+    const RanksTable table = ranks(fileOf(FakeRanks{.steps = 2}), {});
+    EXPECT_EQ(table.sentence(),
+              "Last in 2 of 2 steps: rank 1, late by 2.00 ms in the median (2.00 ms to 2.00 ms). 2 steps "
+              "allow no straggler verdict: it takes at least 6.");
+}
+
+TEST_F(RankTables, NameNobodyWhereNobodyIsLate)
+{
+    const RanksTable table = ranks(fileOf(FakeRanks{.delay = 0}), {});
+    for (const RankRow& row : table.rows)
+        EXPECT_FALSE(row.isLast);
+    EXPECT_EQ(table.sentence(),
+              "No rank was last more often than another. 0 steps allow no straggler verdict: it takes "
+              "at least 6.");
+}
+
+TEST_F(RankTables, TellHowLongAStreamStoodStillForAGather)
+{
+    const RanksTable table = ranks(fileOf(FakeRanks{}), {});
+    const CollectiveRow& gather = table.collectives.front();
+    ASSERT_EQ(gather.op, "all_gather");
+    const CollectiveRank* const tightest = gather.tightest();
+    ASSERT_TRUE(tightest);
+    EXPECT_EQ(tightest->neededBy, "gemm_forward");
+    EXPECT_EQ(tightest->slack->slack, 5'000_ns);
+    EXPECT_EQ(tightest->slack->rule, analysis::SlackRule::Module);
+    EXPECT_EQ(tightest->slack->stall, 5'000_ns) << "the kernel was launched 10 µs before it started";
+    EXPECT_FALSE(table.collectives[1].tightest());
+}
+
+TEST_F(RankTables, AreOfTheRankAndTheStepAskedFor)
+{
+    const store::RunReader reader = fileOf(FakeRanks{});
+    const RanksTable table = ranks(reader, {.parties = {.rank = 0}, .step = 3});
+    ASSERT_EQ(table.rows.size(), 1U);
+    EXPECT_EQ(table.rows[0].step, 3);
+    EXPECT_EQ(table.rows[0].rank, 0);
+    ASSERT_EQ(table.collectives.size(), std::size_t(FakeRanks::kCollectives));
+    const CollectiveRow& delayed = table.collectives[3];
+    EXPECT_EQ(delayed.last, "rank 1");
+    EXPECT_EQ(delayed.ranks.size(), 1U);
+    EXPECT_EQ(delayed.wait(), 2'000'000_ns) << "of rank 0";
+    EXPECT_EQ(table.straggler.steps, 8) << "of the whole run";
+    EXPECT_THROW(ranks(reader, {.parties = {.rank = 2}}), Error);
+    EXPECT_THAT(ranks(reader, {.step = 99}).rows, IsEmpty());
+}
+
+TEST_F(RankTables, StateTheRanksThatAreMissing)
+{
+    const RanksTable table = ranks(fileOf(FakeRanks{.ranks = 4, .unrecorded = 2}), {});
+    EXPECT_EQ(table.processes, 2U);
+    EXPECT_EQ(table.incomplete, 8 * FakeRanks::kCollectives);
+    EXPECT_THAT(table.collectives[0].missing, ElementsAre(2, 3));
+    EXPECT_THAT(table.collectives[0].last, IsEmpty());
+    EXPECT_THAT(table.sentence(), HasSubstr("nothing tells who is late"));
+}
+
+TEST_F(RankTables, OfOneProcessOnAGpuHaveAPartitionButNoVerdict)
+{
+    testing::FakeTrace trace;
+    trace.step(0, 0, 100)
+        .kernel("gemm", 10, 40)
+        .kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 30, 60)
+        .on(17);
+    const RanksTable table = ranks(fileOf(trace, "cuda:0"), {});
+    ASSERT_EQ(table.rows.size(), 1U);
+    EXPECT_EQ(table.rows[0].parts.compute, 30_ns);
+    EXPECT_EQ(table.rows[0].parts.exposedCommunication, 20_ns);
+    EXPECT_EQ(table.rows[0].parts.overlapped, 10_ns);
+    EXPECT_FALSE(table.rows[0].late);
+    EXPECT_EQ(table.processes, 1U);
+    EXPECT_EQ(table.sentence(), "The run has one process: no other rank can be late.");
+}
+
+TEST_F(RankTables, OnACpuOpsAreCompute)
+{
+    testing::FakeTrace trace;
+    trace.step(0, 0, 100).op("aten::mm", 10, 40).op("c10d::allreduce_", 40, 70);
+    const RanksTable table = ranks(fileOf(trace, "cpu"), {});
+    ASSERT_EQ(table.rows.size(), 1U);
+    EXPECT_EQ(table.rows[0].parts.compute, 30_ns);
+    EXPECT_EQ(table.rows[0].parts.idle, 70_ns);
+}
+
+TEST_F(RankTables, EndEarlyWhereCancelled)
+{
+    const RanksTable table = ranks(fileOf(FakeRanks{}), {}, [] { return true; });
+    EXPECT_THAT(table.rows, IsEmpty());
+    EXPECT_THAT(table.collectives, IsEmpty());
+}
+
+} // namespace
+} // namespace tilescope::query
