@@ -66,7 +66,8 @@ StepBarPlot::StepBarPlot(QWidget* parent) : QWidget(parent)
     connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
 }
 
-void StepBarPlot::show(std::vector<StepBar> bars, analysis::Verdict verdict, const QString& otherwise)
+void StepBarPlot::show(std::vector<StepBar> bars, std::optional<analysis::Verdict> verdict,
+                       const QString& otherwise)
 {
     verdict_ = verdict;
     bars_ = std::move(bars);
@@ -159,13 +160,13 @@ void StepBarPlot::drawAxis(QPainter& painter, const Frame& frame) const
 
 Tone StepBarPlot::savingTone() const
 {
-    return bars_.size() == 2 ? toneOf(bars_[1].total() - bars_[0].total(), verdict_) : Tone::Dim;
+    return bars_.size() == 2 && verdict_ ? toneOf(bars_[1].total() - bars_[0].total(), *verdict_) : Tone::Dim;
 }
 
 // The difference of two bars: an arrow from the longer one's end to the shorter one's.
 void StepBarPlot::drawSaving(QPainter& painter, const Frame& frame) const
 {
-    if (bars_.size() != 2)
+    if (bars_.size() != 2 || !verdict_)
         return;
     const double a = bars_[0].total();
     const double b = bars_[1].total();

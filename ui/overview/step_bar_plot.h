@@ -14,9 +14,10 @@ class StepBarPlot : public QWidget {
 public:
     explicit StepBarPlot(QWidget* parent = nullptr);
 
-    /// \param verdict    on the step times of two runs
+    /// \param verdict    on the step times of two runs; none: the bars are not compared
     /// \param otherwise  the message without bars
-    void show(std::vector<StepBar> bars, analysis::Verdict verdict, const QString& otherwise = {});
+    void show(std::vector<StepBar> bars, std::optional<analysis::Verdict> verdict,
+              const QString& otherwise = {});
     /// Of the difference of two bars; Dim unless it has the direction of the verdict.
     Tone savingTone() const;
     QSize sizeHint() const override;
@@ -47,7 +48,7 @@ private:
     void drawLegend(QPainter& painter, const Frame& frame, int width) const;
 
     std::vector<StepBar> bars_;
-    analysis::Verdict verdict_ = analysis::Verdict::Inconclusive;
+    std::optional<analysis::Verdict> verdict_ = {};
     QString otherwise_;
 };
 

@@ -347,10 +347,19 @@ void TimelinePage::goTo(const PageTarget& target)
         reachTarget();
 }
 
+void TimelinePage::goToEvent(const StreamEvent& event)
+{
+    event_ = event;
+    if (!reading_)
+        reachTarget();
+}
+
 // A kernel is selected at its first instance; runs are aligned at a range, which fills the view.
 void TimelinePage::reachTarget()
 {
     const PageTarget target = std::exchange(target_, {});
+    if (const std::optional<StreamEvent> event = std::exchange(event_, {}))
+        return reachEvent(*event);
     const std::vector<TimelineSection>& sections = view_->scene().sections;
     if (target.kind == PageTarget::Kind::Kernel) {
         std::vector<std::shared_ptr<const query::Timeline>> timelines;
@@ -381,6 +390,37 @@ void TimelinePage::reachTarget()
         }
         alignment_->setCurrentIndex(at);
         align();
+    }
+}
+
+// With some time on both sides, so that what the other ranks did is visible.
+void TimelinePage::reachEvent(const StreamEvent& event)
+{
+    constexpr double kAround = 4; // times its length
+    constexpr double kLeast = 1000;
+    if (view_->scene().sections.empty())
+        return;
+    const TimelineSection& section = view_->scene().sections.front();
+    const std::int64_t time = (event.start - section.timeline->origin).count();
+    const std::vector<query::Lane>& lanes = section.timeline->lanes;
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+        if (lanes[lane].kind != query::Lane::Kind::Stream || lanes[lane].device != event.device ||
+            lanes[lane].stream != event.stream)
+            continue;
+        for (std::size_t row = 0; row < lanes[lane].rows.size(); ++row) {
+            const query::Track& track = lanes[lane].rows[row];
+            const auto index = section.timeline->hit(track, time, 0);
+            if (!index || track.start(*index) != time)
+                continue;
+            const SectionItem item{0, {lane, row, *index}};
+            const double from = section.toAxis(double(track.start(*index)));
+            const double to = section.toAxis(double(track.end(*index)));
+            const double margin = kAround * std::max(to - from, kLeast);
+            view_->setWindow({from - margin, to + margin});
+            view_->reveal(item);
+            view_->select(item);
+            return;
+        }
     }
 }
 

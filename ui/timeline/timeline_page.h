@@ -24,6 +24,13 @@ class TimelinePanel;
 class TimelineTies;
 class ToolBar;
 
+/// What begins on a stream at a time.
+struct StreamEvent {
+    DeviceIndex device = {};
+    StreamId stream = {};
+    Timestamp start{};
+};
+
 /// The timelines of the selected runs, one above the other, with details of the selection below.
 class TimelinePage : public Page {
     Q_OBJECT
@@ -37,6 +44,8 @@ public:
     TimelineTies& ties() { return *ties_; }
     void startFind() override;
     void goTo(const PageTarget& target) override;
+    /// Selects an event of the first selected run, as soon as its timeline is there, and moves the view to it.
+    void goToEvent(const StreamEvent& event);
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
@@ -61,6 +70,7 @@ private:
     Alignment chosenAlignment() const;
     void align();
     void reachTarget();
+    void reachEvent(const StreamEvent& event);
     void show(AlignedSections aligned, TimelineView::Pairs pairs, bool keepWindow);
     void tellUntraced(const std::vector<SelectedRun>& runs);
     void fillAlignments(const LoadedTimelines& made);
@@ -87,6 +97,7 @@ private:
     Found found_;
     std::size_t currentFound_ = 0;
     PageTarget target_; // target of a link while runs are being read
+    std::optional<StreamEvent> event_; // the same
     bool reading_ = false;
     QComboBox* alignment_;
     Segments* scale_;

@@ -23,9 +23,9 @@ namespace tilescope::ui {
 namespace {
 
 // The first topics; the rest follows by title.
-constexpr const char* kFirst[] = {"start", "keys",    "overview", "experiment", "timeline",
-                                  "flame", "kernels", "memory",   "compare",    "charts",
-                                  "query", "machine", "spec",     "store"};
+constexpr const char* kFirst[] = {"start",  "keys",    "overview", "experiment", "timeline",
+                                  "flame",  "kernels", "memory",   "ranks",      "compare",
+                                  "charts", "query",   "machine",  "spec",       "store"};
 
 constexpr const char* kKeysMark = "{{keys}}"; // replaced by the tables of keys
 

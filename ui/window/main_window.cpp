@@ -15,6 +15,7 @@
 #include "ui/overview/key_figure_card.h"
 #include "ui/overview/overview_page.h"
 #include "ui/query/query_page.h"
+#include "ui/ranks/ranks_page.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
 #include "ui/window/file_opener.h"
@@ -83,6 +84,16 @@ MainWindow::MainWindow(QWidget* parent)
     addPage<FlamePage>("flame", tr("Flame"), Icon::Flame);
     addPage<KernelsPage>("kernels", tr("Kernels"), Icon::Kernels);
     addPage<MemoryPage>("memory", tr("Memory"), Icon::Memory);
+    addPage(QStringLiteral("ranks"), tr("Ranks"), Icon::Swap, [this] {
+        auto* ranks = new RanksPage(*workspace_);
+        connect(ranks, &RanksPage::eventWanted, this,
+                [this](DeviceIndex device, StreamId stream, Timestamp start) {
+                    const QString timeline = QStringLiteral("timeline");
+                    showPage(timeline);
+                    dynamic_cast<TimelinePage&>(*page(timeline)).goToEvent({device, stream, start});
+                });
+        return ranks;
+    });
     addPage<ComparePage>("compare", tr("Compare"), Icon::Compare);
     addPage<ChartsPage>("charts", tr("Charts"), Icon::Charts);
     addPage<QueryPage>("query", tr("Query"), Icon::Query);

@@ -1,0 +1,170 @@
+// The page Ranks: who is late, the parts of the step by rank, collectives, and the way to the timeline.
+
+#include "tests/support/fake_ranks.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/kit/table_view.h"
+#include "ui/overview/step_bar_plot.h"
+#include "ui/ranks/ranks_page.h"
+#include "ui/timeline/timeline_page.h"
+
+#include <QComboBox>
+
+namespace tilescope::ui {
+namespace {
+
+class RanksPageWindow : public WindowTest {
+protected:
+    void SetUp() override {}
+
+    /// Opens a run of several ranks on the page.
+    void open(const testing::FakeRanks& facts)
+    {
+        const std::filesystem::path file = folder_ / "ranks.tscope";
+        testing::writeFakeRanks(file, facts);
+        openFile(file);
+    }
+    void openFile(const std::filesystem::path& file)
+    {
+        window_.open({QString::fromStdString(file.string())});
+        window_.show();
+        ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kPatienceMs));
+        window_.activateWindow();
+        waitUntilSettled();
+        clickRail(QStringLiteral("Ranks"));
+    }
+    RanksPage& ranks() { return page<RanksPage>("ranks"); }
+    QString labels()
+    {
+        QStringList texts;
+        for (const QLabel* label : ranks().findChildren<QLabel*>())
+            if (label->isVisible())
+                texts << label->text();
+        return texts.join(QLatin1Char('\n'));
+    }
+    void chooseStep(int index)
+    {
+        auto& step = named<QComboBox>(QStringLiteral("Step of the ranks"));
+        step.setCurrentIndex(index);
+        emit step.activated(index);
+        waitUntilSettled();
+    }
+    static int columnOf(const TableData& table, const QString& title)
+    {
+        for (std::size_t c = 0; c < table.columns.size(); ++c)
+            if (table.columns[c].title.startsWith(title))
+                return int(c);
+        return -1;
+    }
+};
+
+TEST_F(RanksPageWindow, SaysWhoIsLate)
+{
+    open({.ranks = 4, .lateRank = 2});
+    EXPECT_TRUE(labels().contains(QStringLiteral("Straggler: rank 2, last in 8 of 8 steps")))
+        << labels().toStdString();
+    EXPECT_TRUE(labels().contains(QStringLiteral("Exposed communication takes")));
+    EXPECT_TRUE(labels().contains(QStringLiteral("4 ranks, 8 steps")));
+}
+
+TEST_F(RanksPageWindow, SaysThatTwoStepsAllowNoVerdict)
+{
+    open({.steps = 2});
+    EXPECT_TRUE(labels().contains(QStringLiteral("2 steps allow no straggler verdict")));
+}
+
+TEST_F(RanksPageWindow, ABarOfEachRankHasThePartsOfItsStep)
+{
+    open({.ranks = 4});
+    chooseStep(4);
+    const TableData bars = ranks().bars().table();
+    QStringList titles;
+    qint64 exposed = -1;
+    for (const TableRow& row : bars.rows) {
+        if (!titles.contains(row.cells[0].text))
+            titles << row.cells[0].text;
+        if (row.cells[0].text == QLatin1String("rank 1") &&
+            row.cells[1].text == QLatin1String("exposed communication"))
+            exposed = row.cells[2].text.toLongLong();
+    }
+    EXPECT_EQ(titles.join(QLatin1Char(' ')), QStringLiteral("rank 0 rank 1 rank 2 rank 3"));
+    EXPECT_EQ(exposed, 3 * testing::FakeRanks::kTransfer);
+}
+
+TEST_F(RanksPageWindow, CollectivesAreThoseOfTheStep)
+{
+    open({});
+    EXPECT_EQ(ranks().collectives().table().rows.size(), 40U);
+    chooseStep(1);
+    const TableData& table = ranks().collectives().table();
+    ASSERT_EQ(table.rows.size(), 5U);
+    const int late = columnOf(table, QStringLiteral("Late"));
+    const int last = columnOf(table, QStringLiteral("Last"));
+    ASSERT_GE(late, 0);
+    EXPECT_EQ(table.rows[3].cells[std::size_t(late)].text, QStringLiteral("2.00"));
+    EXPECT_EQ(table.rows[3].cells[std::size_t(last)].text, QStringLiteral("rank 1"));
+    EXPECT_EQ(table.rows[0].cells[std::size_t(late)].text, notMeasured()) << "nobody was last";
+}
+
+TEST_F(RanksPageWindow, ASelectedCollectiveShowsItsRanks)
+{
+    open({.ranks = 3, .lateRank = 2});
+    chooseStep(1);
+    TableView& table = ranks().collectives();
+    clickRow(table, table.model()->index(3, 0));
+    const TableData& parts = ranks().parts().table();
+    ASSERT_EQ(parts.rows.size(), 3U);
+    const int waits = columnOf(parts, QStringLiteral("Waits"));
+    EXPECT_EQ(parts.rows[0].cells[std::size_t(waits)].text, QStringLiteral("2.00"));
+    EXPECT_EQ(parts.rows[2].cells[std::size_t(waits)].text, QStringLiteral("0"));
+    EXPECT_EQ(statusText(1), QStringLiteral("all_reduce 3: rank 2 is 2.00\u2009ms late"));
+}
+
+TEST_F(RanksPageWindow, ACollectiveLeadsToTheTimeline)
+{
+    open({});
+    chooseStep(2);
+    TableView& table = ranks().collectives();
+    clickRow(table, table.model()->index(3, 0));
+    QTest::keyClick(&table, Qt::Key_Return);
+    waitUntilSettled();
+    auto& timeline = page<TimelinePage>("timeline");
+    ASSERT_TRUE(timeline.isVisible());
+    const TimelineScene& scene = timeline.view().scene();
+    ASSERT_TRUE(scene.selected);
+    const query::Timeline& shown = *scene.sections.front().timeline;
+    const query::Lane& lane = shown.lanes[scene.selected->item.lane];
+    EXPECT_EQ(lane.title, "rank 1 stream 17") << "of the rank that was last";
+    const query::Track& row = lane.rows[scene.selected->item.row];
+    const std::size_t index = scene.selected->item.index;
+    EXPECT_EQ(row.end(index) - row.start(index), testing::FakeRanks::kTransfer);
+    const double from = scene.sections.front().toAxis(double(row.start(index)));
+    EXPECT_GT(from, scene.window.from);
+    EXPECT_LT(from, scene.window.to);
+}
+
+TEST_F(RanksPageWindow, MissingRanksAreNamed)
+{
+    open({.ranks = 4, .unrecorded = 1});
+    EXPECT_TRUE(labels().contains(QStringLiteral("40 collectives were recorded on only some ranks")));
+    EXPECT_TRUE(labels().contains(QStringLiteral("not recorded: 3")));
+}
+
+TEST_F(RanksPageWindow, ARunOfOneProcessIsExplained)
+{
+    const std::filesystem::path file = folder_ / "lm.tscope";
+    test::writeLmFile(file);
+    openFile(file);
+    EXPECT_TRUE(labels().contains(QStringLiteral("This run has one process")));
+    EXPECT_FALSE(ranks().collectives().isVisible());
+}
+
+TEST_F(RanksPageWindow, WithoutARunSaysWhatWouldBeThere)
+{
+    window_.show();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kPatienceMs));
+    clickRail(QStringLiteral("Ranks"));
+    EXPECT_TRUE(labels().contains(QStringLiteral("A run of several ranks shows on this page")));
+}
+
+} // namespace
+} // namespace tilescope::ui

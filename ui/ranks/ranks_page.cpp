@@ -1,0 +1,289 @@
+#include "ui/ranks/ranks_page.h"
+
+#include "ui/kit/controls.h"
+#include "ui/kit/count_text.h"
+#include "ui/kit/number_text.h"
+#include "ui/kit/panel.h"
+#include "ui/kit/table_view.h"
+#include "ui/overview/step_bar_plot.h"
+#include "ui/ranks/rank_rows.h"
+#include "ui/theme/theme.h"
+
+#include <QLabel>
+#include <QScrollArea>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr int kMostBarsHeight = 260; ///< of the panel of bars; more ranks scroll
+
+/// The share of the wall time that is exposed communication, and the share of communication that is overlapped.
+QString exposedText(const query::RanksTable& table)
+{
+    double wall = 0;
+    double exposed = 0;
+    double overlapped = 0;
+    for (const query::RankRow& row : table.rows) {
+        wall += double(row.parts.wall.length().count());
+        exposed += double(row.parts.exposedCommunication.count());
+        overlapped += double(row.parts.overlapped.count());
+    }
+    if (wall == 0)
+        return {};
+    QString text = RanksPage::tr("Exposed communication takes %1 of the steps of all ranks.")
+                       .arg(percentText(exposed / wall));
+    if (exposed + overlapped > 0)
+        text += RanksPage::tr(" Of communication, %1 is overlapped by computation.")
+                    .arg(percentText(overlapped / (exposed + overlapped)));
+    return text;
+}
+
+QString warningsOf(const query::RanksTable& table)
+{
+    QString text;
+    if (table.incomplete > 0)
+        text += RanksPage::tr(" %1 recorded on only some ranks of the group.")
+                    .arg(counted(table.incomplete, "collective was", "collectives were"));
+    if (table.disjoint > 0)
+        text += RanksPage::tr(" %1 not overlap in time on all ranks: clocks or recordings differ.")
+                    .arg(counted(table.disjoint, "collective does", "collectives do"));
+    if (table.clockUncertainty)
+        text += RanksPage::tr(" The clocks of the hosts are aligned within %1.")
+                    .arg(timeText(double(table.clockUncertainty->count())));
+    return text;
+}
+
+} // namespace
+
+RanksPage::RanksPage(Workspace& workspace, QWidget* parent)
+    : Page(workspace, parent), stack_(new QStackedWidget), message_(makeMessage())
+{
+    auto* layout = makePlainColumn(this);
+    layout->addWidget(makeTools());
+    auto* below = new QSplitter(Qt::Horizontal);
+    below->setHandleWidth(sizes().gap);
+    below->setProperty("kind", "gap");
+    below->setChildrenCollapsible(false);
+    below->addWidget(makeCollectives());
+    below->addWidget(makeParts());
+    below->setSizes({sizes().of(760), sizes().of(360)});
+    auto* page = new QWidget;
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(sizes().margin, sizes().of(12), sizes().margin, sizes().of(12));
+    column->setSpacing(sizes().gap);
+    column->addWidget(makeVerdict());
+    column->addWidget(makeBars());
+    column->addWidget(below, 1);
+    stack_->addWidget(message_);
+    stack_->addWidget(page);
+    layout->addWidget(stack_, 1);
+    setFocusProxy(collectives_);
+}
+
+QWidget* RanksPage::makeTools()
+{
+    auto* tools = new ToolBar;
+    tools->addWord(tr("Step"));
+    step_ = new ComboBox(tr("Step of the ranks"));
+    step_->setToolTip(tr("The step that bars and collectives are of"));
+    connect(step_, &QComboBox::activated, this, &RanksPage::showStep);
+    tools->add(step_);
+    tools->addStretch();
+    summary_ = new QLabel;
+    summary_->setTextFormat(Qt::PlainText);
+    summary_->setProperty("kind", "dim");
+    tools->add(summary_);
+    tools->mayGo(summary_);
+    connect(tools->addButton(tr("Export…"), tr("Export what the page shows (Ctrl+E)")), &QPushButton::clicked,
+            this, &Page::exportWanted);
+    return tools;
+}
+
+QWidget* RanksPage::makeVerdict()
+{
+    auto* panel = new Panel(tr("Who is late"));
+    auto* content = new QWidget;
+    auto* column = new QVBoxLayout(content);
+    column->setContentsMargins(sizes().padding, sizes().of(6), sizes().padding, sizes().of(8));
+    column->setSpacing(sizes().of(2));
+    verdict_ = new QLabel;
+    exposed_ = new QLabel;
+    exposed_->setProperty("kind", "dim");
+    for (QLabel* label : {verdict_, exposed_}) {
+        label->setWordWrap(true);
+        label->setTextFormat(Qt::PlainText);
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+        column->addWidget(label);
+    }
+    panel->setContent(content);
+    panel->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
+    return panel;
+}
+
+QWidget* RanksPage::makeBars()
+{
+    barsPanel_ = new Panel(tr("Where the step goes"));
+    bars_ = new StepBarPlot;
+    bars_->setAccessibleName(tr("Parts of the step by rank"));
+    barsArea_ = new QScrollArea;
+    barsArea_->setFrameShape(QFrame::NoFrame);
+    barsArea_->setWidgetResizable(true);
+    barsArea_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    barsArea_->setFocusPolicy(Qt::NoFocus);
+    barsArea_->setWidget(bars_);
+    barsPanel_->setContent(barsArea_);
+    barsPanel_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
+    return barsPanel_;
+}
+
+QWidget* RanksPage::makeCollectives()
+{
+    collectivesPanel_ = new Panel(tr("Collectives"));
+    collectives_ = new TableView;
+    collectives_->setAccessibleName(tr("Collectives"));
+    collectivesPanel_->setContent(collectives_);
+    connect(collectives_, &TableView::chosen, this, &RanksPage::showCollective);
+    connect(collectives_, &TableView::activatedRow, this, &RanksPage::openTimeline);
+    return collectivesPanel_;
+}
+
+QWidget* RanksPage::makeParts()
+{
+    partsPanel_ = new Panel(tr("Ranks of the collective"));
+    auto* content = new QWidget;
+    auto* column = makePlainColumn(content);
+    parts_ = new TableView;
+    parts_->setAccessibleName(tr("Ranks of the selected collective"));
+    onTimeline_ = new QPushButton(tr("Show on timeline"));
+    onTimeline_->setProperty("kind", "link");
+    onTimeline_->setCursor(Qt::PointingHandCursor);
+    connect(onTimeline_, &QPushButton::clicked, this, [this] {
+        if (const auto id = collectives_->currentId())
+            openTimeline(*id);
+    });
+    column->addWidget(parts_, 1);
+    column->addWidget(onTimeline_, 0, Qt::AlignLeft);
+    partsPanel_->setContent(content);
+    partsPanel_->setMinimumWidth(sizes().of(220));
+    return partsPanel_;
+}
+
+void RanksPage::showMessage(const QString& text)
+{
+    table_.reset();
+    step_->clear();
+    step_->setEnabled(false);
+    summary_->clear();
+    message_->setText(text);
+    stack_->setCurrentWidget(message_);
+}
+
+void RanksPage::showRuns(const std::vector<SelectedRun>& runs)
+{
+    ofSeveral_ = runs.size() > 1;
+    if (runs.empty()) {
+        loading_.cancel();
+        return showMessage(
+            emptyText(tr("A run of several ranks shows on this page where their steps go and who is late.")));
+    }
+    loading_.start(
+        [run = runs.front()](const query::Cancelled& cancelled) -> Table {
+            auto session = run.file->borrow();
+            return std::make_shared<const query::RanksTable>(
+                query::ranks(session->reader(), {.run = run.key.run}, cancelled));
+        },
+        [this](Table table) { loaded(std::move(table)); },
+        [this](const QString& sentence) { showMessage(sentence); });
+}
+
+void RanksPage::loaded(Table table)
+{
+    if (table->processes < 2)
+        return showMessage(tr("This run has one process, so that there are no ranks to compare.\nTo compare "
+                              "ranks, import their traces into one file:\n"
+                              "tilescope import rank0.json rank1.json -o ranks.tscope"));
+    if (table->rows.empty())
+        return showMessage(tr("The ranks of this run recorded no steps."));
+    const std::optional<std::int32_t> before = step();
+    table_ = std::move(table);
+    step_->clear();
+    step_->addItem(tr("mean of all"));
+    const std::vector<std::int32_t> steps = stepsOf(*table_);
+    for (const std::int32_t each : steps)
+        step_->addItem(tr("step %1").arg(each), each);
+    step_->setCurrentIndex(before ? std::max(0, step_->findData(*before)) : 0);
+    step_->setEnabled(true);
+    summary_->setText(tr("%1, %2").arg(counted(std::int64_t(table_->processes), "rank"),
+                                       counted(std::int64_t(steps.size()), "step")) +
+                      (ofSeveral_ ? tr(" of the first selected run") : QString()));
+    verdict_->setText(QString::fromStdString(table_->sentence()));
+    exposed_->setText(exposedText(*table_) + warningsOf(*table_));
+    stack_->setCurrentIndex(1);
+    showStep();
+}
+
+std::optional<std::int32_t> RanksPage::step() const
+{
+    return step_->currentIndex() > 0 ? std::optional(step_->currentData().toInt()) : std::nullopt;
+}
+
+void RanksPage::showStep()
+{
+    if (!table_)
+        return;
+    bars_->show(rankBars(*table_, step()), {}, tr("No rank recorded this step."));
+    barsArea_->setFixedHeight(std::min(bars_->sizeHint().height(), sizes().of(kMostBarsHeight)));
+    barsPanel_->setSubtitle(step() ? tr("by rank") : tr("by rank, mean of all steps"));
+    TableData rows = collectiveRows(*table_, step());
+    collectivesPanel_->setSubtitle(rows.rows.empty() ? tr("none recorded")
+                                                     : tr("Enter or double click: on the timeline"));
+    const bool any = !rows.rows.empty();
+    const std::int64_t first = any ? rows.rows.front().id : 0;
+    collectives_->show(std::move(rows));
+    if (any)
+        collectives_->setCurrentId(first);
+    showCollective(any ? std::optional(first) : std::nullopt);
+}
+
+void RanksPage::showCollective(std::optional<std::int64_t> id)
+{
+    onTimeline_->setEnabled(id.has_value());
+    if (!id) {
+        parts_->show({});
+        partsPanel_->setSubtitle({});
+        emit selectionText({});
+        return;
+    }
+    const query::CollectiveRow& row = table_->collectives.at(std::size_t(*id));
+    parts_->show(collectiveRankRows(row));
+    QString name = QString::fromStdString(row.op);
+    if (row.sequence >= 0)
+        name += QStringLiteral(" %1").arg(row.sequence);
+    QStringList missing;
+    for (const std::int32_t rank : row.missing)
+        missing << QString::number(rank);
+    partsPanel_->setSubtitle(
+        missing.isEmpty() ? name : tr("%1; not recorded: %2").arg(name, missing.join(QStringLiteral(", "))));
+    emit selectionText(
+        row.last.empty() || row.late.count() == 0
+            ? name
+            : tr("%1: %2 is %3 late")
+                  .arg(name, QString::fromStdString(row.last), timeText(double(row.late.count()))));
+}
+
+// The rank that started last shows what it did instead.
+void RanksPage::openTimeline(std::int64_t id)
+{
+    const query::CollectiveRow& row = table_->collectives.at(std::size_t(id));
+    const auto last = std::ranges::find(row.ranks, row.last, &query::CollectiveRank::title);
+    const query::CollectiveRank& rank = last == row.ranks.end() ? row.ranks.front() : *last;
+    emit eventWanted(rank.device, rank.stream, rank.start);
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,74 @@
+#pragma once
+
+#include "core/query/tables/rank_tables.h"
+#include "ui/jobs/job_tracker.h"
+#include "ui/kit/page.h"
+
+#include <memory>
+#include <optional>
+
+class QLabel;
+class QPushButton;
+class QScrollArea;
+class QStackedWidget;
+
+namespace tilescope::ui {
+
+class ComboBox;
+class Panel;
+class StepBarPlot;
+class TableView;
+
+/// What the ranks of the first selected run did: where their steps went, who was late, and each collective. A
+/// collective leads to the timeline.
+class RanksPage : public Page {
+    Q_OBJECT
+public:
+    explicit RanksPage(Workspace& workspace, QWidget* parent = nullptr);
+
+    TableView& collectives() { return *collectives_; }
+    TableView& parts() { return *parts_; }
+    StepBarPlot& bars() { return *bars_; }
+
+signals:
+    /// The user wants to see on the timeline what begins on this stream at that time.
+    void eventWanted(DeviceIndex device, StreamId stream, Timestamp start);
+
+protected:
+    void showRuns(const std::vector<SelectedRun>& runs) override;
+
+private:
+    using Table = std::shared_ptr<const query::RanksTable>;
+
+    QWidget* makeTools();
+    QWidget* makeVerdict();
+    QWidget* makeBars();
+    QWidget* makeCollectives();
+    QWidget* makeParts();
+    void loaded(Table table);
+    void showStep();
+    void showCollective(std::optional<std::int64_t> id);
+    void openTimeline(std::int64_t id);
+    void showMessage(const QString& text);
+    std::optional<std::int32_t> step() const; ///< none: all
+
+    JobTracker loading_{this};
+    Table table_;
+    bool ofSeveral_ = false; ///< several runs are selected: this is the first of them
+    ComboBox* step_ = nullptr;
+    QLabel* summary_ = nullptr;
+    QStackedWidget* stack_;
+    QLabel* message_;
+    QLabel* verdict_ = nullptr;
+    QLabel* exposed_ = nullptr;
+    Panel* barsPanel_ = nullptr;
+    QScrollArea* barsArea_ = nullptr;
+    StepBarPlot* bars_ = nullptr;
+    Panel* collectivesPanel_ = nullptr;
+    TableView* collectives_ = nullptr;
+    Panel* partsPanel_ = nullptr;
+    TableView* parts_ = nullptr;
+    QPushButton* onTimeline_ = nullptr;
+};
+
+} // namespace tilescope::ui
