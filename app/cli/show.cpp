@@ -95,7 +95,7 @@ options
   --help        print this text
 )";
 
-enum class Format { Table, Json, Csv, Markdown };
+enum class ShowFormat { Table, Json, Csv, Markdown };
 
 struct Request {
     std::string file;
@@ -106,7 +106,7 @@ struct Request {
     std::optional<std::string> question;
     std::optional<std::int32_t> step;
     bool names = false;
-    Format format = Format::Table;
+    ShowFormat format = ShowFormat::Table;
     std::size_t limit = 200;
 };
 
@@ -130,9 +130,9 @@ Table runsTable(const store::RunReader& reader, const Request& request)
     using query::RunList;
     const auto runs = std::make_shared<const RunList>(
         reader, request.query.run,
-        request.format == Format::Table ? RunList::Survey::Whole : RunList::Survey::None);
+        request.format == ShowFormat::Table ? RunList::Survey::Whole : RunList::Survey::None);
     // A single run is shown as a sheet, several as a table.
-    if (request.format == Format::Table && runs->size() == 1)
+    if (request.format == ShowFormat::Table && runs->size() == 1)
         return exchange::sheetOf((*runs)[0]);
     return tableOf(runs);
 }
@@ -244,7 +244,7 @@ const std::vector<Section>& sections()
          false,
          [](const store::RunReader& reader, const Request& request) {
              return tableOf(shared(query::callTree(reader, request.query)),
-                            request.format == Format::Table ? request.limit : 0);
+                            request.format == ShowFormat::Table ? request.limit : 0);
          }},
         {"memory",
          {Grouping::Category, Grouping::Range, Grouping::Phase, Grouping::Module, Grouping::Op,
@@ -380,14 +380,13 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
     if (!device.empty())
         parties.device = static_cast<std::int32_t>(wholeNumber(device, "--device", 0, kMostNumber));
     if (!step.empty())
-        request.step =
-            static_cast<std::int32_t>(wholeNumber(step, "--step", 0, kMostNumber));
+        request.step = static_cast<std::int32_t>(wholeNumber(step, "--step", 0, kMostNumber));
     if (!limit.empty())
         request.limit = static_cast<std::size_t>(wholeNumber(limit, "--limit"));
-    request.format = format == "json"  ? Format::Json
-                     : format == "csv" ? Format::Csv
-                     : format == "md"  ? Format::Markdown
-                                       : Format::Table;
+    request.format = format == "json"  ? ShowFormat::Json
+                     : format == "csv" ? ShowFormat::Csv
+                     : format == "md"  ? ShowFormat::Markdown
+                                       : ShowFormat::Table;
     return request;
 }
 
@@ -463,25 +462,25 @@ int show(std::span<const std::string> arguments, std::ostream& out)
     check(request, section);
     const Recording recording = recordingOf(request.file);
     const store::RunReader reader(recording.file);
-    if (request.format == Format::Table && section.text) {
+    if (request.format == ShowFormat::Table && section.text) {
         section.text(reader, request, out);
         return 0;
     }
     const Table table = section.table(reader, request);
     switch (request.format) {
-    case Format::Table: {
+    case ShowFormat::Table: {
         exchange::TerminalStyle style = exchange::styleOfStandardOutput();
         style.limit = request.limit;
         writeTerminal(out, table, style);
         break;
     }
-    case Format::Json:
+    case ShowFormat::Json:
         writeJson(out, table);
         break;
-    case Format::Csv:
+    case ShowFormat::Csv:
         writeCsv(out, table);
         break;
-    case Format::Markdown:
+    case ShowFormat::Markdown:
         writeMarkdown(out, table, request.limit);
         break;
     }

@@ -135,13 +135,14 @@ Value checkedDevice(const KeyInfo& key, const std::string& text)
     return checkedChoice(key, text);
 }
 
-struct Unit {
+struct SizeUnit {
     std::string_view name;
     double bytes;
 };
-constexpr std::array kUnits{Unit{"B", 1},           Unit{"kB", 1e3},           Unit{"MB", 1e6},
-                            Unit{"GB", 1e9},        Unit{"TB", 1e12},          Unit{"KiB", 1024.0},
-                            Unit{"MiB", 1048576.0}, Unit{"GiB", 1073741824.0}, Unit{"TiB", 1099511627776.0}};
+constexpr std::array kUnits{
+    SizeUnit{"B", 1},           SizeUnit{"kB", 1e3},           SizeUnit{"MB", 1e6},
+    SizeUnit{"GB", 1e9},        SizeUnit{"TB", 1e12},          SizeUnit{"KiB", 1024.0},
+    SizeUnit{"MiB", 1048576.0}, SizeUnit{"GiB", 1073741824.0}, SizeUnit{"TiB", 1099511627776.0}};
 
 Value checkedSize(const KeyInfo& key, double bytes, std::string_view text)
 {
@@ -163,10 +164,10 @@ Value parseSize(const KeyInfo& key, const SpecValue& written)
     unit.remove_prefix(std::min(unit.find_first_not_of(' '), unit.size()));
     if (unit.empty())
         refuse(key, "has no unit in " + shown(text), "write " + std::string(text) + " B for bytes");
-    const auto found = std::ranges::find(kUnits, unit, &Unit::name);
+    const auto found = std::ranges::find(kUnits, unit, &SizeUnit::name);
     if (found == kUnits.end()) {
         std::vector<std::string> names;
-        for (const Unit& known : kUnits)
+        for (const SizeUnit& known : kUnits)
             names.emplace_back(known.name);
         throw Error{.what = std::string(key.name) + " has the unknown unit " + shown(unit),
                     .mend = question(unit, names) + "units: " + joined(names)};

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that source files of a folder can be compiled as one: names in their anonymous namespaces differ.
+"""Checks that source files of a folder can be compiled as one: names in their anonymous namespaces differ from each other and from the
+types that headers of the same library, of core/base and of core/model declare.
 
 The presets release and bench compile several files of a folder together (TILESCOPE_BATCH in cmake/TilescopeBuild.cmake). Functions
 count by their name, also where they take other parameters, because a call could otherwise find the wrong one. An alias may
@@ -15,6 +16,9 @@ import sys
 import tempfile
 
 BATCHED = ("core", "ui", "app/cli")
+EVERYWHERE = ("core/base", "core/model")
+# clang-format indents what is not in a namespace directly.
+HEADER_TYPE = re.compile(r"^(?:struct|class|enum class|enum|using) (\w+)\b", re.M)
 IGNORED = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|^\s*#(?:[^\n]*\\\n)*[^\n]*', re.S | re.M)
 # In folded text ¶ stands for what was in parentheses and § for a body.
 TYPE = re.compile(r"\b(?:struct|enum\s+class|class|enum|union)\s+(\w+)[^;=¶§]*§")
@@ -55,14 +59,32 @@ def names(text):
                 yield found[1], ""
 
 
+def library(folder):
+    parts = folder.parts
+    return "/".join(parts[:2] if parts[0] in ("core", "app") else parts[:1])
+
+
+def header_types(root, top):
+    """The types that headers below a folder declare, and a header of each."""
+    return {name: header.relative_to(root).as_posix() for header in sorted((root / top).rglob("*.h"))
+            for name in HEADER_TYPE.findall(header.read_text(encoding="utf-8"))}
+
+
 def offences(root):
     found = []
+    declared = {}
+    everywhere = {name: header for top in EVERYWHERE for name, header in header_types(root, top).items()}
     folders = {file.parent for top in BATCHED for file in (root / top).rglob("*.cpp")}
     for folder in sorted(folders):
         files = collections.defaultdict(lambda: collections.defaultdict(set))
+        top = library(folder.relative_to(root))
+        if top not in declared:
+            declared[top] = everywhere | header_types(root, top)
         for file in sorted(folder.glob("*.cpp")):
             for name, meaning in names(file.read_text(encoding="utf-8")):
                 files[name][meaning].add(file.name)
+                if name in declared[top]:
+                    found.append(f"{file.relative_to(root).as_posix()}: {declared[top][name]} declares {name}, too; rename it")
         for name, meanings in sorted(files.items()):
             places = sorted(set().union(*meanings.values()))
             if len(places) > 1 and (len(meanings) > 1 or "" in meanings):
@@ -105,7 +127,10 @@ def self_test():
             QString text(const Path& path) { return {}; }
             }
             }""")
-        expected = [f"core: a.cpp, b.cpp: the name {name} stands in each; rename or share it"
+        (root / "core/base").mkdir()
+        (root / "core/base/final.h").write_text("class Final {\n    struct Side {};\n};\n")
+        expected = ["core/a.cpp: core/base/final.h declares Final, too; rename it"]
+        expected += [f"core: a.cpp, b.cpp: the name {name} stands in each; rename or share it"
                     for name in ("Other", "Side", "kList", "parsed", "refuse", "text")]
         assert offences(root) == expected, offences(root)
     print("batches self-test passed")

@@ -34,7 +34,7 @@ struct Call {
 using Gaps = std::map<ChangeKind, double>;
 
 /// The mean traced step of one side, ns.
-struct MeanStep {
+struct SideMeans {
     bool onGpu = false;
     std::int64_t steps = 0;
     double wall = 0;
@@ -85,7 +85,7 @@ private:
     std::unordered_map<std::uint64_t, double*> known_;
 };
 
-void addGpuRun(const store::RunReader& reader, RunId run, const PartyQuery& party, MeanStep& mean)
+void addGpuRun(const store::RunReader& reader, RunId run, const PartyQuery& party, SideMeans& mean)
 {
     for (const StepRow& row : steps(reader, {.run = run, .parties = party}).rows) {
         const analysis::StepPartition& part = row.partition;
@@ -110,7 +110,7 @@ void addGpuRun(const store::RunReader& reader, RunId run, const PartyQuery& part
     });
 }
 
-void addCpuRun(const store::RunReader& reader, RunId run, MeanStep& mean)
+void addCpuRun(const store::RunReader& reader, RunId run, SideMeans& mean)
 {
     CallSums sums(reader, mean.calls);
     eachTracedStep(reader, run, [&](const TracedStep& step) {
@@ -135,9 +135,9 @@ PartyQuery firstProcess(const store::RunReader& reader, RunId run)
     return choices.empty() || choices.front().device ? PartyQuery{} : choices.front().query;
 }
 
-MeanStep meanStep(const store::RunReader& reader, std::span<const RunId> runs)
+SideMeans sideMeans(const store::RunReader& reader, std::span<const RunId> runs)
 {
-    MeanStep mean;
+    SideMeans mean;
     reader.atOnce([&] {
         for (const RunId run : runs) {
             if (reader.counts(run).deviceEvents > 0) {
@@ -174,7 +174,7 @@ ChangePart partOf(const Call& call, std::optional<double> a, std::optional<doubl
 }
 
 /// A part for each call of either side.
-std::vector<ChangePart> callParts(const MeanStep& a, const MeanStep& b)
+std::vector<ChangePart> callParts(const SideMeans& a, const SideMeans& b)
 {
     std::vector<ChangePart> parts;
     auto left = a.calls.begin();
@@ -197,7 +197,7 @@ std::vector<ChangePart> callParts(const MeanStep& a, const MeanStep& b)
 }
 
 /// The share of the time that is in modules which both sides have.
-double alignedShare(const MeanStep& a, const MeanStep& b)
+double alignedShare(const SideMeans& a, const SideMeans& b)
 {
     std::map<std::string_view, std::pair<double, double>> modules;
     for (const auto& [call, ns] : a.calls)
@@ -274,8 +274,8 @@ std::optional<StepChange> stepChange(const store::RunReader& a, std::span<const 
                                      const store::RunReader& b, std::span<const RunId> runsB,
                                      std::optional<std::int64_t> deltaNs)
 {
-    const MeanStep left = meanStep(a, runsA);
-    const MeanStep right = meanStep(b, runsB);
+    const SideMeans left = sideMeans(a, runsA);
+    const SideMeans right = sideMeans(b, runsB);
     if (left.steps == 0 || right.steps == 0 || left.onGpu != right.onGpu)
         return {};
     StepChange change{.onGpu = left.onGpu,

@@ -8,7 +8,7 @@ namespace tilescope::query {
 namespace {
 
 /// When the events of a step happened; a step's kernels may run when the next has begun.
-struct Stretch {
+struct StepSpan {
     Timestamp from = Timestamp::max();
     Timestamp to = Timestamp::min();
     bool hasRanges = false;
@@ -26,7 +26,7 @@ struct Stretch {
 std::size_t eachTracedStep(const store::RunReader& reader, RunId run,
                            const std::function<void(const TracedStep&)>& take)
 {
-    std::map<std::int32_t, Stretch> steps;
+    std::map<std::int32_t, StepSpan> steps;
     const auto note = [&steps](const auto& event) {
         if (event.step != kNoStep)
             steps[event.step].add(event.start, event.end);

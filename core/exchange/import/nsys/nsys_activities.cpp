@@ -12,7 +12,7 @@ namespace {
 using Rows = store::ForeignDatabase::Rows;
 
 /// The first columns of every table of activities.
-enum Column : int { Start, End, Device, Context, Stream, Correlation, Process, GraphNode, FirstOwn };
+enum ActivityColumn : int { Start, End, Device, Context, Stream, Correlation, Process, GraphNode, FirstOwn };
 
 std::uint32_t countOf(const Rows& rows, int column)
 {
