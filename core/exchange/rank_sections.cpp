@@ -35,10 +35,12 @@ RawJson perRank(const CollectiveRow& row, Timestamp origin)
     });
 }
 
+/// "3 of 4": recorded ranks of the group.
 std::string ranksText(const CollectiveRow& row)
 {
-    const std::string recorded = std::to_string(row.ranks.size());
-    return row.groupSize > 0 ? recorded + " of " + std::to_string(row.groupSize) : recorded;
+    return row.groupSize > 0
+               ? std::to_string(row.groupSize - row.missingCount) + " of " + std::to_string(row.groupSize)
+               : std::to_string(row.ranks.size());
 }
 
 bool hasSlack(const CollectiveRow& row)
@@ -50,9 +52,9 @@ void addNotes(Table& table, const query::RanksTable& ranks)
 {
     if (ranks.incomplete > 0)
         table.notes.push_back(
-            counted(ranks.incomplete, "collective lacks", "collectives lack") +
-            " ranks of its group: its transfer time may contain waiting for them, and it tells nobody's "
-            "lateness.");
+            counted(ranks.incomplete, "collective was", "collectives were") +
+            " not recorded on all ranks of the group: transfer may contain waiting for the others, "
+            "and nobody is called late.");
     if (ranks.disjoint > 0)
         table.notes.push_back(
             counted(ranks.disjoint, "collective does", "collectives do") +

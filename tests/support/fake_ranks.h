@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/model/processes.h"
 #include "core/model/strings.h"
 #include "core/store/run_writer.h"
 

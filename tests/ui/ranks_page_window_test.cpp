@@ -2,6 +2,7 @@
 
 #include "tests/support/fake_ranks.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/kit/number_text.h"
 #include "ui/kit/table_view.h"
 #include "ui/overview/step_bar_plot.h"
 #include "ui/ranks/ranks_page.h"

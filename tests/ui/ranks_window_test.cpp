@@ -130,7 +130,7 @@ TEST_F(RanksWindow, TheTableBelowCountsTheRankOfItsTitleOrAll)
     view().setSpan(wholeWindow(view().scene().sections));
     waitUntilSettled();
     EXPECT_EQ(count(), 4 * ofStep) << "two steps of two ranks that do the same";
-    EXPECT_TRUE(words().contains(QStringLiteral(" % of 2 GPUs"))) << words().toStdString();
+    EXPECT_TRUE(words().contains(QStringLiteral("% of 2 GPUs"))) << words().toStdString();
 }
 
 TEST_F(RanksWindow, KernelsOfARankAreHalfOfThem)

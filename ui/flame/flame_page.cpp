@@ -369,6 +369,12 @@ void FlamePage::showDetails(Node node)
         add(tr("in it directly"), timeText(double(tree.entries()[node].ns)));
     }
     add(graph_->table.onGpu ? tr("GPU activities") : tr("ops"), wholeNumber(sums.count[node]));
+    if (!isBox) {
+        add(graph_->table.onGpu ? tr("different kernels") : tr("different ops"),
+            wholeNumber(std::ssize(rows_)));
+        add(tr("boxes"), wholeNumber(std::ssize(tree.entries()) - 1));
+        add(tr("levels"), wholeNumber(std::ssize(graph_->rows)));
+    }
     details_->setRows(std::move(rows), true);
     detailsPanel_->setTitle(titleOf(node));
     detailsPanel_->setToolTip(isBox ? QString::fromStdString(tree.nameOf(node)) : QString());

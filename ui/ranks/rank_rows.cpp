@@ -40,7 +40,7 @@ QString titleOf(const RankRow& row)
 /// The sums of a rank's steps.
 struct Sums {
     QString title;
-    analysis::RankStep parts;
+    analysis::RankStep parts = {};
     double steps = 0;
 
     void add(const analysis::RankStep& step)
@@ -61,7 +61,7 @@ struct Sums {
                 bar.parts.push_back({label, hue, nanoseconds(time) / steps});
         };
         part(tr("compute"), query::Hue::Busy, parts.compute - parts.overlapped);
-        part(tr("compute with communication"), query::Hue::Other, parts.overlapped);
+        part(tr("compute with communication"), query::Hue::GapSynchronising, parts.overlapped);
         part(tr("exposed communication"), query::Hue::Collective, parts.exposedCommunication);
         part(tr("exposed copies"), query::Hue::Copy, parts.exposedCopies);
         part(tr("host"), query::Hue::GapLaunching, parts.host);
@@ -149,15 +149,17 @@ TableData collectiveRows(const query::RanksTable& table, std::optional<std::int3
                  [get, unit](const CollectiveRow& row) { return makeNumber(get(row), unit, exactTime); })
             .tip = tip;
     };
-    if (!step)
-        maker.add(makeColumn(tr("Step"), Kind::Number, 48), [](const CollectiveRow& row) {
-            return row.step == kNoStep ? makeNumber({}, Unit{"", 1}) : makeCount(row.step);
+    // A number that is a name, not an amount.
+    const auto numbered = [&](const QString& title, auto get) {
+        maker.add(makeColumn(title, Kind::Number, 48), [get](const CollectiveRow& row) {
+            TableCell cell = makeWords(get(row) < 0 ? notMeasured() : wholeNumber(get(row)));
+            cell.sort = double(get(row));
+            return cell;
         });
-    maker.add(makeColumn(tr("#"), Kind::Number, 44), [](const CollectiveRow& row) {
-        TableCell cell = makeWords(row.sequence < 0 ? notMeasured() : wholeNumber(row.sequence));
-        cell.sort = double(row.sequence);
-        return cell;
-    });
+    };
+    if (!step)
+        numbered(tr("Step"), [](const CollectiveRow& row) { return std::int64_t{row.step}; });
+    numbered(tr("#"), [](const CollectiveRow& row) { return row.sequence; });
     maker.add(makeColumn(tr("Operation"), Kind::Text, 0),
               [](const CollectiveRow& row) { return makeWords(opText(row)); });
     const Unit message = byteUnit(largest(rows, bytes));
@@ -169,7 +171,7 @@ TableData collectiveRows(const query::RanksTable& table, std::optional<std::int3
         .add(makeColumn(tr("Last"), Kind::Text, 66),
              [](const CollectiveRow& row) {
                  return makeWords(row.last.empty() ? notMeasured() : QString::fromStdString(row.last), {},
-                                  row.late.count() > 0 ? Tone::Warning : Tone::Plain);
+                                  row.late.count() > 0 ? Tone::Strong : Tone::Plain);
              })
         .tip = tr("The rank that started last");
     time(tr("Late"), late, 76, tr("How late it became here; lateness from before does not count again"));
@@ -209,7 +211,7 @@ TableData collectiveRankRows(const CollectiveRow& collective)
     TableMaker<CollectiveRank> maker;
     maker.add(makeColumn(tr("Rank"), Kind::Text, 0), [last = collective.last](const CollectiveRank& rank) {
         return makeWords(rank.title.empty() ? tr("the process") : QString::fromStdString(rank.title), {},
-                         !last.empty() && rank.title == last ? Tone::Warning : Tone::Plain);
+                         !last.empty() && rank.title == last ? Tone::Strong : Tone::Plain);
     });
     const auto time = [&](const QString& title, auto get, const QString& tip) {
         const Unit unit = timeUnit(largest(rows, get));

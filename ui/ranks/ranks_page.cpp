@@ -168,7 +168,10 @@ QWidget* RanksPage::makeParts()
             openTimeline(*id);
     });
     column->addWidget(parts_, 1);
-    column->addWidget(onTimeline_, 0, Qt::AlignLeft);
+    auto* foot = new QHBoxLayout;
+    foot->setContentsMargins(sizes().padding, sizes().of(4), sizes().padding, sizes().of(8));
+    foot->addWidget(onTimeline_, 0, Qt::AlignLeft);
+    column->addLayout(foot);
     partsPanel_->setContent(content);
     partsPanel_->setMinimumWidth(sizes().of(220));
     return partsPanel_;

@@ -96,7 +96,7 @@ private:
     std::vector<SelectedRun> runs_; ///< of the view's sections
     Found found_;
     std::size_t currentFound_ = 0;
-    PageTarget target_; // target of a link while runs are being read
+    PageTarget target_;                // target of a link while runs are being read
     std::optional<StreamEvent> event_; // the same
     bool reading_ = false;
     QComboBox* alignment_;

@@ -62,7 +62,8 @@ std::span<const Interval> within(const std::vector<Interval>& all, const Interva
 /// Reads a run and fills its table.
 class RanksReading {
 public:
-    RanksReading(const store::RunReader& reader, const RankQuery& query, const std::function<bool()>& cancelled)
+    RanksReading(const store::RunReader& reader, const RankQuery& query,
+                 const std::function<bool()>& cancelled)
         : reader_(reader), query_(query), cancelled_(cancelled), textOf_(textsOf(reader)),
           run_(chooseRun(reader, query.run)), filter_(reader, run_.run, query.parties),
           parties_(filter_.parties()), records_(reader.collectives(run_.run))

@@ -56,7 +56,7 @@ void addSteps(const store::RunReader& reader, RunId run, const PartyQuery& query
 }
 
 /// From the totals that the file stores for the steps.
-StepRow rowOf(const store::StepTotal& step, RunId run, bool onGpu)
+StepRow storedRow(const store::StepTotal& step, RunId run, bool onGpu)
 {
     return {.run = run,
             .step = step.step,
@@ -79,7 +79,7 @@ std::vector<StepRow> stepsOf(const store::RunReader& reader, RunId run)
     const bool onGpu = reader.counts(run).deviceEvents > 0;
     std::vector<StepRow> rows;
     for (const store::StepTotal& step : totals->steps)
-        rows.push_back(rowOf(step, run, onGpu));
+        rows.push_back(storedRow(step, run, onGpu));
     return rows;
 }
 

@@ -86,7 +86,7 @@ TEST_F(ShowRanks, MissingRanksAreNamedAndNobodyIsLate)
     EXPECT_EQ(rows[0]["missing_count"], 1);
     EXPECT_TRUE(rows[0]["late_rank"].is_null());
     EXPECT_THAT(run({fileOf({.ranks = 3, .unrecorded = 1}), "collectives"}),
-                HasSubstr("40 collectives lack ranks of"));
+                HasSubstr("40 collectives were not recorded on all ranks"));
 }
 
 TEST_F(ShowRanks, ARankIsSelectedByNumberOrProcess)

@@ -212,9 +212,9 @@ TEST_P(Ranks, BusyTimeAndKernelsAreOfTheSameDevices)
     EXPECT_EQ(second.devices, 1);
     EXPECT_DOUBLE_EQ(second.busy(), 0.15);
     EXPECT_EQ(kernelTime(ProcessIndex{1}), 150);
-    EXPECT_EQ(memoryAcross(timeline, {0, 200}, ProcessIndex{0}),
+    EXPECT_EQ(memoryAcross(timeline, {500, 1100}, ProcessIndex{0}),
               std::pair(std::int64_t{0}, std::int64_t{1000}));
-    EXPECT_EQ(memoryAcross(timeline, {0, 200}), std::pair(std::int64_t{0}, std::int64_t{2000}));
+    EXPECT_EQ(memoryAcross(timeline, {500, 1100}), std::pair(std::int64_t{0}, std::int64_t{2000}));
 }
 
 TEST_P(Ranks, ProcessesAreTheChoicesWhereEachHasOneDevice)
