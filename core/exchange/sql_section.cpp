@@ -11,7 +11,7 @@ namespace tilescope::exchange {
 
 namespace {
 
-Cell cellOf(const store::SqlResult::Value& value)
+Cell sqlCell(const store::SqlResult::Value& value)
 {
     return std::visit([](const auto& held) { return Cell(held); }, value);
 }
@@ -34,7 +34,7 @@ Table tableOf(std::shared_ptr<const store::SqlResult> result)
         }
         table.columns.push_back({.key = key,
                                  .title = escapeForTerminal(key),
-                                 .cell = [result, i](std::size_t row) { return cellOf(result->at(row, i)); },
+                                 .cell = [result, i](std::size_t row) { return sqlCell(result->at(row, i)); },
                                  .elidable = true,
                                  .keep = 2});
     }

@@ -109,7 +109,7 @@ QWidget* TimelinePanel::makeDetails()
     header->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
     header->setSpacing(sizes().of(8));
     detailsSwatch_ = new QLabel;
-    detailsTitle_ = new ElidedLabel;
+    detailsTitle_ = new QLabel;
     detailsTitle_->setObjectName(QStringLiteral("details"));
     detailsTitle_->setProperty("kind", "title");
     detailsTitle_->setFixedHeight(sizes().panelHeader);

@@ -236,7 +236,7 @@ RunDock::RunDock(Workspace& workspace, QWidget* parent)
     : QDockWidget(tr("Runs"), parent), workspace_(workspace), model_(new RunTreeModel(this)),
       filter_(new RunTreeFilter(this)),
       filterField_(makeFindField(tr("status:ok backend:…"), tr("Filter runs"))), tree_(new RunTreeView),
-      hidden_(hiddenColumns()), title_(new ElidedLabel), details_(new KeyValueTable)
+      hidden_(hiddenColumns()), title_(new QLabel), details_(new KeyValueTable)
 {
     setObjectName(QStringLiteral("runs"));
     setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable);
