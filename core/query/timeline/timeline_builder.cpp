@@ -437,7 +437,7 @@ void TimelineBuilder::addPoints(const store::TrackInfo& track, std::span<const s
 void TimelineBuilder::addStepTimes(std::span<const store::StepTotal> steps)
 {
     for (const store::StepTotal& step : steps)
-        state_->stepTimes.try_emplace({step.process, step.step}, step.start, step.end);
+        state_->stepTimes.try_emplace({step.process, step.step}, analysis::Interval{step.start, step.end});
 }
 
 void TimelineBuilder::addBoxes(const store::TrackInfo& track, std::span<const store::Box> boxes,

@@ -13,7 +13,6 @@ namespace tilescope::query {
 namespace {
 
 using namespace tilescope::literals;
-using ::testing::Each;
 using ::testing::ElementsAre;
 using testing::FakeRanks;
 using ::testing::HasSubstr;
