@@ -10,19 +10,8 @@ namespace {
 /// As in the table of kernels.
 std::string shortName(const query::CallTreeRow& row)
 {
-    const auto shortOf = [&row](DeviceEventKind kind) {
-        return analysis::KernelFamilies::standard().describe(row.name, kind).shortName;
-    };
-    switch (row.kind) {
-    case query::CallKind::Kernel:
-        return shortOf(DeviceEventKind::Kernel);
-    case query::CallKind::Copy:
-        return shortOf(DeviceEventKind::Memcpy);
-    case query::CallKind::Memset:
-        return shortOf(DeviceEventKind::Memset);
-    default:
-        return row.name;
-    }
+    const auto device = query::deviceKindOf(row.kind);
+    return device ? analysis::KernelFamilies::standard().describe(row.name, *device).shortName : row.name;
 }
 
 } // namespace

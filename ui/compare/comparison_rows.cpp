@@ -1,6 +1,5 @@
 #include "ui/compare/comparison_rows.h"
 
-#include "core/analysis/kernels/kernel_families.h"
 #include "core/exchange/compare_sections.h"
 #include "core/query/memory/memory_tables.h"
 #include "core/query/timeline/hue.h"
@@ -395,7 +394,7 @@ TableData causeRows(const Comparison& comparison)
             return Swatch::neutral();
         if (comparison.opsForKernels)
             return Swatch::of(query::hueOfOp(part.name));
-        return Swatch::of(analysis::KernelFamilies::standard().describe(part.name).family);
+        return Swatch::of(part.family);
     });
     const Part sum{.delta = comparison.change->delta};
     TableRow total = table.row(sum);

@@ -174,6 +174,8 @@ void FlamePage::showMessage(const QString& text)
 {
     message_->setText(text);
     stack_->setCurrentWidget(message_);
+    for (QWidget* tool : std::initializer_list<QWidget*>{invert_, whole_, find_})
+        tool->setEnabled(false);
     emit selectionText({});
 }
 
@@ -246,6 +248,8 @@ void FlamePage::layOut()
                              "trace_steps above 0."));
             view_->show(graph_);
             stack_->setCurrentIndex(1);
+            invert_->setEnabled(true);
+            find_->setEnabled(true);
             find();
         },
         [this](const QString& sentence) { showMessage(sentence); });

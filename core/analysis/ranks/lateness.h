@@ -18,7 +18,7 @@ using StepStarts = std::map<std::pair<ProcessIndex, std::int32_t>, Timestamp>;
 /// How long a collective took, and who kept the others waiting.
 struct CollectiveTiming {
     /// The shortest duration among the ranks: the one that started last waited for nobody. None if fewer than two ranks
-    /// were recorded or their times do not overlap: waiting cannot be told from transfer then.
+    /// were recorded or their times do not overlap: waiting and transfer cannot be separated then.
     std::optional<Nanoseconds> transfer = {};
     /// Index of the part that started last, by a positive time; none where `transfer` is none or parts are missing.
     std::optional<std::size_t> last = {};

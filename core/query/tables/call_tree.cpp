@@ -376,6 +376,20 @@ CallTreeTable callTree(const store::RunReader& reader, const EventQuery& query, 
     return table;
 }
 
+std::optional<DeviceEventKind> deviceKindOf(CallKind kind)
+{
+    switch (kind) {
+    case CallKind::Kernel:
+        return DeviceEventKind::Kernel;
+    case CallKind::Copy:
+        return DeviceEventKind::Memcpy;
+    case CallKind::Memset:
+        return DeviceEventKind::Memset;
+    default:
+        return {};
+    }
+}
+
 CallTree inverted(const CallTree& tree)
 {
     CallTree turned;

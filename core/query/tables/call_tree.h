@@ -26,6 +26,8 @@ enum class CallKind : std::uint8_t {
 
 /// process, frame, module, op, kernel, copy, memset.
 std::string_view wordOf(CallKind kind);
+/// The kind of activity of kernels, copies and memsets; none for what calls them.
+std::optional<DeviceEventKind> deviceKindOf(CallKind kind);
 
 /// Stacks that share their beginnings, with the time spent at the end of each.
 class CallTree {

@@ -12,18 +12,6 @@ namespace tilescope::query {
 
 namespace {
 
-bool isDeviceWork(CallKind kind)
-{
-    return kind == CallKind::Kernel || kind == CallKind::Copy || kind == CallKind::Memset;
-}
-
-DeviceEventKind deviceKindOf(CallKind kind)
-{
-    return kind == CallKind::Copy     ? DeviceEventKind::Memcpy
-           : kind == CallKind::Memset ? DeviceEventKind::Memset
-                                      : DeviceEventKind::Kernel;
-}
-
 /// Equal names of one kind are described once.
 class Labels {
 public:
@@ -49,9 +37,9 @@ private:
     Label make(CallKind kind, const std::string& name)
     {
         const auto index = static_cast<std::uint32_t>(labels_.size());
-        if (isDeviceWork(kind)) {
+        if (const auto device = deviceKindOf(kind)) {
             analysis::KernelDescription description =
-                analysis::KernelFamilies::standard().describe(name, deviceKindOf(kind));
+                analysis::KernelFamilies::standard().describe(name, *device);
             const Hue hue = description.family;
             labels_.push_back(std::move(description.shortName));
             return {index, hue};

@@ -418,7 +418,7 @@ std::string RanksTable::sentence() const
     using Kind = analysis::StragglerVerdict::Kind;
     if (straggler.kind == Kind::NothingToCompare)
         return processes < 2 ? "The run has one process: no other rank can be late."
-                             : "No collective was recorded on all of its ranks: nothing tells who is late.";
+                             : "No collective was recorded on all of its ranks: who is late is unknown.";
     const std::string count = std::to_string(straggler.lastIn) + " of " + counted(straggler.steps, "step");
     const std::string times = "late by " + lengthText(straggler.median) + " in the median (" +
                               lengthText(straggler.least) + " to " + lengthText(straggler.most) + ")";

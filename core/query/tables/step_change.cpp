@@ -1,6 +1,5 @@
 #include "core/query/tables/step_change.h"
 
-#include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/work/op_totals.h"
 #include "core/base/quantity.h"
@@ -153,19 +152,20 @@ SideMeans sideMeans(const store::RunReader& reader, std::span<const RunId> runs)
     return mean;
 }
 
-std::string shortNameOf(const Call& call)
-{
-    return analysis::KernelFamilies::standard().describe(call.name, call.kind).shortName;
-}
-
 ChangePart partOf(const Call& call, std::optional<double> a, std::optional<double> b, bool onGpu)
 {
     ChangePart part{.module = call.module,
                     .name = call.name,
-                    .shortName = onGpu ? shortNameOf(call) : call.name,
+                    .shortName = call.name,
                     .a = a,
                     .b = b,
                     .delta = std::llround(b.value_or(0) - a.value_or(0))};
+    if (onGpu) {
+        analysis::KernelDescription description =
+            analysis::KernelFamilies::standard().describe(call.name, call.kind);
+        part.shortName = std::move(description.shortName);
+        part.family = description.family;
+    }
     part.kind = !a                ? ChangeKind::New
                 : !b              ? ChangeKind::Gone
                 : part.delta >= 0 ? ChangeKind::Slower

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/analysis/kernels/kernel_families.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -34,7 +35,8 @@ struct ChangePart {
     ChangeKind kind = ChangeKind::Slower;
     std::string module = {}; ///< forward/layers.*/attention; layers count together. Empty outside of modules
     std::string name = {};   ///< of the kernel or op; empty for other kinds
-    std::string shortName = {};   ///< of a kernel for readers
+    std::string shortName = {};                                    ///< of a kernel for readers
+    analysis::KernelFamily family = analysis::KernelFamily::Other; ///< of a kernel
     std::optional<double> a = {}; ///< ns of A's mean traced step; none if A has no such part
     std::optional<double> b = {};
     std::int64_t delta = 0; ///< B - A, ns

@@ -148,7 +148,7 @@ TEST_F(RankTables, StateTheRanksThatAreMissing)
     EXPECT_EQ(table.incomplete, 8 * FakeRanks::kCollectives);
     EXPECT_THAT(table.collectives[0].missing, ElementsAre(2, 3));
     EXPECT_THAT(table.collectives[0].last, IsEmpty());
-    EXPECT_THAT(table.sentence(), HasSubstr("nothing tells who is late"));
+    EXPECT_THAT(table.sentence(), HasSubstr("who is late is unknown"));
 }
 
 TEST_F(RankTables, OfOneProcessOnAGpuHaveAPartitionButNoVerdict)
