@@ -5,6 +5,7 @@
 #include "core/model/party_index.h"
 #include "core/query/timeline/step_curve.h"
 #include "core/query/timeline/timeline_levels.h"
+#include "core/query/timeline/timeline_names.h"
 #include "core/store/rows/lanes.h"
 #include "core/store/tracks/totals.h"
 
@@ -36,12 +37,6 @@ struct Lane {
     StepCurve reserved;
 
     std::size_t events() const;
-};
-
-/// A name that boxes share.
-struct TimelineName {
-    std::string text;  ///< as recorded; a range's path
-    std::string label; ///< short text for the box
 };
 
 /// A traced step. On the host it may be long over when the device begins it (analysis::stepWalls).
@@ -98,13 +93,9 @@ struct Timeline {
 /// Each list is in start order; a list may be passed in several calls. One thread.
 class TimelineBuilder {
 public:
-    using TextOf = std::function<std::string_view(StringId)>;
-    /// Returns the short name and family of a device activity.
-    struct DeviceName {
-        std::string label;
-        Hue hue = Hue::Other;
-    };
-    using DeviceNameOf = std::function<DeviceName(std::string_view name, DeviceEventKind kind)>;
+    using TextOf = TimelineNames::TextOf;
+    using DeviceName = TimelineNames::DeviceName;
+    using DeviceNameOf = TimelineNames::DeviceNameOf;
 
     /// \param textOf        resolves the records' string ids while building
     /// \param deviceNameOf  called once per distinct kernel name

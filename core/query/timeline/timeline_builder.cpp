@@ -2,8 +2,9 @@
 
 #include "core/analysis/time/step_walls.h"
 #include "core/model/computed_steps.h"
-#include "core/query/timeline/name_table.h"
+#include "core/query/timeline/gap_reasons.h"
 #include "core/query/timeline/timeline.h"
+#include "core/query/timeline/timeline_names.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -24,24 +25,6 @@ struct StreamLane {
     RowsBuilder rows;
     std::size_t events = 0;
 };
-
-using Stretches = std::vector<std::pair<std::int64_t, std::int64_t>>;
-
-// Sorted and disjoint.
-Stretches unionOf(Stretches stretches)
-{
-    std::ranges::sort(stretches);
-    Stretches result;
-    for (const auto& [from, to] : stretches) {
-        if (from >= to)
-            continue;
-        if (!result.empty() && from <= result.back().second)
-            result.back().second = std::max(result.back().second, to);
-        else
-            result.emplace_back(from, to);
-    }
-    return result;
-}
 
 struct DeviceLanes {
     std::map<StreamId, StreamLane> streams;
@@ -81,34 +64,11 @@ struct Curves {
     }
 };
 
-// "aten::mm" is shown as mm, "autograd::engine::evaluate_function: X" as X.
-std::string labelOfOp(std::string_view name)
-{
-    constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
-    if (name.starts_with(kEvaluate))
-        name.remove_prefix(kEvaluate.size());
-    if (name.starts_with("aten::"))
-        name.remove_prefix(6);
-    return std::string(name);
-}
-
 // Expected number of boxes of a row; limits what a file can claim.
 std::size_t expectedOf(const store::TrackInfo& track)
 {
     constexpr std::int64_t kMost = 1 << 22;
     return std::size_t(std::clamp<std::int64_t>(track.events, 0, kMost));
-}
-
-// "train.py(96): step" is shown as step.
-std::string labelOfFrame(std::string_view name)
-{
-    const std::size_t place = name.find("): ");
-    return std::string(place == std::string_view::npos ? name : name.substr(place + 3));
-}
-
-std::string lastComponent(std::string_view path)
-{
-    return std::string(path.substr(path.rfind('/') + 1));
 }
 
 } // namespace
@@ -120,9 +80,10 @@ struct TimelineBuilder::State {
     };
     using StretchesOf = std::map<ProcessIndex, Stretches>;
 
-    TextOf textOf;
-    DeviceNameOf deviceNameOf;
-    Timeline timeline;
+    explicit State(TimelineNames resolved) : names(std::move(resolved)) {}
+
+    TimelineNames names;
+    Timeline timeline; // but for its names
     std::map<ThreadId, Thread> threads;
     PartyIndex parties;
     std::map<ThreadId, RowsBuilder> ranges;
@@ -130,39 +91,11 @@ struct TimelineBuilder::State {
     std::map<ThreadId, HostLane> hosts;
     std::map<DeviceIndex, DeviceLanes> devices;
     std::map<DeviceIndex, Curves> curves;
-    NameTable rangeNames, frameNames, opNames, callNames;
-    std::array<NameTable, 3> deviceNames;                                          // by DeviceEventKind
     StretchesOf waiting, tracing;                                                  // of the host, unordered
     analysis::StepWork work;                                                       // of events
     std::map<std::pair<ProcessIndex, std::int32_t>, analysis::Interval> stepTimes; // stored, by number
-    std::array<NamedHue, kHueCount> gapNames{};
-    std::array<bool, kHueCount> gapNamed{};
 
     std::int64_t at(Timestamp time) const { return (time - timeline.origin).count(); }
-
-    template <class Make> NamedHue named(NameTable& table, StringId id, Make make)
-    {
-        if (const NamedHue* known = table.find(id))
-            return *known;
-        auto [name, hue] = make(textOf(id));
-        timeline.names.push_back(std::move(name));
-        return table.put(id, {std::uint32_t(timeline.names.size() - 1), hue});
-    }
-    NamedHue rangeName(StringId id);
-    NamedHue frameName(StringId id);
-    NamedHue opName(StringId id);
-    NamedHue callName(StringId id);
-    NamedHue deviceName(StringId id, DeviceEventKind kind);
-
-    std::uint32_t gapName(Hue hue)
-    {
-        if (!gapNamed[std::size_t(hue)]) {
-            gapNamed[std::size_t(hue)] = true;
-            gapNames[std::size_t(hue)].name = std::uint32_t(timeline.names.size());
-            timeline.names.push_back({std::string(hueWord(hue)), std::string(hueWord(hue))});
-        }
-        return gapNames[std::size_t(hue)].name;
-    }
 
     void reach(std::int64_t end) { timeline.length = std::max(timeline.length, end); }
 
@@ -171,7 +104,6 @@ struct TimelineBuilder::State {
              const PlaceIn& placeIn);
     void add(const store::LaneBox& event);
     void addBusy(DeviceLanes& lanes, const store::Box& box, std::int64_t shift);
-    Track explained(const Track& busy, ProcessIndex process);
     std::string threadTitle(ThreadId thread) const;
     /// "rank 1 "; empty if the run has one process.
     std::string processTitle(ProcessIndex process) const;
@@ -188,10 +120,8 @@ struct TimelineBuilder::State {
 };
 
 TimelineBuilder::TimelineBuilder(TextOf textOf, DeviceNameOf deviceNameOf, Timestamp origin)
-    : state_(std::make_unique<State>())
+    : state_(std::make_unique<State>(TimelineNames(std::move(textOf), std::move(deviceNameOf))))
 {
-    state_->textOf = std::move(textOf);
-    state_->deviceNameOf = std::move(deviceNameOf);
     state_->timeline.origin = origin;
 }
 
@@ -206,6 +136,7 @@ void TimelineBuilder::nameThread(const ThreadName& thread, std::string_view name
 void TimelineBuilder::startFrom(const Timeline& timeline)
 {
     state_->timeline = timeline;
+    state_->names.startFrom(std::move(state_->timeline.names));
 }
 
 void TimelineBuilder::setParties(PartyIndex parties)
@@ -240,46 +171,10 @@ void TimelineBuilder::State::groupByProcess()
     std::ranges::stable_sort(timeline.lanes, {}, orderOf);
 }
 
-NamedHue TimelineBuilder::State::rangeName(StringId id)
-{
-    return named(rangeNames, id, [](std::string_view path) {
-        return std::pair(TimelineName{std::string(path), lastComponent(path)}, hueOfRange(path));
-    });
-}
-
-NamedHue TimelineBuilder::State::frameName(StringId id)
-{
-    return named(frameNames, id, [](std::string_view text) {
-        return std::pair(TimelineName{std::string(text), labelOfFrame(text)}, hueOfFrame(text));
-    });
-}
-
-NamedHue TimelineBuilder::State::opName(StringId id)
-{
-    return named(opNames, id, [](std::string_view text) {
-        return std::pair(TimelineName{std::string(text), labelOfOp(text)}, hueOfOp(text));
-    });
-}
-
-NamedHue TimelineBuilder::State::callName(StringId id)
-{
-    return named(callNames, id, [](std::string_view text) {
-        return std::pair(TimelineName{std::string(text), std::string(text)}, Hue::Api);
-    });
-}
-
-NamedHue TimelineBuilder::State::deviceName(StringId id, DeviceEventKind kind)
-{
-    return named(deviceNames[std::size_t(kind)], id, [&](std::string_view text) {
-        DeviceName device = deviceNameOf(text, kind);
-        return std::pair(TimelineName{std::string(text), std::move(device.label)}, device.hue);
-    });
-}
-
 void TimelineBuilder::State::addBusy(DeviceLanes& lanes, const store::Box& box, std::int64_t shift)
 {
     const Hue hue = hueOf(store::BusyReason(box.code));
-    lanes.busy.add(box.start + shift, box.start + box.length + shift, gapName(hue), hue);
+    lanes.busy.add(box.start + shift, box.start + box.length + shift, names.state(hue).name, hue);
 }
 
 // Boxes of one lane. `placeIn(rows)` gives what takes a box's start, end and name.
@@ -306,7 +201,7 @@ void TimelineBuilder::State::add(const store::TrackInfo& track, std::span<const 
         }
         break;
     case store::LaneKind::Range:
-        addTo(ranges[track.thread], [&](std::uint64_t code) { return rangeName(BoxCode::text(code)); });
+        addTo(ranges[track.thread], [&](std::uint64_t code) { return names.range(BoxCode::text(code)); });
         break;
     case store::LaneKind::Thread: {
         HostLane& lane = hosts[track.thread];
@@ -319,7 +214,7 @@ void TimelineBuilder::State::add(const store::TrackInfo& track, std::span<const 
         addTo(lane.rows, [&](std::uint64_t code) {
             const bool isCall = BoxCode::detail(code) != 0;
             lane.hasCalls = lane.hasCalls || isCall;
-            return isCall ? callName(BoxCode::text(code)) : opName(BoxCode::text(code));
+            return isCall ? names.call(BoxCode::text(code)) : names.op(BoxCode::text(code));
         });
         break;
     }
@@ -327,7 +222,7 @@ void TimelineBuilder::State::add(const store::TrackInfo& track, std::span<const 
         StreamLane& lane = devices[track.device].streams[track.stream];
         lane.events += boxes.size();
         addTo(lane.rows, [&](std::uint64_t code) {
-            return deviceName(BoxCode::text(code), DeviceEventKind(std::min(BoxCode::detail(code), 2U)));
+            return names.device(BoxCode::text(code), DeviceEventKind(std::min(BoxCode::detail(code), 2U)));
         });
         break;
     }
@@ -357,7 +252,7 @@ void TimelineBuilder::addRanges(std::span<const Range> ranges)
         const std::int64_t start = state_->at(range.start);
         const std::int64_t end = state_->at(range.end);
         state_->add(store::LaneBox::range(range.thread, range.path, start, end));
-        if (range.step != kNoStep && state_->textOf(range.path) == "step")
+        if (range.step != kNoStep && state_->names.textOf(range.path) == "step")
             state_->add(store::LaneBox::step(range.step, start, end));
     }
 }
@@ -365,7 +260,7 @@ void TimelineBuilder::addRanges(std::span<const Range> ranges)
 void TimelineBuilder::addFrames(std::span<const Frame> frames)
 {
     for (const Frame& frame : frames) {
-        const NamedHue name = state_->frameName(frame.name);
+        const NamedHue name = state_->names.frame(frame.name);
         const std::int64_t start = state_->at(frame.start);
         const std::int64_t end = std::max(state_->at(frame.end), start);
         state_->frames[frame.thread].add(start, end, name.name, name.hue);
@@ -514,7 +409,7 @@ void TimelineBuilder::State::assignSteps()
             for (const Track& row : lane.rows) {
                 const std::size_t i = row.firstFrom(step.hostStart);
                 if (i < row.size() && row.start(i) == step.hostStart && row.end(i) == step.hostEnd &&
-                    timeline.names[row.name(i)].text == "step")
+                    names.text(row.name(i)) == "step")
                     step.process = lane.process;
             }
         }
@@ -587,46 +482,6 @@ void TimelineBuilder::State::buildHostLanes()
     }
 }
 
-// Splits the gaps of a device's lane: parts in which the tracer worked or the host waited get that reason, in
-// the order of analysis::partitionStep. The rest of a gap keeps its reason.
-Track TimelineBuilder::State::explained(const Track& busy, ProcessIndex process)
-{
-    const auto stretchesOf = [process](const StretchesOf& all) {
-        const auto found = all.find(process);
-        return found == all.end() ? Stretches{} : unionOf(found->second);
-    };
-    const Stretches reasons[] = {stretchesOf(tracing), stretchesOf(waiting)};
-    if (reasons[0].empty() && reasons[1].empty())
-        return busy;
-    TrackBuilder result;
-    result.reserve(busy.size());
-    constexpr Hue kHues[] = {Hue::GapTracing, Hue::GapSynchronising};
-    std::size_t next[] = {0, 0};
-    for (std::size_t i = 0; i < busy.size(); ++i) {
-        const std::int64_t end = busy.end(i);
-        for (std::int64_t at = busy.start(i); at < end;) {
-            std::int64_t until = end;
-            Hue hue = busy.hue(i);
-            for (std::size_t r = 2; r-- > 0 && busy.hue(i) != Hue::Busy;) {
-                while (next[r] < reasons[r].size() && reasons[r][next[r]].second <= at)
-                    ++next[r];
-                if (next[r] == reasons[r].size() || reasons[r][next[r]].first >= end)
-                    continue;
-                if (reasons[r][next[r]].first <= at) {
-                    hue = kHues[r];
-                    until = std::min(r == 0 ? end : until, reasons[r][next[r]].second);
-                } else {
-                    until = std::min(until, reasons[r][next[r]].first);
-                }
-            }
-            until = std::min(until, end);
-            result.add(at, until, hue == busy.hue(i) ? busy.name(i) : gapName(hue), hue);
-            at = until;
-        }
-    }
-    return std::move(result).build();
-}
-
 void TimelineBuilder::State::buildDeviceLanes()
 {
     for (auto& [device, lanes] : devices) {
@@ -653,7 +508,8 @@ void TimelineBuilder::State::buildDeviceLanes()
         busy.title = prefix + (prefix.empty() ? "GPU busy" : "busy");
         busy.device = device;
         busy.process = process;
-        busy.rows.push_back(explained(std::move(lanes.busy).build(), process));
+        busy.rows.push_back(
+            withReasons(std::move(lanes.busy).build(), tracing[process], waiting[process], names));
         timeline.lanes.push_back(std::move(busy));
     }
 }
@@ -703,6 +559,7 @@ Timeline TimelineBuilder::build() &&
     state_->buildMemoryLanes();
     state_->groupByProcess();
     state_->buildFrameLanes();
+    state_->timeline.names = std::move(state_->names).take();
     return std::move(state_->timeline);
 }
 
