@@ -42,6 +42,8 @@ NOT_RUN = {
         "packaging/dev bundle --window": BUILDS,
         "packaging/dev deb": BUILDS,
         "packaging/dev wheel": BUILDS,
+        "build/bin/tilescope record -o train.tscope -- python train.py": PYTHON,
+        "build/bin/tilescope rank0.json.gz rank1.json.gz": WINDOW,
         "build/bin/tilescope a.tscope": WINDOW,
         "slurm/submit -n 16 -o results sweep.yaml --gres=gpu:1 --time=08:00:00": CLUSTER,
     },
@@ -98,7 +100,7 @@ NOT_RUN = {
 NO_COMMAND = re.compile(r"^(\w+:|- \{|\{\"|\"\w+\"|import |\w+ = |torch\.|\w+\.yaml:\d|MFU )")
 # Files that exist at the beginning of a page.
 GIVEN = {
-    "README.md": ["bad.yaml"],
+    "README.md": ["bad.yaml", "rank0.json.gz", "rank1.json.gz"],
     "batch.md": ["sweep.yaml"],
     "charts.md": ["a.tscope", "recipe.json"],
     "cluster.md": ["sweep.yaml"],
