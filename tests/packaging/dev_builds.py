@@ -26,8 +26,9 @@ elif [[ $1 == --build ]]; then
     done
 fi
 """
-GUI = "--target tilescope tilescope-engine tilescope-gui"
-HEADLESS = "--target tilescope tilescope-engine"
+DEMO = "--target tilescope tilescope-engine"
+HEADLESS = DEMO + " tilescope_recorder tilescope_record_torch"
+GUI = HEADLESS + " tilescope-gui"
 
 failed = 0
 
@@ -104,8 +105,8 @@ def main():
             ("gui", ["9.0"], "9.0", GUI, "tilescope-gui of release", "compute capability 9.0"),
             ("gui", ["9.0", "8.9", "9.0"], "8.9;9.0", GUI, "tilescope-gui of release", "compute capability 8.9, 9.0"),
             ("gui", ["12.0"], "12.0", GUI, "tilescope-gui of release", "compute capability 12.0"),
-            ("demo", [], "small", HEADLESS, "demo ", "no NVIDIA GPU"),
-            ("demo", ["7.5"], "small", HEADLESS, "demo ", "no NVIDIA GPU"),
+            ("demo", [], "small", DEMO, "demo ", "no NVIDIA GPU"),
+            ("demo", ["7.5"], "small", DEMO, "demo ", "no NVIDIA GPU"),
             ("doctor", [], "small", HEADLESS, "tilescope of release", "small set"),
             ("bundle", ["9.0"], "all", HEADLESS, "bundle release", "for every GPU"),
             ("deb", [], "all", GUI, "deb release", "for every GPU"),
@@ -128,10 +129,10 @@ def main():
         same("what is configured already is only built", found, calls("", GUI, "tilescope-gui of release"))
         tree.gpus("9.0")
         found, _ = tree("demo")
-        same("another GPU's kernels are added", found, calls("8.6;9.0", HEADLESS, "demo "))
+        same("another GPU's kernels are added", found, calls("8.6;9.0", DEMO, "demo "))
         tree.gpus()
         found, _ = tree("demo")
-        same("without a GPU nothing is taken away", found, calls("", HEADLESS, "demo "))
+        same("without a GPU nothing is taken away", found, calls("", DEMO, "demo "))
         tree("bundle")
         tree.gpus("9.0")
         found, _ = tree("gui")
