@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records programs on a GPU: what each recording holds, how it compares with torch.profiler, and what recording costs.
 
-usage: run.py --tilescope PROGRAM [--only PARTS] [--pairs N] [--sets N] [--keep FOLDER]
+usage: run.py --tilescope PROGRAM [--only PARTS] [--pairs N] [--sets N] [--cores LIST] [--keep FOLDER]
 
 PARTS are words of truth, programs, torchrun, cost, autocast, calibrate, startup, joined by commas. Prints a table for each and last one JSON line.
 
@@ -13,10 +13,11 @@ autocast  the same of train.py with parameters in fp32, autocast and two data-lo
 calibrate the cost that `record --calibrate` measures: recorded and bare steps of one process
 startup   from the start of train.py to its first step, bare and recorded
 
-A pair of the cost is a block of steps of a recorded process and one of a bare process right after or before it. The processes
-of all variants start together and then take turns; after some pairs they end and new ones start. Ratios are means of the
-logarithms with their 95 % interval (Student's t). The first are of the median steps, the second of the first deciles, which
-other load of the machine changes less.
+A pair of the cost is a short block of steps of a recorded process and one of a bare process right after or before it, on the same
+cores, so that what other programs do to this machine changes both. The processes of all variants start together and then take
+turns; after some pairs they end and new ones start. Ratios are medians over the pairs with their 95 % interval (order statistics).
+The first are of the median steps, the second of the fastest steps, which other load of the machine changes less. A pair of bare
+blocks stands beside them: its interval is what the machine can resolve.
 """
 
 import argparse
@@ -60,15 +61,51 @@ def interval(ratios):
     return [round(math.exp(value), 4) for value in (mean, mean - half, mean + half)]
 
 
+def median_interval(ratios):
+    """The median with the order statistics that enclose it with a probability of at least 95 %."""
+    ordered = sorted(ratios)
+    count = len(ordered)
+    # Of `count` values, fewer than `below` + 1 lie below the median with a probability of at most 2.5 %.
+    below, tail = -1, 0.0
+    while below + 1 < count // 2 and tail + math.comb(count, below + 1) / 2 ** count <= 0.025:
+        below += 1
+        tail += math.comb(count, below) / 2 ** count
+    low, high = (ordered[below], ordered[count - 1 - below]) if below >= 0 else (0.0, math.inf)
+    return [round(value, 4) for value in (statistics.median(ordered), low, high)]
+
+
+def describe_host():
+    """How busy the machine is: its load, the time that its host gave to others, and how evenly a loop runs."""
+    def processor_times():
+        return [int(word) for word in pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+
+    before = processor_times()
+    times = []
+    for _ in range(300):
+        start = time.perf_counter()
+        for _ in range(20000):
+            pass
+        times.append(time.perf_counter() - start)
+    spent = [after - first for after, first in zip(processor_times(), before)]
+    times.sort()
+    report = {"cores": os.cpu_count(), "load": pathlib.Path("/proc/loadavg").read_text().split()[:3],
+              "stolen_percent": round(100 * spent[7] / max(1, sum(spent)), 2),
+              "loop_us": [round(1e6 * times[i], 1) for i in (0, len(times) // 2, 9 * len(times) // 10)]}
+    print("host:", json.dumps(report), flush=True)
+    return report
+
+
 class Process:
     """A program with --turns, bare or under record."""
 
-    def __init__(self, session, command, options):
+    def __init__(self, session, command, options, more=()):
         self.file = None
         self.started = time.monotonic()
-        words = [*command, "--turns"] if command[0] == sys.executable else command
+        words = [*command, "--turns", *more] if command[0] == sys.executable else command
         if options is not None:
             words = session.record_command(self, words, options)
+        if session.cores:
+            words = ["taskset", "-c", session.cores, *words]
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(words, cwd=session.folder, env=session.environment, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=self.errors, text=True)
@@ -99,8 +136,9 @@ class Process:
 
 
 class Session:
-    def __init__(self, tilescope, folder):
+    def __init__(self, tilescope, folder, cores=""):
         self.tilescope = tilescope
+        self.cores = cores
         self.folder = pathlib.Path(folder)
         self.count = 0
         self.environment = dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false")
@@ -239,13 +277,13 @@ def torchrun(session, script, keep):
 
 
 def cost(session, more, pairs, sets, variants):
-    command = [*TRAIN, "--steps", "10", "--warm-up", "30", *more]
+    command = [*TRAIN, "--steps", "5", "--warm-up", "30", *more]
     steps = collections.defaultdict(list)
     ratios = {"step_ms": collections.defaultdict(list), "quiet_ms": collections.defaultdict(list)}
     losses = collections.Counter()
-    names = list(variants)
+    names = ["bare again", *variants]
     for number in range(sets):
-        processes = {name: Process(session, command, VARIANTS[name]) for name in ["bare", *names]}
+        processes = {name: Process(session, command, VARIANTS.get(name)) for name in ["bare", *names]}
         with session.all_of(list(processes.values())):
             for process in processes.values():
                 process.wait_until_ready()
@@ -258,19 +296,19 @@ def cost(session, more, pairs, sets, variants):
                         found[name].append(block[name][figure] / block["bare"][figure])
                     for which, figures in block.items():
                         steps[which].append(figures["step_ms"])
-        for name in names:
+        for name in variants:
             for kind, count in session.losses(processes[name].file):
                 losses[f"{name}: {kind}"] += count
             if number + 1 < sets:
                 processes[name].file.unlink(missing_ok=True)
-    report = {"pairs": pairs // sets * sets, "sets": sets, "losses": losses,
-              "ratios": {name: interval(ratios["step_ms"][name]) for name in names},
-              "quiet_ratios": {name: interval(ratios["quiet_ms"][name]) for name in names},
+    report = {"pairs": pairs // sets * sets, "sets": sets, "cores": session.cores, "losses": losses,
+              "ratios": {name: median_interval(ratios["step_ms"][name]) for name in names},
+              "quiet_ratios": {name: median_interval(ratios["quiet_ms"][name]) for name in names},
               "step_ms": {name: round(statistics.median(values), 3) for name, values in steps.items()},
               "bare_ms": [round(value, 2) for value in statistics.quantiles(steps["bare"], n=10)]}
     for name in names:
         texts = ["%.4f [%.4f, %.4f]" % tuple(report[kind][name]) for kind in ("ratios", "quiet_ratios")]
-        print(f"{name:10} {texts[0]}  quiet steps {texts[1]}  {report['step_ms'][name]:.3f} ms, bare {report['step_ms']['bare']:.3f}",
+        print(f"{name:10} {texts[0]}  fastest steps {texts[1]}  {report['step_ms'][name]:.3f} ms, bare {report['step_ms']['bare']:.3f}",
               flush=True)
     print("bare steps, deciles:", report["bare_ms"], "losses:", dict(losses), flush=True)
     return report
@@ -319,12 +357,14 @@ def main():
     options.add_argument("--pairs", type=int, default=40)
     options.add_argument("--sets", type=int, default=4, help="sets of processes that the pairs are divided among")
     options.add_argument("--variants", default=",".join(name for name in VARIANTS if name != "bare"))
+    options.add_argument("--cores", default="", help="cores for the programs that are measured, as taskset takes them: 2-7")
     options.add_argument("--keep", type=pathlib.Path, help="folder for the recordings of the programs")
     options = options.parse_args()
     parts = options.only.split(",")
     report = {}
     with tempfile.TemporaryDirectory() as folder:
-        session = Session(os.path.abspath(options.tilescope), folder)
+        session = Session(os.path.abspath(options.tilescope), folder, options.cores)
+        report["host"] = describe_host()
         for part, measure in {"truth": lambda: truth(session),
                               "programs": lambda: programs(session, options.keep),
                               "torchrun": lambda: torchrun(session, str(HERE / "programs.py"), options.keep),
