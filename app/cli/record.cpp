@@ -118,6 +118,7 @@ void join(const fs::path& folder, const fs::path& output, const std::string& nam
 struct WindowOptions {
     std::string steps, delay, seconds, from;
     std::string trace = "kernels";
+    std::string graphs = "node";
     bool calibrates = false;
     bool yields = false;
 };
@@ -179,6 +180,7 @@ void select(RecordedProgram& program, const WindowOptions& options)
     if (!options.from.empty())
         program.set("TILESCOPE_RECORD_FROM", options.from);
     program.set("TILESCOPE_RECORD_TRACE", options.trace);
+    program.set("TILESCOPE_RECORD_GRAPHS", options.graphs);
 }
 
 /// `record --start PID` and `--stop PID`.
@@ -224,6 +226,10 @@ int recordCommand(int argc, char** argv)
     arguments.choice(
         "--trace", window.trace, {"kernels", "full"},
         "full: also what the program calls of CUDA besides launches, at a higher cost; default: kernels");
+    arguments.choice(
+        "--graphs", window.graphs, {"node", "graph"},
+        "graph: record a replay of a CUDA graph as one kernel and list its nodes, which costs less; "
+        "default: node, each kernel of a replay");
     arguments.flag("--yield-to-torch", window.yields,
                    "leave the GPU to torch.profiler as soon as the program starts it");
     arguments.flag("--calibrate", window.calibrates,

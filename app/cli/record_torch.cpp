@@ -46,18 +46,16 @@ void TorchOptions::addTo(Arguments& arguments)
 void TorchOptions::prepare(RecordedProgram& program, const std::vector<std::string>& command,
                            const fs::path& library) const
 {
-    std::string wanted;
+    std::string wanted = "steps";
     for (const auto& [word, isWanted] :
          {std::pair{"modules", !noModules}, {"memory", !noMemory}, {"ops", ops}, {"stacks", stacks}})
         if (isWanted)
-            wanted += (wanted.empty() ? "" : ",") + std::string(word);
-    if (wanted.empty())
-        return;
+            wanted += "," + std::string(word);
     if (ignoresBootstrap(command))
-        std::cerr << "tilescope record: Python's options -I, -E and -S keep PyTorch's modules and memory "
-                     "from being "
-                     "recorded"
-                  << std::endl;
+        std::cerr
+            << "tilescope record: Python's options -I, -E and -S keep PyTorch's steps, modules and memory "
+               "from being recorded"
+            << std::endl;
     program.set("TILESCOPE_RECORD_TORCH", wanted);
     const fs::path cache = PluginCache::ofUser().folder;
     program.set("TILESCOPE_RECORD_PLUGINS",

@@ -69,7 +69,11 @@ void BlockMaker::drain(trace::CuptiSession* session)
     for (;;) {
         // Taken first: whatever launched the activities in it is in a ring by now.
         const auto buffer = session ? session->buffers().take() : std::nullopt;
+        // Whatever created the nodes of these graphs is in a ring by now, too.
+        const auto graphs = session ? session->takeGraphs() : std::vector<trace::CuptiSession::MadeGraph>();
         drainHost();
+        for (const auto& graph : graphs)
+            describe(graph);
         if (!buffer)
             return;
         decoder_->decode(*buffer, assembler_);
@@ -91,6 +95,20 @@ void BlockMaker::drainHost()
             assembler_.addHost(thread, record);
     });
     drainDeviceMemory();
+}
+
+void BlockMaker::describe(const trace::CuptiSession::MadeGraph& graph)
+{
+    const auto pathOf = [this](std::uint64_t node) -> std::string_view {
+        const trace::HostContext* where = assembler_.graphNode(node);
+        return where ? std::string_view(trace::PathTree::instance().node(where->path)->path)
+                     : std::string_view();
+    };
+    const trace::GraphDescription found = trace::describeGraph(graph.id, graph.nodes, pathOf);
+    decoder_->nameGraph(graph.id, strings_.intern(found.name),
+                        found.path.empty() ? StringId::none() : strings_.intern(found.path));
+    if (!found.nodes.empty())
+        facts_.emplace_back("graph " + std::to_string(graph.id), found.nodes);
 }
 
 void BlockMaker::addCpuAllocation(std::uint32_t thread, const HostRecord& record)
@@ -217,7 +235,11 @@ ActivityRow BlockMaker::rowOf(const DeviceEvent& event, WorkingBlock& block)
             .bytes = event.bytes,
             .graphNode = event.graphNode,
             .name = stringOf(event.name),
-            .backwardPath = backwardPathOf(event.path),
+            // Of graphs as wholes as well, which have no grid.
+            .path =
+                event.graphNode != 0 || (event.kind == DeviceEventKind::Kernel && event.launch.grid[0] == 0)
+                    ? stringOf(event.path)
+                    : backwardPathOf(event.path),
             .correlation = event.correlation ? event.correlation.value : 0,
             .launchThread = event.launchThread ? event.launchThread.value : 0,
             .stream = event.stream ? event.stream.value : 0,

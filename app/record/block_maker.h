@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace tilescope::record {
@@ -38,6 +39,8 @@ public:
     void drain(trace::CuptiSession* session);
     /// Whether some buffer has less room than is good, so that it should be drained soon.
     bool pressed() const;
+    /// Facts of the process that were found since the last call.
+    ProcessFacts takeFacts() { return std::exchange(facts_, {}); }
     /// Number of events that wait for take().
     std::size_t pending() const { return assembler_.pending() + allocations_.size(); }
 
@@ -49,6 +52,7 @@ public:
 
 private:
     void drainHost();
+    void describe(const trace::CuptiSession::MadeGraph& graph);
     void drainDeviceMemory();
     void addCpuAllocation(std::uint32_t thread, const trace::HostRecord& record);
     void addLosses(WorkingBlock& block, const trace::Losses& further);
@@ -68,6 +72,7 @@ private:
     std::uint32_t lastThread_ = 0;
     std::unordered_set<std::uint32_t> named_; ///< threads
     std::unordered_set<std::int32_t> devices_;
+    ProcessFacts facts_;
     std::vector<AllocRow> allocations_;
     std::map<LaunchConfig, std::uint32_t> launches_;
     std::size_t written_ = 0; ///< strings in earlier blocks

@@ -1,5 +1,6 @@
 #include "app/record/loaded_cupti.h"
 
+#include "app/record/driver_graphs.h"
 #include "app/record/find_function.h"
 
 #include <dlfcn.h>
@@ -96,6 +97,8 @@ struct Functions {
         find<decltype(&::cuptiActivityGetNextRecord)>(library, "cuptiActivityGetNextRecord");
     decltype(&::cuptiGetGraphNodeId) cuptiGetGraphNodeId =
         find<decltype(&::cuptiGetGraphNodeId)>(library, "cuptiGetGraphNodeId");
+    decltype(&::cuptiGetGraphExecId) cuptiGetGraphExecId =
+        find<decltype(&::cuptiGetGraphExecId)>(library, "cuptiGetGraphExecId");
     decltype(&::cuptiGetStreamIdEx) cuptiGetStreamIdEx =
         find<decltype(&::cuptiGetStreamIdEx)>(library, "cuptiGetStreamIdEx");
     decltype(&::cuptiGetResultString) cuptiGetResultString =
@@ -238,6 +241,17 @@ public:
     CUptiResult graphNodeId(CUgraphNode node, std::uint64_t& id) override
     {
         return call_.cuptiGetGraphNodeId(node, &id);
+    }
+    CUptiResult graphExecId(CUgraphExec graph, std::uint32_t& id) override
+    {
+        return call_.cuptiGetGraphExecId ? call_.cuptiGetGraphExecId(graph, &id) : CUPTI_ERROR_NOT_SUPPORTED;
+    }
+    std::vector<trace::GraphNodeFacts> nodesOf(CUgraph graph) override
+    {
+        return nodesOfGraph(graph, [this](CUgraphNode node) {
+            std::uint64_t id = 0;
+            return call_.cuptiGetGraphNodeId(node, &id) == CUPTI_SUCCESS ? id : 0;
+        });
     }
     CUptiResult streamId(CUcontext context, CUstream stream, std::uint32_t& id) override
     {

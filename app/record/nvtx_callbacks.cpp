@@ -1,6 +1,7 @@
 #include "app/record/nvtx_callbacks.h"
 
 #include "app/record/nested_ranges.h"
+#include "app/record/nvtx_collectives.h"
 #include "app/record/nvtx_ops.h"
 #include "app/record/python_functions.h"
 #include "app/record/recorder.h"
@@ -87,15 +88,17 @@ std::string_view textOf(const nvtxEventAttributes_t* event, std::string& storage
 // A name without text, so that every push has a range to pop.
 constexpr std::string_view kUnnamed = "(unnamed)";
 
-int push(const void* domain, std::string_view name) noexcept
+int push(const void* domain, std::string_view name, const nvtxEventAttributes_t* event = nullptr) noexcept
 {
     if (!domain) {
         if (pushNvtxOp(name))
             return 0;
         pushOtherRange();
     }
-    if (domain && *static_cast<const std::string*>(domain) == kNcclDomain)
+    if (domain && *static_cast<const std::string*>(domain) == kNcclDomain) {
+        startNcclCall(name, event);
         return openLeaf(domain, name);
+    }
     return openNested(domain, nullptr, name.empty() ? kUnnamed : name);
 }
 
@@ -103,6 +106,8 @@ int pop(const void* domain) noexcept
 {
     if (!domain && popNvtxOp())
         return 0;
+    if (domain && *static_cast<const std::string*>(domain) == kNcclDomain)
+        endNcclCall();
     return closeNested(domain, nullptr);
 }
 
@@ -219,7 +224,7 @@ void NVTX_API domainMarkEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_
 int NVTX_API domainRangePushEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event)
 {
     std::string storage;
-    return push(domain, textOf(event, storage));
+    return push(domain, textOf(event, storage), event);
 }
 int NVTX_API domainRangePop(nvtxDomainHandle_t domain)
 {

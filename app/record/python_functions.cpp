@@ -35,11 +35,15 @@ struct Api {
     void* (*newBool)(long value) = nullptr;
     int (*parse)(void* tuple, const char* format, ...) = nullptr;
     void* (*addressOf)(void* number) = nullptr;
+    void* (*newNumber)(unsigned long long value) = nullptr;
+    unsigned long long (*numberOf)(void* number) = nullptr;
 
     bool load()
     {
         return findFunction(newFunction, "PyCFunction_NewEx") && findFunction(newBool, "PyBool_FromLong") &&
-               findFunction(parse, "PyArg_ParseTuple") && findFunction(addressOf, "PyLong_AsVoidPtr");
+               findFunction(parse, "PyArg_ParseTuple") && findFunction(addressOf, "PyLong_AsVoidPtr") &&
+               findFunction(newNumber, "PyLong_FromUnsignedLongLong") &&
+               findFunction(numberOf, "PyLong_AsUnsignedLongLongMask");
     }
 };
 Api api;
@@ -157,6 +161,34 @@ void* noteHeld(void* /*self*/, void* tuple)
     return api.newBool(1);
 }
 
+void* startCollective(void* /*self*/, void* tuple)
+{
+    const char* op = nullptr;
+    const char* group = nullptr;
+    const char* ranks = nullptr;
+    const char* dtype = nullptr;
+    long long sequence = -1;
+    long long bytes = -1;
+    int size = 0;
+    int peer = -1;
+    if (!api.parse(tuple, "ssssLLii", &op, &group, &ranks, &dtype, &sequence, &bytes, &size, &peer))
+        return nullptr;
+    return api.newNumber(Recorder::startCollective({.op = op,
+                                                    .group = group,
+                                                    .ranks = ranks,
+                                                    .dtype = dtype,
+                                                    .sequence = sequence,
+                                                    .bytes = bytes,
+                                                    .groupSize = size,
+                                                    .peer = peer}));
+}
+
+void* endCollective(void* /*self*/, void* number)
+{
+    Recorder::endCollective(api.numberOf(number));
+    return api.newBool(1);
+}
+
 void* frames(void* /*self*/, void* /*none*/)
 {
     return api.newBool(recordFrames() ? 1 : 0);
@@ -201,11 +233,16 @@ bool leaveObject(const void* object) noexcept
 
 bool makePythonFunctions(PythonFunctions& functions) noexcept
 {
-    static Method methods[] = {
-        {"name", &nameObject, kTuple, nullptr},   {"forget", &forgetObject, kOneArgument, nullptr},
-        {"enter", &enter, kOneArgument, nullptr}, {"leave", &leave, kOneArgument, nullptr},
-        {"watch", &watch, kTuple, nullptr},       {"fact", &noteFact, kTuple, nullptr},
-        {"hold", &noteHeld, kTuple, nullptr},     {"frames", &frames, kTuple, nullptr}};
+    static Method methods[] = {{"name", &nameObject, kTuple, nullptr},
+                               {"forget", &forgetObject, kOneArgument, nullptr},
+                               {"enter", &enter, kOneArgument, nullptr},
+                               {"leave", &leave, kOneArgument, nullptr},
+                               {"watch", &watch, kTuple, nullptr},
+                               {"fact", &noteFact, kTuple, nullptr},
+                               {"hold", &noteHeld, kTuple, nullptr},
+                               {"frames", &frames, kTuple, nullptr},
+                               {"collective", &startCollective, kTuple, nullptr},
+                               {"collected", &endCollective, kOneArgument, nullptr}};
     if (!api.load())
         return false;
     const auto make = [](int which) { return api.newFunction(&methods[which], nullptr, nullptr); };
@@ -216,10 +253,13 @@ bool makePythonFunctions(PythonFunctions& functions) noexcept
                  .watch = make(4),
                  .fact = make(5),
                  .hold = make(6),
+                 .collective = make(8),
+                 .collected = make(9),
                  .frames = make(7),
                  .plugin = &pluginFunctions()};
     return functions.name && functions.forget && functions.enter && functions.leave && functions.watch &&
-           functions.fact && functions.hold && functions.frames;
+           functions.fact && functions.hold && functions.collective && functions.collected &&
+           functions.frames;
 }
 
 } // namespace tilescope::record

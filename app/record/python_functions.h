@@ -18,7 +18,10 @@ struct PythonFunctions {
     void* fact = nullptr; ///< fact(key, value): of the process
     /// hold(category, address, bytes, name, shape, dtype, device): memory that the program holds now
     void* hold = nullptr;
-    void* frames = nullptr; ///< frames(): records the calls of Python functions of this thread from now on
+    /// collective(op, group, ranks, dtype, sequence, bytes, size, peer): this thread starts one; its number, 0: not recorded
+    void* collective = nullptr;
+    void* collected = nullptr; ///< collected(number): the collective ends now, in any thread
+    void* frames = nullptr;    ///< frames(): records the calls of Python functions of this thread from now on
     const void* plugin = nullptr; ///< PluginInterface, for the plug-in
 };
 

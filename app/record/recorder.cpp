@@ -135,6 +135,21 @@ void Recorder::noteHeld(const HeldMemory& memory) noexcept
         attempt([&](Recording& recording) { recording.noteHeld(memory); });
 }
 
+std::uint64_t Recorder::startCollective(const StartedCollective& collective) noexcept
+{
+    std::uint64_t number = 0;
+    if (isRecording())
+        attempt([&](Recording& recording) { number = recording.collectives().start(collective); });
+    return number;
+}
+
+void Recorder::endCollective(std::uint64_t number) noexcept
+{
+    // Also of one that began before a pause.
+    if (number != 0 && isStarted())
+        attempt([&](Recording& recording) { recording.collectives().end(number); });
+}
+
 void Recorder::startDeviceMemory(int devices) noexcept
 {
     if (isStarted())

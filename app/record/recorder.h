@@ -1,5 +1,7 @@
 #pragma once
 
+#include "app/record/collective_log.h"
+
 #include <cstdint>
 #include <string_view>
 
@@ -42,6 +44,10 @@ public:
     /// Notes a fact about the process, for example how its memory was recorded. The latest value of a key counts.
     static void noteFact(std::string_view key, std::string_view value) noexcept;
     static void noteHeld(const HeldMemory& memory) noexcept;
+    /// The calling thread starts a collective.
+    /// \return  its number for endCollective(); 0: it is not recorded
+    static std::uint64_t startCollective(const StartedCollective& collective) noexcept;
+    static void endCollective(std::uint64_t number) noexcept;
     /// From now on DeviceAllocLog records the allocators of this many devices, which are empty now.
     static void startDeviceMemory(int devices) noexcept;
     /// A range was opened: the first step begins with the first.

@@ -94,6 +94,16 @@ void Recording::startDevice()
     const MutexLock window(windowMutex_);
     if (api) {
         session = std::make_unique<trace::CuptiSession>(*api, kActivityBuffers, kActivityBufferBytes);
+        session->watchGraphNodes();
+        if (window_.wholeGraphs) {
+            const std::string refused = session->recordGraphsAsWholes();
+            noteFact(
+                "graphs",
+                refused.empty()
+                    ? "a replay of a CUDA graph is one kernel; record.graph N lists the nodes of graph N "
+                      "(--graphs graph)"
+                    : "each node of a CUDA graph is recorded: " + refused);
+        }
         if (window_.byProfilerApi)
             reason = session->watchProfilerCalls([this](bool starts) { setOn(starts); });
         if (reason.empty() && on_ && !yielded_)
@@ -377,6 +387,9 @@ void Recording::write()
             file_.addFact(key, value);
         losses = cuptiLosses_;
     }
+    block.collectives = collectives_.take();
+    for (auto& [key, value] : blocks_.takeFacts())
+        file_.addFact(std::move(key), std::move(value));
     const auto next = blocks_.take(std::move(block), losses);
     if (next && !file_.append(*next))
         giveUp("the working file cannot be written: " + std::system_category().message(file_.error()));

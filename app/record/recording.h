@@ -2,6 +2,7 @@
 
 #include "app/record/block_maker.h"
 #include "app/record/calibration.h"
+#include "app/record/collective_log.h"
 #include "app/record/recorder.h"
 #include "app/record/window.h"
 #include "core/base/mutex.h"
@@ -49,6 +50,7 @@ public:
     /// Notes a fact of the process, which is written with the next block.
     void noteFact(std::string_view key, std::string_view value);
     void noteHeld(const HeldMemory& memory);
+    CollectiveLog& collectives() { return collectives_; }
     void startDeviceMemory(int devices) { blocks_.startDeviceMemory(devices); }
     /// \param step  number of the step that it is, counted from 1; 0: none
     void noteRange(std::string_view name, std::uint32_t thread, std::int64_t start, std::int64_t end,
@@ -105,6 +107,7 @@ private:
     bool detachAsked_ GUARDED_BY(mutex_) = false;
     std::vector<RangeRow> rows_ GUARDED_BY(mutex_);
     std::vector<HeldRow> held_ GUARDED_BY(mutex_);
+    CollectiveLog collectives_{blocks_.strings()};
     ProcessFacts facts_ GUARDED_BY(mutex_);
     bool started_ GUARDED_BY(mutex_) = false;
     bool ending_ GUARDED_BY(mutex_) = false;

@@ -41,6 +41,7 @@ Window Window::ofThisProcess()
         window.range = from;
     window.calibrates = !variable("TILESCOPE_RECORD_CALIBRATE").empty();
     window.yields = !variable("TILESCOPE_RECORD_YIELD").empty();
+    window.wholeGraphs = variable("TILESCOPE_RECORD_GRAPHS") == "graph";
     window.isFull = variable("TILESCOPE_RECORD_TRACE") == "full";
     return window;
 }

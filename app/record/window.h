@@ -21,6 +21,7 @@ struct Window {
     bool calibrates = false;          ///< recorded and bare blocks of steps alternate, see Calibration
     bool yields = false;              ///< leaves the device to a profiler of the program
     bool isFull = false;              ///< also what the program calls of CUDA besides launches
+    bool wholeGraphs = false;         ///< a replay of a CUDA graph is one activity
     bool byProfilerApi = false;       ///< cudaProfilerStart starts it and cudaProfilerStop stops it
 
     /// Whether the process is recorded from its start.

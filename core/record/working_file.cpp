@@ -132,6 +132,7 @@ bool decode(Taker& from, WorkingBlock& block)
     from.rows(block.frames);
     from.rows(block.allocations);
     from.rows(block.held);
+    from.rows(block.collectives);
     from.rows(block.losses);
     block.recordsChecked = from.take<std::int64_t>();
     return from.good;
@@ -194,6 +195,7 @@ bool WorkingFileWriter::append(const WorkingBlock& block)
     putRows(payload, block.frames);
     putRows(payload, block.allocations);
     putRows(payload, block.held);
+    putRows(payload, block.collectives);
     putRows(payload, block.losses);
     put(payload, block.recordsChecked);
     return write(kEventsBlock, payload);

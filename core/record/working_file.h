@@ -19,7 +19,7 @@
 /// Strings are numbered from 0 in the order of the file; kNoString stands for none.
 namespace tilescope::record {
 
-inline constexpr std::string_view kWorkingFileLine = "tilescope working file 2\n";
+inline constexpr std::string_view kWorkingFileLine = "tilescope working file 3\n";
 inline constexpr std::uint32_t kNoString = ~0U;
 
 /// A host range. Times are nanoseconds of the process' steady clock, here and below.
@@ -38,7 +38,7 @@ struct ActivityRow {
     std::int64_t bytes;
     std::uint64_t graphNode;
     std::uint32_t name;
-    std::uint32_t backwardPath; ///< string: path of the backward work that launched it, if it is known
+    std::uint32_t path; ///< string: of the backward work or the graph node that it is part of, if it is known
     std::uint32_t correlation;
     std::uint32_t launchThread;
     std::uint32_t stream; ///< CUPTI's number
@@ -103,6 +103,23 @@ struct HeldRow {
     std::uint32_t unused;
 };
 
+/// A collective or point-to-point operation, as the program called it. What it does on a device is the kernel that
+/// the call launches.
+struct CollectiveRow {
+    std::int64_t start;    ///< of the call
+    std::int64_t end;      ///< of the operation on the CPU, otherwise of the call
+    std::int64_t sequence; ///< number within the group; -1: unknown
+    std::int64_t bytes;    ///< message of one rank; -1: unknown
+    std::uint32_t thread;
+    std::uint32_t op;    ///< string: all_reduce
+    std::uint32_t group; ///< string, and so the next two; kNoString: unknown
+    std::uint32_t ranks; ///< "0,1,2,3"
+    std::uint32_t dtype;
+    std::int32_t groupSize; ///< 0: unknown
+    std::int32_t peer;      ///< rank, of point-to-point operations; -1: none
+    std::uint32_t isOfNccl; ///< 1: a call of NCCL itself, perhaps within a row that the framework noted
+};
+
 struct ThreadRow {
     std::uint32_t thread;
     std::uint32_t name;
@@ -134,13 +151,14 @@ struct WorkingBlock {
     std::vector<FrameRow> frames;
     std::vector<AllocRow> allocations;
     std::vector<HeldRow> held;
+    std::vector<CollectiveRow> collectives;
     std::vector<LossRow> losses;
     std::int64_t recordsChecked = 0;
 
     bool hasEvents() const
     {
         return !ranges.empty() || !activities.empty() || !calls.empty() || !ops.empty() || !frames.empty() ||
-               !allocations.empty() || !held.empty();
+               !allocations.empty() || !held.empty() || !collectives.empty();
     }
 };
 

@@ -62,7 +62,7 @@ class Recorder:
         self._mark_locked = ctypes.PYFUNCTYPE(None, address, address)(slots[1])
         self._domain = ctypes.PYFUNCTYPE(address, ctypes.c_char_p)(slots[12])(b"tilescope")
 
-        objects = ("name", "forget", "enter", "leave", "watch", "fact", "hold", "frames")
+        objects = ("name", "forget", "enter", "leave", "watch", "fact", "hold", "collective", "collected", "frames")
 
         class Functions(ctypes.Structure):
             _fields_ = [(name, ctypes.py_object) for name in objects] + [("plugin", address)]
@@ -414,8 +414,9 @@ def _watch_profiler(recorder, torch, ops):
 
 
 def _record_torch(recorder, torch, wanted):
-    recorder.tell("torch")
     recorder.fact("torch", torch.__version__)
+    if wanted != ["steps"]:
+        recorder.tell("torch")  # lets work of the backward pass find its module
     plugin = memory = ops = None
     if "memory" in wanted or "ops" in wanted:
         try:
@@ -435,7 +436,7 @@ def _record_torch(recorder, torch, wanted):
     guarded(_watch_profiler)(recorder, torch, ops)
     if "modules" in wanted:
         _watch_calls(recorder, torch, _Modules(recorder, torch, memory))
-    torch.autograd.backward = recorder.ranged("backward", torch.autograd.backward)
+        torch.autograd.backward = recorder.ranged("backward", torch.autograd.backward)
     if "stacks" in wanted:
         _record_frames(recorder)
 
@@ -448,7 +449,7 @@ def _record_frames(recorder):
     recorder.frames()
 
 
-def _record_optimizers(recorder, optimizer_module):
+def _record_optimizers(recorder, optimizer_module, with_ranges):
     import weakref
 
     named = {}
@@ -456,7 +457,7 @@ def _record_optimizers(recorder, optimizer_module):
 
     def before(optimizer, arguments, named_arguments):
         try:
-            if not recorder.enter(optimizer):
+            if with_ranges and not recorder.enter(optimizer):
                 key = id(optimizer)
                 named[key] = weakref.ref(optimizer, lambda _: (named.pop(key, None), recorder.forget(key)))
                 recorder.name(optimizer, "optimizer", False)
@@ -467,7 +468,8 @@ def _record_optimizers(recorder, optimizer_module):
 
     def after(optimizer, arguments, named_arguments):
         try:
-            recorder.leave(optimizer)
+            if with_ranges:
+                recorder.leave(optimizer)
             if not first or first[0]() is None:
                 first[:] = [weakref.ref(optimizer)]
             if first[0]() is optimizer and not recorder.steps_are_told:
@@ -478,6 +480,17 @@ def _record_optimizers(recorder, optimizer_module):
 
     optimizer_module.register_optimizer_step_pre_hook(before)
     optimizer_module.register_optimizer_step_post_hook(after)
+
+
+def _record_collectives(module):
+    import importlib.util
+
+    # The Python package loads this file without its folder in the search path.
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_tilescope_collectives.py")
+    spec = importlib.util.spec_from_file_location("_tilescope_collectives", path)
+    collectives = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(collectives)
+    collectives.watch(recorder(), sys.modules["torch"], module)
 
 
 def _record_loaders(recorder, loader_module):
@@ -557,14 +570,13 @@ def start():
     """Records PyTorch as soon as it is imported, or now if it has been."""
     if not os.environ.get("NVTX_INJECTION64_PATH"):
         return
-    wanted = os.environ.get("TILESCOPE_RECORD_TORCH", "").split(",")
-    if wanted == [""]:
-        return
+    wanted = os.environ.get("TILESCOPE_RECORD_TORCH", "steps").split(",")
     actions = {"torch": lambda module: _record_torch(recorder(), module, wanted),
                "multiprocessing.util": _flush_at_end}
+    actions["torch.optim.optimizer"] = lambda module: _record_optimizers(recorder(), module, "modules" in wanted)
     if "modules" in wanted:
-        actions["torch.optim.optimizer"] = lambda module: _record_optimizers(recorder(), module)
         actions["torch.utils.data.dataloader"] = lambda module: _record_loaders(recorder(), module)
+        actions["torch.distributed.distributed_c10d"] = _record_collectives
     for name in [name for name in actions if name in sys.modules]:
         guarded(actions.pop(name))(sys.modules[name])
     sys.meta_path.insert(0, _Watch(actions))

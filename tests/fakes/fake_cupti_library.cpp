@@ -71,6 +71,27 @@ void fakeLaunch(const char* kernel)
     fake().kernel(correlation, kernel);
 }
 
+/// Captures a kernel into a graph and makes it executable.
+void fakeCapture()
+{
+    constexpr std::uint64_t kNode = 1ULL << 32;
+    fake().makeGraphNode(kNode);
+    fake().cloneGraphNode(2 * kNode, kNode);
+    fake().makeGraph(2, {});
+}
+
+/// CUPTI records the kernel of a replay or, if it was asked for that, the replay as a whole.
+void fakeReplay()
+{
+    const std::uint32_t correlation = fake().call("cudaGraphLaunch");
+    const bool asWhole = fake().enabledActivities().contains(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+    if (asWhole)
+        return fake().replay(correlation, 2);
+    auto kernel = FakeCupti::kernelRecord(correlation, "captured", fake().soon());
+    kernel.graphNodeId = 2ULL << 32;
+    fake().record(kernel);
+}
+
 /// What the end of the process does to CUPTI before the recorder ends.
 void fakeTearDown()
 {
@@ -177,6 +198,10 @@ CUptiResult CUPTIAPI cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_
                                                 CUpti_Activity** record)
 {
     return fake().nextRecord(buffer, bytes, *record);
+}
+CUptiResult CUPTIAPI cuptiGetGraphExecId(CUgraphExec graph, std::uint32_t* id)
+{
+    return fake().graphExecId(graph, *id);
 }
 CUptiResult CUPTIAPI cuptiGetGraphNodeId(CUgraphNode node, std::uint64_t* id)
 {

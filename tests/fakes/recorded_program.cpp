@@ -15,6 +15,8 @@
 #include <thread>
 
 extern "C" void fakeLaunch(const char* kernel);
+extern "C" void fakeCapture();
+extern "C" void fakeReplay();
 extern "C" void fakeRival();
 extern "C" void fakeTearDown();
 extern "C" void fakeWait();
@@ -73,6 +75,46 @@ void runOps()
     nvtxRangePop();
 }
 
+/// What NCCL does: a range of its domain, with the arguments attached as nvToolsExtPayload.h says, and a kernel in it.
+void reduceByNccl()
+{
+    struct {
+        std::uint64_t communicator = 0xab;
+        std::uint64_t bytes = 4096;
+        std::uint64_t operation = 0;
+    } arguments;
+    struct {
+        std::uint64_t schema = 0;
+        std::size_t bytes = sizeof(arguments);
+        const void* data = nullptr;
+    } payload;
+    payload.data = &arguments;
+    nvtxEventAttributes_t attributes{};
+    attributes.version = NVTX_VERSION;
+    attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+    attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
+    attributes.message.ascii = "ncclAllReduce";
+    attributes.payloadType = static_cast<std::int32_t>(0xDFBD0009);
+    attributes.reserved0 = 1;
+    attributes.payload.ullValue = reinterpret_cast<std::uint64_t>(&payload);
+    static const nvtxDomainHandle_t domain = nvtxDomainCreateA("NCCL");
+    nvtxDomainRangePushEx(domain, &attributes);
+    fakeLaunch("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
+    nvtxDomainRangePop(domain);
+}
+
+/// Captures a graph in one range and replays it in another.
+void replayGraph()
+{
+    nvtxRangePushA("module");
+    fakeCapture();
+    nvtxRangePop();
+    nvtxRangePushA("replays");
+    for (int i = 0; i < 3; ++i)
+        fakeReplay();
+    nvtxRangePop();
+}
+
 void pause(int milliseconds)
 {
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
@@ -90,6 +132,10 @@ int main(int argc, char** argv)
         step();
     if (what == "ops")
         runOps();
+    if (what == "graph")
+        replayGraph();
+    if (what == "nccl")
+        reduceByNccl();
     std::puts("three steps");
     std::fflush(stdout);
     if (what == "exit")

@@ -27,6 +27,8 @@ std::size_t sizeOf(CUpti_ActivityKind kind, std::uint32_t version)
         return sizeof(CUpti_ActivityMemset4);
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
         return version < 21 ? 40 : version == 21 ? 48 : sizeof(CUpti_ActivityOverhead3);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+        return sizeof(CUpti_ActivityGraphTrace2);
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
         return sizeof(CUpti_ActivitySynchronization2);
     case CUPTI_ACTIVITY_KIND_MARKER:
@@ -109,17 +111,34 @@ void FakeCupti::callBack(const Function& function, CUpti_ApiCallbackSite site, s
 
 void FakeCupti::makeGraphNode(std::uint64_t node)
 {
-    tellResource(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, node, 0);
+    CUpti_GraphData graph{};
+    graph.node = reinterpret_cast<CUgraphNode>(node);
+    tellResource(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, graph);
 }
 
 void FakeCupti::cloneGraphNode(std::uint64_t node, std::uint64_t original)
 {
     // CUDA makes the copy before it reports the original.
-    tellResource(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, node, 0);
-    tellResource(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, node, original);
+    makeGraphNode(node);
+    CUpti_GraphData graph{};
+    graph.node = reinterpret_cast<CUgraphNode>(node);
+    graph.originalNode = reinterpret_cast<CUgraphNode>(original);
+    tellResource(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, graph);
 }
 
-void FakeCupti::tellResource(CUpti_CallbackId id, std::uint64_t node, std::uint64_t original)
+void FakeCupti::makeGraph(std::uint32_t graph, std::vector<GraphNodeFacts> nodes)
+{
+    {
+        const std::scoped_lock lock(mutex_);
+        graphs_[graph] = std::move(nodes);
+    }
+    CUpti_GraphData data{};
+    data.graph = reinterpret_cast<CUgraph>(std::uint64_t{graph});
+    data.graphExec = reinterpret_cast<CUgraphExec>(std::uint64_t{graph});
+    tellResource(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, data);
+}
+
+void FakeCupti::tellResource(CUpti_CallbackId id, CUpti_GraphData graph)
 {
     CUpti_CallbackFunc callback = nullptr;
     void* owner = nullptr;
@@ -130,9 +149,6 @@ void FakeCupti::tellResource(CUpti_CallbackId id, std::uint64_t node, std::uint6
         callback = callback_;
         owner = owner_;
     }
-    CUpti_GraphData graph{};
-    graph.node = reinterpret_cast<CUgraphNode>(node);
-    graph.originalNode = reinterpret_cast<CUgraphNode>(original);
     CUpti_ResourceData data{};
     data.resourceDescriptor = &graph;
     callback(owner, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
@@ -198,6 +214,19 @@ void FakeCupti::set(std::uint32_t correlation, std::uint64_t bytes)
     set.start = times.start;
     set.end = times.end;
     record(set);
+}
+
+void FakeCupti::replay(std::uint32_t correlation, std::uint32_t graph)
+{
+    const Times times = soon();
+    CUpti_ActivityGraphTrace2 replay{};
+    replay.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+    replay.correlationId = correlation;
+    replay.graphId = graph;
+    replay.streamId = 7;
+    replay.start = times.start;
+    replay.end = times.end;
+    record(replay);
 }
 
 void FakeCupti::write(const void* record, std::size_t bytes)
@@ -387,6 +416,18 @@ CUptiResult FakeCupti::graphNodeId(CUgraphNode node, std::uint64_t& id)
 {
     id = reinterpret_cast<std::uint64_t>(node);
     return CUPTI_SUCCESS;
+}
+
+CUptiResult FakeCupti::graphExecId(CUgraphExec graph, std::uint32_t& id)
+{
+    id = static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(graph));
+    return CUPTI_SUCCESS;
+}
+
+std::vector<GraphNodeFacts> FakeCupti::nodesOf(CUgraph graph)
+{
+    const std::scoped_lock lock(mutex_);
+    return graphs_[reinterpret_cast<std::uint64_t>(graph)];
 }
 
 CUptiResult FakeCupti::streamId(CUcontext /*context*/, CUstream stream, std::uint32_t& id)

@@ -31,6 +31,8 @@ public:
     /// Creates a graph node with this number, or a copy of another node.
     void makeGraphNode(std::uint64_t node);
     void cloneGraphNode(std::uint64_t node, std::uint64_t original);
+    /// Makes an executable graph of these nodes.
+    void makeGraph(std::uint32_t graph, std::vector<GraphNodeFacts> nodes);
 
     // --- the device ---
     struct Times {
@@ -42,6 +44,8 @@ public:
     void kernel(std::uint32_t correlation, const char* name, Times times);
     void copy(std::uint32_t correlation, std::uint64_t bytes, CUpti_ActivityMemcpyKind kind);
     void set(std::uint32_t correlation, std::uint64_t bytes);
+    /// A replay of a graph as a whole.
+    void replay(std::uint32_t correlation, std::uint32_t graph);
     template <class Record> void record(const Record& record) { write(&record, sizeof(record)); }
     /// Passes the current buffer to the tracer, like CUPTI when the buffer is full.
     /// \param bytes  valid bytes; default: all written
@@ -87,6 +91,8 @@ public:
     CUptiResult dropped(CUcontext context, std::uint32_t stream, std::size_t& count) override;
     CUptiResult nextRecord(std::uint8_t* buffer, std::size_t bytes, CUpti_Activity*& record) override;
     CUptiResult graphNodeId(CUgraphNode node, std::uint64_t& id) override;
+    CUptiResult graphExecId(CUgraphExec graph, std::uint32_t& id) override;
+    std::vector<GraphNodeFacts> nodesOf(CUgraph graph) override;
     CUptiResult streamId(CUcontext context, CUstream stream, std::uint32_t& id) override;
     std::string resultName(CUptiResult result) override;
     CUptiResult finalize() override;
@@ -100,7 +106,7 @@ private:
         std::size_t used = 0;
     };
 
-    void tellResource(CUpti_CallbackId id, std::uint64_t node, std::uint64_t original);
+    void tellResource(CUpti_CallbackId id, CUpti_GraphData graph);
     void write(const void* record, std::size_t bytes);
     void complete(Buffer& buffer, std::size_t bytes);
     void callBack(const Function& function, CUpti_ApiCallbackSite site, std::uint32_t correlation,
@@ -119,6 +125,7 @@ private:
     CUpti_BuffersCallbackCompleteFunc complete_ = nullptr;
     std::set<Function> callbacks_;
     std::set<CUpti_ActivityKind> activities_;
+    std::map<std::uint64_t, std::vector<GraphNodeFacts>> graphs_;
     Buffer buffer_;
     Buffer held_;
     std::size_t dropped_ = 0;

@@ -29,7 +29,7 @@ inline record::WorkingBlock workingStep(bool isFirst, std::int64_t start, std::i
                                 .bytes = 0,
                                 .graphNode = 0,
                                 .name = 0,
-                                .backwardPath = record::kNoString,
+                                .path = record::kNoString,
                                 .correlation = static_cast<std::uint32_t>(start / 1000 + 1),
                                 .launchThread = 7,
                                 .stream = 7,

@@ -63,7 +63,7 @@ class record(object):
     def __init__(self, file, modules=True, memory=True, ops=False, stacks=False):
         self._file = os.path.abspath(os.fspath(file))
         words = (("modules", modules), ("memory", memory), ("ops", ops), ("stacks", stacks))
-        self._wanted = ",".join(word for word, wanted in words if wanted)
+        self._wanted = ",".join(["steps", *(word for word, wanted in words if wanted)])
         self._folder = None
 
     def __enter__(self):

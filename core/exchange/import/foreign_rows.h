@@ -54,6 +54,7 @@ struct ActivityFacts {
     std::int64_t bytes = 0;
     std::uint64_t graphNode = 0;
     std::uint64_t externalId = 0;
+    StringId path = {}; ///< none: that of the launch
 };
 
 struct KnownThread {

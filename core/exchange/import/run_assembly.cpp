@@ -307,6 +307,8 @@ private:
             if (isLaunched)
                 event.launched = timestampAt(launch->start);
         }
+        if (facts.path)
+            event.path = facts.path;
         if (!event.path)
             event.path = paths_.ofStep(event.step);
         steps_->addWork(stream.process, event);

@@ -222,9 +222,12 @@ void TraceBuilder::addActivity(const ForeignActivity& activity)
         return;
     ForeignTrace& trace = impl_->trace;
     std::uint32_t extra = 0; // entry 0: none of these facts
-    if (activity.bytes != 0 || activity.graphNode != 0 || activity.externalId != 0) {
+    if (activity.bytes != 0 || activity.graphNode != 0 || activity.externalId != 0 ||
+        !activity.path.empty()) {
         extra = static_cast<std::uint32_t>(trace.activityFacts.size());
-        trace.activityFacts.push_back({activity.bytes, activity.graphNode, activity.externalId});
+        trace.activityFacts.push_back(
+            {activity.bytes, activity.graphNode, activity.externalId,
+             activity.path.empty() ? StringId{} : trace.strings.intern(activity.path)});
     }
     trace.activities.push_back({.start = nanosecondsOf(activity.start),
                                 .end = nanosecondsOf(end),

@@ -54,6 +54,7 @@ struct ForeignActivity {
     CopyKind copy = CopyKind::None;
     std::int64_t bytes = 0;
     LaunchConfig launch = {};
+    std::string_view path = {}; ///< that the recorder found (of a graph node); empty: that of the launch
     Timestamp start;
     Timestamp end;
 };

@@ -392,7 +392,8 @@ void Assembler::attribute(DeviceEvent& event)
     if (event.graphNode != 0 && !node && !graphNodes_.empty()) {
         losses_.add(RecordLoss::UnmatchedGraphNode);
     }
-    event.path = pathOf(node ? node->path : launch->context.path);
+    if (!event.path)
+        event.path = pathOf(node ? node->path : launch->context.path);
     event.range = rangeId(launch->context.range);
     event.op = opId(launch->context.op);
     event.launchThread = ThreadId{launch->thread};

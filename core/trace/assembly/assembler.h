@@ -44,6 +44,15 @@ public:
     void addHost(std::uint32_t thread, const HostRecord& record);
     /// \param event  decoded, not yet attributed; times and names as CUPTI gave them
     void addActivity(DeviceEvent event);
+    /// A replay of a graph as a whole; `path` where its nodes tell it. Ignores one whose launch was not recorded,
+    /// because CUPTI records them between the parts of a recording as well.
+    void addReplay(const DeviceEvent& event)
+    {
+        if (launches_.find(event.correlation.value))
+            addActivity(event);
+    }
+    /// Where a node of a graph was captured; null if that is unknown.
+    const HostContext* graphNode(std::uint64_t node) const { return graphNodes_.find(node); }
     /// A stretch of the host's time that CUPTI recorded as an activity: an overhead, a wait.
     void addCallActivity(ApiCall call);
     void addAllocation(const DeviceAllocRecord& record, DeviceIndex device, StreamId stream);

@@ -1,10 +1,6 @@
 #include "core/trace/cupti/activity_decoder.h"
 
-#include <cxxabi.h>
-
 #include <cstdlib>
-#include <cstring>
-#include <memory>
 
 namespace tilescope::trace {
 
@@ -111,6 +107,7 @@ ActivityDecoder::Layout::Layout(std::uint32_t version)
     copy = TILESCOPE_UP_TO(CUpti_ActivityMemcpy6, graphNodeId);
     peerCopy = TILESCOPE_UP_TO(CUpti_ActivityMemcpyPtoP4, graphNodeId);
     set = TILESCOPE_UP_TO(CUpti_ActivityMemset4, graphNodeId);
+    graph = TILESCOPE_UP_TO(CUpti_ActivityGraphTrace2, streamId);
     overhead = hasOverheadData   ? TILESCOPE_UP_TO(CUpti_ActivityOverhead3, overheadData)
                : hasOverheadCall ? TILESCOPE_UP_TO(CUpti_ActivityOverhead3, correlationId)
                                  : TILESCOPE_UP_TO(CUpti_ActivityOverhead3, end);
@@ -122,14 +119,6 @@ void ActivityDecoder::begin(std::uint32_t correlationBase)
     clockOffset_ = api_.clockOffset();
     kernelNames_.clear();
     lastKernel_ = nullptr;
-}
-
-std::string ActivityDecoder::demangled(const char* name)
-{
-    int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> text(
-        abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
-    return status == 0 && text ? text.get() : name;
 }
 
 StringId ActivityDecoder::kernelName(const char* name)
@@ -182,6 +171,8 @@ void ActivityDecoder::decodeRecord(const CUpti_Activity& record, std::size_t roo
         return as(&ActivityDecoder::peerCopy, layout_.peerCopy);
     case CUPTI_ACTIVITY_KIND_MEMSET:
         return as(&ActivityDecoder::set, layout_.set);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+        return as(&ActivityDecoder::graph, layout_.graph);
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
         return as(&ActivityDecoder::overhead, layout_.overhead);
     default:
@@ -234,6 +225,22 @@ void ActivityDecoder::set(const CUpti_ActivityMemset4& record, Assembler& assemb
     event.name = strings_.intern("Memset");
     event.bytes = static_cast<std::int64_t>(record.bytes);
     assembler.addActivity(event);
+}
+
+void ActivityDecoder::graph(const CUpti_ActivityGraphTrace2& record, Assembler& assembler)
+{
+    const auto known = graphs_.find(record.graphId);
+    DeviceEvent event{.name = known != graphs_.end()
+                                  ? known->second.name
+                                  : strings_.intern("CUDA graph " + std::to_string(record.graphId)),
+                      .device = DeviceIndex{static_cast<std::int16_t>(record.deviceId)},
+                      .stream = StreamId{record.streamId},
+                      .correlation = CorrelationId{record.correlationId + correlationBase_},
+                      .start = timeOf(record.start),
+                      .end = timeOf(record.end)};
+    if (known != graphs_.end())
+        event.path = known->second.path;
+    assembler.addReplay(event);
 }
 
 void ActivityDecoder::overhead(const CUpti_ActivityOverhead3& record, Assembler& assembler)

@@ -23,8 +23,8 @@ public:
     void begin(std::uint32_t correlationBase = 0);
     void decode(const ActivityBuffers::Filled& buffer, Assembler& assembler);
 
-    /// The demangled form of a kernel's name; the name itself if it is not mangled.
-    static std::string demangled(const char* name);
+    /// What replays of a graph are called from now on, and where they belong if that is known.
+    void nameGraph(std::uint32_t id, StringId name, StringId path) { graphs_[id] = {name, path}; }
 
 private:
     /// How far the records of a version reach, for as much as is read of them. The fields that are read have been at
@@ -37,6 +37,7 @@ private:
         std::size_t copy;
         std::size_t peerCopy;
         std::size_t set;
+        std::size_t graph;
         std::size_t overhead;
         bool hasOverheadCall; ///< the correlation id of the call that it belongs to
         bool hasOverheadData; ///< what the reader must free
@@ -46,6 +47,7 @@ private:
     void copy(const CUpti_ActivityMemcpy6& record, Assembler& assembler);
     void peerCopy(const CUpti_ActivityMemcpyPtoP4& record, Assembler& assembler);
     void set(const CUpti_ActivityMemset4& record, Assembler& assembler);
+    void graph(const CUpti_ActivityGraphTrace2& record, Assembler& assembler);
     void overhead(const CUpti_ActivityOverhead3& record, Assembler& assembler);
     StringId kernelName(const char* name);
     Timestamp timeOf(std::uint64_t nanoseconds) const;
@@ -58,6 +60,10 @@ private:
     StringTable& strings_;
     // CUPTI gives one pointer per kernel as long as it stays attached.
     std::unordered_map<const char*, StringId> kernelNames_;
+    struct NamedGraph {
+        StringId name, path;
+    };
+    std::unordered_map<std::uint32_t, NamedGraph> graphs_;
     const char* lastKernel_ = nullptr;
     StringId lastKernelName_;
 };

@@ -1,10 +1,13 @@
 #pragma once
 
+#include "core/trace/assembly/graph_description.h"
+
 #include <cupti.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tilescope::trace {
 
@@ -38,6 +41,13 @@ public:
     virtual CUptiResult nextRecord(std::uint8_t* buffer, std::size_t bytes, CUpti_Activity*& record) = 0;
 
     virtual CUptiResult graphNodeId(CUgraphNode node, std::uint64_t& id) = 0;
+    /// What the records of replays call an executable graph.
+    virtual CUptiResult graphExecId(CUgraphExec /*graph*/, std::uint32_t& /*id*/)
+    {
+        return CUPTI_ERROR_NOT_SUPPORTED;
+    }
+    /// The nodes of a graph, from the driver; none where it does not tell.
+    virtual std::vector<GraphNodeFacts> nodesOf(CUgraph /*graph*/) { return {}; }
     virtual CUptiResult streamId(CUcontext context, CUstream stream, std::uint32_t& id) = 0;
     virtual std::string resultName(CUptiResult result) = 0;
     /// Takes CUPTI out of the process until it is used again.

@@ -42,7 +42,7 @@ CuptiSession::~CuptiSession()
 
 void CuptiSession::detachSoon()
 {
-    if (on_ || !attached_ || leaves_ || graphs_ || profilerCall_ || !subscribe().empty())
+    if (on_ || !attached_ || leaves_ || graphs_ || wholeGraphs_ || profilerCall_ || !subscribe().empty())
         return;
     const MutexLock lock(leaving_);
     for (CUpti_CallbackId id = 1; id < kMostFunctions; ++id)
@@ -91,6 +91,9 @@ std::string CuptiSession::start(TraceLevel level, Recording recording)
     } else {
         // First the calls: no activity is without its launch, though the program may be launching.
         reason = enableCalls(level, recording);
+        // They only improve the places of work, so their failure is no reason against a recording.
+        if (reason.empty() && watchesNodes_)
+            enableGraphNodes();
         if (reason.empty() && recording != Recording::Launches)
             reason = enableActivities();
     }
@@ -128,7 +131,31 @@ std::string CuptiSession::watchProfilerCalls(ProfilerCall told)
     return reason;
 }
 
-std::string CuptiSession::enableActivities()
+std::string CuptiSession::recordGraphsAsWholes()
+{
+    activeBuffers.store(buffers_.get());
+    std::string reason = subscribe();
+    if (reason.empty())
+        reason = prepareActivities();
+    if (!reason.empty())
+        return reason;
+    CUptiResult result = api_.enableCallback(true, subscriber_, CUPTI_CB_DOMAIN_RESOURCE,
+                                             CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED);
+    if (result == CUPTI_SUCCESS)
+        result = api_.enableActivity(true, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+    if (result != CUPTI_SUCCESS)
+        return refusal(result, "record CUDA graphs as wholes", {});
+    wholeGraphs_ = true;
+    return {};
+}
+
+std::vector<CuptiSession::MadeGraph> CuptiSession::takeGraphs()
+{
+    const MutexLock lock(graphMutex_);
+    return std::exchange(madeGraphs_, {});
+}
+
+std::string CuptiSession::prepareActivities()
 {
     // CUPTI may not know this attribute any more or not yet take it; it only saves time.
     api_.setAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
@@ -139,6 +166,15 @@ std::string CuptiSession::enableActivities()
     result = api_.registerBuffers(&onBufferRequested, &onBufferCompleted);
     if (result != CUPTI_SUCCESS)
         return refusal(result, "take buffers", {});
+    return {};
+}
+
+std::string CuptiSession::enableActivities()
+{
+    // The clock is set only while no activity is enabled.
+    if (std::string reason = wholeGraphs_ ? std::string() : prepareActivities(); !reason.empty())
+        return reason;
+    CUptiResult result = CUPTI_SUCCESS;
     // Discard records that CUPTI dropped while an earlier recording was being stopped.
     std::size_t earlier = 0;
     api_.dropped(nullptr, 0, earlier);
@@ -239,7 +275,7 @@ void CuptiSession::disable()
     disableActivities();
     for (const auto& [domain, id] : std::exchange(callbacks_, {}))
         api_.enableCallback(false, subscriber_, domain, id);
-    if (!profilerCall_)
+    if (!profilerCall_ && !wholeGraphs_)
         api_.unsubscribe(std::exchange(subscriber_, nullptr));
     on_ = false;
 }
@@ -340,6 +376,8 @@ void CuptiSession::onCallback(void* owner, CUpti_CallbackDomain domain, CUpti_Ca
 void CuptiSession::resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept
 {
     const auto* graph = static_cast<const CUpti_GraphData*>(data.resourceDescriptor);
+    if (id == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED)
+        return graph ? noteGraph(*graph) : void();
     ThreadLog* log = HostLogs::mine();
     std::uint64_t node = 0;
     std::uint64_t original = 0;
@@ -350,6 +388,21 @@ void CuptiSession::resource(CUpti_CallbackId id, const CUpti_ResourceData& data)
         api_.graphNodeId(graph->originalNode, original) != CUPTI_SUCCESS)
         return;
     log->noteGraphNode(node, original);
+}
+
+/// A graph is made once and replayed often: asking the driver for its nodes takes time here and saves it later.
+void CuptiSession::noteGraph(const CUpti_GraphData& graph) noexcept
+{
+    try {
+        MadeGraph made;
+        if (api_.graphExecId(graph.graphExec, made.id) != CUPTI_SUCCESS)
+            return;
+        made.nodes = api_.nodesOf(graph.graph);
+        const MutexLock lock(graphMutex_);
+        madeGraphs_.push_back(std::move(made));
+    } catch (...) {
+        return; // no memory: its replays have no name
+    }
 }
 
 void CuptiSession::call(CUpti_CallbackDomain domain, CUpti_CallbackId id,

@@ -42,6 +42,18 @@ public:
     /// \return  why that is not possible, in one sentence; empty on success
     using ProfilerCall = std::function<void(bool starts)>;
     std::string watchProfilerCalls(ProfilerCall told);
+    /// From now on a replay of a CUDA graph is one activity instead of one for each node. Once, before the program makes
+    /// a graph: CUPTI 13.0 crashes if it is asked for that later. Stays subscribed.
+    /// \return  why that is not possible, in one sentence; empty on success
+    std::string recordGraphsAsWholes();
+    struct MadeGraph {
+        std::uint32_t id = 0; ///< as the records of its replays have it
+        std::vector<GraphNodeFacts> nodes;
+    };
+    /// The graphs that the program made since the last call, if they are recorded as wholes. The tracer's thread.
+    std::vector<MadeGraph> takeGraphs();
+    /// Recordings note where the nodes of graphs are created, so that work of a replay belongs to the place of its capture.
+    void watchGraphNodes() { watchesNodes_ = true; }
     /// Removes CUPTI from the process. Only after the buffers have been decoded, because CUPTI owns the names in them.
     /// Does nothing once CUDA graphs were traced: their replays use memory of CUPTI and would fail without it. The
     /// destructor removes CUPTI in any case.
@@ -73,7 +85,9 @@ private:
     void resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept;
     std::string subscribe();
     void learnFunctions();
+    std::string prepareActivities();
     std::string enableActivities();
+    void noteGraph(const CUpti_GraphData& graph) noexcept;
     std::string enableCalls(TraceLevel level, Recording recording);
     std::string enableGraphNodes();
     void disableActivities();
@@ -90,6 +104,10 @@ private:
     void leave() noexcept;
 
     ProfilerCall profilerCall_;
+    bool watchesNodes_ = false;
+    bool wholeGraphs_ = false;
+    Mutex graphMutex_;
+    std::vector<MadeGraph> madeGraphs_ GUARDED_BY(graphMutex_);
     Mutex leaving_; // held while CUPTI is taken out or comes back
     std::atomic<bool> leaves_{false};
     std::atomic<bool> graphs_{false}; ///< the program has made or launched graphs

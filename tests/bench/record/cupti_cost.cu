@@ -92,11 +92,13 @@ void prepare(const std::string& setting)
     if (has(setting, "overhead"))
         check(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_OVERHEAD), "overhead");
     if (has(setting, "calls"))
-        for (const auto id : {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx})
+        for (const auto id :
+             {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx})
             check(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id), "calls");
     if (has(setting, "runtime"))
         check(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API,
-                                  CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000), "runtime calls");
+                                  CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000),
+              "runtime calls");
 }
 
 } // namespace
@@ -104,8 +106,10 @@ void prepare(const std::string& setting)
 int main(int argc, char** argv)
 {
     if (argc < 2) {
-        std::puts("bare subscribed calls runtime kernels kernels,clock kernels,zeroed kernels,pinned kernels,shared "
-                  "kernels,large kernels,small kernels,copies,overhead calls,kernels,copies,overhead,clock,zeroed");
+        std::puts(
+            "bare subscribed calls runtime kernels kernels,clock kernels,zeroed kernels,pinned "
+            "kernels,shared "
+            "kernels,large kernels,small kernels,copies,overhead calls,kernels,copies,overhead,clock,zeroed");
         return 0;
     }
     const std::string setting = argv[1];
@@ -124,7 +128,7 @@ int main(int argc, char** argv)
             times.push_back(std::chrono::duration<double, std::nano>(end - start).count() / kLaunches);
     }
     std::sort(times.begin(), times.end());
-    std::printf("{\"setting\": \"%s\", \"launch_ns\": %.0f, \"quiet_ns\": %.0f}\n", setting.c_str(), times[times.size() / 2],
-                times[times.size() / 10]);
+    std::printf("{\"setting\": \"%s\", \"launch_ns\": %.0f, \"quiet_ns\": %.0f}\n", setting.c_str(),
+                times[times.size() / 2], times[times.size() / 10]);
     return 0;
 }

@@ -48,6 +48,40 @@ TEST_F(Record, TakesOperatorsFromPyTorchsRangesOfNvtx)
     EXPECT_THAT(kernels.out, HasSubstr("MmBackward0"));
 }
 
+TEST_F(Record, StoresCollectivesFromTheCallsAndKernelsOfNccl)
+{
+    ASSERT_EQ(record({RECORDED_PROGRAM, "nccl"}, {{"RANK", "0"}, {"WORLD_SIZE", "2"}}).code, 0);
+    const std::string sql =
+        "select o.text, g.text, c.bytes, c.device is not null, c.duration > 0 from collective c "
+        "join string o on o.id = c.op join string g on g.id = c.grp";
+    const ProgramResult rows = run({TILESCOPE_PROGRAM, "sql", "t.tscope", sql, "--format", "csv"});
+    EXPECT_THAT(rows.out, HasSubstr("all_reduce,0x00000000000000ab,4096,1,1")) << rows.err;
+}
+
+TEST_F(Record, KernelsOfAReplayBelongToWhereTheGraphWasCaptured)
+{
+    ASSERT_EQ(record({RECORDED_PROGRAM, "graph"}).code, 0);
+    EXPECT_EQ(kernelCounts()["captured"], 3);
+    const std::string sql =
+        "select p.text as path, r.text as launched from kernel k join string n on n.id = k.name "
+        "join string p on p.id = k.path join range q on q.id = k.range "
+        "join string r on r.id = q.name where n.text = 'captured'";
+    const ProgramResult rows = run({TILESCOPE_PROGRAM, "sql", "t.tscope", sql, "--format", "csv"});
+    EXPECT_THAT(rows.out, HasSubstr("step/module,replays")) << rows.err;
+    EXPECT_FALSE(environment().contains("record.graphs"));
+}
+
+TEST_F(Record, RecordsReplaysAsWholesAndSaysSo)
+{
+    ASSERT_EQ(record({RECORDED_PROGRAM, "graph"}, {}, {"--graphs", "graph"}).code, 0);
+    const auto counts = kernelCounts();
+    EXPECT_THAT(counts, Contains(Pair("CUDA graph 2", 3)));
+    EXPECT_THAT(counts, Contains(Pair("gemm", 3)));
+    EXPECT_FALSE(counts.contains("captured"));
+    EXPECT_THAT(environment()["record.graphs"], HasSubstr("a replay of a CUDA graph is one kernel"));
+    EXPECT_TRUE(show({"losses"}).empty());
+}
+
 TEST_F(Record, AddsARunToAnExistingFile)
 {
     ASSERT_EQ(record({RECORDED_PROGRAM}).code, 0);

@@ -359,6 +359,7 @@ TEST_F(RecordTorch, RecordsTheRanksOfTorchrun)
                              "for _ in range(3):\n"
                              "    optimizer.zero_grad()\n"
                              "    model(torch.ones(2, 4)).sum().backward()\n"
+                             "    torch.distributed.all_reduce(torch.ones(3))\n"
                              "    optimizer.step()\n"
                              "torch.distributed.destroy_process_group()\n";
     const ProgramResult result = record(
@@ -369,6 +370,15 @@ TEST_F(RecordTorch, RecordsTheRanksOfTorchrun)
         ++steps[row.at("rank").get<int>()];
     EXPECT_EQ(steps, (std::map<int, int>{{0, 3}, {1, 3}}));
     EXPECT_THAT(rangePaths(), Contains("step/forward/DistributedDataParallel/module"));
+    // The first is that of the gradients, which DDP's reducer starts without Python.
+    std::map<std::int64_t, int> messages;
+    for (const json& row : show({"collectives"}))
+        if (row.at("op") == "all_reduce" && !row.at("step").is_null()) {
+            EXPECT_EQ(row.at("ranks"), 2) << row;
+            EXPECT_EQ(row.at("missing_count"), 0) << row;
+            ++messages[row.at("bytes").get<std::int64_t>()];
+        }
+    EXPECT_EQ(messages, (std::map<std::int64_t, int>{{(4 * 4 + 4) * 4, 3}, {3 * 4, 3}}));
 }
 
 TEST_F(RecordTorch, ProgramsThatUseTorchProfilerKeepWorking)

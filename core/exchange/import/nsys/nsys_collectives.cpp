@@ -149,26 +149,11 @@ void NsysCollectives::addCall(std::int64_t globalTid, std::string_view name, con
 {
     if (payload.communicator && payload.ranks && *payload.ranks > 0)
         sizes_[*payload.communicator] = *payload.ranks;
-    if (const std::string_view op = collectiveOfCall(name); !op.empty())
-        calls_[globalTid].push_back({.op = op, .payload = payload, .start = start, .end = end});
-}
-
-NsysCollectives::Call* NsysCollectives::callOf(const Kernel& kernel)
-{
-    const auto thread = calls_.find(kernel.globalTid);
-    if (thread == calls_.end())
-        return nullptr;
-    std::vector<Call>& calls = thread->second;
-    // The last call that began before the launch and has no kernel yet. NCCL's generic kernel has no op.
-    auto call = std::ranges::upper_bound(calls, kernel.launched, {}, &Call::start);
-    constexpr int kMostInGroup = 1024;
-    for (int i = 0; i < kMostInGroup && call != calls.begin(); ++i) {
-        --call;
-        const bool pointToPoint = kernel.op == "send_recv" && (call->op == "send" || call->op == "recv");
-        if (!call->taken && (kernel.op.empty() || call->op == kernel.op || pointToPoint))
-            return &*call;
-    }
-    return nullptr;
+    const std::string_view op = collectiveOfCall(name);
+    if (op.empty())
+        return;
+    callsOfThreads_.add(globalTid, op, start, end, calls_.size());
+    calls_.push_back({.globalTid = globalTid, .op = op, .payload = payload, .start = start, .end = end});
 }
 
 ForeignCollective NsysCollectives::described(std::string_view op, const NcclPayload& payload,
@@ -193,26 +178,23 @@ ForeignCollective NsysCollectives::described(std::string_view op, const NcclPayl
 
 void NsysCollectives::finish(NsysParties& parties, TraceBuilder& builder)
 {
-    for (auto& [thread, calls] : calls_)
-        std::ranges::stable_sort(calls, {}, &Call::start);
     std::ranges::stable_sort(kernels_, {}, &Kernel::launched);
     std::string group;
     for (const Kernel& kernel : kernels_) {
-        Call* call = callOf(kernel);
+        const auto index = callsOfThreads_.take(kernel.globalTid, kernel.op, kernel.launched);
+        const Call* call = index ? &calls_[*index] : nullptr;
         std::string_view op = call && kernel.op.empty() ? call->op : kernel.op;
         if (op.empty())
             op = "collective";
         ForeignCollective collective = described(op, call ? call->payload : NcclPayload{}, group);
         collective.dtype = kernel.dtype;
-        if (call)
-            call->taken = true;
         builder.addCollective(parties.process(kernel.globalPid), collective, kernel.correlation);
     }
-    for (const auto& [thread, calls] : calls_)
-        for (const Call& call : calls)
-            if (!call.taken)
-                builder.addCollective(parties.thread(thread), described(call.op, call.payload, group),
-                                      call.start, call.end);
+    for (const std::size_t index : callsOfThreads_.rest()) {
+        const Call& call = calls_[index];
+        builder.addCollective(parties.thread(call.globalTid), described(call.op, call.payload, group),
+                              call.start, call.end);
+    }
 }
 
 } // namespace tilescope::exchange

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/exchange/import/collective_calls.h"
 #include "core/exchange/import/nsys/nsys_file.h"
 #include "core/exchange/import/nsys/nsys_parties.h"
 #include "core/exchange/import/trace_builder.h"
@@ -46,8 +47,7 @@ private:
 
 /// Connects NCCL's kernels with the calls that started them, and adds both as collectives.
 ///
-/// The name of a kernel tells the operation; the call's range tells communicator and size of the message. A
-/// call belongs to the kernel that was launched in it or, for calls in a group, after it on the same thread.
+/// The name of a kernel tells the operation; the call's range tells communicator and size of the message.
 /// One thread.
 class NsysCollectives {
 public:
@@ -76,21 +76,21 @@ private:
         Timestamp launched;
     };
     struct Call {
+        std::int64_t globalTid = 0;
         std::string_view op;
         NcclPayload payload;
         Timestamp start;
         Timestamp end;
-        bool taken = false;
     };
 
     void connect(std::int64_t globalTid, std::uint32_t correlation, Timestamp start);
-    Call* callOf(const Kernel& kernel);
     ForeignCollective described(std::string_view op, const NcclPayload& payload, std::string& group) const;
 
     std::vector<Kernel> kernels_;
     std::unordered_map<std::uint64_t, std::size_t> kernelOf_; ///< by hash of process and correlation
-    std::map<std::int64_t, std::vector<Call>> calls_;         ///< by thread
-    std::map<std::uint64_t, std::int64_t> sizes_;             ///< ranks of a communicator
+    std::vector<Call> calls_;
+    CollectiveCalls callsOfThreads_;
+    std::map<std::uint64_t, std::int64_t> sizes_; ///< ranks of a communicator
 };
 
 } // namespace tilescope::exchange

@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/base/plural.h"
+#include "core/exchange/import/recording/recorded_collectives.h"
 #include "core/exchange/import/snapshot_import.h"
 #include "core/exchange/text.h"
 #include "core/model/text.h"
@@ -32,6 +33,8 @@ public:
             file, [this](record::ProcessFacts&& facts) { take(facts); },
             [this](record::WorkingBlock&& block) { take(std::move(block)); });
         addEnvironment();
+        if (process_)
+            collectives_.addTo(builder_, process_);
         if (end.isCut || facts_.contains("record_ended"))
             builder_.addLoss(RecordLoss::SourceCut);
         for (const auto& [key, count] : losses_)
@@ -103,9 +106,14 @@ private:
                                         {"memory", "record.memory"},
                                         {"profiler", "record.profiler"},
                                         {"ops", "record.ops"},
+                                        {"graphs", "record.graphs"},
                                         {"torch", "torch"}})
             if (const auto known = facts_.find(fact); known != facts_.end())
                 builder_.addEnvironment({.key = key, .value = known->second});
+        // The nodes of each graph.
+        for (const auto& [fact, value] : facts_)
+            if (fact.starts_with("graph "))
+                builder_.addEnvironment({.key = "record." + fact, .value = value});
     }
 
     void take(record::WorkingBlock&& block)
@@ -137,6 +145,8 @@ private:
             add(row);
         for (const record::HeldRow& row : block.held)
             add(row);
+        for (const record::CollectiveRow& row : block.collectives)
+            collectives_.addCall(row, [this](std::uint32_t string) { return text(string); });
         for (const record::LossRow& row : block.losses)
             if (const auto kind = lossCalled(text(row.name)))
                 losses_[{*kind, {}}] = row.count;
@@ -173,10 +183,16 @@ private:
             return;
         }
         const DeviceIndex device = builder_.device(process_, row.device);
+        // Kernels of a graph, or a graph as a whole, which has no grid.
+        const bool isOfGraph =
+            row.graphNode != 0 || (row.kind == static_cast<std::uint8_t>(DeviceEventKind::Kernel) &&
+                                   launches_[row.launch].grid[0] == 0);
         // A launch may have many activities (of a graph).
         if (row.launched != 0 && row.correlation != 0 && launched_.insert(row.correlation).second)
             builder_.addLaunch(thread(row.launchThread), row.correlation, timestampAt(row.launched),
-                               text(row.backwardPath));
+                               isOfGraph ? std::string_view() : text(row.path));
+        if (row.kind == static_cast<std::uint8_t>(DeviceEventKind::Kernel) && !isOfGraph)
+            collectives_.addKernel(row, text(row.name));
         builder_.addActivity({.kind = static_cast<DeviceEventKind>(row.kind),
                               .name = text(row.name),
                               .device = device,
@@ -186,6 +202,7 @@ private:
                               .copy = static_cast<CopyKind>(row.copy),
                               .bytes = row.bytes,
                               .launch = launches_[row.launch],
+                              .path = isOfGraph ? text(row.path) : std::string_view(),
                               .start = timestampAt(row.start),
                               .end = timestampAt(row.end)});
     }
@@ -269,6 +286,7 @@ private:
     std::vector<std::string> strings_;
     std::vector<LaunchConfig> launches_;
     std::set<std::uint32_t> launched_;
+    RecordedCollectives collectives_;
     std::map<std::pair<RecordLoss, std::string>, std::int64_t> losses_; ///< totals of the latest block
     std::int64_t records_ = 0;
     std::int64_t ranges_ = 0;
