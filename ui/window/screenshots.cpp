@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/output_file.h"
+#include "ui/jobs/handover.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
@@ -16,14 +17,14 @@ namespace tilescope::ui {
 
 void waitUntilSettled()
 {
-    // A job's delivery may start another job: settled means that nothing ran and nothing was posted twice in
-    // a row.
+    // A job's result may start another job, which may have ended before the pool is asked again: settled means
+    // that twice in a row no job was started and no result was posted.
     for (int quiet = 0; quiet < 2;) {
-        const bool busy = backgroundPool().activeThreadCount() > 0;
+        const unsigned before = Handover::given();
         backgroundPool().waitForDone();
         QApplication::sendPostedEvents();
         QApplication::processEvents();
-        quiet = busy ? 0 : quiet + 1;
+        quiet = Handover::given() == before ? quiet + 1 : 0;
     }
 }
 
