@@ -48,8 +48,14 @@ const Importer* knownImporterFor(const fs::path& file)
 
 std::vector<fs::path> filesIn(const fs::path& folder)
 {
+    std::error_code failure;
+    const fs::directory_iterator entries(folder, failure);
+    if (failure)
+        throw Error{.what = "the folder cannot be read (" + failure.message() + ")",
+                    .where = folder.string(),
+                    .mend = "check its permissions"};
     std::vector<fs::path> files;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    for (const fs::directory_entry& entry : entries)
         if (entry.is_regular_file() && knownImporterFor(entry.path()))
             files.push_back(entry.path());
     if (files.empty())
@@ -58,6 +64,18 @@ std::vector<fs::path> filesIn(const fs::path& folder)
                     .mend = "Tilescope imports: " + formats()};
     std::ranges::sort(files);
     return files;
+}
+
+/// Runs `read`. Its errors name the file: parts that do not know it say only what is wrong, or where within it.
+template <class Read> auto namingFile(const fs::path& file, const Read& read)
+{
+    try {
+        return read();
+    } catch (Error& error) {
+        if (error.where.find(file.filename().string()) == std::string::npos)
+            error.where = file.string() + (error.where.empty() ? "" : ", " + error.where);
+        throw;
+    }
 }
 
 /// "trace.json", or "rank0.json and 7 more".
@@ -107,7 +125,7 @@ ImportResult importFiles(std::span<const fs::path> files, const fs::path& output
     for (const fs::path& file : files)
         importers.push_back(&importerFor(file));
     if (files.size() == 1 && importers.front() == &kSnapshots)
-        return kSnapshots.importAlone(files.front(), output);
+        return namingFile(files.front(), [&] { return kSnapshots.importAlone(files.front(), output); });
     // Reading takes about as long as writing.
     constexpr double kReading = 0.5;
     TraceBuilder builder;
@@ -117,7 +135,9 @@ ImportResult importFiles(std::span<const fs::path> files, const fs::path& output
         const auto watchFile = [&](double done) {
             return !watch || watch(before + kReading * done / static_cast<double>(files.size()));
         };
-        result.summary += (i == 0 ? "" : "\n") + importers[i]->read(files[i], builder, watchFile);
+        result.summary += (i == 0 ? "" : "\n") + namingFile(files[i], [&] {
+                              return importers[i]->read(files[i], builder, watchFile);
+                          });
     }
     const auto watchRun = [&](double done) { return !watch || watch(kReading + (1 - kReading) * done); };
     result.run = builder.finish(

@@ -59,8 +59,8 @@ std::vector<std::filesystem::path> importableFiles(std::span<const std::filesyst
 /// the same process. A memory snapshot alone becomes a run of the workload `snapshot`.
 /// \param output  a .tscope file, created if it does not exist; has no new run after an error
 /// \param name    of the run; empty: the names of the files
-/// \throws Error  a file is of no known format, damaged or too large, the output cannot be written, or the watch
-///                cancelled
+/// \throws Error  a file is of no known format, damaged or too large (names it), the output cannot be written, or
+///                the watch cancelled
 ImportResult importFiles(std::span<const std::filesystem::path> files, const std::filesystem::path& output,
                          const ImportWatch& watch = {}, const std::string& name = {});
 

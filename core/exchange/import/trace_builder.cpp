@@ -311,8 +311,8 @@ void TraceBuilder::addMemory(TraceBatch&& events, MemoryFacts&& facts)
 {
     ForeignTrace& trace = impl_->trace;
     if (trace.memory)
-        throw Error{.what = "a run holds one memory snapshot",
-                    .mend = "import the other snapshot into a run of its own",
+        throw Error{.what = "is a second memory snapshot, and a run holds one",
+                    .mend = "import each snapshot by itself",
                     .kind = ErrorKind::Usage};
     trace.memory.emplace(std::move(events), std::move(facts));
 }
