@@ -2,6 +2,7 @@
 // exports.
 
 #include "tests/support/fake_memory.h"
+#include "tests/ui/text_recorder.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/charts/charts_page.h"
 #include "ui/experiment/point_grid_view.h"
@@ -142,6 +143,96 @@ TEST_F(PlotsWindow, MemoryUnderARestingCursorIsThatOfTheMovedWindow)
         EXPECT_TRUE(statusText(0).startsWith(timeText(memory.areas().timeAt(resting.x()))))
             << statusText(0).toStdString();
     }
+}
+
+// Names beside lines and marks
+
+TEST_F(PlotsWindow, NoLineOfAnInstantCrossesANameInThePlotsOfMemory)
+{
+    clickRail(QStringLiteral("Memory"));
+    auto& memory = page<MemoryPage>("memory");
+    int checked = 0;
+    for (MemoryChart* chart :
+         {static_cast<MemoryChart*>(&memory.areas()), static_cast<MemoryChart*>(&memory.blocks())}) {
+        const QSize size = chart->size();
+        const auto drawn = [&] {
+            QImage image(size, QImage::Format_RGB32);
+            QPainter painter(&image);
+            chart->draw(painter, size, false);
+            return image;
+        };
+        memory.axis().setInstant(memory.axis().window().from - 1); // outside
+        TextRecorder recorder(size);
+        QPainter painter(&recorder);
+        chart->draw(painter, size, true);
+        painter.end();
+        const QImage bare = drawn();
+        for (const TextRecorder::Text& name : recorder.texts()) {
+            // Labels of peaks have a veil behind them.
+            if (!chart->plot().contains(name.rect.toAlignedRect()) ||
+                name.words.contains(QStringLiteral("peak")) ||
+                name.words.contains(QStringLiteral("reserved")))
+                continue;
+            const QRect box = name.rect.toAlignedRect().adjusted(1, 1, -1, -1);
+            for (const int x : {box.left() + 2, box.center().x(), box.right() - 2}) {
+                memory.axis().setInstant(chart->timeAt(x));
+                const QImage lined = drawn();
+                const auto columnOf = [x](const QImage& image, int top, int bottom) {
+                    return image.copy(x - 1, top, 3, bottom - top);
+                };
+                EXPECT_EQ(columnOf(lined, box.top(), box.bottom()), columnOf(bare, box.top(), box.bottom()))
+                    << "the line crosses '" << name.words.toStdString() << "'";
+                const QRect plot = chart->plot();
+                EXPECT_NE(columnOf(lined, plot.top(), plot.bottom()),
+                          columnOf(bare, plot.top(), plot.bottom()))
+                    << "there is a line";
+                ++checked;
+            }
+        }
+    }
+    EXPECT_GT(checked, 12) << "nothing that could be crossed";
+}
+
+TEST_F(PlotsWindow, NamesOfPeaksOnTheComparePageAreBesideTheirRings)
+{
+    const std::filesystem::path studies = study(); // 404 and 7 MiB
+    const int file = window_.workspace().files().front().id;
+    for (const QSize size : {QSize(1067, 667), QSize(1280, 720), QSize(1600, 1000)})
+        for (const bool ofStudy : {true, false}) {
+            window_.resize(size);
+            if (ofStudy)
+                selectOf(studies, {1, 2});
+            else
+                window_.workspace().select({{file, RunId{1}}, {file, RunId{2}}});
+            clickRail(QStringLiteral("Compare"));
+            window_.showPage(QStringLiteral("compare"));
+            waitUntilSettled();
+            auto& plot = *window_.page(QStringLiteral("compare"))->findChild<MemoryPlot*>();
+            plot.replot();
+            ASSERT_EQ(plot.series().size(), 2U);
+            std::vector<QRectF> boxes;
+            for (int i = 0; i < plot.itemCount(); ++i) {
+                const auto* words = qobject_cast<QCPItemText*>(plot.item(i));
+                if (words == nullptr || !words->visible() || !words->text().endsWith(QStringLiteral("MiB")))
+                    continue;
+                const QRectF box(words->topLeft->pixelPosition(), words->bottomRight->pixelPosition());
+                EXPECT_TRUE(QRectF(plot.axisRect()->rect()).adjusted(-1, -1, 1, 1).contains(box))
+                    << words->text().toStdString() << " leaves the plot";
+                for (const QRectF& other : boxes)
+                    EXPECT_FALSE(other.intersects(box)) << words->text().toStdString() << " lies on another";
+                const MemorySeries& run = plot.series()[words->text().startsWith(QLatin1Char('A')) ? 0 : 1];
+                const std::size_t peak = run.lane->allocated.peak();
+                const QPointF ring(
+                    plot.xAxis->coordToPixel(double(run.lane->allocated.time(peak) - run.zero) / 1e6),
+                    plot.yAxis->coordToPixel(double(run.lane->allocated.value(peak)) /
+                                             byteUnit(404 << 20).size));
+                const double dx = std::max({box.left() - ring.x(), ring.x() - box.right(), 0.0});
+                const double dy = std::max({box.top() - ring.y(), ring.y() - box.bottom(), 0.0});
+                EXPECT_LE(std::hypot(dx, dy), 2.5 * box.height()) << words->text().toStdString();
+                boxes.push_back(box);
+            }
+            EXPECT_EQ(boxes.size(), 2U) << size.width();
+        }
 }
 
 // Runs without a trace

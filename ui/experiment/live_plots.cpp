@@ -55,6 +55,7 @@ StepsPlot::StepsPlot(QWidget* parent)
     warmupWord_->position->setTypeY(QCPItemPosition::ptAxisRectRatio);
     warmupWord_->setPositionAlignment(Qt::AlignLeft | Qt::AlignBottom);
     warmupWord_->setText(tr("◂ warm-up"));
+    warmupWord_->setLayer(QStringLiteral("overlay")); // the line of the median passes behind it
     median_->point1->setType(QCPItemPosition::ptPlotCoords);
     median_->point2->setType(QCPItemPosition::ptPlotCoords);
     connect(this, &ThemedPlot::rethemed, this, &StepsPlot::dress);
@@ -72,6 +73,7 @@ void StepsPlot::dress()
     warmup_->setBrush(p.background);
     warmupWord_->setColor(p.dimText);
     warmupWord_->setFont(Theme::instance().small());
+    warmupWord_->setBrush(p.surface);
     median_->setPen(QPen(p.text, 1, Qt::DashLine));
 }
 

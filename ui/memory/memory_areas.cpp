@@ -227,7 +227,7 @@ void MemoryAreas::drawLabels(QPainter& painter, const QRect& plot) const
     painter.restore();
 }
 
-void MemoryAreas::drawData(QPainter& painter, const QRect& plot, bool)
+void MemoryAreas::drawData(QPainter& painter, const QRect& plot, bool, std::vector<QRectF>&)
 {
     drawScale(painter, plot);
     painter.save();

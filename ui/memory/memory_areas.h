@@ -22,7 +22,7 @@ public:
     static QColor outlineOf(std::size_t run);
 
 protected:
-    void drawData(QPainter& painter, const QRect& plot, bool vector) override;
+    void drawData(QPainter& painter, const QRect& plot, bool vector, std::vector<QRectF>& names) override;
     void drawMarks(QPainter& painter, const QRect& plot) override;
     void drawLabels(QPainter& painter, const QRect& plot) const override;
     bool isEmpty() const override { return runs_.empty(); }

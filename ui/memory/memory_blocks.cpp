@@ -320,7 +320,8 @@ void MemoryBlocks::drawPixels(QPainter& painter, const QRect& plot, const query:
 }
 
 // Of the boxes that have room for them.
-void MemoryBlocks::drawNames(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing) const
+void MemoryBlocks::drawNames(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing,
+                             std::vector<QRectF>& names) const
 {
     const QFontMetrics metrics = painter.fontMetrics();
     const double lineHeight = metrics.height() + 1;
@@ -345,12 +346,14 @@ void MemoryBlocks::drawNames(QPainter& painter, const QRect& plot, const query::
         if (text.isEmpty())
             continue;
         painter.setPen(textOn(colourOfGroup(box.group)));
-        painter.drawText(QRectF(left + sizes().of(5), top, room + sizes().of(5), bottom - top),
-                         Qt::AlignLeft | Qt::AlignVCenter, text);
+        const QRectF place(left + sizes().of(5), top, room + sizes().of(5), bottom - top);
+        painter.drawText(place, Qt::AlignLeft | Qt::AlignVCenter, text);
+        names.emplace_back(place.left() - 2, place.center().y() - metrics.height() / 2.0,
+                           metrics.horizontalAdvance(text) + 4, metrics.height());
     }
 }
 
-void MemoryBlocks::drawData(QPainter& painter, const QRect& plot, bool vector)
+void MemoryBlocks::drawData(QPainter& painter, const QRect& plot, bool vector, std::vector<QRectF>& names)
 {
     drawScale(painter, plot);
     painter.save();
@@ -362,7 +365,7 @@ void MemoryBlocks::drawData(QPainter& painter, const QRect& plot, bool vector)
         drawShapes(painter, plot, drawing);
     else
         drawPixels(painter, plot, drawing);
-    drawNames(painter, plot, drawing);
+    drawNames(painter, plot, drawing, names);
     painter.restore();
 }
 

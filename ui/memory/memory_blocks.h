@@ -39,7 +39,7 @@ signals:
     void blockClicked(std::int64_t block);
 
 protected:
-    void drawData(QPainter& painter, const QRect& plot, bool vector) override;
+    void drawData(QPainter& painter, const QRect& plot, bool vector, std::vector<QRectF>& names) override;
     void drawMarks(QPainter& painter, const QRect& plot) override;
     bool isEmpty() const override { return !layout_ || !run_; }
     QString reading(QPointF at) const override;
@@ -65,7 +65,8 @@ private:
     void drawShapes(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing) const;
     void drawPixels(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing);
     void drawSegmentMark(QPainter& painter, const QRect& plot) const;
-    void drawNames(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing) const;
+    void drawNames(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing,
+                   std::vector<QRectF>& names) const;
 
     std::optional<MemoryRun> run_;
     std::shared_ptr<const query::MemoryGroups> groups_;

@@ -1,6 +1,7 @@
 #include "ui/memory/memory_chart.h"
 
 #include "ui/kit/key_actions.h"
+#include "ui/kit/label_places.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/vector_drawing.h"
 #include "ui/theme/theme.h"
@@ -108,7 +109,7 @@ void MemoryChart::drawTimes(QPainter& painter, const QRect& plot) const
     }
 }
 
-void MemoryChart::drawSteps(QPainter& painter, const QRect& plot) const
+void MemoryChart::drawSteps(QPainter& painter, const QRect& plot, std::vector<QRectF>& names) const
 {
     const Palette& p = colours();
     painter.setFont(Theme::instance().small());
@@ -128,25 +129,29 @@ void MemoryChart::drawSteps(QPainter& painter, const QRect& plot) const
         if (namesSteps_ && x + width + sizes().of(8) < plot.right()) {
             painter.setPen(p.dimText);
             painter.drawText(QPointF(x + sizes().of(4), plot.top() + metrics.ascent() + 1), step.word);
+            names.emplace_back(x + sizes().of(4), plot.top(), width, metrics.height() + 1);
         }
         free = x + width + sizes().of(12);
     }
 }
 
-void MemoryChart::drawContent(QPainter& painter, const QSize& size, bool vector)
+std::vector<QRectF> MemoryChart::drawContent(QPainter& painter, const QSize& size, bool vector)
 {
+    std::vector<QRectF> names;
     const QRect area = plotOf(size);
     painter.fillRect(QRect(QPoint(0, 0), size), colours().surface);
     painter.setFont(Theme::instance().small());
     if (!isEmpty())
-        drawData(painter, area, vector);
-    drawSteps(painter, area);
+        drawData(painter, area, vector, names);
+    drawSteps(painter, area, names);
     drawTimes(painter, area);
+    return names;
 }
 
-void MemoryChart::drawOverlay(QPainter& painter, const QRect& plot)
+void MemoryChart::drawOverlay(QPainter& painter, const QRect& plot, const std::vector<QRectF>& names)
 {
     const Palette& p = colours();
+    const auto drawLine = [&](double x) { drawBehind(painter, x, plot.top(), plot.bottom(), names); };
     if (isEmpty())
         return;
     painter.save();
@@ -158,17 +163,15 @@ void MemoryChart::drawOverlay(QPainter& painter, const QRect& plot)
         fill.setAlphaF(0.14F);
         painter.fillRect(rect, fill);
         painter.setPen(p.accent);
-        painter.drawLine(rect.topLeft(), rect.bottomLeft());
-        painter.drawLine(rect.topRight(), rect.bottomRight());
+        drawLine(rect.left());
+        drawLine(rect.right());
     }
     painter.setPen(QPen(p.text, 1, Qt::DashLine));
-    const double instant = std::round(xAt(axis_.instant(), plot));
-    painter.drawLine(QPointF(instant, plot.top()), QPointF(instant, plot.bottom()));
+    drawLine(std::round(xAt(axis_.instant(), plot)));
     drawMarks(painter, plot);
     if (const auto& cursor = axis_.cursor()) {
         painter.setPen(p.dimText);
-        const double x = std::round(xAt(*cursor, plot));
-        painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
+        drawLine(std::round(xAt(*cursor, plot)));
     }
     painter.restore();
     drawLabels(painter, plot);
@@ -178,8 +181,8 @@ void MemoryChart::draw(QPainter& painter, const QSize& size, bool vector)
 {
     painter.save();
     painter.setClipRect(QRect(QPoint(0, 0), size), Qt::IntersectClip);
-    drawContent(painter, size, vector);
-    drawOverlay(painter, plotOf(size));
+    const std::vector<QRectF> names = drawContent(painter, size, vector);
+    drawOverlay(painter, plotOf(size), names);
     painter.restore();
 }
 
@@ -195,11 +198,11 @@ void MemoryChart::paintEvent(QPaintEvent*)
             picture_.setDevicePixelRatio(ratio);
         }
         QPainter content(&picture_);
-        drawContent(content, size(), false);
+        names_ = drawContent(content, size(), false);
         isOutdated_ = false;
     }
     painter.drawPixmap(0, 0, picture_);
-    drawOverlay(painter, plot());
+    drawOverlay(painter, plot(), names_);
 }
 
 void MemoryChart::resizeEvent(QResizeEvent* event)

@@ -6,6 +6,8 @@
 #include <QPixmap>
 #include <QWidget>
 
+#include <vector>
+
 namespace tilescope::ui {
 
 /// A traced step on the plots' axis.
@@ -43,7 +45,8 @@ signals:
 
 protected:
     /// The data within `plot`, and the labels to the left of it.
-    virtual void drawData(QPainter& painter, const QRect& plot, bool vector) = 0;
+    /// \param names  receives where names are written in the plot; lines of instants are interrupted there
+    virtual void drawData(QPainter& painter, const QRect& plot, bool vector, std::vector<QRectF>& names) = 0;
     /// Paints what changes with cursor or selection, over the data.
     virtual void drawMarks(QPainter&, const QRect&) {}
     /// Paints labels, over the lines of instant and cursor.
@@ -85,16 +88,17 @@ private:
     enum class Drag { None, Pan, Span };
 
     void makeKeys();
-    void drawContent(QPainter& painter, const QSize& size, bool vector);
-    void drawOverlay(QPainter& painter, const QRect& plot);
+    std::vector<QRectF> drawContent(QPainter& painter, const QSize& size, bool vector);
+    void drawOverlay(QPainter& painter, const QRect& plot, const std::vector<QRectF>& names);
     void drawTimes(QPainter& painter, const QRect& plot) const;
-    void drawSteps(QPainter& painter, const QRect& plot) const;
+    void drawSteps(QPainter& painter, const QRect& plot, std::vector<QRectF>& names) const;
     void zoom(double factor, double x);
 
     MemoryAxis& axis_;
     std::vector<MemoryStepMark> steps_;
     bool namesSteps_ = false;
     QPixmap picture_;
+    std::vector<QRectF> names_; ///< in the picture
     bool isOutdated_ = true;
     Drag drag_ = Drag::None;
     QPointF pressedAt_;

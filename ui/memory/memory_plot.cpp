@@ -1,5 +1,6 @@
 #include "ui/memory/memory_plot.h"
 
+#include "ui/kit/label_places.h"
 #include "ui/kit/number_text.h"
 #include "ui/memory/step_points.h"
 #include "ui/theme/theme.h"
@@ -23,6 +24,19 @@ void setGraph(QCPGraph& graph, const std::vector<StepPoint>& points, double zero
     for (const StepPoint& point : points)
         data.append({(point.time - zero) / kMillisecond, point.value / unit});
     graph.data()->set(data, true);
+}
+
+// The line as it is drawn: a value holds until the next one.
+QPolygonF drawnLineOf(const QCPGraph& graph)
+{
+    QPolygonF line;
+    for (const QCPGraphData& point : *graph.data()) {
+        const QPointF pixel = graph.coordsToPixels(point.key, point.value);
+        if (!line.isEmpty())
+            line << QPointF(pixel.x(), line.back().y());
+        line << pixel;
+    }
+    return line;
 }
 
 } // namespace
@@ -64,6 +78,8 @@ MemoryPlot::MemoryPlot(QWidget* parent) : ThemedPlot(parent), cursor_(addLine(0)
             followCursor();
     });
     connect(this, &ThemedPlot::rethemed, this, &MemoryPlot::dress);
+    // The axes have their places then.
+    connect(this, &QCustomPlot::afterLayout, this, &MemoryPlot::placeLabels);
     dress();
 }
 
@@ -143,6 +159,7 @@ void MemoryPlot::addSteps()
         label->position->setTypeY(QCPItemPosition::ptAxisRectRatio);
         label->position->setCoords(at, 0);
         label->setPadding(QMargins(4, 2, 4, 0));
+        label->setLayer(QStringLiteral("overlay")); // lines of instants pass behind it
         QCPItemStraightLine* line = addLine(at);
         line->setLayer(QStringLiteral("grid"));
         steps_.push_back({line, label, at});
@@ -170,6 +187,9 @@ void MemoryPlot::dress()
         step.line->setPen(QPen(p.strongLine, 1));
         step.label->setFont(theme.small());
         step.label->setColor(p.dimText);
+        QColor ground = p.surface;
+        ground.setAlphaF(0.85F);
+        step.label->setBrush(ground);
     }
     cursor_->setPen(QPen(p.dimText, 1));
     mark_->setPen(QPen(p.accent, 1.2, Qt::DashLine));
@@ -218,46 +238,78 @@ void MemoryPlot::refill()
         setGraph(*drawn_[i].peak, {{double(allocated.time(peak)), double(allocated.value(peak))}}, zero,
                  unit_);
     }
-    placeLabels();
+    // Above the curves there is a band for the names of steps and of the highest peak, of at most half the plot.
+    const double plotHeight = std::max(1, axisRect()->height());
+    const double band = sizes().of(16) * 2.5;
+    yAxis->setRange(0, most_ / unit_ * plotHeight / std::max(plotHeight - band, plotHeight / 2));
 }
 
 void MemoryPlot::placeLabels()
 {
+    LabelPlaces places(axisRect()->rect());
+    placeStepNames(places);
+    for (const Drawn& drawn : drawn_)
+        for (const QCPGraph* curve : {drawn.allocated, drawn.reserved})
+            if (curve->visible())
+                places.avoid(drawnLineOf(*curve));
+    placePeakNames(places);
+}
+
+// As many as there is room for.
+void MemoryPlot::placeStepNames(LabelPlaces& places)
+{
     const QCPRange shown = xAxis->range();
-    // Above the curves there is a band for the names of steps and peaks, of at most half the plot.
-    const double plotHeight = std::max(1, axisRect()->height());
-    const double band = sizes().of(16) * (1.5 + double(series_.size()));
-    yAxis->setRange(0, most_ / unit_ * plotHeight / std::max(plotHeight - band, plotHeight / 2));
-    for (std::size_t i = 0; i < series_.size(); ++i) {
-        const query::StepCurve& curve = series_[i].lane->allocated;
-        const std::size_t peak = curve.peak();
-        const double at = double(curve.time(peak) - series_[i].zero) / kMillisecond;
-        QCPItemText& label = *drawn_[i].label;
-        QString text = tr("peak allocated %1").arg(byteText(double(curve.value(peak))));
-        if (!series_[i].letter.isEmpty())
-            text.prepend(series_[i].letter + QLatin1Char(' '));
-        label.setText(text);
-        // In the free band at the top, below the names of steps; beside the marker, and within the axes.
-        const int line = sizes().of(16);
-        label.setPositionAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-        label.setPadding(QMargins(6, 0, 6, 0));
-        const double width = QFontMetricsF(label.font()).horizontalAdvance(text) + 12;
-        const QRect plot = axisRect()->rect();
-        const double marker = xAxis->coordToPixel(at);
-        const bool isRight = marker + width <= plot.right();
-        const double left = std::max<double>(plot.left(), isRight ? marker : marker - width);
-        label.position->setTypeX(QCPItemPosition::ptPlotCoords);
-        label.position->setTypeY(QCPItemPosition::ptAxisRectRatio);
-        label.position->setCoords(xAxis->pixelToCoord(left), (line * (1.5 + double(i)) + 2) / plotHeight);
-        label.setVisible(shown.contains(at));
-    }
-    const double perPixel = shown.size() / std::max(1, axisRect()->width());
+    const QRect plot = axisRect()->rect();
+    const double perPixel = shown.size() / std::max(1, plot.width());
     double free = shown.lower;
     for (const StepMark& step : steps_) {
         const bool fits = step.at >= free && step.at + sizes().of(44) * perPixel <= shown.upper;
         step.label->setVisible(fits);
-        if (fits)
-            free = step.at + sizes().of(52) * perPixel;
+        if (!fits)
+            continue;
+        free = step.at + sizes().of(52) * perPixel;
+        places.take(QRectF(xAxis->coordToPixel(step.at), plot.top(), sizes().of(44), sizes().of(16)));
+    }
+}
+
+// Beside their rings; a peak whose name finds no place is told by the cursor and the table.
+void MemoryPlot::placePeakNames(LabelPlaces& places)
+{
+    constexpr double kRing = 5;
+    constexpr double kPad = 3;
+    std::vector<QPointF> rings;
+    for (std::size_t i = 0; i < series_.size(); ++i) {
+        const query::StepCurve& curve = series_[i].lane->allocated;
+        const std::size_t peak = curve.peak();
+        const QPointF ring(xAxis->coordToPixel(double(curve.time(peak) - series_[i].zero) / kMillisecond),
+                           yAxis->coordToPixel(double(curve.value(peak)) / unit_));
+        rings.push_back(ring);
+        if (axisRect()->rect().contains(ring.toPoint()))
+            places.take(QRectF(ring - QPointF(kRing, kRing), QSizeF(2 * kRing, 2 * kRing)));
+    }
+    for (std::size_t i = 0; i < series_.size(); ++i) {
+        const query::StepCurve& curve = series_[i].lane->allocated;
+        QCPItemText& label = *drawn_[i].label;
+        label.setVisible(false);
+        if (rings[i].x() < axisRect()->left() || rings[i].x() > axisRect()->right())
+            continue;
+        const QString bytes = byteText(double(curve.value(curve.peak())));
+        const QString letter = series_[i].letter.isEmpty() ? QString() : series_[i].letter + QLatin1Char(' ');
+        const QFontMetricsF metrics(label.font());
+        std::optional<LabelPlaces::Place> place;
+        for (const QString& text : {letter + tr("peak allocated %1").arg(bytes), letter + bytes}) {
+            const QSizeF size(metrics.horizontalAdvance(text) + 2 * kPad, metrics.height());
+            label.setText(text);
+            if (place = places.place(places.around(rings[i], size, kRing)); place)
+                break;
+        }
+        if (!place)
+            continue;
+        label.setPadding(QMargins(int(kPad), 0, int(kPad), 0));
+        label.setVisible(true);
+        label.setPositionAlignment(Qt::AlignCenter);
+        label.position->setType(QCPItemPosition::ptAbsolute);
+        label.position->setCoords(place->rect.center());
     }
 }
 

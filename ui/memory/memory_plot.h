@@ -10,6 +10,8 @@
 
 namespace tilescope::ui {
 
+class LabelPlaces;
+
 /// The memory of one run as MemoryPlot draws it.
 struct MemorySeries {
     QString letter; ///< A, B; empty if one run is shown
@@ -73,6 +75,8 @@ private:
     void keepWithinBounds(const QCPRange& range);
     void refill();
     void placeLabels();
+    void placeStepNames(LabelPlaces& places);
+    void placePeakNames(LabelPlaces& places);
     void dress();
     void placeCursor(std::optional<double> time);
     void followCursor();

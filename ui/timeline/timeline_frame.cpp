@@ -307,9 +307,10 @@ void paintMemoryPeak(QPainter& painter, const TimelineScene& scene, const Band& 
     const QFontMetricsF font(painter.font());
     const double width = font.horizontalAdvance(text);
     const bool leftFits = x - width - 10 > scene.sizes.label;
-    // In its usual height the words need the upper half of the lane.
-    const QRectF box(leftFits ? x - width - 8 : x + 8, area.top() - 1, width + 1,
-                     std::min(area.height() / 2.0, font.height()));
+    // Beside the ring. In its usual height the words need half of the lane.
+    const double height = std::min(area.height() / 2.0, font.height());
+    const double top = std::clamp(y - height / 2, area.top() - 1.0, area.top() + area.height() - height);
+    const QRectF box(leftFits ? x - width - 8 : x + 8, top, width + 1, height);
     QColor ground = p.laneGround; // the curve does not cross the words out
     ground.setAlphaF(0.78F);
     painter.fillRect(box.adjusted(-2, 1, 2, 0), ground);

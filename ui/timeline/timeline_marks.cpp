@@ -1,5 +1,6 @@
 #include "ui/timeline/timeline_marks.h"
 
+#include "ui/kit/label_places.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/link_lines.h"
 
@@ -33,15 +34,15 @@ Extent extentOf(const TimelineScene& scene, std::size_t section, const QRect& pl
     return extent;
 }
 
-void paintVeil(QPainter& painter, const QRectF& area)
+void paintVeil(QPainter& painter, const QRectF& area, std::span<const QRectF> names)
 {
     const Palette& p = colours();
     QColor veil = p.accent;
     veil.setAlphaF(p.dark ? 0.20 : 0.12);
     painter.fillRect(area, veil);
     painter.setPen(p.accent);
-    painter.drawLine(area.topLeft(), area.bottomLeft());
-    painter.drawLine(area.topRight(), area.bottomRight());
+    for (const double x : {area.left(), area.right()})
+        drawBehind(painter, x, area.top(), area.bottom(), names);
 }
 
 // A flag; its pole is at the moment.
@@ -133,7 +134,8 @@ void paintLinks(QPainter& painter, const TimelineScene& scene, int width, int he
 
 } // namespace
 
-void paintSpans(QPainter& painter, const TimelineScene& scene, int width, int height)
+void paintSpans(QPainter& painter, const TimelineScene& scene, int width, int height,
+                std::span<const QRectF> names)
 {
     const QRect plot = scene.plot(width, height);
     painter.save();
@@ -141,7 +143,7 @@ void paintSpans(QPainter& painter, const TimelineScene& scene, int width, int he
     if (scene.span) {
         const double left = scene.xOf(scene.span->from, width);
         const double right = scene.xOf(scene.span->to, width);
-        paintVeil(painter, QRectF(left, plot.top(), right - left, plot.height()));
+        paintVeil(painter, QRectF(left, plot.top(), right - left, plot.height()), names);
     }
     for (std::size_t s = 0; s < scene.selectedRange.size() && !scene.span; ++s) {
         if (!scene.selectedRange[s])
@@ -149,7 +151,7 @@ void paintSpans(QPainter& painter, const TimelineScene& scene, int width, int he
         const Extent extent = extentOf(scene, s, plot);
         const double left = scene.xOf(scene.selectedRange[s]->from, width);
         const double right = scene.xOf(scene.selectedRange[s]->to, width);
-        paintVeil(painter, QRectF(left, extent.top, right - left, extent.bottom - extent.top));
+        paintVeil(painter, QRectF(left, extent.top, right - left, extent.bottom - extent.top), names);
     }
     painter.restore();
 }
@@ -214,7 +216,8 @@ void paintSelection(QPainter& painter, const TimelineScene& scene, int width, in
     painter.restore();
 }
 
-void paintNotes(QPainter& painter, const TimelineScene& scene, int width, int height)
+void paintNotes(QPainter& painter, const TimelineScene& scene, int width, int height,
+                std::span<const QRectF> names)
 {
     const Palette& p = colours();
     const QRect plot = scene.plot(width, height);
@@ -229,8 +232,8 @@ void paintNotes(QPainter& painter, const TimelineScene& scene, int width, int he
             continue;
         const Extent extent = extentOf(scene, note.section, plot);
         painter.setPen(QPen(p.warning, 1, Qt::DashLine));
-        painter.drawLine(QPointF(x, std::max(plot.top(), extent.top + scene.sizes.header)),
-                         QPointF(x, std::max(plot.top(), extent.bottom)));
+        drawBehind(painter, x, std::max(plot.top(), extent.top + scene.sizes.header),
+                   std::max(plot.top(), extent.bottom), names);
         painter.setPen(p.warning);
         painter.drawLine(QPointF(x, ruler.bottom() - size - 1), QPointF(x, ruler.bottom()));
         painter.setRenderHint(QPainter::Antialiasing);

@@ -2,6 +2,8 @@
 
 #include "ui/timeline/timeline_scene.h"
 
+#include <span>
+
 class QPainter;
 
 namespace tilescope::ui {
@@ -11,11 +13,15 @@ namespace tilescope::ui {
 /// The bounds of steps, in the section of the steps; below the boxes.
 void fillSteps(BoxTarget& target, const TimelineScene& scene, const QRect& plot, double ratio);
 /// The selected span, otherwise the selected range of each run.
-void paintSpans(QPainter& painter, const TimelineScene& scene, int width, int height);
+/// \param names  of boxes; lines are interrupted there
+void paintSpans(QPainter& painter, const TimelineScene& scene, int width, int height,
+                std::span<const QRectF> names);
 /// Rings, arrows and the frame of the selected box.
 void paintSelection(QPainter& painter, const TimelineScene& scene, int width, int height);
 /// Flags on the ruler, each with a line through the lanes of its run.
-void paintNotes(QPainter& painter, const TimelineScene& scene, int width, int height);
+/// \param names  of boxes; lines are interrupted there
+void paintNotes(QPainter& painter, const TimelineScene& scene, int width, int height,
+                std::span<const QRectF> names);
 /// Where a dragged lane would go.
 void paintLaneDrop(QPainter& painter, const TimelineScene& scene, int width, int height);
 

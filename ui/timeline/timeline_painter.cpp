@@ -42,7 +42,8 @@ void TimelinePainter::paint(QPainter& painter, const TimelineScene& scene, int w
     const QRect plot = scene.plot(width, height);
     painter.setFont(Theme::instance().body());
     paintLanes(painter, scene, plot, vector);
-    paintSpans(painter, scene, width, height);
+    const std::vector<QRectF> names = namesBehindLines(scene);
+    paintSpans(painter, scene, width, height, names);
     const QRect labelEdge(scene.sizes.label - 1, scene.sizes.overview, 1, height);
     painter.fillRect(labelEdge, colours().line); // below the heads, whose titles may be longer
     paintBands(painter, scene, width, plot);
@@ -50,8 +51,20 @@ void TimelinePainter::paint(QPainter& painter, const TimelineScene& scene, int w
     paintLaneDrop(painter, scene, width, height);
     overview_.paint(painter, scene, *colours_, scene.overview(width), vector);
     paintRuler(painter, scene, scene.ruler(width));
-    paintNotes(painter, scene, width, height);
+    paintNotes(painter, scene, width, height, names);
     painter.fillRect(labelEdge.intersected(QRect(0, 0, width, plot.top())), colours().line);
+}
+
+// Where names are, if the scene has vertical lines, which are interrupted there.
+std::vector<QRectF> TimelinePainter::namesBehindLines(const TimelineScene& scene) const
+{
+    std::vector<QRectF> names;
+    const auto isSet = [](const auto& range) { return range.has_value(); };
+    if (!scene.span && scene.notes.empty() && std::ranges::none_of(scene.selectedRange, isSet))
+        return names;
+    for (const TextRun& run : texts_)
+        names.emplace_back(run.at, run.text->size());
+    return names;
 }
 
 void TimelinePainter::paintBands(QPainter& painter, const TimelineScene& scene, int width, const QRect& plot)

@@ -35,6 +35,7 @@ private:
         QColor colour;
     };
 
+    std::vector<QRectF> namesBehindLines(const TimelineScene& scene) const;
     void paintLanes(QPainter& painter, const TimelineScene& scene, const QRect& plot, bool vector);
     void paintBands(QPainter& painter, const TimelineScene& scene, int width, const QRect& plot);
     void fillLanes(BoxTarget& target, const TimelineScene& scene, const QRect& plot, double ratio);
