@@ -1,6 +1,7 @@
 #include "ui/charts/chart_plot.h"
 
 #include "ui/kit/copy_menu.h"
+#include "ui/kit/label_places.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/plot_vectors.h"
 #include "ui/kit/themed_plot.h"
@@ -258,7 +259,7 @@ void ChartPlot::addSeries(const ChartSeries& series, QCPAxisRect& panel)
             pointLabels_.push_back({addText(panel, point.x, point.y, point.label, pen.color(),
                                             Qt::AlignHCenter | Qt::AlignBottom, false),
                                     &panel, point.x, point.y});
-    if (panels_.size() > 1)
+    if (hasLegend_ || panels_.size() > 1)
         return; // a legend names the lines of all panels
     const ChartPoint& last = series.points.back();
     names_.push_back(
@@ -374,7 +375,7 @@ QCPAxisRect* ChartPlot::addPanel(QCPLayoutGrid& grid, int row, int column, bool 
     setFewTicks(*x);
     panel->setMinimumMargins(
         QMargins(int(points(8)), int(points(facet.isEmpty() ? 12 : 4)), int(points(8)), int(points(6))));
-    if (chart_.facets.size() > 1)
+    if (hasLegend_ || chart_.facets.size() > 1)
         return panel;
     // Names of lines are to the right of their last points.
     int longest = 0;
@@ -392,7 +393,11 @@ void ChartPlot::addLegend()
     plotLayout()->addElement(plotLayout()->rowCount(), 0, key);
     key->setLayer(QStringLiteral("legend"));
     key->setFillOrder(QCPLegend::foColumnsFirst);
-    key->setWrap(4);
+    // As many columns as the paper has room for.
+    int widest = 1;
+    for (const QString& name : chart_.names)
+        widest = std::max(widest, QFontMetrics(font()).horizontalAdvance(name) + int(points(36)));
+    key->setWrap(std::clamp(paperSize(recipe_).width() / widest, 1, 4));
     key->setBorderPen(Qt::NoPen);
     key->setBrush(Qt::NoBrush);
     key->setFont(font());
@@ -445,6 +450,17 @@ void ChartPlot::show(const Chart& chart, const ChartRecipe& recipe)
 {
     chart_ = chart;
     recipe_ = recipe;
+    hasLegend_ = chart_.facets.size() > 1 && chart_.names.size() > 1;
+    if (!draw()) {
+        // Lines leave no room for the name of one of them.
+        hasLegend_ = true;
+        draw();
+    }
+}
+
+// False if a name has no place of its own.
+bool ChartPlot::draw()
+{
     clearPlottables();
     clearItems();
     layOut();
@@ -456,7 +472,7 @@ void ChartPlot::show(const Chart& chart, const ChartRecipe& recipe)
         if (recipe_.outOfMemory)
             addOutOfMemory(*panels_[i], facet);
     }
-    if (panels_.size() > 1 && chart_.names.size() > 1)
+    if (hasLegend_)
         addLegend();
     // Laid out at the size of the paper, whatever that of the widget.
     setViewport(QRect(QPoint(0, 0), paperSize(recipe_)));
@@ -464,8 +480,11 @@ void ChartPlot::show(const Chart& chart, const ChartRecipe& recipe)
     plotLayout()->update(QCPLayoutElement::upMargins);
     plotLayout()->update(QCPLayoutElement::upLayout);
     turnFormulas();
-    partLabels();
-    partPointLabels();
+    LabelPlaces places{QRectF(viewport())};
+    takePlaces(places);
+    const bool areNamed = placeNames(places);
+    partPointLabels(places);
+    return areNamed;
 }
 
 void ChartPlot::drawVectors(QPainter& painter, const QSize& size)
@@ -517,90 +536,6 @@ void FigureView::paintEvent(QPaintEvent*)
     painter.scale(scale, scale);
     painter.fillRect(QRect(QPoint(0, 0), paper_), Qt::white);
     draw(painter, paper_);
-}
-
-// Formulas run along their lines, below them, and end before the lines' names.
-void ChartPlot::turnFormulas()
-{
-    for (const Formula& formula : formulas_) {
-        QCPAxis& x = *formula.panel->axis(QCPAxis::atBottom);
-        QCPAxis& y = *formula.panel->axis(QCPAxis::atLeft);
-        const QPointF start(x.coordToPixel(formula.x[0]), y.coordToPixel(formula.y[0]));
-        const QPointF line = QPointF(x.coordToPixel(formula.x[1]), y.coordToPixel(formula.y[1])) - start;
-        const double length = std::hypot(line.x(), line.y());
-        if (length < 1)
-            continue;
-        const double half = QFontMetricsF(font()).horizontalAdvance(formula.item->text()) / 2;
-        const double along = std::min(0.45 * length, length - half - points(12));
-        const QPointF centre = start + line * (along / length);
-        formula.item->position->setCoords(x.pixelToCoord(centre.x()), y.pixelToCoord(centre.y()));
-        formula.item->setRotation(std::atan2(line.y(), line.x()) * 180 / M_PI);
-    }
-}
-
-// Names of lines that end near each other are moved apart, in the order of their lines.
-void ChartPlot::partLabels()
-{
-    std::sort(names_.begin(), names_.end(), [](const Label& a, const Label& b) { return a.y > b.y; });
-    const double height = QFontMetricsF(font(true)).height();
-    double lowest = -std::numeric_limits<double>::max();
-    for (const Label& label : names_) {
-        QCPAxis& y = *label.panel->axis(QCPAxis::atLeft);
-        const double pixel = std::max(y.coordToPixel(label.y), lowest + height);
-        lowest = pixel;
-        label.item->position->setCoords(label.x, y.pixelToCoord(pixel));
-    }
-}
-
-// Labels of points at nearly the same place become one; others move up or down until they cover no other.
-void ChartPlot::partPointLabels()
-{
-    const QFontMetricsF metrics(font());
-    const double same = points(8);
-    const double marker = points(5);
-    const double beside = points(2.5); // the error bar
-    struct Placed {
-        Label* label;
-        QPointF point;
-        QRectF rect;
-    };
-    std::vector<Placed> placed;
-    // `line` 1, 2, … above the point, -1, -2, … below it.
-    const auto rectOf = [&](const QString& text, QPointF point, int line) {
-        const double height = metrics.height();
-        const QSizeF size(metrics.horizontalAdvance(text) + points(3), height);
-        const double top = line > 0 ? -marker - height * line : marker + height * (-line - 1);
-        return QRectF({point.x() + beside, point.y() + top}, size);
-    };
-    const auto isFree = [&placed](const QRectF& rect) {
-        return std::none_of(placed.begin(), placed.end(),
-                            [&rect](const Placed& other) { return other.rect.intersects(rect); });
-    };
-    for (Label& label : pointLabels_) {
-        const QPointF point(label.panel->axis(QCPAxis::atBottom)->coordToPixel(label.x),
-                            label.panel->axis(QCPAxis::atLeft)->coordToPixel(label.y));
-        const auto near = std::find_if(placed.begin(), placed.end(), [&](const Placed& other) {
-            return std::hypot(other.point.x() - point.x(), other.point.y() - point.y()) < same;
-        });
-        if (near != placed.end()) {
-            QCPItemText& text = *near->label->item;
-            text.setText(text.text() + QStringLiteral(", ") + label.item->text());
-            label.item->setVisible(false);
-            near->rect.setWidth(metrics.horizontalAdvance(text.text()) + points(3));
-            text.position->setCoords(near->rect.center());
-            continue;
-        }
-        QRectF rect = rectOf(label.item->text(), point, 1);
-        for (const int line : {-1, 2, -2, 3, -3}) {
-            if (isFree(rect))
-                break;
-            rect = rectOf(label.item->text(), point, line);
-        }
-        label.item->setPositionAlignment(Qt::AlignCenter);
-        label.item->position->setType(QCPItemPosition::ptAbsolute);
-        label.item->position->setCoords(rect.center());
-        placed.push_back({&label, point, rect});
-    }
 }
 
 } // namespace tilescope::ui

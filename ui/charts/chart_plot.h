@@ -8,10 +8,12 @@
 
 namespace tilescope::ui {
 
-/// A figure for paper: white ground, thin axes, labels on the lines before a legend, out-of-memory points as
-/// open markers at the top, a panel for each facet on one pair of scales. It is laid out at its size on paper
-/// whatever the size of the widget, and so looks the same in the window and in a file, whatever the theme.
-/// GUI thread.
+class LabelPlaces;
+
+/// A figure for paper: white ground, thin axes, names at the lines or, where lines leave no room, a legend,
+/// out-of-memory points as open markers at the top, a panel for each facet on one pair of scales. It is laid out
+/// at its size on paper whatever the size of the widget, and so looks the same in the window and in a file,
+/// whatever the theme. GUI thread.
 class ChartPlot : public QCustomPlot {
     Q_OBJECT
 public:
@@ -43,7 +45,9 @@ private:
         double x[2], y[2]; // both ends of the line that it is written along
     };
 
+    bool draw();
     void layOut();
+    void takePlaces(LabelPlaces& places) const;
     QCPAxisRect* addPanel(QCPLayoutGrid& grid, int row, int column, bool lowest, const QString& facet);
     void setAxis(QCPAxis& axis, const QString& title, ChartRecipe::Axis scale) const;
     void setRanges(QCPAxisRect& panel) const;
@@ -53,8 +57,8 @@ private:
     void addOutOfMemory(QCPAxisRect& panel, const QString& facet);
     void addLegend();
     void turnFormulas();
-    void partLabels();
-    void partPointLabels();
+    bool placeNames(LabelPlaces& places);
+    void partPointLabels(const LabelPlaces& places);
     QCPItemText* addText(QCPAxisRect& panel, double x, double y, const QString& text, const QColor& colour,
                          Qt::Alignment alignment, bool bold);
     QPen penOf(std::size_t place) const;
@@ -64,8 +68,9 @@ private:
 
     Chart chart_;
     ChartRecipe recipe_;
+    bool hasLegend_ = false; // instead of names at the lines
     std::vector<QCPAxisRect*> panels_;
-    std::vector<Label> names_; // of the lines, behind their last points
+    std::vector<Label> names_; // of the lines, at their last points
     std::vector<Label> pointLabels_;
     std::vector<Formula> formulas_;
 };

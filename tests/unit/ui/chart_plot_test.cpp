@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <set>
 
 namespace tilescope::ui {
@@ -101,45 +102,91 @@ TEST(ChartPlot, NamesOfLinesDoNotLieOnEachOther)
     EXPECT_GE(heights[2] - heights[1], 8);
 }
 
+// Names at the lines of a figure.
+std::vector<const QCPItemText*> namesIn(const ChartPlot& plot, const Chart& chart)
+{
+    std::vector<const QCPItemText*> names;
+    for (int i = 0; i < plot.itemCount(); ++i)
+        if (const auto* words = qobject_cast<const QCPItemText*>(plot.item(i));
+            words != nullptr && chart.names.contains(words->text()))
+            names.push_back(words);
+    return names;
+}
+
+QRectF boxOf(const QCPItemText& words)
+{
+    return QRectF(words.topLeft->pixelPosition(), words.bottomRight->pixelPosition())
+        .marginsRemoved(QMarginsF(words.padding()));
+}
+
+// Whether a line passes through a name; there must be names or a legend.
+void expectReadableNames(const ChartPlot& plot, const Chart& chart, const ChartRecipe& recipe)
+{
+    const std::vector<const QCPItemText*> names = namesIn(plot, chart);
+    const QList<QCPLayoutElement*> parts = plot.plotLayout()->elements(false);
+    const bool hasLegend = std::ranges::any_of(
+        parts, [](QCPLayoutElement* part) { return qobject_cast<QCPLegend*>(part) != nullptr; });
+    ASSERT_EQ(names.size(), hasLegend ? 0U : std::size_t(chart.names.size()));
+    const QRectF paper(QPointF(0, 0), QSizeF(ChartPlot::paperSize(recipe)));
+    for (const QCPItemText* name : names) {
+        const QRectF box = boxOf(*name);
+        EXPECT_TRUE(paper.contains(box)) << name->text().toStdString() << " leaves the paper";
+        for (const QCPItemText* other : names)
+            EXPECT_TRUE(other == name || !boxOf(*other).intersects(box)) << name->text().toStdString();
+        for (int i = 0; i < plot.graphCount(); ++i) {
+            const QCPGraph& line = *plot.graph(i);
+            for (int at = 1; at < line.dataCount(); ++at) {
+                const QLineF piece(line.coordsToPixels(line.dataMainKey(at - 1), line.dataMainValue(at - 1)),
+                                   line.coordsToPixels(line.dataMainKey(at), line.dataMainValue(at)));
+                for (double share = 0; share <= 1; share += 0.005)
+                    ASSERT_FALSE(box.contains(piece.pointAt(share)))
+                        << line.name().toStdString() << " crosses " << name->text().toStdString();
+            }
+        }
+    }
+}
+
 TEST(ChartPlot, NoLineCrossesTheNameOfAnother)
 {
-    // The line of B passes through the name behind the last point of A.
+    // The line of flash passes through the place behind the last point of naive.
     const std::vector<query::RunSummary> runs{runOf("naive", 256, 2), runOf("naive", 512, 4),
                                               runOf("flash", 256, 2), runOf("flash", 512, 4),
                                               runOf("flash", 1024, 5)};
-    ChartRecipe recipe;
-    recipe.grid = false;
+    const ChartRecipe recipe;
+    const Chart chart = chartOf(recipe, pointersTo(runs));
     ChartPlot plot;
-    plot.show(chartOf(recipe, pointersTo(runs)), recipe);
-    QImage image(ChartPlot::paperSize(recipe), QImage::Format_RGB32);
-    image.fill(Qt::white);
-    QPainter painter(&image);
-    plot.drawVectors(painter, image.size());
-    painter.end();
-    const QCPItemText* name = nullptr;
-    for (int i = 0; i < plot.itemCount(); ++i)
-        if (const auto* words = qobject_cast<QCPItemText*>(plot.item(i));
-            words && words->text() == QLatin1String("naive"))
-            name = words;
-    ASSERT_NE(name, nullptr);
-    const QRectF box = QRectF(name->topLeft->pixelPosition(), name->bottomRight->pixelPosition())
-                           .marginsRemoved(QMarginsF(name->padding()));
-    const QCPGraph* flash = nullptr;
-    for (int i = 0; i < plot.graphCount(); ++i)
-        if (plot.graph(i)->name() == QLatin1String("flash"))
-            flash = plot.graph(i);
-    ASSERT_NE(flash, nullptr);
-    const auto pixel = [&](int at) {
-        return flash->coordsToPixels(flash->dataMainKey(at), flash->dataMainValue(at));
-    };
-    const QLineF line(pixel(1), pixel(2));
-    bool crosses = false;
-    for (double share = 0; share < 1; share += 0.01)
-        crosses = crosses || box.contains(line.pointAt(share));
-    ASSERT_TRUE(crosses) << "nothing to test";
-    for (int y = int(box.top()) + 1; y < int(box.bottom()); ++y)
-        for (int x = int(box.left()) + 1; x < int(box.right()); ++x)
-            ASSERT_NE(image.pixel(x, y), flash->pen().color().rgb()) << x << ", " << y;
+    plot.show(chart, recipe);
+    expectReadableNames(plot, chart, recipe);
+    EXPECT_EQ(namesIn(plot, chart).size(), 2U) << "there is room for both";
+}
+
+TEST(ChartPlot, ManyLinesOfManyLengthsHaveReadableNamesOrALegend)
+{
+    std::mt19937 random(20'261'124);
+    int legends = 0;
+    int named = 0;
+    for (int round = 0; round < 60; ++round) {
+        const char* const backends[] = {"naive",      "flash", "flash-torch", "sdpa",
+                                        "sdpa-flash", "tiled", "math",        "efficient"};
+        std::vector<query::RunSummary> runs;
+        const int lines = 2 + round % 7;
+        for (int line = 0; line < lines; ++line) {
+            const auto last = 1 + int(random() % 5);
+            for (int point = 0; point <= last; ++point)
+                runs.push_back(runOf(backends[line], 256 << point, 1 + double(random() % 1000) / 100));
+        }
+        ChartRecipe recipe;
+        recipe.bars = ChartRecipe::Bars::None;
+        if (round % 3 == 0)
+            recipe.paper = {3.25, 2.4, 8};
+        const Chart chart = chartOf(recipe, pointersTo(runs));
+        ChartPlot plot;
+        plot.show(chart, recipe);
+        expectReadableNames(plot, chart, recipe);
+        (namesIn(plot, chart).empty() ? legends : named) += 1;
+    }
+    EXPECT_GT(named, 10);
+    EXPECT_GT(legends, 0) << "no figure was crowded";
 }
 
 TEST(ChartPlot, ErrorBarsEndWithinTheAxes)
