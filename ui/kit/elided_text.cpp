@@ -1,7 +1,9 @@
 #include "ui/kit/elided_text.h"
 
+#include <QMap>
 #include <QRegularExpression>
 
+#include <algorithm>
 #include <vector>
 
 namespace tilescope::ui {
@@ -16,6 +18,48 @@ const QRegularExpression& number()
     static const QRegularExpression expression(
         QStringLiteral("[+−±<]?[0-9](?:[0-9.,]|\\x{2009}(?=[0-9]))*(?:\\x{2009}\\S+|[%×])?"));
     return expression;
+}
+
+// The length of the beginning that all of these texts have.
+qsizetype commonLength(const QStringList& texts)
+{
+    qsizetype length = texts.front().size();
+    for (const QString& text : texts) {
+        length = std::min(length, text.size());
+        length =
+            std::mismatch(text.begin(), text.begin() + length, texts.front().begin()).first - text.begin();
+    }
+    return length;
+}
+
+// A few letters of the beginning, then what is at `from`, from the beginning of its word on.
+QString textFrom(const QString& text, qsizetype from, const QFontMetrics& metrics, int width)
+{
+    while (from > 0 && text[from - 1].isLetterOrNumber())
+        --from;
+    if (from > 0) // "…7" would read as a number that is cut
+        --from;
+    const QString rest = text.mid(from);
+    if (from == 0)
+        return elidedText(text, metrics, Qt::ElideRight, width);
+    const int head = std::max(width / 4, width - metrics.horizontalAdvance(rest));
+    QString begin = elidedText(text.left(from), metrics, Qt::ElideRight, head);
+    if (!begin.endsWith(kEllipsis))
+        begin += kEllipsis;
+    return elidedText(begin + rest, metrics, Qt::ElideRight, width);
+}
+
+// What different texts look like, if several look so.
+QList<QList<qsizetype>> lookAlikes(const QStringList& texts, const QStringList& shown)
+{
+    QMap<QString, QList<qsizetype>> byLook;
+    for (qsizetype i = 0; i < texts.size(); ++i)
+        byLook[shown[i]] << i;
+    QList<QList<qsizetype>> groups;
+    for (const QList<qsizetype>& group : byLook)
+        if (std::ranges::any_of(group, [&](qsizetype i) { return texts[i] != texts[group.front()]; }))
+            groups << group;
+    return groups;
 }
 
 } // namespace
@@ -46,6 +90,37 @@ QString elidedText(const QString& text, const QFontMetrics& metrics, Qt::TextEli
             --head;
     }
     return text.left(head) + kEllipsis + text.mid(tail);
+}
+
+QStringList distinctTexts(const QStringList& texts, const QFontMetrics& metrics, Qt::TextElideMode mode,
+                          int width)
+{
+    QStringList shown;
+    for (const QString& text : texts)
+        shown << elidedText(text, metrics, mode, width);
+    // Of three texts, two may share more than all: each round looks at those that are still alike.
+    constexpr int kRounds = 8;
+    for (int round = 0; round < kRounds; ++round)
+        for (const QList<qsizetype>& group : lookAlikes(texts, shown)) {
+            QStringList whole;
+            for (const qsizetype i : group)
+                whole << texts[i];
+            const qsizetype common = commonLength(whole);
+            for (const qsizetype i : group)
+                shown[i] = textFrom(texts[i], common, metrics, width);
+        }
+    for (const QList<qsizetype>& group : lookAlikes(texts, shown)) {
+        QStringList known;
+        for (const qsizetype i : group) {
+            if (!known.contains(texts[i]))
+                known << texts[i];
+            const QString number = QStringLiteral(" (%1)").arg(known.indexOf(texts[i]) + 1);
+            shown[i] = elidedText(texts[i], metrics, Qt::ElideRight,
+                                  std::max(0, width - metrics.horizontalAdvance(number))) +
+                       number;
+        }
+    }
+    return shown;
 }
 
 QStringList wrappedText(const QString& text, const QFontMetrics& metrics, int width, int most)

@@ -11,6 +11,12 @@ namespace tilescope::ui {
 /// function.
 QString elidedText(const QString& text, const QFontMetrics& metrics, Qt::TextElideMode mode, int width);
 
+/// Texts that stand in one chart, each as elidedText() shows it. Where two different ones would look alike, their
+/// common part goes instead: "elementwise…_mul", "elementwise…_add". If not even the difference fits, they are
+/// numbered. Equal texts stay equal.
+QStringList distinctTexts(const QStringList& texts, const QFontMetrics& metrics, Qt::TextElideMode mode,
+                          int width);
+
 /// `text` in at most `most` lines, broken at spaces; the last line is elided at its end if the rest does not fit.
 QStringList wrappedText(const QString& text, const QFontMetrics& metrics, int width, int most);
 

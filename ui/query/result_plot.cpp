@@ -74,9 +74,10 @@ void ResultPlot::nameBars()
         return;
     const QFontMetrics metrics(yAxis->tickLabelFont());
     const QSharedPointer<QCPAxisTickerText> names(new QCPAxisTickerText);
-    for (qsizetype i = 0; i < labels_.size(); ++i)
-        names->addTick(double(i), elidedText(labels_[i], metrics, Qt::ElideMiddle,
-                                             std::max(sizes().of(120), width() * 2 / 5)));
+    const QStringList shown =
+        distinctTexts(labels_, metrics, Qt::ElideMiddle, std::max(sizes().of(120), width() * 2 / 5));
+    for (qsizetype i = 0; i < shown.size(); ++i)
+        names->addTick(double(i), shown[i]);
     yAxis->setTicker(names);
 }
 

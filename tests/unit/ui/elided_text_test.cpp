@@ -49,5 +49,55 @@ TEST(ElidedText, KeepsAsMuchAsFitsOfTextsWithoutNumbers)
                   metrics.elidedText(text, Qt::ElideMiddle, width));
 }
 
+TEST(ElidedText, DifferentTextsOfOneChartNeverLookAlike)
+{
+    const QFontMetrics metrics(Theme::instance().small());
+    const QString pattern = QStringLiteral(
+        "void at::native::vectorized_elementwise_kernel<4, at::native::%1<float>, std::array<char*, "
+        "%2ul>>(int, at::native::%1<float>, std::array<char*, %2ul>)");
+    const QStringList texts{pattern.arg(QStringLiteral("CUDAFunctor_add"), QStringLiteral("3")),
+                            pattern.arg(QStringLiteral("CUDAFunctor_mul"), QStringLiteral("3")),
+                            pattern.arg(QStringLiteral("CUDAFunctor_mul"), QStringLiteral("2")),
+                            pattern.arg(QStringLiteral("MulFunctor"), QStringLiteral("3")),
+                            QStringLiteral("softmax"),
+                            pattern.arg(QStringLiteral("MulFunctor"), QStringLiteral("3")),
+                            QStringLiteral("xmma_gemm_f32f32_f32f32_f32_nt_n_tilesize128x64x8_stage3_cta"),
+                            QStringLiteral("xmma_gemm_f32f32_f32f32_f32_nt_n_tilesize64x64x8_stage3_cta")};
+    bool wasAlike = false;
+    for (const Qt::TextElideMode mode : {Qt::ElideMiddle, Qt::ElideRight})
+        for (int width = 70; width < 500; width += 3) {
+            const QStringList shown = distinctTexts(texts, metrics, mode, width);
+            ASSERT_EQ(shown.size(), texts.size());
+            for (qsizetype i = 0; i < texts.size(); ++i) {
+                // Qt elides by the widths of letters, which kerning changes by a pixel or two.
+                EXPECT_LE(metrics.horizontalAdvance(shown[i]), width + 2) << shown[i].toStdString();
+                EXPECT_FALSE(shown[i].contains(QRegularExpression(QStringLiteral("[0-9]…|…[0-9]"))))
+                    << shown[i].toStdString() << " reads as a cut number";
+                for (qsizetype j = 0; j < i; ++j) {
+                    EXPECT_EQ(shown[i] == shown[j], texts[i] == texts[j])
+                        << shown[i].toStdString() << " in " << width;
+                    wasAlike =
+                        wasAlike || (texts[i] != texts[j] && elidedText(texts[i], metrics, mode, width) ==
+                                                                 elidedText(texts[j], metrics, mode, width));
+                }
+            }
+            EXPECT_EQ(shown[4], QStringLiteral("softmax")) << "a text that fits stays";
+        }
+    EXPECT_TRUE(wasAlike) << "nothing to test";
+}
+
+TEST(ElidedText, OfTextsThatWouldLookAlikeTheCommonPartGoes)
+{
+    const QFontMetrics metrics(Theme::instance().body());
+    const QStringList texts{
+        QStringLiteral("elementwise kernel of a long name, multiplication, of floats again"),
+        QStringLiteral("elementwise kernel of a long name, addition, of floats again")};
+    const QStringList shown =
+        distinctTexts(texts, metrics, Qt::ElideMiddle,
+                      metrics.horizontalAdvance(QStringLiteral("elementwise, multiplication")));
+    EXPECT_TRUE(shown[0].contains(QStringLiteral("… multiplic"))) << shown[0].toStdString();
+    EXPECT_TRUE(shown[1].contains(QStringLiteral("… addition"))) << shown[1].toStdString();
+}
+
 } // namespace
 } // namespace tilescope::ui
