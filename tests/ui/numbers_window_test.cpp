@@ -8,11 +8,15 @@
 #include "ui/kit/key_value_table.h"
 #include "ui/kit/page.h"
 #include "ui/kit/table_view.h"
+#include "ui/overview/step_bar_plot.h"
 #include "ui/theme/theme.h"
 #include "ui/window/run_dock.h"
 #include "ui/window/run_tree_model.h"
 
+#include <QAbstractButton>
+#include <QComboBox>
 #include <QHeaderView>
+#include <QLabel>
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QScrollBar>
@@ -158,8 +162,63 @@ protected:
         return false;
     }
 
+    // Words of one line that a widget of a tool bar shows, or a label beside other parts; empty if it may be cut.
+    static QString wordsOf(const QWidget& widget)
+    {
+        if (const auto* button = qobject_cast<const QAbstractButton*>(&widget))
+            return QString(button->text()).remove(QLatin1Char('&'));
+        if (const auto* box = qobject_cast<const QComboBox*>(&widget))
+            return box->currentText();
+        const auto* label = qobject_cast<const QLabel*>(&widget);
+        if (label == nullptr || label->wordWrap() || Qt::mightBeRichText(label->text()) ||
+            label->sizePolicy().horizontalPolicy() == QSizePolicy::Ignored)
+            return {};
+        return label->text();
+    }
+
+    static QString withoutSpaces(QString text)
+    {
+        static const QRegularExpression spaces(QStringLiteral("\\s"));
+        return text.remove(spaces);
+    }
+
+    // Tools, labels, the keys of lists and legends: what they say is painted whole, within their edges.
+    void expectWholeWords(const QString& name, const std::string& where)
+    {
+        for (QWidget* widget : window_.page(name)->findChildren<QWidget*>()) {
+            if (!widget->isVisible())
+                continue;
+            QStringList wanted{wordsOf(*widget)};
+            if (const auto* facts = qobject_cast<KeyValueTable*>(widget))
+                for (const KeyValueRow& row : facts->rows())
+                    wanted << row.key;
+            if (const auto* bars = qobject_cast<StepBarPlot*>(widget))
+                wanted << bars->legend();
+            if (wanted.join(QString()).isEmpty())
+                continue;
+            TextRecorder own(widget->size());
+            widget->render(&own, {}, {}, QWidget::DrawWindowBackground);
+            QString painted;
+            for (const TextRecorder::Text& text : own.texts()) {
+                painted += text.words;
+                EXPECT_GE(text.rect.left(), -1) << where << ": " << text.words.toStdString();
+                EXPECT_LE(text.rect.right(), widget->width() + 1)
+                    << where << ": " << text.words.toStdString();
+                EXPECT_LE(text.rect.bottom(), widget->height() + 2)
+                    << where << ": " << text.words.toStdString();
+            }
+            painted = withoutSpaces(painted);
+            for (const QString& words : wanted) {
+                EXPECT_TRUE(painted.contains(withoutSpaces(words)))
+                    << where << ": '" << words.toStdString() << "' is cut";
+                words_ += words.isEmpty() ? 0 : 1;
+            }
+        }
+    }
+
     static std::unique_ptr<testing::TemporaryFolder> files_;
     std::string where_;
+    std::int64_t words_ = 0;
     std::int64_t numbers_ = 0;
 };
 
@@ -184,7 +243,7 @@ TEST_P(NumbersTest, NoneIsCutInAnyTable)
     EXPECT_GT(numbers_, 1000);
 }
 
-TEST_P(NumbersTest, NoneIsCutInAnyPaintedTextAndNoSubtitleAtAll)
+TEST_P(NumbersTest, NoneIsCutInAnyPaintedTextAndNoToolKeyLegendOrSubtitleAtAll)
 {
     static const QRegularExpression cut(QStringLiteral("[0-9]…|…[0-9]"));
     int elided = 0;
@@ -214,6 +273,7 @@ TEST_P(NumbersTest, NoneIsCutInAnyPaintedTextAndNoSubtitleAtAll)
                     << where << ", subtitle of a panel: " << label->text().toStdString();
                 subtitles += label->text().isEmpty() ? 0 : 1;
             }
+            expectWholeWords(name, where);
             // Widgets that place their words themselves: nothing ends beyond their edge.
             for (const QWidget* widget : window_.page(name)->findChildren<QWidget*>()) {
                 if (!widget->isVisible() || !paintsItsOwnWords(*widget))
@@ -232,6 +292,7 @@ TEST_P(NumbersTest, NoneIsCutInAnyPaintedTextAndNoSubtitleAtAll)
     EXPECT_GT(elided, 0) << "nothing that could be cut";
     EXPECT_GT(whole, 100);
     EXPECT_GT(subtitles, 20);
+    EXPECT_GT(words_, 500);
 }
 
 TEST_P(NumbersTest, ThoseOfAMillionKernelsHaveSixDigitsInTheTablesOfTheTimelineAndTheKernels)

@@ -20,7 +20,7 @@ namespace tilescope::ui {
 namespace {
 
 constexpr int kBeside = 4;          // pixels between values
-constexpr qsizetype kMostLines = 5; // of a value; a longer one is elided
+constexpr qsizetype kMostLines = 5; // of a key or a value; a longer one is elided
 
 int rowHeight()
 {
@@ -67,7 +67,7 @@ void KeyValueTable::setRows(std::vector<KeyValueRow> rows, bool valuesLeft)
 
 int KeyValueTable::heightOf(std::size_t row) const
 {
-    const auto lines = int(lines_[row].size());
+    const auto lines = int(std::max(lines_[row].size(), keyLines_[row].size()));
     return lines < 2 ? rowHeight() : lines * QFontMetrics(fontOf(rows_[row])).lineSpacing() + sizes().of(6);
 }
 
@@ -76,9 +76,17 @@ void KeyValueTable::layRows()
 {
     const int before = tops_.back();
     lines_.assign(rows_.size(), {});
+    keyLines_.assign(rows_.size(), {});
+    const int keys = keyWidth();
     for (std::size_t i = 0; i < rows_.size(); ++i) {
         const KeyValueRow& row = rows_[i];
         const bool isAlone = valuesLeft_ && row.values.isEmpty();
+        const QFont& keyFont = Theme::instance().body();
+        if (!row.heading && !isAlone && keys > sizes().of(40) &&
+            QFontMetrics(keyFont).horizontalAdvance(row.key) > keys)
+            keyLines_[i] = wrapped(row.key, keyFont, keys);
+        if (keyLines_[i].size() > kMostLines)
+            keyLines_[i].clear();
         if (row.heading || (row.values.size() != 1 && !isAlone))
             continue;
         const int room = isAlone ? width() - 2 * sizes().padding : valueSpan(i, 0).second - kBeside;
@@ -124,7 +132,7 @@ QFont KeyValueTable::fontOf(const KeyValueRow& row)
     return row.heading ? theme.small() : row.strong ? theme.bold() : theme.body();
 }
 
-// If the width is too small, keys are elided before values.
+// If the width is too small, keys take several lines before values are elided.
 int KeyValueTable::keyWidth() const
 {
     const QFontMetrics metrics(Theme::instance().body());
@@ -207,7 +215,10 @@ void KeyValueTable::paintEvent(QPaintEvent*)
         const QFontMetrics keyMetrics(painter.font());
         const bool isAlone = valuesLeft_ && row.values.isEmpty();
         const QRect keyLine(rect.left(), rect.top(), rect.width(), rowHeight());
-        if (isAlone && !lines_[i].isEmpty())
+        if (!keyLines_[i].isEmpty())
+            painter.drawText(rect.adjusted(pad, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft,
+                             keyLines_[i].join(QLatin1Char('\n')));
+        else if (isAlone && !lines_[i].isEmpty())
             painter.drawText(rect.adjusted(pad, 0, -pad, 0), Qt::AlignVCenter | Qt::AlignLeft,
                              lines_[i].join(QLatin1Char('\n')));
         else

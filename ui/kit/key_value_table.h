@@ -15,8 +15,8 @@ struct KeyValueRow {
     bool strong = false;
 };
 
-/// Keys on the left, values right-aligned, for details panels. A single value that does not fit beside its key
-/// takes several lines. Paints itself; GUI thread.
+/// Keys on the left, values right-aligned, for details panels. A key, or a single value beside it, that does not
+/// fit takes several lines. Paints itself; GUI thread.
 class KeyValueTable : public QWidget {
     Q_OBJECT
 public:
@@ -51,8 +51,9 @@ private:
     static QFont fontOf(const KeyValueRow& row);
 
     std::vector<KeyValueRow> rows_;
-    std::vector<int> tops_{0};       ///< of the rows, and the end of the last one
-    std::vector<QStringList> lines_; ///< of a value that does not fit on one; otherwise empty
+    std::vector<int> tops_{0};          ///< of the rows, and the end of the last one
+    std::vector<QStringList> lines_;    ///< of a value that does not fit on one; otherwise empty
+    std::vector<QStringList> keyLines_; ///< likewise of a key
     bool valuesLeft_ = false;
 };
 

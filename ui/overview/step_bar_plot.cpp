@@ -25,6 +25,7 @@ namespace {
 
 constexpr int kBar = 26;
 constexpr int kGap = 14;
+constexpr int kLegendKey = 30; // beside the words of a key
 
 bool isGap(query::Hue hue)
 {
@@ -61,7 +62,9 @@ struct StepBarPlot::Frame {
 
 StepBarPlot::StepBarPlot(QWidget* parent) : QWidget(parent)
 {
-    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    policy.setHeightForWidth(true);
+    setSizePolicy(policy);
     setAccessibleName(tr("Where the step goes"));
     connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
 }
@@ -79,8 +82,14 @@ void StepBarPlot::show(std::vector<StepBar> bars, std::optional<analysis::Verdic
 
 QSize StepBarPlot::sizeHint() const
 {
+    return {sizes().of(640), heightForWidth(width())};
+}
+
+int StepBarPlot::heightForWidth(int width) const
+{
     const int bars = std::max(1, int(bars_.size()));
-    return {sizes().of(640), sizes().of(bars * (kBar + kGap) + 52)};
+    const std::vector<QPointF> keys = legendPlaces(width - frameOf({width, 0}).left);
+    return sizes().of(bars * (kBar + kGap) + 52) + (keys.empty() ? 0 : int(keys.back().y()));
 }
 
 StepBarPlot::Frame StepBarPlot::frameOf(const QSize& size) const
@@ -98,7 +107,17 @@ StepBarPlot::Frame StepBarPlot::frameOf(const QSize& size) const
     return frame;
 }
 
-void StepBarPlot::drawBar(QPainter& painter, const Frame& frame, std::size_t i) const
+// Beside the bars; of many ranks or runs, titles that are cut still differ.
+QStringList StepBarPlot::titles(const Frame& frame) const
+{
+    QStringList whole;
+    for (const StepBar& bar : bars_)
+        whole << (bar.letter.isEmpty() ? bar.title : bar.letter + QLatin1Char(' ') + bar.title);
+    return distinctTexts(whole, QFontMetrics(Theme::instance().bold()), Qt::ElideRight,
+                         int(frame.left) - sizes().padding - sizes().of(8));
+}
+
+void StepBarPlot::drawBar(QPainter& painter, const Frame& frame, std::size_t i, const QString& title) const
 {
     const Palette& p = colours();
     const StepBar& bar = bars_[i];
@@ -106,11 +125,9 @@ void StepBarPlot::drawBar(QPainter& painter, const Frame& frame, std::size_t i) 
     const QFontMetrics metrics(Theme::instance().small());
     painter.setFont(Theme::instance().bold());
     painter.setPen(p.text);
-    const QString title = bar.letter.isEmpty() ? bar.title : bar.letter + QLatin1Char(' ') + bar.title;
     const QRectF label(sizes().padding, rect.top(), frame.left - sizes().padding - sizes().of(8),
                        rect.height());
-    painter.drawText(label, Qt::AlignVCenter | Qt::AlignLeft,
-                     elidedText(title, painter.fontMetrics(), Qt::ElideRight, int(label.width())));
+    painter.drawText(label, Qt::AlignVCenter | Qt::AlignLeft, title);
     painter.setFont(Theme::instance().small());
     double time = 0;
     for (const StepPart& part : bar.parts) {
@@ -200,14 +217,9 @@ void StepBarPlot::drawSaving(QPainter& painter, const Frame& frame) const
                                     Qt::AlignHCenter, text);
 }
 
-void StepBarPlot::drawLegend(QPainter& painter, const Frame& frame, int width) const
+// The parts that the legend explains: families first, then the reasons of idle time.
+std::vector<const StepPart*> StepBarPlot::legendParts() const
 {
-    const Palette& p = colours();
-    painter.setFont(Theme::instance().small());
-    const QFontMetrics metrics(painter.font());
-    double x = frame.left;
-    const double y = frame.axis(bars_.size()) + sizes().of(26);
-    // Families first, then the reasons of idle time.
     std::vector<const StepPart*> parts;
     std::set<query::Hue> seen;
     for (const bool gaps : {false, true})
@@ -215,15 +227,47 @@ void StepBarPlot::drawLegend(QPainter& painter, const Frame& frame, int width) c
             for (const StepPart& part : bar.parts)
                 if (isGap(part.hue) == gaps && seen.insert(part.hue).second)
                     parts.push_back(&part);
-    for (const StepPart* part : parts) {
-        const double needed = sizes().of(30) + metrics.horizontalAdvance(part->label);
-        if (x + needed > width)
-            return;
-        const double side = sizes().of(9);
-        fillPart(painter, QRectF(x, y + (metrics.height() - side) / 2, side, side), part->hue);
+    return parts;
+}
+
+QStringList StepBarPlot::legend() const
+{
+    QStringList words;
+    for (const StepPart* part : legendParts())
+        words << part->label;
+    return words;
+}
+
+// Where each key begins, from the left of the axis and the top of the legend; as many rows as the width needs.
+std::vector<QPointF> StepBarPlot::legendPlaces(double width) const
+{
+    const QFontMetrics metrics(Theme::instance().small());
+    std::vector<QPointF> places;
+    QPointF next(0, 0);
+    for (const StepPart* part : legendParts()) {
+        const double needed = sizes().of(kLegendKey) + metrics.horizontalAdvance(part->label);
+        if (next.x() > 0 && next.x() + needed > width)
+            next = {0, next.y() + metrics.height() + sizes().of(4)};
+        places.push_back(next);
+        next.rx() += needed;
+    }
+    return places;
+}
+
+void StepBarPlot::drawLegend(QPainter& painter, const Frame& frame, int width) const
+{
+    const Palette& p = colours();
+    painter.setFont(Theme::instance().small());
+    const QFontMetrics metrics(painter.font());
+    const QPointF start(frame.left, frame.axis(bars_.size()) + sizes().of(26));
+    const std::vector<const StepPart*> parts = legendParts();
+    const std::vector<QPointF> places = legendPlaces(width - frame.left);
+    const double side = sizes().of(9);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const QPointF at = start + places[i];
+        fillPart(painter, QRectF(at.x(), at.y() + (metrics.height() - side) / 2, side, side), parts[i]->hue);
         painter.setPen(p.dimText);
-        painter.drawText(QPointF(x + side + sizes().of(5), y + metrics.ascent()), part->label);
-        x += needed;
+        painter.drawText(QPointF(at.x() + side + sizes().of(5), at.y() + metrics.ascent()), parts[i]->label);
     }
 }
 
@@ -238,8 +282,9 @@ void StepBarPlot::draw(QPainter& painter, const QSize& size) const
         return;
     }
     const Frame frame = frameOf(size);
+    const QStringList names = titles(frame);
     for (std::size_t i = 0; i < bars_.size(); ++i)
-        drawBar(painter, frame, i);
+        drawBar(painter, frame, i, names[qsizetype(i)]);
     drawSaving(painter, frame);
     drawAxis(painter, frame);
     drawLegend(painter, frame, size.width());

@@ -21,11 +21,14 @@ public:
     /// Of the difference of two bars; Dim unless it has the direction of the verdict.
     Tone savingTone() const;
     QSize sizeHint() const override;
+    int heightForWidth(int width) const override;
     QSize minimumSizeHint() const override { return {sizeHint().width() / 2, sizeHint().height()}; }
     /// Draws into the logical rectangle (0, 0, size); what exports use too.
     void draw(QPainter& painter, const QSize& size) const;
     /// What it shows, as values.
     TableData table() const;
+    /// The words of the legend.
+    QStringList legend() const;
 
 signals:
     /// A part of a bar was clicked.
@@ -42,7 +45,10 @@ private:
 
     Frame frameOf(const QSize& size) const;
     std::optional<std::pair<std::size_t, std::size_t>> partAt(const QPoint& at) const; ///< bar and part
-    void drawBar(QPainter& painter, const Frame& frame, std::size_t bar) const;
+    QStringList titles(const Frame& frame) const;
+    std::vector<const StepPart*> legendParts() const;
+    std::vector<QPointF> legendPlaces(double width) const;
+    void drawBar(QPainter& painter, const Frame& frame, std::size_t bar, const QString& title) const;
     void drawAxis(QPainter& painter, const Frame& frame) const;
     void drawSaving(QPainter& painter, const Frame& frame) const;
     void drawLegend(QPainter& painter, const Frame& frame, int width) const;
