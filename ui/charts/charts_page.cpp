@@ -127,6 +127,7 @@ QWidget* ChartsPage::makeTools()
                                   tr("Write the figure at its size on paper, with a caption file beside it"));
     save->setProperty("kind", "primary");
     connect(save, &QPushButton::clicked, this, &ChartsPage::exportFigure);
+    tools->actOn(*stack_);
     return tools;
 }
 

@@ -128,11 +128,13 @@ QWidget* ComparePage::makeTools()
         std::swap(keys[0], keys[1]);
         this->workspace().select(std::move(keys));
     };
-    bindButton(*swap, *addKey(*this, tr("Swap A and B"), {Qt::Key_X}, exchange, Qt::WindowShortcut));
+    swap_ = addKey(*this, tr("Swap A and B"), {Qt::Key_X}, exchange, Qt::WindowShortcut);
+    bindButton(*swap, *swap_);
     connect(aligned, &QPushButton::clicked, this,
             [this] { emit this->workspace().pageWanted(QStringLiteral("timeline")); });
-    connect(tools->addButton(tr("Export…"), tr("Export what the page shows (Ctrl+E)")), &QPushButton::clicked,
-            this, &Page::exportWanted);
+    auto* save = tools->addButton(tr("Export…"), tr("Export what the page shows (Ctrl+E)"));
+    connect(save, &QPushButton::clicked, this, &Page::exportWanted);
+    ofBoth_ = {aligned, save};
     return tools;
 }
 
@@ -268,6 +270,7 @@ void ComparePage::fillChoices()
         }
         if (box >= int(selected.size()))
             choice->setCurrentIndex(-1);
+        choice->setEnabled(choice->count() > 0);
         ++box;
     }
 }
@@ -305,6 +308,9 @@ void ComparePage::showMessage(const QString& text)
 void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
 {
     fillChoices();
+    swap_->setEnabled(selected.size() > 1);
+    for (QWidget* tool : ofBoth_)
+        tool->setEnabled(selected.size() > 1);
     // Of more than two the first ones, as on the overview.
     const std::vector<SelectedRun> runs(selected.begin(),
                                         selected.begin() + std::min<std::ptrdiff_t>(2, std::ssize(selected)));

@@ -56,6 +56,8 @@ private:
     Loaded shown_;
     ComboBox* a_;
     ComboBox* b_;
+    QAction* swap_ = nullptr;
+    std::vector<QWidget*> ofBoth_; ///< tools that act on two runs
     QStackedWidget* stack_;
     QLabel* message_;
     QLabel* verdict_ = nullptr;

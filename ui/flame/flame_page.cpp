@@ -164,10 +164,11 @@ QWidget* FlamePage::makeDetails()
     return detailsPanel_;
 }
 
-void FlamePage::startFind()
+bool FlamePage::startFind()
 {
     find_->setFocus();
     find_->selectAll();
+    return find_->isVisible() && find_->isEnabled();
 }
 
 void FlamePage::showMessage(const QString& text)

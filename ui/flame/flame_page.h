@@ -32,7 +32,7 @@ public:
 
     FlameView& view() { return *view_; }
     TableView& shares() { return *shares_; }
-    void startFind() override;
+    bool startFind() override;
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;

@@ -81,10 +81,11 @@ KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
     connect(&workspace, &Workspace::kernelChanged, this, &KernelsPage::followKernel);
 }
 
-void KernelsPage::startFind()
+bool KernelsPage::startFind()
 {
     filter_->setFocus();
     filter_->selectAll();
+    return filter_->isVisible() && filter_->isEnabled();
 }
 
 void KernelsPage::goTo(const PageTarget& target)
@@ -132,12 +133,14 @@ void KernelsPage::showRuns(const std::vector<SelectedRun>& runs)
         summing_.cancel();
         counting_.cancel();
         measuring_.cancel();
+        tools_->setEnabled(false);
         showMessage(
             emptyText(tr("A run traced on a GPU lists its kernels, copies and memsets on this page.")));
         return;
     }
     run_ = runs.front();
     ofSeveral_ = runs.size() > 1;
+    tools_->setEnabled(true); // another step or range may have kernels where this one has none
     load();
 }
 
@@ -542,19 +545,19 @@ void KernelsPage::showHistogram(std::int64_t id)
 
 QWidget* KernelsPage::makeTools()
 {
-    auto* tools = new ToolBar;
-    tools->addWord(tr("Group by"));
-    tools->add(grouping_);
-    tools->addGap();
+    tools_ = new ToolBar;
+    tools_->addWord(tr("Group by"));
+    tools_->add(grouping_);
+    tools_->addGap();
     filter_->setMinimumWidth(sizes().of(170));
     filter_->setToolTip(tr("Keep rows that contain every word (/): any text, or family:softmax"));
-    tools->add(filter_);
+    tools_->add(filter_);
     for (QComboBox* box : {party_, step_, range_}) {
         box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
         box->setMinimumContentsLength(box == range_ ? 12 : 7);
         box->setMaxVisibleItems(24);
         box->view()->setTextElideMode(Qt::ElideLeft);
-        tools->add(box);
+        tools_->add(box);
     }
     party_->setToolTip(tr("Kernels of this process or GPU"));
     party_->hide();
@@ -562,17 +565,17 @@ QWidget* KernelsPage::makeTools()
     range_->setToolTip(tr("Kernels that were launched within this range"));
     summary_->setObjectName(QStringLiteral("summary"));
     summary_->setProperty("kind", "dim");
-    tools->addStretch();
-    tools->add(summary_);
-    tools->mayGo(summary_);
+    tools_->addStretch();
+    tools_->add(summary_);
+    tools_->mayGo(summary_);
     auto* columns = new MenuButton(tr("Columns"));
     columns->setToolTip(tr("Which columns the table has"));
     connect(columns->menu(), &QMenu::aboutToShow, this,
             [this, columns] { table_->fillColumnMenu(*columns->menu()); });
-    tools->add(columns);
-    tools->mayGo(columns); // the context menu of the table's header has them too
-    connect(tools->addButton(tr("Export…"), tr("Export what the page shows (Ctrl+E)")), &QPushButton::clicked,
-            this, &Page::exportWanted);
+    tools_->add(columns);
+    tools_->mayGo(columns); // the context menu of the table's header has them too
+    connect(tools_->addButton(tr("Export…"), tr("Export what the page shows (Ctrl+E)")),
+            &QPushButton::clicked, this, &Page::exportWanted);
     connect(grouping_, &Segments::changed, this, &KernelsPage::load);
     connect(party_, &QComboBox::activated, this, &KernelsPage::load);
     connect(step_, &QComboBox::activated, this, &KernelsPage::load);
@@ -581,7 +584,7 @@ QWidget* KernelsPage::makeTools()
         table_->filter().setWords(filter);
         summarize();
     });
-    return tools;
+    return tools_;
 }
 
 QWidget* KernelsPage::makePanels()

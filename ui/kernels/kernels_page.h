@@ -33,7 +33,7 @@ public:
 
     TableView& table() { return *table_; }
     RooflinePlot& roofline() { return *roofline_; }
-    void startFind() override;
+    bool startFind() override;
     void goTo(const PageTarget& target) override;
 
 protected:
@@ -100,6 +100,7 @@ private:
     QComboBox* step_;
     QComboBox* range_;
     QLabel* summary_;
+    ToolBar* tools_ = nullptr;
     QStackedWidget* stack_;
     QLabel* message_;
     TableView* table_;

@@ -12,6 +12,7 @@
 #include <QMenu>
 #include <QPainter>
 #include <QPointer>
+#include <QStackedWidget>
 #include <QStyleOptionButton>
 #include <QStylePainter>
 #include <QToolTip>
@@ -267,6 +268,13 @@ void ToolBar::addWord(const QString& text)
 void ToolBar::mayGo(QWidget* widget)
 {
     mayGo_.push_back(widget);
+}
+
+void ToolBar::actOn(const QStackedWidget& content)
+{
+    const auto follow = [this, &content] { setEnabled(content.currentIndex() > 0); };
+    connect(&content, &QStackedWidget::currentChanged, this, follow);
+    follow();
 }
 
 // A tool bar never sets the minimum width of its page.

@@ -9,6 +9,7 @@
 
 class QHBoxLayout;
 class QLineEdit;
+class QStackedWidget;
 class QVBoxLayout;
 
 namespace tilescope::ui {
@@ -99,6 +100,8 @@ public:
     QPushButton* addButton(const QString& text, const QString& tip);
     /// Hides this tool if the bar is too narrow; its function must also be in a menu or on a key.
     void mayGo(QWidget* widget);
+    /// The tools are disabled while `content` shows its first widget, the message why there is nothing to act on.
+    void actOn(const QStackedWidget& content);
     QSize minimumSizeHint() const override;
 
 protected:

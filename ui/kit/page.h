@@ -15,8 +15,8 @@ class Page : public QWidget {
 public:
     explicit Page(Workspace& workspace, QWidget* parent = nullptr);
 
-    /// What the page does when `/` is pressed.
-    virtual void startFind() {}
+    /// What the page does when `/` is pressed. False if there is nothing to find.
+    virtual bool startFind() { return false; }
     /// Moves the focus to the content of the page as soon as it exists.
     void takeFocus();
     /// Shows the target of a link from another page, as soon as the page has its data.

@@ -124,6 +124,7 @@ QWidget* MemoryPage::makeTools()
         load();
     });
     connect(device_, &QComboBox::activated, this, &MemoryPage::load);
+    tools->actOn(*stack_);
     return tools;
 }
 
@@ -176,10 +177,11 @@ QWidget* MemoryPage::makePanels()
     return panels;
 }
 
-void MemoryPage::startFind()
+bool MemoryPage::startFind()
 {
     lists_->filter().setFocus();
     lists_->filter().selectAll();
+    return lists_->filter().isVisible() && lists_->filter().isEnabled();
 }
 
 void MemoryPage::showMessage(const QString& text)

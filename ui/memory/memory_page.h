@@ -32,7 +32,7 @@ public:
     MemorySegments& segments() { return placement_->segments(); }
     TableView& table() { return lists_->table(); }   ///< blocks, or segments
     TableView& shares() { return lists_->shares(); } ///< what is allocated at the instant, by group
-    void startFind() override;
+    bool startFind() override;
     void goTo(const PageTarget& target) override;
     /// The instant that is looked at, from the run's first event.
     /// \pre  a run is shown

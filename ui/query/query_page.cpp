@@ -54,11 +54,11 @@ QueryPage::QueryPage(Workspace& workspace, QWidget* parent) : Page(workspace, pa
     layout->addWidget(content_, 1);
     layout->addWidget(message_, 1);
     message_->hide();
-    QAction* runIt = addKey(
+    runIt_ = addKey(
         *this, tr("Run the statement"), {QKeySequence(Qt::CTRL | Qt::Key_R)}, [this] { run(); },
         Qt::WidgetWithChildrenShortcut);
-    setKeyTip(*runIt);
-    bindButton(*runButton_, *runIt);
+    setKeyTip(*runIt_);
+    bindButton(*runButton_, *runIt_);
     setRunning(false);
 }
 
@@ -170,14 +170,15 @@ void QueryPage::setStatement(const QString& sql)
     cursor.insertText(sql);
 }
 
-void QueryPage::startFind()
+bool QueryPage::startFind()
 {
     editor_->setFocus();
+    return true;
 }
 
 void QueryPage::setRunning(bool running)
 {
-    runButton_->setEnabled(!running && file_ != nullptr);
+    runIt_->setEnabled(!running && file_ != nullptr);
     stopButton_->setEnabled(running);
     examples_->setEnabled(file_ != nullptr);
     examples_->setToolTip(file_ ? tr("Statements to begin with, for the first selected run")

@@ -33,7 +33,7 @@ public:
     void setStatement(const QString& sql);
     void run();
     void stop();
-    void startFind() override;
+    bool startFind() override;
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
@@ -62,6 +62,7 @@ private:
     QPlainTextEdit* editor_ = nullptr;
     QTreeWidget* sources_ = nullptr;
     QPushButton* runButton_ = nullptr;
+    QAction* runIt_ = nullptr;
     QPushButton* stopButton_ = nullptr;
     QPushButton* examples_ = nullptr;
     QWidget* content_ = nullptr;

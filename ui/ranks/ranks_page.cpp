@@ -102,6 +102,7 @@ QWidget* RanksPage::makeTools()
     tools->mayGo(summary_);
     connect(tools->addButton(tr("Export…"), tr("Export what the page shows (Ctrl+E)")), &QPushButton::clicked,
             this, &Page::exportWanted);
+    tools->actOn(*stack_);
     return tools;
 }
 

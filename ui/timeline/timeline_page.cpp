@@ -528,6 +528,7 @@ QWidget* TimelinePage::makeTools()
     makeMenus(*tools);
     connect(alignment_, &QComboBox::activated, this, &TimelinePage::align);
     connect(scale_, &Segments::changed, this, &TimelinePage::align);
+    tools->actOn(*stack_);
     return tools;
 }
 
@@ -563,6 +564,8 @@ void TimelinePage::makeZoom(ToolBar& tools)
     forward_ = addKey(
         *this, tr("Zoom forward"), {Qt::ALT | Qt::Key_Right}, [this] { view_->forward(); },
         Qt::WidgetWithChildrenShortcut);
+    back_->setEnabled(false);
+    forward_->setEnabled(false);
     tools.add(
         pairOfButtons(pairButton(Icon::Back, "first", *back_), pairButton(Icon::Forward, "last", *forward_)));
     bindButton(*tools.addButton(tr("Fit"), {}), *actions_->fit());
@@ -595,10 +598,11 @@ void TimelinePage::makeMenus(ToolBar& tools)
             &QPushButton::clicked, this, &Page::exportWanted);
 }
 
-void TimelinePage::startFind()
+bool TimelinePage::startFind()
 {
     find_->setFocus();
     find_->selectAll();
+    return find_->isVisible() && find_->isEnabled();
 }
 
 void TimelinePage::find()

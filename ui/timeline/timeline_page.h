@@ -42,7 +42,7 @@ public:
     TimelineActions& actions() { return *actions_; }
     TimelineNotebook& notebook() { return *notebook_; }
     TimelineTies& ties() { return *ties_; }
-    void startFind() override;
+    bool startFind() override;
     void goTo(const PageTarget& target) override;
     /// Selects an event of the first selected run, as soon as its timeline is there, and moves the view to it.
     void goToEvent(const StreamEvent& event);

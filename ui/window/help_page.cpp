@@ -141,10 +141,11 @@ void HelpPage::fillList()
     }
 }
 
-void HelpPage::startFind()
+bool HelpPage::startFind()
 {
     find_->setFocus();
     find_->selectAll();
+    return true;
 }
 
 void HelpPage::showTopic(const QString& name)

@@ -17,7 +17,7 @@ public:
     /// \param keys  makes the tables of keys, as Markdown, for the topic that has a place for them
     explicit HelpPage(Workspace& workspace, std::function<QString()> keys = {}, QWidget* parent = nullptr);
 
-    void startFind() override;
+    bool startFind() override;
     /// Shows a topic by its file name without suffix; the contents if there is none.
     void showTopic(const QString& name);
     QString topic() const { return topic_; }

@@ -350,6 +350,7 @@ QString MainWindow::pageTitle(const QString& name) const
 void MainWindow::showPageAt(int index)
 {
     cursor_->clear();
+    statusBar()->clearMessage(); // it was about the page before
     current_ = std::size_t(index);
     stack_->setCurrentWidget(made(pages_[current_]));
     selection_->setText(selected_[currentPage()]);

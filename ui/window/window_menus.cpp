@@ -18,12 +18,14 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QSettings>
+#include <QStatusBar>
 
 namespace tilescope::ui {
 
 namespace {
 
 constexpr int kMostRecent = 12;
+constexpr int kMessageMs = 4000;
 constexpr const char* kRecentKey = "recent";
 
 } // namespace
@@ -81,8 +83,15 @@ void WindowMenus::makeFile()
     add(file, tr("Open…"), QKeySequence::Open, [this] { window_.chooseFiles(); });
     recent_ = file->addMenu(tr("Open recent"));
     connect(recent_, &QMenu::aboutToShow, this, &WindowMenus::fillRecent);
-    add(file, tr("Save As…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S), [this] { window_.saveAs(); });
-    add(file, tr("Close file"), QKeySequence(Qt::CTRL | Qt::Key_W), [this] { window_.closeFile(); });
+    QAction* const ofFile[] = {
+        add(file, tr("Save As…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S),
+            [this] { window_.saveAs(); }),
+        add(file, tr("Close file"), QKeySequence(Qt::CTRL | Qt::Key_W), [this] { window_.closeFile(); })};
+    for (QAction* action : ofFile) {
+        const auto follow = [this, action] { action->setEnabled(!window_.workspace().files().empty()); };
+        connect(&window_.workspace(), &Workspace::filesChanged, action, follow);
+        follow();
+    }
     file->addSeparator();
     add(file, tr("Export…"), QKeySequence(Qt::CTRL | Qt::Key_E), [this] { window_.exportPage(); });
     file->addSeparator();
@@ -110,8 +119,10 @@ void WindowMenus::makeEdit()
     add(edit, tr("Copy page as image"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C),
         [this] { QApplication::clipboard()->setPixmap(window_.currentPage()->grab()); });
     edit->addSeparator();
-    add(edit, tr("Find on this page"), QKeySequence(Qt::Key_Slash),
-        [this] { window_.currentPage()->startFind(); });
+    add(edit, tr("Find on this page"), QKeySequence(Qt::Key_Slash), [this] {
+        if (!window_.currentPage()->startFind())
+            window_.statusBar()->showMessage(tr("There is nothing to find on this page."), kMessageMs);
+    });
     add(edit, tr("Filter the run list"), QKeySequence(Qt::CTRL | Qt::Key_L),
         [this] { window_.dock().focusFilter(); });
 }
