@@ -311,7 +311,8 @@ TEST_P(NumbersTest, ThoseOfAMillionKernelsHaveSixDigitsInTheTablesOfTheTimelineA
 }
 
 INSTANTIATE_TEST_SUITE_P(Screens, NumbersTest,
-                         ::testing::Values(QSize(1067, 667), QSize(1366, 768), QSize(1600, 1000)),
+                         ::testing::Values(QSize(1067, 667), QSize(1280, 720), QSize(1366, 768),
+                                           QSize(1600, 1000)),
                          [](const auto& size) { return "At" + std::to_string(size.param.width()); });
 
 } // namespace
