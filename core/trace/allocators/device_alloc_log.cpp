@@ -50,13 +50,17 @@ void DeviceAllocLog::note(AllocAction action, std::uint64_t address, std::int64_
         break;
     }
     const HostLogs& logs = HostLogs::instance();
+    // Most blocks are free as soon as that is requested: the place is that of the request.
+    if (action != AllocAction::FreeCompleted || address != requested_)
+        place_ = HostLogs::here();
+    requested_ = action == AllocAction::FreeRequested ? address : 0;
     ring_->push({.time = nanosecondsOf(TraceClock::now()),
                  .address = address,
                  .bytes = bytes,
                  .allocated = allocated_,
                  .reserved = reserved_,
                  .stream = stream,
-                 .context = HostLogs::here(),
+                 .context = place_,
                  .step = logs.step(),
                  .thread = HostLogs::hereThread(),
                  .pool = pool,

@@ -60,6 +60,9 @@ private:
     std::unique_ptr<Ring<DeviceAllocRecord>> ring_;
     std::int64_t allocated_ = 0;
     std::int64_t reserved_ = 0;
+    // Of the latest event; under the allocator's lock.
+    HostContext place_{};
+    std::uint64_t requested_ = 0; ///< the block whose free was requested by it; 0: it was something else
 };
 
 } // namespace tilescope::trace

@@ -20,6 +20,9 @@ std::string shortName(const std::string& kernel)
     std::string name = demangled(kernel.c_str());
     if (name.starts_with(kVoid))
         name.erase(0, kVoid.size());
+    constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+    for (std::size_t at = name.find(kAnonymous); at != std::string::npos; at = name.find(kAnonymous))
+        name.erase(at, kAnonymous.size());
     const std::size_t end = name.find_first_of("<(");
     return end == 0 || end == std::string::npos ? name : name.substr(0, end);
 }

@@ -368,28 +368,49 @@ void ThreadLog::noteBoundary()
     boundaryCount_.store(count, std::memory_order_release);
 }
 
-const PathNode* ThreadLog::pathCreating(std::uint64_t sequence) const noexcept
+const PathNode* ThreadLog::pathOfNode(std::uint64_t sequence, std::uint64_t& place) const noexcept
 {
     const std::uint64_t count = boundaryCount_.load(std::memory_order_acquire);
     std::uint64_t low = count > kBoundaries ? count - kBoundaries : 0;
     std::uint64_t high = count;
     const std::uint64_t oldest = low;
+    const auto sequenceAt = [this](std::uint64_t boundary) {
+        return boundaries_[boundary % kBoundaries].sequence.load(std::memory_order_relaxed);
+    };
+    // Each step of a search among thousands touches memory of another thread; most nodes lie just before the last.
+    constexpr int kNear = 8;
+    for (int i = 0; i < kNear && place >= oldest && place < count; ++i, --place) {
+        if (sequenceAt(place) <= sequence) {
+            if (place + 1 < count && sequenceAt(place + 1) <= sequence)
+                break;
+            return boundaries_[place % kBoundaries].path.load(std::memory_order_relaxed);
+        }
+        if (place == 0)
+            break;
+    }
     while (low < high) {
         const std::uint64_t middle = low + (high - low) / 2;
-        if (boundaries_[middle % kBoundaries].sequence.load(std::memory_order_relaxed) <= sequence)
+        if (sequenceAt(middle) <= sequence)
             low = middle + 1;
         else
             high = middle;
     }
-    return low == oldest ? nullptr
-                         : boundaries_[(low - 1) % kBoundaries].path.load(std::memory_order_relaxed);
+    place = low == oldest ? ~std::uint64_t{0} : low - 1;
+    return low == oldest ? nullptr : boundaries_[place % kBoundaries].path.load(std::memory_order_relaxed);
 }
 
 const PathNode* ThreadLog::pathCreating(std::uint64_t thread, std::uint64_t sequence) noexcept
 {
+    std::uint64_t place = ~std::uint64_t{0};
+    return pathCreating(thread, sequence, place);
+}
+
+const PathNode* ThreadLog::pathCreating(std::uint64_t thread, std::uint64_t sequence,
+                                        std::uint64_t& place) noexcept
+{
     for (const ThreadLog* log : HostLogs::instance().logs())
         if (log->logicalThread_.load(std::memory_order_relaxed) == thread)
-            return log->pathCreating(sequence);
+            return log->pathOfNode(sequence, place);
     return nullptr;
 }
 
@@ -401,7 +422,7 @@ const PathNode* ThreadLog::backwardPath(const AutogradProbe::Node& node) noexcep
     if (node.identity == lastNode_.identity && node.sequence == lastNode_.sequence &&
         node.thread == lastNode_.thread)
         return lastNodePath_;
-    const PathNode* forward = pathCreating(node.thread, node.sequence);
+    const PathNode* forward = pathCreating(node.thread, node.sequence, lastBoundary_);
     lastNode_ = node;
     lastNodePath_ = forward ? PathTree::knownBackward(forward) : nullptr;
     return lastNodePath_;

@@ -64,6 +64,8 @@ public:
     /// The path under which a thread, given by its logical number, created the autograd node with that
     /// sequence number; null if unknown. Any thread.
     static const PathNode* pathCreating(std::uint64_t thread, std::uint64_t sequence) noexcept;
+    static const PathNode* pathCreating(std::uint64_t thread, std::uint64_t sequence,
+                                        std::uint64_t& place) noexcept;
 
     Ring<HostRecord> ring;
     // Counters that the tracer's thread reads.
@@ -105,7 +107,8 @@ private:
     void pushRange(const OpenRange& range, std::int64_t end);
     void publishSessionPlace();
     void noteBoundary();
-    const PathNode* pathCreating(std::uint64_t sequence) const noexcept;
+    /// \param place  where the last search ended, and then where this one did: backward visits nodes nearly in order
+    const PathNode* pathOfNode(std::uint64_t sequence, std::uint64_t& place) const noexcept;
     const PathNode* backwardPath(const AutogradProbe::Node& node) noexcept;
     const OpenRange* innermost() const { return rangeDepth_ > 0 ? &ranges_[rangeDepth_ - 1] : nullptr; }
 
@@ -145,6 +148,7 @@ private:
     // The node that this thread evaluated last and its path: events of one node are consecutive.
     AutogradProbe::Node lastNode_;
     const PathNode* lastNodePath_ = nullptr;
+    std::uint64_t lastBoundary_ = 0;
 
     // Written by the owner; read by the thread that runs backward, which autograd's queue orders after.
     std::array<Boundary, kBoundaries> boundaries_;

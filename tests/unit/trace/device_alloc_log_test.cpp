@@ -63,6 +63,25 @@ TEST_F(DeviceAllocations, KnowWhereTheyHappened)
     EXPECT_EQ(records[0].pool, 5U);
 }
 
+TEST_F(DeviceAllocations, ACompletedFreeHasThePlaceOfItsRequestOrItsOwn)
+{
+    HostLogs::instance().start(64, 0);
+    log.start(16, 0, 0);
+    {
+        const ScopedRange step("step");
+        log.note(AllocAction::FreeRequested, 0x1000, 64, nullptr, 0);
+        log.note(AllocAction::FreeCompleted, 0x1000, 64, nullptr, 0);
+        log.note(AllocAction::FreeRequested, 0x2000, 64, nullptr, 0);
+        log.note(AllocAction::Alloc, 0x3000, 64, nullptr, 0);
+        const ScopedRange forward("forward");
+        log.note(AllocAction::FreeCompleted, 0x2000, 64, nullptr, 0);
+    }
+    std::vector<std::string> paths;
+    for (const DeviceAllocRecord& record : drained())
+        paths.push_back(PathTree::instance().node(record.context.path)->path);
+    EXPECT_EQ(paths, (std::vector<std::string>{"step", "step", "step", "step", "step/forward"}));
+}
+
 TEST_F(DeviceAllocations, NothingIsNotedUnlessAsked)
 {
     log.start(16, 0, 0);

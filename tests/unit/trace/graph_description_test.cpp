@@ -52,8 +52,9 @@ TEST_F(GraphDescriptionTest, ListsKernelsByPathInTheirOrder)
     add(Kind::Kernel, "step/b", "_Z4gemmIfEvPT_");
     add(Kind::Kernel, "step/a", "_Z7softmaxPf");
     add(Kind::Kernel, "step/b", "_Z4gemmIfEvPT_");
+    add(Kind::Kernel, "step/a", "_ZN2at12_GLOBAL__N_14copyEPf");
     add(Kind::Set, "");
-    EXPECT_EQ(describe().nodes, "step/b: gemm x 2; step/a: softmax; unknown place: memset");
+    EXPECT_EQ(describe().nodes, "step/b: gemm x 2; step/a: softmax, at::copy; unknown place: memset");
 }
 
 TEST_F(GraphDescriptionTest, CutsLongLists)

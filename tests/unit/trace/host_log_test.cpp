@@ -182,6 +182,34 @@ TEST_F(HostLogTest, ABackwardNodeBelongsToTheRangeItsForwardRanIn)
                                    "step/backward/attention", "step/backward"));
 }
 
+/// The search begins where the last one ended.
+TEST_F(HostLogTest, BackwardNodesAreFoundInAnyOrder)
+{
+    constexpr int kModules = 300;
+    std::vector<std::pair<AutogradProbe::Node, std::string>> nodes;
+    {
+        const ScopedRange step("step");
+        const ScopedRange forward("forward");
+        for (int i = 0; i < kModules; ++i) {
+            const std::string name = "layers." + std::to_string(i);
+            const ScopedRange module(name.c_str());
+            nodes.emplace_back(createNode(), "step/backward/" + name);
+            nodes.emplace_back(createNode(), "step/backward/" + name);
+        }
+    }
+    const ScopedRange step("step");
+    const ScopedRange backward("backward");
+    // Backwards by one, by leaps of every length, and forwards.
+    std::thread([&] {
+        for (const std::size_t leap : {nodes.size() - 1, std::size_t{1}, std::size_t{37}, std::size_t{599}})
+            for (std::size_t i = 0, at = nodes.size() - 1; i < nodes.size();
+                 ++i, at = (at + leap) % nodes.size()) {
+                const Evaluating now(nodes[at].first);
+                ASSERT_EQ(here(), nodes[at].second) << "leap " << leap;
+            }
+    }).join();
+}
+
 TEST_F(HostLogTest, ANodeInTheSessionThreadSaysMoreThanItsPhase)
 {
     AutogradProbe::Node node;
