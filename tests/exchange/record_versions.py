@@ -110,6 +110,9 @@ class Checks:
         ran = self.record(DDP, command=[self.python, "-m", "torch.distributed.run", "--nproc-per-node=2", "program.py"])
         ranks = self.run([self.tilescope, "sql", "t.tscope", "select group_concat(rank) from process where rank is not null"])
         self.check(ran.returncode == 0 and len(self.show("steps")) == 6, "torchrun", ran.stderr[-1000:] + ranks.stdout)
+        reduced = [(row["bytes"], row["ranks"], row["missing_count"]) for row in self.show("collectives")
+                   if row["op"] == "all_reduce" and row["step"] is not None]
+        self.check(reduced == [(80, 2, 0)] * 3, "collectives", reduced)
         built = self.run([self.tilescope, "record", "--build-plugin", "--", self.python])
         self.check(built.returncode == 0, "build of the plug-in", built.stderr[-2000:])
         ran = self.record(script(), "--ops")

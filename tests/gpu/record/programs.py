@@ -76,10 +76,13 @@ def ddp():
     from torch.nn import functional
     from train import Model
 
-    rank = int(os.environ["LOCAL_RANK"])
-    torch.cuda.set_device(rank)
-    torch.distributed.init_process_group("nccl")
-    model = torch.nn.parallel.DistributedDataParallel(Model().to("cuda", torch.bfloat16), device_ids=[rank])
+    # NCCL refuses two ranks on one GPU; gloo copies their gradients to the CPU.
+    alone = torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"])
+    device = int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count()
+    torch.cuda.set_device(device)
+    torch.distributed.init_process_group("nccl" if alone else "gloo")
+    model = torch.nn.parallel.DistributedDataParallel(Model().to("cuda", torch.bfloat16 if alone else torch.float32),
+                                                      device_ids=[device])
     optimizer = torch.optim.AdamW(model.parameters())
     tokens = torch.randint(8192, (4, 129), device="cuda")
 

@@ -3,15 +3,17 @@
 
 usage: run.py --tilescope PROGRAM [--only PARTS] [--pairs N] [--sets N] [--cores LIST] [--keep FOLDER]
 
-PARTS are words of truth, programs, torchrun, cost, autocast, calibrate, startup, joined by commas. Prints a table for each and last one JSON line.
+PARTS are words of truth, programs, torchrun, cost, autocast, graphs, calibrate, startup, own, joined by commas. Prints a table for each and last one JSON line.
 
 truth     kernels and GPU time of train.py under torch.profiler and under record, medians of five runs
 programs  a table of kernels, ranges, cost and losses of programs of several frameworks
-torchrun  the same of a program with one rank per GPU, at most two
+torchrun  the same of a program with two ranks, each with its own GPU if there are two
 cost      the step of train.py with each option of record, relative to the bare step
 autocast  the same of train.py with parameters in fp32, autocast and two data-loader workers
+graphs    replays of a CUDA graph, each node or the replay as a whole recorded
 calibrate the cost that `record --calibrate` measures: recorded and bare steps of one process
 startup   from the start of train.py to its first step, bare and recorded
+own       what `tilescope run` says of its own tracing of bf16 steps, medians of several runs
 
 A pair of the cost is a short block of steps of a recorded process and one of a bare process right after or before it, on the same
 cores, so that what other programs do to this machine changes both. The processes of all variants start together and then take
@@ -98,16 +100,19 @@ def describe_host():
 class Process:
     """A program with --turns, bare or under record."""
 
-    def __init__(self, session, command, options, more=()):
+    def __init__(self, session, command, options):
         self.file = None
         self.started = time.monotonic()
-        words = [*command, "--turns", *more] if command[0] == sys.executable else command
-        if options is not None:
+        words = [*command, "--turns"] if command[0] == sys.executable else command
+        if isinstance(options, list):
             words = session.record_command(self, words, options)
         if session.cores:
             words = ["taskset", "-c", session.cores, *words]
+        environment = session.environment
+        if isinstance(options, pathlib.Path):
+            environment = dict(environment, CUDA_INJECTION64_PATH=str(options))
         self.errors = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen(words, cwd=session.folder, env=session.environment, stdin=subprocess.PIPE,
+        self.process = subprocess.Popen(words, cwd=session.folder, env=environment, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=self.errors, text=True)
 
     def wait_until_ready(self):
@@ -168,10 +173,10 @@ class Session:
                 list(pool.map(Process.end, processes))
 
 
-def truth(session, runs=5):
+def truth(session, batch, runs=5):
     """Kernels and GPU time from CUDA's start to the end of the program. The batch keeps the GPU busy and so at its full clock
     rate: an idle GPU lowers its clocks, and its kernels then vary by tens of percent from run to run."""
-    command = [*TRAIN, "--steps", "20", "--batch", "64"]
+    command = [*TRAIN, "--steps", "20", "--batch", str(batch)]
     profiled = [Process(session, [*command, "--profiler"], None) for _ in range(runs)]
     recorded = [Process(session, command, []) for _ in range(runs)]
     with session.all_of(profiled + recorded):
@@ -194,7 +199,7 @@ def truth(session, runs=5):
         for name in {*counts, *other["kernels"]}:
             if counts[name] != other["kernels"].get(name, 0):
                 differing[name] = [counts[name], other["kernels"].get(name, 0)]
-    report = {"runs": runs, "kernels": [sum(counts.values()) for counts, _ in ours],
+    report = {"batch": batch, "runs": runs, "kernels": [sum(counts.values()) for counts, _ in ours],
               "torch.profiler": [sum(one["kernels"].values()) for one in theirs],
               "names": len(ours[0][0]), "differing": differing,
               "gpu_ms": [round(total / 1e6, 3) for _, total in ours],
@@ -248,7 +253,7 @@ def row_of(session, file, status):
 
 
 def torchrun(session, script, keep):
-    ranks = min(2, session.run(["nvidia-smi", "-L"]).stdout.count("GPU "))
+    ranks = 2
     command = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}", script, "ddp", "--steps", "40"]
     times = {"bare": [], "recorded": []}
     file = session.folder / "torchrun.tscope"
@@ -276,14 +281,14 @@ def torchrun(session, script, keep):
     return row
 
 
-def cost(session, more, pairs, sets, variants):
-    command = [*TRAIN, "--steps", "5", "--warm-up", "30", *more]
+def cost(session, command, pairs, sets, variants):
+    """The variants are options of record by name; a path is a library that the driver loads instead."""
     steps = collections.defaultdict(list)
     ratios = {"step_ms": collections.defaultdict(list), "quiet_ms": collections.defaultdict(list)}
     losses = collections.Counter()
     names = ["bare again", *variants]
     for number in range(sets):
-        processes = {name: Process(session, command, VARIANTS.get(name)) for name in ["bare", *names]}
+        processes = {name: Process(session, command, variants.get(name)) for name in ["bare", *names]}
         with session.all_of(list(processes.values())):
             for process in processes.values():
                 process.wait_until_ready()
@@ -297,10 +302,11 @@ def cost(session, more, pairs, sets, variants):
                     for which, figures in block.items():
                         steps[which].append(figures["step_ms"])
         for name in variants:
-            for kind, count in session.losses(processes[name].file):
-                losses[f"{name}: {kind}"] += count
-            if number + 1 < sets:
-                processes[name].file.unlink(missing_ok=True)
+            if processes[name].file:
+                for kind, count in session.losses(processes[name].file):
+                    losses[f"{name}: {kind}"] += count
+                if number + 1 < sets:
+                    processes[name].file.unlink(missing_ok=True)
     report = {"pairs": pairs // sets * sets, "sets": sets, "cores": session.cores, "losses": losses,
               "ratios": {name: median_interval(ratios["step_ms"][name]) for name in names},
               "quiet_ratios": {name: median_interval(ratios["quiet_ms"][name]) for name in names},
@@ -314,12 +320,44 @@ def cost(session, more, pairs, sets, variants):
     return report
 
 
+def graphs(session, pairs, sets):
+    command = [sys.executable, str(HERE / "graphs.py")]
+    report = cost(session, command, pairs, sets, {"node": [], "graph": ["--graphs", "graph"]})
+    for name, options in {"node": [], "graph": ["--graphs", "graph"]}.items():
+        file = session.folder / f"graph-{name}.tscope"
+        session.run([session.tilescope, "record", "-o", str(file), *options, "--", *command])
+        kernels = session.show(file, "kernels")
+        facts = {fact["key"]: fact["value"] for fact in session.show(file, "environment") if fact["key"].startswith("record.graph")}
+        modules = session.run([session.tilescope, "sql", str(file), "select p.text, count(*) from kernel k join string p on p.id = k.path"
+                               " group by 1 order by 2 desc limit 6"]).stdout
+        report[name] = {"kernels": sum(row["instances"] for row in kernels), "names": len(kernels), "losses": session.losses(file),
+                        "whole": [[row["name"], row["instances"]] for row in kernels if row["name"].startswith("CUDA graph")],
+                        "facts": {key: value[:400] for key, value in facts.items()}}
+        print(name, json.dumps(report[name]), modules, sep="\n", flush=True)
+    return report
+
+
+def own(session, runs=3):
+    ratios = {}
+    for precision, trace in (("bf16", "kernels"), ("bf16", "full"), ("fp32", "full")):
+        file = session.folder / f"own-{precision}-{trace}.tscope"
+        for _ in range(runs):
+            done = session.run([session.tilescope, "run", "lm", "--device", "cuda", "--size", "small", "--mode", "both",
+                                "--precision", precision, "--trace", trace, "--steps", "30", "-o", str(file)])
+            if done.returncode != 0:
+                raise RuntimeError(done.stderr[-1000:])
+        ratios[f"{precision} {trace}"] = sorted(round(run["trace_overhead"], 4) for run in session.show(file, "runs"))
+    report = {name: median_interval(values) + [values] for name, values in ratios.items() if values}
+    for name, value in report.items():
+        print("own", name, value, flush=True)
+    return report
+
+
 def calibrate(session, variants, runs=2):
     """Ten steps come first; a pair has two blocks of seven."""
-    scripts = {"": [], " autocast": ["--autocast", "--workers", "2"]}
-    processes = {name + script: [Process(session, [*TRAIN, "--steps", "300", "--warm-up", "0", *more],
-                                         ["--calibrate", *(VARIANTS[name] or [])]) for _ in range(runs)]
-                 for script, more in scripts.items() for name in variants if name != "stopped"}
+    processes = {name: [Process(session, [*TRAIN, "--steps", "300", "--warm-up", "0"], ["--calibrate", *VARIANTS[name]])
+                        for _ in range(runs)]
+                 for name in variants if name != "stopped"}
     with session.all_of([process for group in processes.values() for process in group]):
         for group in processes.values():
             for process in group:
@@ -336,7 +374,7 @@ def calibrate(session, variants, runs=2):
     return report
 
 
-def startup(session, pairs=6):
+def startup(session, pairs=5):
     """Of pairs that start at the same time."""
     command = [*TRAIN, "--warm-up", "1", "--steps", "1"]
     differences = []
@@ -353,10 +391,11 @@ def startup(session, pairs=6):
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--tilescope", required=True)
-    options.add_argument("--only", default="truth,programs,torchrun,cost,autocast,calibrate,startup")
+    options.add_argument("--only", default="truth,programs,torchrun,cost,autocast,graphs,calibrate,startup,own")
     options.add_argument("--pairs", type=int, default=40)
     options.add_argument("--sets", type=int, default=4, help="sets of processes that the pairs are divided among")
     options.add_argument("--variants", default=",".join(name for name in VARIANTS if name != "bare"))
+    options.add_argument("--alone", type=pathlib.Path, help="cupti_alone.cpp of tests/bench/record as a library: a further variant")
     options.add_argument("--cores", default="", help="cores for the programs that are measured, as taskset takes them: 2-7")
     options.add_argument("--keep", type=pathlib.Path, help="folder for the recordings of the programs")
     options = options.parse_args()
@@ -365,14 +404,20 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         session = Session(os.path.abspath(options.tilescope), folder, options.cores)
         report["host"] = describe_host()
-        for part, measure in {"truth": lambda: truth(session),
+        short = ["--steps", "5", "--warm-up", "30"]
+        wanted = {name: VARIANTS[name] for name in options.variants.split(",")}
+        if options.alone:
+            wanted["CUPTI"] = options.alone.resolve()
+        for part, measure in {"truth": lambda: [truth(session, batch) for batch in (4, 64)],
                               "programs": lambda: programs(session, options.keep),
                               "torchrun": lambda: torchrun(session, str(HERE / "programs.py"), options.keep),
-                              "cost": lambda: cost(session, [], options.pairs, options.sets, options.variants.split(",")),
-                              "autocast": lambda: cost(session, ["--autocast", "--workers", "2"], options.pairs, options.sets,
-                                                       options.variants.split(",")),
+                              "cost": lambda: cost(session, [*TRAIN, *short], options.pairs, options.sets, wanted),
+                              "autocast": lambda: cost(session, [*TRAIN, *short, "--autocast", "--workers", "2"], options.pairs,
+                                                       options.sets, wanted),
+                              "graphs": lambda: graphs(session, options.pairs // 2, max(1, options.sets // 2)),
                               "calibrate": lambda: calibrate(session, options.variants.split(",")),
-                              "startup": lambda: startup(session)}.items():
+                              "startup": lambda: startup(session),
+                              "own": lambda: own(session)}.items():
             if part in parts:
                 started = time.monotonic()
                 print(f"--- {part}", flush=True)
