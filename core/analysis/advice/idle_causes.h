@@ -1,0 +1,43 @@
+#pragma once
+
+#include "core/analysis/advice/stake.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tilescope::analysis {
+
+/// Why a GPU is idle, in the order of precedence.
+enum class IdleCause : std::uint8_t {
+    Tracing,         ///< the host is in known work of the tracer
+    DataLoading,     ///< the host loads the next batch
+    Allocating,      ///< the host is in a call that takes memory from the driver or returns it
+    Synchronization, ///< the host waits for the GPU, or has not yet launched again after it did
+    Launching,       ///< the host has not reached its next launch
+    Unexplained,
+};
+inline constexpr std::size_t kIdleCauses = 6;
+
+/// What the host did while the GPU was idle. Groups name what evidence is told apart by.
+struct IdleReasons {
+    std::vector<Interval> tracing = {};
+    std::vector<GroupedTime> loading = {};
+    std::vector<GroupedTime> allocating = {};
+    std::vector<GroupedTime> waiting = {};   ///< calls that wait for the GPU
+    std::vector<GroupedTime> next = {};      ///< activities of the GPU: a gap before one belongs to its group
+    std::vector<Timestamp> lastErrands = {}; ///< by wall: when the host last worked towards the GPU
+};
+
+/// The idle time of the GPU within `walls`, by cause. The causes are disjoint and add up to the idle time.
+///
+/// Tracing, Synchronization while in the call, and what remains are those of partitionStep(). What follows a wait up to the
+/// next activity of the GPU is its consequence: without the wait, launches would have been queued.
+/// \param walls  disjoint, in start order
+/// \param busy   a result of unionOf()
+/// O(n log n).
+std::array<Stake, kIdleCauses> idleCauses(std::span<const Interval> walls, std::span<const Interval> busy,
+                                          IdleReasons reasons);
+
+} // namespace tilescope::analysis

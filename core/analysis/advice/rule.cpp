@@ -1,0 +1,16 @@
+#include "core/analysis/advice/rule.h"
+
+#include <array>
+
+namespace tilescope::analysis {
+
+std::string_view wordOf(AdviceRule rule)
+{
+    static constexpr std::array<std::string_view, kAdviceRules> kWords{
+        "launch-bound", "small-kernels",         "synchronization", "pageable-copy",
+        "exposed-copy", "exposed-communication", "low-occupancy",   "tensor-cores",
+        "conversions",  "recomputation",         "fragmentation",   "data-loading"};
+    return kWords[static_cast<std::size_t>(rule)];
+}
+
+} // namespace tilescope::analysis

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tilescope::analysis {
+
+/// What advice can be about.
+enum class AdviceRule : std::uint8_t {
+    LaunchBound,          ///< the GPU is idle while the host prepares launches
+    SmallKernels,         ///< neighbouring kernels that are short
+    Synchronization,      ///< the GPU is idle because the host waited for it
+    PageableCopy,         ///< copies from or to memory that is not page-locked
+    ExposedCopy,          ///< copies between host and device that run beside nothing
+    ExposedCommunication, ///< collectives that run beside nothing
+    LowOccupancy,         ///< kernels whose launch leaves most of the GPU's warps unused
+    TensorCores,          ///< fp32 products outside of the tensor cores
+    Conversions,          ///< changes of the type that cost more than the faster products save
+    Recomputation,        ///< forward work repeated in backward
+    Fragmentation,        ///< memory that the allocator holds without use
+    DataLoading,          ///< the GPU, or a host without one, waits for data
+};
+inline constexpr std::size_t kAdviceRules = 12;
+
+/// launch-bound, small-kernels, synchronization, …
+std::string_view wordOf(AdviceRule rule);
+
+/// Share of the wall time from which time at stake is worth a finding.
+inline constexpr double kLeastShareAtStake = 0.005;
+
+} // namespace tilescope::analysis

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "core/analysis/advice/stake.h"
+#include "core/base/ids.h"
+
+#include <span>
+#include <vector>
+
+namespace tilescope::analysis {
+
+/// A kernel that ends sooner is small: a launch takes the host some microseconds.
+inline constexpr Nanoseconds kSmallKernel{10'000};
+
+/// A kernel, or another activity of the device, of a stream.
+struct StreamActivity {
+    GroupedTime activity{};
+    DeviceIndex device = {};
+    StreamId stream = {};
+    bool isKernel = true; ///< that computes: copies and collectives do not become part of another kernel
+};
+
+/// What fusing neighbouring small kernels saves at most: all of them but the longest, and the gaps between them.
+///
+/// Neighbours run on one stream, one after the other, with gaps shorter than kSmallKernel. A gap belongs to the kernel
+/// behind it. Time in which anything else runs does not count.
+/// \param activities  of the process, in any order
+/// \param walls       disjoint, in start order
+/// O(n log n).
+Stake smallKernels(std::vector<StreamActivity> activities, std::span<const Interval> walls);
+
+} // namespace tilescope::analysis
