@@ -5,6 +5,7 @@
 #include "app/cli/recording.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
+#include "core/exchange/advice_section.h"
 #include "core/exchange/answer_sections.h"
 #include "core/exchange/sections.h"
 #include "core/query/memory/memory_tables.h"
@@ -27,6 +28,7 @@ using exchange::Table;
 using exchange::tableOf;
 using query::Grouping;
 
+constexpr std::size_t kEvidenceRows = 5; // of a finding, unless --limit is given
 constexpr std::int64_t kMostNumber = std::numeric_limits<std::int32_t>::max();
 
 constexpr std::string_view kHelp = R"(usage: tilescope show FILE [SECTION] [options]
@@ -68,6 +70,9 @@ sections
   answers       answers to common questions about a trace, with figures and the command behind them:
                 matmul-share, top-kernel, other-kernels, softmax-in-attention, phase-time, instances
                     tilescope show a.tscope answers softmax-in-attention
+  advice        what would make a step faster, and by how many milliseconds at most, with the rows behind it
+                and a remedy; of a run of several ranks the lowest one, or --rank R
+                    tilescope show a.tscope advice
   ceilings      ceilings of devices, measured by `tilescope doctor --ceilings -o FILE`
                     tilescope show a.tscope ceilings
   losses        lost trace records of all runs
@@ -78,7 +83,7 @@ sections
 options
   --run N       the run with that number; default: all for runs, samples, steps and losses, otherwise the last
   --rank R      only this rank of a run of several processes: kernels, ops, steps, ranks, collectives, tree,
-                memory and answers (the lowest rank)
+                memory, answers and advice (the lowest rank)
   --process PID likewise, by the number of the process
   --device N    only this GPU: kernels, tree and memory; default of memory: the one with the highest peak
   --step N      only this step: ranks and collectives
@@ -91,7 +96,7 @@ options
   --names       memory: which tensor of attention each block holds (Q, K, V, S, P, O, dO, dP, dS, dQ, dK, dV,
                 workspaces) and which memory it reuses, in the first traced step; also with --at peak or --at NS
   --format F    table (the default), json (the stable interface for programs), csv or md (Markdown)
-  --limit N     at most N rows of a table; 0: all (default 200; json and csv are always complete)
+  --limit N     at most N rows of a table; 0: all (default 200, advice 5 a finding; json and csv are complete)
   --help        print this text
 )";
 
@@ -108,6 +113,7 @@ struct Request {
     bool names = false;
     ShowFormat format = ShowFormat::Table;
     std::size_t limit = 200;
+    bool hasLimit = false; ///< --limit was given
 };
 
 struct Section {
@@ -146,6 +152,14 @@ Table namesTable(const store::RunReader& reader, const Request& request)
     if (request.at)
         at = *request.at == "peak" ? history->peakTime : wholeNumber(*request.at, "--at");
     return tableOf(shared(query::namedMemory(std::move(history), at, request.query.rangeGlob)));
+}
+
+query::AdviceTable adviceOf(const store::RunReader& reader, const Request& request)
+{
+    query::AdviceTable table = query::advice(reader, request.query.run, request.query.parties);
+    for (query::Advice& finding : table.rows)
+        finding.command = asNamed(finding.command);
+    return table;
 }
 
 query::AnswersTable answersOf(const store::RunReader& reader, const Request& request)
@@ -294,6 +308,17 @@ const std::vector<Section>& sections()
          [](const store::RunReader& reader, const Request& request, std::ostream& out) {
              exchange::writeAnswers(out, answersOf(reader, request));
          }},
+        {"advice",
+         {},
+         false,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             return tableOf(shared(adviceOf(reader, request)));
+         },
+         [](const store::RunReader& reader, const Request& request, std::ostream& out) {
+             exchange::writeAdvice(out, adviceOf(reader, request),
+                                   request.hasLimit ? request.limit : kEvidenceRows);
+         }},
         {"ceilings",
          {},
          false,
@@ -381,7 +406,8 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
         parties.device = static_cast<std::int32_t>(wholeNumber(device, "--device", 0, kMostNumber));
     if (!step.empty())
         request.step = static_cast<std::int32_t>(wholeNumber(step, "--step", 0, kMostNumber));
-    if (!limit.empty())
+    request.hasLimit = !limit.empty();
+    if (request.hasLimit)
         request.limit = static_cast<std::size_t>(wholeNumber(limit, "--limit"));
     request.format = format == "json"  ? ShowFormat::Json
                      : format == "csv" ? ShowFormat::Csv
@@ -404,14 +430,14 @@ void check(Request& request, const Section& section)
         throw Error{.what = "show " + name + " does not support --range",
                     .where = "--range",
                     .mend = "kernels, ops, ranges, tree, roofline, memory and saved do"};
-    constexpr std::string_view kByParty[] = {"kernels",     "ops",  "steps",  "ranks",
-                                             "collectives", "tree", "memory", "answers"};
+    constexpr std::string_view kByParty[] = {"kernels", "ops",    "steps",   "ranks", "collectives",
+                                             "tree",    "memory", "answers", "advice"};
     if (!request.query.parties.empty() && std::ranges::find(kByParty, section.name) == std::end(kByParty))
         throw Error{.what = "show " + name + " does not support --rank, --process or --device",
                     .where = "show " + name,
-                    .mend = "kernels, ops, steps, ranks, collectives, tree, memory and answers do"};
+                    .mend = "kernels, ops, steps, ranks, collectives, tree, memory, answers and advice do"};
     const bool isOfRanks = name == "ranks" || name == "collectives";
-    if (isOfRanks && request.query.parties.device)
+    if ((isOfRanks || name == "advice") && request.query.parties.device)
         throw Error{.what = "show " + name + " does not support --device",
                     .where = "--device",
                     .mend = "choose a process: --rank or --process"};

@@ -112,6 +112,7 @@ GIVEN = {
     "ranks.md": ["rank0.json.gz", "rank1.json.gz"],
     "share.md": ["a.tscope"],
     "store.md": ["a.tscope"],
+    "advice.md": ["a.tscope"],
     "flame.md": ["a.tscope"],
     "query.md": ["a.tscope"],
     HELP: ["sweep.yaml", "a.tscope", "t.tscope", "study.tscope", "s0.tscope", "s1.tscope", "snapshot.pickle", "rank0.json.gz",

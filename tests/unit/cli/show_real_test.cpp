@@ -59,6 +59,7 @@ std::vector<Section> sections()
             {{"roofline", "--group", "module"}, "roofline-by-module"},
             {{"mfu"}, "mfu"},
             {{"answers"}, "answers"},
+            {{"advice"}, "advice"},
             {{"ceilings"}, "ceilings"},
             {{"losses"}, "losses", true},
             {{"environment"}, "environment"}};

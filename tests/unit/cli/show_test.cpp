@@ -346,7 +346,7 @@ TEST_F(Show, HelpHasAnExampleForEachSection)
     const std::string help = run({"--help"});
     for (const char* section :
          {"runs", "samples", "steps", "ranks", "collectives", "kernels", "ops", "ranges", "memory", "saved",
-          "oom", "roofline", "mfu", "answers", "ceilings", "losses", "environment"})
+          "oom", "roofline", "mfu", "answers", "advice", "ceilings", "losses", "environment"})
         EXPECT_THAT(help, HasSubstr(std::string("tilescope show a.tscope ") + section)) << section;
 }
 

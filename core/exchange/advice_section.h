@@ -1,0 +1,20 @@
+#pragma once
+
+#include "core/exchange/sections.h"
+#include "core/query/tables/advice_table.h"
+
+#include <iosfwd>
+
+namespace tilescope::exchange {
+
+/// One row a finding, then one for each rule that cannot be judged.
+Table tableOf(std::shared_ptr<const query::AdviceTable> advice);
+
+/// For people: each finding with its figures, the rows behind it, a remedy and a command.
+/// \param most  rows of evidence of a finding; 0: all
+void writeAdvice(std::ostream& out, const query::AdviceTable& advice, std::size_t most);
+
+/// The denominator of the shares in a sentence.
+std::string denominatorOf(const query::AdviceTable& advice);
+
+} // namespace tilescope::exchange

@@ -1,0 +1,525 @@
+#include "core/query/tables/advice_trace.h"
+
+#include "core/analysis/advice/data_loading.h"
+#include "core/analysis/advice/recomputation.h"
+#include "core/analysis/time/path_glob.h"
+#include "core/analysis/time/step_walls.h"
+#include "core/analysis/work/device_sheets.h"
+#include "core/query/runs/run_tables.h"
+#include "core/query/runs/selection.h"
+#include "core/query/tables/step_change.h"
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace tilescope::query {
+
+namespace {
+
+using analysis::DeviceWork;
+using analysis::GroupedTime;
+
+/// The process that was asked for, otherwise that of the lowest rank; null in a run of one process.
+const TracedProcess* processFor(const RunParties& parties, const PartyQuery& query)
+{
+    const TracedProcess* chosen = nullptr;
+    for (const TracedProcess& process : parties.processes)
+        if ((!query.rank || process.rank == query.rank) && (!query.pid || process.pid == *query.pid) &&
+            (!chosen || (process.rank && (!chosen->rank || *process.rank < *chosen->rank))))
+            chosen = &process;
+    return parties.processes.size() > 1 ? chosen : nullptr;
+}
+
+std::optional<double> rateOf(const analysis::DeviceSheet& sheet, Precision precision)
+{
+    const auto found = sheet.flops.find(precision);
+    return found == sheet.flops.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<analysis::ProductRates> productRates(std::string_view deviceName)
+{
+    const analysis::DeviceSheet* const sheet = analysis::DeviceSheets::standard().find(deviceName);
+    if (!sheet)
+        return {};
+    const std::optional<double> bf16 = rateOf(*sheet, Precision::Bf16);
+    return analysis::ProductRates{.fp32 = rateOf(*sheet, Precision::Fp32),
+                                  .tf32 = rateOf(*sheet, Precision::Tf32),
+                                  .low = bf16 ? bf16 : rateOf(*sheet, Precision::Fp16)};
+}
+
+/// Functions of the language or of libraries, which a reader does not want to change.
+bool isLibraryFrame(std::string_view name)
+{
+    return name.starts_with('<') || name.starts_with("torch/") ||
+           name.find("site-packages/") != std::string_view::npos ||
+           name.find("/torch/") != std::string_view::npos || name.starts_with("built-in ") ||
+           name.starts_with("nn.Module:");
+}
+
+/// Calls after which only a stream waits, and copies that the host does not wait for, do not.
+bool holdsTheHost(std::string_view call)
+{
+    const auto has = [call](std::string_view word) { return call.find(word) != std::string_view::npos; };
+    if (has("Memcpy") || has("Memset"))
+        return !has("Async");
+    return !has("WaitEvent");
+}
+
+/// Takes memory from the driver or returns it.
+bool isAllocation(std::string_view call)
+{
+    return call.find("Memcpy") == std::string_view::npos && call.find("Memset") == std::string_view::npos;
+}
+
+class AdviceReading {
+public:
+    AdviceReading(const store::RunReader& reader, std::optional<RunId> run, PartyQuery parties,
+                  const std::function<bool()>& cancelled)
+        : reader_(reader), cancelled_(cancelled), textOf_(textsOf(reader))
+    {
+        trace_.run = chooseRun(reader, run);
+        const RunParties all = reader.parties(trace_.run.run);
+        if (const TracedProcess* process = processFor(all, parties)) {
+            trace_.rank = process->rank;
+            trace_.process = PartyIndex(all, {}).titleOf(process->id);
+            trace_.option = process->rank ? " --rank " + std::to_string(*process->rank)
+                                          : " --process " + std::to_string(process->pid);
+            parties.rank = process->rank;
+            parties.pid = process->rank ? parties.pid : process->pid;
+        }
+        filter_.emplace(reader, trace_.run.run, parties);
+        readDevices(all);
+    }
+
+    AdviceTrace read()
+    {
+        const store::EventCounts counts = reader_.counts(trace_.run.run);
+        trace_.onGpu = counts.deviceEvents > 0;
+        trace_.hasHostEvents = counts.ranges + counts.ops + counts.frames > 0;
+        readRanges();
+        readOps();
+        readCalls();
+        readActivities();
+        if (counts.frames > 0)
+            readFrames();
+        readMemory();
+        finish();
+        if (cancelled_())
+            trace_.walls.clear();
+        return std::move(trace_);
+    }
+
+private:
+    struct WaitingCall {
+        GroupedTime time{};
+        StringId name = {};
+        StringId path = {};
+        ThreadId thread = {};
+        Timestamp frameStart = Timestamp::min(); ///< of the innermost frame so far
+        StringId frame = {};
+        bool isLibrary = true;
+    };
+    struct KindKey {
+        StringId name = {};
+        StringId path = {};
+        DeviceIndex device = {};
+        CopyKind copy = CopyKind::None;
+        bool isRecomputed = false;
+        LaunchConfig launch{};
+        bool operator==(const KindKey&) const = default;
+    };
+    struct KindHash {
+        std::size_t operator()(const KindKey& key) const noexcept
+        {
+            std::size_t hash = key.name.value;
+            const auto mix = [&hash](std::uint64_t value) {
+                hash = (hash ^ value) * 0x9E37'79B9'7F4A'7C15ULL;
+            };
+            mix(key.path.value);
+            mix(static_cast<std::uint64_t>(key.device.value) << 1 | std::uint64_t(key.isRecomputed));
+            for (const std::uint32_t extent : key.launch.grid)
+                mix(extent);
+            mix(key.launch.block[0]);
+            return hash ^ hash >> 32;
+        }
+    };
+
+    void readDevices(const RunParties& parties)
+    {
+        const std::vector<EnvironmentEntry> environment = reader_.environment(trace_.run.run);
+        const auto valueOf = [&](const std::string& key) {
+            const auto found = std::ranges::find(environment, key, &EnvironmentEntry::key);
+            return found == environment.end() ? std::string() : found->value;
+        };
+        const auto add = [&](DeviceIndex id, std::string name, const std::string& capability,
+                             std::optional<int> multiprocessors) {
+            trace_.devices[id] = {.name = name,
+                                  .limits = analysis::multiprocessorLimits(capability),
+                                  .multiprocessors = multiprocessors,
+                                  .rates = productRates(name)};
+        };
+        for (std::int16_t i = 0; i < kMostDevices; ++i) {
+            const std::string key = "gpu." + std::to_string(i) + ".";
+            const std::string name = valueOf(key + "name");
+            if (name.empty() && valueOf(key + "compute_capability").empty())
+                break;
+            int multiprocessors = 0;
+            const std::string text = valueOf(key + "multiprocessors");
+            std::from_chars(text.data(), text.data() + text.size(), multiprocessors);
+            add(DeviceIndex{i}, name, valueOf(key + "compute_capability"),
+                multiprocessors > 0 ? std::optional(multiprocessors) : std::nullopt);
+        }
+        for (const TracedDevice& device : parties.devices)
+            if (!device.name.empty() || !device.capability.empty())
+                add(device.id, device.name, device.capability, device.multiprocessors);
+    }
+
+    std::string placeOf(StringId path)
+    {
+        const auto [known, isNew] = places_.try_emplace(path);
+        if (isNew && path)
+            known->second = alignedModule(analysis::fromStepDown(textOf_(path)));
+        return known->second;
+    }
+
+    bool loads(StringId name)
+    {
+        const auto [known, isNew] = loading_.try_emplace(name, false);
+        if (isNew && name)
+            known->second = analysis::loadsData(textOf_(name));
+        return known->second;
+    }
+
+    void addLoading(std::string kind, StringId name, ThreadId thread, Timestamp start, Timestamp end)
+    {
+        if (!loads(name) || (mainThread_ && thread != mainThread_))
+            return;
+        trace_.loading.push_back(
+            {{start, end}, trace_.sources.of({.kind = std::move(kind), .name = std::string(textOf_(name))})});
+    }
+
+    void cover(Timestamp start, Timestamp end)
+    {
+        whole_.start = std::min(whole_.start, start);
+        whole_.end = std::max(whole_.end, end);
+    }
+
+    void readRanges()
+    {
+        std::vector<Range> steps;
+        reader_.eachRange({.run = trace_.run.run}, [&](const Range& range) {
+            if (filter_->has(range.thread) && range.step != kNoStep &&
+                analysis::fromStepDown(textOf_(range.path)) == "step")
+                steps.push_back(range);
+            return !cancelled_();
+        });
+        std::ranges::sort(steps, {}, &Range::start);
+        for (const Range& step : steps)
+            walls_.addStep(step.step, {step.start, step.end});
+        lastLaunches_.assign(steps.size(), Timestamp::min());
+        if (!steps.empty())
+            mainThread_ = steps.front().thread;
+        reader_.eachRange({.run = trace_.run.run}, [&](const Range& range) {
+            if (!filter_->has(range.thread))
+                return !cancelled_();
+            cover(range.start, range.end);
+            if (range.id && range.id.value < kMostNumbered) {
+                if (range.id.value >= rangePaths_.size())
+                    rangePaths_.resize(std::size_t{range.id.value} + 1);
+                rangePaths_[range.id.value] = range.path;
+            }
+            addLoading("range", range.name, range.thread, range.start, range.end);
+            return !cancelled_();
+        });
+    }
+
+    void readOps()
+    {
+        reader_.eachOp({.run = trace_.run.run}, [&](const Op& op) {
+            recomputation_.add(op);
+            if (!filter_->has(op.thread))
+                return !cancelled_();
+            cover(op.start, op.end);
+            addLoading("op", op.name, op.thread, op.start, op.end);
+            return !cancelled_();
+        });
+        trace_.hasBackwardOps = recomputation_.hasBackward();
+        if (trace_.onGpu || !trace_.hasBackwardOps)
+            return;
+        reader_.eachOp({.run = trace_.run.run}, [&](const Op& op) {
+            if (filter_->has(op.thread) && recomputation_.has(op.id))
+                trace_.recomputed.push_back(
+                    {{op.start, op.end},
+                     trace_.sources.of({.kind = "module", .name = placeOr(placeOf(op.path))})});
+            return !cancelled_();
+        });
+    }
+
+    static std::string placeOr(std::string place)
+    {
+        return place.empty() ? std::string("outside of modules") : std::move(place);
+    }
+
+    void readCalls()
+    {
+        if (!trace_.onGpu)
+            return;
+        reader_.eachApiCall({.run = trace_.run.run}, [&](const ApiCall& call) {
+            if (!filter_->has(call.thread))
+                return !cancelled_();
+            const analysis::Interval time{call.start, call.end};
+            trace_.hasCalls = true;
+            switch (call.kind) {
+            case ApiKind::Overhead:
+                trace_.host.tracing.push_back(time);
+                break;
+            case ApiKind::Synchronize:
+                starts_.push_back(call.start);
+                if (holdsTheHost(textOf_(call.name)))
+                    addWait(call);
+                break;
+            case ApiKind::Wait:
+                waitedFor_.push_back(time);
+                break;
+            case ApiKind::Launch:
+                noteLaunch(stepAt(call.start), call.end);
+                break;
+            case ApiKind::Memory:
+                if (const std::string_view name = textOf_(call.name); isAllocation(name))
+                    trace_.host.allocating.push_back(
+                        {time, trace_.sources.of({.kind = "call",
+                                                  .name = std::string(name),
+                                                  .place = placeOf(pathOf(call.range))})});
+                else if (holdsTheHost(name))
+                    addWait(call);
+                break;
+            default:
+                break;
+            }
+            return !cancelled_();
+        });
+    }
+
+    void addWait(const ApiCall& call)
+    {
+        waits_.push_back({.time = {{call.start, call.end}, 0},
+                          .name = call.name,
+                          .path = pathOf(call.range),
+                          .thread = call.thread});
+    }
+
+    StringId pathOf(RangeId range) const
+    {
+        return range && range.value < rangePaths_.size() ? rangePaths_[range.value] : StringId{};
+    }
+
+    void readActivities()
+    {
+        if (!trace_.onGpu)
+            return;
+        for (const Collective& collective : reader_.collectives(trace_.run.run))
+            if (collective.correlation)
+                collectives_.insert(collective.correlation.value);
+        Timestamp busyUntil = Timestamp::min();
+        reader_.eachDeviceEvent({.run = trace_.run.run}, [&](const DeviceEvent& event) {
+            if (!filter_->has(event))
+                return !cancelled_();
+            cover(event.start, event.end);
+            noteActivity(event);
+            const std::uint32_t kind = kindOf(event);
+            trace_.activities.push_back({{event.start, event.end}, kind, event.device, event.stream});
+            if (event.start > busyUntil) {
+                const ActivityKind& known = trace_.kinds[kind];
+                trace_.host.next.push_back(
+                    {{event.start, event.end},
+                     trace_.sources.of({.kind = "module", .name = placeOr(known.place)})});
+            }
+            busyUntil = std::max(busyUntil, event.end);
+            return !cancelled_();
+        });
+    }
+
+    std::uint32_t kindOf(const DeviceEvent& event)
+    {
+        const KindKey key{.name = event.name,
+                          .path = event.path,
+                          .device = event.device,
+                          .copy = event.copy,
+                          .isRecomputed = recomputation_.has(event.op),
+                          .launch = event.launch};
+        const auto [known, isNew] = kindNumbers_.try_emplace(key, std::uint32_t(trace_.kinds.size()));
+        if (!isNew)
+            return known->second;
+        ActivityKind& kind = trace_.kinds.emplace_back();
+        const analysis::KernelDescription description =
+            analysis::KernelFamilies::standard().describe(textOf_(event.name), event.kind);
+        kind.event = event.kind;
+        kind.family = description.family;
+        kind.copy = event.copy;
+        kind.device = event.device;
+        kind.launch = event.launch;
+        kind.fullName = textOf_(event.name);
+        kind.name = description.shortName.empty() ? kind.fullName : description.shortName;
+        kind.place = placeOf(event.path);
+        kind.isRecomputed = key.isRecomputed;
+        if (event.kind != DeviceEventKind::Kernel)
+            kind.work = DeviceWork::Copy;
+        else if (kind.family == analysis::KernelFamily::Collective ||
+                 collectives_.contains(event.correlation.value))
+            kind.work = DeviceWork::Communication;
+        if (const auto device = trace_.devices.find(event.device);
+            device != trace_.devices.end() && device->second.limits &&
+            event.kind == DeviceEventKind::Kernel && analysis::needsOccupancy(kind.family))
+            kind.reach =
+                analysis::reachOf(event.launch, *device->second.limits, device->second.multiprocessors);
+        return known->second;
+    }
+
+    /// Finds the function of the program that was open at each call that waits: the innermost that is not a library's.
+    void readFrames()
+    {
+        std::unordered_map<ThreadId, std::vector<WaitingCall*>> calls;
+        for (WaitingCall& wait : waits_)
+            calls[wait.thread].push_back(&wait);
+        for (auto& [thread, list] : calls)
+            std::ranges::sort(list, {}, [](const WaitingCall* wait) { return wait->time.time.start; });
+        reader_.eachFrame({.run = trace_.run.run}, [&](const Frame& frame) {
+            if (!filter_->has(frame.thread))
+                return !cancelled_();
+            addLoading("frame", frame.name, frame.thread, frame.start, frame.end);
+            const auto found = calls.find(frame.thread);
+            if (found == calls.end())
+                return !cancelled_();
+            auto wait = std::ranges::lower_bound(found->second, frame.start, {}, [](const WaitingCall* each) {
+                return each->time.time.start;
+            });
+            const bool isLibrary = isLibraryFrame(textOf_(frame.name));
+            for (; wait != found->second.end() && (*wait)->time.time.start < frame.end; ++wait) {
+                WaitingCall& call = **wait;
+                const bool isBetter =
+                    call.isLibrary != isLibrary ? call.isLibrary : frame.start >= call.frameStart;
+                if (call.frame && !isBetter)
+                    continue;
+                call.frame = frame.name;
+                call.frameStart = frame.start;
+                call.isLibrary = isLibrary;
+            }
+            return !cancelled_();
+        });
+    }
+
+    void readMemory()
+    {
+        reader_.eachAllocEvent({.run = trace_.run.run}, [&](const AllocEvent& event) {
+            if (!event.device || !filter_->hasMemoryOf(event.device))
+                return !cancelled_();
+            trace_.hasReserved = trace_.hasReserved || event.reserved > 0;
+            if (Bytes{event.allocated} > trace_.allocatedAtPeak) {
+                trace_.allocatedAtPeak = Bytes{event.allocated};
+                trace_.reservedAtPeak = Bytes{event.reserved};
+            }
+            return !cancelled_();
+        });
+    }
+
+    void finish()
+    {
+        trace_.walls = walls_.list();
+        if (trace_.walls.empty() && whole_.start < whole_.end) {
+            trace_.walls = {whole_};
+            trace_.isWhole = true;
+        }
+        trace_.steps = std::ssize(trace_.walls);
+        for (const WaitingCall& wait : waits_)
+            trace_.host.waiting.push_back(
+                {wait.time.time, trace_.sources.of({.kind = "call",
+                                                    .name = std::string(textOf_(wait.name)),
+                                                    .place = wait.frame ? std::string(textOf_(wait.frame))
+                                                                        : placeOf(wait.path)})});
+        for (const analysis::Interval& time : waitedFor_)
+            trace_.host.waiting.push_back({time, trace_.sources.of({.kind = "call", .name = "wait"})});
+        noteErrands();
+        if (trace_.onGpu)
+            trace_.host.loading = trace_.loading;
+    }
+
+    /// The step in whose range on the host an instant lies.
+    std::optional<std::size_t> stepAt(Timestamp time) const
+    {
+        const std::vector<analysis::HostStep>& steps = walls_.steps();
+        const auto after = std::ranges::upper_bound(
+            steps, time, {}, [](const analysis::HostStep& step) { return step.range.start; });
+        if (after == steps.begin() || (after - 1)->range.end <= time)
+            return {};
+        return static_cast<std::size_t>(after - steps.begin() - 1);
+    }
+
+    void noteLaunch(std::optional<std::size_t> step, Timestamp time)
+    {
+        trace_.hasLaunches = true;
+        lastLaunch_ = std::max(lastLaunch_, time);
+        if (step)
+            lastLaunches_[*step] = std::max(lastLaunches_[*step], time);
+    }
+
+    void noteActivity(const DeviceEvent& event)
+    {
+        std::optional<std::size_t> step = walls_.addWork(event);
+        if (event.launched == Timestamp{})
+            return;
+        if (step && event.launched >= walls_.steps()[*step].range.end)
+            step.reset();
+        noteLaunch(step, event.launched);
+    }
+
+    /// When the host last worked towards the GPU, as partitionStep() has it: a step's own launches, and the start of calls
+    /// that wait.
+    void noteErrands()
+    {
+        std::ranges::sort(starts_);
+        for (std::size_t i = 0; i < trace_.walls.size(); ++i) {
+            Timestamp last = trace_.isWhole ? lastLaunch_ : lastLaunches_[i];
+            const auto after = std::ranges::lower_bound(starts_, trace_.walls[i].end);
+            if (after != starts_.begin())
+                last = std::max(last, *(after - 1));
+            trace_.host.lastErrands.push_back(last);
+        }
+    }
+
+    static constexpr std::int16_t kMostDevices = 64;
+    static constexpr std::uint32_t kMostNumbered = 1U << 28; // numbers of a damaged file
+
+    const store::RunReader& reader_;
+    const std::function<bool()>& cancelled_;
+    analysis::TextOf textOf_;
+    std::optional<PartyFilter> filter_;
+    AdviceTrace trace_;
+    analysis::StepWalls walls_;
+    analysis::RecomputedOps recomputation_;
+    analysis::Interval whole_{Timestamp::max(), Timestamp::min()};
+    ThreadId mainThread_ = {}; ///< of the steps
+    std::vector<StringId> rangePaths_;
+    std::vector<WaitingCall> waits_;
+    std::vector<analysis::Interval> waitedFor_; ///< of older files: within the calls
+    std::vector<Timestamp> starts_;             ///< of calls that wait, or let a stream wait
+    std::vector<Timestamp> lastLaunches_;       ///< by step
+    Timestamp lastLaunch_ = Timestamp::min();
+    std::unordered_set<std::uint32_t> collectives_; ///< correlations
+    std::unordered_map<KindKey, std::uint32_t, KindHash> kindNumbers_;
+    std::unordered_map<StringId, std::string> places_;
+    std::unordered_map<StringId, bool> loading_;
+};
+
+} // namespace
+
+AdviceTrace adviceTrace(const store::RunReader& reader, std::optional<RunId> run, const PartyQuery& parties,
+                        const std::function<bool()>& cancelled)
+{
+    AdviceTrace trace;
+    reader.atOnce([&] { trace = AdviceReading(reader, run, parties, cancelled).read(); });
+    return trace;
+}
+
+} // namespace tilescope::query

@@ -1,0 +1,385 @@
+#include "core/query/tables/advice_table.h"
+
+#include "core/base/error.h"
+#include "core/query/tables/step_tables.h"
+#include "core/store/run_writer.h"
+#include "tests/support/fake_ranks.h"
+#include "tests/support/fake_trace.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+namespace tilescope::query {
+
+namespace {
+
+using namespace tilescope::literals;
+using analysis::AdviceRule;
+using testing::FakeTrace;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::int64_t kStepLength = 1'000'000;
+
+/// Traces of two steps of 1 ms.
+class AdviceTables : public ::testing::Test {
+protected:
+    using Plant = std::function<void(FakeTrace& trace, std::int64_t start)>;
+    using Edit = std::function<void(TraceBatch& batch, StringTable& strings)>;
+
+    /// \param plant  adds to each step; it gets the step's start
+    /// \param edit   changes what was planted
+    AdviceTable adviceFor(const Plant& plant, const Edit& edit = {}, bool withHopper = true)
+    {
+        FakeTrace trace;
+        for (int step = 0; step < 2; ++step) {
+            const std::int64_t start = 1'000'000 + kStepLength * step;
+            trace.step(step, start, start + kStepLength);
+            plant(trace, start);
+        }
+        return adviceOf(trace, edit, withHopper);
+    }
+
+    AdviceTable adviceOf(FakeTrace& trace, const Edit& edit, bool withHopper)
+    {
+        store::RunWriter writer(file_, trace.strings());
+        writer.beginRun({"one", "lm", "{}", "hash", "test"});
+        if (withHopper)
+            writer.writeEnvironment(std::vector<EnvironmentEntry>{{"gpu.0.name", "NVIDIA H200", ""},
+                                                                  {"gpu.0.compute_capability", "9.0", ""},
+                                                                  {"gpu.0.multiprocessors", "132", ""}});
+        TraceBatch batch = trace.batch();
+        if (edit)
+            edit(batch, trace.strings());
+        writer.write(std::move(batch));
+        RunResult result;
+        result.device = withHopper ? "cuda:0" : "cpu";
+        writer.endRun(result);
+        const store::RunReader reader(file_);
+        return advice(reader, {});
+    }
+
+    static const Advice* find(const AdviceTable& table, AdviceRule rule)
+    {
+        const auto found = std::ranges::find(table.rows, rule, &Advice::rule);
+        return found == table.rows.end() ? nullptr : &*found;
+    }
+    /// The finding of the rule, whose evidence adds up to what is at stake.
+    static Advice only(const AdviceTable& table, AdviceRule rule)
+    {
+        const Advice* const found = find(table, rule);
+        EXPECT_TRUE(found) << wordOf(rule);
+        if (!found)
+            return {};
+        Nanoseconds sum{0};
+        for (const AdviceEvidence& row : found->evidence)
+            sum += row.atStake;
+        EXPECT_EQ(sum, found->atStake) << wordOf(rule);
+        EXPECT_LE(found->atStake, table.wall);
+        EXPECT_FALSE(found->sentence.empty());
+        EXPECT_FALSE(found->bound.empty());
+        EXPECT_FALSE(found->remedy.empty());
+        return *found;
+    }
+    static bool isSilent(const AdviceTable& table, AdviceRule rule)
+    {
+        return std::ranges::find(table.silent, rule) != table.silent.end();
+    }
+    static std::string whyNot(const AdviceTable& table, AdviceRule rule)
+    {
+        const auto found = std::ranges::find(table.unjudged, rule, &UnjudgedRule::rule);
+        return found == table.unjudged.end() ? std::string() : found->why;
+    }
+
+    /// A kernel from the step's first nanosecond on, launched at once.
+    static void longKernel(FakeTrace& trace, std::int64_t start, std::int64_t length = kStepLength)
+    {
+        trace.kernel("norm_kernel", start, start + length).launchedAt(start).at("step/forward");
+    }
+
+    testing::TemporaryFolder folder_;
+    std::filesystem::path file_ = folder_ / "advice.tscope";
+};
+
+} // namespace
+
+TEST_F(AdviceTables, ABusyStepNeedsNone)
+{
+    const AdviceTable table =
+        adviceFor([](FakeTrace& trace, std::int64_t start) { longKernel(trace, start); });
+    EXPECT_THAT(table.rows, IsEmpty());
+    EXPECT_EQ(table.steps, 2);
+    EXPECT_EQ(table.wall, 2'000'000_ns);
+    EXPECT_TRUE(isSilent(table, AdviceRule::LaunchBound));
+    EXPECT_TRUE(isSilent(table, AdviceRule::ExposedCommunication));
+    EXPECT_EQ(whyNot(table, AdviceRule::Synchronization), "no CUDA calls of the host were recorded");
+    EXPECT_EQ(whyNot(table, AdviceRule::Recomputation), "no ops of backward were recorded");
+}
+
+TEST_F(AdviceTables, IdleTimeBeforeALaunchIsLaunchBound)
+{
+    const AdviceTable table = adviceFor([](FakeTrace& trace, std::int64_t start) {
+        longKernel(trace, start, 700'000);
+        trace.kernel("late", start + 900'000, start + 1'000'000)
+            .launchedAt(start + 890'000)
+            .at("step/forward/layers.3/ffn");
+    });
+    const Advice found = only(table, AdviceRule::LaunchBound);
+    EXPECT_EQ(found.atStake, 380'000_ns) << "190 µs a step until the launch";
+    EXPECT_DOUBLE_EQ(table.perStep(found.atStake), 190'000);
+    EXPECT_DOUBLE_EQ(table.percent(found.atStake), 19);
+    ASSERT_EQ(found.evidence.size(), 1U);
+    EXPECT_EQ(found.evidence[0].name, "forward/layers.*/ffn");
+    EXPECT_EQ(found.evidence[0].count, 2);
+    const store::RunReader reader(file_);
+    Nanoseconds launching{0};
+    for (const StepRow& row : steps(reader, {}).rows)
+        launching += row.partition.launching;
+    EXPECT_EQ(found.atStake, launching) << "as in the table of steps";
+}
+
+TEST_F(AdviceTables, AWaitNamesTheFunctionOfTheProgram)
+{
+    const auto wait = [](FakeTrace& trace, std::int64_t start) {
+        longKernel(trace, start, 700'000);
+        trace.call("cudaStreamSynchronize", ApiKind::Synchronize, start + 500'000, start + 710'000);
+        trace.call("cudaStreamWaitEvent", ApiKind::Synchronize, start + 720'000, start + 721'000);
+        trace.kernel("late", start + 900'000, start + 1'000'000).launchedAt(start + 890'000);
+    };
+    const auto stacks = [](TraceBatch& batch, StringTable& strings) {
+        for (const Range& step : batch.ranges)
+            for (const auto& [name, from] :
+                 std::vector<std::pair<std::string, std::int64_t>>{{"train.py(96): step", 0},
+                                                                   {"torch/_tensor.py(1): item", 400'000},
+                                                                   {"<built-in item>", 450'000}})
+                batch.frames.push_back({strings.intern(name), ThreadId{1}, step.step,
+                                        step.start + Nanoseconds(from), step.start + Nanoseconds(800'000)});
+    };
+    const AdviceTable table = adviceFor(wait, stacks);
+    const Advice found = only(table, AdviceRule::Synchronization);
+    EXPECT_EQ(found.atStake, 380'000_ns);
+    ASSERT_EQ(found.evidence.size(), 1U);
+    EXPECT_EQ(found.evidence[0].name, "cudaStreamSynchronize");
+    EXPECT_EQ(found.evidence[0].place, "train.py(96): step");
+    EXPECT_EQ(found.evidence[0].count, 2);
+    EXPECT_EQ(found.evidence[0].total, 420'000_ns);
+    EXPECT_FALSE(find(table, AdviceRule::LaunchBound)) << "it counts there only";
+}
+
+TEST_F(AdviceTables, AWaitBesideABusyGpuCostsNothing)
+{
+    const AdviceTable table = adviceFor([](FakeTrace& trace, std::int64_t start) {
+        longKernel(trace, start);
+        trace.call("cudaStreamSynchronize", ApiKind::Synchronize, start + 100'000, start + 900'000);
+    });
+    EXPECT_TRUE(isSilent(table, AdviceRule::Synchronization));
+}
+
+TEST_F(AdviceTables, LoadingDataLeavesTheGpuIdle)
+{
+    const AdviceTable table = adviceFor([](FakeTrace& trace, std::int64_t start) {
+        trace.range("step/enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", start,
+                    start + 250'000);
+        trace.kernel("norm_kernel", start + 300'000, start + kStepLength).launchedAt(start + 290'000);
+    });
+    EXPECT_EQ(only(table, AdviceRule::DataLoading).atStake, 500'000_ns);
+    EXPECT_EQ(only(table, AdviceRule::LaunchBound).atStake, 80'000_ns) << "the rest of the gap";
+}
+
+TEST_F(AdviceTables, OnACpuLoadingIsJudgedAndTheGpuIsNot)
+{
+    const AdviceTable table = adviceFor(
+        [](FakeTrace& trace, std::int64_t start) {
+            trace.op("get_batch", start, start + 100'000).op("aten::mm", start + 100'000, start + 900'000);
+        },
+        {}, false);
+    EXPECT_EQ(only(table, AdviceRule::DataLoading).atStake, 200'000_ns);
+    EXPECT_EQ(whyNot(table, AdviceRule::LaunchBound), "no GPU activity was recorded");
+    EXPECT_EQ(whyNot(table, AdviceRule::TensorCores), "no GPU activity was recorded");
+}
+
+TEST_F(AdviceTables, CopiesFromPageableMemoryAndExposedOnesAreToldApart)
+{
+    const auto withCopy = [this](const char* name, std::int64_t length) {
+        return adviceFor(
+            [=](FakeTrace& trace, std::int64_t start) {
+                longKernel(trace, start, 800'000);
+                trace.kernel(name, start + 750'000, start + 750'000 + length).launchedAt(start).on(8);
+            },
+            [](TraceBatch& batch, StringTable&) {
+                for (DeviceEvent& event : batch.deviceEvents)
+                    if (event.stream == StreamId{8}) {
+                        event.kind = DeviceEventKind::Memcpy;
+                        event.copy = CopyKind::HostToDevice;
+                    }
+            });
+    };
+    const AdviceTable pageable = withCopy("Memcpy HtoD (Pageable -> Device)", 150'000);
+    EXPECT_EQ(only(pageable, AdviceRule::PageableCopy).atStake, 200'000_ns);
+    EXPECT_TRUE(isSilent(pageable, AdviceRule::ExposedCopy));
+    const AdviceTable pinned = withCopy("Memcpy HtoD (Pinned -> Device)", 150'000);
+    EXPECT_TRUE(isSilent(pinned, AdviceRule::PageableCopy));
+    EXPECT_EQ(only(pinned, AdviceRule::ExposedCopy).atStake, 200'000_ns);
+    EXPECT_EQ(whyNot(withCopy("Memcpy HtoD", 150'000), AdviceRule::PageableCopy),
+              "whether the host's memory is page-locked was not recorded");
+    EXPECT_TRUE(isSilent(withCopy("Memcpy HtoD (Pinned -> Device)", 50'000), AdviceRule::ExposedCopy));
+}
+
+TEST_F(AdviceTables, SmallNeighboursCouldBeOneKernel)
+{
+    const AdviceTable table = adviceFor([](FakeTrace& trace, std::int64_t start) {
+        longKernel(trace, start, 900'000);
+        trace.kernel("add", start + 950'000, start + 956'000).launchedAt(start);
+        trace.kernel("mul", start + 957'000, start + 965'000).launchedAt(start);
+    });
+    const Advice found = only(table, AdviceRule::SmallKernels);
+    EXPECT_EQ(found.atStake, 14'000_ns) << "6 µs and the gap of 1 µs a step";
+    EXPECT_THAT(found.sentence, HasSubstr("2 kernels in a step"));
+}
+
+TEST_F(AdviceTables, LowOccupancyNamesTheLimit)
+{
+    const auto step = [](FakeTrace& trace, std::int64_t start) { longKernel(trace, start); };
+    const auto withRegisters = [&](std::uint32_t registers) {
+        return adviceFor(step, [=](TraceBatch& batch, StringTable&) {
+            for (DeviceEvent& event : batch.deviceEvents) {
+                event.launch.grid = {100'000, 1, 1};
+                event.launch.block = {128, 1, 1};
+                event.launch.registersPerThread = registers;
+            }
+        });
+    };
+    const Advice found = only(withRegisters(168), AdviceRule::LowOccupancy);
+    EXPECT_EQ(found.atStake, 1'625'000_ns) << "52 of 64 warps cannot run";
+    EXPECT_THAT(found.evidence[0].note, HasSubstr("limited by registers"));
+    EXPECT_TRUE(isSilent(withRegisters(32), AdviceRule::LowOccupancy));
+    EXPECT_EQ(whyNot(adviceFor(step), AdviceRule::LowOccupancy),
+              "grids and blocks of launches were not recorded");
+}
+
+TEST_F(AdviceTables, Fp32ProductsCouldUseTensorCores)
+{
+    const auto product = [](const char* name) {
+        return [=](FakeTrace& trace, std::int64_t start) {
+            trace.kernel(name, start, start + kStepLength).launchedAt(start);
+        };
+    };
+    // H200: 66.9 against 989.4 TFLOP/s.
+    const Advice found = only(adviceFor(product("ampere_sgemm_128x64_tn")), AdviceRule::TensorCores);
+    EXPECT_EQ(found.atStake.count(), std::llround(2'000'000 * (1 - 66.9 / 989.4)));
+    EXPECT_TRUE(
+        isSilent(adviceFor(product("void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_64x64_16x6_tn_align4>"
+                                   "(cutlass_80_tensorop_s1688gemm_64x64_16x6_tn_align4::Params)")),
+                 AdviceRule::TensorCores));
+}
+
+TEST_F(AdviceTables, AConversionWithoutProductsIsACost)
+{
+    const AdviceTable table = adviceFor([](FakeTrace& trace, std::int64_t start) {
+        longKernel(trace, start, 900'000);
+        trace
+            .kernel("void at::native::vectorized_elementwise_kernel<8, at::native::bfloat16_copy_kernel_cuda("
+                    "at::TensorIteratorBase&)::{lambda(float)#1}, std::array<char*, 2ul> >(int)",
+                    start + 900'000, start + 1'000'000)
+            .launchedAt(start)
+            .at("step/forward/layers.1/norm");
+    });
+    const Advice found = only(table, AdviceRule::Conversions);
+    EXPECT_EQ(found.atStake, 200'000_ns);
+    EXPECT_EQ(found.evidence[0].name, "forward/layers.*/norm");
+}
+
+TEST_F(AdviceTables, ForwardWithinBackwardIsRecomputation)
+{
+    const auto checkpointed = [this](std::int64_t sequence) {
+        return adviceFor(
+            [](FakeTrace& trace, std::int64_t start) {
+                trace.op("CheckpointFunctionBackward", start, start + 500'000);
+                const OpId backward = trace.lastOp();
+                trace.op("aten::linear", start, start + 300'000, backward);
+                longKernel(trace, start, 300'000);
+                trace.by(trace.lastOp());
+                trace.kernel("norm_kernel", start + 300'000, start + kStepLength)
+                    .launchedAt(start)
+                    .by(backward);
+            },
+            [sequence](TraceBatch& batch, StringTable&) {
+                for (Op& op : batch.ops)
+                    if (op.parent)
+                        op.sequence = sequence;
+                    else
+                        op.scope = OpScope::Backward;
+            });
+    };
+    EXPECT_EQ(only(checkpointed(8), AdviceRule::Recomputation).atStake, 600'000_ns);
+    EXPECT_TRUE(isSilent(checkpointed(-1), AdviceRule::Recomputation));
+}
+
+TEST_F(AdviceTables, UnusedReservedMemoryIsFragmentation)
+{
+    const auto withUnused = [this](std::int64_t bytes) {
+        return adviceFor(
+            [](FakeTrace& trace, std::int64_t start) {
+                longKernel(trace, start);
+                trace.alloc(static_cast<std::uint64_t>(start), 100 << 20, start + 10);
+            },
+            [bytes](TraceBatch& batch, StringTable&) {
+                for (AllocEvent& event : batch.allocEvents)
+                    event.reserved = event.allocated + bytes;
+            });
+    };
+    const Advice found = only(withUnused(64 << 20), AdviceRule::Fragmentation);
+    EXPECT_EQ(found.bytes, 64_MiB);
+    EXPECT_EQ(found.atStake, 0_ns);
+    EXPECT_TRUE(isSilent(withUnused(8 << 20), AdviceRule::Fragmentation));
+}
+
+TEST_F(AdviceTables, CallsOfTheDriverForMemoryCostIdleTime)
+{
+    const AdviceTable table = adviceFor([](FakeTrace& trace, std::int64_t start) {
+        trace.call("cudaMalloc", ApiKind::Memory, start, start + 90'000);
+        trace.call("cudaMemcpyAsync", ApiKind::Memory, start + 90'000, start + 95'000);
+        trace.kernel("norm_kernel", start + 100'000, start + kStepLength).launchedAt(start + 95'000);
+    });
+    const Advice found = only(table, AdviceRule::Fragmentation);
+    EXPECT_EQ(found.atStake, 180'000_ns);
+    EXPECT_FALSE(found.bytes);
+    EXPECT_EQ(found.evidence[0].name, "cudaMalloc");
+}
+
+TEST_F(AdviceTables, WithoutStepsTheRecordingIsOne)
+{
+    FakeTrace trace;
+    trace.kernel("norm_kernel", 1'000'000, 1'100'000).launchedAt(1'000'000);
+    trace.kernel("norm_kernel", 1'300'000, 1'400'000).launchedAt(1'290'000);
+    const AdviceTable table = adviceOf(trace, {}, true);
+    EXPECT_TRUE(table.isWhole);
+    EXPECT_EQ(table.steps, 1);
+    EXPECT_EQ(table.wall, 400'000_ns);
+    EXPECT_EQ(only(table, AdviceRule::LaunchBound).atStake, 190'000_ns);
+    EXPECT_EQ(whyNot(table, AdviceRule::DataLoading), "no host events were recorded");
+}
+
+TEST_F(AdviceTables, FindingsAreOfTheLowestRankUnlessAnotherIsAskedFor)
+{
+    testing::writeFakeRanks(file_, {});
+    const store::RunReader reader(file_);
+    const AdviceTable first = advice(reader, {});
+    EXPECT_EQ(first.rank, 0);
+    EXPECT_EQ(first.process, "rank 0");
+    EXPECT_EQ(first.steps, 8);
+    const AdviceTable second = advice(reader, {}, {.rank = 1});
+    EXPECT_EQ(second.process, "rank 1");
+    EXPECT_THAT(only(second, AdviceRule::ExposedCommunication).command, HasSubstr("--rank 1"));
+    // In each step: the gather of 0.4 ms, which rank 0 waits for nobody; the last all-reduce of 0.4 ms; and 2 ms in which
+    // rank 0 waits for rank 1 in the all-reduce of layers.1.
+    EXPECT_GT(only(first, AdviceRule::ExposedCommunication).atStake,
+              only(second, AdviceRule::ExposedCommunication).atStake);
+    EXPECT_THROW(advice(reader, {}, {.rank = 9}), Error);
+}
+
+} // namespace tilescope::query
