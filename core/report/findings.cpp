@@ -58,6 +58,7 @@ std::string sectionOfMetric(const std::string& metric)
         return "answers " + question.substr(0, question.find('.'));
     }
     return is("memory.")                   ? "memory --group category"
+           : is("advice")                  ? "advice"
            : is("tensor.")                 ? "memory --names"
            : is("residual")                ? "saved"
            : is("result.")                 ? "environment"

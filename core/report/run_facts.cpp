@@ -7,10 +7,12 @@
 #include "core/exchange/number.h"
 #include "core/model/text.h"
 #include "core/query/memory/memory_tables.h"
+#include "core/query/tables/advice_table.h"
 #include "core/query/tables/answers.h"
 #include "core/query/tables/compare_tables.h"
 #include "core/query/tables/step_tables.h"
 #include "core/query/tables/work_tables.h"
+#include "core/report/advice_facts.h"
 #include "core/report/tensor_facts.h"
 
 #include <fmt/format.h>
@@ -150,6 +152,10 @@ Fact RunFacts::read(const std::string& metric) const
         return counter(*rest);
     if (const auto rest = behind(metric, "answer."))
         return answer(*rest);
+    if (metric == "advice")
+        return adviceFact(advice(), {});
+    if (const auto rest = behind(metric, "advice."))
+        return adviceFact(advice(), *rest);
     if (const auto rest = behind(metric, "tensor."))
         return tensorFact(named(), *rest);
     if (metric == "residual")
@@ -235,6 +241,14 @@ Fact RunFacts::environment(std::string_view key) const
     return {};
 }
 
+const query::AdviceTable& RunFacts::advice() const
+{
+    if (!advice_)
+        advice_ =
+            std::make_shared<const query::AdviceTable>(query::advice(*recording_.reader, row_.record.run));
+    return *advice_;
+}
+
 const query::NamedMemory& RunFacts::named() const
 {
     if (!named_)
@@ -284,9 +298,10 @@ std::optional<analysis::TimedRun> RunFacts::timed(const std::string& metric) con
 bool isMetric(std::string_view name)
 {
     constexpr std::array kWhole{"status",     "reason",         "peak",     "reserved", "before_backward",
-                                "parameters", "trace_overhead", "gpu_busy", "mfu",      "residual"};
-    constexpr std::array kPrefixes{"warmup.", "timed.",  "memory.", "counter.",
-                                   "answer.", "result.", "tensor.", "residual."};
+                                "parameters", "trace_overhead", "gpu_busy", "mfu",      "residual",
+                                "advice"};
+    constexpr std::array kPrefixes{"warmup.", "timed.",  "memory.",   "counter.", "answer.",
+                                   "result.", "tensor.", "residual.", "advice."};
     const std::string_view phase = name.substr(0, name.find('.'));
     const std::string_view rest = name.substr(phase.size());
     return std::ranges::find(kWhole, name) != kWhole.end() ||

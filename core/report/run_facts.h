@@ -13,8 +13,9 @@
 #include <variant>
 
 namespace tilescope::query {
+struct AdviceTable;
 struct NamedMemory;
-}
+} // namespace tilescope::query
 
 namespace tilescope::report {
 
@@ -46,6 +47,7 @@ struct Recording {
 ///     memory.CATEGORY                            bytes at the peak
 ///     counter.METRIC                             of the range `step`
 ///     answer.QUESTION                            its sentence; answer.QUESTION.LABEL: one of its figures
+///     advice                                     the costliest findings as text; advice.RULE: time at stake, ms
 ///     tensor.NAME, residual, residual.WHAT       of single tensors; see tensor_facts.h
 ///     result.KEY                                 results of a workload that measures no time
 ///     any key of the spec                        as text
@@ -80,6 +82,7 @@ private:
     Fact counter(std::string_view metric) const;
     Fact answer(std::string_view rest) const;
     Fact environment(std::string_view key) const;
+    const query::AdviceTable& advice() const;
     const query::NamedMemory& named() const;
     Fact gpuBusy() const;
     Fact modelUse() const;
@@ -88,6 +91,7 @@ private:
     query::RunRow row_;
     std::map<std::string, std::string, std::less<>> params_;
     mutable std::map<std::string, Fact> known_;
+    mutable std::shared_ptr<const query::AdviceTable> advice_;
     mutable std::shared_ptr<const query::NamedMemory> named_;
 };
 
