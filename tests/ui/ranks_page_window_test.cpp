@@ -10,6 +10,8 @@
 
 #include <QComboBox>
 
+#include <algorithm>
+
 namespace tilescope::ui {
 namespace {
 
@@ -165,6 +167,26 @@ TEST_F(RanksPageWindow, WithoutARunSaysWhatWouldBeThere)
     ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kPatienceMs));
     clickRail(QStringLiteral("Ranks"));
     EXPECT_TRUE(labels().contains(QStringLiteral("A run of several ranks shows on this page")));
+}
+
+TEST_F(RanksPageWindow, AFindingOnTheOverviewLeadsToItsPage)
+{
+    open({});
+    clickRail(QStringLiteral("Overview"));
+    waitUntilSettled();
+    auto& advice = named<TableView>(QStringLiteral("Advice"));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return advice.isVisible(); }, kPatienceMs));
+    const std::vector<TableRow>& rows = advice.table().rows;
+    const auto exposed = std::ranges::find_if(rows, [](const TableRow& row) {
+        return row.cells[0].text == QLatin1String("exposed-communication");
+    });
+    ASSERT_NE(exposed, rows.end());
+    EXPECT_TRUE(
+        exposed->cells[3].text.startsWith(QStringLiteral("Communication runs beside no compute for")));
+    EXPECT_TRUE(exposed->cells[3].exact.contains(QStringLiteral("Start collectives as soon as")))
+        << "the remedy";
+    emit advice.activatedRow(exposed->id);
+    EXPECT_EQ(window_.currentPageName(), QStringLiteral("ranks"));
 }
 
 } // namespace

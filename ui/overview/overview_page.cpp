@@ -8,6 +8,7 @@
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
 #include "ui/kit/table_view.h"
+#include "ui/overview/advice_panel.h"
 #include "ui/overview/flag_list.h"
 #include "ui/overview/key_figure_card.h"
 #include "ui/overview/overview_machine.h"
@@ -149,6 +150,9 @@ QWidget* OverviewPage::makeContent()
     });
     layout->addWidget(makeRuns());
     layout->addWidget(stepPanel_);
+    advicePanel_ = new AdvicePanel;
+    connect(advicePanel_, &AdvicePanel::pageWanted, &workspace(), &Workspace::pageWanted);
+    layout->addWidget(advicePanel_);
     layout->addWidget(makeLists(), 1);
 
     auto* bottom = new QHBoxLayout;
@@ -291,6 +295,7 @@ void OverviewPage::showRuns(const std::vector<SelectedRun>& runs)
         return;
     }
     isLoading_ = true;
+    advicePanel_->showRuns(runs);
     showBasics(runs, kPatienceMs);
     loading_.start(
         [shown = firstTwo(runs)](const query::Cancelled& cancelled) { return read(shown, true, cancelled); },
@@ -408,7 +413,7 @@ void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewDa
         cards_[i]->setVisible(!isSnapshot || figures[i].page == QLatin1String("memory"));
         cards_[i]->show(std::move(figures[i]));
     }
-    for (Panel* panel : {stepPanel_, familyPanel_, rangePanel_})
+    for (Panel* panel : std::initializer_list<Panel*>{stepPanel_, familyPanel_, rangePanel_, advicePanel_})
         panel->setVisible(!isSnapshot);
     const bool gpu = std::any_of(overview.runs.begin(), overview.runs.end(), [](const OverviewRun& run) {
         return run.data->step ? run.data->step->onGpu : run.summary->result.device.starts_with("cuda");

@@ -14,6 +14,7 @@ class QStackedWidget;
 
 namespace tilescope::ui {
 
+class AdvicePanel;
 class FlagList;
 class KeyFigureCard;
 class KeyValueTable;
@@ -67,6 +68,7 @@ private:
     std::vector<KeyFigureCard*> cards_;
     Panel* stepPanel_ = nullptr;
     StepBarPlot* bars_ = nullptr;
+    AdvicePanel* advicePanel_ = nullptr; ///< of the first run
     Panel* runPanel_ = nullptr;
     TableView* runs_ = nullptr;
     TableView* families_ = nullptr;

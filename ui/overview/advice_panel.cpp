@@ -1,0 +1,158 @@
+#include "ui/overview/advice_panel.h"
+
+#include "ui/kit/controls.h"
+#include "ui/kit/count_text.h"
+#include "ui/kit/number_text.h"
+#include "ui/kit/table_cells.h"
+#include "ui/kit/table_view.h"
+#include "ui/theme/theme.h"
+
+#include <QLabel>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilescope::ui {
+
+namespace {
+
+using analysis::AdviceRule;
+using query::Advice;
+
+constexpr double kFindingHeight = 22;
+constexpr int kMostFindings = 7; // before the list scrolls
+
+/// The page that shows what a finding is about.
+QString pageOf(AdviceRule rule)
+{
+    switch (rule) {
+    case AdviceRule::LaunchBound:
+    case AdviceRule::Synchronization:
+    case AdviceRule::DataLoading:
+    case AdviceRule::PageableCopy:
+    case AdviceRule::ExposedCopy:
+        return QStringLiteral("timeline");
+    case AdviceRule::ExposedCommunication:
+        return QStringLiteral("ranks");
+    case AdviceRule::Recomputation:
+        return QStringLiteral("flame");
+    case AdviceRule::Fragmentation:
+        return QStringLiteral("memory");
+    default:
+        return QStringLiteral("kernels");
+    }
+}
+
+QString words(const std::string& text)
+{
+    return QString::fromStdString(text);
+}
+
+/// The finding, its remedy and the rows behind it, for hovering and copying.
+QString wholeText(const query::AdviceTable& table, const Advice& finding)
+{
+    QStringList lines{words(finding.sentence), words(finding.remedy)};
+    constexpr std::size_t kRows = 8;
+    for (std::size_t i = 0; i < std::min(kRows, finding.evidence.size()); ++i) {
+        const query::AdviceEvidence& row = finding.evidence[i];
+        QString line =
+            exactTime(std::llround(table.perStep(row.atStake))) + QStringLiteral("  ") + words(row.name);
+        if (!row.place.empty())
+            line += QStringLiteral(", ") + words(row.place);
+        if (!row.note.empty())
+            line += QStringLiteral(", ") + words(row.note);
+        lines << line;
+    }
+    return lines.join(QLatin1Char('\n'));
+}
+
+} // namespace
+
+TableData adviceRows(const query::AdviceTable& advice)
+{
+    using Kind = TableColumn::Kind;
+    const double most = advice.rows.empty() ? 0 : advice.perStep(advice.rows.front().atStake);
+    const Unit unit = timeUnit(most);
+    TableMaker<Advice> maker;
+    maker.add(makeColumn(AdvicePanel::tr("Rule"), Kind::Text, 150),
+              [](const Advice& row) { return makeWords(QString::fromUtf8(wordOf(row.rule))); });
+    maker.add(makeColumn(titleIn(AdvicePanel::tr("At most"), unit), Kind::Number, 84),
+              [&](const Advice& row) { return makeNumber(advice.perStep(row.atStake), unit, exactTime); });
+    maker.add(makeColumn(AdvicePanel::tr("Of the step"), Kind::Bar, 90),
+              [&](const Advice& row) { return makeBar(advice.percent(row.atStake), 100); });
+    maker.add(makeColumn(AdvicePanel::tr("Finding"), Kind::Text, 0),
+              [&](const Advice& row) { return makeWords(words(row.sentence), wholeText(advice, row)); });
+    return maker.table(advice.rows, [](const Advice&) { return Swatch{}; });
+}
+
+AdvicePanel::AdvicePanel(QWidget* parent)
+    : Panel(tr("Advice"), parent), table_(new TableView), message_(makeMessage())
+{
+    table_->setAccessibleName(tr("Advice"));
+    table_->setRowHeight(kFindingHeight);
+    table_->setToolTip(tr("Enter or double click opens the page that shows the rows behind a finding"));
+    message_->setContentsMargins(sizes().padding, sizes().gap, sizes().padding, sizes().gap);
+    connect(table_, &TableView::activatedRow, this, [this](std::int64_t id) {
+        if (advice_ && id >= 0 && id < std::ssize(advice_->rows))
+            emit pageWanted(pageOf(advice_->rows[std::size_t(id)].rule));
+    });
+    QVBoxLayout* content = makePlainColumn(nullptr);
+    content->addWidget(table_);
+    content->addWidget(message_);
+    setContent(content);
+    say({});
+}
+
+void AdvicePanel::showRuns(const std::vector<SelectedRun>& runs)
+{
+    loading_.cancel();
+    if (runs.empty())
+        return;
+    advice_.reset();
+    setSubtitle(tr("reading the trace…"));
+    say(tr("Reading the trace…"));
+    loading_.start(
+        [run = runs.front()](const query::Cancelled& cancelled) {
+            auto session = run.file->borrow();
+            return std::make_shared<const query::AdviceTable>(
+                query::advice(session->reader(), run.key.run, {}, cancelled));
+        },
+        [this](std::shared_ptr<const query::AdviceTable> advice) { show(std::move(advice)); },
+        [this](const QString& sentence) {
+            setSubtitle({});
+            say(sentence);
+        });
+}
+
+void AdvicePanel::show(std::shared_ptr<const query::AdviceTable> advice)
+{
+    advice_ = std::move(advice);
+    if (advice_->steps == 0) {
+        setSubtitle({});
+        say(tr("The run has no traced events."));
+        return;
+    }
+    const QString process =
+        advice_->process.empty() ? QString() : words(advice_->process) + QStringLiteral(", ");
+    setSubtitle(process + (advice_->isWhole ? tr("what a remedy saves at most of the whole recording")
+                                            : tr("what a remedy saves at most of the mean traced step")));
+    if (advice_->rows.empty()) {
+        say(tr("Nothing found by the rules that this recording allows to judge."));
+        return;
+    }
+    table_->show(adviceRows(*advice_));
+    const int rows = std::min(kMostFindings, int(advice_->rows.size()));
+    table_->setFixedHeight(sizes().header + rows * sizes().of(kFindingHeight) + 2);
+    table_->setVisible(true);
+    message_->setVisible(false);
+}
+
+void AdvicePanel::say(const QString& text)
+{
+    message_->setText(text);
+    message_->setVisible(true);
+    table_->setVisible(false);
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/query/tables/advice_table.h"
+#include "ui/jobs/job_tracker.h"
+#include "ui/kit/panel.h"
+#include "ui/kit/table_model.h"
+#include "ui/kit/workspace.h"
+
+#include <memory>
+#include <vector>
+
+class QLabel;
+
+namespace tilescope::ui {
+
+class TableView;
+
+/// A row a finding; the id is its index.
+TableData adviceRows(const query::AdviceTable& advice);
+
+/// What would make the steps of a run faster. GUI thread; reads the run in a job.
+class AdvicePanel : public Panel {
+    Q_OBJECT
+public:
+    explicit AdvicePanel(QWidget* parent = nullptr);
+
+    /// Reads the advice for the first run.
+    void showRuns(const std::vector<SelectedRun>& runs);
+
+signals:
+    /// The user wants to see what a finding is about.
+    void pageWanted(const QString& page);
+
+private:
+    void show(std::shared_ptr<const query::AdviceTable> advice);
+    void say(const QString& text);
+
+    JobTracker loading_{this};
+    std::shared_ptr<const query::AdviceTable> advice_;
+    TableView* table_;
+    QLabel* message_;
+};
+
+} // namespace tilescope::ui
