@@ -64,7 +64,9 @@ std::string hostName()
 
 class RunWriter::Impl {
 public:
-    Impl(const fs::path& path, const StringTable& strings) : target(path, strings) {}
+    Impl(const fs::path& path, const StringTable& strings, NewFile newFile) : target(path, strings, newFile)
+    {
+    }
 
     void beginRun(const RunHeader& header);
     void reopenRun(RunId run);
@@ -390,15 +392,15 @@ void RunWriter::Impl::seal()
     target.seal();
 }
 
-RunWriter::RunWriter(const fs::path& file, const StringTable& strings)
-    : impl_(translating(file, [&] { return std::make_unique<Impl>(file, strings); }))
+RunWriter::RunWriter(const fs::path& file, const StringTable& strings, NewFile newFile)
+    : impl_(translating(file, [&] { return std::make_unique<Impl>(file, strings, newFile); }))
 {
 }
 
 RunWriter::~RunWriter()
 {
     // After a failure, committed data is in the file and its log; the next writer seals it.
-    if (impl_->failure)
+    if (impl_->failure || impl_->target.isSealed() || impl_->target.isDraft())
         return;
     try {
         impl_->guarded([this] { impl_->seal(); });
@@ -469,6 +471,13 @@ void RunWriter::endRun(const RunResult& result)
 {
     impl_->requireRun();
     impl_->guarded([&] { impl_->endRun(result); });
+}
+
+void RunWriter::seal()
+{
+    if (impl_->frame.run != 0)
+        throw std::logic_error("RunWriter: a run is open");
+    impl_->guarded([&] { impl_->seal(); });
 }
 
 std::int64_t RunWriter::eventsOverCap() const

@@ -5,6 +5,7 @@
 #include "core/model/events.h"
 #include "core/model/run.h"
 #include "core/model/strings.h"
+#include "core/store/file/new_file.h"
 
 #include <filesystem>
 #include <memory>
@@ -39,11 +40,13 @@ struct RunHeader {
 /// The only write connection to a .tscope file; appends runs, never overwrites one.
 ///
 /// One thread at a time may call it (the engine's writer thread). It opens or creates the file, takes the
-/// writer lock and holds it until destroyed; destroying it seals the file (checkpointed, one plain file).
+/// writer lock and holds it until destroyed; destroying it seals the file (checkpointed, one plain file), unless
+/// it is a new one that appears when sealed: seal() does that.
 /// \throws Error  from any member: not ours, newer, damaged, read-only, locked by another writer, disk full
 class RunWriter {
 public:
-    RunWriter(const std::filesystem::path& file, const StringTable& strings);
+    RunWriter(const std::filesystem::path& file, const StringTable& strings,
+              NewFile newFile = NewFile::AtOnce);
     ~RunWriter();
     RunWriter(const RunWriter&) = delete;
     RunWriter& operator=(const RunWriter&) = delete;
@@ -67,6 +70,8 @@ public:
     void commit();
     /// Ends the run: result, indexes of its events, counts and checksums; commits.
     void endRun(const RunResult& result);
+    /// Seals the file. Call it last, when no run is open.
+    void seal();
 
     /// Events of the run last begun that the cap kept out; also stored as its loss `event_cap`.
     std::int64_t eventsOverCap() const;

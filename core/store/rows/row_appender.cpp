@@ -11,7 +11,7 @@ namespace tilescope::store {
 
 namespace {
 
-std::string insertEventSql(const EventTable& table)
+std::string insertEventSql(const EventTable& table, std::size_t rows)
 {
     std::string sql = "insert into ";
     sql.append(table.name).append(" (");
@@ -20,24 +20,32 @@ std::string insertEventSql(const EventTable& table)
         sql.append(marks.empty() ? "" : ", ").append(column);
         marks += marks.empty() ? "?" : ", ?";
     }
-    return sql + ") values (" + marks + ")";
+    sql += ") values (" + marks + ")";
+    for (std::size_t i = 1; i < rows; ++i)
+        sql += ", (" + marks + ")";
+    return sql;
 }
 
 } // namespace
 
 RowAppender::RowAppender(SQLite::Database& database, RowLedger& ledger, EventKind kind)
     : database_(database), ledger_(ledger), kind_(kind), table_(eventTable(kind)),
-      width_(table_.columns.size()), insert_(nullptr, &sqlite3_finalize), rows_(kChunkRows * width_)
+      width_(table_.columns.size()), insertOne_(prepared(1)), insertMany_(nullptr, &sqlite3_finalize),
+      rows_(kChunkRows * width_)
 {
-    const std::string sql = insertEventSql(table_);
-    sqlite3_stmt* statement = nullptr;
-    check(database.getHandle(),
-          sqlite3_prepare_v3(database.getHandle(), sql.c_str(), static_cast<int>(sql.size()),
-                             SQLITE_PREPARE_PERSISTENT, &statement, nullptr));
-    insert_.reset(statement);
 }
 
 RowAppender::~RowAppender() = default;
+
+RowAppender::Statement RowAppender::prepared(std::size_t rows) const
+{
+    const std::string sql = insertEventSql(table_, rows);
+    sqlite3_stmt* statement = nullptr;
+    check(database_.getHandle(),
+          sqlite3_prepare_v3(database_.getHandle(), sql.c_str(), static_cast<int>(sql.size()),
+                             SQLITE_PREPARE_PERSISTENT, &statement, nullptr));
+    return {statement, &sqlite3_finalize};
+}
 
 std::int64_t* RowAppender::append()
 {
@@ -80,26 +88,39 @@ void RowAppender::assignIds()
     }
 }
 
+/// \return  the code of SQLite
+int RowAppender::insert(sqlite3_stmt* statement, std::size_t begin, std::size_t rows)
+{
+    const std::int64_t* values = row(begin);
+    const int positions = static_cast<int>(rows * width_);
+    for (int i = 0; i < positions; ++i)
+        if (values[i] == kNull)
+            sqlite3_bind_null(statement, i + 1);
+        else
+            sqlite3_bind_int64(statement, i + 1, values[i]);
+    sqlite3_step(statement);
+    return sqlite3_reset(statement);
+}
+
 void RowAppender::insertRows()
 {
-    sqlite3_stmt* statement = insert_.get();
-    for (std::size_t i = 0; i < count_; ++i) {
-        const std::int64_t* values = row(i);
-        for (std::size_t column = 0; column < width_; ++column) {
-            const int position = static_cast<int>(column) + 1;
-            if (values[column] == kNull)
-                sqlite3_bind_null(statement, position);
-            else
-                sqlite3_bind_int64(statement, position, values[column]);
-        }
-        sqlite3_step(statement);
-        if (const int code = sqlite3_reset(statement); code != SQLITE_OK) {
-            if (code == SQLITE_CONSTRAINT)
-                throw Error{.what = "two records of the table " + std::string(table_.name) +
-                                    " have the number " + std::to_string(values[0]),
-                            .kind = ErrorKind::Failure};
-            check(database_.getHandle(), code);
-        }
+    std::size_t at = 0;
+    if (count_ >= kRowsPerStatement && !insertMany_)
+        insertMany_ = prepared(kRowsPerStatement);
+    for (; count_ - at >= kRowsPerStatement; at += kRowsPerStatement) {
+        const int code = insert(insertMany_.get(), at, kRowsPerStatement);
+        // Nothing of these rows is in the table; one by one, the row that SQLite refuses is known.
+        if (code == SQLITE_CONSTRAINT)
+            break;
+        check(database_.getHandle(), code);
+    }
+    for (; at < count_; ++at) {
+        const int code = insert(insertOne_.get(), at, 1);
+        if (code == SQLITE_CONSTRAINT)
+            throw Error{.what = "two records of the table " + std::string(table_.name) + " have the number " +
+                                std::to_string(row(at)[0]),
+                        .kind = ErrorKind::Failure};
+        check(database_.getHandle(), code);
     }
 }
 

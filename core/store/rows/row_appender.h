@@ -31,6 +31,13 @@ private:
     /// chunk's row is negligible.
     static constexpr std::size_t kChunkRows = 512;
 
+    /// Rows that one statement inserts: it finds its place in the table once, and SQLite starts once.
+    static constexpr std::size_t kRowsPerStatement = 32;
+
+    using Statement = std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)>;
+
+    Statement prepared(std::size_t rows) const;
+    int insert(sqlite3_stmt* statement, std::size_t begin, std::size_t rows);
     bool hasOwnIds() const;
     std::int64_t* row(std::size_t index) { return rows_.data() + index * width_; }
     void assignIds();
@@ -43,7 +50,8 @@ private:
     const EventKind kind_;
     const EventTable& table_;
     const std::size_t width_;
-    std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> insert_;
+    Statement insertOne_;
+    Statement insertMany_; ///< by the first rows that suffice for it
     std::vector<std::int64_t> rows_;
     std::size_t count_ = 0;
 };

@@ -40,10 +40,11 @@ void SortedRows::refill()
             break;
         }
         Row row{};
-        for (int column = 0; column < columns_; ++column)
-            row[static_cast<std::size_t>(column)] = sqlite3_column_type(query, column) == SQLITE_NULL
-                                                        ? kNull
-                                                        : sqlite3_column_int64(query, column);
+        for (int column = 0; column < columns_; ++column) {
+            sqlite3_value* value = sqlite3_column_value(query, column);
+            row[static_cast<std::size_t>(column)] =
+                sqlite3_value_type(value) == SQLITE_NULL ? kNull : sqlite3_value_int64(value);
+        }
         rows_.push_back(row);
     }
     const auto start = [](const Row& row) { return row[0]; };

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/output_file.h"
+#include "core/base/temporary_path.h"
 #include "core/store/file/file_check.h"
 #include "core/store/file/schema.h"
 
@@ -24,6 +25,9 @@ constexpr int kBusyMs = 10'000;
 constexpr auto kSealWithin = std::chrono::seconds(3);
 constexpr auto kSealAgain = std::chrono::milliseconds(10);
 
+/// Name of a new file in its temporary folder.
+constexpr const char* kDraft = "new";
+
 std::int64_t unixNs()
 {
     return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
@@ -31,7 +35,8 @@ std::int64_t unixNs()
 
 } // namespace
 
-WritableFile::WritableFile(const fs::path& path, const StringTable& strings) : file_(outputPath(path))
+WritableFile::WritableFile(const fs::path& path, const StringTable& strings, NewFile newFile)
+    : file_(outputPath(path))
 {
     // Checked before the lock file is created, so that a foreign file and its folder stay untouched.
     std::error_code error;
@@ -40,7 +45,7 @@ WritableFile::WritableFile(const fs::path& path, const StringTable& strings) : f
     lock_.emplace(file_);
     TemporaryPath::removeLeftovers(file_);
     translating(file_, [&] {
-        open();
+        open(newFile);
         ledger_ = std::make_unique<RowLedger>(*database_);
         begin();
         adopt();
@@ -54,7 +59,7 @@ WritableFile::WritableFile(const fs::path& path, const StringTable& strings) : f
 
 WritableFile::~WritableFile()
 {
-    if (!open_)
+    if (!open_ || draft_)
         return;
     try {
         translating(file_, [this] {
@@ -71,43 +76,58 @@ WritableFile::~WritableFile()
 }
 
 /// A new file appears atomically: a killed process leaves no file, or an empty one that existed before.
-void WritableFile::create()
+void WritableFile::create(NewFile newFile)
 {
-    const TemporaryPath folder(file_, TemporaryPath::Kind::Folder);
-    const fs::path draft = folder.path() / "new";
+    draft_ = std::make_unique<TemporaryPath>(file_, TemporaryPath::Kind::Folder);
     {
-        SQLite::Database database(draft.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+        SQLite::Database database((draft_->path() / kDraft).string(),
+                                  SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
         database.exec("pragma page_size = 4096; pragma journal_mode = memory");
         migrate(database, 0, embeddedMigrations());
     }
+    if (newFile == NewFile::AtOnce)
+        moveDraft();
+}
+
+void WritableFile::moveDraft()
+{
     std::error_code error;
     // Logs of a file that was taken away would be read as this one's.
     for (const char* suffix : {"-wal", "-shm", "-journal"})
         fs::remove(fs::path(file_) += suffix, error);
-    moveIntoPlace(draft, file_);
+    moveIntoPlace(draft_->path() / kDraft, file_);
+    draft_.reset();
 }
 
 /// Opens the database of a file whose writer lock is held, and creates or upgrades it.
-void WritableFile::open()
+void WritableFile::open(NewFile newFile)
 {
     std::error_code error;
     if (!fs::exists(file_, error) || fs::file_size(file_, error) == 0)
-        create();
+        create(newFile);
+    const fs::path path = draft_ ? draft_->path() / kDraft : file_;
     const auto migrations = embeddedMigrations();
     const int newest = static_cast<int>(migrations.size());
-    const int version = requireTilescopeFile(file_, newest).version;
-    if (access(file_.c_str(), W_OK) != 0)
+    const int version = requireTilescopeFile(path, newest).version;
+    if (access(path.c_str(), W_OK) != 0)
         throw Error{.what = "cannot be written", .where = file_.string(), .mend = "choose a writable file"};
     auto database = std::make_unique<SQLite::Database>(
-        file_.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX, kBusyMs);
+        path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX, kBusyMs);
     harden(*database);
-    requireOurSchema(*database, file_, version, migrations);
+    requireOurSchema(*database, path, version, migrations);
     if (version < newest)
         migrate(*database, version, migrations);
     // Rows are only appended, so a small cache suffices. A large one would fill with pages that are never
     // read again, and resemble a leak.
-    database->exec("pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 8000;"
-                   "pragma cache_size = -8192; pragma temp_store = memory");
+    database->exec("pragma cache_size = -8192; pragma temp_store = memory");
+    // Nobody else knows a draft, and it is of no use unless it is complete: it needs no log and no order on the
+    // disk. moveIntoPlace() synchronises it.
+    if (draft_)
+        database->exec(
+            "pragma locking_mode = exclusive; pragma journal_mode = memory; pragma synchronous = off");
+    else
+        database->exec(
+            "pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 8000");
     database_ = std::move(database);
 }
 
@@ -194,6 +214,9 @@ void WritableFile::seal()
     database_->exec("update file set sealed = 1");
     ledger_->flush();
     database_->exec("commit");
+    if (draft_)
+        return sealDraft();
+    sealed_ = true;
     // SQLite's timeout does not cover this step. Readers that know about writers close their connections;
     // others do not.
     const auto deadline = std::chrono::steady_clock::now() + kSealWithin;
@@ -208,6 +231,15 @@ void WritableFile::seal()
         }
         std::this_thread::sleep_for(kSealAgain);
     }
+}
+
+void WritableFile::sealDraft()
+{
+    // Others may open the file as soon as it has its name; the lock goes with the next reading.
+    database_->exec("pragma locking_mode = normal");
+    integerOf(*database_, "select sealed from file");
+    moveDraft();
+    sealed_ = true;
 }
 
 } // namespace tilescope::store

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/store/file/database.h"
+#include "core/store/file/new_file.h"
 #include "core/store/file/statement_cache.h"
 #include "core/store/file/writer_lock.h"
 #include "core/store/rows/event_rows.h"
@@ -13,19 +14,24 @@
 #include <memory>
 #include <optional>
 
+namespace tilescope {
+class TemporaryPath;
+}
+
 namespace tilescope::store {
 
 /// A .tscope file that this process may write: lock, connection, accounts, strings, and a row appender for
 /// each event table. The base of RunWriter and the maintenance functions.
 ///
 /// One thread. All writes happen between begin() and commit(). seal() ends writing; the destructor does so
-/// too and discards what was not committed.
+/// too and discards what was not committed, and all of a new file that would appear when sealed.
 class WritableFile {
 public:
     /// Opens, creates or upgrades the file; marks runs of a dead writer as interrupted. A foreign file and
     /// its folder stay untouched.
     /// \throws Error
-    WritableFile(const std::filesystem::path& file, const StringTable& strings);
+    WritableFile(const std::filesystem::path& file, const StringTable& strings,
+                 NewFile newFile = NewFile::AtOnce);
     ~WritableFile();
     WritableFile(const WritableFile&) = delete;
     WritableFile& operator=(const WritableFile&) = delete;
@@ -43,6 +49,10 @@ public:
     /// stay until the next writer, with a warning.
     void seal();
 
+    bool isSealed() const { return sealed_; }
+    /// Whether the file is a new one that appears when sealed.
+    bool isDraft() const { return draft_ != nullptr; }
+
     /// After any change of the run's own row.
     void updateRunChecksum(std::int64_t run);
 
@@ -55,19 +65,23 @@ public:
     RowAppender& appender(EventKind kind) { return *appenders_[static_cast<std::size_t>(kind)]; }
 
 private:
-    void create();
-    void open();
+    void create(NewFile newFile);
+    void moveDraft();
+    void open(NewFile newFile);
+    void sealDraft();
     void adopt();
     void requireInPlace();
 
     const std::filesystem::path file_;
-    std::optional<WriterLock> lock_; // taken before the database is opened, released after it is closed
+    std::optional<WriterLock> lock_;       // taken before the database is opened, released after it is closed
+    std::unique_ptr<TemporaryPath> draft_; ///< folder of a new file that is not in its place
     std::unique_ptr<SQLite::Database> database_;
     StatementCache statements_;
     std::unique_ptr<RowLedger> ledger_;
     std::unique_ptr<StringMap> strings_;
     std::array<std::unique_ptr<RowAppender>, kEventKinds> appenders_;
     bool open_ = true; ///< neither sealed nor abandoned
+    bool sealed_ = false;
 };
 
 } // namespace tilescope::store

@@ -342,6 +342,66 @@ TEST_F(Writers, TwoRecordsOfOneNumberAreAnErrorThatHarmsNothing)
     EXPECT_TRUE(verify(file).ok());
 }
 
+TEST_F(Writers, TheRecordWhoseNumberIsTakenIsNamedAmongMany)
+{
+    RunWriter writer(file, strings);
+    writer.beginRun(header());
+    writer.write(opsFrom(0, 400));
+    writer.commit();
+    TraceBatch batch = opsFrom(400, 100);
+    batch.ops[77].id = OpId{399};
+    writer.write(batch);
+    try {
+        writer.commit();
+        FAIL() << "400 was written twice";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.sentence(), HasSubstr("have the number 400"));
+    }
+    EXPECT_EQ(RunReader(file).ops({.run = RunId{1}}).size(), 400u);
+}
+
+TEST_F(Writers, ANewFileThatAppearsWhenSealedIsWholeOrNotThere)
+{
+    const auto countFiles = [this] {
+        return std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator());
+    };
+    {
+        RunWriter writer(file, strings, NewFile::WhenSealed);
+        writer.beginRun(header());
+        writer.write(opsFrom(0, 1000));
+        writer.commit();
+        EXPECT_FALSE(fs::exists(file));
+        EXPECT_THAT(refusal(), HasSubstr("is being written by")) << "its name is taken";
+    }
+    EXPECT_EQ(countFiles(), 0) << "without seal() nothing remains";
+    RunWriter writer(file, strings, NewFile::WhenSealed);
+    writer.beginRun(header());
+    writer.write(opsFrom(0, 1000));
+    writer.endRun({});
+    EXPECT_FALSE(fs::exists(file));
+    writer.seal();
+    EXPECT_TRUE(verify(file).ok()) << "others may open it before the writer is gone";
+    EXPECT_EQ(RunReader(file).ops({.run = RunId{1}}).size(), 1000u);
+    EXPECT_EQ(RunReader(file).runs().at(0).result.status, RunStatus::Ok);
+}
+
+TEST_F(Writers, AnExistingFileIsWrittenInPlaceAndSealedAtOnce)
+{
+    {
+        RunWriter writer(file, strings);
+        writer.beginRun(header());
+        writer.endRun({});
+    }
+    RunWriter writer(file, strings, NewFile::WhenSealed);
+    writer.beginRun(header());
+    writer.write(opsFrom(0, 10));
+    writer.endRun({});
+    EXPECT_EQ(RunReader(file).runs().size(), 2u);
+    writer.seal();
+    EXPECT_FALSE(fs::exists(file.string() + "-wal"));
+    EXPECT_TRUE(verify(file).ok());
+}
+
 TEST_F(Writers, RangesThatCloseLateAreFoundWithoutReadingTheRest)
 {
     // The outer range has the first number and comes last, as tracers deliver it.
