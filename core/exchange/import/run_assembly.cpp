@@ -5,6 +5,7 @@
 #include "core/base/sha256.h"
 #include "core/base/version.h"
 #include "core/exchange/import/allocation_assembly.h"
+#include "core/exchange/import/batch_writer.h"
 #include "core/exchange/import/collective_matcher.h"
 #include "core/exchange/import/common_axis.h"
 #include "core/exchange/import/launch_index.h"
@@ -22,6 +23,7 @@
 #include <limits>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 namespace tilescope::exchange {
 
@@ -83,8 +85,7 @@ public:
                                      .native = thread.native});
         writer.write(first);
         writer.writeParties(trace_.parties);
-        writeHost();
-        writeActivities();
+        writeEvents();
         writeAllocations();
         writeCollectivesAndWaits();
         addFacts();
@@ -118,9 +119,17 @@ private:
         return native == 0 ? CorrelationId{} : CorrelationId{processOf(process).firstCorrelation + native};
     }
 
+    void writeEvents()
+    {
+        BatchWriter batches(*writer_);
+        writeHost(batches);
+        writeActivities(batches);
+        batches.finish();
+    }
+
     // Host --------------------------------------------------------------------------------------------------
 
-    void writeHost()
+    void writeHost(BatchWriter& batches)
     {
         std::vector<std::vector<Open>> open(trace_.threads.size());
         TraceBatch batch;
@@ -131,9 +140,10 @@ private:
                 stack.pop_back();
             addHost(row, stack, batch);
             if (++written % kBatch == 0)
-                flush(batch, 0.6 * static_cast<double>(written) / static_cast<double>(trace_.host.size()));
+                flush(batches, batch,
+                      0.6 * static_cast<double>(written) / static_cast<double>(trace_.host.size()));
         }
-        flush(batch, 0.6);
+        flush(batches, batch, 0.6);
         std::vector<HostRow>().swap(trace_.host);
     }
 
@@ -248,7 +258,7 @@ private:
 
     // Device ------------------------------------------------------------------------------------------------
 
-    void writeActivities()
+    void writeActivities(BatchWriter& batches)
     {
         TraceBatch batch;
         std::size_t done = 0;
@@ -262,10 +272,10 @@ private:
                 unlaunched += addActivity(row, batch) ? 0 : 1;
             before = &row;
             if (++done % kBatch == 0)
-                flush(batch,
+                flush(batches, batch,
                       0.6 + 0.3 * static_cast<double>(done) / static_cast<double>(trace_.activities.size()));
         }
-        flush(batch, 0.9);
+        flush(batches, batch, 0.9);
         if (unlaunched > 0)
             trace_.losses[{RecordLoss::UnlaunchedActivity, {}}] += unlaunched;
         if (duplicates > 0)
@@ -459,10 +469,9 @@ private:
         return result;
     }
 
-    void flush(TraceBatch& batch, double done)
+    void flush(BatchWriter& batches, TraceBatch& batch, double done)
     {
-        writer_->write(batch);
-        batch = {};
+        batches.write(std::exchange(batch, {}));
         if (watch_ && !watch_(done))
             throw Error{.what = "the import was cancelled", .kind = ErrorKind::Failure};
     }
@@ -486,13 +495,8 @@ private:
 };
 
 /// Takes back a run that was begun.
-void removeRun(const fs::path& output, bool existed, RunId run)
+void removeRun(const fs::path& output, RunId run)
 {
-    std::error_code ignored;
-    if (!existed) {
-        fs::remove(output, ignored);
-        return;
-    }
     try {
         store::deleteRuns(output, std::span(&run, 1));
     } catch (const Error&) {
@@ -511,15 +515,19 @@ RunId assembleRun(ForeignTrace& trace, const ForeignHeader& header, const fs::pa
     const bool existed = fs::exists(output);
     RunId run;
     try {
-        store::RunWriter writer(output, trace.strings);
+        store::RunWriter writer(output, trace.strings, store::NewFile::WhenSealed);
         try {
-            return assembly.write(writer);
+            run = assembly.write(writer);
+            writer.seal();
+            return run;
         } catch (...) {
-            run = writer.run();
+            if (!run)
+                run = writer.run();
             throw;
         }
     } catch (...) {
-        removeRun(output, existed, run);
+        if (existed)
+            removeRun(output, run);
         throw;
     }
 }

@@ -216,6 +216,11 @@ bool ForeignDatabase::isDatabase(std::string_view head)
 ForeignDatabase::ForeignDatabase(const std::filesystem::path& file) : impl_(std::make_unique<Impl>(file)) {}
 ForeignDatabase::~ForeignDatabase() = default;
 
+const std::filesystem::path& ForeignDatabase::file() const
+{
+    return impl_->file;
+}
+
 const std::vector<std::string>& ForeignDatabase::tables() const
 {
     return impl_->tables;

@@ -28,6 +28,7 @@ public:
     ForeignDatabase(const ForeignDatabase&) = delete;
     ForeignDatabase& operator=(const ForeignDatabase&) = delete;
 
+    const std::filesystem::path& file() const;
     /// Names of the tables, sorted.
     const std::vector<std::string>& tables() const;
     bool hasTable(std::string_view table) const;

@@ -1,5 +1,6 @@
 // Databases that are damaged, forged, or no exports at all: each is a sentence, none runs anything.
 
+#include "core/store/sql_query.h"
 #include "tests/unit/exchange/nsys_fixture.h"
 
 #include <gmock/gmock.h>
@@ -99,6 +100,51 @@ TEST_F(Nsys, EndsWithAResultOrAnErrorWhateverTheBytes)
         }
     }
     EXPECT_GT(refused, 0);
+}
+
+TEST_F(Nsys, ManyKernelsKeepTheirOrderAndTheirLaunches)
+{
+    constexpr int kKernels = 20'000;
+    auto& file = newFile();
+    file.run(kOldTables).run("begin");
+    for (int i = 0; i < kKernels; ++i)
+        file.run(launch(77, 77 + i % 2, i + 1, 1000 * (kKernels - i)));
+    file.run("commit");
+    const ImportedRun run = imported(file);
+    ASSERT_THAT(run.activities, SizeIs(kKernels));
+    ASSERT_THAT(run.calls, SizeIs(kKernels));
+    for (int i = 0; i < kKernels; ++i) {
+        const auto index = static_cast<std::size_t>(i);
+        const auto correlation = static_cast<std::uint32_t>(kKernels - i);
+        ASSERT_EQ(run.activities[index].correlation, CorrelationId{correlation});
+        ASSERT_EQ(run.calls[index].correlation, CorrelationId{correlation});
+        ASSERT_EQ(run.activities[index].launched, run.calls[index].start);
+        ASSERT_EQ(run.activities[index].start - run.calls[index].start, Nanoseconds(100));
+    }
+    EXPECT_THAT(run.losses, SizeIs(0));
+}
+
+TEST_F(Nsys, ImportsOfOneFileAreEqual)
+{
+    auto& file = newFile();
+    file.run(kOldTables).run("begin");
+    for (int i = 0; i < 30'000; ++i)
+        file.run(launch(77, 77, i + 1, 1000 * i));
+    file.run("commit");
+    file.close();
+    const std::vector<std::filesystem::path> inputs{file.path()};
+    const std::filesystem::path first = folder_ / "first.tscope";
+    const std::filesystem::path second = folder_ / "second.tscope";
+    importFiles(inputs, first);
+    importFiles(inputs, second);
+    for (const std::string sql :
+         {"select * from api_call", "select * from kernel", "select * from string", "select * from launch",
+          "select * from track", "select id, hex(data) from track_data", "select * from kernel_total",
+          "select * from chunk where source <> 'run'"}) {
+        const store::SqlResult rows = store::runSql(first, sql);
+        EXPECT_GT(rows.rows(), 0u) << sql;
+        EXPECT_EQ(rows.values, store::runSql(second, sql).values) << sql;
+    }
 }
 
 TEST_F(Nsys, ReportWithoutNsysSaysHowToExport)

@@ -1,12 +1,12 @@
 #include "core/exchange/import/kineto/kineto_importer.h"
 
+#include "core/base/bounded_queue.h"
 #include "core/base/error.h"
 #include "core/base/plural.h"
 #include "core/exchange/import/kineto/inflated_file.h"
 #include "core/exchange/import/kineto/json_splitter.h"
 #include "core/exchange/import/kineto/kineto_event.h"
 #include "core/exchange/import/kineto/kineto_reader.h"
-#include "core/exchange/import/kineto/piece_queue.h"
 
 #include <fmt/format.h>
 
@@ -57,7 +57,9 @@ public:
     }
 
 private:
-    PieceQueue pieces_;
+    static constexpr std::size_t kMostPieces = 3;
+
+    BoundedQueue<JsonPiece> pieces_{kMostPieces};
     SplitResult result_;
     std::exception_ptr failure_;
     std::thread thread_; // last: it uses the others

@@ -9,19 +9,18 @@ namespace tilescope::exchange {
 
 namespace {
 
-using Rows = store::ForeignDatabase::Rows;
-
 /// The first columns of every table of activities.
 enum ActivityColumn : int { Start, End, Device, Context, Stream, Correlation, Process, GraphNode, FirstOwn };
 
-std::uint32_t countOf(const Rows& rows, int column)
+std::uint32_t countOf(const store::ForeignIntegers& rows, int column)
 {
     return static_cast<std::uint32_t>(
         std::clamp<std::int64_t>(rows.integerOr(column, 0), 0, std::numeric_limits<std::uint32_t>::max()));
 }
 
 /// Fills what all activities have. False if the row cannot be stored; the loss is counted.
-bool fillActivity(NsysImport& import, const Rows& rows, std::string_view what, ForeignActivity& activity)
+bool fillActivity(NsysImport& import, const store::ForeignIntegers& rows, std::string_view what,
+                  ForeignActivity& activity)
 {
     import.progress.step();
     import.builder.countRecord();
@@ -54,7 +53,8 @@ bool fillActivity(NsysImport& import, const Rows& rows, std::string_view what, F
 
 void readKernels(NsysImport& import)
 {
-    Rows rows = import.file.read("CUPTI_ACTIVITY_KIND_KERNEL", {"start",
+    store::ForeignIntegers rows =
+        import.file.readIntegers("CUPTI_ACTIVITY_KIND_KERNEL", {"start",
                                                                 "end",
                                                                 "deviceId",
                                                                 "contextId",
@@ -189,7 +189,8 @@ private:
 
 void readCopies(NsysImport& import, CopyNames& names)
 {
-    Rows rows = import.file.read("CUPTI_ACTIVITY_KIND_MEMCPY",
+    store::ForeignIntegers rows =
+        import.file.readIntegers("CUPTI_ACTIVITY_KIND_MEMCPY",
                                  {"start", "end", "deviceId", "contextId", "streamId", "correlationId",
                                   "globalPid", "graphNodeId", "bytes", "copyKind", "srcKind", "dstKind"});
     enum : int { Size = FirstOwn, Kind, Source, Target };
@@ -208,9 +209,9 @@ void readCopies(NsysImport& import, CopyNames& names)
 
 void readMemsets(NsysImport& import, const CopyNames& names)
 {
-    Rows rows = import.file.read("CUPTI_ACTIVITY_KIND_MEMSET",
-                                 {"start", "end", "deviceId", "contextId", "streamId", "correlationId",
-                                  "globalPid", "graphNodeId", "bytes", "memKind"});
+    store::ForeignIntegers rows = import.file.readIntegers(
+        "CUPTI_ACTIVITY_KIND_MEMSET", {"start", "end", "deviceId", "contextId", "streamId", "correlationId",
+                                       "globalPid", "graphNodeId", "bytes", "memKind"});
     enum : int { Size = FirstOwn, Memory };
     while (rows.next()) {
         ForeignActivity memset;
@@ -229,9 +230,9 @@ void readMemsets(NsysImport& import, const CopyNames& names)
 /// an activity of its own.
 void readGraphLaunches(NsysImport& import)
 {
-    Rows rows = import.file.read("CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-                                 {"start", "end", "deviceId", "contextId", "streamId", "correlationId",
-                                  "globalPid", "graphNodeId", "graphId"});
+    store::ForeignIntegers rows = import.file.readIntegers(
+        "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", {"start", "end", "deviceId", "contextId", "streamId",
+                                            "correlationId", "globalPid", "graphNodeId", "graphId"});
     enum : int { Graph = FirstOwn };
     while (rows.next()) {
         ForeignActivity launch;

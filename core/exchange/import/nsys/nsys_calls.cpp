@@ -9,12 +9,10 @@ namespace tilescope::exchange {
 
 namespace {
 
-using Rows = store::ForeignDatabase::Rows;
-
 void readApiCalls(NsysImport& import)
 {
-    Rows rows = import.file.read("CUPTI_ACTIVITY_KIND_RUNTIME",
-                                 {"start", "end", "globalTid", "correlationId", "nameId"});
+    store::ForeignIntegers rows = import.file.readIntegers(
+        "CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "end", "globalTid", "correlationId", "nameId"});
     while (rows.next()) {
         import.progress.step();
         import.builder.countRecord();
@@ -42,9 +40,9 @@ public:
 
     explicit RecordedEvents(NsysImport& import)
     {
-        Rows rows =
-            import.file.read("CUPTI_ACTIVITY_KIND_CUDA_EVENT", {"globalPid", "eventId", "eventSyncId",
-                                                                "correlationId", "streamId", "contextId"});
+        store::ForeignIntegers rows = import.file.readIntegers(
+            "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
+            {"globalPid", "eventId", "eventSyncId", "correlationId", "streamId", "contextId"});
         while (rows.next()) {
             import.progress.step();
             import.builder.countRecord();
@@ -90,9 +88,9 @@ void readWaits(NsysImport& import)
 {
     constexpr std::int64_t kMostDevices = 1024;
     const RecordedEvents events(import);
-    Rows rows = import.file.read("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
-                                 {"start", "end", "deviceId", "contextId", "streamId", "correlationId",
-                                  "globalPid", "eventId", "eventSyncId"});
+    store::ForeignIntegers rows = import.file.readIntegers(
+        "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", {"start", "end", "deviceId", "contextId", "streamId",
+                                                "correlationId", "globalPid", "eventId", "eventSyncId"});
     enum : int { Start, End, Device, Context, Stream, Correlation, Process, Event, SyncId };
     while (rows.next()) {
         import.progress.step();
@@ -135,7 +133,7 @@ void readWaits(NsysImport& import)
 
 void readOverheads(NsysImport& import, std::string_view table)
 {
-    Rows rows = import.file.read(table, {"start", "end", "globalTid", "nameId"});
+    store::ForeignIntegers rows = import.file.readIntegers(table, {"start", "end", "globalTid", "nameId"});
     while (rows.next()) {
         import.progress.step();
         import.builder.countRecord();

@@ -61,6 +61,12 @@ store::ForeignDatabase::Rows NsysFile::read(std::string_view name,
     return database_.read(tableNamed(name), columns);
 }
 
+store::ForeignIntegers NsysFile::readIntegers(std::string_view name,
+                                              std::initializer_list<std::string_view> columns) const
+{
+    return {database_, tableNamed(name), columns};
+}
+
 bool NsysFile::hasColumn(std::string_view name, std::string_view column) const
 {
     return database_.hasColumn(tableNamed(name), column);

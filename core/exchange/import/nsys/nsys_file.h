@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/store/file/foreign_database.h"
+#include "core/store/file/foreign_integers.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -31,6 +32,9 @@ public:
     std::string tableNamed(std::string_view name) const;
     store::ForeignDatabase::Rows read(std::string_view name,
                                       std::initializer_list<std::string_view> columns) const;
+    /// The same for tables with many rows, of which only integers are of use.
+    store::ForeignIntegers readIntegers(std::string_view name,
+                                        std::initializer_list<std::string_view> columns) const;
     bool hasColumn(std::string_view name, std::string_view column) const;
     std::int64_t aboutRows(std::string_view name) const;
 
