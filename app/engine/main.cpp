@@ -42,9 +42,10 @@ public:
     {
         return engine_.measureCeilings(request);
     }
-    RunResult run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop) override
+    RunResult run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop,
+                  const std::optional<RankSeat>& seat) override
     {
-        return engine_.runPoint(spec, observer, std::move(stop));
+        return engine_.runPoint(spec, observer, std::move(stop), seat);
     }
 
 private:

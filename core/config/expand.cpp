@@ -59,6 +59,7 @@ public:
         for (const SpecDocument::Point& point : document_.points)
             expandPoint(point, specs);
         requireUsedTiles(specs);
+        requireUsedBucket(specs);
         requireRunCount(specs);
         return specs;
     }
@@ -302,6 +303,17 @@ private:
             refuse(places_[row], fmt::format("{} is for backend flash-torch, and no point has it", key),
                    "remove it or write backend: flash-torch");
         }
+    }
+
+    /// A size of buckets that no point uses is a mistake, unless the sweep has several kinds of ranks.
+    void requireUsedBucket(const std::vector<ExperimentSpec>& specs)
+    {
+        const std::size_t row = rowOf("bucket");
+        if (!given_[row] || std::ranges::find(specs, Parallel::Ddp, &ExperimentSpec::parallel) != specs.end())
+            return;
+        blamed_ = "bucket";
+        refuse(places_[row], "bucket is for parallel ddp, and no point has it",
+               "remove it or write parallel: ddp");
     }
 
     /// Limits the number of runs, repeats included.

@@ -58,6 +58,10 @@ inline Value toValue(const std::optional<Bytes>& value)
 {
     return value ? Value(value->count) : Value(Auto{});
 }
+inline Value toValue(Bytes value)
+{
+    return value.count;
+}
 template <class E>
 requires std::is_enum_v<E> Value toValue(E value)
 {
@@ -111,6 +115,10 @@ inline void assign(std::optional<Bytes>& field, const Value& value)
     field.reset();
     if (const auto* number = std::get_if<std::int64_t>(&value))
         field = Bytes{*number};
+}
+inline void assign(Bytes& field, const Value& value)
+{
+    field = Bytes{std::get<std::int64_t>(value)};
 }
 template <class E>
 requires std::is_enum_v<E>

@@ -63,9 +63,14 @@ std::string object(const ExperimentSpec& spec, bool identityOnly)
 
 std::vector<ResolvedValue> resolvedValues(const ExperimentSpec& spec)
 {
+    // Without ranks, the keys of ranks are left out: such runs are the same as those of versions without ranks.
+    const bool hasRanks = spec.gpus != 1 || spec.parallel != Parallel::None;
+    const auto isOfRanks = [](std::string_view key) {
+        return key == "gpus" || key == "parallel" || key == "bucket";
+    };
     std::vector<ResolvedValue> values;
     for (const KeyRow& row : keyRows())
-        if (row.info.appliesTo(spec.workload))
+        if (row.info.appliesTo(spec.workload) && (hasRanks || !isOfRanks(row.info.name)))
             values.push_back({.key = row.info.name, .json = jsonText(row.get(spec))});
     return values;
 }

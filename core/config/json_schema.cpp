@@ -51,7 +51,8 @@ Json valueSchema(const KeyInfo& key)
         schema = pattern("^(auto|cpu|cuda(:[0-9]+)?)$");
         break;
     case ValueType::Size:
-        schema = pattern("^(auto|[0-9]+(\\.[0-9]+)? *([kMGT]|[KMGT]i)?B)$");
+        schema = pattern(key.choices.empty() ? "^[0-9]+(\\.[0-9]+)? *([kMGT]|[KMGT]i)?B$"
+                                             : "^(auto|[0-9]+(\\.[0-9]+)? *([kMGT]|[KMGT]i)?B)$");
         break;
     case ValueType::Compile:
         schema = pattern("^(none|graph|package:.+\\.pt2)$");

@@ -85,6 +85,25 @@ Broken lmRule(const ExperimentSpec& spec)
     return headWidthRule(spec, width, {"heads", "d_model", "size"});
 }
 
+Broken ranksRule(const ExperimentSpec& spec)
+{
+    if (spec.parallel == Parallel::None) {
+        if (spec.gpus == 1)
+            return {};
+        return BrokenRule{fmt::format("gpus {} without parallel", spec.gpus),
+                          "write how they share a step: parallel: ddp, ddp-flat or ddp-naive",
+                          {"gpus", "parallel"}};
+    }
+    const std::string parallel = fmt::format("parallel {}", wordOf(spec.parallel));
+    if (spec.mode == Mode::Forward)
+        return BrokenRule{parallel + " combines gradients, and mode forward has none",
+                          "write mode: backward, both or train",
+                          {"parallel", "mode"}};
+    if (spec.device.kind != DeviceRequest::Kind::Cpu)
+        return BrokenRule{parallel + " needs device cpu", "write device: cpu", {"parallel", "device"}};
+    return {};
+}
+
 /// Features that require a GPU.
 Broken cpuRule(const ExperimentSpec& spec)
 {
@@ -146,6 +165,8 @@ std::optional<BrokenRule> brokenRule(const ExperimentSpec& spec)
     if (spec.workload != Workload::Attention && spec.workload != Workload::Lm)
         return {};
     if (Broken broken = spec.workload == Workload::Attention ? attentionRule(spec) : lmRule(spec))
+        return broken;
+    if (Broken broken = ranksRule(spec))
         return broken;
     return modeRule(spec);
 }

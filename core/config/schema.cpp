@@ -363,6 +363,39 @@ void addModel(std::vector<KeyRow>& rows)
                                    .attention = false}));
 }
 
+void addRanks(std::vector<KeyRow>& rows)
+{
+    rows.push_back(row<&Spec::gpus>({.name = "gpus",
+                                     .type = Integer,
+                                     .group = Model,
+                                     .minimum = 1,
+                                     .maximum = 64,
+                                     .defaultText = "1",
+                                     .help = "ranks that share a step, each a process with its own device; "
+                                             "on a CPU they communicate through shared memory",
+                                     .example = "2",
+                                     .attention = false}));
+    rows.push_back(row<&Spec::parallel>(
+        {.name = "parallel",
+         .type = Choice,
+         .group = Model,
+         .choices = words<Parallel>(),
+         .defaultText = "none",
+         .help = "how ranks share a step; ddp: each has its own batch, and gradients are combined "
+                 "per parameter (naive), at once (flat) or in buckets during backward",
+         .example = "ddp",
+         .attention = false}));
+    rows.push_back(row<&Spec::bucket>({.name = "bucket",
+                                       .type = Size,
+                                       .group = Model,
+                                       .minimum = kSmallestLimit,
+                                       .maximum = kLargestLimit,
+                                       .defaultText = "25 MiB",
+                                       .help = "gradients that parallel: ddp combines in one all-reduce",
+                                       .example = "1 MiB",
+                                       .attention = false}));
+}
+
 std::vector<KeyInfo> makeKeys()
 {
     std::vector<KeyInfo> infos;
@@ -382,6 +415,7 @@ const std::vector<KeyRow>& keyRows()
         addExecution(all);
         addAttention(all);
         addModel(all);
+        addRanks(all);
         return all;
     }();
     return rows;
@@ -460,7 +494,8 @@ std::string KeyInfo::allowed() const
     case Device:
         return joined(choices) + ", cuda:N";
     case Size:
-        return "an amount with its unit (512 MiB, 1.5 GB, 8 GiB), or " + joined(choices);
+        return "an amount with its unit (512 MiB, 1.5 GB, 8 GiB)" +
+               (choices.empty() ? std::string() : ", or " + joined(choices));
     case Compile:
         return joined(choices) + ", package:FILE.pt2";
     case ValueType::Checkpointing:

@@ -25,6 +25,7 @@ enum class FlagKind : std::uint8_t {
     DeviceLost,
     DevelopmentBuild,
     SmallKernelSet,
+    RankLost,
 };
 
 struct FlagInfo {
@@ -61,6 +62,7 @@ inline constexpr FlagInfo kFlags[] = {
      "Made by a development build: the program's own code is not fully optimised"},
     {FlagKind::SmallKernelSet, "small-kernel-set", LossSeverity::Warning,
      "The build has only some of Tilescope's CUDA kernels: others may be faster on this GPU"},
+    {FlagKind::RankLost, "rank-lost", LossSeverity::Error, "Another rank did not take part in a collective"},
 };
 
 const FlagInfo& infoOf(FlagKind kind);

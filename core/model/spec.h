@@ -16,6 +16,13 @@ enum class Precision { Fp32, Tf32, Bf16, Fp16 };
 enum class Backend { Naive, FlashTorch, Flash, Sdpa, SdpaFlash, SdpaEfficient, SdpaCudnn, SdpaMath };
 enum class TraceLevel { Off, Kernels, Full };
 enum class Isolation { Sweep, Process };
+/// How the ranks of a step share its work.
+enum class Parallel {
+    None,
+    DdpNaive, ///< data parallel: one all-reduce per parameter after backward
+    DdpFlat,  ///< data parallel: one all-reduce of all gradients after backward
+    Ddp,      ///< data parallel: all-reduces of buckets of gradients during backward
+};
 
 /// The requested device. `Auto` is CUDA if there is a GPU, otherwise the CPU.
 struct DeviceRequest {
@@ -93,6 +100,9 @@ struct ExperimentSpec {
     std::int64_t context = 128;
     double ropeTheta = 10'000;
     Checkpointing checkpointing = {};
+    int gpus = 1; ///< ranks; one process and one device each
+    Parallel parallel = Parallel::None;
+    Bytes bucket{25LL << 20}; ///< of gradients, for Parallel::Ddp
 
     bool operator==(const ExperimentSpec&) const = default;
 };

@@ -67,6 +67,15 @@ template <> std::span<const EnumWord<Isolation>> enumWords()
     return words;
 }
 
+template <> std::span<const EnumWord<Parallel>> enumWords()
+{
+    static constexpr EnumWord<Parallel> words[] = {{Parallel::None, "none"},
+                                                   {Parallel::DdpNaive, "ddp-naive"},
+                                                   {Parallel::DdpFlat, "ddp-flat"},
+                                                   {Parallel::Ddp, "ddp"}};
+    return words;
+}
+
 template <> std::span<const EnumWord<RunStatus>> enumWords()
 {
     static constexpr EnumWord<RunStatus> words[] = {{RunStatus::Running, "running"},

@@ -39,6 +39,10 @@ bool hasEffect(const KeyTexts& point, std::string_view key)
 {
     if (key == "repeat") // how often it is run, not what
         return false;
+    if (key == "bucket") {
+        const std::string* parallel = find(point, "parallel");
+        return !parallel || *parallel == "ddp";
+    }
     if (key != "tile_q" && key != "tile_k")
         return true;
     const std::string* name = find(point, "backend");

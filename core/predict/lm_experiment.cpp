@@ -30,6 +30,10 @@ public:
             ops.memory().make(gradient_.bytes(), MemoryCategory::Inputs, "gradient of the loss");
         if (spec.mode == Mode::Train)
             addOptimizer();
+        // The messages of the all-reduces, as large as the gradients.
+        if (spec.parallel == Parallel::DdpFlat || spec.parallel == Parallel::Ddp)
+            for (const Tensor& parameter : model_.parameters())
+                hold(MemoryCategory::Gradients, parameter.bytes(), "message of an all-reduce");
     }
 
     bool has(Phase phase) const override

@@ -107,7 +107,8 @@ double expectedError(double idleShare, bool isCuda)
 std::optional<TimePrediction> predictTime(const ExperimentSpec& spec, const TargetDevice& device,
                                           const DeviceRates& rates)
 {
-    if (!isReplayable(spec))
+    // How long ranks wait for each other does not follow from the operations of one.
+    if (!isReplayable(spec) || spec.parallel != Parallel::None)
         return {};
     Bytes allocated{};
     TimePrediction prediction;

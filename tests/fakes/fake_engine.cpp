@@ -12,9 +12,11 @@
 //                samples  sends samples endlessly, faster than any window paints
 //                flood    prints garbage and log events without end
 //                partial  prints half an event and dies
+//                failed1  rank 1 ends in an error, rank 0 without it
 //                lost     its device is lost: a result, then the process ends
 //                big      traces 200,000 events
 //                flagged  sets every flag that leaves the engine usable; misflagged one that there is not
+//                rank1    rank 1 dies by SIGSEGV, other ranks hang
 //   FAKE_START   what happens before hello: environment (no such device), crash, hang, version
 //   FAKE_TORCH, FAKE_PROCESSOR  its reported torch and processor, instead of `fake` and this machine's CPU
 //   FAKE_WAITING  how busy the host was while ceilings were measured, in % of the time
@@ -126,9 +128,14 @@ public:
         return ceilings;
     }
 
-    RunResult run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop) override
+    RunResult run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop,
+                  const std::optional<RankSeat>& seat) override
     {
-        const std::string& word = script_[std::min(static_cast<std::size_t>(spec.seed), script_.size() - 1)];
+        const std::string& scripted =
+            script_[std::min(static_cast<std::size_t>(spec.seed), script_.size() - 1)];
+        std::string word = scripted;
+        if (scripted == "rank1") // the others wait for it
+            word = seat && seat->rank == 1 ? "segv" : "hang";
         observer.stateChanged(PointState::Warmup);
         sample(observer, SampleKind::Warmup, 0);
         observer.stateChanged(PointState::Measure);
@@ -152,6 +159,12 @@ public:
             result.status = RunStatus::Error;
             result.reason = "the device failed";
             result.flags.push_back(flagText(FlagKind::DeviceLost));
+        }
+        if (word == "failed1" && seat) {
+            result.status = RunStatus::Error;
+            result.reason = seat->rank == 1 ? "it failed" : "rank 1 ended before all_reduce 3";
+            if (seat->rank != 1)
+                result.flags.push_back(flagText(FlagKind::RankLost));
         }
         if (word == "flagged")
             for (const FlagInfo& flag : kFlags)

@@ -69,10 +69,11 @@ void Device::resetPeaks() const
         CpuAllocator::resetPeak();
 }
 
-void Device::limitMemory(std::optional<Bytes> limit) const
+void Device::limitMemory(std::optional<Bytes> limit, int processes) const
 {
     if (!isCuda()) {
-        CpuAllocator::setLimit(limit.value_or(CpuAllocator::current() + defaultHostLimit()));
+        const Bytes share{defaultHostLimit().count / processes};
+        CpuAllocator::setLimit(limit.value_or(CpuAllocator::current() + share));
         return;
     }
     double fraction = 1;

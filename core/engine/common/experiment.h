@@ -13,6 +13,7 @@
 namespace tilescope::engine {
 
 class Device;
+class Ranks;
 
 /// The phases that a step can have, in execution order.
 inline constexpr std::array kPhasesInOrder{Phase::Forward, Phase::Loss, Phase::Backward, Phase::Optimizer};
@@ -62,9 +63,11 @@ public:
 
 /// \throws Unsupported  the device, build or backend does not support the spec
 /// \throws Error        the workload has no steps
-std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Device& device);
+/// \param ranks  that share the step; null: this process alone. Outlives the experiment.
+std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Device& device,
+                                           Ranks* ranks = nullptr);
 std::unique_ptr<Experiment> makeAttentionExperiment(const ExperimentSpec& spec, const Device& device);
-std::unique_ptr<Experiment> makeLmExperiment(const ExperimentSpec& spec, const Device& device);
+std::unique_ptr<Experiment> makeLmExperiment(const ExperimentSpec& spec, const Device& device, Ranks* ranks);
 /// A package of AOTInductor, forward only (compile: package:FILE.pt2). A package is a program and is executed
 /// as it is.
 std::unique_ptr<Experiment> makePackagedExperiment(const ExperimentSpec& spec, const Device& device);

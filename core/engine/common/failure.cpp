@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/quantity.h"
 #include "core/engine/common/device.h"
+#include "core/model/flags.h"
 #include "core/trace/allocators/cpu_allocator.h"
 
 #include <c10/util/Exception.h>
@@ -70,6 +71,10 @@ void recordFailure(RunResult& result, std::string_view phase)
     } catch (const Unsupported& unsupported) {
         result.status = RunStatus::Skipped;
         result.reason = unsupported.reason;
+    } catch (const LostRank& lost) {
+        result.status = RunStatus::Error;
+        result.reason = lost.reason;
+        result.flags.push_back(flagText(FlagKind::RankLost));
     } catch (const Error& error) {
         result.status = RunStatus::Error;
         result.reason = error.sentence();

@@ -13,6 +13,12 @@ struct Unsupported {
     std::string reason; ///< one sentence
 };
 
+/// Thrown if another rank does not take part in a collective. Becomes the status `error` with the flag
+/// rank-lost; never leaves the engine.
+struct LostRank {
+    std::string reason; ///< one sentence that names the rank
+};
+
 /// The first sentence of a LibTorch message: no stack, no line breaks, at most 240 characters.
 std::string condensed(std::string_view message);
 

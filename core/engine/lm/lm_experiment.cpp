@@ -4,7 +4,9 @@
 #include "core/engine/common/experiment.h"
 #include "core/engine/common/set_up.h"
 #include "core/engine/lm/adamw.h"
+#include "core/engine/lm/gradient_combiner.h"
 #include "core/engine/lm/lm.h"
+#include "core/engine/ranks/collectives.h"
 #include "core/model/phases.h"
 
 #include <ATen/ATen.h>
@@ -34,16 +36,22 @@ EagerOps opsFor(const ExperimentSpec& spec, const Device& device)
 
 class LmExperiment final : public Experiment {
 public:
-    LmExperiment(const ExperimentSpec& spec, const Device& device)
+    LmExperiment(const ExperimentSpec& spec, const Device& device, Ranks* ranks)
         : spec_(spec), device_(device.torch().type()), autocast_(autocastDtype(spec.precision)),
           model_(spec, opsFor(spec, device)),
-          tokenSource_(at::detail::createCPUGenerator(static_cast<std::uint64_t>(spec.seed)))
+          tokenSource_(at::detail::createCPUGenerator(static_cast<std::uint64_t>(spec.seed))), ranks_(ranks)
     {
         makeInputs(device);
         if (spec.mode == Mode::Train) {
             optimizer_.emplace(model_.parameters(), model_.parameterNames(),
                                spec.precision == Precision::Fp16);
             gradient_ = optimizer_->lossGradient();
+        }
+        if (ranks_) {
+            // The seed makes them equal already; a rank with another processor may round differently.
+            for (const Tensor& parameter : model_.parameters())
+                ranks_->broadcast(parameter.detach(), 0);
+            combiner_ = makeGradientCombiner(spec, model_.parameters(), *ranks_);
         }
     }
 
@@ -57,7 +65,18 @@ public:
     // all devices get the same tokens.
     void refreshInputs() override
     {
-        hostTokens_.random_(0, spec_.vocab, tokenSource_);
+        const int ranks = ranks_ ? ranks_->size() : 1;
+        // Together the ranks have the tokens of one process with `ranks` times the batch: each draws all of
+        // them and keeps its own.
+        for (int rank = 0; rank < ranks; ++rank) {
+            hostTokens_.random_(0, spec_.vocab, tokenSource_);
+            if (!ranks_ || rank == ranks_->rank())
+                takeTokens();
+        }
+    }
+
+    void takeTokens()
+    {
         tokens_.view({spec_.batch, spec_.context}).copy_(hostTokens_.narrow(1, 0, spec_.context));
         targets_.view({spec_.batch, spec_.context}).copy_(hostTokens_.narrow(1, 1, spec_.context));
     }
@@ -70,7 +89,7 @@ public:
         case Phase::Loss:
             return computeLoss();
         case Phase::Backward:
-            return torch::autograd::backward({loss_}, {gradient_.to(loss_.scalar_type())});
+            return backward();
         case Phase::Optimizer:
             return optimizer_->step();
         case Phase::Step:
@@ -102,6 +121,8 @@ public:
         if (optimizer_)
             optimizer_->visitHeld(model_.parameterNames(), visit);
         visit(MemoryCategory::Inputs, "gradient of the loss", gradient_);
+        if (combiner_)
+            combiner_->visitHeld(visit);
     }
 
     Tensor graphRoot() const override { return loss_.defined() ? loss_ : logits_; }
@@ -148,6 +169,13 @@ private:
                                                      : at::sum(logits_);
     }
 
+    void backward()
+    {
+        torch::autograd::backward({loss_}, {gradient_.to(loss_.scalar_type())});
+        if (combiner_)
+            combiner_->finish();
+    }
+
     ExperimentSpec spec_;
     at::DeviceType device_;
     std::optional<at::ScalarType> autocast_;
@@ -160,13 +188,16 @@ private:
     Tensor gradient_; // initial gradient of backward
     Tensor logits_;
     Tensor loss_;
+    Ranks* ranks_;
+    std::unique_ptr<GradientCombiner>
+        combiner_; // null without ranks; destroyed first: its thread uses the rest
 };
 
 } // namespace
 
-std::unique_ptr<Experiment> makeLmExperiment(const ExperimentSpec& spec, const Device& device)
+std::unique_ptr<Experiment> makeLmExperiment(const ExperimentSpec& spec, const Device& device, Ranks* ranks)
 {
-    return std::make_unique<LmExperiment>(spec, device);
+    return std::make_unique<LmExperiment>(spec, device, ranks);
 }
 
 } // namespace tilescope::engine

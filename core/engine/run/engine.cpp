@@ -5,6 +5,8 @@
 #include "core/engine/common/experiment.h"
 #include "core/engine/common/failure.h"
 #include "core/engine/common/inspection.h"
+#include "core/engine/ranks/collectives.h"
+#include "core/engine/ranks/shared_memory_ranks.h"
 #include "core/engine/run/graphed_experiment.h"
 #include "core/engine/run/point_run.h"
 #include "core/engine/studies/ceilings.h"
@@ -27,6 +29,8 @@
 #include <c10/util/StringUtil.h>
 #include <cuda_runtime_api.h>
 #include <torch/version.h>
+
+#include <algorithm>
 
 namespace tilescope::engine {
 namespace {
@@ -90,19 +94,21 @@ class Engine::Impl {
 public:
     explicit Impl(StringTable& table) : strings(table), defaultThreads(at::get_num_threads()) {}
 
-    RunResult run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop);
+    RunResult run(const ExperimentSpec& spec, const std::optional<RankSeat>& seat, PointObserver& observer,
+                  std::stop_token stop);
 
     StringTable& strings;
     int defaultThreads;
 
 private:
-    void attempt(const ExperimentSpec& spec, const Device& device, PointObserver& observer,
-                 std::stop_token stop, RunResult& result, std::string_view& phase);
-    std::unique_ptr<Experiment> setUp(const ExperimentSpec& spec, const Device& device,
+    void attempt(const ExperimentSpec& spec, const std::optional<RankSeat>& seat, const Device& device,
+                 PointObserver& observer, std::stop_token stop, RunResult& result, std::string_view& phase);
+    std::unique_ptr<Experiment> setUp(const ExperimentSpec& spec, const Device& device, Ranks* ranks,
                                       PointObserver& observer, RunResult& result, std::string_view phase);
 };
 
-RunResult Engine::Impl::run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop)
+RunResult Engine::Impl::run(const ExperimentSpec& spec, const std::optional<RankSeat>& seat,
+                            PointObserver& observer, std::stop_token stop)
 {
     const Timestamp started = TraceClock::now();
     RunResult result;
@@ -111,7 +117,7 @@ RunResult Engine::Impl::run(const ExperimentSpec& spec, PointObserver& observer,
     try {
         device = Device{torchDevice(spec.device)};
         result.device = device.name();
-        attempt(spec, device, observer, std::move(stop), result, phase);
+        attempt(spec, seat, device, observer, std::move(stop), result, phase);
     } catch (...) {
         recordFailure(result, phase);
     }
@@ -132,13 +138,14 @@ RunResult Engine::Impl::run(const ExperimentSpec& spec, PointObserver& observer,
 // If there is not enough memory for the experiment, its set-up is repeated with recording, which shows the
 // failing op and the holders of the memory.
 std::unique_ptr<Experiment> Engine::Impl::setUp(const ExperimentSpec& spec, const Device& device,
-                                                PointObserver& observer, RunResult& result,
+                                                Ranks* ranks, PointObserver& observer, RunResult& result,
                                                 std::string_view phase)
 {
     try {
-        return makeExperiment(spec, device);
+        return makeExperiment(spec, device, ranks);
     } catch (const c10::OutOfMemoryError&) {
-        if (!spec.memory)
+        // Other ranks do not repeat their set-up.
+        if (!spec.memory || ranks)
             throw;
         recordFailure(result, phase);
     }
@@ -168,15 +175,17 @@ std::unique_ptr<Experiment> Engine::Impl::setUp(const ExperimentSpec& spec, cons
     return nullptr;
 }
 
-void Engine::Impl::attempt(const ExperimentSpec& spec, const Device& device, PointObserver& observer,
-                           std::stop_token stop, RunResult& result, std::string_view& phase)
+void Engine::Impl::attempt(const ExperimentSpec& spec, const std::optional<RankSeat>& seat,
+                           const Device& device, PointObserver& observer, std::stop_token stop,
+                           RunResult& result, std::string_view& phase)
 {
     if (device.isCuda())
         initializeCuda();
-    const Numerics numerics(spec, device, defaultThreads);
+    const int processes = seat ? seat->size : 1;
+    const Numerics numerics(spec, device, std::max(1, defaultThreads / processes));
     const DeviceScope onDevice(device, spec.compile.kind == CompileRequest::Kind::Graph);
     device.clean();
-    device.limitMemory(spec.memoryLimit);
+    device.limitMemory(spec.memoryLimit, processes);
     at::manual_seed(static_cast<std::uint64_t>(spec.seed));
     if (spec.workload == Workload::Accumulation || spec.workload == Workload::Dtypes) {
         phase = wordOf(spec.workload);
@@ -193,11 +202,12 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const Device& device, Poi
     }
     if (lacksKernels(spec.backend, device.isCuda(), kernels::hasAllCudaKernels))
         result.flags.push_back(flagText(FlagKind::SmallKernelSet));
-    const std::unique_ptr<Experiment> experiment = setUp(spec, device, observer, result, phase);
+    const std::unique_ptr<Ranks> ranks = seat ? joinThroughSharedMemory(*seat) : nullptr;
+    const std::unique_ptr<Experiment> experiment = setUp(spec, device, ranks.get(), observer, result, phase);
     if (!experiment)
         return;
     result.parameters = experiment->parameters();
-    PointRun(spec, device, *experiment, observer, std::move(stop), result, phase, strings).run();
+    PointRun(spec, device, *experiment, ranks.get(), observer, std::move(stop), result, phase, strings).run();
 }
 
 bool lacksKernels(Backend backend, bool onGpu, bool (*hasAllCudaKernels)())
@@ -215,9 +225,10 @@ Engine::Engine(StringTable& strings)
 
 Engine::~Engine() = default;
 
-RunResult Engine::runPoint(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop)
+RunResult Engine::runPoint(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop,
+                           const std::optional<RankSeat>& seat)
 {
-    return impl_->run(spec, observer, std::move(stop));
+    return impl_->run(spec, seat, observer, std::move(stop));
 }
 
 std::vector<Ceiling> Engine::measureCeilings(const DeviceRequest& request)
@@ -254,13 +265,13 @@ std::string Engine::resolveDevice(const DeviceRequest& request) const
     return Device{torchDevice(request)}.name();
 }
 
-std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Device& device)
+std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Device& device, Ranks* ranks)
 {
     if (spec.precision == Precision::Tf32 && !device.isCuda())
         throw Unsupported{"tf32 is a mode of NVIDIA tensor cores and this point runs on the CPU"};
     if (spec.compile.kind == CompileRequest::Kind::Package)
         return makePackagedExperiment(spec, device);
-    auto experiment = spec.workload == Workload::Lm ? makeLmExperiment(spec, device)
+    auto experiment = spec.workload == Workload::Lm ? makeLmExperiment(spec, device, ranks)
                                                     : makeAttentionExperiment(spec, device);
     if (spec.compile.kind == CompileRequest::Kind::Graph)
         return makeGraphed(std::move(experiment), device);

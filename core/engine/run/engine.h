@@ -1,10 +1,12 @@
 #pragma once
 
 #include "core/model/point_observer.h"
+#include "core/model/rank_seat.h"
 #include "core/model/spec.h"
 #include "core/model/strings.h"
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -28,7 +30,9 @@ public:
     Engine& operator=(const Engine&) = delete;
 
     /// Runs one resolved spec. `stop` requests to end after the current step; the result is then `cancelled`.
-    RunResult runPoint(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop);
+    /// \param seat  of this process among the ranks of the point; none: it runs alone
+    RunResult runPoint(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop,
+                       const std::optional<RankSeat>& seat = {});
 
     /// Measures the ceilings of a device (ceilings.h); the fields that identify the device stay empty.
     /// \throws Error (Environment)  like resolveDevice(); (Failure) LibTorch could not measure it

@@ -4,6 +4,7 @@
 #include "core/engine/common/experiment.h"
 #include "core/engine/common/failure.h"
 #include "core/engine/lm/recomputation.h"
+#include "core/engine/ranks/collectives.h"
 #include "core/engine/studies/memory_reader.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
@@ -29,11 +30,12 @@ double medianOf(std::vector<Nanoseconds> values)
 
 } // namespace
 
-PointRun::PointRun(const ExperimentSpec& spec, const Device& device, Experiment& experiment,
+PointRun::PointRun(const ExperimentSpec& spec, const Device& device, Experiment& experiment, Ranks* ranks,
                    PointObserver& observer, std::stop_token stop, RunResult& result, std::string_view& phase,
                    StringTable& strings)
-    : spec_(spec), device_(device), experiment_(experiment), observer_(observer), stop_(std::move(stop)),
-      result_(result), phase_(phase), clock_(device, kPhasesInOrder.size()), strings_(strings)
+    : spec_(spec), device_(device), experiment_(experiment), ranks_(ranks), observer_(observer),
+      stop_(std::move(stop)), result_(result), phase_(phase), clock_(device, kPhasesInOrder.size()),
+      strings_(strings)
 {
     for (const Phase candidate : kPhasesInOrder)
         if (experiment.has(candidate))
@@ -52,8 +54,8 @@ void PointRun::run()
     try {
         runSteps();
     } catch (const c10::OutOfMemoryError&) {
-        // Recorded events contain this already.
-        if (!spec_.memory || recording_)
+        // Recorded events contain this already. Other ranks do not repeat the step, so one alone cannot.
+        if (!spec_.memory || recording_ || ranks_)
             throw;
         recordFailure(result_, phase_);
         autopsy();
@@ -169,6 +171,8 @@ void PointRun::trace()
         rehearse();
     if (spec_.memory)
         observer_.memoryLearnt(memory_->takeStock("trace begins"));
+    if (ranks_)
+        ranks_->takeRecords(); // of the rehearsal
     tracer().start();
     recording_ = true;
     try {
@@ -186,6 +190,8 @@ void PointRun::trace()
     }
     observer_.stateChanged(PointState::Drain);
     tracer().stop();
+    if (ranks_)
+        passOnCollectives();
     if (spec_.memory)
         noteMemoryAfter();
     noteTrace();
@@ -294,6 +300,29 @@ void PointRun::noteTrace()
         result_.clockOffsetStart = offsets->start;
         result_.clockOffsetEnd = offsets->end;
     }
+}
+
+void PointRun::passOnCollectives()
+{
+    std::string all = "0";
+    for (int rank = 1; rank < ranks_->size(); ++rank)
+        all += c10::str(",", rank);
+    TraceBatch batch;
+    for (const CollectiveRecord& record : ranks_->takeRecords())
+        batch.collectives.push_back({.op = strings_.intern(record.op),
+                                     .group = strings_.intern("all ranks"),
+                                     .ranks = strings_.intern(all),
+                                     .dtype = strings_.intern(record.dtype),
+                                     .sequence = record.sequence,
+                                     .bytes = record.bytes,
+                                     .groupSize = ranks_->size(),
+                                     .thread = ThreadId{record.thread},
+                                     .path = record.path.empty() ? StringId{} : strings_.intern(record.path),
+                                     .step = record.step,
+                                     .start = record.start,
+                                     .end = record.end});
+    batch.recordsChecked = static_cast<std::int64_t>(batch.collectives.size());
+    observer_.consume(std::move(batch));
 }
 
 void PointRun::readCounters()

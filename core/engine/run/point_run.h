@@ -17,6 +17,7 @@ namespace tilescope::engine {
 class Device;
 class Experiment;
 class MemoryReader;
+class Ranks;
 struct MemoryFigures;
 
 /// The steps of one point: warm-up, timed, traced. Session thread.
@@ -25,7 +26,8 @@ struct MemoryFigures;
 /// activity.
 class PointRun {
 public:
-    PointRun(const ExperimentSpec& spec, const Device& device, Experiment& experiment,
+    /// \param ranks  that share the steps; null: this process alone
+    PointRun(const ExperimentSpec& spec, const Device& device, Experiment& experiment, Ranks* ranks,
              PointObserver& observer, std::stop_token stop, RunResult& result, std::string_view& phase,
              StringTable& strings);
     ~PointRun();
@@ -47,6 +49,7 @@ private:
     void autopsy();
     void noteMemoryAfter();
     void noteTrace();
+    void passOnCollectives();
     void readCounters();
     Nanoseconds step(SampleKind kind, int index);
     void execute(int index, bool noteMemory = false);
@@ -62,6 +65,7 @@ private:
     const ExperimentSpec& spec_;
     const Device& device_;
     Experiment& experiment_;
+    Ranks* ranks_;
     PointObserver& observer_;
     std::stop_token stop_;
     RunResult& result_;

@@ -11,6 +11,7 @@
 #include "core/model/flags.h"
 #include "core/model/text.h"
 #include "core/session/engine/memory_books.h"
+#include "core/session/engine/rank_join.h"
 #include "core/session/engine/recorder.h"
 #include "core/session/protocol/input_lines.h"
 #include "core/session/protocol/maker.h"
@@ -37,6 +38,11 @@ using namespace std::chrono_literals;
 constexpr int kCancelled = 130;
 /// Maximum duration of a step after the supervisor is gone, so that an orphan does not occupy the device.
 constexpr auto kOrphanGrace = 60s;
+/// Maximum wait of rank 0, at the end of a point, for the others to store theirs; the supervisor kills it if
+/// one of them died.
+constexpr auto kRankGrace = 600s;
+/// The same if rank 0 has given up on another rank, which may be unable to end.
+constexpr auto kLostRankGrace = 10s;
 
 /// Admits the first thousand events of a kind per point and a hundred per second after that: progress needs
 /// only some samples, and the file contains all.
@@ -63,10 +69,13 @@ private:
 
 class LivePoint final : public PointObserver {
 public:
+    /// \param seat  if other ranks run the point too; rank 0 holds its records until it joins theirs
     LivePoint(RunId run, Recorder& recorder, EventStream& events, StringTable& strings,
-              std::optional<int> gpu)
+              std::optional<int> gpu, const std::optional<RankSeat>& seat)
         : run_(run), recorder_(recorder), events_(events), watch_(gpu), memory_(strings)
     {
+        if (seat && seat->rank == 0)
+            join_.emplace(*seat, strings);
     }
 
     void stateChanged(PointState state) override
@@ -111,8 +120,14 @@ public:
     void consume(TraceBatch&& batch) override
     {
         memory_.label(batch);
-        recorder_.consume(std::move(batch));
+        if (join_)
+            join_->hold(std::move(batch));
+        else
+            recorder_.consume(std::move(batch));
     }
+
+    /// Null but for rank 0 of several.
+    RankJoin* join() { return join_ ? &*join_ : nullptr; }
 
     /// Call after the last batch.
     void storeMemory() { recorder_.memory(memory_.facts()); }
@@ -131,6 +146,7 @@ private:
     EventThrottle memoryThrottle_;
     TimedWatch watch_;
     MemoryBooks memory_;
+    std::optional<RankJoin> join_;
 };
 
 /// The GPU's index in `cuda:1`; none for a CPU.
@@ -188,10 +204,12 @@ public:
     int run(Makers makers);
 
 private:
-    bool runPoint(const PointLine& point);
+    bool runPoint(const PointLine& point, InputLines& input);
+    void joinRanks(RankJoin& join, RunResult& result, InputLines& input);
+    std::optional<JoinLine> awaitJoin(std::chrono::seconds patience, InputLines& input);
     void measureCeilings(const DeviceRequest& request);
     std::vector<EnvironmentEntry> environmentBefore(const ExperimentSpec& spec, const std::string& device);
-    RunResult runGuarded(const ExperimentSpec& spec, LivePoint& live);
+    RunResult runGuarded(const PointLine& point, LivePoint& live);
     void tell(RunId run, const RunResult& result, const LivePoint& live, const RecordSummary& summary);
     void orphaned();
 
@@ -219,7 +237,7 @@ int EngineLoop::run(Makers makers)
         if (const std::optional<DeviceRequest> device = parseCeilingsLine(*line))
             measureCeilings(*device);
         else
-            canGoOn = runPoint(parsePointLine(*line));
+            canGoOn = runPoint(parsePointLine(*line), input);
     }
     recorder_.close();
     if (!canGoOn)
@@ -249,8 +267,9 @@ std::vector<EnvironmentEntry> EngineLoop::environmentBefore(const ExperimentSpec
     return entries;
 }
 
-RunResult EngineLoop::runGuarded(const ExperimentSpec& spec, LivePoint& live)
+RunResult EngineLoop::runGuarded(const PointLine& point, LivePoint& live)
 {
+    const ExperimentSpec& spec = point.spec;
     std::stop_source stopPoint;
     const std::stop_callback forward(stopAll_.get_token(), [&] { stopPoint.request_stop(); });
     std::atomic<bool> timedOut = false;
@@ -259,7 +278,7 @@ RunResult EngineLoop::runGuarded(const ExperimentSpec& spec, LivePoint& live)
         stopPoint.request_stop();
     });
     const auto began = std::chrono::steady_clock::now();
-    RunResult result = workbench_.run(spec, live, stopPoint.get_token());
+    RunResult result = workbench_.run(spec, live, stopPoint.get_token(), point.seat);
     if (result.duration.count() == 0)
         result.duration = std::chrono::steady_clock::now() - began;
     if (result.status == RunStatus::Cancelled && timedOut && !stopAll_.stop_requested()) {
@@ -300,25 +319,54 @@ void EngineLoop::measureCeilings(const DeviceRequest& request)
     events_(CeilingsEvent{device, static_cast<std::int64_t>(ceilings.size())});
 }
 
+/// Adds what the other ranks recorded.
+void EngineLoop::joinRanks(RankJoin& join, RunResult& result, InputLines& input)
+{
+    const bool isLost = hasFlag(result.flags, FlagKind::RankLost);
+    if (const auto others = awaitJoin(isLost ? kLostRankGrace : kRankGrace, input)) {
+        for (const JoinLine::Rank& rank : others->ranks)
+            join.add(rank, result);
+        recorder_.parties(join.parties());
+    } else if (result.status == RunStatus::Ok) {
+        const bool isStopped = stopAll_.stop_requested();
+        result.status = isStopped ? RunStatus::Cancelled : RunStatus::Error;
+        result.reason = isStopped ? "stopped before the records of all ranks were joined"
+                                  : "the other ranks did not end in time";
+    }
+    recorder_.consume(join.take());
+}
+
+/// None if it does not come in time or a stop is requested.
+std::optional<JoinLine> EngineLoop::awaitJoin(std::chrono::seconds patience, InputLines& input)
+{
+    std::stop_source waiting;
+    const std::stop_callback forward(stopAll_.get_token(), [&] { waiting.request_stop(); });
+    const Timer timeout(patience, [&] { waiting.request_stop(); });
+    const std::optional<std::string> line = input.next(waiting.get_token());
+    return line ? parseJoinLine(*line) : std::nullopt;
+}
+
 /// \return false if this process can no longer use its device
-bool EngineLoop::runPoint(const PointLine& point)
+bool EngineLoop::runPoint(const PointLine& point, InputLines& input)
 {
     const std::string device = workbench_.resolveDevice(point.spec.device);
     const RunId run = recorder_.begin(runHeader(point.spec, point.index));
     events_(PointEvent{point.index, point.of, run.value, config::toJson(point.spec)});
     recorder_.environment(environmentBefore(point.spec, device));
-    LivePoint live(run, recorder_, events_, strings_, gpuIndex(device));
+    LivePoint live(run, recorder_, events_, strings_, gpuIndex(device), point.seat);
     RunResult result;
     if (const auto why = config::whyDeviceCannot(point.spec, gpuIndex(device).has_value())) {
         result.status = RunStatus::Skipped;
         result.reason = *why;
         result.device = device;
     } else {
-        result = runGuarded(point.spec, live);
+        result = runGuarded(point, live);
     }
     if (const auto gpu = gpuIndex(device))
         recorder_.environment(machine::gpuEnvironment(*gpu, machine::Moment::After));
     live.stateChanged(PointState::Store);
+    if (RankJoin* join = live.join())
+        joinRanks(*join, result, input);
     live.storeMemory();
     recorder_.environment(live.watch().environment());
     std::ranges::move(live.watch().flags(), std::back_inserter(result.flags));

@@ -1,12 +1,14 @@
 #pragma once
 
 #include "core/model/point_observer.h"
+#include "core/model/rank_seat.h"
 #include "core/model/spec.h"
 #include "core/model/strings.h"
 #include "core/session/protocol/event.h"
 #include "core/session/protocol/event_stream.h"
 
 #include <filesystem>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -28,7 +30,9 @@ public:
     virtual std::vector<Ceiling> measureCeilings(const DeviceRequest& request) = 0;
     /// Failures of a point are results. `stop` requests to end after the current step; the result is then
     /// `cancelled`.
-    virtual RunResult run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop) = 0;
+    /// \param seat  of this process among the ranks of the point; none: it runs alone
+    virtual RunResult run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop,
+                          const std::optional<RankSeat>& seat) = 0;
 };
 
 struct EngineOptions {

@@ -201,6 +201,11 @@ void Recorder::memory(const MemoryFacts& facts)
     pushAndWait([&](store::RunWriter& writer) { writer.writeMemory(facts); });
 }
 
+void Recorder::parties(const RunParties& parties)
+{
+    pushAndWait([&](store::RunWriter& writer) { writer.writeParties(parties); });
+}
+
 void Recorder::sample(const Sample& sample)
 {
     const auto now = std::chrono::steady_clock::now();

@@ -22,7 +22,8 @@
 
 namespace tilescope {
 struct MemoryFacts;
-}
+struct RunParties;
+} // namespace tilescope
 
 namespace tilescope::session {
 
@@ -76,6 +77,8 @@ public:
     void counters(std::vector<CounterValue> counters);
     /// For the open run; returns when they are written.
     void memory(const MemoryFacts& facts);
+    /// Of several ranks, for the open run; returns when they are written.
+    void parties(const RunParties& parties);
     void sample(const Sample& sample);
     /// Returns when everything so far is durable and the writer sleeps. Called between the states of a point,
     /// so that the writer does not disturb the first timed steps.

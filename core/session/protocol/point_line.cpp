@@ -9,6 +9,22 @@
 
 namespace tilescope::session {
 
+namespace {
+
+RankSeat seatFrom(const nlohmann::ordered_json& seat)
+{
+    try {
+        return {.rank = seat.at("rank"),
+                .size = seat.at("size"),
+                .meeting = seat.at("meeting"),
+                .patience = std::chrono::duration<double>(seat.at("patience").get<double>())};
+    } catch (const nlohmann::json::exception& exception) {
+        throw Error{.what = std::string("the seat of this point is incomplete: ") + exception.what()};
+    }
+}
+
+} // namespace
+
 DeviceRequest deviceFrom(std::string_view word)
 {
     using Kind = DeviceRequest::Kind;
@@ -43,8 +59,42 @@ std::optional<DeviceRequest> parseCeilingsLine(std::string_view line)
 
 std::string pointLine(const PointLine& point)
 {
+    std::string seat;
+    if (point.seat)
+        seat = R"(,"seat":)" + nlohmann::json{{"rank", point.seat->rank},
+                                              {"size", point.seat->size},
+                                              {"meeting", point.seat->meeting},
+                                              {"patience", point.seat->patience.count()}}
+                                   .dump();
     return R"({"index":)" + std::to_string(point.index) + R"(,"of":)" + std::to_string(point.of) +
-           R"(,"params":)" + config::toJson(point.spec) + "}";
+           R"(,"params":)" + config::toJson(point.spec) + seat + "}";
+}
+
+std::string joinLine(const JoinLine& join)
+{
+    nlohmann::json ranks = nlohmann::json::array();
+    for (const JoinLine::Rank& rank : join.ranks)
+        ranks.push_back(
+            {{"rank", rank.rank}, {"pid", rank.pid}, {"file", rank.file.string()}, {"run", rank.run.value}});
+    return nlohmann::json{{"join", ranks}}.dump();
+}
+
+std::optional<JoinLine> parseJoinLine(std::string_view line)
+{
+    const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
+    if (!object.is_object() || !object.contains("join"))
+        return {};
+    try {
+        JoinLine join;
+        for (const nlohmann::json& rank : object.at("join"))
+            join.ranks.push_back({.rank = rank.at("rank"),
+                                  .pid = rank.at("pid"),
+                                  .file = rank.at("file").get<std::string>(),
+                                  .run = RunId{rank.at("run").get<std::int64_t>()}});
+        return join;
+    } catch (const nlohmann::json::exception& exception) {
+        throw Error{.what = std::string("this line does not say what to join: ") + exception.what()};
+    }
 }
 
 PointLine parsePointLine(std::string_view line)
@@ -55,7 +105,10 @@ PointLine parsePointLine(std::string_view line)
         !object.value("of", Json()).is_number_integer() || !object.value("params", Json()).is_object())
         throw Error{.what = "this line is not a point: " + std::string(line.substr(0, 80)),
                     .mend = R"(write {"index": 0, "of": 1, "params": {…}})"};
-    return {object["index"], object["of"], config::fromJson(object["params"])};
+    PointLine point{object["index"], object["of"], config::fromJson(object["params"])};
+    if (const auto seat = object.find("seat"); seat != object.end())
+        point.seat = seatFrom(*seat);
+    return point;
 }
 
 } // namespace tilescope::session

@@ -1,20 +1,43 @@
 #pragma once
 
+#include "core/base/ids.h"
+#include "core/model/rank_seat.h"
 #include "core/model/spec.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tilescope::session {
 
-/// A point that the supervisor sends to the engine, one line of JSON: {"index", "of", "params"}.
+/// A point that the supervisor sends to the engine, one line of JSON: {"index", "of", "params"}, and for one of
+/// several ranks "seat": {"rank", "size", "meeting", "patience"}.
 struct PointLine {
     std::int64_t index = 0;
     std::int64_t of = 0;
     ExperimentSpec spec;
+    std::optional<RankSeat> seat = {};
 };
+
+/// Tells rank 0 that the other ranks have ended the point, and where their runs are: {"join": [{"rank", "pid",
+/// "file", "run"}]}.
+struct JoinLine {
+    struct Rank {
+        int rank = 0;
+        std::int64_t pid = 0;
+        std::filesystem::path file;
+        RunId run;
+    };
+    std::vector<Rank> ranks;
+};
+
+std::string joinLine(const JoinLine& join); ///< without the line break
+/// None if the line is another request.
+/// \throws Error  a field is missing
+std::optional<JoinLine> parseJoinLine(std::string_view line);
 
 /// `auto`, `cpu`, `cuda`, `cuda:1`.
 /// \throws Error  the word is not a device

@@ -119,6 +119,22 @@ void EngineKeeper::pump(const std::function<bool()>& happened, SteadyTime deadli
     }
 }
 
+void EngineKeeper::poll()
+{
+    if (engine_->ended())
+        return;
+    stopWhereAsked();
+    engine_->pump(SteadyTime::clock::now(), -1, [this](Event&& event) { take(std::move(event)); });
+}
+
+void EngineKeeper::kill(const std::string& reason)
+{
+    if (engine_->ended() || wasKilled())
+        return;
+    killedBecause_ = reason;
+    engine_->signal(SIGKILL);
+}
+
 void EngineKeeper::stopWhereAsked()
 {
     if (!stop_.stop_requested())

@@ -41,6 +41,13 @@ public:
     /// \throws Error  the reason for which the engine cannot continue
     void pumpUntil(const std::function<bool()>& happened, SteadyTime deadline,
                    const std::string& lateBecause);
+    /// Passes on the events that have arrived; waits for none.
+    void poll();
+    /// Kills the engine for that reason.
+    void kill(const std::string& reason);
+    std::int64_t pid() const { return engine_->pid(); }
+    /// The reason for which the engine cannot continue, if it sent one.
+    const std::optional<FatalEvent>& fatal() const { return fatal_; }
     /// Lets it seal its file and end.
     /// \return        how it died if it did not end normally
     /// \throws Error  the reason for which it could not seal the file

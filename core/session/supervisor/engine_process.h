@@ -28,6 +28,7 @@ public:
     /// No more points: the engine seals its file and ends.
     void closeInput();
     void signal(int number) { child_.signal(number); }
+    std::int64_t pid() const { return child_.pid(); }
 
     /// Waits until the engine writes, ends, `wake` becomes readable or `until` is reached, then passes the
     /// received events to `take`. Waits at most a tenth of a second.

@@ -8,6 +8,7 @@
 #include "core/session/protocol/point_line.h"
 #include "core/session/supervisor/dead_run.h"
 #include "core/session/supervisor/engine_keeper.h"
+#include "core/session/supervisor/rank_group.h"
 
 #include <fmt/format.h>
 
@@ -55,6 +56,7 @@ private:
 
     bool ready(const SweepPoint& point);
     bool runPoint(const SweepPoint& point);
+    void watch(RankGroup& group);
     void died();
     void finishEngine();
     void take(Event&& event);
@@ -149,11 +151,21 @@ bool Sweep::runPoint(const SweepPoint& point)
 {
     current_.started = SteadyTime::clock::now();
     ++pointsOfEngine_;
-    engine_.send(pointLine({point.index, point.of, point.spec}));
+    std::optional<RankGroup> group;
+    if (hasRanks(point.spec)) {
+        group.emplace(point, options_, stop_, onEvent_);
+        group->send(point);
+    }
+    engine_.send(
+        pointLine({point.index, point.of, point.spec, group ? std::optional(group->seat()) : std::nullopt}));
     const auto timeout = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::duration<double>(point.spec.timeoutSeconds));
     engine_.pumpUntil(
-        [this] { return current_.result.has_value(); },
+        [&] {
+            if (group && !current_.result)
+                watch(*group);
+            return current_.result.has_value();
+        },
         SteadyTime::clock::now() + timeout + options_.patience.pastTimeout,
         fmt::format("it timed out after {:g} s and did not end its step", point.spec.timeoutSeconds));
     if (current_.result) {
@@ -169,6 +181,15 @@ bool Sweep::runPoint(const SweepPoint& point)
     return true;
 }
 
+/// A group of ranks ends with its first rank that dies.
+void Sweep::watch(RankGroup& group)
+{
+    if (const auto died = group.poll())
+        engine_.kill(*died);
+    else if (const auto line = group.joinLine())
+        engine_.send(*line);
+}
+
 /// Records the end of the current point, whose engine is gone, and reports it.
 void Sweep::died()
 {
@@ -178,6 +199,8 @@ void Sweep::died()
                   .status = engine_.cancelled() ? RunStatus::Cancelled : RunStatus::Error,
                   .reason = engine_.howItDied(),
                   .duration = SteadyTime::clock::now() - current_.started};
+    if (hasRanks(current_.point->spec) && !engine_.wasKilled())
+        death.reason = "rank 0: " + death.reason;
     engine_.clear();
     const RunId run = recordDeath(options_.file, current_.point->spec, death, log_);
     if (!current_.announced)

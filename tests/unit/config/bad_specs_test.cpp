@@ -280,6 +280,17 @@ const BadSpec kCombinations[] = {
      "s.yaml:2:10: compile package runs a forward pass without a graph; …"},
     {"CheckpointingMoreBlocksThanThereAre", "workload: lm\nsize: tiny\ncheckpointing: block:3\n",
      "s.yaml:3:16: checkpointing block:3 with 2 layers; K is at most 2"},
+    {"SeveralGpusThatShareNothing", "workload: lm\ndevice: cpu\ngpus: 2\n",
+     "s.yaml:3:7: gpus 2 without parallel; write how they share a step: parallel: ddp, ddp-flat or "
+     "ddp-naive"},
+    {"ParallelWithoutGradients", "workload: lm\ndevice: cpu\nmode: forward\nparallel: ddp\n",
+     "s.yaml:4:11: parallel ddp combines gradients, and mode forward has none; write mode: backward, both or "
+     "train"},
+    {"ParallelOnADeviceOtherThanTheCpu", "workload: lm\ngpus: 2\nparallel: ddp\n",
+     "s.yaml:3:11: parallel ddp needs device cpu; write device: cpu"},
+    {"BucketsOfNoRanks", "workload: lm\ndevice: cpu\ngpus: 2\nparallel: ddp-flat\nbucket: 1 MiB\n",
+     "s.yaml:5:9: bucket is for parallel ddp, and no point has it; remove it or write parallel: ddp"},
+    {"BucketAuto", "workload: lm\ndevice: cpu\nparallel: ddp\nbucket: auto\n", "s.yaml:4:9: …"},
     {"TilesOfNoBackend", "workload: attention\ntile_q: 32\n",
      "s.yaml:2:9: tile_q is for backend flash-torch, and no point has it; remove it or write backend: "
      "flash-torch"},

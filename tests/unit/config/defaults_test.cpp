@@ -47,6 +47,18 @@ TEST(Defaults, OfTheLm)
         R"("vocab":10000,"context":128,"rope_theta":10000,"checkpointing":"none"})");
 }
 
+TEST(Defaults, OfRanksAreStoredOnlyIfARunHasRanks)
+{
+    const std::string plain = toJson(only("workload: lm\n"));
+    EXPECT_EQ(plain, toJson(only("workload: lm\ngpus: 1\nparallel: none\n")));
+    EXPECT_EQ(specHash(only("workload: lm\n")), specHash(only("workload: lm\ngpus: 1\nparallel: none\n")));
+    const ExperimentSpec ranks = only("workload: lm\ndevice: cpu\ngpus: 2\nparallel: ddp\n");
+    EXPECT_TRUE(
+        toJson(ranks).ends_with(R"("checkpointing":"none","gpus":2,"parallel":"ddp","bucket":26214400})"));
+    EXPECT_EQ(fromJson(toJson(ranks)), ranks);
+    EXPECT_NE(specHash(ranks), specHash(only("workload: lm\ndevice: cpu\ngpus: 4\nparallel: ddp\n")));
+}
+
 TEST(Defaults, OfTheStudiesOfNumbers)
 {
     EXPECT_EQ(

@@ -24,6 +24,31 @@ TEST(PointLine, CarriesEveryKeyOfASpec)
     EXPECT_EQ(read.spec, point.spec);
 }
 
+TEST(PointLine, CarriesTheSeatOfARank)
+{
+    PointLine point{1, 1, {}};
+    point.spec.name = "ranks";
+    point.spec.workload = Workload::Attention;
+    EXPECT_FALSE(parsePointLine(pointLine(point)).seat);
+    point.seat =
+        RankSeat{.rank = 1, .size = 4, .meeting = "/m-1", .patience = std::chrono::duration<double>(2.5)};
+    EXPECT_EQ(parsePointLine(pointLine(point)).seat, point.seat);
+}
+
+TEST(JoinLine, NamesTheRunsOfTheOtherRanks)
+{
+    const auto read =
+        parseJoinLine(joinLine({{{.rank = 1, .pid = 7, .file = "/tmp/a b/rank1.tscope", .run = RunId{3}},
+                                 {.rank = 2, .pid = 0, .file = {}, .run = {}}}}));
+    ASSERT_TRUE(read && read->ranks.size() == 2);
+    EXPECT_EQ(read->ranks[0].rank, 1);
+    EXPECT_EQ(read->ranks[0].pid, 7);
+    EXPECT_EQ(read->ranks[0].file, "/tmp/a b/rank1.tscope");
+    EXPECT_EQ(read->ranks[0].run, RunId{3});
+    EXPECT_FALSE(parseJoinLine(pointLine({})));
+    EXPECT_THROW(parseJoinLine(R"({"join":[{"rank":1}]})"), Error);
+}
+
 TEST(CeilingsLine, NamesADevice)
 {
     EXPECT_EQ(parseCeilingsLine(ceilingsLine("cuda:1")), (DeviceRequest{DeviceRequest::Kind::Cuda, 1}));

@@ -11,6 +11,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <set>
 
 namespace tilescope::session {
 
@@ -114,6 +115,77 @@ TEST_F(Supervised, EndsAfterThePointThatRunsAndTheRestRunsLater)
     EXPECT_THAT(statusesTold(), ElementsAre("ok", "ok"));
     EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Ok, RunStatus::Ok));
     EXPECT_EQ(run("ok,ok").notBegun, 2) << "nothing begins if it was requested before";
+}
+
+namespace {
+
+/// Sweeps of points with three ranks.
+class SupervisedRanks : public Supervised {
+protected:
+    void SetUp() override
+    {
+        Supervised::SetUp();
+        base.workload = Workload::Lm;
+        base.device = {DeviceRequest::Kind::Cpu};
+        base.gpus = 3;
+        base.parallel = Parallel::Ddp;
+    }
+};
+
+} // namespace
+
+TEST_F(SupervisedRanks, BecomeProcessesOfOneRun)
+{
+    EXPECT_EQ(run("ok").counts.ok, 1);
+    const store::RunReader reader(options.file);
+    ASSERT_EQ(reader.runs().size(), 1);
+    const RunParties parties = reader.parties(RunId{1});
+    ASSERT_EQ(parties.processes.size(), 3);
+    std::set<std::int64_t> pids;
+    for (int rank = 0; rank < 3; ++rank) {
+        EXPECT_EQ(parties.processes[static_cast<std::size_t>(rank)].rank, rank);
+        EXPECT_EQ(parties.processes[static_cast<std::size_t>(rank)].worldSize, 3);
+        pids.insert(parties.processes[static_cast<std::size_t>(rank)].pid);
+    }
+    EXPECT_EQ(pids.size(), 3);
+    base.gpus = 1;
+    base.parallel = Parallel::None;
+    EXPECT_EQ(run("ok").counts.ok, 1);
+    const store::RunReader again(options.file);
+    EXPECT_TRUE(again.parties(RunId{2}).empty());
+    EXPECT_EQ(again.counts(RunId{1}).ranges, 3 * again.counts(RunId{2}).ranges);
+    std::set<RangeId> ids;
+    for (const Range& range : again.ranges({.run = RunId{1}}))
+        ids.insert(range.id);
+    EXPECT_EQ(static_cast<std::int64_t>(ids.size()), again.counts(RunId{1}).ranges);
+}
+
+TEST_F(SupervisedRanks, EndWithTheRankThatDied)
+{
+    EXPECT_EQ(run("rank1,ok").counts.error, 1);
+    EXPECT_THAT(statusesTold(), ElementsAre("error", "ok"));
+    EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Error, RunStatus::Ok));
+    EXPECT_THAT(all<ResultEvent>().front().reason,
+                ::testing::StartsWith("rank 1: the engine ended with SIGSEGV"));
+}
+
+TEST_F(SupervisedRanks, EndWithTheReasonOfTheRankThatFailed)
+{
+    EXPECT_EQ(run("failed1").counts.error, 1);
+    EXPECT_EQ(all<ResultEvent>().front().reason, "rank 1: it failed");
+    EXPECT_FALSE(hasFlag(all<ResultEvent>().front().flags, FlagKind::RankLost));
+}
+
+TEST_F(SupervisedRanks, AreStoppedTogether)
+{
+    onEvent = [&](const Event& event) {
+        if (std::holds_alternative<SampleEvent>(event))
+            stop.request_stop();
+    };
+    base.steps = 1'000'000;
+    const SweepOutcome outcome = run("slow");
+    EXPECT_TRUE(outcome.cancelled);
+    EXPECT_THAT(statusesTold(), ElementsAre("cancelled"));
 }
 
 TEST_F(Supervised, ReportsTheMemoryHeldAfterTheStepsOfThePoint)

@@ -1,0 +1,172 @@
+#include "core/engine/ranks/shared_memory_ranks.h"
+
+#include "core/engine/common/failure.h"
+#include "core/engine/ranks/collectives.h"
+#include "core/engine/ranks/shared_board.h"
+
+#include <ATen/ATen.h>
+#include <c10/util/StringUtil.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace tilescope::engine {
+
+namespace {
+
+constexpr auto kSlot = static_cast<std::int64_t>(SharedBoard::kSlotBytes);
+
+std::byte* bytesOf(const at::Tensor& tensor)
+{
+    return static_cast<std::byte*>(tensor.data_ptr());
+}
+
+std::int64_t byteCount(const at::Tensor& tensor)
+{
+    return static_cast<std::int64_t>(tensor.nbytes());
+}
+
+void copyBytes(std::byte* to, const std::byte* from, std::int64_t bytes)
+{
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+
+class SharedMemoryRanks final : public Ranks {
+public:
+    explicit SharedMemoryRanks(const RankSeat& seat) : Ranks(seat.rank, seat.size), board_(seat)
+    {
+        board_.meet([] { return "the start of the group"; });
+        // All have it open: nothing remains of it when they end, however they end.
+        if (seat.rank == 0)
+            SharedBoard::forget(seat.meeting);
+    }
+
+    void leave() override { board_.leave(); }
+
+private:
+    void doAllReduce(const at::Tensor& tensor) override
+    {
+        withType(tensor, [&]<class T>(T* data) { sumInto(data, tensor.numel()); });
+    }
+
+    void doReduceScatter(const at::Tensor& output, const at::Tensor& input) override
+    {
+        withType(output, [&]<class T>(T* data) {
+            scatterSums(data, static_cast<const T*>(input.data_ptr()), output.numel());
+        });
+    }
+
+    void doAllGather(const at::Tensor& output, const at::Tensor& input) override
+    {
+        const std::int64_t whole = byteCount(input);
+        for (std::int64_t at = 0; at < whole; at += kSlot) {
+            const std::int64_t bytes = std::min(kSlot, whole - at);
+            board_.turn();
+            copyBytes(board_.slot(rank()), bytesOf(input) + at, bytes);
+            meet();
+            for (int from = 0; from < size(); ++from)
+                copyBytes(bytesOf(output) + from * whole + at, board_.slot(from), bytes);
+        }
+    }
+
+    void doBroadcast(const at::Tensor& tensor, int root) override
+    {
+        const std::int64_t whole = byteCount(tensor);
+        for (std::int64_t at = 0; at < whole; at += kSlot) {
+            const std::int64_t bytes = std::min(kSlot, whole - at);
+            board_.turn();
+            if (rank() == root)
+                copyBytes(board_.slot(root), bytesOf(tensor) + at, bytes);
+            meet();
+            if (rank() != root)
+                copyBytes(bytesOf(tensor) + at, board_.slot(root), bytes);
+        }
+    }
+
+    void doAllToAll(const at::Tensor& output, const at::Tensor& input) override
+    {
+        const std::int64_t part = byteCount(input) / size();
+        const std::int64_t most = kSlot / size();
+        for (std::int64_t at = 0; at < part; at += most) {
+            const std::int64_t bytes = std::min(most, part - at);
+            board_.turn();
+            for (int to = 0; to < size(); ++to)
+                copyBytes(board_.slot(rank()) + to * bytes, bytesOf(input) + to * part + at, bytes);
+            meet();
+            for (int from = 0; from < size(); ++from)
+                copyBytes(bytesOf(output) + from * part + at, board_.slot(from) + rank() * bytes, bytes);
+        }
+    }
+
+    void doBarrier() override { meet(); }
+
+    // Each rank adds up its share of the elements in the order of ranks; the others copy the result. So all
+    // ranks get the same bits.
+    template <class T> void sumInto(T* data, std::int64_t count)
+    {
+        const std::int64_t most = kSlot / static_cast<std::int64_t>(sizeof(T));
+        for (std::int64_t at = 0; at < count; at += most) {
+            const std::int64_t here = std::min(most, count - at);
+            const auto share = [&](int of) { return here * of / size(); };
+            board_.turn();
+            std::copy_n(data + at, here, slotOf<T>(rank()));
+            meet();
+            addShares<T>(slotOf<T>(rank()), share(rank()), share(rank() + 1), 0);
+            meet();
+            for (int from = 0; from < size(); ++from)
+                std::copy(slotOf<T>(from) + share(from), slotOf<T>(from) + share(from + 1),
+                          data + at + share(from));
+        }
+    }
+
+    template <class T> void scatterSums(T* output, const T* input, std::int64_t count)
+    {
+        const std::int64_t most = kSlot / static_cast<std::int64_t>(sizeof(T)) / size();
+        for (std::int64_t at = 0; at < count; at += most) {
+            const std::int64_t here = std::min(most, count - at);
+            board_.turn();
+            for (int to = 0; to < size(); ++to)
+                std::copy_n(input + to * count + at, here, slotOf<T>(rank()) + to * here);
+            meet();
+            addShares<T>(output + at, 0, here, rank() * here);
+        }
+    }
+
+    /// to[i] = the sum over ranks of slot[offset + i].
+    template <class T> void addShares(T* to, std::int64_t first, std::int64_t last, std::int64_t offset)
+    {
+        for (std::int64_t i = first; i < last; ++i) {
+            T sum = slotOf<T>(0)[offset + i];
+            for (int from = 1; from < size(); ++from)
+                sum += slotOf<T>(from)[offset + i];
+            to[i] = sum;
+        }
+    }
+
+    template <class T> T* slotOf(int rank) const { return reinterpret_cast<T*>(board_.slot(rank)); }
+
+    template <class Work> void withType(const at::Tensor& tensor, const Work& work)
+    {
+        if (tensor.scalar_type() == at::kFloat)
+            return work(tensor.data_ptr<float>());
+        if (tensor.scalar_type() == at::kDouble)
+            return work(tensor.data_ptr<double>());
+        throw Unsupported{c10::str("ranks on a CPU add up fp32 and fp64, not ", tensor.scalar_type())};
+    }
+
+    void meet()
+    {
+        board_.meet([this] { return current(); });
+    }
+
+    SharedBoard board_;
+};
+
+} // namespace
+
+std::unique_ptr<Ranks> joinThroughSharedMemory(const RankSeat& seat)
+{
+    return std::make_unique<SharedMemoryRanks>(seat);
+}
+
+} // namespace tilescope::engine

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "core/model/events.h"
+#include "core/model/processes.h"
+#include "core/model/rank_seat.h"
+#include "core/model/run.h"
+#include "core/model/strings.h"
+#include "core/session/protocol/point_line.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tilescope::session {
+
+/// Joins the records of the ranks of a point into one run, which rank 0 writes: the other ranks' runs are in
+/// working files of their own.
+///
+/// Ranges and ops are renumbered; threads keep their numbers, which are unique on a host. Allocations are those
+/// of rank 0, because addresses of several processes would be mixed up; peaks are the largest of all ranks.
+/// Ranks run on the CPU, so there are no events of devices. The tracer's thread calls hold(), the session
+/// thread the rest, after the last hold().
+class RankJoin {
+public:
+    RankJoin(const RankSeat& seat, StringTable& strings);
+
+    /// Keeps records of rank 0 until take().
+    void hold(TraceBatch&& batch);
+    /// Adds the records of another rank, and its outcome to `result`: the result of a rank that failed by
+    /// itself is that of the run.
+    /// \throws Error  its file cannot be read
+    void add(const JoinLine::Rank& rank, RunResult& result);
+    /// All records, in start order.
+    TraceBatch take();
+    /// Who took part, by the ranks added so far.
+    const RunParties& parties() const { return parties_; }
+
+private:
+    void addProcess(int rank, std::int64_t pid);
+    void append(TraceBatch&& batch);
+
+    StringTable& strings_;
+    const RankSeat seat_;
+    RunParties parties_;
+    TraceBatch all_;
+    std::uint32_t nextRange_ = 0;
+    std::uint32_t nextOp_ = 0;
+};
+
+/// Adds the outcome of a rank to that of the run.
+void combineOutcome(RunResult& result, int rank, const RunResult& other);
+
+} // namespace tilescope::session

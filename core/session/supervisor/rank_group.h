@@ -1,0 +1,56 @@
+#pragma once
+
+#include "core/base/temporary_path.h"
+#include "core/model/rank_seat.h"
+#include "core/session/protocol/event.h"
+#include "core/session/supervisor/engine_keeper.h"
+#include "core/session/supervisor/supervisor.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace tilescope::session {
+
+/// Whether a point is run by a group of ranks.
+bool hasRanks(const ExperimentSpec& spec);
+
+/// The engines of the ranks 1 and up of one point. Rank 0 is the engine of the sweep, which writes the file;
+/// these write working files that rank 0 joins. The destructor kills the engines and removes their files.
+/// One thread.
+class RankGroup {
+public:
+    /// Starts the engines, one after the other.
+    /// \param log  receives their log events
+    /// \throws Error  an engine does not start
+    RankGroup(const SweepPoint& point, const SweepOptions& options, std::stop_token stop,
+              std::function<void(const Event&)> log);
+    ~RankGroup();
+    RankGroup(const RankGroup&) = delete;
+    RankGroup& operator=(const RankGroup&) = delete;
+
+    /// The seat of rank 0.
+    const RankSeat& seat() const { return seat_; }
+    /// Begins the point.
+    void send(const SweepPoint& point);
+    /// Takes the events that have arrived.
+    /// \return  `rank 1: the engine ended with SIGSEGV …` if a rank died before it ended the point
+    std::optional<std::string> poll();
+    /// The line for rank 0, once after the other ranks have ended the point.
+    std::optional<std::string> joinLine();
+
+private:
+    struct Companion;
+
+    const std::stop_token stop_;
+    const std::function<void(const Event&)> log_;
+    RankSeat seat_;
+    TemporaryPath folder_; ///< of the working files
+    std::vector<std::unique_ptr<Companion>> companions_;
+    bool joined_ = false;
+};
+
+} // namespace tilescope::session

@@ -1,0 +1,164 @@
+#include "core/engine/ranks/shared_memory_ranks.h"
+
+#include "core/engine/common/failure.h"
+#include "core/engine/ranks/collectives.h"
+#include "core/engine/ranks/shared_board.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <functional>
+#include <thread>
+
+namespace tilescope::engine {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+namespace {
+
+RankSeat seatOf(int rank, int size, std::chrono::duration<double> patience = 10min)
+{
+    const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    return {.rank = rank,
+            .size = size,
+            .meeting = "/tilescope-test-" + std::to_string(getpid()) + "-" + test.substr(0, test.find('/')),
+            .patience = patience};
+}
+
+/// Runs `work` on a thread per rank: threads of one process share memory like processes.
+void onRanks(int size, const std::function<void(Ranks&)>& work)
+{
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < size; ++rank)
+        threads.emplace_back([&, rank] { work(*joinThroughSharedMemory(seatOf(rank, size))); });
+    for (std::thread& thread : threads)
+        thread.join();
+}
+
+/// Of several slots' length, and divisible by the number of ranks.
+std::int64_t longCount(int ranks)
+{
+    return ranks * (static_cast<std::int64_t>(SharedBoard::kSlotBytes) / 4 + 1001);
+}
+
+at::Tensor dataOf(int rank, std::int64_t count)
+{
+    at::Generator seeded = at::detail::createCPUGenerator(static_cast<std::uint64_t>(rank) + 1);
+    return at::randn({count}, seeded);
+}
+
+/// The sum over the ranks in their order, which is that of the collectives.
+at::Tensor sumOf(int ranks, std::int64_t count)
+{
+    at::Tensor sum = dataOf(0, count);
+    for (int rank = 1; rank < ranks; ++rank)
+        sum += dataOf(rank, count);
+    return sum;
+}
+
+std::string reasonOf(const std::function<void()>& work)
+{
+    try {
+        work();
+    } catch (const LostRank& lost) {
+        return lost.reason;
+    }
+    return {};
+}
+
+class Collectives : public ::testing::TestWithParam<int> {};
+
+} // namespace
+
+TEST_P(Collectives, AddUpTheSameBitsOnEachRank)
+{
+    const std::int64_t count = longCount(GetParam());
+    onRanks(GetParam(), [&](Ranks& ranks) {
+        const at::Tensor tensor = dataOf(ranks.rank(), count);
+        ranks.allReduce(tensor);
+        EXPECT_TRUE(at::equal(tensor, sumOf(ranks.size(), count)));
+        const at::Tensor few = at::full({1}, ranks.rank() + 0.5, at::kDouble); // fewer elements than ranks
+        ranks.allReduce(few);
+        const int n = ranks.size();
+        EXPECT_EQ(few.item<double>(), n * (n - 1) / 2.0 + 0.5 * n);
+    });
+}
+
+TEST_P(Collectives, MoveEachPartToItsPlace)
+{
+    const std::int64_t count = longCount(GetParam());
+    const std::int64_t part = count / GetParam();
+    onRanks(GetParam(), [&](Ranks& ranks) {
+        const at::Tensor mine = dataOf(ranks.rank(), count);
+        at::Tensor gathered = at::empty({count * ranks.size()});
+        ranks.allGather(gathered, mine);
+        at::Tensor scattered = at::empty({part});
+        ranks.reduceScatter(scattered, mine);
+        EXPECT_TRUE(at::equal(scattered, sumOf(ranks.size(), count).narrow(0, ranks.rank() * part, part)));
+        at::Tensor exchanged = at::empty({count});
+        ranks.allToAll(exchanged, mine);
+        for (int from = 0; from < ranks.size(); ++from) {
+            EXPECT_TRUE(at::equal(gathered.narrow(0, from * count, count), dataOf(from, count)));
+            EXPECT_TRUE(at::equal(exchanged.narrow(0, from * part, part),
+                                  dataOf(from, count).narrow(0, ranks.rank() * part, part)));
+        }
+        ranks.barrier();
+        ranks.broadcast(mine, ranks.size() - 1);
+        EXPECT_TRUE(at::equal(mine, dataOf(ranks.size() - 1, count)));
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(OfRanks, Collectives, ::testing::Values(1, 2, 3, 4));
+
+TEST(Ranks, NameTheRankThatLeft)
+{
+    std::vector<std::string> reasons(3);
+    onRanks(3, [&](Ranks& ranks) {
+        if (ranks.rank() == 1)
+            return ranks.leave();
+        reasons[static_cast<std::size_t>(ranks.rank())] = reasonOf([&] { ranks.allReduce(at::ones({8})); });
+    });
+    EXPECT_EQ(reasons[0], "rank 1 ended before all_reduce 1");
+    // Rank 0 leaves once it has noticed, which rank 2 may see too.
+    EXPECT_THAT(reasons[2], HasSubstr("ended before all_reduce 1"));
+}
+
+TEST(Ranks, NameTheRankThatDoesNotArrive)
+{
+    // A busy machine may take longer than that to join, so the patience grows until it suffices.
+    std::string reason = "the start of the group";
+    std::string afterwards;
+    for (std::chrono::duration<double> patience = 50ms; reason.find("the start") != std::string::npos;
+         patience *= 2) {
+        const auto seat = [&](int rank) {
+            RankSeat made = seatOf(rank, 2, rank == 0 ? patience : 10min);
+            made.meeting += "-" + std::to_string(patience.count());
+            return made;
+        };
+        std::unique_ptr<Ranks> absent; // joins, then takes part in nothing
+        std::thread joining([&] { reasonOf([&] { absent = joinThroughSharedMemory(seat(1)); }); });
+        std::unique_ptr<Ranks> present;
+        reason = reasonOf([&] { present = joinThroughSharedMemory(seat(0)); });
+        joining.join();
+        SharedBoard::forget(seat(0).meeting);
+        if (!present)
+            continue;
+        reason = reasonOf([&] { present->broadcast(at::ones({8}), 0); });
+        afterwards = reasonOf([&] { present->barrier(); });
+    }
+    EXPECT_THAT(reason, ::testing::StartsWith("rank 1 did not take part in broadcast 1 within "));
+    EXPECT_EQ(afterwards, "rank 0 left its group before barrier 2");
+}
+
+TEST(Ranks, NameTheRanksThatDoNotJoin)
+{
+    EXPECT_EQ(reasonOf([] { joinThroughSharedMemory(seatOf(1, 3, 50ms)); }),
+              "ranks 0, 2 did not take part in the start of the group within 0.05 s");
+    SharedBoard::forget(seatOf(1, 3).meeting);
+}
+
+} // namespace tilescope::engine
