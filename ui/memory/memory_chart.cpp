@@ -121,7 +121,7 @@ void MemoryChart::drawSteps(QPainter& painter, const QRect& plot, std::vector<QR
         if (x < free || x > plot.right())
             continue;
         painter.setPen(p.strongLine);
-        painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
+        drawBehind(painter, x, plot.top(), plot.bottom(), names);
         const bool isNarrow = xAt(step.to, plot) - x < sizes().of(8);
         if (!namesSteps_ && !isNarrow)
             continue;

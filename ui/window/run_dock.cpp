@@ -64,9 +64,9 @@ QSet<int> hiddenColumns()
 }
 
 // The keys of a run, the important ones first.
-constexpr const char* kKeys[] = {"workload", "size",   "backend", "precision", "batch",  "context",
-                                 "heads",    "d_head", "seq_len", "mode",      "causal", "warmup",
-                                 "steps",    "trace",  "compile", "seed"};
+constexpr const char* kKeys[] = {"workload", "size",   "backend", "precision", "batch",    "context",
+                                 "heads",    "d_head", "seq_len", "mode",      "parallel", "gpus",
+                                 "causal",   "warmup", "steps",   "trace",     "compile",  "seed"};
 
 QString measuredStep(const query::RunSummary& run)
 {
