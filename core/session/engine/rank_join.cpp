@@ -40,7 +40,7 @@ template <class... Events> void sortByStart(std::vector<Events>&... lists)
 class RankRun {
 public:
     RankRun(const JoinLine::Rank& rank, StringTable& strings, std::uint32_t firstRange, std::uint32_t firstOp)
-        : reader_(rank.file), run_(rank.run), strings_(strings), process_(rank.rank), firstRange_(firstRange),
+        : reader_(rank.file), run_(rank.run), strings_(strings), process_{rank.rank}, firstRange_(firstRange),
           firstOp_(firstOp)
     {
     }

@@ -55,7 +55,7 @@ protected:
         TraceBatch batch = trace.batch();
         if (edit)
             edit(batch, trace.strings());
-        writer.write(std::move(batch));
+        writer.write(batch);
         RunResult result;
         result.device = withHopper ? "cuda:0" : "cpu";
         writer.endRun(result);
