@@ -16,7 +16,7 @@ using GetKernel = CUresult (*)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2*);
 using NameOfFunction = CUresult (*)(const char**, CUfunction);
 using NameOfKernel = CUresult (*)(const char**, CUkernel);
 
-/// The functions of the driver that tell of graphs; those of later versions may be missing.
+/// The functions of the driver that describe graphs; an older driver lacks some.
 struct Driver {
     explicit Driver(void* library)
     {
@@ -27,7 +27,7 @@ struct Driver {
         findFunction(nameOfKernel, "cuKernelGetName", library);
     }
 
-    /// The name of the kernel of a node; empty where the driver does not tell.
+    /// The name of the kernel of a node; empty if the driver cannot name it.
     std::string kernelOf(CUgraphNode node) const
     {
         CUDA_KERNEL_NODE_PARAMS_v2 parameters{};

@@ -12,7 +12,7 @@ namespace tilescope::record {
 
 /// The nodes of a graph, from the driver that the process has loaded, in the order in which they were created.
 /// \param idOf  CUPTI's number of a node
-/// \return      none where the driver does not tell
+/// \return      none if the driver lacks the functions
 std::vector<trace::GraphNodeFacts> nodesOfGraph(CUgraph graph,
                                                 const std::function<std::uint64_t(CUgraphNode node)>& idOf);
 

@@ -272,7 +272,7 @@ void MemoryPlot::placeStepNames(LabelPlaces& places)
     }
 }
 
-// Beside their rings; a peak whose name finds no place is told by the cursor and the table.
+// Places each name beside its ring. A name without free space is omitted; the table also shows the peak.
 void MemoryPlot::placePeakNames(LabelPlaces& places)
 {
     constexpr double kRing = 5;

@@ -13,7 +13,8 @@ namespace tilescope::analysis {
 /// Whether a kernel of PyTorch changes the type of a tensor's elements, by its name.
 bool convertsType(std::string_view kernel);
 
-/// What leaving out conversions saves: at each place their time less what they save there, where that is positive.
+/// The time that removing conversions saves: at each place, the time of the conversions minus the time that the faster
+/// products save there, if the difference is positive.
 ///
 /// They let products run in bf16 or fp16. In fp32 the products would take at most rate of bf16 / rate of fp32 as long, so
 /// the conversions of a place save at most the time of its products times that quotient less 1. This favours the

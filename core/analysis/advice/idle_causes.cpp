@@ -16,7 +16,7 @@ std::vector<Interval> timesOf(std::span<const GroupedTime> grouped)
     return unionOf(std::move(times));
 }
 
-/// Until which the host worked towards the GPU, in each wall.
+/// For each wall, the time from its start until the host last worked on something for the GPU.
 std::vector<Interval> errands(std::span<const Interval> walls, std::span<const Timestamp> lastErrands)
 {
     std::vector<Interval> times;
@@ -25,7 +25,7 @@ std::vector<Interval> errands(std::span<const Interval> walls, std::span<const T
     return unionOf(std::move(times));
 }
 
-/// For each wait, the rest of the gap in which it is or in which it ends.
+/// Extends each wait to the end of the gap that contains it or its end.
 std::vector<GroupedTime> withRestOfGap(std::vector<GroupedTime> waits, std::span<const Interval> gaps)
 {
     for (GroupedTime& wait : waits) {
@@ -56,7 +56,7 @@ std::vector<GroupedTime> beforeNext(std::span<const Interval> gaps, std::vector<
     return times;
 }
 
-/// Replaces what is at stake, by group.
+/// Replaces the time at stake of each group by that of `other`.
 void setStakes(Stake& stake, const Stake& other)
 {
     stake.time = other.time;

@@ -20,7 +20,8 @@ enum class IdleCause : std::uint8_t {
 };
 inline constexpr std::size_t kIdleCauses = 6;
 
-/// What the host did while the GPU was idle. Groups name what evidence is told apart by.
+/// What the host did while the GPU was idle. The group of a time identifies its row of evidence: a call, a module
+/// or a range.
 struct IdleReasons {
     std::vector<Interval> tracing = {};
     std::vector<GroupedTime> loading = {};
@@ -32,8 +33,9 @@ struct IdleReasons {
 
 /// The idle time of the GPU within `walls`, by cause. The causes are disjoint and add up to the idle time.
 ///
-/// Tracing, Synchronization while in the call, and what remains are those of partitionStep(). What follows a wait up to the
-/// next activity of the GPU is its consequence: without the wait, launches would have been queued.
+/// Tracing, the part of Synchronization within calls, and Unexplained equal those of partitionStep(). Synchronization also
+/// includes the time from the end of a wait to the next activity of the GPU, because without the wait the next
+/// launches would already be queued.
 /// \param walls  disjoint, in start order
 /// \param busy   a result of unionOf()
 /// O(n log n).

@@ -19,7 +19,8 @@ struct StreamActivity {
     bool isKernel = true; ///< that computes: copies and collectives do not become part of another kernel
 };
 
-/// What fusing neighbouring small kernels saves at most: all of them but the longest, and the gaps between them.
+/// The time that fusing neighbouring small kernels saves at most: that of all kernels of a series except the longest, and the
+/// gaps between them.
 ///
 /// Neighbours run on one stream, one after the other, with gaps shorter than kSmallKernel. A gap belongs to the kernel
 /// behind it. Time in which anything else runs does not count.

@@ -46,8 +46,8 @@ Stake scaled(const Stake& stake, const std::function<double(std::uint32_t group)
 
 /// Time of copies or of communication that could run beside compute.
 ///
-/// It is exposed where no compute runs. In each wall, at most as much of it can be hidden as there is compute with none of
-/// it beside; of more, the earliest counts.
+/// It is exposed where no compute runs. In each wall, the amount that can be hidden is limited by the compute that has no
+/// copy or communication beside it. If more is exposed, the earliest part counts.
 /// \param times    in any order
 /// \param compute  a result of unionOf()
 /// O(n log n).

@@ -45,7 +45,7 @@ public:
     void allGather(const at::Tensor& output, const at::Tensor& input);
     /// `output` becomes this rank's part of the sum of the inputs, which have `size()` parts.
     void reduceScatter(const at::Tensor& output, const at::Tensor& input);
-    /// `tensor` becomes that of rank `root`.
+    /// Replaces `tensor` by that of rank `root`.
     void broadcast(const at::Tensor& tensor, int root);
     /// Part r of `input` goes to rank r; `output` becomes the parts from all ranks, in their order.
     void allToAll(const at::Tensor& output, const at::Tensor& input);

@@ -29,7 +29,7 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
                   std::atomic<std::uint64_t>::is_always_lock_free,
               "processes share these");
 
-/// A rank that was killed rings no bell, so waiting ranks look again after this time.
+/// Waiting ranks check for others that were killed, which cannot signal it, at this interval.
 constexpr std::chrono::milliseconds kLook{100};
 
 void sleepUnlessChanged(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::chrono::milliseconds most)

@@ -36,7 +36,7 @@ public:
     explicit SharedMemoryRanks(const RankSeat& seat) : Ranks(seat.rank, seat.size), board_(seat)
     {
         board_.meet([] { return "the start of the group"; });
-        // All have it open: nothing remains of it when they end, however they end.
+        // Every rank has the memory open now, so the system frees it when the last one ends, even if it is killed.
         if (seat.rank == 0)
             SharedBoard::forget(seat.meeting);
     }

@@ -24,7 +24,7 @@ public:
         calls_[thread].push_back({op, start, end, index, false});
         sorted_ = false;
     }
-    /// Takes the call of a kernel, which no other kernel gets then. Ask for kernels in the order of their launches.
+    /// Assigns a call to a kernel; later kernels cannot take it. Call it for the kernels in the order of their launches.
     /// \param op  of the kernel's name; empty: NCCL's generic kernel
     /// \return    the caller's number of the call
     std::optional<std::size_t> take(std::int64_t thread, std::string_view op, Timestamp launched);

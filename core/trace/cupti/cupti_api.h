@@ -46,7 +46,7 @@ public:
     {
         return CUPTI_ERROR_NOT_SUPPORTED;
     }
-    /// The nodes of a graph, from the driver; none where it does not tell.
+    /// The nodes of a graph, from the driver; none if the driver lacks the functions.
     virtual std::vector<GraphNodeFacts> nodesOf(CUgraph /*graph*/) { return {}; }
     virtual CUptiResult streamId(CUcontext context, CUstream stream, std::uint32_t& id) = 0;
     virtual std::string resultName(CUptiResult result) = 0;
