@@ -64,11 +64,22 @@ struct Finding {
 /// A caveat that a reader must know before relying on a figure.
 using Caution = std::string;
 
+/// How many points of a study have which result.
+struct PointCounts {
+    std::size_t points = 0; ///< of the edition that was run
+    std::size_t ok = 0;
+    std::size_t outOfMemory = 0;
+    std::size_t skipped = 0;
+    std::size_t failed = 0; ///< error, cancelled or interrupted
+};
+
 /// One study.
 struct Section {
     std::string study = {};
     std::string title = {};
     std::string asks = {};
+    PointCounts counts = {};
+    std::vector<std::string> runs = {};                            ///< uids
     std::vector<std::string> about = {};                           ///< one sentence per part
     std::vector<std::pair<std::string, std::string>> setting = {}; ///< machine, versions, clocks
     std::vector<Table> tables = {};

@@ -91,6 +91,32 @@ std::optional<Figure> figureOf(const FigureTemplate& wanted, const StudyRuns& st
     return wanted.timelines.empty() ? chartOf(wanted, study) : timelinesOf(wanted, study);
 }
 
+void count(Section& section, const StudyRuns& study)
+{
+    PointCounts& counts = section.counts;
+    for (const PartRuns& part : study.parts) {
+        counts.points += part.points;
+        for (const auto& run : part.runs) {
+            section.runs.push_back(run->record().uid);
+            switch (run->status()) {
+            case RunStatus::Ok:
+                ++counts.ok;
+                break;
+            case RunStatus::Oom:
+                ++counts.outOfMemory;
+                break;
+            case RunStatus::Skipped:
+                ++counts.skipped;
+                break;
+            case RunStatus::Running:
+                break;
+            default:
+                ++counts.failed;
+            }
+        }
+    }
+}
+
 Section sectionOf(const StudyRuns& study, bool anonymous)
 {
     const Template wanted = loadTemplate(study.study.name);
@@ -98,6 +124,7 @@ Section sectionOf(const StudyRuns& study, bool anonymous)
     for (const PartRuns& part : study.parts)
         if (!part.runs.empty() && !part.about.empty())
             section.about.push_back(part.about);
+    count(section, study);
     section.setting = settingOf(study, anonymous);
     section.cautions = cautionsOf(study);
     for (const TableTemplate& table : wanted.tables) {

@@ -278,6 +278,7 @@ std::vector<Placed> placedOf(const ChartRecipe& recipe, const std::vector<const 
         if (point) {
             point->x = *at;
             point->label = valueOfKey(*run, recipe.label);
+            point->uid = run->uid;
         }
         drawn.outOfMemory = drawn.outOfMemory || failed;
         drawn.runs.push_back(run);

@@ -1,14 +1,19 @@
 #include "ui/charts/chart_plot.h"
 
 #include "ui/kit/copy_menu.h"
+#include "ui/kit/count_text.h"
 #include "ui/kit/label_places.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/plot_vectors.h"
 #include "ui/kit/themed_plot.h"
+#include "ui/kit/tool_tip.h"
 #include "ui/theme/theme.h"
 
 #include <QContextMenuEvent>
 #include <QFontMetricsF>
+#include <QHelpEvent>
+#include <QMouseEvent>
+#include <QToolTip>
 
 #include <algorithm>
 #include <cmath>
@@ -27,6 +32,7 @@ constexpr double kReferenceText = 8; // points: the text size to which lengths r
 constexpr double kPixelsPerInch = 96;
 constexpr std::size_t kMostInRow = 3;
 constexpr double kMostZoom = 1.6;
+constexpr double kReach = 10;       // design pixels from the cursor to a point
 constexpr double kFarthestBar = 10; // down a logarithmic axis: longer bars end at the axis
 constexpr double kGreyStep = 0.07;  // of lightness: smaller steps are indistinguishable in print
 
@@ -250,6 +256,7 @@ void ChartPlot::addSeries(const ChartSeries& series, QCPAxisRect& panel)
     // On a logarithmic axis a bar down to zero ends at the axis.
     const double floor = panel.axis(QCPAxis::atLeft)->range().lower;
     for (const ChartPoint& point : series.points) {
+        points_.push_back({{&series, &point}, &panel});
         graph->addData(point.x, point.y);
         const double low = std::max(point.low.value_or(point.y), std::min(floor, point.y));
         bars->addData(point.y - low, point.high ? *point.high - point.y : 0);
@@ -420,6 +427,7 @@ void ChartPlot::layOut()
     plotLayout()->clear();
     panels_.clear();
     names_.clear();
+    points_.clear();
     pointLabels_.clear();
     formulas_.clear();
     const auto addWords = [this](QCPLayoutGrid& grid, int row, int column, const QString& text, bool bold) {
@@ -492,9 +500,68 @@ void ChartPlot::drawVectors(QPainter& painter, const QSize& size)
     drawPlot(*this, painter, size);
 }
 
+std::optional<ChartPlot::PointRef> ChartPlot::pointAt(const QPointF& place, double reach) const
+{
+    std::optional<PointRef> nearest;
+    double least = reach;
+    for (const auto& [ref, panel] : points_) {
+        const QPointF at(panel->axis(QCPAxis::atBottom)->coordToPixel(ref.point->x),
+                         panel->axis(QCPAxis::atLeft)->coordToPixel(ref.point->y));
+        const double distance = std::hypot(at.x() - place.x(), at.y() - place.y());
+        if (distance <= least) {
+            least = distance;
+            nearest = ref;
+        }
+    }
+    return nearest;
+}
+
 FigureView::FigureView(ChartPlot& plot, QWidget* parent) : QWidget(parent), plot_(plot)
 {
     setAccessibleName(tr("Chart"));
+    setMouseTracking(true);
+}
+
+std::optional<ChartPlot::PointRef> FigureView::pointUnder(const QPointF& cursor) const
+{
+    if (paper_.isEmpty())
+        return {};
+    const double scale = zoom();
+    const QPointF corner((width() - scale * paper_.width()) / 2, (height() - scale * paper_.height()) / 2);
+    return plot_.pointAt((cursor - corner) / scale, sizes().of(kReach) / scale);
+}
+
+void FigureView::mouseMoveEvent(QMouseEvent* event)
+{
+    const auto under = pointUnder(event->position());
+    setCursor(under && !under->point->uid.empty() ? Qt::PointingHandCursor : Qt::ArrowCursor);
+}
+
+void FigureView::mouseReleaseEvent(QMouseEvent* event)
+{
+    if (event->button() != Qt::LeftButton)
+        return;
+    if (const auto under = pointUnder(event->position()); under && !under->point->uid.empty())
+        emit pointChosen(QString::fromStdString(under->point->uid));
+}
+
+// Value, spread and number of samples of the point under the cursor.
+bool FigureView::event(QEvent* event)
+{
+    if (event->type() != QEvent::ToolTip)
+        return QWidget::event(event);
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const auto under = pointUnder(help->pos());
+    if (!under) {
+        QToolTip::hideText();
+        return true;
+    }
+    const ChartPoint& point = *under->point;
+    QStringList lines{under->series->name, point.exact};
+    lines << (point.runs > 1 ? counted(point.runs, "run") : counted(point.n, "sample"));
+    lines.removeAll(QString());
+    QToolTip::showText(help->globalPos(), tipOfLines(lines), this);
+    return true;
 }
 
 void FigureView::setPaper(const QSize& paper, const QString& otherwise)

@@ -4,6 +4,8 @@
 
 #include <qcustomplot.h>
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace tilescope::ui {
@@ -27,6 +29,13 @@ public:
     /// The colour of a series of that place.
     static QColor colourOf(ChartRecipe::Palette palette, std::size_t series);
     static QCPScatterStyle::ScatterShape shapeOf(std::size_t series);
+    /// The point nearest to a place of the figure, in pixels of the size at which it was drawn last; none within
+    /// `reach` pixels.
+    struct PointRef {
+        const ChartSeries* series = nullptr; ///< valid until show()
+        const ChartPoint* point = nullptr;
+    };
+    std::optional<PointRef> pointAt(const QPointF& place, double reach) const;
     /// Panels of the figure, a facet each.
     const std::vector<QCPAxisRect*>& panels() const { return panels_; }
     /// Whether each of this many lines of a palette differs from the others in grey.
@@ -73,6 +82,7 @@ private:
     std::vector<Label> names_; // of the lines, at their last points
     std::vector<Label> pointLabels_;
     std::vector<Formula> formulas_;
+    std::vector<std::pair<PointRef, QCPAxisRect*>> points_;
 };
 
 /// Shows a ChartPlot at the proportions of its paper, as large as there is room. GUI thread.
@@ -89,11 +99,20 @@ public:
     double zoom() const;
     const ChartPlot& plot() const { return plot_; }
 
+signals:
+    /// The user clicked a point.
+    void pointChosen(const QString& runUid);
+
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    bool event(QEvent* event) override;
     void contextMenuEvent(QContextMenuEvent* event) override;
 
 private:
+    std::optional<ChartPlot::PointRef> pointUnder(const QPointF& cursor) const;
+
     ChartPlot& plot_;
     QSize paper_;
     QString words_;

@@ -6,6 +6,7 @@
 #include <QStringList>
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace tilescope::ui {
@@ -67,6 +68,7 @@ struct ChartPoint {
     std::int64_t runs = 1; ///< repeats that it is the mean or median of
     QString exact;         ///< with unit, for the table
     QString label = {};
+    std::string uid = {}; ///< of its run; of the first one of repeats
 };
 
 /// y = c x^exponent, fitted by least squares on logarithms.

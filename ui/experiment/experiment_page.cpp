@@ -71,6 +71,7 @@ ExperimentPage::ExperimentPage(Workspace& workspace, QWidget* parent)
 {
     connect(
         queue_, &SweepQueue::ended, this, [this] { emit ended(); }, Qt::QueuedConnection);
+    connect(&workspace, &Workspace::runsWanted, this, &ExperimentPage::queueRuns);
 }
 
 ExperimentPage::~ExperimentPage()
@@ -296,6 +297,17 @@ void ExperimentPage::stopAll()
 {
     queue_->removeAll();
     queue_->cancel();
+}
+
+void ExperimentPage::queueRuns(const WantedRuns& wanted)
+{
+    build(); // its view follows the sweep and opens what it records
+    SweepJob job;
+    job.name = wanted.name;
+    job.points = std::make_shared<const std::vector<session::SweepPoint>>(session::numbered(wanted.specs));
+    job.file = wanted.file;
+    job.onlyMissing = wanted.onlyMissing;
+    queue_->add(std::move(job));
 }
 
 void ExperimentPage::chooseSpec()

@@ -57,6 +57,7 @@ private:
     void fillParts(QMenu& menu, const std::string& study);
     void fillPresets();
     void usePreset(const QString& size);
+    void queueRuns(const WantedRuns& wanted);
     void chooseSpec();
     void saveSpec();
     void copyBatchLine();

@@ -75,6 +75,17 @@ bool looksAlike(const query::RunSummary& a, const query::RunSummary& b)
     return a.uid == b.uid && a.result.status == b.result.status && a.note == b.note && a.tag == b.tag;
 }
 
+// The first run whose pages have something to show: one that was traced, if there is one.
+RunId firstToShow(const std::vector<query::RunSummary>& runs)
+{
+    const auto traced = std::find_if(runs.begin(), runs.end(), [](const query::RunSummary& run) {
+        const std::string_view trace = run.param("trace");
+        return run.result.status == RunStatus::Ok && run.step && trace != "off" &&
+               run.param("trace_steps") != "0";
+    });
+    return (traced == runs.end() ? runs.front() : *traced).run;
+}
+
 } // namespace
 
 RunTitles::RunTitles(const query::FileSnapshot& runs)
@@ -357,7 +368,7 @@ bool Workspace::chooseFirst(int file, const query::FileSnapshot* before)
     const bool isFirst = before == nullptr || before->runs.empty();
     if (!isFirst || !selection_.empty() || runs.empty() || !wanted_.empty())
         return false;
-    select({{file, runs.front().run}});
+    select({{file, firstToShow(runs)}});
     return true;
 }
 
@@ -379,7 +390,7 @@ void Workspace::showWanted()
         if (wantsLast_)
             select({{file, runs.back().run}});
         else if (!isShown)
-            select({{file, runs.front().run}});
+            select({{file, firstToShow(runs)}});
     }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/exchange/import/import_cache.h"
+#include "core/model/spec.h"
 #include "core/query/shared_file.h"
 #include "ui/jobs/job_tracker.h"
 
@@ -89,6 +90,14 @@ struct PageTarget {
     QString text;
 };
 
+/// Points that a page wants to run into a file.
+struct WantedRuns {
+    QString name; ///< of the sweep
+    std::vector<ExperimentSpec> specs;
+    QString file;
+    bool onlyMissing = false; ///< skips what the file already has
+};
+
 /// The open files and the selected runs, which every page shows. Open files are checked for changes in the
 /// background. Owned by the main window; GUI thread.
 class Workspace : public QObject {
@@ -134,6 +143,8 @@ signals:
     void pageWanted(const QString& name);
     /// The same, to something on it.
     void targetWanted(const QString& name, const PageTarget& target);
+    /// Points are to be queued.
+    void runsWanted(const WantedRuns& wanted);
 
 private:
     using Clock = std::chrono::steady_clock;

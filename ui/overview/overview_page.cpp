@@ -11,10 +11,12 @@
 #include "ui/overview/advice_panel.h"
 #include "ui/overview/flag_list.h"
 #include "ui/overview/key_figure_card.h"
+#include "ui/overview/oom_panel.h"
 #include "ui/overview/overview_machine.h"
 #include "ui/overview/overview_missing.h"
 #include "ui/overview/overview_tables.h"
 #include "ui/overview/step_bar_plot.h"
+#include "ui/overview/study_panel.h"
 #include "ui/theme/theme.h"
 
 #include <QDateTime>
@@ -129,6 +131,8 @@ QWidget* OverviewPage::makeContent()
     const int gap = sizes().of(12);
     layout->setContentsMargins(sizes().margin, gap, sizes().margin, gap);
     layout->setSpacing(gap);
+    studies_ = new StudyPanel(workspace());
+    layout->addWidget(studies_);
     cardGrid_ = new QGridLayout;
     cardGrid_->setSpacing(sizes().gap);
     for (std::size_t i = 0; i < kFigures; ++i) {
@@ -149,11 +153,15 @@ QWidget* OverviewPage::makeContent()
             lead(QStringLiteral("timeline"), {});
     });
     layout->addWidget(makeRuns());
+    oomPanel_ = new OomPanel(workspace());
+    connect(oomPanel_, &OomPanel::figuresReady, this, &OverviewPage::showCards);
+    layout->addWidget(oomPanel_);
     layout->addWidget(stepPanel_);
     advicePanel_ = new AdvicePanel;
     connect(advicePanel_, &AdvicePanel::pageWanted, &workspace(), &Workspace::pageWanted);
     layout->addWidget(advicePanel_);
-    layout->addWidget(makeLists(), 1);
+    lists_ = makeLists();
+    layout->addWidget(lists_, 1);
 
     auto* bottom = new QHBoxLayout;
     bottom->setSpacing(sizes().gap);
@@ -270,6 +278,15 @@ void OverviewPage::layCards()
     const int columns = width() >= sizes().of(1010) ? int(kFigures) : int(kFigures) / 2;
     for (int i = 0; i < int(kFigures); ++i)
         cardGrid_->addWidget(cards_[std::size_t(i)], i / columns, i % columns);
+}
+
+void OverviewPage::showCards(const std::vector<KeyFigure>& figures)
+{
+    for (std::size_t i = 0; i < kFigures; ++i) {
+        cards_[i]->setVisible(i < figures.size());
+        if (i < figures.size())
+            cards_[i]->show(figures[i]);
+    }
 }
 
 void OverviewPage::resizeEvent(QResizeEvent* event)
@@ -403,17 +420,25 @@ void OverviewPage::showLists(const OverviewData& overview, bool gpu)
 void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewData& overview)
 {
     describe(runs, overview);
-    std::vector<KeyFigure> figures = keyFigures(overview);
+    studies_->showRuns(runs);
     // A memory snapshot has no steps: what would be about them is left out.
     const bool isSnapshot =
         std::all_of(overview.runs.begin(), overview.runs.end(), [](const OverviewRun& run) {
             return run.data->run.workload == query::kSnapshotWorkload;
         });
-    for (std::size_t i = 0; i < kFigures; ++i) {
-        cards_[i]->setVisible(!isSnapshot || figures[i].page == QLatin1String("memory"));
-        cards_[i]->show(std::move(figures[i]));
-    }
-    for (Panel* panel : std::initializer_list<Panel*>{stepPanel_, familyPanel_, rangePanel_, advicePanel_})
+    // A single run that was out of memory has a view of its own, with cards of its own.
+    const bool hasOom = oomPanel_->showRuns(firstTwo(runs));
+    const bool isOom = hasOom && runs.size() == 1;
+    std::vector<KeyFigure> figures = keyFigures(overview);
+    if (isSnapshot)
+        std::erase_if(figures,
+                      [](const KeyFigure& figure) { return figure.page != QLatin1String("memory"); });
+    if (!isOom)
+        showCards(figures);
+    const bool hasSteps = !isSnapshot && !(isOom && stepBars(overview).empty());
+    for (QWidget* panel : std::initializer_list<QWidget*>{stepPanel_, lists_, advicePanel_})
+        panel->setVisible(hasSteps || (isSnapshot && panel == lists_));
+    for (Panel* panel : {familyPanel_, rangePanel_})
         panel->setVisible(!isSnapshot);
     const bool gpu = std::any_of(overview.runs.begin(), overview.runs.end(), [](const OverviewRun& run) {
         return run.data->step ? run.data->step->onGpu : run.summary->result.device.starts_with("cuda");

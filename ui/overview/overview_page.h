@@ -18,8 +18,10 @@ class AdvicePanel;
 class FlagList;
 class KeyFigureCard;
 class KeyValueTable;
+class OomPanel;
 class Panel;
 class StepBarPlot;
+class StudyPanel;
 class TableView;
 
 /// The first page of a file: key figures of one or two runs, where a step's time goes, the costliest
@@ -48,6 +50,7 @@ private:
     void loaded(const std::vector<SelectedRun>& runs, const OverviewData& overview);
     void describe(const std::vector<SelectedRun>& runs, const OverviewData& overview);
     void layCards();
+    void showCards(const std::vector<KeyFigure>& figures);
     void showMessage(const QString& text);
 
     void showBasics(const std::vector<SelectedRun>& runs, int patienceMs);
@@ -69,8 +72,11 @@ private:
     Panel* stepPanel_ = nullptr;
     StepBarPlot* bars_ = nullptr;
     AdvicePanel* advicePanel_ = nullptr; ///< of the first run
+    StudyPanel* studies_ = nullptr;
+    OomPanel* oomPanel_ = nullptr; ///< of the first run if it was out of memory
     Panel* runPanel_ = nullptr;
     TableView* runs_ = nullptr;
+    QWidget* lists_ = nullptr;
     TableView* families_ = nullptr;
     TableView* ranges_ = nullptr;
     TableView* allocations_ = nullptr;

@@ -46,7 +46,28 @@ int rankOf(const QString& name)
 
 constexpr double kSide = 220; // design pixels of the list of topics
 
+QDir helpFolder()
+{
+    return {QString::fromStdString((resourcesDirectory() / "help").string())};
+}
+
 } // namespace
+
+std::vector<HelpTopic> helpTopics()
+{
+    std::vector<HelpTopic> topics;
+    for (const QFileInfo& info : helpFolder().entryInfoList({QStringLiteral("*.md")}, QDir::Files)) {
+        QFile file(info.filePath());
+        if (!file.open(QIODevice::ReadOnly))
+            throw Error{.what = file.errorString().toStdString(), .where = info.filePath().toStdString()};
+        const QString text = QString::fromUtf8(file.readAll());
+        topics.push_back({info.completeBaseName(), titleOf(text, info.completeBaseName()), text});
+    }
+    std::stable_sort(topics.begin(), topics.end(), [](const HelpTopic& a, const HelpTopic& b) {
+        return std::pair(rankOf(a.name), a.title) < std::pair(rankOf(b.name), b.title);
+    });
+    return topics;
+}
 
 HelpPage::HelpPage(Workspace& workspace, std::function<QString()> keys, QWidget* parent)
     : Page(workspace, parent), keys_(std::move(keys)),
@@ -98,21 +119,11 @@ HelpPage::HelpPage(Workspace& workspace, std::function<QString()> keys, QWidget*
 void HelpPage::readTopics()
 {
     try {
-        const QDir folder(QString::fromStdString((resourcesDirectory() / "help").string()));
-        for (const QFileInfo& info : folder.entryInfoList({QStringLiteral("*.md")}, QDir::Files)) {
-            QFile file(info.filePath());
-            if (!file.open(QIODevice::ReadOnly))
-                throw Error{.what = file.errorString().toStdString(), .where = info.filePath().toStdString()};
-            const QString text = QString::fromUtf8(file.readAll());
-            topics_.push_back({info.completeBaseName(), titleOf(text, info.completeBaseName()), text});
-        }
-        browser_->setSearchPaths({folder.path()});
+        topics_ = helpTopics();
+        browser_->setSearchPaths({helpFolder().path()});
     } catch (const Error& error) {
         problem_ = QString::fromStdString(error.sentence());
     }
-    std::stable_sort(topics_.begin(), topics_.end(), [](const Topic& a, const Topic& b) {
-        return std::pair(rankOf(a.name), a.title) < std::pair(rankOf(b.name), b.title);
-    });
 }
 
 // Topics that have every word, in their text too.
@@ -121,7 +132,7 @@ void HelpPage::fillList()
     const QStringList words = find_->text().split(QLatin1Char(' '), Qt::SkipEmptyParts);
     const QSignalBlocker quiet(list_);
     list_->clear();
-    for (const Topic& topic : topics_) {
+    for (const HelpTopic& topic : topics_) {
         const bool has = std::all_of(words.begin(), words.end(), [&topic](const QString& word) {
             return topic.text.contains(word, Qt::CaseInsensitive);
         });
@@ -151,7 +162,7 @@ bool HelpPage::startFind()
 void HelpPage::showTopic(const QString& name)
 {
     const bool known = std::any_of(topics_.begin(), topics_.end(),
-                                   [&name](const Topic& topic) { return topic.name == name; });
+                                   [&name](const HelpTopic& topic) { return topic.name == name; });
     topic_ = known || topics_.empty() ? name : topics_.front().name;
     find_->clear();
     fillList();
@@ -162,7 +173,7 @@ void HelpPage::showTopic(const QString& name)
 void HelpPage::render()
 {
     const auto found = std::find_if(topics_.begin(), topics_.end(),
-                                    [this](const Topic& topic) { return topic.name == topic_; });
+                                    [this](const HelpTopic& topic) { return topic.name == topic_; });
     const int scrolled = browser_->verticalScrollBar()->value();
     QString text = found == topics_.end() ? problem_ : found->text;
     if (keys_ && text.contains(QLatin1String(kKeysMark)))

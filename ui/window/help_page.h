@@ -3,12 +3,24 @@
 #include "ui/kit/page.h"
 
 #include <functional>
+#include <vector>
 
 class QLineEdit;
 class QListWidget;
 class QTextBrowser;
 
 namespace tilescope::ui {
+
+/// A page of resources/help.
+struct HelpTopic {
+    QString name; ///< of its file, without suffix
+    QString title;
+    QString text; ///< Markdown
+};
+
+/// All help pages, the important ones first.
+/// \throws Error  one cannot be read
+std::vector<HelpTopic> helpTopics();
 
 /// The pages of resources/help: a list of topics that a search narrows, and the one that is read.
 class HelpPage : public Page {
@@ -26,18 +38,12 @@ protected:
     void showRuns(const std::vector<SelectedRun>&) override {} // it is about none
 
 private:
-    struct Topic {
-        QString name;
-        QString title;
-        QString text;
-    };
-
     void readTopics();
     void fillList();
     void render();
     void dress();
 
-    std::vector<Topic> topics_;
+    std::vector<HelpTopic> topics_;
     std::function<QString()> keys_;
     QString problem_; ///< why there are no topics
     QString topic_;

@@ -11,6 +11,8 @@
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/window/run_delegate.h"
+#include "ui/window/run_edits.h"
+#include "ui/window/run_menu.h"
 
 #include <QAction>
 #include <QApplication>
@@ -118,6 +120,8 @@ RunTreeRow rowOf(const query::RunSummary& run, const RunTitles& titles, bool wit
     row.mode = QString::fromUtf8(run.param("mode"));
     row.device = QString::fromStdString(run.result.device);
     row.about = aboutOf(run);
+    row.tag = QString::fromStdString(run.tag);
+    row.note = QString::fromStdString(run.note);
     if (run.step)
         row.stepMs = run.step->median;
     if (run.result.peakAllocated)
@@ -141,6 +145,10 @@ std::vector<KeyValueRow> rowsOfOne(const query::RunSummary& run)
     rows.push_back({peakName(run), {peakOf(run)}, false, true});
     const std::string_view word = wordOf(run.result.status);
     rows.push_back({QStringLiteral("status"), {QString::fromUtf8(word)}});
+    if (!run.tag.empty())
+        rows.push_back({QStringLiteral("tag"), {QString::fromStdString(run.tag)}});
+    if (!run.note.empty())
+        rows.push_back({QStringLiteral("note"), {QString::fromStdString(run.note)}});
     if (!run.result.reason.empty())
         rows.push_back({QStringLiteral("reason"), {QString::fromStdString(run.result.reason)}});
     return rows;
@@ -233,8 +241,8 @@ std::vector<KeyValueRow> rowsOfMany(const std::vector<SelectedRun>& runs)
 } // namespace
 
 RunDock::RunDock(Workspace& workspace, QWidget* parent)
-    : QDockWidget(tr("Runs"), parent), workspace_(workspace), model_(new RunTreeModel(this)),
-      filter_(new RunTreeFilter(this)),
+    : QDockWidget(tr("Runs"), parent), workspace_(workspace), edits_(new RunEdits(workspace, this)),
+      model_(new RunTreeModel(this)), filter_(new RunTreeFilter(this)),
       filterField_(makeFindField(tr("status:ok backend:…"), tr("Filter runs"))), tree_(new RunTreeView),
       hidden_(hiddenColumns()), title_(new QLabel), details_(new KeyValueTable)
 {
@@ -342,7 +350,7 @@ QWidget* RunDock::makeTop()
     layout->addSpacing(sizes().of(12));
     filterField_->setToolTip(
         tr("Keep runs that contain every word (Ctrl+L): status:, workload:, backend:, size:, "
-           "precision:, mode:, device:, flags:, #number, or any text"));
+           "precision:, mode:, device:, flags:, tag:, #number, or any text"));
     layout->addWidget(filterField_, 1);
     auto* columns = new MenuButton({});
     columns->setAccessibleName(tr("Columns of the run list"));
@@ -584,6 +592,19 @@ void RunDock::showDetails()
     }
 }
 
+// The selected runs if the clicked one is among them, otherwise that one; none for a file's row.
+std::vector<RunKey> RunDock::runsAt(const QModelIndex& clicked) const
+{
+    if (!clicked.parent().isValid())
+        return {};
+    const RunKey run{clicked.siblingAtColumn(0).data(RunTreeModel::FileIdRole).toInt(),
+                     RunId{clicked.siblingAtColumn(0).data(RunTreeModel::RunNumberRole).toLongLong()}};
+    const std::vector<RunKey>& selected = workspace_.selection();
+    if (std::find(selected.begin(), selected.end(), run) == selected.end())
+        return {run};
+    return selected;
+}
+
 void RunDock::openMenu(const QPoint& at)
 {
     const QModelIndex index = tree_->indexAt(at);
@@ -591,6 +612,11 @@ void RunDock::openMenu(const QPoint& at)
         return;
     const int file = index.siblingAtColumn(0).data(RunTreeModel::FileIdRole).toInt();
     QMenu menu(this);
+    menu.setToolTipsVisible(true);
+    if (const std::vector<RunKey> runs = runsAt(index); !runs.empty()) {
+        fillRunMenu(menu, workspace_, *edits_, runs);
+        menu.addSeparator();
+    }
     menu.addAction(tr("Read again"), this, [this, file] { workspace_.refresh(file); });
     menu.addAction(tr("Close file"), this, [this, file] { workspace_.close(file); });
     menu.addSeparator();

@@ -16,6 +16,7 @@ class QVBoxLayout;
 namespace tilescope::ui {
 
 class KeyValueTable;
+class RunEdits;
 
 /// The dock with the open files and their runs, and below them what is selected. What is selected in it is
 /// what every page shows.
@@ -29,12 +30,14 @@ public:
     void reveal(int file);
     /// Every run that the filter keeps, with every column.
     TableData table() const;
+    RunEdits& edits() { return *edits_; }
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     std::vector<RunTreeFile> rows() const;
+    std::vector<RunKey> runsAt(const QModelIndex& clicked) const;
     void followWorkspace();
     void followSelection();
     void takeSelection();
@@ -51,6 +54,7 @@ private:
     void fillColumnMenu(QMenu& menu);
 
     Workspace& workspace_;
+    RunEdits* edits_;
     RunTreeModel* model_;
     RunTreeFilter* filter_;
     QLineEdit* filterField_;

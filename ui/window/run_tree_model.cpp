@@ -21,7 +21,7 @@ QString searchText(const RunTreeRow& run)
                .arg(QString::fromUtf8(wordOf(run.status)), run.backend, run.precision, run.size, run.mode,
                     run.workload, run.device, run.flags.join(QLatin1Char(',')))
                .arg(run.run) +
-           run.title;
+           QStringLiteral("tag:%1 %2 %3").arg(run.tag, run.title, run.note);
 }
 
 // Name and status, reason, keys, flags.
@@ -33,6 +33,10 @@ QString tipOf(const RunTreeRow& run)
                       ? QString::fromUtf8(wordOf(run.status))
                       : QString::fromUtf8(wordOf(run.status)) + QStringLiteral(": ") + run.reason);
     lines += run.about;
+    if (!run.tag.isEmpty())
+        lines << RunTreeModel::tr("tag: %1").arg(run.tag);
+    if (!run.note.isEmpty())
+        lines << RunTreeModel::tr("note: %1").arg(run.note);
     for (const QString& flag : run.flags)
         lines << RunTreeModel::tr("flag: %1").arg(flag);
     return tipOfLines(lines);

@@ -22,6 +22,8 @@ struct RunTreeRow {
     std::optional<double> stepMs;
     std::optional<double> peakMiB;
     QStringList flags;
+    QString tag;
+    QString note;
     QStringList about; ///< lines that a hover shows below the name
     QString letter;    ///< A, B where several are selected
 };

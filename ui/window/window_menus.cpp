@@ -4,10 +4,12 @@
 #include "ui/kit/key_actions.h"
 #include "ui/kit/page.h"
 #include "ui/theme/theme.h"
+#include "ui/window/command_palette.h"
 #include "ui/window/key_sheet.h"
 #include "ui/window/main_window.h"
 #include "ui/window/page_rail.h"
 #include "ui/window/run_dock.h"
+#include "ui/window/run_edits.h"
 
 #include <QActionGroup>
 #include <QApplication>
@@ -116,6 +118,19 @@ void WindowMenus::fillRecent()
 void WindowMenus::makeEdit()
 {
     QMenu* edit = window_.menuBar()->addMenu(tr("&Edit"));
+    RunEdits& edits = window_.dock().edits();
+    QAction* undo = add(edit, tr("Undo"), QKeySequence::Undo, [&edits] { edits.undo(); });
+    commands_.erase(QKeySequence::Undo); // text fields undo their own changes
+    const auto followUndo = [undo, &edits] {
+        undo->setEnabled(!edits.undoText().isEmpty());
+        undo->setText(edits.undoText().isEmpty() ? tr("Undo") : edits.undoText());
+    };
+    connect(&edits, &RunEdits::undoChanged, undo, followUndo);
+    connect(&edits, &RunEdits::done, this,
+            [this](const QString& sentence) { window_.statusBar()->showMessage(sentence, kMessageMs); });
+    connect(&edits, &RunEdits::failed, this,
+            [this](const QString& reason) { QMessageBox::warning(&window_, tr("Tilescope"), reason); });
+    followUndo();
     add(edit, tr("Copy page as image"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C),
         [this] { QApplication::clipboard()->setPixmap(window_.currentPage()->grab()); });
     edit->addSeparator();
@@ -125,6 +140,8 @@ void WindowMenus::makeEdit()
     });
     add(edit, tr("Filter the run list"), QKeySequence(Qt::CTRL | Qt::Key_L),
         [this] { window_.dock().focusFilter(); });
+    add(edit, tr("Find a command…"), QKeySequence(Qt::CTRL | Qt::Key_K),
+        [this] { (new CommandPalette(window_))->show(); });
 }
 
 void WindowMenus::makeView()

@@ -2,6 +2,7 @@
 
 #include "core/base/number_text.h"
 #include "core/config/schema.h"
+#include "core/predict/predict_memory.h"
 #include "core/query/runs/run_tables.h"
 
 #include <algorithm>
@@ -80,9 +81,18 @@ predict::TargetDevice deviceOf(const OomReport& report, const std::vector<Enviro
 
 void addSuggestions(OomReport& report, const store::RunReader& reader)
 {
-    if (const auto spec = config::specOf(report.run.specJson))
-        report.suggestions =
-            predict::suggestions(*spec, deviceOf(report, reader.environment(report.run.run)));
+    const auto spec = config::specOf(report.run.specJson);
+    if (!spec)
+        return;
+    const predict::TargetDevice device = deviceOf(report, reader.environment(report.run.run));
+    // The capacity of a CPU is not recorded; deviceOf() then has a lower bound.
+    if (device.isCuda)
+        report.limit = device.capacity;
+    if (spec->memoryLimit)
+        report.limit = report.limit ? std::min(*report.limit, *spec->memoryLimit) : *spec->memoryLimit;
+    if (const auto prediction = predict::predictMemory(*spec, device))
+        report.needed = prediction->peakReserved.value_or(prediction->peakAllocated);
+    report.suggestions = predict::suggestions(*spec, device);
 }
 
 } // namespace

@@ -1,0 +1,221 @@
+// What the run list, the palette and the view of a run that was out of memory let a user do.
+
+#include "core/store/run_reader.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/experiment/experiment_page.h"
+#include "ui/kernels/kernels_page.h"
+#include "ui/kit/table_view.h"
+#include "ui/overview/oom_panel.h"
+#include "ui/window/command_palette.h"
+#include "ui/window/help_page.h"
+#include "ui/window/run_dock.h"
+#include "ui/window/run_edits.h"
+#include "ui/window/run_menu.h"
+
+#include <QClipboard>
+#include <QInputDialog>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QMenu>
+
+namespace tilescope::ui {
+namespace {
+
+class RunMenuTest : public WindowTest {
+protected:
+    int file() { return window_.workspace().files()[0].id; }
+    RunKey run(std::int64_t number) { return {file(), RunId{number}}; }
+
+    void fill(const std::vector<RunKey>& runs)
+    {
+        menu_.clear();
+        fillRunMenu(menu_, window_.workspace(), window_.dock().edits(), runs);
+    }
+
+    QAction& item(const QString& text)
+    {
+        for (QAction* action : menu_.actions())
+            if (action->text() == text)
+                return *action;
+        throw std::runtime_error("the menu has no " + text.toStdString());
+    }
+
+    std::size_t runsInFile() { return window_.workspace().files()[0].snapshot->runs.size(); }
+
+    void waitForRuns(std::size_t count)
+    {
+        QTRY_COMPARE_WITH_TIMEOUT(runsInFile(), count, kPatienceMs);
+        waitUntilSettled();
+    }
+
+    QMenu menu_;
+};
+
+TEST_F(RunMenuTest, ShowsARunBesideTheSelectedOne)
+{
+    window_.workspace().select({run(1)});
+    fill({run(2)});
+    item(QStringLiteral("Show as B")).trigger();
+    EXPECT_EQ(window_.workspace().selection(), (std::vector{run(1), run(2)}));
+    item(QStringLiteral("Show as A")).trigger();
+    EXPECT_EQ(window_.workspace().selection(), (std::vector{run(2), run(1)}));
+    fill({run(1)});
+    item(QStringLiteral("Compare with A")).trigger();
+    EXPECT_EQ(window_.currentPageName(), QStringLiteral("compare"));
+    item(QStringLiteral("Show only this run")).trigger();
+    EXPECT_EQ(window_.workspace().selection(), std::vector{run(1)});
+}
+
+TEST_F(RunMenuTest, CopiesTheCommandOfARun)
+{
+    fill({run(1)});
+    item(QStringLiteral("Copy command")).trigger();
+    EXPECT_TRUE(QApplication::clipboard()->text().startsWith(QStringLiteral("tilescope run lm --")))
+        << QApplication::clipboard()->text().toStdString();
+}
+
+TEST_F(RunMenuTest, NotesAndTagsARun)
+{
+    RunEdits& edits = window_.dock().edits();
+    edits.setNote(run(2), QStringLiteral("fan was loud"));
+    edits.setTag(run(2), QStringLiteral("baseline"));
+    const auto two = [this] { return window_.workspace().files()[0].snapshot->find(RunId{2}); };
+    QTRY_COMPARE_WITH_TIMEOUT(two()->tag, std::string("baseline"), kPatienceMs);
+    QTRY_COMPARE_WITH_TIMEOUT(two()->note, std::string("fan was loud"), kPatienceMs);
+    auto& filter = named<QLineEdit>(QStringLiteral("Filter runs"));
+    filter.setText(QStringLiteral("tag:baseline"));
+    waitUntilSettled();
+    EXPECT_EQ(window_.dock().table().rows.size(), 1U);
+}
+
+TEST_F(RunMenuTest, DeletesRunsAndRestoresThem)
+{
+    const std::size_t before = runsInFile();
+    fill({run(2)});
+    item(QStringLiteral("Delete run")).trigger();
+    waitForRuns(before - 1);
+    EXPECT_EQ(window_.workspace().files()[0].snapshot->find(RunId{2}), nullptr);
+    EXPECT_TRUE(window_.dock().edits().undoText().contains(QStringLiteral("1 run of lm")));
+    QTest::keyClick(&window_, Qt::Key_Z, Qt::ControlModifier);
+    waitForRuns(before);
+    EXPECT_EQ(window_.workspace().files()[0].snapshot->runs.back().param("backend"), "flash");
+    EXPECT_TRUE(window_.dock().edits().undoText().isEmpty());
+}
+
+class PaletteTest : public RunMenuTest {
+protected:
+    CommandPalette& open()
+    {
+        QTest::keyClick(&window_, Qt::Key_K, Qt::ControlModifier);
+        waitUntilSettled();
+        auto* palette = window_.findChild<CommandPalette*>();
+        if (palette == nullptr)
+            throw std::runtime_error("Ctrl+K opens no palette");
+        return *palette;
+    }
+
+    // Types, and waits until the first entry has this text.
+    void choose(CommandPalette& palette, const QString& typed, const QString& first)
+    {
+        auto& field = *palette.findChild<QLineEdit*>();
+        auto& list = *palette.findChild<QListWidget*>();
+        QTest::keyClicks(&field, typed);
+        QTRY_VERIFY_WITH_TIMEOUT(list.count() > 0 && list.item(0)->text() == first, kPatienceMs);
+        QTest::keyClick(&field, Qt::Key_Return);
+        waitUntilSettled();
+    }
+};
+
+TEST_F(PaletteTest, FindsPagesRunsAndHelp)
+{
+    choose(open(), QStringLiteral("memory"), QStringLiteral("Memory"));
+    EXPECT_EQ(window_.currentPageName(), QStringLiteral("memory"));
+    choose(open(), QStringLiteral("#2"), QStringLiteral("#2 flash"));
+    EXPECT_EQ(window_.workspace().selection(), std::vector{run(2)});
+    choose(open(), QStringLiteral("glossary"), QStringLiteral("Glossary"));
+    EXPECT_EQ(page<HelpPage>("help").topic(), QStringLiteral("glossary"));
+}
+
+TEST_F(PaletteTest, FindsAKernelAndShowsIt)
+{
+    CommandPalette& palette = open();
+    auto& list = *palette.findChild<QListWidget*>();
+    const auto kernel = [&list] {
+        for (int i = 0; i < list.count(); ++i)
+            if (list.item(i)->data(Qt::UserRole + 1).toString() == QStringLiteral("Kernel"))
+                return list.item(i)->text();
+        return QString();
+    };
+    QTest::keyClicks(palette.findChild<QLineEdit*>(), QStringLiteral("softmax"));
+    QTRY_VERIFY_WITH_TIMEOUT(!kernel().isEmpty(), kPatienceMs);
+    while (list.currentItem()->data(Qt::UserRole + 1).toString() != QStringLiteral("Kernel"))
+        QTest::keyClick(palette.findChild<QLineEdit*>(), Qt::Key_Down);
+    QTest::keyClick(palette.findChild<QLineEdit*>(), Qt::Key_Return);
+    waitUntilSettled();
+    EXPECT_EQ(window_.currentPageName(), QStringLiteral("kernels"));
+    EXPECT_FALSE(window_.workspace().kernel().isEmpty());
+}
+
+TEST_F(PaletteTest, SaysThatNothingFits)
+{
+    CommandPalette& palette = open();
+    QTest::keyClicks(palette.findChild<QLineEdit*>(), QStringLiteral("qqqq"));
+    EXPECT_TRUE(palette.findChild<QListWidget*>()->isHidden());
+    QTest::keyClick(&palette, Qt::Key_Escape);
+    waitUntilSettled();
+    EXPECT_EQ(window_.findChild<CommandPalette*>(), nullptr);
+}
+
+class OomTest : public RunMenuTest {
+protected:
+    void SetUp() override
+    {
+        WindowTest::SetUp();
+        const std::filesystem::path path = folder_ / "gpu.tscope";
+        test::writeGpuFile(path);
+        window_.open({QString::fromStdString(path.string())});
+        waitUntilSettled();
+        gpu_ = window_.workspace().files().back().id;
+        window_.workspace().select({{gpu_, RunId{9}}});
+        window_.showPage(QStringLiteral("overview"));
+        waitUntilSettled();
+    }
+
+    int gpu_ = 0;
+};
+
+TEST_F(OomTest, SaysWhatWouldFitAndRunsIt)
+{
+    auto& fits = named<TableView>(QStringLiteral("Changes that fit"));
+    QTRY_VERIFY_WITH_TIMEOUT(!fits.table().rows.empty(), kPatienceMs);
+    EXPECT_TRUE(fits.isVisible());
+    WantedRuns wanted;
+    window_.workspace().disconnect(window_.page(QStringLiteral("experiment"))); // no engine is started
+    QObject::connect(&window_.workspace(), &Workspace::runsWanted, &window_,
+                     [&wanted](const WantedRuns& runs) { wanted = runs; });
+    fits.setFocus();
+    fits.setCurrentIndex(fits.model()->index(0, 0));
+    QTest::keyClick(&fits, Qt::Key_Return);
+    ASSERT_EQ(wanted.specs.size(), 1U);
+    EXPECT_TRUE(wanted.file.endsWith(QStringLiteral("gpu.tscope")));
+    const ExperimentSpec& spec = wanted.specs.front();
+    EXPECT_TRUE(spec.batch < 65536 || spec.backend != Backend::Naive || spec.precision != Precision::Fp32 ||
+                spec.checkpointing.kind != Checkpointing::Kind::None)
+        << fits.table().rows[0].cells[0].text.toStdString();
+    EXPECT_EQ(spec.dFf, 2048) << "the rest of the spec stays";
+}
+
+TEST_F(OomTest, IsShownOnlyForRunsThatWereOutOfMemory)
+{
+    auto& panel = *window_.page(QStringLiteral("overview"))->findChild<OomPanel*>();
+    EXPECT_TRUE(panel.isVisible());
+    window_.workspace().select({{gpu_, RunId{1}}});
+    waitUntilSettled();
+    EXPECT_FALSE(panel.isVisible());
+    window_.workspace().select({{gpu_, RunId{1}}, {gpu_, RunId{9}}});
+    waitUntilSettled();
+    EXPECT_TRUE(panel.isVisible()) << "beside a run that fits";
+}
+
+} // namespace
+} // namespace tilescope::ui

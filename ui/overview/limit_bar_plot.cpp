@@ -1,0 +1,210 @@
+#include "ui/overview/limit_bar_plot.h"
+
+#include "ui/kit/number_text.h"
+#include "ui/kit/table_delegate.h"
+#include "ui/theme/theme.h"
+
+#include <QHelpEvent>
+#include <QPainter>
+#include <QToolTip>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr int kHeight = 118; // design pixels
+constexpr int kBarHeight = 28;
+constexpr int kTicks = 6; // at most
+constexpr double kMostBeyond =
+    1.5; // a need far beyond the limit would hide the rest: its box then stays open
+
+// The largest of 1, 2, 5 times a power of ten that gives at least three and at most kTicks intervals.
+double tickStep(double range)
+{
+    const double raw = range / kTicks;
+    const double power = std::pow(10.0, std::floor(std::log10(raw)));
+    for (const double factor : {1.0, 2.0, 5.0, 10.0})
+        if (factor * power >= raw)
+            return factor * power;
+    return 10 * power;
+}
+
+} // namespace
+
+struct LimitBarPlot::Scale {
+    QRectF bar;
+    double most = 1; ///< bytes at the right end
+
+    double x(double bytes) const { return bar.left() + bar.width() * bytes / most; }
+    QRectF part(double from, double to) const { return {x(from), bar.top(), x(to) - x(from), bar.height()}; }
+};
+
+LimitBarPlot::LimitBarPlot(QWidget* parent) : QWidget(parent)
+{
+    setAccessibleName(tr("Memory up to the limit"));
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
+}
+
+void LimitBarPlot::show(LimitBar bar)
+{
+    bar_ = std::move(bar);
+    QStringList words;
+    for (const LimitPart& part : bar_.parts)
+        words << QStringLiteral("%1 %2").arg(part.label, byteText(part.bytes));
+    if (bar_.asked > 0)
+        words << tr("failed request %1").arg(byteText(bar_.asked));
+    if (bar_.limit)
+        words << tr("limit %1").arg(byteText(*bar_.limit));
+    setAccessibleDescription(words.join(QStringLiteral(", ")));
+    update();
+}
+
+QSize LimitBarPlot::sizeHint() const
+{
+    return {sizes().of(400), sizes().of(kHeight)};
+}
+
+LimitBarPlot::Scale LimitBarPlot::scale() const
+{
+    Scale scale;
+    scale.bar = QRectF(sizes().padding, sizes().of(30), width() - 2 * sizes().padding - sizes().of(20),
+                       sizes().of(kBarHeight));
+    const double present = std::max({bar_.held() + bar_.asked, bar_.limit.value_or(0), 1.0});
+    scale.most = std::clamp(bar_.needed.value_or(0), present, kMostBeyond * present);
+    return scale;
+}
+
+void LimitBarPlot::drawParts(QPainter& painter, const Scale& scale) const
+{
+    double from = 0;
+    for (const LimitPart& part : bar_.parts) {
+        const QRectF box = scale.part(from, from + part.bytes);
+        const QColor fill = colourOf(part.swatch, colours());
+        painter.fillRect(box, fill);
+        const QString words = QStringLiteral("%1 %2").arg(part.label, byteText(part.bytes));
+        const QFontMetrics metrics(painter.font());
+        const double room = box.width() - sizes().of(10);
+        painter.setPen(textOn(fill));
+        const QRectF inner = box.adjusted(sizes().of(5), 0, -sizes().of(5), 0);
+        if (metrics.horizontalAdvance(words) <= room)
+            painter.drawText(inner, Qt::AlignVCenter | Qt::AlignLeft, words);
+        else if (metrics.horizontalAdvance(part.label) <= room)
+            painter.drawText(inner, Qt::AlignVCenter | Qt::AlignLeft, part.label);
+        from += part.bytes;
+    }
+}
+
+// The failed request hatched on top of what was held; dashed: what the rest of the step would have taken.
+void LimitBarPlot::drawRequest(QPainter& painter, const Scale& scale) const
+{
+    const double held = bar_.held();
+    const QColor colour = colours().warning;
+    if (bar_.asked > 0) {
+        const QRectF box = scale.part(held, held + bar_.asked);
+        painter.fillRect(box, QBrush(colour, Qt::BDiagPattern));
+        painter.setPen(colour);
+        painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
+        const QString words = tr("failed request %1").arg(byteText(bar_.asked));
+        const double width = QFontMetrics(painter.font()).horizontalAdvance(words);
+        const double left = std::clamp(box.center().x() - width / 2, scale.bar.left(),
+                                       std::max(scale.bar.left(), scale.bar.right() - width));
+        painter.drawText(QPointF(left, scale.bar.bottom() + sizes().of(15)), words);
+    }
+    if (bar_.needed && *bar_.needed > held + bar_.asked) {
+        const QRectF box =
+            scale.part(held + bar_.asked, std::min(*bar_.needed, scale.most)).adjusted(0.5, 0.5, -0.5, -0.5);
+        painter.setPen(QPen(colours().dimText, 1, Qt::DashLine));
+        painter.drawLine(box.topLeft(), box.topRight());
+        painter.drawLine(box.bottomLeft(), box.bottomRight());
+        if (*bar_.needed <= scale.most)
+            painter.drawLine(box.topRight(), box.bottomRight());
+    }
+}
+
+void LimitBarPlot::drawLimit(QPainter& painter, const Scale& scale) const
+{
+    const QFontMetrics metrics(painter.font());
+    const double baseline = scale.bar.top() - sizes().of(8);
+    double taken = scale.bar.left(); // right end of the text before
+    const auto label = [&](double bytes, const QString& words, const QColor& colour, bool before) {
+        const double width = metrics.horizontalAdvance(words);
+        double left = before ? scale.x(bytes) - width - sizes().of(4) : scale.x(bytes) + sizes().of(4);
+        left = std::clamp(left, scale.bar.left(),
+                          std::max(scale.bar.left(), this->width() - width - sizes().of(4)));
+        if (!before && left < taken)
+            return; // no room beside the limit; the card shows the number
+        painter.setPen(colour);
+        painter.drawText(QPointF(left, baseline), words);
+        taken = left + width + sizes().of(8);
+    };
+    if (bar_.limit) {
+        painter.setPen(QPen(colours().warning, sizes().of(2)));
+        painter.drawLine(QPointF(scale.x(*bar_.limit), scale.bar.top() - sizes().of(5)),
+                         QPointF(scale.x(*bar_.limit), scale.bar.bottom() + sizes().of(5)));
+        label(*bar_.limit, tr("limit %1").arg(byteText(*bar_.limit)), colours().warning, true);
+    }
+    if (bar_.needed)
+        label(std::min(*bar_.needed, bar_.limit.value_or(*bar_.needed)),
+              tr("needed %1, predicted").arg(byteText(*bar_.needed)), colours().dimText, !bar_.limit);
+}
+
+void LimitBarPlot::drawAxis(QPainter& painter, const Scale& scale) const
+{
+    const double y = scale.bar.bottom() + sizes().of(24);
+    const Unit unit = byteUnit(scale.most);
+    const double step = tickStep(scale.most / unit.size);
+    painter.setPen(colours().strongLine);
+    painter.drawLine(QPointF(scale.bar.left(), y), QPointF(scale.bar.right(), y));
+    const QFontMetrics metrics(painter.font());
+    double taken = 0;
+    for (double tick = 0; tick * unit.size <= scale.most * 1.0001; tick += step) {
+        const double x = scale.x(tick * unit.size);
+        const bool last = (tick + step) * unit.size > scale.most;
+        const QString words = last ? withUnit(threeDigits(tick), unit.word) : threeDigits(tick);
+        const double left = x - metrics.horizontalAdvance(words) / 2.0;
+        painter.setPen(colours().strongLine);
+        painter.drawLine(QPointF(x, y), QPointF(x, y + sizes().of(4)));
+        if (left < taken)
+            continue;
+        painter.setPen(colours().dimText);
+        painter.drawText(QPointF(std::max(2.0, left), y + sizes().of(18)), words);
+        taken = left + metrics.horizontalAdvance(words) + sizes().of(6);
+    }
+}
+
+void LimitBarPlot::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.setFont(Theme::instance().body());
+    const Scale s = scale();
+    painter.fillRect(s.bar, colours().laneGround);
+    drawParts(painter, s);
+    drawRequest(painter, s);
+    drawLimit(painter, s);
+    drawAxis(painter, s);
+}
+
+bool LimitBarPlot::event(QEvent* event)
+{
+    if (event->type() != QEvent::ToolTip)
+        return QWidget::event(event);
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const Scale s = scale();
+    double from = 0;
+    for (const LimitPart& part : bar_.parts) {
+        if (s.part(from, from + part.bytes).contains(help->pos())) {
+            QToolTip::showText(help->globalPos(),
+                               QStringLiteral("%1 %2").arg(part.label, byteText(part.bytes)), this);
+            return true;
+        }
+        from += part.bytes;
+    }
+    QToolTip::hideText();
+    return true;
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "core/query/memory/oom_report.h"
+#include "ui/jobs/job_tracker.h"
+#include "ui/kit/workspace.h"
+#include "ui/overview/overview_figures.h"
+
+#include <QWidget>
+
+#include <memory>
+#include <vector>
+
+class QLabel;
+class QPushButton;
+
+namespace tilescope::ui {
+
+class LimitBarPlot;
+class Panel;
+class TableView;
+
+/// Why a run was out of memory: what held the memory up to the limit, the failed request, and changes that fit,
+/// which can be run. GUI thread; reads the run in a job.
+class OomPanel : public QWidget {
+    Q_OBJECT
+public:
+    explicit OomPanel(Workspace& workspace, QWidget* parent = nullptr);
+
+    /// Shows the first of the runs that was out of memory; hides itself if none was.
+    /// \return  whether one was
+    bool showRuns(const std::vector<SelectedRun>& runs);
+
+signals:
+    /// The cards for the run, if it is the only one.
+    void figuresReady(const std::vector<KeyFigure>& figures);
+
+private:
+    void show(const SelectedRun& run, std::shared_ptr<const query::OomReport> report);
+    void runVariants(const std::vector<std::int64_t>& rows);
+    void say(const QString& text);
+
+    Workspace& workspace_;
+    JobTracker loading_{this};
+    std::shared_ptr<const query::OomReport> report_;
+    SelectedRun run_;
+    bool isAlone_ = true; ///< no other run is shown
+    bool canRun_ = false; ///< there are changes that fit, and the run has a spec
+    Panel* limitPanel_;
+    Panel* holderPanel_;
+    Panel* fitPanel_;
+    LimitBarPlot* bar_;
+    TableView* holders_;
+    TableView* fits_;
+    QLabel* noHolders_;
+    QLabel* noFits_;
+    QPushButton* runOne_;
+    QPushButton* runAll_;
+};
+
+} // namespace tilescope::ui

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "core/query/memory/oom_report.h"
+#include "ui/kit/table_model.h"
+#include "ui/overview/overview_figures.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace tilescope::ui {
+
+/// A part of the memory at the moment of the failed request.
+struct LimitPart {
+    QString label;
+    Swatch swatch;
+    double bytes = 0;
+};
+
+/// The memory that was in use when a request failed, as parts of a bar from 0.
+struct LimitBar {
+    std::vector<LimitPart> parts; ///< allocated by category, then reserved but free
+    double asked = 0;             ///< the failed request; 0: unknown
+    std::optional<double> limit;
+    std::optional<double> needed; ///< predicted for the whole step
+
+    double held() const; ///< sum of the parts
+};
+
+LimitBar limitBar(const query::OomReport& report);
+
+/// Cards of a run that was out of memory: where it ended, what was asked for, free, held and needed, and the
+/// steps before it.
+std::vector<KeyFigure> oomFigures(const query::OomReport& report, const query::RunSummary& run);
+
+/// A row a holder of memory; the id is its index.
+TableData holderRows(const query::OomReport& report);
+
+/// A row a change that makes the run fit; the id is the index of the suggestion.
+TableData fitRows(const query::OomReport& report);
+
+/// `backend flash, precision bf16`.
+QString wordsOf(const predict::Suggestion& suggestion);
+
+} // namespace tilescope::ui

@@ -1,0 +1,262 @@
+#include "ui/overview/study_panel.h"
+
+#include "core/report/report.h"
+#include "ui/charts/chart_plot.h"
+#include "ui/charts/timeline_figure.h"
+#include "ui/kit/controls.h"
+#include "ui/kit/count_text.h"
+#include "ui/kit/table_view.h"
+#include "ui/overview/study_rows.h"
+#include "ui/theme/theme.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <set>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr double kPanelHeight = 430; // design pixels
+constexpr double kStudyRow = 22;
+constexpr std::size_t kRunsOfOneStudy = 4; // fewer are read directly
+
+// A figure is named by its id without the study: time, memory.
+QString figureName(const report::Section& section, const report::Figure& figure)
+{
+    QString name = QString::fromStdString(figure.id);
+    const QString prefix = QString::fromStdString(section.study) + QLatin1Char('-');
+    if (name.startsWith(prefix))
+        name.remove(0, prefix.size());
+    return name.replace(QLatin1Char('-'), QLatin1Char(' '));
+}
+
+bool isTimeline(const report::Figure& figure)
+{
+    return TimelineRecipe::isOne(QByteArray::fromStdString(figure.recipe));
+}
+
+std::vector<const report::Figure*> chartsOf(const report::Section& section)
+{
+    std::vector<const report::Figure*> charts;
+    for (const report::Figure& figure : section.figures)
+        if (!isTimeline(figure))
+            charts.push_back(&figure);
+    return charts;
+}
+
+QString findingsText(const report::Section& section)
+{
+    QString text;
+    for (const report::Finding& finding : section.findings)
+        text += QStringLiteral("<li>%1</li>").arg(QString::fromStdString(finding.text).toHtmlEscaped());
+    if (text.isEmpty())
+        return QObject::tr("No finding yet.");
+    return QStringLiteral("<ul style=\"margin-left: 14px; -qt-list-indent: 0;\">%1</ul>").arg(text);
+}
+
+} // namespace
+
+StudyPanel::StudyPanel(Workspace& workspace, QWidget* parent)
+    : Panel(tr("Studies"), parent), workspace_(workspace), studies_(new TableView), asks_(new QLabel),
+      findings_(new QLabel), figureArea_(new QWidget), plot_(std::make_unique<ChartPlot>()),
+      figure_(new FigureView(*plot_)), select_(addLink(tr("Select runs"))), charts_(addLink(tr("Charts"))),
+      timeline_(addLink(tr("Timeline")))
+{
+    studies_->setAccessibleName(tr("Studies of the file"));
+    studies_->setRowHeight(kStudyRow);
+    for (QLabel* label : {asks_, findings_}) {
+        label->setWordWrap(true);
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    }
+    asks_->setFont(Theme::instance().bold());
+    findings_->setAccessibleName(tr("Findings"));
+    findings_->setTextFormat(Qt::RichText);
+    findings_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    figure_->setMinimumSize(sizes().of(360), sizes().of(240));
+    auto* words = new QWidget;
+    auto* wordsLayout = new QVBoxLayout(words);
+    wordsLayout->setContentsMargins(sizes().padding, sizes().of(8), sizes().padding, sizes().of(8));
+    wordsLayout->setSpacing(sizes().of(6));
+    wordsLayout->addWidget(asks_);
+    wordsLayout->addWidget(findings_, 1);
+    auto* left = new QVBoxLayout;
+    left->setContentsMargins(0, 0, 0, 0);
+    left->setSpacing(0);
+    left->addWidget(studies_, 1);
+    left->addWidget(words, 1);
+    auto* figureLayout = new QVBoxLayout(figureArea_);
+    figureLayout->setContentsMargins(sizes().padding, sizes().of(8), sizes().padding, sizes().of(8));
+    figureLayout->addWidget(figure_, 1);
+    auto* content = new QWidget;
+    content->setFixedHeight(sizes().of(kPanelHeight));
+    auto* row = new QHBoxLayout(content);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(0);
+    row->addLayout(left, 1);
+    row->addWidget(figureArea_, 1);
+    setContent(content);
+    connect(studies_, &TableView::chosen, this, &StudyPanel::showStudy);
+    connect(studies_, &TableView::activatedRow, this, &StudyPanel::selectRuns);
+    connect(select_, &QPushButton::clicked, this, &StudyPanel::selectRuns);
+    connect(charts_, &QPushButton::clicked, this, [this] {
+        selectRuns();
+        emit workspace_.pageWanted(QStringLiteral("charts"));
+    });
+    connect(timeline_, &QPushButton::clicked, this, &StudyPanel::showTimeline);
+    connect(figure_, &FigureView::pointChosen, this,
+            [this](const QString& uid) { select({uid.toStdString()}, {}); });
+    select_->setToolTip(tr("Select all runs of the study (Enter)"));
+    hide();
+}
+
+StudyPanel::~StudyPanel() = default;
+
+void StudyPanel::showRuns(const std::vector<SelectedRun>& runs)
+{
+    if (runs.empty())
+        return;
+    const SelectedRun& first = runs.front();
+    if (first.key.file == file_ && first.snapshot == snapshot_)
+        return; // what it shows does not depend on the selection
+    if (first.key.file != file_) {
+        document_.reset();
+        hide();
+    }
+    file_ = first.key.file;
+    snapshot_ = first.snapshot;
+    loading_.start(
+        [path = first.file->path()](const query::Cancelled&) {
+            return std::make_shared<const report::Document>(report::makeReport({path}, {}));
+        },
+        [this](std::shared_ptr<const report::Document> document) { show(std::move(document)); },
+        [this](const QString&) { hide(); }); // no run of the file belongs to a study
+}
+
+void StudyPanel::show(std::shared_ptr<const report::Document> document)
+{
+    const report::Section* before = study();
+    const std::string chosen = before != nullptr ? before->study : std::string();
+    document_ = std::move(document);
+    const std::vector<report::Section>& sections = document_->sections;
+    const bool isWorth =
+        sections.size() > 1 || (sections.size() == 1 && sections.front().runs.size() >= kRunsOfOneStudy);
+    setVisible(isWorth);
+    if (!isWorth)
+        return;
+    std::size_t ok = 0;
+    std::size_t points = 0;
+    for (const report::Section& section : sections) {
+        ok += section.counts.ok;
+        points += section.counts.points;
+    }
+    setSubtitle(tr("%1, %2 of %3 ok")
+                    .arg(counted(std::ssize(sections), "study", "studies"))
+                    .arg(ok)
+                    .arg(counted(std::int64_t(points), "point")));
+    studies_->show(studyRows(*document_));
+    const auto same =
+        std::find_if(sections.begin(), sections.end(),
+                     [&chosen](const report::Section& section) { return section.study == chosen; });
+    const auto charted = std::find_if(sections.begin(), sections.end(), [](const report::Section& section) {
+        return !chartsOf(section).empty();
+    });
+    const auto chosenNow = same != sections.end()      ? same
+                           : charted != sections.end() ? charted
+                                                       : sections.begin();
+    studies_->setCurrentId(chosenNow - sections.begin());
+    showStudy();
+}
+
+const report::Section* StudyPanel::study() const
+{
+    const auto row = studies_->currentId();
+    return document_ && row && std::size_t(*row) < document_->sections.size()
+               ? &document_->sections[std::size_t(*row)]
+               : nullptr;
+}
+
+void StudyPanel::showStudy()
+{
+    const report::Section* section = study();
+    if (section == nullptr)
+        return;
+    asks_->setText(QString::fromStdString(section->asks));
+    findings_->setText(findingsText(*section));
+    delete figures_;
+    figures_ = nullptr;
+    const std::vector<const report::Figure*> charts = chartsOf(*section);
+    if (charts.size() > 1) {
+        QStringList names;
+        for (const report::Figure* figure : charts)
+            names << figureName(*section, *figure);
+        figures_ = new Segments(names);
+        static_cast<QVBoxLayout*>(figureArea_->layout())->insertWidget(0, figures_, 0, Qt::AlignLeft);
+        connect(figures_, &Segments::changed, this, &StudyPanel::showFigure);
+    }
+    timeline_->setEnabled(std::any_of(section->figures.begin(), section->figures.end(), isTimeline));
+    timeline_->setToolTip(timeline_->isEnabled() ? tr("Show the runs of the study's timelines")
+                                                 : tr("The study has no timeline figure"));
+    showFigure();
+}
+
+void StudyPanel::showFigure()
+{
+    const report::Section* section = study();
+    const std::vector<const report::Figure*> charts = chartsOf(*section);
+    const std::size_t at = figures_ != nullptr ? std::size_t(figures_->current()) : 0;
+    if (at >= charts.size()) {
+        figure_->setPaper({}, tr("The study has no chart; its tables are in the report."));
+        return;
+    }
+    std::vector<const query::RunSummary*> runs;
+    for (const query::RunSummary& run : snapshot_->runs)
+        runs.push_back(&run);
+    const ChartRecipe recipe = ChartRecipe::fromJson(QByteArray::fromStdString(charts[at]->recipe),
+                                                     QString::fromStdString(charts[at]->id));
+    chart_ = chartOf(recipe, runs);
+    plot_->show(chart_, recipe);
+    figure_->setPaper(chart_.series.empty() ? QSize() : ChartPlot::paperSize(recipe), chart_.empty);
+    figure_->setToolTip(QString::fromStdString(charts[at]->caption));
+}
+
+void StudyPanel::select(const std::vector<std::string>& uids, const QString& page)
+{
+    const std::set<std::string> wanted(uids.begin(), uids.end());
+    std::vector<RunKey> keys;
+    for (const query::RunSummary& run : snapshot_->runs)
+        if (wanted.contains(run.uid))
+            keys.push_back({file_, run.run});
+    if (keys.empty())
+        return;
+    workspace_.select(std::move(keys));
+    if (!page.isEmpty())
+        emit workspace_.pageWanted(page);
+}
+
+void StudyPanel::selectRuns()
+{
+    if (const report::Section* section = study())
+        select(section->runs, {});
+}
+
+void StudyPanel::showTimeline()
+{
+    const report::Section* section = study();
+    if (section == nullptr)
+        return;
+    const auto found = std::find_if(section->figures.begin(), section->figures.end(), isTimeline);
+    if (found == section->figures.end())
+        return;
+    const TimelineRecipe recipe =
+        TimelineRecipe::fromJson(QByteArray::fromStdString(found->recipe), QString::fromStdString(found->id));
+    std::vector<std::string> uids;
+    for (const QString& uid : recipe.runs)
+        uids.push_back(uid.toStdString());
+    select(uids, QStringLiteral("timeline"));
+}
+
+} // namespace tilescope::ui

@@ -1,0 +1,36 @@
+#include "ui/overview/study_rows.h"
+
+#include "ui/kit/table_cells.h"
+
+#include <QObject>
+
+namespace tilescope::ui {
+
+QString stateOf(const report::PointCounts& counts)
+{
+    QStringList words{QObject::tr("%1 of %2 ok").arg(counts.ok).arg(counts.points)};
+    const std::pair<std::size_t, QString> others[] = {{counts.outOfMemory, QObject::tr("out of memory")},
+                                                      {counts.skipped, QObject::tr("skipped")},
+                                                      {counts.failed, QObject::tr("failed")}};
+    for (const auto& [count, word] : others)
+        if (count > 0)
+            words << QStringLiteral("%1 %2").arg(count).arg(word);
+    return words.join(QStringLiteral(", "));
+}
+
+TableData studyRows(const report::Document& document)
+{
+    using Kind = TableColumn::Kind;
+    using report::Section;
+    TableMaker<Section> maker;
+    maker.add(makeColumn(QObject::tr("Study"), Kind::Text, 0), [](const Section& section) {
+        return makeWords(QString::fromStdString(section.title), QString::fromStdString(section.asks));
+    });
+    maker.add(makeColumn(QObject::tr("Points"), Kind::Text, 190, true), [](const Section& section) {
+        const bool failed = section.counts.failed > 0;
+        return makeWords(stateOf(section.counts), {}, failed ? Tone::Warning : Tone::Dim);
+    });
+    return maker.table(document.sections, [](const Section&) { return Swatch{}; });
+}
+
+} // namespace tilescope::ui

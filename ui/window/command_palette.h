@@ -1,0 +1,42 @@
+#pragma once
+
+#include "ui/jobs/job_tracker.h"
+#include "ui/window/palette_entries.h"
+
+#include <QDialog>
+
+#include <vector>
+
+class QLabel;
+class QLineEdit;
+class QListWidget;
+
+namespace tilescope::ui {
+
+class MainWindow;
+
+/// A popup that finds any action, run, kernel and help page by a few letters and does or shows it. The kernels
+/// are those of the first selected run; they appear as soon as they are read. Deletes itself when it closes.
+class CommandPalette : public QDialog {
+    Q_OBJECT
+public:
+    explicit CommandPalette(MainWindow& window);
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    void readKernels();
+    void narrow();
+    void choose();
+    void place();
+
+    MainWindow& window_;
+    std::vector<PaletteEntry> entries_;
+    JobTracker reading_;
+    QLineEdit* field_;
+    QListWidget* list_;
+    QLabel* nothing_;
+};
+
+} // namespace tilescope::ui
