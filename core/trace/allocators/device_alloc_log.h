@@ -7,10 +7,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace tilescope::trace {
 
-/// An event of a CUDA caching allocator as its trace hook noted it.
+/// An event of a CUDA caching allocator.
 struct DeviceAllocRecord {
     std::int64_t time = 0;
     std::uint64_t address = 0;
@@ -18,7 +19,7 @@ struct DeviceAllocRecord {
     std::int64_t allocated = 0; ///< after it, as requested by the program
     std::int64_t reserved = 0;
     const void* stream = nullptr; ///< cudaStream_t
-    HostContext context{};
+    HostContext context{};        ///< without a range
     std::int32_t step = kNoStep;
     std::uint32_t thread = 0; ///< of the operating system; 0: it has no log
     std::uint32_t pool = 0;
@@ -38,7 +39,7 @@ public:
     /// Session thread, while nothing allocates on the device.
     /// \param allocated, reserved  bytes now, from which the events' totals count on
     void start(std::size_t capacity, std::int64_t allocated, std::int64_t reserved);
-    void stop() { on_.store(false, std::memory_order_release); }
+    void stop();
 
     void note(AllocAction action, std::uint64_t address, std::int64_t bytes, const void* stream,
               std::uint32_t pool) noexcept;
@@ -47,7 +48,14 @@ public:
     template <class Take> void drain(Take&& take)
     {
         if (ring_)
-            ring_->drain(take);
+            ring_->drain([&](const Noted& noted) {
+                DeviceAllocRecord record = expanded(noted);
+                take(std::as_const(record));
+                if (noted.isFreed) {
+                    record.action = AllocAction::FreeCompleted;
+                    take(std::as_const(record));
+                }
+            });
     }
     /// Whether it should be drained soon.
     bool pressed() const { return ring_ && ring_->size() > ring_->capacity() / 4; }
@@ -56,13 +64,36 @@ public:
     std::int64_t allocated() const { return allocated_; }
 
 private:
+    /// What the ring holds of an event: one cache line.
+    struct alignas(64) Noted {
+        std::int64_t time;
+        std::uint64_t address;
+        std::int64_t bytes;
+        std::int64_t total; ///< after it: reserved bytes for an event of a segment, allocated bytes for others
+        const void* stream;
+        std::uint32_t path;
+        std::uint32_t op;
+        std::int32_t step;
+        std::uint32_t thread;
+        std::uint32_t pool;
+        AllocAction action;
+        bool isFreed; ///< a requested free that was completed at once
+    };
+    static_assert(sizeof(Noted) == 64);
+
+    std::int64_t totalAfter(AllocAction action, std::int64_t bytes) noexcept;
+    DeviceAllocRecord expanded(const Noted& noted) noexcept;
+
     std::atomic<bool> on_{false};
-    std::unique_ptr<Ring<DeviceAllocRecord>> ring_;
+    std::unique_ptr<Ring<Noted>> ring_;
+    // Under the allocator's lock.
     std::int64_t allocated_ = 0;
     std::int64_t reserved_ = 0;
-    // Of the latest event; under the allocator's lock.
-    HostContext place_{};
-    std::uint64_t requested_ = 0; ///< the block whose free was requested by it; 0: it was something else
+    Noted requested_{};         ///< waits for the next event, which usually is its completion
+    bool hasRequested_ = false; ///< a requested free
+    // The tracer's thread: after the last event that it took.
+    std::int64_t drainedAllocated_ = 0;
+    std::int64_t drainedReserved_ = 0;
 };
 
 } // namespace tilescope::trace

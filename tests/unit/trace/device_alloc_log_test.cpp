@@ -82,6 +82,40 @@ TEST_F(DeviceAllocations, ACompletedFreeHasThePlaceOfItsRequestOrItsOwn)
     EXPECT_EQ(paths, (std::vector<std::string>{"step", "step", "step", "step", "step/forward"}));
 }
 
+TEST_F(DeviceAllocations, AFreeThatIsCompletedAtOnceTakesNoMoreRoomThanItsRequest)
+{
+    log.start(16, 0, 0);
+    const std::uint64_t before = log.dropped();
+    const int blocks = 8;
+    for (std::uint64_t address = 1; address <= blocks; ++address) {
+        log.note(AllocAction::Alloc, address, 64, nullptr, 0);
+        log.note(AllocAction::FreeRequested, address, 64, nullptr, 0);
+        log.note(AllocAction::FreeCompleted, address, 64, nullptr, 0);
+    }
+    EXPECT_EQ(log.dropped(), before);
+    const auto records = drained();
+    ASSERT_EQ(records.size(), 3U * blocks);
+    for (std::size_t i = 0; i < records.size(); i += 3) {
+        EXPECT_EQ(records[i].action, AllocAction::Alloc);
+        EXPECT_EQ(records[i + 1].action, AllocAction::FreeRequested);
+        EXPECT_EQ(records[i + 2].action, AllocAction::FreeCompleted);
+        EXPECT_EQ(records[i + 2].address, i / 3 + 1);
+        EXPECT_EQ(records[i + 2].allocated, 0);
+        EXPECT_GE(records[i + 2].time, records[i].time);
+    }
+}
+
+TEST_F(DeviceAllocations, AnOpenRequestArrivesAtTheEnd)
+{
+    log.start(16, 64, 0);
+    log.note(AllocAction::FreeRequested, 0x1000, 64, nullptr, 0);
+    log.stop();
+    const auto records = drained();
+    ASSERT_EQ(records.size(), 1U);
+    EXPECT_EQ(records[0].action, AllocAction::FreeRequested);
+    EXPECT_EQ(records[0].allocated, 0);
+}
+
 TEST_F(DeviceAllocations, NothingIsNotedUnlessAsked)
 {
     log.start(16, 0, 0);
