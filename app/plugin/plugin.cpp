@@ -5,7 +5,8 @@
 // what every build has: the allocator of the GPUs is found by name.
 
 #include "core/record/plugin_interface.h"
-#include "core/trace/host/tensor_text.h"
+#include "core/trace/host/input_shapes.h"
+#include "core/trace/host/observed_views.h"
 
 #include <ATen/record_function.h>
 #include <c10/core/CPUAllocator.h>
@@ -42,16 +43,21 @@ std::int64_t runningSequence()
     return node ? static_cast<std::int64_t>(node->sequence_nr()) : -1;
 }
 
+std::uint32_t numberOf(std::string_view text)
+{
+    return recorder->numberOf(text.data(), text.size());
+}
+
 std::unique_ptr<at::ObserverContext> beginOp(const at::RecordFunction& function)
 {
     const std::string_view name = function.name();
     if (name.substr(0, kEvaluation.size()) == kEvaluation) {
         const std::string_view node = name.substr(kEvaluation.size());
-        recorder->openOp(node.data(), node.size(), runningSequence(), 1, nullptr, 0);
+        recorder->openOp(node.data(), node.size(), runningSequence(), 1, trace::InputShapes::kNone);
         return nullptr;
     }
-    const std::string_view shapes = trace::shapesOf(function);
-    recorder->openOp(name.data(), name.size(), function.seqNr(), 0, shapes.data(), shapes.size());
+    thread_local trace::InputShapes shapes;
+    recorder->openOp(name.data(), name.size(), function.seqNr(), 0, shapes.of(function, &numberOf));
     return nullptr;
 }
 
@@ -206,7 +212,7 @@ __attribute__((visibility("default"))) int tilescope_plugin_start(const PluginIn
     return 1;
 }
 
-/// Notes operators with the shapes of their tensors from now on.
+/// Notes operators with the shapes of their tensors from now on, but for views.
 __attribute__((visibility("default"))) int tilescope_plugin_ops()
 {
     using namespace tilescope::record;
@@ -214,8 +220,26 @@ __attribute__((visibility("default"))) int tilescope_plugin_ops()
         return 0;
     at::RecordFunctionCallback callback(&beginOp, &endOp);
     callback.needsInputs(true).scopes({at::RecordScope::FUNCTION});
-    at::addGlobalCallback(callback);
+    static const at::CallbackHandle handle = at::addGlobalCallback(callback);
+    // A listener costs each operator time, also if it does nothing.
+    recorder->watchRecording([](std::int32_t isOn) {
+        try {
+            if (isOn)
+                at::reenableCallback(handle);
+            else
+                at::disableCallback(handle);
+        } catch (...) {
+            return; // no memory: the listener stays as it is
+        }
+    });
+    tilescope::trace::setViewsObserved(false);
     return 1;
+}
+
+/// A profiler of the program begins: lets it see views again.
+__attribute__((visibility("default"))) void tilescope_plugin_observe_views()
+{
+    tilescope::trace::setViewsObserved(true);
 }
 
 /// Notes what the CPU's allocator does from now on.

@@ -81,7 +81,8 @@ bool pushNvtxOp(std::string_view text) noexcept
         if (!log)
             return false;
         isOp.push_back(true);
-        log->openOp(op.name, op.sequence, op.isBackward ? OpScope::Backward : OpScope::Function, op.shapes);
+        log->openOp(op.name, op.sequence, op.isBackward ? OpScope::Backward : OpScope::Function,
+                    op.shapes.empty() ? trace::kNone : trace::ThreadLog::numberOf(op.shapes));
         return true;
     } catch (...) {
         return false; // no memory: this op is missing

@@ -5,6 +5,7 @@
 #include "core/trace/allocators/device_alloc_log.h"
 #include "core/trace/host/host_log.h"
 
+#include <atomic>
 #include <string_view>
 
 namespace tilescope::record {
@@ -14,13 +15,30 @@ namespace {
 using trace::HostLogs;
 using trace::ThreadLog;
 
+std::atomic<void (*)(std::int32_t)> watcher{nullptr};
+
+void watchRecording(void (*changed)(std::int32_t isOn)) noexcept
+{
+    watcher.store(changed);
+    noteRecording(HostLogs::recording());
+}
+
+std::uint32_t numberOf(const char* text, std::size_t bytes) noexcept
+{
+    try {
+        return ThreadLog::numberOf({text, bytes});
+    } catch (...) {
+        return trace::kNone; // no memory
+    }
+}
+
 void openOp(const char* name, std::size_t nameBytes, std::int64_t sequence, std::int32_t isBackward,
-            const char* shapes, std::size_t shapesBytes) noexcept
+            std::uint32_t shapes) noexcept
 {
     try {
         if (ThreadLog* log = HostLogs::mine())
             log->openOp({name, nameBytes}, sequence, isBackward ? OpScope::Backward : OpScope::Function,
-                        {shapes, shapesBytes});
+                        shapes);
     } catch (...) {
         return; // no memory: this op is missing
     }
@@ -61,9 +79,17 @@ void noteDeviceEvent(std::int32_t device, std::int32_t action, std::uint64_t add
 
 } // namespace
 
+void noteRecording(bool isOn) noexcept
+{
+    if (const auto changed = watcher.load())
+        changed(isOn ? 1 : 0);
+}
+
 const PluginInterface& pluginFunctions() noexcept
 {
     static constexpr PluginInterface functions{.version = kPluginVersion,
+                                               .watchRecording = &watchRecording,
+                                               .numberOf = &numberOf,
                                                .openOp = &openOp,
                                                .closeOp = &closeOp,
                                                .noteHostBlock = &noteHostBlock,

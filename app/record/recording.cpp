@@ -1,6 +1,7 @@
 #include "app/record/recording.h"
 
 #include "app/record/loaded_cupti.h"
+#include "app/record/plugin_functions.h"
 #include "app/record/process_facts.h"
 #include "core/base/current_error.h"
 #include "core/model/step_name.h"
@@ -45,6 +46,7 @@ void startHost()
 {
     // Events outside of all ranges belong to the current step, whose bounds are known later.
     HostLogs::instance().startWithin("step", kRingCapacity, kSpareLogs);
+    noteRecording(true);
 }
 
 } // namespace
@@ -290,6 +292,7 @@ void Recording::pause()
     if (session)
         session->stop(losses);
     HostLogs::instance().stop();
+    noteRecording(false);
     const MutexLock lock(mutex_);
     cuptiLosses_.add(losses);
     detachAsked_ = session != nullptr;

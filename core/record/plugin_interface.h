@@ -8,19 +8,23 @@
 
 namespace tilescope::record {
 
-inline constexpr std::uint32_t kPluginVersion = 1;
+inline constexpr std::uint32_t kPluginVersion = 2;
 
 /// Functions of the recorder. All may be called by any thread, under any lock; none throws. They do nothing while
 /// nothing is recorded.
 struct PluginInterface {
     std::uint32_t version; ///< kPluginVersion
 
+    /// `changed` is called whenever recording starts (1) or stops (0), and now with the present state. Once.
+    void (*watchRecording)(void (*changed)(std::int32_t isOn));
+    /// The number of a text, the same for the same text.
+    std::uint32_t (*numberOf)(const char* text, std::size_t bytes);
     /// An operator begins in the calling thread.
     /// \param sequence    autograd's number; -1: none
     /// \param isBackward  1: it is a node of the backward pass
-    /// \param shapes      "bf16[4, 128] f32[128]"; empty: not recorded
+    /// \param shapes      number of "bf16[4, 128] f32[128]"; all bits set: not recorded
     void (*openOp)(const char* name, std::size_t nameBytes, std::int64_t sequence, std::int32_t isBackward,
-                   const char* shapes, std::size_t shapesBytes);
+                   std::uint32_t shapes);
     void (*closeOp)();
     /// A block of the CPU was allocated (bytes) or freed (-1).
     void (*noteHostBlock)(const void* address, std::int64_t bytes);

@@ -87,7 +87,7 @@ public:
         const bool shapes = rehearsing && (options_.shapes || options_.memory);
         if (shapes || (opsRecorded() && (recording == Recording::Events || rehearsing)) ||
             (capturing && options_.memory))
-            OpRecorder::enable(shapes);
+            OpRecorder::enable(shapes, !options_.cuda);
         {
             const MutexLock lock(mutex_);
             state_ = State::Recording;

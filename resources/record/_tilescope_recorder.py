@@ -322,9 +322,11 @@ class _Ops:
     def __init__(self, recorder, torch, plugin):
         self._recorder = recorder
         self._torch = torch
-        self._ranges = None
+        self._ranges = self._library = None
         if plugin is not None and plugin.library.tilescope_plugin_ops():
-            recorder.fact("ops", "ops with shapes by the plug-in for PyTorch %s" % torch.__version__)
+            self._library = plugin.library
+            recorder.fact("ops", "ops with shapes by the plug-in for PyTorch %s; views, such as aten::transpose, are left out"
+                          % torch.__version__)
         else:
             torch.cuda._lazy_call(guarded(self._use_nvtx))
 
@@ -338,7 +340,9 @@ class _Ops:
                             " its backward work; no plug-in for PyTorch %s" % self._torch.__version__)
 
     def stop(self):
-        """PyTorch has room for one profiler."""
+        """A profiler of the program starts. PyTorch has room for one that takes its NVTX ranges."""
+        if self._library is not None:
+            self._library.tilescope_plugin_observe_views()
         ranges, self._ranges = self._ranges, None
         if ranges is not None:
             ranges.__exit__(None, None, None)

@@ -1,7 +1,8 @@
 #include "core/trace/host/op_recorder.h"
 
 #include "core/trace/host/host_log.h"
-#include "core/trace/host/tensor_text.h"
+#include "core/trace/host/input_shapes.h"
+#include "core/trace/host/observed_views.h"
 
 #include <ATen/SequenceNumber.h>
 #include <ATen/record_function.h>
@@ -37,6 +38,12 @@ AutogradProbe::Node runningNode() noexcept
 /// an op takes to record: this one is enough.
 constexpr std::string_view kEvaluation = "autograd::engine::evaluate_function: ";
 
+std::uint32_t shapesOf(const at::RecordFunction& function)
+{
+    thread_local InputShapes known;
+    return known.of(function, &ThreadLog::numberOf);
+}
+
 void begin(const at::RecordFunction& function, bool shapes)
 {
     ThreadLog* log = HostLogs::mine();
@@ -45,10 +52,10 @@ void begin(const at::RecordFunction& function, bool shapes)
     const std::string_view name = function.name();
     if (name.starts_with(kEvaluation)) {
         log->openOp(name.substr(kEvaluation.size()), static_cast<std::int64_t>(runningNode().sequence),
-                    OpScope::Backward, {});
+                    OpScope::Backward, kNone);
         return;
     }
-    log->openOp(name, function.seqNr(), OpScope::Function, shapes ? shapesOf(function) : std::string_view());
+    log->openOp(name, function.seqNr(), OpScope::Function, shapes ? shapesOf(function) : kNone);
 }
 
 // State lives in the thread's log: an ObserverContext would be a heap allocation per op.
@@ -84,9 +91,10 @@ void OpRecorder::installProbe()
     static_cast<void>(installed);
 }
 
-void OpRecorder::enable(bool shapes)
+void OpRecorder::enable(bool shapes, bool views)
 {
     disable();
+    setViewsObserved(views);
     at::RecordFunctionCallback callback(shapes ? &beginOpWithShapes : &beginOp, &endOp);
     callback.needsInputs(shapes).scopes({at::RecordScope::FUNCTION});
     active = at::addGlobalCallback(callback);

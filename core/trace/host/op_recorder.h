@@ -8,8 +8,10 @@ class OpRecorder {
 public:
     /// Lets HostLogs ask autograd which node a thread evaluates. Idempotent.
     static void installProbe();
-    /// Notes every op from now on, with the shapes of its tensors if wanted (costly: for one step).
-    static void enable(bool shapes);
+    /// Notes ops from now on.
+    /// \param shapes  with the shapes of their tensors (costly: for one step)
+    /// \param views   also views (setViewsObserved), which launch and allocate nothing
+    static void enable(bool shapes, bool views);
     /// Ops run at full speed again.
     static void disable();
 };

@@ -150,7 +150,13 @@ void ThreadLog::publishSessionPlace()
     logs.sessionRange_.store(own ? own->id : kNone, std::memory_order_release);
 }
 
-void ThreadLog::openOp(std::string_view name, std::int64_t sequence, OpScope scope, std::string_view shapes)
+std::uint32_t ThreadLog::numberOf(std::string_view text)
+{
+    PathTree& tree = PathTree::instance();
+    return tree.child(tree.names(), text)->id;
+}
+
+void ThreadLog::openOp(std::string_view name, std::int64_t sequence, OpScope scope, std::uint32_t shapes)
 {
     const std::int32_t step = enterStep();
     const std::uint32_t ordinal = opOrdinal_++;
@@ -169,7 +175,7 @@ void ThreadLog::openOp(std::string_view name, std::int64_t sequence, OpScope sco
     op.op = {.id = nextOpId(),
              .name = opName(name, scope),
              .ordinal = ordinal,
-             .shapes = shapes.empty() ? kNone : names_.child(PathTree::instance().names(), shapes)->id,
+             .shapes = shapes,
              .sequence = sequence,
              .start = 0,
              .end = 0};

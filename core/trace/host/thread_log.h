@@ -40,7 +40,10 @@ public:
     void closeRange(std::uint32_t id);
     /// When an open range was opened; 0 for one that is not open.
     std::int64_t startOf(std::uint32_t id) const;
-    void openOp(std::string_view name, std::int64_t sequence, OpScope scope, std::string_view shapes);
+    /// The number of a text: HostRecord keeps names and shapes by it.
+    static std::uint32_t numberOf(std::string_view text);
+    /// \param shapes  number of their text; kNone: not recorded
+    void openOp(std::string_view name, std::int64_t sequence, OpScope scope, std::uint32_t shapes);
     void closeOp();
     /// A call into CUDA begins or ends. The runtime calls the driver in turn: only the outermost call of a
     /// thread counts, for which each returns true.

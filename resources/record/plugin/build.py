@@ -48,7 +48,7 @@ def main():
     command = compiler.split() + ["-std=c++" + standard, "-O2", "-DNDEBUG", "-fPIC", "-shared", "-fvisibility=hidden"]
     command += ["-D_GLIBCXX_USE_CXX11_ABI=%d" % torch._C._GLIBCXX_USE_CXX11_ABI, "-DTILESCOPE_WITH_CUDA=%d" % bool(cuda)]
     command += ["-I" + here] + [word for path in headers for word in ("-isystem", path)]
-    command += [os.path.join(here, "plugin.cpp"), os.path.join(here, "core", "trace", "host", "tensor_text.cpp")]
+    command += [os.path.join(here, "plugin.cpp")] + sorted(glob.glob(os.path.join(here, "core", "trace", "host", "*.cpp")))
     command += ["-L" + os.path.join(root, "lib"), "-ltorch_cpu", "-lc10", "-Wl,--allow-shlib-undefined", "-o", partial]
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if result.returncode != 0:

@@ -131,7 +131,7 @@ nlohmann::json hostCosts()
     recordCpuAllocations(true);
     costs["block_traced_ns"] = drained(blockCost);
     recordCpuAllocations(false);
-    OpRecorder::enable(false);
+    OpRecorder::enable(false, true);
     costs["op_traced_ns"] = drained([&] { return opCost(tensor); });
     OpRecorder::disable();
     logs.stop();

@@ -248,7 +248,7 @@ TEST_F(RecordTorch, LeavesMemoryOut)
 TEST_F(RecordTorch, RecordsOpsWithShapes)
 {
     ASSERT_EQ(record({PYTHON_PROGRAM, script("train.py", training())}, {}, {"--ops"}).code, 0);
-    EXPECT_THAT(environment()["record.ops"], HasSubstr("by the plug-in"));
+    EXPECT_THAT(environment()["record.ops"], AllOf(HasSubstr("by the plug-in"), HasSubstr("views")));
     std::map<std::string, int> counts;
     for (const json& row : show({"ops"}))
         counts[row.at("name")] = row.at("instances");
@@ -256,6 +256,7 @@ TEST_F(RecordTorch, RecordsOpsWithShapes)
     EXPECT_EQ(counts["aten::linear"], 6);
     EXPECT_EQ(counts["AddmmBackward0"], 6);
     EXPECT_EQ(counts["SumBackward0"], 3);
+    EXPECT_FALSE(counts.contains("aten::t")) << "a view";
     const ProgramResult shapes = run({TILESCOPE_PROGRAM, "sql", "t.tscope",
                                       "select distinct s.text from op o join string s on s.id = o.shapes "
                                       "join string n on n.id = o.name where n.text = 'aten::linear'"});
@@ -390,6 +391,20 @@ TEST_F(RecordTorch, ProgramsThatUseTorchProfilerKeepWorking)
         "print(any('linear' in event.key for event in profile.key_averages()))\n";
     const ProgramResult result =
         record({PYTHON_PROGRAM, script("profiled.py", text)}, {}, {"--yield-to-torch"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out, "True\n");
+}
+
+TEST_F(RecordTorch, AProfilerOfTheProgramSeesViews)
+{
+    const std::string text =
+        "import torch\n"
+        "layer = torch.nn.Linear(2, 2)\n"
+        "layer(torch.ones(2))\n"
+        "with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:\n"
+        "    layer(torch.ones(2))\n"
+        "print(any(event.key == 'aten::t' for event in profile.key_averages()))\n";
+    const ProgramResult result = record({PYTHON_PROGRAM, script("profiled.py", text)}, {}, {"--ops"});
     EXPECT_EQ(result.code, 0) << result.err;
     EXPECT_EQ(result.out, "True\n");
 }

@@ -307,12 +307,12 @@ TEST_F(HostLogTest, OpsKnowTheirParentAndTheirPlaceInTheStep)
 {
     ThreadLog& log = *HostLogs::mine();
     logs.setStep(1);
-    log.openOp("aten::matmul", 5, OpScope::Function, {});
-    log.openOp("aten::mm", 5, OpScope::Function, "[2, 2] [2, 2]");
+    log.openOp("aten::matmul", 5, OpScope::Function, kNone);
+    log.openOp("aten::mm", 5, OpScope::Function, ThreadLog::numberOf("[2, 2] [2, 2]"));
     log.closeOp();
     log.closeOp();
     logs.setStep(2);
-    log.openOp("aten::relu", 6, OpScope::Function, {});
+    log.openOp("aten::relu", 6, OpScope::Function, kNone);
     log.closeOp();
     log.closeOp(); // of an op that began before the recording
     std::vector<HostRecord> ops;

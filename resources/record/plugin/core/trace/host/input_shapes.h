@@ -1,0 +1,1 @@
+../../../../../../core/trace/host/input_shapes.h

@@ -1,0 +1,1 @@
+../../../../../../core/trace/host/observed_views.cpp

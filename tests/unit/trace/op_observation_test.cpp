@@ -1,0 +1,141 @@
+// What is noted of LibTorch's operators: the numbers of their shapes, and which operators are observed.
+
+#include "core/trace/host/input_shapes.h"
+#include "core/trace/host/observed_views.h"
+#include "core/trace/host/tensor_text.h"
+
+#include <ATen/ATen.h>
+#include <ATen/record_function.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace tilescope::trace {
+namespace {
+
+using ::testing::Contains;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+
+struct Noted {
+    std::string name;
+    std::string shapes; ///< as text
+    std::uint32_t number = InputShapes::kNone;
+};
+std::vector<Noted> noted;
+std::vector<std::string> texts; ///< by their number
+int asked = 0;
+
+std::uint32_t numberOf(std::string_view text)
+{
+    ++asked;
+    const auto found = std::ranges::find(texts, text);
+    if (found != texts.end())
+        return static_cast<std::uint32_t>(found - texts.begin());
+    texts.emplace_back(text);
+    return static_cast<std::uint32_t>(texts.size() - 1);
+}
+
+std::unique_ptr<at::ObserverContext> note(const at::RecordFunction& function)
+{
+    static InputShapes shapes;
+    noted.push_back({function.name(), std::string(shapesOf(function)), shapes.of(function, &numberOf)});
+    return nullptr;
+}
+
+/// Notes the operators of this thread.
+class OpObservation : public ::testing::Test {
+protected:
+    OpObservation()
+    {
+        noted.clear();
+        asked = 0;
+        at::RecordFunctionCallback callback(&note, [](const at::RecordFunction&, at::ObserverContext*) {});
+        callback.needsInputs(true).scopes({at::RecordScope::FUNCTION});
+        handle_ = at::addThreadLocalCallback(callback);
+    }
+    ~OpObservation() override
+    {
+        at::removeCallback(handle_);
+        setViewsObserved(true);
+    }
+    static std::vector<std::string> names()
+    {
+        std::vector<std::string> all;
+        for (const Noted& op : noted)
+            all.push_back(op.name);
+        return all;
+    }
+
+private:
+    at::CallbackHandle handle_;
+};
+
+TEST_F(OpObservation, ANumberStandsForTheTextOfTheShapes)
+{
+    std::mt19937 random(7);
+    const std::vector<at::ScalarType> types = {at::kFloat, at::kDouble, at::kLong};
+    for (int i = 0; i < 2000; ++i) {
+        std::vector<std::int64_t> sizes(random() % 4);
+        for (std::int64_t& size : sizes)
+            size = static_cast<std::int64_t>(random() % 5);
+        const at::Tensor tensor = at::zeros(sizes, types[random() % types.size()]);
+        tensor.add(tensor);
+        at::stack({tensor, tensor});
+        at::where(tensor == 0, tensor, tensor);
+    }
+    ASSERT_GT(noted.size(), 6000U);
+    for (const Noted& op : noted)
+        EXPECT_EQ(op.number == InputShapes::kNone ? "" : texts.at(op.number), op.shapes) << op.name;
+}
+
+TEST_F(OpObservation, TheTextOfKnownShapesIsNotMadeAgain)
+{
+    const at::Tensor tensor = at::ones({3, 5});
+    tensor.add(tensor);
+    const int first = asked;
+    for (int i = 0; i < 10; ++i)
+        tensor.add(tensor);
+    EXPECT_EQ(asked, first);
+    EXPECT_EQ(texts.at(noted.back().number), "f32[3, 5] f32[3, 5]");
+}
+
+TEST_F(OpObservation, UndefinedTensorsCount)
+{
+    const at::Tensor input = at::ones({2, 4});
+    at::layer_norm(input, {4}, at::Tensor(), at::ones({4}));
+    at::layer_norm(input, {4}, at::ones({4}), at::Tensor());
+    std::vector<std::string> shapes;
+    for (const Noted& op : noted)
+        if (op.name == "aten::layer_norm")
+            shapes.push_back(texts.at(op.number));
+    EXPECT_EQ(shapes, (std::vector<std::string>{"f32[2, 4] [] f32[4]", "f32[2, 4] f32[4] []"}));
+}
+
+TEST_F(OpObservation, ViewsAreLeftOutOnRequest)
+{
+    EXPECT_GT(setViewsObserved(false), 50);
+    const at::Tensor tensor = at::ones({2, 3, 4});
+    tensor.view({6, 4});
+    tensor.transpose(0, 1).reshape({-1});
+    tensor.detach().select(0, 1).unsqueeze(0);
+    tensor.to(at::kDouble);
+    tensor.add_(1);
+    const std::vector<std::string> without = names();
+    for (const char* view : {"aten::view", "aten::transpose", "aten::as_strided", "aten::reshape", "aten::detach",
+                             "aten::select", "aten::unsqueeze", "aten::to"})
+        EXPECT_THAT(without, Not(Contains(view)));
+    EXPECT_THAT(without, IsSupersetOf({"aten::ones", "aten::clone", "aten::_to_copy", "aten::copy_", "aten::add_"}))
+        << "what reshape() and to() call";
+    setViewsObserved(true);
+    tensor.view({6, 4});
+    EXPECT_THAT(names(), Contains("aten::view"));
+}
+
+} // namespace
+} // namespace tilescope::trace
