@@ -69,7 +69,8 @@ private:
         std::int64_t time;
         std::uint64_t address;
         std::int64_t bytes;
-        std::int64_t total; ///< after it: reserved bytes for an event of a segment, allocated bytes for others
+        std::int64_t
+            total; ///< after it: reserved bytes for an event of a segment, allocated bytes for others
         const void* stream;
         std::uint32_t path;
         std::uint32_t op;

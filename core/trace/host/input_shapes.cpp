@@ -8,7 +8,7 @@ namespace tilescope::trace {
 
 namespace {
 
-void append(std::vector<std::int64_t>& words, const at::Tensor& tensor)
+void appendWords(std::vector<std::int64_t>& words, const at::Tensor& tensor)
 {
     if (!tensor.defined()) {
         words.push_back(-1);
@@ -38,10 +38,10 @@ bool InputShapes::readWords(const at::RecordFunction& function)
     words_.clear();
     for (const c10::IValue& input : function.inputs()) {
         if (input.isTensor()) {
-            append(words_, input.toTensor());
+            appendWords(words_, input.toTensor());
         } else if (input.isTensorList()) {
             for (const c10::IValue& element : input.toListRef())
-                append(words_, element.toTensor());
+                appendWords(words_, element.toTensor());
         }
     }
     return !words_.empty();

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Records programs on a GPU: what each recording holds, how it compares with torch.profiler, and what recording costs.
 
-usage: run.py --tilescope PROGRAM [--only PARTS] [--pairs N] [--sets N] [--cores LIST] [--keep FOLDER]
+usage: run.py --tilescope PROGRAM [--only PARTS] [--pairs N] [--sets N] [--cores LIST] [--keep FOLDER] [--before PROGRAM]
+              [--alone LIBRARY [--attributes "WORDS WORDS …"]] [--observer LIBRARY] [-o FILE]
 
 PARTS are words of truth, programs, torchrun, cost, autocast, graphs, calibrate, startup, own, joined by commas. Prints a table for each and last one JSON line.
 
@@ -20,12 +21,16 @@ cores, so that what other programs do to this machine changes both. The processe
 turns; after some pairs they end and new ones start. Ratios are medians over the pairs with their 95 % interval (order statistics).
 The first are of the median steps, the second of the fastest steps, which other load of the machine changes less. A pair of bare
 blocks stands beside them: its interval is what the machine can resolve.
+
+Further variants of the cost show where it comes from: --alone names cupti_alone.cpp of tests/bench/record as a library, once with each
+word of --attributes; --observer names observer_alone.cpp; --before another build of tilescope.
 """
 
 import argparse
 import collections
 import concurrent.futures
 import contextlib
+import dataclasses
 import json
 import math
 import os
@@ -39,13 +44,24 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 TRAIN = [sys.executable, str(HERE / "train.py")]
-# Options of record; None: without record. `stopped` records three steps of the warm-up and nothing of the steps that count.
-VARIANTS = {"bare": None,
-            "kernels": ["--no-modules", "--no-memory"],
-            "modules": ["--no-memory"],
-            "memory": [],
-            "ops": ["--ops"],
-            "stopped": ["--steps", "0:2"]}
+
+
+@dataclasses.dataclass
+class Variant:
+    """How a program is run."""
+    options: list | None = None  # of record; None: without record
+    tilescope: str = ""  # another build than the session's
+    environment: dict = dataclasses.field(default_factory=dict)
+    through: list = dataclasses.field(default_factory=list)  # a Python script with arguments that runs the program's
+
+
+# `stopped` records three steps of the warm-up and nothing of the steps that count.
+VARIANTS = {"bare": Variant(),
+            "kernels": Variant(["--no-modules", "--no-memory"]),
+            "modules": Variant(["--no-memory"]),
+            "memory": Variant([]),
+            "ops": Variant(["--ops"]),
+            "stopped": Variant(["--steps", "0:2"])}
 # Quantiles 0.975 of Student's t by degrees of freedom.
 STUDENT = {1: 12.71, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228,
            11: 2.201, 12: 2.179, 14: 2.145, 16: 2.120, 19: 2.093, 24: 2.064, 29: 2.045, 39: 2.023}
@@ -100,17 +116,15 @@ def describe_host():
 class Process:
     """A program with --turns, bare or under record."""
 
-    def __init__(self, session, command, options):
+    def __init__(self, session, command, variant):
         self.file = None
         self.started = time.monotonic()
-        words = [*command, "--turns"] if command[0] == sys.executable else command
-        if isinstance(options, list):
-            words = session.record_command(self, words, options)
+        words = [command[0], *variant.through, *command[1:], "--turns"] if command[0] == sys.executable else command
+        if variant.options is not None:
+            words = session.record_command(self, words, variant)
         if session.cores:
             words = ["taskset", "-c", session.cores, *words]
-        environment = session.environment
-        if isinstance(options, pathlib.Path):
-            environment = dict(environment, CUDA_INJECTION64_PATH=str(options))
+        environment = session.environment | variant.environment
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(words, cwd=session.folder, env=environment, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=self.errors, text=True)
@@ -148,10 +162,10 @@ class Session:
         self.count = 0
         self.environment = dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false")
 
-    def record_command(self, process, words, options):
+    def record_command(self, process, words, variant):
         self.count += 1
         process.file = self.folder / f"{self.count}.tscope"
-        return [self.tilescope, "record", "-o", str(process.file), *options, "--", *words]
+        return [variant.tilescope or self.tilescope, "record", "-o", str(process.file), *variant.options, "--", *words]
 
     def run(self, command):
         return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=240, check=False)
@@ -177,8 +191,8 @@ def truth(session, batch, runs=5):
     """Kernels and GPU time from CUDA's start to the end of the program. The batch keeps the GPU busy and so at its full clock
     rate: an idle GPU lowers its clocks, and its kernels then vary by tens of percent from run to run."""
     command = [*TRAIN, "--steps", "20", "--batch", str(batch)]
-    profiled = [Process(session, [*command, "--profiler"], None) for _ in range(runs)]
-    recorded = [Process(session, command, []) for _ in range(runs)]
+    profiled = [Process(session, [*command, "--profiler"], Variant()) for _ in range(runs)]
+    recorded = [Process(session, command, VARIANTS["memory"]) for _ in range(runs)]
     with session.all_of(profiled + recorded):
         for process in profiled + recorded:
             process.wait_until_ready()
@@ -224,7 +238,7 @@ def programs(session, keep):
         commands["CUDA C++"] = [str(binary)]
     else:
         print(built.stderr)
-    pairs = {name: (Process(session, command, None), Process(session, command, []))
+    pairs = {name: (Process(session, command, Variant()), Process(session, command, VARIANTS["memory"]))
              for name, command in commands.items()}
     times = collections.defaultdict(list)
     with session.all_of([process for pair in pairs.values() for process in pair]):
@@ -282,13 +296,12 @@ def torchrun(session, script, keep):
 
 
 def cost(session, command, pairs, sets, variants):
-    """The variants are options of record by name; a path is a library that the driver loads instead."""
     steps = collections.defaultdict(list)
     ratios = {"step_ms": collections.defaultdict(list), "quiet_ms": collections.defaultdict(list)}
     losses = collections.Counter()
     names = ["bare again", *variants]
     for number in range(sets):
-        processes = {name: Process(session, command, variants.get(name)) for name in ["bare", *names]}
+        processes = {name: Process(session, command, variants.get(name, VARIANTS["bare"])) for name in ["bare", *names]}
         with session.all_of(list(processes.values())):
             for process in processes.values():
                 process.wait_until_ready()
@@ -322,7 +335,7 @@ def cost(session, command, pairs, sets, variants):
 
 def graphs(session, pairs, sets):
     command = [sys.executable, str(HERE / "graphs.py")]
-    report = cost(session, command, pairs, sets, {"node": [], "graph": ["--graphs", "graph"]})
+    report = cost(session, command, pairs, sets, {"node": Variant([]), "graph": Variant(["--graphs", "graph"])})
     for name, options in {"node": [], "graph": ["--graphs", "graph"]}.items():
         file = session.folder / f"graph-{name}.tscope"
         session.run([session.tilescope, "record", "-o", str(file), *options, "--", *command])
@@ -337,27 +350,30 @@ def graphs(session, pairs, sets):
     return report
 
 
-def own(session, runs=3):
-    ratios = {}
-    for precision, trace in (("bf16", "kernels"), ("bf16", "full"), ("fp32", "full")):
-        file = session.folder / f"own-{precision}-{trace}.tscope"
-        for _ in range(runs):
-            done = session.run([session.tilescope, "run", "lm", "--device", "cuda", "--size", "small", "--mode", "both",
-                                "--precision", precision, "--trace", trace, "--steps", "30", "-o", str(file)])
-            if done.returncode != 0:
-                raise RuntimeError(done.stderr[-1000:])
-        ratios[f"{precision} {trace}"] = sorted(round(run["trace_overhead"], 4) for run in session.show(file, "runs"))
-    report = {name: median_interval(values) + [values] for name, values in ratios.items() if values}
+def own(session, before, runs=3):
+    """The builds take turns."""
+    ratios = collections.defaultdict(list)
+    programs = {"": session.tilescope} | ({"before: ": before} if before else {})
+    for number in range(runs):
+        for precision, trace in (("bf16", "kernels"), ("bf16", "full"), ("fp32", "full")):
+            for name, program in programs.items():
+                file = session.folder / f"own-{number}-{precision}-{trace}-{len(name)}.tscope"
+                done = session.run([program, "run", "lm", "--device", "cuda", "--size", "small", "--mode", "both", "--precision", precision,
+                                    "--trace", trace, "--steps", "30", "--trace-steps", "6", "-o", str(file)])
+                if done.returncode != 0:
+                    raise RuntimeError(done.stderr[-1000:])
+                ratios[f"{name}{precision} {trace}"] += [round(run["trace_overhead"], 4) for run in session.show(file, "runs")]
+    report = {name: median_interval(values) + [sorted(values)] for name, values in ratios.items()}
     for name, value in report.items():
         print("own", name, value, flush=True)
     return report
 
 
-def calibrate(session, variants, runs=2):
+def calibrate(session, variants, runs=3):
     """Ten steps come first; a pair has two blocks of seven."""
-    processes = {name: [Process(session, [*TRAIN, "--steps", "300", "--warm-up", "0"], ["--calibrate", *VARIANTS[name]])
+    processes = {name: [Process(session, [*TRAIN, "--steps", "300", "--warm-up", "0"], Variant(["--calibrate", *VARIANTS[name].options]))
                         for _ in range(runs)]
-                 for name in variants if name != "stopped"}
+                 for name in variants if name in VARIANTS and name != "stopped"}
     with session.all_of([process for group in processes.values() for process in group]):
         for group in processes.values():
             for process in group:
@@ -379,13 +395,31 @@ def startup(session, pairs=5):
     command = [*TRAIN, "--warm-up", "1", "--steps", "1"]
     differences = []
     for _ in range(pairs):
-        both = [Process(session, command, None), Process(session, command, [])]
+        both = [Process(session, command, VARIANTS[name]) for name in ("bare", "memory")]
         with session.all_of(both), concurrent.futures.ThreadPoolExecutor() as pool:
             bare, recorded = pool.map(Process.wait_until_ready, both)
         differences.append(recorded - bare)
     report = {"seconds": [round(value, 3) for value in differences], "median": round(statistics.median(differences), 3)}
     print("startup:", json.dumps(report), flush=True)
     return report
+
+
+def wanted_variants(options):
+    wanted = {name: VARIANTS[name] for name in options.variants.split(",") if name}
+    if options.before:
+        for name in [name for name in ("memory", "ops") if name in wanted]:
+            wanted[name + ", before"] = Variant(VARIANTS[name].options, tilescope=os.path.abspath(options.before))
+    if options.alone:
+        environment = {"CUDA_INJECTION64_PATH": str(options.alone.resolve())}
+        wanted["CUPTI"] = Variant(environment=environment)
+        for words in options.attributes.split():
+            wanted["CUPTI " + words] = Variant(environment=environment | {"CUPTI_ALONE": words})
+    if options.observer:
+        script = [str(HERE.parents[1] / "bench/record/observed.py"), str(options.observer.resolve())]
+        wanted["observed"] = Variant(through=[*script, "0", "1"])
+        wanted["observed, inputs"] = Variant(through=[*script, "1", "1"])
+        wanted["observed, inputs, no views"] = Variant(through=[*script, "1", "0"])
+    return wanted
 
 
 def main():
@@ -395,7 +429,11 @@ def main():
     options.add_argument("--pairs", type=int, default=40)
     options.add_argument("--sets", type=int, default=4, help="sets of processes that the pairs are divided among")
     options.add_argument("--variants", default=",".join(name for name in VARIANTS if name != "bare"))
-    options.add_argument("--alone", type=pathlib.Path, help="cupti_alone.cpp of tests/bench/record as a library: a further variant")
+    options.add_argument("--before", default="", help="tilescope of another build")
+    options.add_argument("--alone", type=pathlib.Path, help="cupti_alone.cpp of tests/bench/record as a library")
+    options.add_argument("--attributes", default="", help="settings of that library, each a further variant")
+    options.add_argument("--observer", type=pathlib.Path, help="observer_alone.cpp of tests/bench/record as a library")
+    options.add_argument("-o", "--output", type=pathlib.Path, help="file for the report, written after each part")
     options.add_argument("--cores", default="", help="cores for the programs that are measured, as taskset takes them: 2-7")
     options.add_argument("--keep", type=pathlib.Path, help="folder for the recordings of the programs")
     options = options.parse_args()
@@ -405,9 +443,7 @@ def main():
         session = Session(os.path.abspath(options.tilescope), folder, options.cores)
         report["host"] = describe_host()
         short = ["--steps", "5", "--warm-up", "30"]
-        wanted = {name: VARIANTS[name] for name in options.variants.split(",")}
-        if options.alone:
-            wanted["CUPTI"] = options.alone.resolve()
+        wanted = wanted_variants(options)
         for part, measure in {"truth": lambda: [truth(session, batch) for batch in (4, 64)],
                               "programs": lambda: programs(session, options.keep),
                               "torchrun": lambda: torchrun(session, str(HERE / "programs.py"), options.keep),
@@ -417,7 +453,7 @@ def main():
                               "graphs": lambda: graphs(session, options.pairs // 2, max(1, options.sets // 2)),
                               "calibrate": lambda: calibrate(session, options.variants.split(",")),
                               "startup": lambda: startup(session),
-                              "own": lambda: own(session)}.items():
+                              "own": lambda: own(session, options.before)}.items():
             if part in parts:
                 started = time.monotonic()
                 print(f"--- {part}", flush=True)
@@ -426,6 +462,8 @@ def main():
                 except Exception as error:  # the other parts are worth their device time
                     print(f"{part} failed: {error!r}", flush=True)
                 print(f"--- {part} took {time.monotonic() - started:.0f} s", flush=True)
+                if options.output:
+                    options.output.write_text(json.dumps(report))
     print(json.dumps(report))
 
 

@@ -127,10 +127,11 @@ TEST_F(OpObservation, ViewsAreLeftOutOnRequest)
     tensor.to(at::kDouble);
     tensor.add_(1);
     const std::vector<std::string> without = names();
-    for (const char* view : {"aten::view", "aten::transpose", "aten::as_strided", "aten::reshape", "aten::detach",
-                             "aten::select", "aten::unsqueeze", "aten::to"})
+    for (const char* view : {"aten::view", "aten::transpose", "aten::as_strided", "aten::reshape",
+                             "aten::detach", "aten::select", "aten::unsqueeze", "aten::to"})
         EXPECT_THAT(without, Not(Contains(view)));
-    EXPECT_THAT(without, IsSupersetOf({"aten::ones", "aten::clone", "aten::_to_copy", "aten::copy_", "aten::add_"}))
+    EXPECT_THAT(without,
+                IsSupersetOf({"aten::ones", "aten::clone", "aten::_to_copy", "aten::copy_", "aten::add_"}))
         << "what reshape() and to() call";
     setViewsObserved(true);
     tensor.view({6, 4});
