@@ -1,6 +1,6 @@
 // The library that a driver loads by CUDA_INJECTION64_PATH and that records kernels with CUPTI and nothing else: no callback, no
-// reading of the records. What it costs a program is the least that any recorder of kernels costs. The variable CUPTI_ALONE holds
-// settings that are to be tried, joined by commas: see prepare().
+// reading of the records. What it costs a program is the least that any recorder of kernels costs. Settings that are to be tried, joined
+// by commas (see prepare()), come from the variable CUPTI_ALONE, or from a program that calls start() and stop().
 //
 //   g++ -O2 -shared -fPIC -o libcupti_alone.so cupti_alone.cpp -I.../include -l:libcupti.so.13
 
@@ -14,6 +14,8 @@
 namespace {
 
 constexpr std::size_t kBytes = 1 << 20;
+constexpr auto kKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                         CUPTI_ACTIVITY_KIND_MEMSET};
 
 void onRequest(std::uint8_t** buffer, std::size_t* bytes, std::size_t* records)
 {
@@ -51,8 +53,9 @@ void prepare(const std::string& settings)
     if (has("flushed"))
         cuptiActivityFlushPeriod(500);
     if (has("calls")) {
-        CUpti_SubscriberHandle subscriber{};
-        cuptiSubscribe(&subscriber, &onCallback, nullptr);
+        static CUpti_SubscriberHandle subscriber{};
+        if (!subscriber)
+            cuptiSubscribe(&subscriber, &onCallback, nullptr);
         for (const auto id :
              {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx})
             cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
@@ -61,15 +64,25 @@ void prepare(const std::string& settings)
 
 } // namespace
 
-extern "C" int InitializeInjection()
+extern "C" {
+
+void start(const char* settings)
+{
+    prepare(settings);
+    if (cuptiActivityRegisterCallbacks(&onRequest, &onComplete) == CUPTI_SUCCESS)
+        for (const auto kind : kKinds)
+            cuptiActivityEnable(kind);
+}
+void stop()
+{
+    for (const auto kind : kKinds)
+        cuptiActivityDisable(kind);
+    cuptiActivityFlushAll(1);
+}
+int InitializeInjection()
 {
     const char* settings = std::getenv("CUPTI_ALONE");
-    const std::string words = settings ? settings : "";
-    prepare(words);
-    if (words.find("nothing") == std::string::npos &&
-        cuptiActivityRegisterCallbacks(&onRequest, &onComplete) == CUPTI_SUCCESS)
-        for (const auto kind :
-             {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET})
-            cuptiActivityEnable(kind);
+    start(settings ? settings : "");
     return 1;
+}
 }

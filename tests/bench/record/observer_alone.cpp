@@ -5,6 +5,8 @@
 
 #include <ATen/record_function.h>
 
+at::CallbackHandle handle = at::INVALID_CALLBACK_HANDLE;
+
 /// \param inputs  1: with the inputs of operators, whose shapes a recorder needs
 /// \param views   0: not of views
 extern "C" __attribute__((visibility("default"))) void observe(int inputs, int views)
@@ -13,6 +15,11 @@ extern "C" __attribute__((visibility("default"))) void observe(int inputs, int v
         [](const at::RecordFunction&) { return std::unique_ptr<at::ObserverContext>(); },
         [](const at::RecordFunction&, at::ObserverContext*) {});
     callback.needsInputs(inputs != 0).scopes({at::RecordScope::FUNCTION});
-    at::addGlobalCallback(callback);
+    handle = at::addGlobalCallback(callback);
     tilescope::trace::setViewsObserved(views != 0);
+}
+
+extern "C" __attribute__((visibility("default"))) void ignore()
+{
+    at::removeCallback(handle);
 }

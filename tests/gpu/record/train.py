@@ -74,7 +74,8 @@ def counted_kernels(wanted):
     print(json.dumps({"kernels": counts, "kernel_ns": total}))
 
 
-def train(options):
+def make_step(options):
+    """A function that makes one step."""
     torch.manual_seed(0)
     model = Model().to("cuda", torch.float32 if options.autocast else torch.bfloat16)
     optimizer = torch.optim.AdamW(model.parameters())
@@ -92,7 +93,7 @@ def train(options):
         loss.backward()
         optimizer.step()
 
-    turns.run(options, step, torch.cuda.synchronize)
+    return step
 
 
 def main():
@@ -105,7 +106,7 @@ def main():
     options = options.parse_args()
     torch.cuda.init()
     with counted_kernels(options.profiler):
-        train(options)
+        turns.run(options, make_step(options), torch.cuda.synchronize)
 
 
 if __name__ == "__main__":
