@@ -33,6 +33,20 @@ int presetsCommand(int argc, char** argv)
     table.columns.push_back(integer("parameters", "parameters", [](const config::SizePreset& p) {
         return config::parameterCount(config::specFromOverrides(Workload::Lm, {{"size", p.name}}).front());
     }));
+    const auto text = [&](std::string key, std::string title, auto value) {
+        return exchange::Column{.key = std::move(key),
+                                .title = std::move(title),
+                                .cell = [&presets, value](std::size_t row) { return value(presets[row]); }};
+    };
+    table.columns.push_back(text("handouts", "course handouts", [](const config::SizePreset& p) {
+        return p.handouts.empty() ? exchange::Cell() : exchange::Cell(p.handouts);
+    }));
+    table.columns.push_back(text("defaults", "further defaults", [](const config::SizePreset& p) {
+        std::string keys;
+        for (const auto& [key, value] : p.defaults)
+            keys += (keys.empty() ? "" : ", ") + key + " " + value;
+        return keys.empty() ? exchange::Cell() : exchange::Cell(keys);
+    }));
     printTable(table, format);
     return 0;
 }

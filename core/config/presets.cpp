@@ -6,6 +6,7 @@
 #include "core/model/language_model.h"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <sstream>
 #include <tuple>
@@ -14,11 +15,15 @@ namespace tilescope::config {
 
 namespace {
 
+constexpr std::array kDefaults{"batch", "context", "vocab", "precision", "mode"};
+
 [[noreturn]] void refusePreset(std::string what, std::string where)
 {
     throw Error{.what = std::move(what),
                 .where = std::move(where),
-                .mend = "a preset gives d_model, d_ff, layers and heads, each a positive integer",
+                .mend =
+                    "a preset gives d_model, d_ff, layers and heads, each a positive integer, and may give "
+                    "handouts and defaults of batch, context, vocab, precision and mode",
                 .kind = ErrorKind::Environment};
 }
 
@@ -51,6 +56,10 @@ SizePreset readPreset(const std::filesystem::path& file)
             preset.layers = positive(entry, where);
         else if (entry.key == "heads")
             preset.heads = positive(entry, where);
+        else if (entry.key == "handouts")
+            preset.handouts = entry.value.text;
+        else if (std::ranges::find(kDefaults, entry.key) != kDefaults.end())
+            preset.defaults.emplace_back(entry.key, entry.value.text);
         else
             refusePreset("unknown key '" + entry.key + "'", placeOf(where, entry.position));
     }
@@ -70,7 +79,7 @@ std::vector<SizePreset> readPresets()
     if (std::ranges::find(presets, ExperimentSpec{}.size, &SizePreset::name) == presets.end())
         refusePreset("no preset '" + ExperimentSpec{}.size + "'", folder.string());
     std::ranges::sort(presets, {}, [](const SizePreset& preset) {
-        return std::tuple(preset.dModel, preset.layers, preset.name);
+        return std::tuple(preset.dModel, preset.layers, preset.defaults.size(), preset.name);
     });
     return presets;
 }

@@ -131,6 +131,18 @@ Broken modeRule(const ExperimentSpec& spec)
     return {};
 }
 
+const SizePreset& presetOf(const ExperimentSpec& spec)
+{
+    return *std::ranges::find(sizePresets(), spec.size, &SizePreset::name);
+}
+
+void applyPreset(ExperimentSpec& spec, const GivenKeys& given)
+{
+    for (const auto& [key, text] : presetOf(spec).defaults)
+        if (const std::size_t row = rowOf(key); !given[row])
+            keyRows()[row].set(spec, parseValue(keyRows()[row].info, {.text = text}));
+}
+
 } // namespace
 
 void applyDefaults(ExperimentSpec& spec, const GivenKeys& given)
@@ -138,6 +150,11 @@ void applyDefaults(ExperimentSpec& spec, const GivenKeys& given)
     static const std::size_t batch = rowOf("batch"), loss = rowOf("loss"), heads = rowOf("heads"),
                              kvHeads = rowOf("kv_heads"), kvLen = rowOf("kv_len"), dModel = rowOf("d_model"),
                              dFf = rowOf("d_ff"), layers = rowOf("layers");
+    if (spec.workload == Workload::Lm) {
+        if (!given[batch])
+            spec.batch = 4;
+        applyPreset(spec, given);
+    }
     if (!given[loss] && spec.mode == Mode::Train)
         spec.loss = LossKind::CrossEntropy;
     if (spec.workload == Workload::Attention) {
@@ -146,9 +163,7 @@ void applyDefaults(ExperimentSpec& spec, const GivenKeys& given)
         if (!given[kvLen])
             spec.kvLen = spec.seqLen;
     } else if (spec.workload == Workload::Lm) {
-        if (!given[batch])
-            spec.batch = 4;
-        const SizePreset& preset = *std::ranges::find(sizePresets(), spec.size, &SizePreset::name);
+        const SizePreset& preset = presetOf(spec);
         if (!given[heads])
             spec.heads = preset.heads;
         if (!given[dModel])

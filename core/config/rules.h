@@ -11,7 +11,7 @@ namespace tilescope::config {
 using GivenKeys = std::bitset<64>;
 
 /// Gives every key that is not set the default that the other keys imply: batch by workload, loss by mode,
-/// kv_heads by heads, the dimensions of the model by size.
+/// kv_heads by heads, the dimensions of the model and further keys by size.
 void applyDefaults(ExperimentSpec& spec, const GivenKeys& given);
 
 /// A rule between keys that a spec breaks.

@@ -44,6 +44,8 @@ struct SizePreset {
     std::int64_t dFf = 0;
     std::int64_t layers = 0;
     std::int64_t heads = 0;
+    std::string handouts = {}; ///< course handouts with this size and its name there: "2025 xl"; may be empty
+    Overrides defaults = {};   ///< of further keys: batch, context, vocab, precision, mode
 };
 const std::vector<SizePreset>& sizePresets();
 

@@ -153,8 +153,9 @@ const BadSpec kValues[] = {
      "s.yaml:3:21: unknown precision 'fp8'; allowed: fp32, tf32, bf16, fp16"},
     {"ChoiceUnlikeAnyOther", "workload: lm\nmode: quickly\n",
      "s.yaml:2:7: unknown mode 'quickly'; allowed: forward, backward, both, train"},
-    {"SizeThatIsNoPreset", "workload: lm\nsize: 3B\n",
-     "s.yaml:2:7: unknown size '3B'; allowed: tiny, small, medium, large, xl, 2.7B"},
+    {"SizeThatIsNoPreset", "workload: lm\nsize: giant\n",
+     "s.yaml:2:7: unknown size 'giant'; allowed: tiny, small, medium, large, xl, 2.7B, xl-2026, 8B, 8B-32k, "
+     "10B"},
     {"DeviceWithASlip", "workload: lm\ndevice: cdua\n",
      "s.yaml:2:9: unknown device 'cdua'; did you mean 'cuda'? allowed: auto, cpu, cuda, cuda:N"},
     {"DeviceWithoutANumber", "workload: lm\ndevice: \"cuda:\"\n",
