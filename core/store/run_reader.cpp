@@ -351,6 +351,11 @@ std::optional<RunTotals> RunReader::totals(RunId run) const
     });
 }
 
+std::vector<StepTotal> RunReader::stepTotals(RunId run) const
+{
+    return impl_->use([&] { return readStepTotals(*impl_, run); });
+}
+
 void RunReader::eachBoxes(RunId run, const TrackInfo& track,
                           const std::function<bool(std::span<const Box>)>& take) const
 {

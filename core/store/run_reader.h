@@ -117,6 +117,8 @@ public:
     /// The totals of its traced steps, without reading events; none if the file does not have them, like
     /// tracks().
     std::optional<RunTotals> totals(RunId run) const;
+    /// The steps of the totals, which are few; empty if there are no totals.
+    std::vector<StepTotal> stepTotals(RunId run) const;
 
     /// From the file's books, without reading events.
     EventCounts counts(RunId run) const;

@@ -73,12 +73,12 @@ StepRow storedRow(const store::StepTotal& step, RunId run, bool onGpu)
 
 std::vector<StepRow> stepsOf(const store::RunReader& reader, RunId run)
 {
-    const std::optional<store::RunTotals> totals = reader.totals(run);
-    if (!totals)
+    const std::vector<store::StepTotal> totals = reader.stepTotals(run);
+    if (totals.empty() && !reader.totals(run))
         return steps(reader, {.run = run}).rows;
     const bool onGpu = reader.counts(run).deviceEvents > 0;
     std::vector<StepRow> rows;
-    for (const store::StepTotal& step : totals->steps)
+    for (const store::StepTotal& step : totals)
         rows.push_back(storedRow(step, run, onGpu));
     return rows;
 }

@@ -115,8 +115,7 @@ std::optional<Timeline> readTimeline(const RunReader& reader, RunId run,
     TimelineBuilder builder = builderOf(reader, run, reader.span(run)->first);
     if (!addTracks(reader, run, tracks, builder, cancelled))
         return {};
-    if (const std::optional<store::RunTotals> totals = reader.totals(run))
-        builder.addStepTimes(totals->steps);
+    builder.addStepTimes(reader.stepTotals(run));
     return std::move(builder).build();
 }
 

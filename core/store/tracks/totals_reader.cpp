@@ -49,7 +49,6 @@ StepTotal stepFrom(SQLite::Statement& row, const RowFrame& frame)
 
 RunTotals readTotals(StoredRows& rows, RunId run)
 {
-    const RowFrame frame = rows.frameOf(run);
     RunTotals totals;
     rows.eachRow(run, Source::KernelTotal,
                  [&](SQLite::Statement& row) { totals.kernels.push_back(kernelFrom(row, rows)); });
@@ -57,9 +56,17 @@ RunTotals readTotals(StoredRows& rows, RunId run)
         totals.paths.push_back({std::string(rows.text(row.getColumn(2).getInt64())),
                                 row.getColumn(3).getInt64(), timeAt(row, 4), timeAt(row, 5)});
     });
-    rows.eachRow(run, Source::StepTotal,
-                 [&](SQLite::Statement& row) { totals.steps.push_back(stepFrom(row, frame)); });
+    totals.steps = readStepTotals(rows, run);
     return totals;
+}
+
+std::vector<StepTotal> readStepTotals(StoredRows& rows, RunId run)
+{
+    const RowFrame frame = rows.frameOf(run);
+    std::vector<StepTotal> steps;
+    rows.eachRow(run, Source::StepTotal,
+                 [&](SQLite::Statement& row) { steps.push_back(stepFrom(row, frame)); });
+    return steps;
 }
 
 } // namespace tilescope::store
