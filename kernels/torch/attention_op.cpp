@@ -3,10 +3,10 @@
 #include "kernels/torch/attention_by_rows.h"
 #include "kernels/torch/saved_by_attention.h"
 
-#include <torch/torch.h>
-
+#include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
 #include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
+#include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 namespace tilescope::kernels {
