@@ -32,7 +32,8 @@ EngineKeeper::EngineKeeper(const SweepOptions& options, std::vector<std::string>
     : options_(options), devices_(std::move(devices)), stop_(std::move(stop)), take_(std::move(take)),
       program_(options.engine.empty() ? siblingProgram("TILESCOPE_ENGINE", "tilescope-engine")
                                       : options.engine),
-      wake_(stop_, [this] { bell_.ring(); }), wakeAtOnce_(options.atOnce, [this] { bell_.ring(); })
+      wake_(stop_, [this] { wakeEvent_.signal(); }),
+      wakeAtOnce_(options.atOnce, [this] { wakeEvent_.signal(); })
 {
     if (const auto torch = machine::torchFromEnvironment())
         environment_["LD_LIBRARY_PATH"] = machine::libraryPathWith(*torch);
@@ -113,9 +114,9 @@ void EngineKeeper::pump(const std::function<bool()>& happened, SteadyTime deadli
             killedBecause_ = lateBecause;
             engine_->signal(SIGKILL);
         }
-        engine_->pump(std::min(deadline, killAt_), bell_.descriptor(),
+        engine_->pump(std::min(deadline, killAt_), wakeEvent_.descriptor(),
                       [this](Event&& event) { take(std::move(event)); });
-        bell_.silence();
+        wakeEvent_.reset();
     }
 }
 

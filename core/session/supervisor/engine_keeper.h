@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/session/protocol/bell.h"
+#include "core/session/protocol/wake_event.h"
 #include "core/session/protocol/without_sigpipe.h"
 #include "core/session/supervisor/engine_process.h"
 #include "core/session/supervisor/supervisor.h"
@@ -80,7 +80,7 @@ private:
     bool searchedTorch_ = false;
 
     WithoutSigpipe withoutSigpipe_;
-    Bell bell_;
+    WakeEvent wakeEvent_;
     const std::stop_callback<std::function<void()>> wake_;
     const std::stop_callback<std::function<void()>> wakeAtOnce_;
 

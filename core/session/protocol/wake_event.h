@@ -8,17 +8,17 @@
 
 namespace tilescope::session {
 
-/// A descriptor that poll() can wait for and that any thread may ring.
-class Bell {
+/// A descriptor that poll() can wait for and that any thread may signal.
+class WakeEvent {
 public:
-    Bell() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-    void ring() const
+    WakeEvent() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+    void signal() const
     {
         const std::uint64_t one = 1;
         [[maybe_unused]] const ssize_t written = write(descriptor_.get(), &one, sizeof(one));
     }
     int descriptor() const { return descriptor_.get(); }
-    void silence() const
+    void reset() const
     {
         std::uint64_t count = 0;
         [[maybe_unused]] const ssize_t length = read(descriptor_.get(), &count, sizeof(count));
