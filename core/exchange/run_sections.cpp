@@ -10,11 +10,11 @@
 #include "core/model/text.h"
 #include "core/query/memory/held_word.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <chrono>
 
 namespace tilescope::exchange {
 
@@ -43,10 +43,15 @@ RawJson paramsJson(const store::RunRecord& record)
 
 std::string isoTime(std::int64_t unixNs)
 {
-    const std::int64_t seconds = unixNs / 1'000'000'000;
-    const std::int64_t milliseconds = unixNs / 1'000'000 % 1000;
-    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(static_cast<std::time_t>(seconds)),
-                       milliseconds);
+    using namespace std::chrono;
+    const auto time = floor<milliseconds>(sys_time<nanoseconds>(nanoseconds(unixNs)));
+    const sys_days day = floor<days>(time);
+    const year_month_day date(day);
+    const hh_mm_ss clock(time - day);
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()),
+                       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                       clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
+                       clock.subseconds().count());
 }
 
 RawJson phasesJson(const RunRow& run)
