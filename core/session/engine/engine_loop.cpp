@@ -365,14 +365,15 @@ bool EngineLoop::runPoint(const PointLine& point, InputLines& input)
     if (const auto gpu = gpuIndex(device))
         recorder_.environment(machine::gpuEnvironment(*gpu, machine::Moment::After));
     live.stateChanged(PointState::Store);
-    if (RankJoin* join = live.join())
-        joinRanks(*join, result, input);
-    live.storeMemory();
-    recorder_.environment(live.watch().environment());
     std::ranges::move(live.watch().flags(), std::back_inserter(result.flags));
     std::ranges::move(live.memoryFlags(), std::back_inserter(result.flags));
     if (!isReleaseBuild())
         result.flags.push_back(flagText(FlagKind::DevelopmentBuild));
+    // Last: of the other ranks' flags only those are added that this rank does not have.
+    if (RankJoin* join = live.join())
+        joinRanks(*join, result, input);
+    live.storeMemory();
+    recorder_.environment(live.watch().environment());
     requireRegistered(result.flags);
     const RecordSummary summary = recorder_.end(result);
     tell(run, result, live, summary);

@@ -160,6 +160,18 @@ TEST_F(SupervisedRanks, BecomeProcessesOfOneRun)
     EXPECT_EQ(static_cast<std::int64_t>(ids.size()), again.counts(RunId{1}).ranges);
 }
 
+TEST_F(SupervisedRanks, StoreEachFlagOnce)
+{
+    run("ok");
+    const ResultEvent result = all<ResultEvent>().front();
+    std::multiset<std::string> names;
+    for (const std::string& flag : result.flags)
+        names.emplace(flagName(flag));
+    // Every rank of a development build sets this one.
+    EXPECT_EQ(names.count("debug-build"), isReleaseBuild() ? 0 : 1);
+    EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size());
+}
+
 TEST_F(SupervisedRanks, EndWithTheRankThatDied)
 {
     EXPECT_EQ(run("rank1,ok").counts.error, 1);
