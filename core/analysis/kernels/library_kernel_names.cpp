@@ -116,6 +116,40 @@ std::string cutlassName(std::string_view subject)
     return text;
 }
 
+/// The type of the inputs: HHS, BBS, SB, F8BS, …
+std::string_view tensileType(std::string_view types)
+{
+    struct Type {
+        std::string_view prefix;
+        std::string_view word;
+    };
+    static constexpr std::array kTypes{Type{"F8", "fp8"},  Type{"B8", "fp8"},  Type{"I8", "int8"},
+                                       Type{"BB", "bf16"}, Type{"BS", "bf16"}, Type{"H", "fp16"},
+                                       Type{"S", "fp32"},  Type{"D", "fp64"}};
+    const auto* type =
+        std::ranges::find_if(kTypes, [types](const Type& each) { return types.starts_with(each.prefix); });
+    return type == kTypes.end() ? std::string_view() : type->word;
+}
+
+/// Cijk_Ailk_Bljk_HHS_BH_MT128x128x16_MI32x32x8x1_SE_…: indices of A and B, in memory order, where l is the one that
+/// is summed over; types of inputs, output and sums; tile. Cijk_S_PostGSU4_VW4: a kernel beside such ones.
+std::string tensileName(std::string_view root)
+{
+    std::string text = "Tensile gemm";
+    const auto parts = split(root, '_');
+    if (parts.size() > 3 && parts[1].starts_with('A') && parts[2].starts_with('B')) {
+        append(text, tensileType(parts[3]));
+        for (const std::string_view part : parts)
+            if (part.starts_with("MT") && isTile(part.substr(2)))
+                append(text, part.substr(2));
+        append(text, std::string(parts[1].starts_with("Al") ? "t" : "n") +
+                         (parts[2].starts_with("Bl") ? "n" : "t"));
+    }
+    if (root.find("PostGSU") != std::string_view::npos)
+        append(text, "split-K sum");
+    return text;
+}
+
 /// fmha_cutlassF_f32_aligned_64x64_rf_sm80, fmha_cutlassB_bf16_aligned_64x64_k32_seqaligned_sm80
 std::string efficientAttentionName(std::string_view root)
 {
@@ -275,6 +309,8 @@ std::string libraryShortName(const KernelName& name)
     }
     if (root.starts_with("nvjet_"))
         return nvjetName(root);
+    if (root.starts_with("Cijk_"))
+        return tensileName(root);
     if (root.find("xmma_") != std::string_view::npos)
         return xmmaName(root);
     if (name.subject.starts_with("cutlass_") && name.subject.find("gemm") != std::string_view::npos)

@@ -48,6 +48,25 @@ std::vector<RealKernel> realKernels()
 
 } // namespace
 
+TEST(KernelFamilies, KnowsTheProductsOfTensile)
+{
+    struct Case {
+        const char* name;
+        const char* shortName;
+    };
+    for (const Case& each :
+         {Case{"Cijk_Ailk_Bljk_HHS_BH_MT128x128x16_MI32x32x8x1_SE_1LDSB0_APM1",
+               "Tensile gemm fp16 128x128x16 nn"},
+          Case{"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x256x64_MI16x16x1_SN",
+               "Tensile gemm bf16 256x256x64 tn"},
+          Case{"Cijk_Ailk_Bjlk_SB_MT64x32x16_MI32x32x2x1_SN", "Tensile gemm fp32 64x32x16 nt"},
+          Case{"Cijk_S_PostGSU4_VW4", "Tensile gemm split-K sum"}, Case{"Cijk_B", "Tensile gemm"}}) {
+        const KernelDescription description = KernelFamilies::standard().describe(each.name);
+        EXPECT_EQ(description.family, KernelFamily::Matmul) << each.name;
+        EXPECT_EQ(description.shortName, each.shortName);
+    }
+}
+
 TEST(KernelFamilies, KnowsEveryRealKernel)
 {
     const std::vector<RealKernel> kernels = realKernels();
