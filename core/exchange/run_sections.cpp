@@ -41,8 +41,11 @@ RawJson paramsJson(const store::RunRecord& record)
     return {paramsOf(record).dump(-1, ' ', false, Json::error_handler_t::replace)};
 }
 
+/// Empty for 0, which stands for unknown.
 std::string isoTime(std::int64_t unixNs)
 {
+    if (unixNs == 0)
+        return {};
     using namespace std::chrono;
     const auto time = floor<milliseconds>(sys_time<nanoseconds>(nanoseconds(unixNs)));
     const sys_days day = floor<days>(time);
@@ -185,7 +188,8 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
         add(column.people("flags",
                           [](const RunRow& r) { return cellOrNull(flagNames(r.record.result.flags)); },
                           {.keep = 2}));
-    add(column.programs("started", [](const RunRow& r) { return isoTime(r.record.startedUnixNs); }));
+    add(column.programs("started",
+                        [](const RunRow& r) { return cellOrNull(isoTime(r.record.startedUnixNs)); }));
     add(column.programs("seconds", [](const RunRow& r) {
         return static_cast<double>(r.record.result.duration.count()) / 1e9;
     }));

@@ -28,7 +28,7 @@ struct RunHeader {
     std::string specHash;                   ///< config::specHash
     std::string program;                    ///< "Tilescope 0.1.0 (commit)"
     std::optional<std::int64_t> point = {}; ///< position in its sweep, from 0; keeps merged shards in order
-    /// When an imported recording began, and its clock at that moment; none: now.
+    /// When an imported recording began (0: unknown), and its clock at that moment; none: now.
     std::optional<std::int64_t> startedUnixNs = {};
     std::optional<Timestamp> clockOrigin = {};
     /// Events beyond this number are not stored; they are counted as the loss `event_cap`.

@@ -18,21 +18,22 @@ LONG = 2**62 + 1  # a double has no such number
 def small(folder):
     """A run of two processes with a kernel, a collective, a step and what it does not know."""
     made = recordings.Made(pathlib.Path(folder) / "a.tscope")
-    made.add("run", name="first", spec='{"batch": 4}', flags='["noisy: \\"why\\""]', peak_allocated=2**40, loss=1.5, status="ok")
+    made.add("run", name="first", spec='{"batch": 4}', flags='["noisy: \\"why\\""]', peak_allocated=2**40, loss=1.5, status="ok",
+             started=LONG)
     made.add("run", name="second", spec="no JSON", status="ok")
     for process in (0, 1):
         made.add("process", run=1, process=process, pid=100 + process, host="h", name="python", command_line="python train.py",
                  rank=process, world_size=2, clock=0, first_correlation=1000 * process)
         made.add("thread", run=1, thread=10 + process, name=made.text("main"), process=process, native=7)
         made.add("stream", run=1, device=process, stream=7, process=process, native=7, name="")
-    launch = made.add("launch", grid_x=3, grid_y=1, grid_z=1, block_x=128, block_y=1, block_z=1, cluster_x=1, cluster_y=1,
-                      cluster_z=1, registers=40, static_shared=16, dynamic_shared=1024, local=0)
+    launches = [made.add("launch", grid_x=3, grid_y=1, grid_z=1, block_x=128, block_y=1, block_z=1, cluster_x=1, cluster_y=1,
+                         cluster_z=1, registers=registers, static_shared=16, dynamic_shared=1024, local=0) for registers in (40, 0)]
     name, short, path, step = (made.text(text) for text in ("void gemm<float>(int)", "gemm", "step/forward", "step"))
     made.add("kernel_name", id=name, short=short)
     for process, start in ((0, 100), (1, 120)):
         made.add("range", run=1, step=0, start=start, duration=100, name=step, path=step, thread=10 + process)
     for start, device, at_step in ((LONG, 0, None), (130, 1, 0), (110, 0, 0)):
-        made.add("kernel", run=1, step=at_step, start=start, duration=20, name=name, path=path, launch=launch, device=device,
+        made.add("kernel", run=1, step=at_step, start=start, duration=20, name=name, path=path, launch=launches[device], device=device,
                  stream=7, queued=5 if at_step == 0 else None)
     made.add("copy", run=1, step=0, start=130, duration=10, name=made.text("memory"), kind=made.text("memcpy"),
              direction=made.text("host_to_device"), bytes=LONG, device=0, stream=7)
@@ -76,6 +77,7 @@ class Tables(unittest.TestCase):
         self.assertEqual([first["step"], last["step"], first["launched"], last["launched"]], [0, None, 105, None])
         self.assertEqual([first[name] for name in ("name", "short_name", "path", "grid_x", "block_x", "dynamic_shared")],
                          ["void gemm<float>(int)", "gemm", "step/forward", 3, 128, 1024])
+        self.assertEqual([first["registers"], second["registers"]], [40, None])
 
     def test_kernels_by_name(self):
         rows = self.rows(self.recording.kernels(by="name"))
@@ -90,6 +92,7 @@ class Tables(unittest.TestCase):
         self.assertEqual([first[name] for name in ("spec", "flags", "peak_allocated", "loss")],
                          [{"batch": 4}, ['noisy: "why"'], 2**40, 1.5])
         self.assertEqual([second[name] for name in ("spec", "peak_allocated", "loss")], [None, None, None])
+        self.assertEqual([first["started"], second["started"]], [LONG, None])
 
     def test_a_step_is_about_its_own_process(self):
         rows = self.rows(self.recording.steps())

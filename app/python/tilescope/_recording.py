@@ -44,7 +44,7 @@ _RUNS = (integer("run"), text("uid"), text("name"), text("workload"), from_json(
          text("status"), text("reason"), text("device"), nullable("parameters"), nullable("before_backward", "B"),
          nullable("peak_allocated", "B"), nullable("peak_reserved", "B"), real("trace_overhead"), real("loss"),
          nullable("oom_requested", "B"), nullable("oom_allocated", "B"), nullable("oom_reserved", "B"),
-         text("oom_phase"), from_json("flags"), integer("started", "ns"), nullable("duration", "ns"), text("program"),
+         text("oom_phase"), from_json("flags"), nullable("started", "ns"), nullable("duration", "ns"), text("program"),
          text("host"), integer("pid"), text("note"), text("tag"))
 _STEPS = (integer("run"), integer("step"), nullable("rank"), integer("start", "ns"), integer("end", "ns"), integer("wall_ns", "ns"),
           nullable("gpu_busy_ns", "ns"), nullable("idle_launch_ns", "ns"), nullable("sync_ns", "ns"),
@@ -53,6 +53,8 @@ _KERNELS_BY_NAME = (integer("run"), text("name"), text("short_name"), integer("i
                     real("instances_per_step"), integer("total_ns", "ns"), integer("avg_ns", "ns"),
                     integer("min_ns", "ns"), integer("max_ns", "ns"), real("percent", "%"))
 
+_SQL = {"registers": "nullif(registers, 0)"}  # of columns that stand for unknown values by 0
+
 _UNATTRIBUTED = "unattributed"
 _WRITER_DIED = b"its writer died"
 # The process of a run that has no rows in `process` is that of the run itself.
@@ -60,7 +62,7 @@ _PROCESSES_SQL = """
 select run, process, pid, host, name, command_line, rank, world_size, started, clock, first_correlation
 from traced_processes where :run is null or run = :run
 union all
-select id, null, pid, host, program, null, null, null, started, null, 0 from run
+select id, null, pid, host, program, null, null, null, nullif(started, 0), null, 0 from run
 where (:run is null or id = :run) and not exists (select 1 from process where process.run = run.id)
 order by 1, 2"""
 # Device activities by run and name, the costliest first: of the traced steps, or of all recorded time if another program
@@ -114,7 +116,7 @@ class Recording:
         status, reason = (builder.position(name) for name in ("status", "reason"))
         sql = ("select r.run, r.uid, r.name, r.workload, t.spec, r.point, r.status, r.reason, r.device, r.parameters, "
                "r.before_backward, r.peak_allocated, r.peak_reserved, r.trace_overhead, r.loss, t.oom_requested, "
-               "t.oom_allocated, t.oom_reserved, t.oom_phase, r.flags, r.started, t.duration, t.program, t.host, t.pid, "
+               "t.oom_allocated, t.oom_reserved, t.oom_phase, r.flags, nullif(r.started, 0), t.duration, t.program, t.host, t.pid, "
                "r.note, r.tag from runs r join run t on t.id = r.run where ? is null or r.run = ? order by r.run")
         with self._connected(run) as connection:
             rows = connection.execute(sql, (run, run)).fetchall()
@@ -217,7 +219,7 @@ class Recording:
         table  whose rows they are, one each; None if they are not
         """
         builder = self._builder(columns)
-        sql = "select {} from {}".format(", ".join(column.name for column in columns), view)
+        sql = "select {} from {}".format(", ".join(_SQL.get(column.name, column.name) for column in columns), view)
         values = []
         with self._connected(run) as connection:
             if run is not None:

@@ -53,6 +53,12 @@ template <class Value> ArrowFile& addIf(ArrowFile& table, const std::optional<Va
     return value ? table.add(*value) : table.null();
 }
 
+/// 0 stands for unknown.
+ArrowFile& addIfKnown(ArrowFile& table, std::int64_t value)
+{
+    return value != 0 ? table.add(value) : table.null();
+}
+
 ArrowFile& addIf(ArrowFile& table, const std::optional<Bytes>& value)
 {
     return value ? table.add(value->count) : table.null();
@@ -128,7 +134,8 @@ private:
                   const RunResult& result = run_.result;
                   rows.add(run_.run.value).add(run_.uid).add(shown(run_.name)).add(shown(run_.workload));
                   rows.add(shown(run_.program)).add(wordOf(result.status)).add(shown(result.reason));
-                  rows.add(shown(result.device)).add(run_.startedUnixNs).add(result.duration.count());
+                  rows.add(shown(result.device));
+                  addIfKnown(rows, run_.startedUnixNs).add(result.duration.count());
                   addIf(rows, result.parameters);
                   addIf(rows, result.peakAllocated);
                   addIf(rows, result.peakReserved);
@@ -239,7 +246,7 @@ private:
                 for (const auto& sizes : {event.launch.grid, event.launch.block, event.launch.cluster})
                     for (const std::uint32_t size : sizes)
                         rows.add(size);
-                rows.add(event.launch.registersPerThread).add(event.launch.staticShared);
+                addIfKnown(rows, event.launch.registersPerThread).add(event.launch.staticShared);
                 rows.add(event.launch.dynamicShared).add(event.launch.localPerThread).endRow();
                 return true;
             });

@@ -401,7 +401,8 @@ private:
     void addLaunch(const DeviceEvent& event)
     {
         const LaunchConfig& launch = event.launch;
-        arg("registers per thread", launch.registersPerThread);
+        if (launch.registersPerThread > 0)
+            arg("registers per thread", launch.registersPerThread);
         arg("shared memory", std::uint64_t{launch.staticShared} + launch.dynamicShared);
         const auto product = [](const std::array<std::uint32_t, 3>& sizes) {
             return static_cast<double>(sizes[0]) * sizes[1] * sizes[2];

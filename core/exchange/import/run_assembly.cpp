@@ -437,8 +437,7 @@ private:
         header.clockOrigin = timestampAt(time_.first);
         // Recordings carry the wall clock or count from their own start.
         constexpr std::int64_t kYear2001 = 1'000'000'000'000'000'000;
-        if (time_.first > kYear2001)
-            header.startedUnixNs = time_.first;
+        header.startedUnixNs = time_.first > kYear2001 ? time_.first : 0;
         header.eventCap = std::numeric_limits<std::int64_t>::max();
         return header;
     }

@@ -421,8 +421,7 @@ void SnapshotReader::finish(const std::string& name)
         fmt::format(R"({{"workload":"{}","file":{}}})", query::kSnapshotWorkload, jsonString(name));
     imported_.header.program = programBanner();
     imported_.header.clockOrigin = origin;
-    if (nanosecondsOf(origin) > 0)
-        imported_.header.startedUnixNs = nanosecondsOf(origin);
+    imported_.header.startedUnixNs = std::max<std::int64_t>(nanosecondsOf(origin), 0);
     imported_.environment.push_back({"snapshot.file", name});
     imported_.environment.push_back({"snapshot.segments", std::to_string(imported_.segments)});
 }

@@ -62,8 +62,9 @@ std::string launchText(const ActivityKind& kind)
     const LaunchConfig& launch = kind.launch;
     std::string text = quantity::withUnit(100 * kind.reach->share, Unit::Percent) +
                        " of the warps, limited by " + std::string(wordOf(kind.reach->limit)) + ": grid " +
-                       volume(launch.grid) + ", block " + volume(launch.block) + ", " +
-                       std::to_string(launch.registersPerThread) + " registers";
+                       volume(launch.grid) + ", block " + volume(launch.block);
+    if (launch.registersPerThread > 0)
+        text += ", " + std::to_string(launch.registersPerThread) + " registers";
     if (const std::uint32_t shared = launch.staticShared + launch.dynamicShared)
         text += ", " + quantity::withUnit(shared, Unit::Bytes) + " shared";
     return text;

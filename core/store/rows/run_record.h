@@ -20,7 +20,7 @@ struct RunRecord {
     std::string specJson;
     std::string specHash;
     std::string program;
-    std::int64_t startedUnixNs = 0;
+    std::int64_t startedUnixNs = 0;         ///< 0: unknown
     Timestamp clockOrigin{};                ///< the trace clock at that moment
     std::optional<std::int64_t> point = {}; ///< position in its sweep
     std::int64_t recordsChecked = 0;        ///< by the tracer, for "Nothing lost (N records checked)"

@@ -33,6 +33,22 @@ TEST_F(Show, NamesAreEscapedForTheTerminal)
     EXPECT_EQ(table.find('\x1b'), std::string::npos);
 }
 
+TEST_F(Show, RunsWhoseStartIsUnknownSayNull)
+{
+    {
+        FakeTrace trace;
+        store::RunWriter writer(file(), trace.strings());
+        store::RunHeader header{"foreign", "trace", R"({"workload":"trace"})", "h4", "Tilescope test"};
+        header.startedUnixNs = 0;
+        header.clockOrigin = timestampAt(0);
+        writer.beginRun(header);
+        writer.endRun(okResult("cuda:0"));
+    }
+    EXPECT_TRUE(valid({"runs"}, "runs")[3]["started"].is_null());
+    EXPECT_THAT(run({"runs", "--run", "4"}), Not(HasSubstr("started")));
+    EXPECT_THAT(run({"runs", "--run", "1"}), HasSubstr("started"));
+}
+
 TEST_F(Show, SamplesSeparateWarmUp)
 {
     const json samples = valid({"samples", "--run", "1"}, "samples");

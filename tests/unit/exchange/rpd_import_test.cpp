@@ -63,6 +63,7 @@ TEST_F(Rpd, ConnectsKernelsWithCallsWhoseIdsExceed32Bits)
     EXPECT_EQ(run.activities[2].bytes, 65'536);
     EXPECT_THAT(run.calls, SizeIs(3));
     EXPECT_THAT(run.summary, HasSubstr("trace.rpd: 2 kernels"));
+    EXPECT_EQ(run.reader->runs().front().startedUnixNs, 0) << "times count from the start of the recording";
 }
 
 TEST_F(Rpd, ReadsMarkersAsRangesAndOps)
