@@ -58,8 +58,8 @@ function rowOf(size, above, columns, at) {
   return {size, starts, ends, names, index: null, found: null};
 }
 
-function curveOf(title, size, [times, allocated, reserved], at) {
-  const curve = {title, size, times: new Float64Array(size), values: [new Float64Array(size), new Float64Array(size)]};
+function curveOf({title, detail, points: size}, [times, allocated, reserved], at) {
+  const curve = {title, detail, size, times: new Float64Array(size), values: [new Float64Array(size), new Float64Array(size)]};
   let time = 0, a = 0, r = 0;
   for (let i = 0; i < size; i++, at.point++) {
     curve.times[i] = time += times[at.point];
@@ -80,7 +80,7 @@ async function readRun(text, packedSize) {
     let above = null;
     lane.rows = lane.rows.map(entries => above = rowOf(entries, above, columns, at));
   }
-  run.curves = run.curves.map(curve => curveOf(curve.title, curve.points, columns.slice(4), at));
+  run.curves = run.curves.map(curve => curveOf(curve, columns.slice(4), at));
   run.texts = run.names.map(name => name[0]);
   run.labels = run.names.map(name => name[1] || name[0]);
   run.hues = Uint8Array.from(run.names, name => name[2]);

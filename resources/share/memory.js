@@ -83,7 +83,8 @@ function drawStrip(context, curve, most, left, plot, top) {
   context.fillStyle = palette.text;
   context.fillText(elided(context, curve.title, left - 10), 8, top + 9);
   context.fillStyle = palette["dim-text"];
-  context.fillText(elided(context, "peak " + byteText(highestOf(curve, 0, 0, curve.size)), left - 10), 8, top + 24);
+  [curve.detail, "peak " + byteText(highestOf(curve, 0, 0, curve.size))].filter(Boolean).forEach((text, line) =>
+    context.fillText(elided(context, text, left - 10), 8, top + 24 + 14 * line));
   context.fillText("0\u2009B to " + byteText(most), left + 4, top + 8);
 }
 
@@ -104,6 +105,8 @@ function drawMemory() {
   context.globalAlpha = 1;
 }
 
+const namesOf = curve => [curve.title, curve.detail].filter(Boolean).join(", ");
+
 // What is known of the memory at a point of the canvas.
 function memoryAt(x, y) {
   const curves = app.run.curves.filter(curve => curve.size > 0);
@@ -114,5 +117,6 @@ function memoryAt(x, y) {
   const index = upperBound(curve.times, time, 0, curve.size) - 1;
   if (index < 0) return "";
   const [allocated, reserved] = curve.values.map(values => values[index]);
-  return `${timeText(time)}: ${byteText(allocated)} allocated` + (reserved > 0 ? `, ${byteText(reserved)} reserved` : "");
+  const whose = curves.length > 1 ? namesOf(curve) + ", " : "";
+  return `${whose}${timeText(time)}: ${byteText(allocated)} allocated` + (reserved > 0 ? `, ${byteText(reserved)} reserved` : "");
 }

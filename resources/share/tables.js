@@ -175,8 +175,9 @@ function describeSpan() {
   const total = rows.reduce((sum, row) => sum + row.time, 0);
   const count = rows.reduce((sum, row) => sum + row.count, 0);
   const texts = [timeText(length), busyText(app.span)];
-  const curve = app.run.curves.find(each => each.size > 0);
-  if (curve) texts.push(`peak ${byteText(highestWithin(curve, 0, app.span.from, app.span.to))}`);
+  const curves = app.run.curves.filter(each => each.size > 0);
+  for (const curve of curves)
+    texts.push(`${curves.length > 1 ? namesOf(curve) + " " : ""}peak ${byteText(highestWithin(curve, 0, app.span.from, app.span.to))}`);
   const table = make("table");
   const head = table.createTHead().insertRow();
   for (const title of [what, "n", "Time", "Share"]) head.append(make("th", title, {scope: "col"}));

@@ -299,9 +299,8 @@ function drawRuler() {
   const at = timeToX(left, plot);
   let until = left;
   context.fillStyle = palette.text;
-  for (const [step, start] of visibleSteps()) {
+  for (const [text, start] of visibleSteps()) {
     const x = Math.max(left, at(start)) + 3;
-    const text = "step " + step;
     if (x < until || x + widthOf(context, text) > width) continue;
     context.fillText(text, x, 9);
     until = x + widthOf(context, text) + 12;

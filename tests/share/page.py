@@ -24,15 +24,18 @@ def number(text):
     return float(re.sub(r"[^0-9.]", "", text))
 
 
-class Page(unittest.TestCase):
+class PageTest(unittest.TestCase):
+    """Tests of the page of the recording that RECORD, followed by its name, makes."""
+    RECORD, RUNS = None, (1,)
+
     @classmethod
     def setUpClass(cls):
         cls.temporary = tempfile.TemporaryDirectory(prefix="tilescope-share-")
         folder = pathlib.Path(cls.temporary.name)
-        cls.recording, cls.page = folder / "lm.tscope", folder / "lm.html"
-        subprocess.run([FIXTURE, "lm", cls.recording], check=True)
-        subprocess.run([TILESCOPE, "share", cls.recording, "--run", "1", "--run", "2", "--run", "3", "-o", cls.page], check=True,
-                       stdout=subprocess.DEVNULL)
+        cls.recording, cls.page = folder / "recording.tscope", folder / "page.html"
+        subprocess.run([*cls.RECORD, cls.recording], check=True, stdout=subprocess.DEVNULL)
+        runs = [word for run in cls.RUNS for word in ("--run", str(run))]
+        subprocess.run([TILESCOPE, "share", cls.recording, *runs, "-o", cls.page], check=True, stdout=subprocess.DEVNULL)
         cls.browser = chromium.Browser(WIDTH, HEIGHT)
 
     @classmethod
@@ -73,6 +76,19 @@ class Page(unittest.TestCase):
     def middle(self, name):
         left, top, width, height = self.area(name)
         return left + 152 + (width - 152) / 2, top + height / 2
+
+    def words(self):
+        """The texts that the page paints into its canvases, each once, in the order of painting."""
+        self.browser.evaluate("(() => { const p = CanvasRenderingContext2D.prototype, paint = p.fillText; window.words = []; "
+                              "p.fillText = function(text, ...place) { window.words.push(text); return paint.call(this, text, ...place); }; })()")
+        self.focus_timeline()
+        self.browser.key("f")
+        self.browser.frame()
+        return list(dict.fromkeys(self.browser.evaluate("window.words")))
+
+
+class Page(PageTest):
+    RECORD, RUNS = (FIXTURE, "lm"), (1, 2, 3)
 
     def test_paints_timeline_memory_and_kernels(self):
         for canvas in ("lanes", "overview", "memory"):
@@ -253,6 +269,9 @@ class Page(unittest.TestCase):
         for key in "wsf.m":
             self.browser.key(key)
 
+    def test_names_steps_without_rank(self):
+        self.assertIn("step 0", self.words())
+
     def test_pictures(self):
         if not PICTURES:
             self.skipTest("no folder for pictures")
@@ -263,6 +282,26 @@ class Page(unittest.TestCase):
         self.browser.resize(400, 800)
         self.browser.frame()
         self.browser.picture(PICTURES / "narrow.png", whole=True)
+
+
+class Ranks(PageTest):
+    """Two ranks with the memory of both GPUs and of the host."""
+    RECORD = (TILESCOPE, "import", *sorted((pathlib.Path(__file__).parent.parent / "data/kineto").glob("ddp_rank?.json.gz")), "-o")
+
+    def test_names_the_ranks_of_steps_and_memory(self):
+        words = self.words()
+        steps = [word for word in words if "step " in word]
+        self.assertTrue(steps)
+        for step in steps:
+            self.assertRegex(step, r"^rank [01] step \d+$")
+        for name in ("rank 0 memory", "rank 1 memory", "GPU 0", "GPU 1", "host, whole run"):
+            self.assertIn(name, words)
+
+    def test_names_the_memory_of_a_span(self):
+        self.focus_timeline()
+        self.browser.key("ArrowRight", shift=True)
+        for name in ("rank 0 memory, GPU 0 peak", "rank 1 memory, GPU 1 peak", "Memory, host, whole run peak"):
+            self.assertIn(name, self.text("span"))
 
 
 if __name__ == "__main__":

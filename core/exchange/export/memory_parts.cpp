@@ -1,6 +1,6 @@
 #include "core/exchange/export/memory_parts.h"
 
-#include "core/exchange/import/allocation_assembly.h"
+#include "core/model/process_address.h"
 
 namespace tilescope::exchange {
 

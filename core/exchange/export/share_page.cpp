@@ -117,11 +117,14 @@ json timelineJson(const query::Timeline& timeline, const PackedTimeline& packed,
                          {"rows", packed.rows[i]}});
     }
     json curves = json::array();
-    for (const PackedTimeline::Curve& curve : packed.curves)
-        curves.push_back({{"title", textOf(timeline.lanes[curve.lane].title)}, {"points", curve.points}});
+    for (const PackedTimeline::Curve& curve : packed.curves) {
+        const query::Lane& lane = timeline.lanes[curve.lane];
+        curves.push_back(
+            {{"title", textOf(lane.title)}, {"detail", textOf(lane.detail)}, {"points", curve.points}});
+    }
     json steps = json::array();
     for (const query::TimelineStep& step : timeline.steps)
-        steps.push_back({step.step, step.start, step.end});
+        steps.push_back({textOf(timeline.titleOf(step)), step.start, step.end});
     json sizes = json::array();
     for (const std::vector<std::uint64_t>& column : packed.columns)
         sizes.push_back(column.size());

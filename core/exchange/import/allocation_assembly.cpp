@@ -3,6 +3,7 @@
 #include "core/analysis/memory/block_lives.h"
 #include "core/analysis/memory/memory_labels.h"
 #include "core/analysis/time/path_glob.h"
+#include "core/model/process_address.h"
 #include "core/model/set_up_path.h"
 #include "core/model/text.h"
 

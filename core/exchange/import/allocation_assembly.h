@@ -20,10 +20,6 @@ struct PhaseMark {
 /// written.
 std::vector<PhaseMark> phaseMarks(const ForeignTrace& trace);
 
-/// Addresses of the n-th process of a device that several use are higher by n << kProcessAddressBits, which is beyond
-/// those of today's processors.
-inline constexpr int kProcessAddressBits = 57;
-
 /// Completes the events of allocators and returns them in time order.
 ///
 /// Where totals of the CPU are unknown (-1), frees get the size of their block; those of unknown blocks are left out. The totals of a device that

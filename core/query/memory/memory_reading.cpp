@@ -1,5 +1,6 @@
 #include "core/query/memory/memory_reading.h"
 
+#include "core/query/runs/host_memory.h"
 #include "core/query/runs/run_tables.h"
 
 #include <algorithm>
@@ -73,8 +74,9 @@ std::vector<TimelineStep> tracedSteps(const store::RunReader& reader, RunId run,
     std::vector<TimelineStep> steps;
     const std::vector<store::TrackInfo> tracks = reader.tracks(record.run);
     const std::int64_t shift = (record.clockOrigin - origin).count();
-    const PartyIndex parties(reader.parties(record.run), reader.threads(record.run));
-    const ProcessIndex process = device ? parties.of(device) : ProcessIndex{};
+    const PartyIndex parties(device ? reader.parties(record.run) : partiesWithHost(reader, record.run),
+                             reader.threads(record.run));
+    const ProcessIndex process = parties.of(device);
     const auto add = [&](std::int32_t step, std::int64_t start, std::int64_t end) {
         steps.push_back({step, start, end, process, start, end});
     };

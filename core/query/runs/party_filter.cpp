@@ -1,6 +1,7 @@
 #include "core/query/runs/party_filter.h"
 
 #include "core/base/error.h"
+#include "core/query/runs/host_memory.h"
 #include "core/store/run_reader.h"
 
 #include <algorithm>
@@ -53,7 +54,7 @@ PartyFilter::PartyFilter(const store::RunReader& reader, RunId run, const PartyQ
     if (query.device && !devices.contains(*query.device) && !(devices.empty() && *query.device == 0))
         refuse(run, "device", *query.device, "--device", devices);
     const std::vector<ThreadName> threads = reader.threads(run);
-    parties_ = {std::move(parties), threads};
+    parties_ = {process_ ? partiesWithHost(reader, run) : std::move(parties), threads};
 }
 
 bool PartyFilter::has(const DeviceEvent& event) const
@@ -81,7 +82,7 @@ bool PartyFilter::hasMemoryOf(DeviceIndex device) const
 
 std::string deviceTitle(const PartyIndex& parties, DeviceIndex device)
 {
-    const std::string process = device ? parties.titleOf(parties.of(device)) : std::string();
+    const std::string process = parties.titleOf(parties.of(device));
     return (process.empty() ? "" : process + " ") + (device ? "GPU " + std::to_string(device.value) : "host");
 }
 

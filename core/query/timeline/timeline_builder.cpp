@@ -523,8 +523,10 @@ void TimelineBuilder::State::buildMemoryLanes()
         lane.device = device;
         lane.process = parties.of(device);
         lane.title = processTitle(lane.process) + (lane.process ? "memory" : "Memory");
-        if (curves.size() > 1)
-            lane.detail = device ? "GPU " + std::to_string(device.value) : "host";
+        const bool isShared = parties.hasSeveral() && !lane.process;
+        if (curves.size() > 1 || isShared)
+            lane.detail = (device ? "GPU " + std::to_string(device.value) : "host") +
+                          std::string(isShared ? ", whole run" : "");
         lane.reserved = StepCurve::ofChanges(curve.times, curve.reserved);
         lane.allocated = StepCurve(std::move(curve.times), std::move(curve.allocated));
         timeline.lanes.push_back(std::move(lane));

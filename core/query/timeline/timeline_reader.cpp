@@ -2,6 +2,7 @@
 
 #include "core/analysis/kernels/kernel_families.h"
 #include "core/model/text.h"
+#include "core/query/runs/host_memory.h"
 #include "core/query/runs/in_order.h"
 #include "core/store/run_reader.h"
 
@@ -88,7 +89,7 @@ TimelineBuilder builderOf(const RunReader& reader, RunId run, Timestamp origin)
 {
     TimelineBuilder builder = builderFor([&reader](StringId id) { return reader.text(id); }, origin);
     const std::vector<ThreadName> threads = reader.threads(run);
-    builder.setParties({reader.parties(run), threads});
+    builder.setParties({partiesWithHost(reader, run), threads});
     for (const ThreadName& thread : threads)
         builder.nameThread(thread, reader.text(thread.name));
     return builder;

@@ -1,8 +1,10 @@
 // Runs of several processes: timeline, stacks of Python, kernels and memory by rank.
 
 #include "core/base/error.h"
+#include "core/model/process_address.h"
 #include "core/query/file_session.h"
 #include "core/query/memory/memory_tables.h"
+#include "core/query/runs/host_memory.h"
 #include "core/query/runs/party_filter.h"
 #include "core/query/tables/kernel_stats.h"
 #include "core/query/timeline/timeline_reader.h"
@@ -256,6 +258,78 @@ TEST_P(Ranks, StepsOfMemoryAreThoseOfTheProcessThatUsedTheDevice)
     const std::vector<TimelineStep> own = tracedSteps(reader, kRun, origin, DeviceIndex{1});
     ASSERT_EQ(own.size(), 2U);
     EXPECT_EQ(own[0].start, 50);
+}
+
+namespace {
+
+/// Two processes, of which rank 1 has ops, so many that the file has prepared tracks, or few. Host memory is that of
+/// rank 1, and of another process if they are several.
+class HostMemory : public ::testing::TestWithParam<int> {
+protected:
+    Timeline timelineOf(bool areSeveral)
+    {
+        const std::filesystem::path file = folder_ / (areSeveral ? "several.tscope" : "one.tscope");
+        StringTable strings;
+        {
+            store::RunWriter writer(file, strings);
+            writer.beginRun({"ranks", "trace", "{}", "hash", "test"});
+            RunParties parties;
+            TraceBatch batch;
+            for (int rank = 0; rank < 2; ++rank) {
+                parties.processes.push_back({.id = ProcessIndex{rank}, .pid = 100 + rank, .rank = rank});
+                batch.threads.push_back({ThreadId{static_cast<std::uint32_t>(10 + rank)},
+                                         strings.intern("main"), ProcessIndex{rank}, 1000 + rank});
+            }
+            writer.writeParties(parties);
+            for (int i = 0; i < GetParam(); ++i) {
+                Op op;
+                op.id = OpId{static_cast<std::uint32_t>(i)};
+                op.name = strings.intern("aten::mm");
+                op.thread = ThreadId{11};
+                op.start = origin_ + Nanoseconds(10 * i);
+                op.end = op.start + Nanoseconds(8);
+                batch.ops.push_back(op);
+            }
+            for (int i = 0; i < 4; ++i) {
+                AllocEvent event;
+                event.time = origin_ + Nanoseconds(10 * i + 4);
+                event.address =
+                    i == 3 && areSeveral ? std::uint64_t{1} << kProcessAddressBits : 64U * (i + 1);
+                event.bytes = 64;
+                event.allocated = event.reserved = 64 * (i + 1);
+                event.op = i == 0 ? OpId{} : OpId{static_cast<std::uint32_t>(i)};
+                batch.allocEvents.push_back(event);
+            }
+            writer.write(batch);
+            writer.endRun({});
+        }
+        const store::RunReader reader(file);
+        EXPECT_EQ(hostMemoryProcess(reader, kRun), areSeveral ? ProcessIndex{} : ProcessIndex{1});
+        EXPECT_EQ(PartyFilter(reader, kRun, {.rank = 1}).hasMemoryOf({}), !areSeveral);
+        EXPECT_FALSE(PartyFilter(reader, kRun, {.rank = 0}).hasMemoryOf({}));
+        return readTimeline(reader, kRun, kGoOn).value();
+    }
+
+    testing::TemporaryFolder folder_;
+    Timestamp origin_ = TraceClock::now();
+};
+
+INSTANTIATE_TEST_SUITE_P(FromEventsAndFromTracks, HostMemory, ::testing::Values(4, 30'000));
+
+} // namespace
+
+TEST_P(HostMemory, IsThatOfTheRankWhoseOpsAllocatedIt)
+{
+    const Timeline timeline = timelineOf(false);
+    EXPECT_EQ(timeline.lanes.back().title, "rank 1 memory");
+    EXPECT_EQ(timeline.lanes.back().detail, "");
+}
+
+TEST_P(HostMemory, OfSeveralProcessesIsOfTheWholeRun)
+{
+    const Timeline timeline = timelineOf(true);
+    EXPECT_EQ(timeline.lanes.back().title, "Memory");
+    EXPECT_EQ(timeline.lanes.back().detail, "host, whole run");
 }
 
 TEST(HueOfFrame, TellsTheProgramFromLibraries)
