@@ -64,7 +64,7 @@ class Sequence:
         for name in data.event_names:
             self.names[name.iid] = name.name
         for specification in data.gpu_specifications:
-            self.specifications[specification.iid] = specification.name
+            self.specifications[specification.iid] = specification
         for context in data.graphics_contexts:
             self.contexts[context.iid] = context.pid
             check(context.api == 4, "a graphics context is not CUDA's")
@@ -104,7 +104,8 @@ for place, packet in enumerate(trace.packet):
         check(event.hw_queue_iid in sequence.specifications, "a GPU event without a queue")
         check(event.context in sequence.contexts, "a GPU event without a context")
         stage = sequence.specifications.get(event.stage_iid)
-        if stage == "Kernel":
+        check(stage is not None and stage.name == sequence.names.get(event.name_iid), "a stage is not named after its event")
+        if stage is not None and stage.description == "Kernel":
             counts["kernel"] += 1
             check(event.kernel_iid in sequence.kernels, "a kernel without a compute kernel")
             check(event.HasField("launch"), "a kernel without its launch")

@@ -332,7 +332,7 @@ private:
             message.add_uint64(render_stage::kContext, contextOf(process));
             message.add_int32(render_stage::kGpuId, std::max<std::int32_t>(event.device.value, 0));
             message.add_uint64(render_stage::kQueueIid, queueOf(event, process));
-            message.add_uint64(render_stage::kStageIid, stageOf(event.kind));
+            message.add_uint64(render_stage::kStageIid, stageOf(event));
             message.add_uint64(render_stage::kNameIid, writer_.intern(interned::kEventNames, event.name));
             if (isKernel) {
                 message.add_uint64(render_stage::kKernelIid,
@@ -376,26 +376,31 @@ private:
         });
     }
 
-    std::uint64_t stageOf(DeviceEventKind kind)
+    /// The stage has the name of the event: versions of Perfetto that do not know names of events show it.
+    std::uint64_t stageOf(const DeviceEvent& event)
     {
-        constexpr std::string_view kNames[] = {"Kernel", "Memcpy", "Memset"};
-        const auto number = static_cast<std::size_t>(kind);
-        return writer_.intern(interned::kGpuSpecifications, number, kNames[number],
-                              [kind](pbf_writer& stage) {
-                                  stage.add_enum(specification::kCategory, kind == DeviceEventKind::Kernel
-                                                                               ? specification::kCompute
-                                                                               : specification::kOther);
-                              });
+        const std::uint64_t key = (static_cast<std::uint64_t>(event.kind) + 1) << 32 | event.name.value;
+        const auto [known, isNew] = stages_.try_emplace(key);
+        if (isNew)
+            known->second = writer_.intern(
+                interned::kGpuSpecifications, key, texts_(event.name), [&event](pbf_writer& stage) {
+                    constexpr std::string_view kWhat[] = {"Kernel", "Memcpy", "Memset"};
+                    const std::string_view what = kWhat[static_cast<std::size_t>(event.kind)];
+                    stage.add_string(specification::kDescription, what.data(), what.size());
+                    stage.add_enum(specification::kCategory, event.kind == DeviceEventKind::Kernel
+                                                                 ? specification::kCompute
+                                                                 : specification::kOther);
+                });
+        return known->second;
     }
 
     /// The hardware queue of a stream. Events that overlap on a stream go to further queues of the same name.
     std::uint64_t queueOf(const DeviceEvent& event, std::size_t process)
     {
-        constexpr std::uint64_t kFirstQueue = 16; // after the stages
         auto& rows = queues_[{event.device, event.stream}];
         auto row = std::ranges::find_if(rows, [&](const auto& each) { return each.second <= event.start; });
         if (row == rows.end()) {
-            rows.emplace_back(kFirstQueue + queueCount_++, Timestamp{});
+            rows.emplace_back(queueCount_++, Timestamp{}); // below the keys of stages
             row = rows.end() - 1;
         }
         row->second = std::max(event.start, event.end);
@@ -423,7 +428,8 @@ private:
             one.add_uint64(render_stage::kArgNameIid, writer_.intern(interned::kComputeArgNames, name));
             one.add_uint64(render_stage::kArgUint, value);
         };
-        argument("registers_per_thread", config.registersPerThread);
+        if (config.registersPerThread > 0)
+            argument("registers_per_thread", config.registersPerThread);
         argument("shared_mem_static", config.staticShared);
         argument("shared_mem_dynamic", config.dynamicShared);
         argument("local_memory_per_thread", config.localPerThread);
@@ -502,6 +508,7 @@ private:
     std::vector<bool> hasCall_;                                 ///< of launched_
     std::map<std::pair<DeviceIndex, StreamId>, std::vector<std::pair<std::uint64_t, Timestamp>>> queues_;
     std::uint64_t queueCount_ = 0;
+    std::unordered_map<std::uint64_t, std::uint64_t> stages_; ///< numbers by kind and name of event
     std::map<std::pair<DeviceIndex, bool>, Counter> counters_;
 };
 

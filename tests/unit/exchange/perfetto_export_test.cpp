@@ -346,7 +346,7 @@ TEST_F(PerfettoExporting, WritesKernelsWithLaunchAndLink)
     const Decoded trace(bytesOf(twoRanks()));
     ASSERT_EQ(trace.gpu.size(), 4U);
     const GpuEvent& kernel = trace.gpu.front();
-    EXPECT_EQ(kernel.stage, "Kernel");
+    EXPECT_EQ(kernel.stage, kHostileNameWritten);
     EXPECT_EQ(kernel.name, kHostileNameWritten);
     EXPECT_EQ(kernel.kernel, kHostileNameWritten);
     EXPECT_EQ(kernel.queue, "stream 7 (rank 0)");
@@ -359,7 +359,7 @@ TEST_F(PerfettoExporting, WritesKernelsWithLaunchAndLink)
     EXPECT_EQ(kernel.extra.at("collective"), "all_reduce");
     EXPECT_EQ(kernel.extra.at("ranks"), "0,1");
     EXPECT_EQ(kernel.extra.at("message bytes"), "64");
-    EXPECT_EQ(trace.gpu.back().stage, "Memcpy");
+    EXPECT_EQ(trace.gpu.back().stage, "Memcpy HtoD (Pinned -> Device)");
     EXPECT_EQ(trace.gpu.back().extra.at("bytes"), "4096");
     EXPECT_NE(trace.gpu.front().gpu, trace.gpu.back().gpu) << "two ranks, two devices";
     EXPECT_NE(trace.gpu.front().pid, trace.gpu.back().pid) << "equal pids of two hosts stay apart";
