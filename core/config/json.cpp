@@ -63,14 +63,17 @@ std::string object(const ExperimentSpec& spec, bool identityOnly)
 
 std::vector<ResolvedValue> resolvedValues(const ExperimentSpec& spec)
 {
-    // Without ranks, the keys of ranks are left out: such runs are the same as those of versions without ranks.
+    // Keys of later versions are left out at their defaults: such runs are the same as those of versions without
+    // the keys.
     const bool hasRanks = spec.gpus != 1 || spec.parallel != Parallel::None;
-    const auto isOfRanks = [](std::string_view key) {
-        return key == "gpus" || key == "parallel" || key == "bucket";
+    const auto isLeftOut = [&](std::string_view key) {
+        if (key == "timing")
+            return spec.timing == StepTiming::Phase;
+        return !hasRanks && (key == "gpus" || key == "parallel" || key == "bucket");
     };
     std::vector<ResolvedValue> values;
     for (const KeyRow& row : keyRows())
-        if (row.info.appliesTo(spec.workload) && (hasRanks || !isOfRanks(row.info.name)))
+        if (row.info.appliesTo(spec.workload) && !isLeftOut(row.info.name))
             values.push_back({.key = row.info.name, .json = jsonText(row.get(spec))});
     return values;
 }

@@ -183,6 +183,10 @@ std::optional<BrokenRule> brokenRule(const ExperimentSpec& spec)
         return broken;
     if (Broken broken = ranksRule(spec))
         return broken;
+    if (spec.timing == StepTiming::Step && spec.mode == Mode::Backward)
+        return BrokenRule{"timing step measures whole steps, and mode backward a part",
+                          "write mode: both or timing: phase",
+                          {"timing", "mode"}};
     return modeRule(spec);
 }
 

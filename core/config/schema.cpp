@@ -159,6 +159,15 @@ void addMeasurement(std::vector<KeyRow>& rows)
                                        .example = "5",
                                        .studies = true,
                                        .sweepable = false}));
+    rows.push_back(row<&Spec::timing>(
+        {.name = "timing",
+         .type = Choice,
+         .group = Measurement,
+         .choices = words<StepTiming>(),
+         .defaultText = "phase",
+         .help = "when a step waits for the GPU: after each phase, or once at its end; then the times of its "
+                 "phases are between CUDA events, and compile: graph makes one graph of the step",
+         .example = "step"}));
     rows.push_back(row<&Spec::traceSteps>({.name = "trace_steps",
                                            .type = Integer,
                                            .group = Tracing,

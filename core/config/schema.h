@@ -69,7 +69,7 @@ const KeyInfo* findKey(std::string_view name);
 std::optional<std::string> problemWith(const KeyInfo& key, std::string_view value);
 
 /// The keys of the spec's workload with their resolved values as JSON text (`64`, `"bf16"`, `true`), in
-/// schema order; `gpus`, `parallel` and `bucket` only if the spec has ranks.
+/// schema order; `gpus`, `parallel` and `bucket` only if the spec has ranks, `timing` only if it is not phase.
 struct ResolvedValue {
     std::string_view key;
     std::string json;

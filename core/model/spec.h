@@ -16,6 +16,8 @@ enum class Precision { Fp32, Tf32, Bf16, Fp16 };
 enum class Backend { Naive, FlashTorch, Flash, Sdpa, SdpaFlash, SdpaEfficient, SdpaCudnn, SdpaMath };
 enum class TraceLevel { Off, Kernels, Full };
 enum class Isolation { Sweep, Process };
+/// Where a step waits for the device: after each phase, or once, at its end.
+enum class StepTiming { Phase, Step };
 /// How the ranks of a step share its work.
 enum class Parallel {
     None,
@@ -70,6 +72,7 @@ struct ExperimentSpec {
     int traceSteps = 3;
     TraceLevel trace = TraceLevel::Kernels;
     bool memory = true;
+    StepTiming timing = StepTiming::Phase;
     bool shapes = false;
     std::vector<std::string> counters = {};
     CompileRequest compile = {};

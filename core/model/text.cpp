@@ -67,6 +67,13 @@ template <> std::span<const EnumWord<Isolation>> enumWords()
     return words;
 }
 
+template <> std::span<const EnumWord<StepTiming>> enumWords()
+{
+    static constexpr EnumWord<StepTiming> words[] = {{StepTiming::Phase, "phase"},
+                                                     {StepTiming::Step, "step"}};
+    return words;
+}
+
 template <> std::span<const EnumWord<Parallel>> enumWords()
 {
     static constexpr EnumWord<Parallel> words[] = {{Parallel::None, "none"},

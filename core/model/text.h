@@ -28,6 +28,7 @@ template <> std::span<const EnumWord<Precision>> enumWords();
 template <> std::span<const EnumWord<Backend>> enumWords();
 template <> std::span<const EnumWord<TraceLevel>> enumWords();
 template <> std::span<const EnumWord<Isolation>> enumWords();
+template <> std::span<const EnumWord<StepTiming>> enumWords();
 template <> std::span<const EnumWord<Parallel>> enumWords();
 template <> std::span<const EnumWord<RunStatus>> enumWords();
 template <> std::span<const EnumWord<SampleKind>> enumWords();

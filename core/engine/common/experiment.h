@@ -19,6 +19,13 @@ class Ranks;
 inline constexpr std::array kPhasesInOrder{Phase::Forward, Phase::Loss, Phase::Backward, Phase::Optimizer};
 
 /// The tensors of one point and the work of each phase of its step. Session thread.
+/// Called around the capture of each phase: before and after its graph, or while the graph of the step is
+/// captured.
+struct CaptureCalls {
+    std::function<void(Phase)> before;
+    std::function<void(Phase)> after;
+};
+
 ///
 /// A step is prepare(), then the phases of the mode in order, then finish(). Only the phases are timed.
 class Experiment {
@@ -37,12 +44,13 @@ public:
     /// Overwrites the inputs with those of the next step.
     virtual void refreshInputs() = 0;
     virtual void dropGradients() = 0;
-    /// Called once, between warm-up and the timed steps. Calls `before` with each phase before capturing it
-    /// as a CUDA graph.
-    virtual void settle(const std::function<void(Phase)>& /*before*/) {}
+    /// Called once, between warm-up and the timed steps. Captures CUDA graphs if the experiment has any.
+    virtual void settle(const CaptureCalls& /*calls*/) {}
+    /// Whether run(Phase::Step) runs all phases, as one CUDA graph. Only after settle().
+    virtual bool runsWholeSteps() const { return false; }
     /// Results of settle(); stored as facts of the run, keyed `result.…`.
     virtual std::vector<EnvironmentEntry> facts() const { return {}; }
-    /// Runs one phase; never Phase::Step.
+    /// Runs one phase; Phase::Step only if runsWholeSteps().
     virtual void run(Phase phase) = 0;
     /// Frees what the step made: outputs, loss, autograd graph.
     virtual void finish() = 0;

@@ -274,7 +274,7 @@ std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Dev
     auto experiment = spec.workload == Workload::Lm ? makeLmExperiment(spec, device, ranks)
                                                     : makeAttentionExperiment(spec, device);
     if (spec.compile.kind == CompileRequest::Kind::Graph)
-        return makeGraphed(std::move(experiment), device);
+        return makeGraphed(std::move(experiment), device, spec.timing);
     return experiment;
 }
 

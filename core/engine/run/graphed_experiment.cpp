@@ -16,8 +16,8 @@ namespace {
 
 class GraphedExperiment final : public Experiment {
 public:
-    GraphedExperiment(std::unique_ptr<Experiment> inner, const Device& device)
-        : inner_(std::move(inner)), device_(device)
+    GraphedExperiment(std::unique_ptr<Experiment> inner, const Device& device, StepTiming timing)
+        : inner_(std::move(inner)), device_(device), timing_(timing)
     {
     }
 
@@ -27,23 +27,14 @@ public:
     void refreshInputs() override { inner_->refreshInputs(); }
     void dropGradients() override { inner_->dropGradients(); }
 
-    void settle(const std::function<void(Phase)>& before) override
+    void settle(const CaptureCalls& calls) override
     {
         // Library handles and workspaces must exist before a capture, so at least one step must have run.
         runEagerly();
         inner_->prepare();
         device_.synchronize();
-        c10::MempoolId_t pool{}; // the first graph creates its own, distinct from those of packages; the
-                                 // other graphs share it
         const Timestamp began = TraceClock::now();
-        for (const Phase phase : kPhasesInOrder)
-            if (inner_->has(phase)) {
-                if (phase == Phase::Backward)
-                    heldBeforeBackward_ = device_.memory().allocated;
-                before(phase);
-                capture(phase, pool);
-                pool = graphs_[phase].pool();
-            }
+        timing_ == StepTiming::Step ? captureStep(calls) : capturePhases(calls);
         captured_ = true;
         // The first replay uploads the graphs to the device.
         for (auto& [phase, graph] : graphs_)
@@ -73,6 +64,7 @@ public:
     }
 
     bool has(Phase phase) const override { return inner_->has(phase); }
+    bool runsWholeSteps() const override { return captured_ && timing_ == StepTiming::Step; }
     std::optional<std::int64_t> parameters() const override { return inner_->parameters(); }
     std::optional<double> loss() const override { return inner_->loss(); }
     void visitHeld(const HoldVisitor& visit) const override { inner_->visitHeld(visit); }
@@ -90,15 +82,47 @@ private:
         inner_->finish();
     }
 
-    void capture(Phase phase, c10::MempoolId_t pool)
+    void capturePhases(const CaptureCalls& calls)
     {
-        at::cuda::CUDAGraph& graph = graphs_[phase];
+        c10::MempoolId_t pool{}; // the first graph creates its own, distinct from those of packages; the
+                                 // other graphs share it
+        for (const Phase phase : kPhasesInOrder)
+            if (inner_->has(phase)) {
+                calls.before(phase);
+                capture(phase, pool, [&] { runPhase(phase); });
+                calls.after(phase);
+                pool = graphs_[phase].pool();
+            }
+    }
+
+    void captureStep(const CaptureCalls& calls)
+    {
+        capture(Phase::Step, {}, [&] {
+            for (const Phase phase : kPhasesInOrder)
+                if (inner_->has(phase)) {
+                    calls.before(phase);
+                    runPhase(phase);
+                    calls.after(phase);
+                }
+        });
+    }
+
+    void runPhase(Phase phase)
+    {
+        if (phase == Phase::Backward)
+            heldBeforeBackward_ = device_.memory().allocated;
+        const trace::ScopedRange range(wordOf(phase));
+        inner_->run(phase);
+    }
+
+    template <class Work> void capture(Phase key, c10::MempoolId_t pool, const Work& work)
+    {
+        at::cuda::CUDAGraph& graph = graphs_[key];
         // Replays of a node belong to the ranges in which it was captured.
         const trace::ScopedRange step("step", "capture");
-        const trace::ScopedRange range(wordOf(phase));
         graph.capture_begin(pool);
         try {
-            inner_->run(phase);
+            work();
             graph.capture_end();
         } catch (const c10::OutOfMemoryError&) {
             abandon(graph);
@@ -123,6 +147,7 @@ private:
     std::unique_ptr<Experiment> inner_;
     const Device& device_;
     std::map<Phase, at::cuda::CUDAGraph> graphs_; // in step order
+    StepTiming timing_;
     std::optional<Bytes> heldBeforeBackward_;
     Nanoseconds captureTime_{}; // of all phases, including the upload to the device
     bool captured_ = false;
@@ -130,11 +155,12 @@ private:
 
 } // namespace
 
-std::unique_ptr<Experiment> makeGraphed(std::unique_ptr<Experiment> inner, const Device& device)
+std::unique_ptr<Experiment> makeGraphed(std::unique_ptr<Experiment> inner, const Device& device,
+                                        StepTiming timing)
 {
     if (!device.isCuda())
         throw Unsupported{"a CUDA graph needs a GPU and this point runs on the CPU"};
-    return std::make_unique<GraphedExperiment>(std::move(inner), device);
+    return std::make_unique<GraphedExperiment>(std::move(inner), device, timing);
 }
 
 } // namespace tilescope::engine

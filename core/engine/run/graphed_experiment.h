@@ -4,11 +4,13 @@
 
 namespace tilescope::engine {
 
-/// Wraps an experiment; replays each phase of its step from a CUDA graph.
+/// Wraps an experiment; replays its step from CUDA graphs: one per phase, or one of all phases for
+/// StepTiming::Step.
 ///
 /// Warm-up runs eagerly. settle() then captures the phases in order into one memory pool. All calls must use
 /// one stream other than the default stream.
 /// \throws Unsupported  on a CPU; from settle() if the step cannot be captured
-std::unique_ptr<Experiment> makeGraphed(std::unique_ptr<Experiment> inner, const Device& device);
+std::unique_ptr<Experiment> makeGraphed(std::unique_ptr<Experiment> inner, const Device& device,
+                                        StepTiming timing);
 
 } // namespace tilescope::engine

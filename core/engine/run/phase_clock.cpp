@@ -10,15 +10,18 @@
 namespace tilescope::engine {
 
 struct PhaseClock::Slot {
+    // Recorded in a capture, an external event becomes a node of the graph. Events are created when first
+    // recorded; never on a CPU.
+    static constexpr unsigned kFlags = cudaEventDefault | cudaEventExternal;
+
     Timestamp started{};
     Timestamp stopped{};
-    // Events are created when first recorded; never on a CPU.
-    at::cuda::CUDAEvent gpuStarted{cudaEventDefault};
-    at::cuda::CUDAEvent gpuStopped{cudaEventDefault};
+    at::cuda::CUDAEvent gpuStarted{kFlags};
+    at::cuda::CUDAEvent gpuStopped{kFlags};
 };
 
-PhaseClock::PhaseClock(const Device& device, std::size_t slots)
-    : device_(device), count_(slots), slots_(std::make_unique<Slot[]>(slots))
+PhaseClock::PhaseClock(const Device& device, std::size_t slots, StepTiming timing)
+    : device_(device), count_(slots), timing_(timing), slots_(std::make_unique<Slot[]>(slots))
 {
 }
 
@@ -27,6 +30,10 @@ PhaseClock::~PhaseClock() = default;
 void PhaseClock::start(std::size_t slot)
 {
     assert(slot < count_);
+    if (!startsItself(slot)) {
+        slots_[slot].started = slots_[slot - 1].stopped;
+        return;
+    }
     slots_[slot].started = TraceClock::now();
     if (device_.isCuda())
         slots_[slot].gpuStarted.record();
@@ -37,18 +44,47 @@ void PhaseClock::stop(std::size_t slot)
     assert(slot < count_);
     if (device_.isCuda()) {
         slots_[slot].gpuStopped.record();
-        device_.synchronize();
+        if (timing_ == StepTiming::Phase || slot + 1 == count_)
+            device_.synchronize();
     }
     slots_[slot].stopped = TraceClock::now();
+}
+
+void PhaseClock::captureStart(std::size_t slot)
+{
+    assert(slot < count_ && timing_ == StepTiming::Step);
+    if (startsItself(slot))
+        slots_[slot].gpuStarted.record();
+}
+
+void PhaseClock::captureStop(std::size_t slot)
+{
+    assert(slot < count_);
+    slots_[slot].gpuStopped.record();
+}
+
+void PhaseClock::startReplay()
+{
+    slots_[0].started = TraceClock::now();
+}
+
+void PhaseClock::stopReplay()
+{
+    device_.synchronize();
+    slots_[count_ - 1].stopped = TraceClock::now();
 }
 
 Timing PhaseClock::timing(std::size_t first, std::size_t last) const
 {
     assert(first <= last && last < count_);
+    const bool isWhole = first == 0 && last + 1 == count_;
     Timing timing{slots_[last].stopped - slots_[first].started};
     if (device_.isCuda()) {
-        const double milliseconds = slots_[first].gpuStarted.elapsed_time(slots_[last].gpuStopped);
+        const auto& start = startsItself(first) ? slots_[first].gpuStarted : slots_[first - 1].gpuStopped;
+        const double milliseconds = start.elapsed_time(slots_[last].gpuStopped);
         timing.gpu = Nanoseconds(std::llround(milliseconds * 1e6));
+        if (timing_ == StepTiming::Step && !isWhole)
+            timing.wall = *timing.gpu;
     }
     return timing;
 }

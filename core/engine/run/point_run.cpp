@@ -28,18 +28,23 @@ double medianOf(std::vector<Nanoseconds> values)
     return values.size() % 2 != 0 ? count(middle) : (count(middle - 1) + count(middle)) / 2;
 }
 
+std::vector<Phase> phasesOf(const Experiment& experiment)
+{
+    std::vector<Phase> phases;
+    std::ranges::copy_if(kPhasesInOrder, std::back_inserter(phases),
+                         [&](Phase phase) { return experiment.has(phase); });
+    return phases;
+}
+
 } // namespace
 
 PointRun::PointRun(const ExperimentSpec& spec, const Device& device, Experiment& experiment, Ranks* ranks,
                    PointObserver& observer, std::stop_token stop, RunResult& result, std::string_view& phase,
                    StringTable& strings)
-    : spec_(spec), device_(device), experiment_(experiment), ranks_(ranks), observer_(observer),
-      stop_(std::move(stop)), result_(result), phase_(phase), clock_(device, kPhasesInOrder.size()),
-      strings_(strings)
+    : phases_(phasesOf(experiment)), spec_(spec), device_(device), experiment_(experiment), ranks_(ranks),
+      observer_(observer), stop_(std::move(stop)), result_(result), phase_(phase),
+      clock_(device, phases_.size(), spec.timing), strings_(strings)
 {
-    for (const Phase candidate : kPhasesInOrder)
-        if (experiment.has(candidate))
-            phases_.push_back(candidate);
     if (spec.mode == Mode::Backward)
         firstTimed_ = static_cast<std::size_t>(std::find(phases_.begin(), phases_.end(), Phase::Backward) -
                                                phases_.begin());
@@ -133,16 +138,26 @@ tilescope::trace::Tracer& PointRun::tracer()
 // Only a recorded capture shows which module launches each kernel of a graph, and which memory it uses.
 void PointRun::settle()
 {
-    if (!tracing() || spec_.compile.kind != CompileRequest::Kind::Graph) {
-        experiment_.settle([](Phase) {});
+    const bool isRecorded = tracing() && spec_.compile.kind == CompileRequest::Kind::Graph;
+    const CaptureCalls calls{.before =
+                                 [&](Phase phase) {
+                                     if (isRecorded && memory_ && phase == Phase::Backward)
+                                         memory_->lookAtGraph();
+                                     if (spec_.timing == StepTiming::Step)
+                                         clock_.captureStart(slotOf(phase));
+                                 },
+                             .after =
+                                 [&](Phase phase) {
+                                     if (spec_.timing == StepTiming::Step)
+                                         clock_.captureStop(slotOf(phase));
+                                 }};
+    if (!isRecorded) {
+        experiment_.settle(calls);
         return;
     }
     tracer().start(Recording::Capture);
     try {
-        experiment_.settle([this](Phase phase) {
-            if (memory_ && phase == Phase::Backward)
-                memory_->lookAtGraph();
-        });
+        experiment_.settle(calls);
         if (memory_)
             memory_->lookAtHeld();
     } catch (...) {
@@ -351,13 +366,24 @@ Nanoseconds PointRun::step(SampleKind kind, int index)
     return clock_.timing(firstTimed_, phases_.size() - 1).wall;
 }
 
-// Runs the phases and records their times in the clock.
+// Runs a step and records the times of its phases in the clock.
 void PointRun::execute(int index, bool noteMemory)
 {
     phase_ = "preparing a step";
     experiment_.prepare();
     device_.synchronize();
     const ScopedRange range("step", c10::str("step_", index));
+    if (!experiment_.runsWholeSteps())
+        return runPhases(noteMemory);
+    if (noteMemory && (experiment_.has(Phase::Backward) || spec_.grad))
+        noteBeforeBackward();
+    replayStep();
+    if (looking_)
+        memory_->lookAtHeld();
+}
+
+void PointRun::runPhases(bool noteMemory)
+{
     for (std::size_t slot = 0; slot < phases_.size(); ++slot) {
         phase_ = wordOf(phases_[slot]);
         if (noteMemory && phases_[slot] == Phase::Backward)
@@ -375,6 +401,19 @@ void PointRun::execute(int index, bool noteMemory)
         memory_->lookAtGraph();
     else if (looking_)
         memory_->lookAtHeld();
+}
+
+void PointRun::replayStep()
+{
+    phase_ = wordOf(Phase::Step);
+    clock_.startReplay();
+    experiment_.run(Phase::Step);
+    clock_.stopReplay();
+}
+
+std::size_t PointRun::slotOf(Phase phase) const
+{
+    return static_cast<std::size_t>(std::ranges::find(phases_, phase) - phases_.begin());
 }
 
 // Once per point, in the last timed step, because it costs a lock and a copy.

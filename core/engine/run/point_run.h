@@ -53,6 +53,9 @@ private:
     void readCounters();
     Nanoseconds step(SampleKind kind, int index);
     void execute(int index, bool noteMemory = false);
+    void runPhases(bool noteMemory);
+    void replayStep();
+    std::size_t slotOf(Phase phase) const;
     void emit(SampleKind kind, int index);
     void tellMemory(SampleKind kind, int index, const MemoryFigures& memory);
     void noteBeforeBackward();

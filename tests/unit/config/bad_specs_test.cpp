@@ -22,7 +22,8 @@ const BadSpec kKeys[] = {
     {"KeyWithASlip", "workload: attention\nfixed: {batch: 8}\nbacth: 3\n",
      "s.yaml:3:1: unknown key 'bacth'; did you mean 'batch'? allowed here: name, workload, device, seed, "
      "mode, grad, "
-     "loss, precision, backend, batch, warmup, steps, repeat, trace_steps, trace, memory, shapes, counters, "
+     "loss, precision, backend, batch, warmup, steps, repeat, timing, trace_steps, trace, memory, shapes, "
+     "counters, "
      "compile, "
      "deterministic, isolate, timeout, memory_limit, threads, annotate_attention, heads, kv_heads, d_head, "
      "seq_len, "

@@ -59,6 +59,16 @@ TEST(Defaults, OfRanksAreStoredOnlyIfARunHasRanks)
     EXPECT_NE(specHash(ranks), specHash(only("workload: lm\ndevice: cpu\ngpus: 4\nparallel: ddp\n")));
 }
 
+TEST(Defaults, OfTimingIsNotStored)
+{
+    const ExperimentSpec phase = only("workload: lm\ntiming: phase\n");
+    EXPECT_EQ(toJson(phase), toJson(only("workload: lm\n")));
+    const ExperimentSpec step = only("workload: lm\ntiming: step\n");
+    EXPECT_EQ(step.timing, StepTiming::Step);
+    EXPECT_EQ(fromJson(toJson(step)), step);
+    EXPECT_NE(specHash(step), specHash(phase));
+}
+
 TEST(Defaults, OfTheStudiesOfNumbers)
 {
     EXPECT_EQ(

@@ -36,11 +36,11 @@ TEST(Keys, StandInTheOrderInWhichRunsShowThem)
     EXPECT_THAT(names,
                 ::testing::ElementsAre(
                     "name", "workload", "device", "seed", "mode", "grad", "loss", "precision", "backend",
-                    "batch", "warmup", "steps", "repeat", "trace_steps", "trace", "memory", "shapes",
-                    "counters", "compile", "deterministic", "isolate", "timeout", "memory_limit", "threads",
-                    "annotate_attention", "heads", "kv_heads", "d_head", "seq_len", "kv_len", "causal",
-                    "tile_q", "tile_k", "size", "d_model", "d_ff", "layers", "vocab", "context", "rope_theta",
-                    "checkpointing", "gpus", "parallel", "bucket"));
+                    "batch", "warmup", "steps", "repeat", "timing", "trace_steps", "trace", "memory",
+                    "shapes", "counters", "compile", "deterministic", "isolate", "timeout", "memory_limit",
+                    "threads", "annotate_attention", "heads", "kv_heads", "d_head", "seq_len", "kv_len",
+                    "causal", "tile_q", "tile_k", "size", "d_model", "d_ff", "layers", "vocab", "context",
+                    "rope_theta", "checkpointing", "gpus", "parallel", "bucket"));
 }
 
 TEST(Keys, AreFoundInEitherSpelling)

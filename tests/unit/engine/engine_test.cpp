@@ -130,6 +130,27 @@ TEST_F(EnginePoint, StepTakesAtLeastAsLongAsItsPhases)
     }
 }
 
+TEST_F(EnginePoint, TimesPhasesWithoutWaitingForEach)
+{
+    ExperimentSpec spec = tinyLm();
+    spec.timing = StepTiming::Step;
+    spec.mode = Mode::Train;
+    ASSERT_EQ(run(spec).status, RunStatus::Ok);
+
+    // On a CPU the borders are readings of one clock: the phases of a step fill it.
+    Nanoseconds rest{0};
+    for (const Sample& sample : recorder_.samples) {
+        EXPECT_GT(sample.wall.count(), 0);
+        if (sample.phase == Phase::Step) {
+            EXPECT_EQ(rest.count(), 0);
+            rest = sample.wall;
+        } else {
+            rest -= sample.wall;
+        }
+    }
+    EXPECT_EQ(rest.count(), 0);
+}
+
 TEST_F(EnginePoint, OpensRangesByPhaseAndModule)
 {
     ExperimentSpec spec = tinyLm();
