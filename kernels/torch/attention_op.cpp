@@ -181,9 +181,11 @@ Output attentionOnDevice(const at::Tensor& q, const at::Tensor& k, const at::Ten
     return {o, logSumExp};
 }
 
-Backward backward(const at::Tensor& gradO, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                  const at::Tensor& o, const at::Tensor& statistics, bool causal, double scale,
-                  c10::string_view fp32, bool deterministic, const std::optional<at::Tensor>& gradLogSumExp)
+/// Writes the gradients of q, k and v to tensors of their shapes, whose rows are contiguous.
+void backwardOut(const at::Tensor& gradO, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                 const at::Tensor& o, const at::Tensor& statistics, bool causal, double scale,
+                 c10::string_view fp32, bool deterministic, const std::optional<at::Tensor>& gradLogSumExp,
+                 const at::Tensor& gradQ, const at::Tensor& gradK, const at::Tensor& gradV)
 {
     const AttentionOptions options{causal, scale, fp32, deterministic};
     checkAttentionArguments(q, k, v, options);
@@ -197,16 +199,27 @@ Backward backward(const at::Tensor& gradO, const at::Tensor& q, const at::Tensor
                                               gradRows.device() == q.device()),
                       "tilescope::attention_backward: grad_lse is ", gradRows.scalar_type(), gradRows.sizes(),
                       " and q is ", q.scalar_type(), q.sizes(), "; give one number a row of q");
-    at::Tensor gradQ = emptyRowsLike(q);
-    at::Tensor gradK = emptyRowsLike(k);
-    at::Tensor gradV = emptyRowsLike(v);
+    const auto isTarget = [](const at::Tensor& target, const at::Tensor& like) {
+        return target.sizes() == like.sizes() && target.scalar_type() == like.scalar_type() &&
+               target.device() == like.device() && (target.size(-1) == 1 || target.stride(-1) == 1);
+    };
+    TORCH_CHECK_VALUE(
+        isTarget(gradQ, q) && isTarget(gradK, k) && isTarget(gradV, v),
+        "tilescope::attention_backward_out: grad_q, grad_k and grad_v must have the shapes of q, k "
+        "and v and contiguous rows");
     if (q.numel() == 0 || k.numel() == 0) {
-        return {gradQ.zero_(), gradK.zero_(), gradV.zero_()};
+        gradQ.zero_();
+        gradK.zero_();
+        gradV.zero_();
+        return;
     }
     AttentionProblem problem = attentionProblem(withHeads(q), withHeads(k), options);
     if (!kernelsTake(q, k, problem.scale)) {
         const TensorTriple gradients = attentionGradientsByRows(gradO, gradRows, q, k, v, options);
-        return {gradQ.copy_(gradients[0]), gradK.copy_(gradients[1]), gradV.copy_(gradients[2])};
+        gradQ.copy_(gradients[0]);
+        gradK.copy_(gradients[1]);
+        gradV.copy_(gradients[2]);
+        return;
     }
     const std::int64_t headDim = deviceHeadDim(q);
     const at::Tensor queries = operand(takeSign(withHeads(q), problem.scale), headDim);
@@ -242,9 +255,19 @@ Backward backward(const at::Tensor& gradO, const at::Tensor& q, const at::Tensor
         target.finish();
     }
     if (scale <= 0) {
-        gradQ = takeSign(gradQ, scale);
+        gradQ.copy_(takeSign(gradQ, scale));
     }
-    return {gradQ, gradK, gradV};
+}
+
+Backward backward(const at::Tensor& gradO, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                  const at::Tensor& o, const at::Tensor& statistics, bool causal, double scale,
+                  c10::string_view fp32, bool deterministic, const std::optional<at::Tensor>& gradLogSumExp)
+{
+    Backward gradients{emptyRowsLike(q), emptyRowsLike(k), emptyRowsLike(v)};
+    const auto& [gradQ, gradK, gradV] = gradients;
+    backwardOut(gradO, q, k, v, o, statistics, causal, scale, fp32, deterministic, gradLogSumExp, gradQ,
+                gradK, gradV);
+    return gradients;
 }
 
 // --- shape inference -----------------------------------------------------------------------------
@@ -415,6 +438,11 @@ TORCH_LIBRARY(tilescope, library)
         "bool causal, float scale, str fp32, bool deterministic, Tensor? grad_lse=None) "
         "-> (Tensor grad_q, Tensor grad_k, Tensor grad_v)",
         {at::Tag::pt2_compliant_tag});
+    // Into views of one packed gradient, for a packed qkv projection.
+    library.def(
+        "attention_backward_out(Tensor grad_o, Tensor q, Tensor k, Tensor v, Tensor o, Tensor statistics, "
+        "bool causal, float scale, str fp32, bool deterministic, Tensor? grad_lse, *, Tensor(a!) grad_q, "
+        "Tensor(b!) grad_k, Tensor(c!) grad_v) -> ()");
 }
 
 TORCH_LIBRARY_IMPL(tilescope, CompositeExplicitAutograd, library)
@@ -427,6 +455,7 @@ TORCH_LIBRARY_IMPL(tilescope, CPU, library)
     library.impl("attention", &attentionOnDevice);
     library.impl("attention_forward", &forward);
     library.impl("attention_backward", &backward);
+    library.impl("attention_backward_out", &backwardOut);
 }
 
 TORCH_LIBRARY_IMPL(tilescope, CUDA, library)
@@ -434,6 +463,7 @@ TORCH_LIBRARY_IMPL(tilescope, CUDA, library)
     library.impl("attention", &attentionOnDevice);
     library.impl("attention_forward", &forward);
     library.impl("attention_backward", &backward);
+    library.impl("attention_backward_out", &backwardOut);
 }
 
 TORCH_LIBRARY_IMPL(tilescope, Meta, library)
@@ -447,6 +477,7 @@ TORCH_LIBRARY_IMPL(tilescope, Autograd, library)
     library.impl("attention", &attentionAutograd);
     library.impl("attention_forward", torch::autograd::autogradNotImplementedFallback());
     library.impl("attention_backward", torch::autograd::autogradNotImplementedFallback());
+    library.impl("attention_backward_out", torch::autograd::autogradNotImplementedFallback());
 }
 
 TORCH_LIBRARY_IMPL(tilescope, Autocast, library)

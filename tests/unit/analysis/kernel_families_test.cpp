@@ -112,6 +112,19 @@ TEST(KernelFamilies, KnowsItsOwnKernels)
                                  name + "<__nv_bfloat16>(int)";
         EXPECT_EQ(families.describe(full).family, KernelFamily::Attention) << name;
     }
+    const std::pair<const char*, KernelFamily> ofTheLanguageModel[] = {
+        {"addRmsNormKernel", KernelFamily::Norm},      {"sumPartsKernel", KernelFamily::Norm},
+        {"rmsNormBackwardKernel", KernelFamily::Norm}, {"rotateHeadsKernel", KernelFamily::Elementwise},
+        {"swiGluKernel", KernelFamily::Elementwise},   {"swiGluBackwardKernel", KernelFamily::Elementwise},
+        {"crossEntropyKernel", KernelFamily::Softmax}, {"embeddingBackwardKernel", KernelFamily::Embedding},
+        {"adamwKernel", KernelFamily::Optimizer}};
+    for (const auto& [name, family] : ofTheLanguageModel)
+        EXPECT_EQ(families
+                      .describe(std::string("void tilescope::kernels::(anonymous namespace)::") + name +
+                                "<__nv_bfloat16>(int)")
+                      .family,
+                  family)
+            << name;
 }
 
 TEST(KernelFamilies, NamesThePrecisionOfItsOwnKernelsOnce)
