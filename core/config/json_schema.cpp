@@ -55,7 +55,7 @@ Json valueSchema(const KeyInfo& key)
                                              : "^(auto|[0-9]+(\\.[0-9]+)? *([kMGT]|[KMGT]i)?B)$");
         break;
     case ValueType::Compile:
-        schema = pattern("^(none|graph|package:.+\\.pt2)$");
+        schema = pattern("^(none|graph|fused|package:.+\\.pt2)$");
         break;
     case ValueType::Checkpointing:
         schema = pattern("^(none|attention|block(:[0-9]+)?)$");

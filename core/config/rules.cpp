@@ -62,7 +62,45 @@ Broken attentionRule(const ExperimentSpec& spec)
         return BrokenRule{fmt::format("kv_heads {} does not divide heads {}", spec.kvHeads, spec.heads),
                           "every key and value head serves the same number of query heads",
                           {"kv_heads", "heads"}};
+    if (spec.compile.kind == CompileRequest::Kind::Fused)
+        return BrokenRule{
+            "compile fused is for workload lm", "allowed: none, graph, package:FILE.pt2", {"compile"}};
     return headWidthRule(spec, spec.headDim, {"d_head"});
+}
+
+/// What compile: fused does not support.
+Broken fusedRule(const ExperimentSpec& spec)
+{
+    constexpr std::int64_t kMultiple = 8;
+    constexpr std::int64_t kWidest = 8192;
+    if (spec.compile.kind != CompileRequest::Kind::Fused)
+        return {};
+    if (spec.precision == Precision::Fp16)
+        return BrokenRule{"compile fused does not scale the loss, which precision fp16 needs",
+                          "write precision: bf16",
+                          {"compile", "precision"}};
+    if (spec.backend != Backend::Flash)
+        return BrokenRule{
+            fmt::format("compile fused has its own attention, and backend is {}", wordOf(spec.backend)),
+            "write backend: flash",
+            {"compile", "backend"}};
+    if (spec.parallel != Parallel::None)
+        return BrokenRule{fmt::format("compile fused does not combine gradients, and parallel is {}",
+                                      wordOf(spec.parallel)),
+                          "write compile: none or parallel: none",
+                          {"compile", "parallel"}};
+    if (spec.device.kind == DeviceRequest::Kind::Cpu)
+        return {};
+    if (spec.dModel / spec.heads % kMultiple != 0 || spec.dFf % kMultiple != 0)
+        return BrokenRule{fmt::format("compile fused does not support heads {} wide and d_ff {}",
+                                      spec.dModel / spec.heads, spec.dFf),
+                          fmt::format("choose multiples of {}", kMultiple),
+                          {"compile", "heads", "d_model", "d_ff", "size"}};
+    if (spec.dModel > kWidest)
+        return BrokenRule{fmt::format("compile fused does not support d_model {}", spec.dModel),
+                          fmt::format("it supports up to {}", kWidest),
+                          {"compile", "d_model", "size"}};
+    return {};
 }
 
 Broken lmRule(const ExperimentSpec& spec)
@@ -82,6 +120,8 @@ Broken lmRule(const ExperimentSpec& spec)
                                       counted(spec.layers, "layer")),
                           fmt::format("K is at most {}", spec.layers),
                           {"checkpointing", "layers", "size"}};
+    if (Broken broken = fusedRule(spec))
+        return broken;
     return headWidthRule(spec, width, {"heads", "d_model", "size"});
 }
 
@@ -128,6 +168,10 @@ Broken modeRule(const ExperimentSpec& spec)
         return BrokenRule{"compile package runs a forward pass without a graph",
                           "write mode: forward and grad: false",
                           {"compile", "mode", "grad"}};
+    if (spec.timing == StepTiming::Step && spec.mode == Mode::Backward)
+        return BrokenRule{"timing step measures whole steps, and mode backward a part",
+                          "write mode: both or timing: phase",
+                          {"timing", "mode"}};
     return {};
 }
 
@@ -147,12 +191,14 @@ void applyPreset(ExperimentSpec& spec, const GivenKeys& given)
 
 void applyDefaults(ExperimentSpec& spec, const GivenKeys& given)
 {
-    static const std::size_t batch = rowOf("batch"), loss = rowOf("loss"), heads = rowOf("heads"),
-                             kvHeads = rowOf("kv_heads"), kvLen = rowOf("kv_len"), dModel = rowOf("d_model"),
-                             dFf = rowOf("d_ff"), layers = rowOf("layers");
+    static const std::size_t batch = rowOf("batch"), backend = rowOf("backend"), loss = rowOf("loss"),
+                             heads = rowOf("heads"), kvHeads = rowOf("kv_heads"), kvLen = rowOf("kv_len"),
+                             dModel = rowOf("d_model"), dFf = rowOf("d_ff"), layers = rowOf("layers");
     if (spec.workload == Workload::Lm) {
         if (!given[batch])
             spec.batch = 4;
+        if (!given[backend] && spec.compile.kind == CompileRequest::Kind::Fused)
+            spec.backend = Backend::Flash;
         applyPreset(spec, given);
     }
     if (!given[loss] && spec.mode == Mode::Train)
@@ -183,10 +229,6 @@ std::optional<BrokenRule> brokenRule(const ExperimentSpec& spec)
         return broken;
     if (Broken broken = ranksRule(spec))
         return broken;
-    if (spec.timing == StepTiming::Step && spec.mode == Mode::Backward)
-        return BrokenRule{"timing step measures whole steps, and mode backward a part",
-                          "write mode: both or timing: phase",
-                          {"timing", "mode"}};
     return modeRule(spec);
 }
 

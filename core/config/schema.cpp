@@ -114,7 +114,7 @@ void addExperiment(std::vector<KeyRow>& rows)
         row<&Spec::backend>({.name = "backend",
                              .type = Choice,
                              .choices = words<Backend>(),
-                             .defaultText = "naive",
+                             .defaultText = "naive; flash for compile: fused",
                              .help = "which attention kernel; naive keeps all scores in memory, sdpa "
                                      "lets LibTorch choose",
                              .example = "flash-torch"}));
@@ -218,10 +218,12 @@ void addExecution(std::vector<KeyRow>& rows)
     rows.push_back(row<&Spec::compile>(
         {.name = "compile",
          .type = Compile,
-         .choices = {"none", "graph"},
+         .choices = {"none", "graph", "fused"},
          .defaultText = "none",
-         .help = "graph replays the step as one CUDA graph; package runs a package of AOTInductor",
-         .example = "graph"}));
+         .help = "graph replays the step from CUDA graphs; fused runs the lm by fused kernels, without "
+                 "autograd, on a GPU from graphs; package runs a package of AOTInductor",
+         .example = "graph",
+         .lmChoices = {"fused"}}));
     rows.push_back(row<&Spec::deterministic>({.name = "deterministic",
                                               .type = Boolean,
                                               .defaultText = "false",

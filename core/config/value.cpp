@@ -399,6 +399,8 @@ CompileRequest compileFromText(std::string_view text)
         return {};
     if (text == "graph")
         return {.kind = CompileRequest::Kind::Graph};
+    if (text == "fused")
+        return {.kind = CompileRequest::Kind::Fused};
     return {.kind = CompileRequest::Kind::Package,
             .package = std::string(text.substr(std::string_view("package:").size()))};
 }

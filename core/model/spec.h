@@ -34,10 +34,13 @@ struct DeviceRequest {
     bool operator==(const DeviceRequest&) const = default;
 };
 
-/// `none`, a CUDA graph of the step, or a package that AOTInductor made.
+/// `none`, a CUDA graph of the step, the lm by fused kernels, or a package that AOTInductor made.
 struct CompileRequest {
-    enum class Kind { None, Graph, Package } kind = Kind::None;
+    enum class Kind { None, Graph, Fused, Package } kind = Kind::None;
     std::string package = {}; ///< path of the .pt2 file
+
+    /// Whether a GPU runs the step as CUDA graphs.
+    bool isCaptured() const { return kind == Kind::Graph || kind == Kind::Fused; }
 
     bool operator==(const CompileRequest&) const = default;
 };
@@ -69,10 +72,10 @@ struct ExperimentSpec {
     std::int64_t batch = 8;
     int warmup = 5;
     int steps = 10;
+    StepTiming timing = StepTiming::Phase;
     int traceSteps = 3;
     TraceLevel trace = TraceLevel::Kernels;
     bool memory = true;
-    StepTiming timing = StepTiming::Phase;
     bool shapes = false;
     std::vector<std::string> counters = {};
     CompileRequest compile = {};

@@ -232,6 +232,8 @@ std::string toText(const CompileRequest& compile)
         return "none";
     case CompileRequest::Kind::Graph:
         return "graph";
+    case CompileRequest::Kind::Fused:
+        return "fused";
     case CompileRequest::Kind::Package:
         return "package:" + compile.package;
     }

@@ -112,7 +112,8 @@ TargetDevice usedBy(const ExperimentSpec& spec, TargetDevice device)
 bool isReplayable(const ExperimentSpec& spec)
 {
     return (spec.workload == Workload::Lm || spec.workload == Workload::Attention) &&
-           spec.compile.kind != CompileRequest::Kind::Package;
+           spec.compile.kind != CompileRequest::Kind::Package &&
+           spec.compile.kind != CompileRequest::Kind::Fused;
 }
 
 std::optional<MemoryPrediction> predictMemory(const ExperimentSpec& spec, const TargetDevice& device)

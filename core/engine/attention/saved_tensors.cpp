@@ -116,39 +116,76 @@ std::uint64_t storageAddress(const at::Tensor& tensor)
     return reinterpret_cast<std::uintptr_t>(tensor.storage().data());
 }
 
+namespace {
+
+/// Appends tensors to a ledger. The first of several with the same storage counts it.
+class Ledger {
+public:
+    Ledger(const StorageHolders& holders, std::int64_t first) : holders_(holders), first_(first) {}
+
+    /// \param name  unless the tensor has a holder
+    void add(const KeptTensor& kept, const std::string& name)
+    {
+        const std::uint64_t address = storageAddress(kept.tensor);
+        if (address == 0)
+            return;
+        SavedTensor entry{.path = kept.path,
+                          .op = kept.op,
+                          .tensor = name,
+                          .shape = trace::shapeText(kept.tensor),
+                          .dtype = trace::dtypeText(kept.tensor.scalar_type()),
+                          .bytes = static_cast<std::int64_t>(kept.tensor.nbytes()),
+                          .address = address,
+                          .storageBytes = static_cast<std::int64_t>(kept.tensor.storage().nbytes())};
+        if (const auto holder = holders_.find(address); holder != holders_.end()) {
+            entry.tensor = holder->second.name;
+            entry.category = holder->second.category;
+        }
+        const auto number = first_ + static_cast<std::int64_t>(saved_.tensors.size());
+        if (const auto [counts, isNew] = counted_.try_emplace(address, number); !isNew)
+            entry.sharedWith = counts->second;
+        saved_.tensors.push_back(std::move(entry));
+    }
+
+    SavedTensors& saved() { return saved_; }
+
+    SavedTensors take()
+    {
+        const Timestamp now = TraceClock::now();
+        for (SavedTensor& entry : saved_.tensors)
+            entry.time = now;
+        return std::move(saved_);
+    }
+
+private:
+    const StorageHolders& holders_;
+    std::int64_t first_;
+    SavedTensors saved_;
+    std::unordered_map<std::uint64_t, std::int64_t>
+        counted_; // by storage: number of the tensor that counts it
+};
+
+} // namespace
+
 SavedTensors savedTensors(const at::Tensor& root, const StorageHolders& holders, std::int64_t first)
 {
-    SavedTensors saved;
-    std::unordered_map<std::uint64_t, std::int64_t> counted; // by storage: number of the tensor that counts
-                                                             // it
+    Ledger ledger(holders, first);
     for (Node* node : nodesOf(root)) {
         const std::string path = trace::pathCreating(node->thread_id(), node->sequence_nr());
-        for (const at::Tensor& tensor : heldBy(*node, saved)) {
-            const std::uint64_t address = storageAddress(tensor);
-            if (address == 0)
-                continue;
-            SavedTensor entry{.path = path,
-                              .op = opOf(*node),
-                              .tensor = originOf(tensor, node),
-                              .shape = trace::shapeText(tensor),
-                              .dtype = trace::dtypeText(tensor.scalar_type()),
-                              .bytes = static_cast<std::int64_t>(tensor.nbytes()),
-                              .address = address,
-                              .storageBytes = static_cast<std::int64_t>(tensor.storage().nbytes())};
-            if (const auto holder = holders.find(address); holder != holders.end()) {
-                entry.tensor = holder->second.name;
-                entry.category = holder->second.category;
-            }
-            const auto number = first + static_cast<std::int64_t>(saved.tensors.size());
-            if (const auto [counts, isNew] = counted.try_emplace(address, number); !isNew)
-                entry.sharedWith = counts->second;
-            saved.tensors.push_back(std::move(entry));
-        }
+        for (const at::Tensor& tensor : heldBy(*node, ledger.saved()))
+            if (tensor.defined())
+                ledger.add({path, opOf(*node), tensor}, originOf(tensor, node));
     }
-    const Timestamp now = TraceClock::now();
-    for (SavedTensor& entry : saved.tensors)
-        entry.time = now;
-    return saved;
+    return ledger.take();
+}
+
+SavedTensors savedTensors(const std::vector<KeptTensor>& kept, const StorageHolders& holders,
+                          std::int64_t first)
+{
+    Ledger ledger(holders, first);
+    for (const KeptTensor& tensor : kept)
+        ledger.add(tensor, "of " + tensor.op);
+    return ledger.take();
 }
 
 } // namespace tilescope::engine

@@ -31,4 +31,14 @@ struct SavedTensors {
 /// \param root  output or loss; the result is empty if it has no graph
 SavedTensors savedTensors(const at::Tensor& root, const StorageHolders& holders, std::int64_t first = 0);
 
+/// A tensor that a step without an autograd graph keeps for backward.
+struct KeptTensor {
+    std::string path; ///< step/forward/layers.3/ffn
+    std::string op;
+    at::Tensor tensor;
+};
+/// The same ledger of such tensors.
+SavedTensors savedTensors(const std::vector<KeptTensor>& kept, const StorageHolders& holders,
+                          std::int64_t first = 0);
+
 } // namespace tilescope::engine

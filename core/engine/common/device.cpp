@@ -113,8 +113,8 @@ DeviceScope::DeviceScope(const Device& device, bool ownStream)
     if (!device.isCuda())
         return;
     guards_.reset(new Guards{c10::cuda::CUDAGuard(device.torch())});
-    if (ownStream)
-        guards_->stream.emplace(c10::cuda::getStreamFromPool(false, device.torch().index()));
+    if (ownStream) // of high priority: work beside it fills what it leaves
+        guards_->stream.emplace(c10::cuda::getStreamFromPool(true, device.torch().index()));
 }
 
 DeviceScope::~DeviceScope() = default;

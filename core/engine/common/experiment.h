@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace tilescope::engine {
 
@@ -18,7 +19,6 @@ class Ranks;
 /// The phases that a step can have, in execution order.
 inline constexpr std::array kPhasesInOrder{Phase::Forward, Phase::Loss, Phase::Backward, Phase::Optimizer};
 
-/// The tensors of one point and the work of each phase of its step. Session thread.
 /// Called around the capture of each phase: before and after its graph, or while the graph of the step is
 /// captured.
 struct CaptureCalls {
@@ -26,6 +26,7 @@ struct CaptureCalls {
     std::function<void(Phase)> after;
 };
 
+/// The tensors of one point and the work of each phase of its step. Session thread.
 ///
 /// A step is prepare(), then the phases of the mode in order, then finish(). Only the phases are timed.
 class Experiment {
@@ -65,6 +66,11 @@ public:
     virtual void visitHeld(const HoldVisitor& visit) const = 0;
     /// Output or loss of the current step, the root of backward; undefined outside a step.
     virtual at::Tensor graphRoot() const = 0;
+    /// Visits the tensors that the current step keeps for backward without an autograd graph: the path below
+    /// step/forward, the op and the tensor. In the order of forward.
+    using SavedVisitor =
+        std::function<void(const std::string& path, const char* op, const at::Tensor& tensor)>;
+    virtual void visitSaved(const SavedVisitor& /*visit*/) const {}
     /// Bytes allocated between forward and backward; none if the allocator reports them during a step.
     virtual std::optional<Bytes> heldBeforeBackward() const { return {}; }
 };
@@ -76,6 +82,8 @@ std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Dev
                                            Ranks* ranks = nullptr);
 std::unique_ptr<Experiment> makeAttentionExperiment(const ExperimentSpec& spec, const Device& device);
 std::unique_ptr<Experiment> makeLmExperiment(const ExperimentSpec& spec, const Device& device, Ranks* ranks);
+/// The lm without autograd, by fused kernels (compile: fused).
+std::unique_ptr<Experiment> makeFusedLmExperiment(const ExperimentSpec& spec, const Device& device);
 /// A package of AOTInductor, forward only (compile: package:FILE.pt2). A package is a program and is executed
 /// as it is.
 std::unique_ptr<Experiment> makePackagedExperiment(const ExperimentSpec& spec, const Device& device);

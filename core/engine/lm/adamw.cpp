@@ -7,30 +7,18 @@
 namespace tilescope::engine {
 namespace {
 
-// torch.optim.AdamW
-constexpr double kLearningRate = 1e-3;
-constexpr double kBeta1 = 0.9;
-constexpr double kBeta2 = 0.999;
-constexpr double kEpsilon = 1e-8;
-constexpr double kWeightDecay = 1e-2;
-
 // torch.amp.GradScaler
 constexpr double kInitialScale = 65536;
 constexpr double kGrowth = 2;
 constexpr double kBackoff = 0.5;
 constexpr std::int64_t kGrowthInterval = 2000;
 
-constexpr const char* kFirstMoment = " first moment";
-constexpr const char* kSecondMoment = " second moment";
+} // namespace
 
-// The same memory in row-major order. Weights are stored transposed, and the fused CPU kernel is ten times
-// slower on transposed tensors.
 at::Tensor rowMajor(const at::Tensor& t)
 {
     return t.is_contiguous() ? t : t.t();
 }
-
-} // namespace
 
 AdamW::AdamW(const std::vector<at::Tensor>& parameters, const std::vector<std::string>& names, bool scaleLoss)
     : parameters_(parameters), scaled_(scaleLoss)

@@ -9,6 +9,21 @@
 
 namespace tilescope::engine {
 
+// torch.optim.AdamW
+inline constexpr double kLearningRate = 1e-3;
+inline constexpr double kBeta1 = 0.9;
+inline constexpr double kBeta2 = 0.999;
+inline constexpr double kEpsilon = 1e-8;
+inline constexpr double kWeightDecay = 1e-2;
+
+// Names of the state of a parameter, after the parameter's name.
+inline constexpr const char* kFirstMoment = " first moment";
+inline constexpr const char* kSecondMoment = " second moment";
+
+/// The same memory in row-major order. Weights are stored transposed, and the fused CPU kernel is ten times slower
+/// on transposed tensors.
+at::Tensor rowMajor(const at::Tensor& t);
+
 /// AdamW (Loshchilov and Hutter, 2019) with PyTorch's defaults, using LibTorch's fused kernel. Scales the
 /// loss of fp16 training like PyTorch's GradScaler. Session thread.
 class AdamW {

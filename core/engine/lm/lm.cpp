@@ -14,7 +14,7 @@ namespace {
 
 using at::Tensor;
 
-constexpr double kNormEpsilon = 1e-5;
+} // namespace
 
 void requireRotatable(const ExperimentSpec& spec)
 {
@@ -27,7 +27,10 @@ void requireRotatable(const ExperimentSpec& spec)
                     .mend = "choose d_model and heads with an even quotient"};
 }
 
-} // namespace
+double deviationOf(const LinearMap& map)
+{
+    return std::sqrt(2.0 / static_cast<double>(map.in + map.out / map.packed));
+}
 
 EagerOps::EagerOps(const ExperimentSpec& spec, at::TensorOptions options, const AttentionCall& attention)
     : batch_(spec.batch), heads_(spec.heads), options_(options),
@@ -54,13 +57,12 @@ Tensor EagerOps::normWeight(const std::string& name, std::int64_t width) const
 }
 
 // (in, out), stored transposed: the product needs no transposed view, and the layout in memory equals
-// torch.nn.Linear's. Initialized with Glorot's deviation for each of the packed weights.
+// torch.nn.Linear's.
 Tensor EagerOps::linearWeight(const std::string& name, const LinearMap& map) const
 {
     const Making making(MemoryCategory::Parameters, name);
-    const double deviation = std::sqrt(2.0 / static_cast<double>(map.in + map.out / map.packed));
     return at::empty_strided({map.in, map.out}, {1, map.in}, options_)
-        .normal_(0, deviation)
+        .normal_(0, deviationOf(map))
         .set_requires_grad(true);
 }
 

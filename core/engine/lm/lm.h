@@ -13,6 +13,14 @@
 
 namespace tilescope::engine {
 
+inline constexpr double kNormEpsilon = 1e-5;
+
+/// \throws Error  the heads do not divide the width into even parts
+void requireRotatable(const ExperimentSpec& spec);
+
+/// Standard deviation of the initial weights: Glorot's, for each of the packed maps.
+double deviationOf(const LinearMap& map);
+
 /// The operations of the language model, executed by LibTorch. Session thread.
 class EagerOps {
 public:

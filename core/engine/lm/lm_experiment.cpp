@@ -6,11 +6,11 @@
 #include "core/engine/lm/adamw.h"
 #include "core/engine/lm/gradient_combiner.h"
 #include "core/engine/lm/lm.h"
+#include "core/engine/lm/token_batch.h"
 #include "core/engine/ranks/collectives.h"
 #include "core/model/phases.h"
 
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 #include <torch/csrc/autograd/autograd.h>
 
 namespace tilescope::engine {
@@ -38,10 +38,12 @@ class LmExperiment final : public Experiment {
 public:
     LmExperiment(const ExperimentSpec& spec, const Device& device, Ranks* ranks)
         : spec_(spec), device_(device.torch().type()), autocast_(autocastDtype(spec.precision)),
-          model_(spec, opsFor(spec, device)),
-          tokenSource_(at::detail::createCPUGenerator(static_cast<std::uint64_t>(spec.seed))), ranks_(ranks)
+          model_(spec, opsFor(spec, device)), batch_(spec, device.torch(), ranks), ranks_(ranks)
     {
-        makeInputs(device);
+        {
+            const Making making(MemoryCategory::Inputs, "gradient of the loss");
+            gradient_ = at::ones({}, at::device(device.torch()).dtype(at::kFloat));
+        }
         if (spec.mode == Mode::Train) {
             optimizer_.emplace(model_.parameters(), model_.parameterNames(),
                                spec.precision == Precision::Fp16);
@@ -61,25 +63,7 @@ public:
             parameter.mutable_grad().reset();
     }
 
-    // Drawn on the host and copied to the same tensor in each step, so that there is no device allocation and
-    // all devices get the same tokens.
-    void refreshInputs() override
-    {
-        const int ranks = ranks_ ? ranks_->size() : 1;
-        // Together the ranks have the tokens of one process with `ranks` times the batch: each draws all of
-        // them and keeps its own.
-        for (int rank = 0; rank < ranks; ++rank) {
-            hostTokens_.random_(0, spec_.vocab, tokenSource_);
-            if (!ranks_ || rank == ranks_->rank())
-                takeTokens();
-        }
-    }
-
-    void takeTokens()
-    {
-        tokens_.view({spec_.batch, spec_.context}).copy_(hostTokens_.narrow(1, 0, spec_.context));
-        targets_.view({spec_.batch, spec_.context}).copy_(hostTokens_.narrow(1, 1, spec_.context));
-    }
+    void refreshInputs() override { batch_.refresh(); }
 
     void run(Phase phase) override
     {
@@ -115,9 +99,7 @@ public:
             visit(MemoryCategory::Gradients, model_.parameterNames()[i], parameter.grad());
         }
         model_.ops().visitHeld(visit);
-        visit(MemoryCategory::Inputs, "tokens", tokens_);
-        visit(MemoryCategory::Inputs, "targets", targets_);
-        visit(MemoryCategory::Inputs, "tokens on the host", hostTokens_);
+        batch_.visitHeld(visit);
         if (optimizer_)
             optimizer_->visitHeld(model_.parameterNames(), visit);
         visit(MemoryCategory::Inputs, "gradient of the loss", gradient_);
@@ -135,37 +117,17 @@ public:
     }
 
 private:
-    void makeInputs(const Device& device)
-    {
-        constexpr auto kInput = MemoryCategory::Inputs;
-        {
-            // One token more than the context: the targets are the inputs shifted by one.
-            const Making making(kInput, "tokens on the host");
-            hostTokens_ = at::empty({spec_.batch, spec_.context + 1}, at::kLong);
-        }
-        {
-            const Making making(kInput, "tokens");
-            tokens_ = at::empty({spec_.batch * spec_.context}, at::device(device.torch()).dtype(at::kLong));
-        }
-        {
-            const Making making(kInput, "targets");
-            targets_ = at::empty_like(tokens_);
-        }
-        const Making making(kInput, "gradient of the loss");
-        gradient_ = at::ones({}, at::device(device.torch()).dtype(at::kFloat));
-    }
-
     void forward()
     {
         const at::AutoGradMode grad(spec_.mode != Mode::Forward || spec_.grad);
         const AutocastScope autocast(device_, autocast_);
-        logits_ = model_.forward(tokens_);
+        logits_ = model_.forward(batch_.tokens());
     }
 
     void computeLoss()
     {
         const AutocastScope autocast(device_, autocast_);
-        loss_ = spec_.loss == LossKind::CrossEntropy ? at::cross_entropy_loss(logits_, targets_)
+        loss_ = spec_.loss == LossKind::CrossEntropy ? at::cross_entropy_loss(logits_, batch_.targets())
                                                      : at::sum(logits_);
     }
 
@@ -181,10 +143,7 @@ private:
     std::optional<at::ScalarType> autocast_;
     LanguageModel model_;
     std::optional<AdamW> optimizer_;
-    at::Generator tokenSource_;
-    Tensor hostTokens_;
-    Tensor tokens_;
-    Tensor targets_;
+    TokenBatch batch_;
     Tensor gradient_; // initial gradient of backward
     Tensor logits_;
     Tensor loss_;

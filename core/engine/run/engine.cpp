@@ -183,7 +183,7 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const std::optional<RankS
         initializeCuda();
     const int processes = seat ? seat->size : 1;
     const Numerics numerics(spec, device, std::max(1, defaultThreads / processes));
-    const DeviceScope onDevice(device, spec.compile.kind == CompileRequest::Kind::Graph);
+    const DeviceScope onDevice(device, spec.compile.isCaptured());
     device.clean();
     device.limitMemory(spec.memoryLimit, processes);
     at::manual_seed(static_cast<std::uint64_t>(spec.seed));
@@ -271,6 +271,10 @@ std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Dev
         throw Unsupported{"tf32 is a mode of NVIDIA tensor cores and this point runs on the CPU"};
     if (spec.compile.kind == CompileRequest::Kind::Package)
         return makePackagedExperiment(spec, device);
+    if (spec.compile.kind == CompileRequest::Kind::Fused) {
+        auto fused = makeFusedLmExperiment(spec, device);
+        return device.isCuda() ? makeGraphed(std::move(fused), device, spec.timing) : std::move(fused);
+    }
     auto experiment = spec.workload == Workload::Lm ? makeLmExperiment(spec, device, ranks)
                                                     : makeAttentionExperiment(spec, device);
     if (spec.compile.kind == CompileRequest::Kind::Graph)

@@ -70,6 +70,7 @@ public:
     void visitHeld(const HoldVisitor& visit) const override { inner_->visitHeld(visit); }
     // Replays build no autograd graph; that of the capture was consumed by its backward.
     at::Tensor graphRoot() const override { return captured_ ? at::Tensor() : inner_->graphRoot(); }
+    void visitSaved(const SavedVisitor& visit) const override { inner_->visitSaved(visit); }
     std::optional<Bytes> heldBeforeBackward() const override { return heldBeforeBackward_; }
 
 private:
@@ -146,8 +147,8 @@ private:
     // Declared before the graphs so that the graphs are destroyed first, then the tensors in their pool.
     std::unique_ptr<Experiment> inner_;
     const Device& device_;
-    std::map<Phase, at::cuda::CUDAGraph> graphs_; // in step order
     StepTiming timing_;
+    std::map<Phase, at::cuda::CUDAGraph> graphs_; // in step order
     std::optional<Bytes> heldBeforeBackward_;
     Nanoseconds captureTime_{}; // of all phases, including the upload to the device
     bool captured_ = false;

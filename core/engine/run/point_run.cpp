@@ -138,7 +138,7 @@ tilescope::trace::Tracer& PointRun::tracer()
 // Only a recorded capture shows which module launches each kernel of a graph, and which memory it uses.
 void PointRun::settle()
 {
-    const bool isRecorded = tracing() && spec_.compile.kind == CompileRequest::Kind::Graph;
+    const bool isRecorded = tracing() && device_.isCuda() && spec_.compile.isCaptured();
     const CaptureCalls calls{.before =
                                  [&](Phase phase) {
                                      if (isRecorded && memory_ && phase == Phase::Backward)

@@ -3,12 +3,14 @@
 #include "core/engine/common/device.h"
 #include "core/engine/common/experiment.h"
 #include "core/engine/common/failure.h"
+#include "core/model/text.h"
 #include "core/trace/allocators/cpu_allocator.h"
 #include "core/trace/host/tensor_text.h"
 
 #include <ATen/cuda/CUDAContextLight.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
+#include <c10/util/StringUtil.h>
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -95,6 +97,16 @@ void addSegments(MemoryFacts& facts, DeviceIndex device, Timestamp now, const St
     }
 }
 
+std::vector<KeptTensor> keptBy(const Experiment& experiment)
+{
+    const std::string base = c10::str("step/", wordOf(Phase::Forward));
+    std::vector<KeptTensor> kept;
+    experiment.visitSaved([&](const std::string& path, const char* op, const at::Tensor& tensor) {
+        kept.push_back({base + path, op, tensor});
+    });
+    return kept;
+}
+
 } // namespace
 
 MemoryReader::MemoryReader(const Device& device, const Experiment& experiment)
@@ -130,8 +142,10 @@ void MemoryReader::lookAtHeld()
 
 void MemoryReader::noteSaved(const at::Tensor& root)
 {
-    SavedTensors found =
-        savedTensors(root, byAddress(heldNow()), static_cast<std::int64_t>(instants_.saved.size()));
+    const StorageHolders holders = byAddress(heldNow());
+    const auto first = static_cast<std::int64_t>(instants_.saved.size());
+    SavedTensors found = root.defined() ? savedTensors(root, holders, first)
+                                        : savedTensors(keptBy(experiment_), holders, first);
     std::ranges::move(found.tensors, std::back_inserter(instants_.saved));
     unreadNodes_ += found.unreadNodes;
     if (unreadReason_.empty())

@@ -183,7 +183,8 @@ const BadSpec kValues[] = {
      "s.yaml:2:10: timeout is 0, out of range; allowed: 0.001 to 31,536,000"},
     {"TimeWithAUnit", "workload: lm\ntimeout: 10m\n", "s.yaml:2:10: timeout takes a number, not '10m'; …"},
     {"CompileWithASlip", "workload: lm\ncompile: grpah\n",
-     "s.yaml:2:10: unknown compile 'grpah'; did you mean 'graph'? allowed: none, graph, package:FILE.pt2"},
+     "s.yaml:2:10: unknown compile 'grpah'; did you mean 'graph'? allowed: none, graph, fused, "
+     "package:FILE.pt2"},
     {"PackageOfAnotherKind", "workload: lm\ncompile: package:model.so\n",
      "s.yaml:2:10: compile names no package in 'package:model.so'; packages of AOTInductor end in .pt2; …"},
     {"CheckpointingOfNoBlock", "workload: lm\ncheckpointing: block:0\n",
@@ -276,6 +277,21 @@ const BadSpec kCombinations[] = {
      "s.yaml:2:7: grad is for mode forward, and mode is both; the other modes always keep the graph; remove "
      "grad or "
      "write mode: forward"},
+    {"FusedAttention", "workload: attention\ncompile: fused\n",
+     "s.yaml:2:10: compile fused is for workload lm; allowed: none, graph, package:FILE.pt2"},
+    {"FusedInFp16", "workload: lm\ncompile: fused\nprecision: fp16\n",
+     "s.yaml:2:10: compile fused does not scale the loss, which precision fp16 needs; write precision: bf16"},
+    {"FusedWithAnotherBackend", "workload: lm\ncompile: fused\nbackend: sdpa\n",
+     "s.yaml:2:10: compile fused has its own attention, and backend is sdpa; write backend: flash"},
+    {"FusedOnRanks", "workload: lm\ncompile: fused\ndevice: cpu\ngpus: 2\nparallel: ddp\n",
+     "s.yaml:2:10: compile fused does not combine gradients, and parallel is ddp; …"},
+    {"FusedWithANarrowHead", "workload: lm\ncompile: fused\nd_model: 120\nheads: 10\n",
+     "s.yaml:2:10: compile fused does not support heads 12 wide and d_ff 3072; choose multiples of 8"},
+    {"FusedTooWide", "workload: lm\ncompile: fused\nd_model: 16384\nheads: 128\n",
+     "s.yaml:2:10: compile fused does not support d_model 16384; it supports up to 8192"},
+    {"StepTimingOfAPart", "workload: lm\nmode: backward\ntiming: step\n",
+     "s.yaml:3:9: timing step measures whole steps, and mode backward a part; write mode: both or timing: "
+     "phase"},
     {"PackageInAnotherMode", "workload: lm\ncompile: package:m.pt2\nmode: train\n",
      "s.yaml:2:10: compile package runs a forward pass without a graph; write mode: forward and grad: false"},
     {"PackageWithAGraph", "workload: lm\ncompile: package:m.pt2\nmode: forward\ngrad: true\n",

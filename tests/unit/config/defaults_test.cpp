@@ -88,6 +88,7 @@ TEST(Defaults, FollowTheKeysTheyDependOn)
     EXPECT_EQ(only("workload: attention\nseq_len: 77\n").kvLen, 77);
     EXPECT_EQ(only("workload: attention\nseq_len: 77\nkv_len: 99\n").kvLen, 99);
     EXPECT_EQ(only("workload: lm\nbatch: 8\n").batch, 8);
+    EXPECT_EQ(only("workload: lm\ncompile: fused\n").backend, Backend::Flash);
     EXPECT_EQ(only("workload: lm\nsize: 2.7B\n").layers, 32);
     EXPECT_EQ(only("workload: lm\nsize: 2.7B\nlayers: 1\nheads: 16\n").heads, 16);
 }

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "core/engine/common/held_tensors.h"
+#include "core/engine/lm/fused_ops.h"
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace tilescope::engine {
+
+/// AdamW with PyTorch's defaults for the parameters of the fused model: fp32 arithmetic on fp32 weights, of which
+/// the model's bf16 weights are the upper halves. Session thread.
+///
+/// A step is begin(), then an update of each parameter. Updates of different parameters may be on different
+/// streams, after begin().
+class FusedAdamW {
+public:
+    FusedAdamW(std::vector<FusedOps::Tensor> parameters, const std::vector<std::string>& names);
+
+    void begin();
+    void update(const FusedOps::Tensor& parameter) { updateEach({parameter}); }
+    void updateAll() { updateEach(parameters_); }
+
+    void visitHeld(const std::vector<std::string>& names, const HoldVisitor& visit) const;
+
+private:
+    struct Moments {
+        at::Tensor first;
+        at::Tensor second;
+    };
+
+    void updateEach(const std::vector<FusedOps::Tensor>& parameters);
+    const Moments& momentsOf(const FusedOps::Tensor& parameter) const { return moments_.at(parameter.get()); }
+
+    std::vector<FusedOps::Tensor> parameters_;
+    std::unordered_map<const FusedValue*, Moments> moments_; // row-major
+    at::Tensor steps_;
+};
+
+} // namespace tilescope::engine

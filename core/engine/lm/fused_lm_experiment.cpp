@@ -1,0 +1,178 @@
+#include "core/engine/common/device.h"
+#include "core/engine/common/experiment.h"
+#include "core/engine/common/side_stream.h"
+#include "core/engine/lm/fused_adamw.h"
+#include "core/engine/lm/fused_ops.h"
+#include "core/engine/lm/token_batch.h"
+#include "core/model/phases.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+namespace tilescope::engine {
+namespace {
+
+using at::Tensor;
+
+/// Logits up to this size are kept for backward.
+constexpr std::int64_t kMostLogitBytes = 512LL << 20;
+
+/// Tokens of a chunk of the cross entropy; 0 if all logits may be kept.
+std::int64_t chunkRows(const ExperimentSpec& spec)
+{
+    constexpr std::int64_t kMultiple = 128; // rows of a tile of products
+    const std::int64_t bytes = spec.vocab * (spec.precision == Precision::Bf16 ? 2 : 4);
+    const bool fits = spec.batch * spec.context * bytes <= kMostLogitBytes;
+    if (fits || spec.mode == Mode::Forward || spec.loss != LossKind::CrossEntropy)
+        return 0;
+    return std::max(kMultiple, kMostLogitBytes / bytes / kMultiple * kMultiple);
+}
+
+FusedOptions optionsOf(const ExperimentSpec& spec, const Device& device)
+{
+    return {.device = device.torch(),
+            .elements = spec.precision == Precision::Bf16 ? at::kBFloat16 : at::kFloat,
+            .tf32 = spec.precision == Precision::Tf32,
+            .deterministic = spec.deterministic,
+            .keepsRemainders = spec.mode == Mode::Train,
+            .chunkRows = chunkRows(spec)};
+}
+
+/// The language model by FusedOps (compile: fused).
+class FusedLmExperiment final : public Experiment {
+public:
+    FusedLmExperiment(const ExperimentSpec& spec, const Device& device)
+        : spec_(spec), model_(spec, FusedOps(spec, optionsOf(spec, device))),
+          batch_(spec, device.torch(), nullptr),
+          tokens_(std::make_shared<FusedValue>(FusedValue{.data = batch_.tokens(), .grad = {}})),
+          updates_(device.torch(), SideStream::Priority::Background)
+    {
+        if (spec.mode != Mode::Train)
+            return;
+        optimizer_.emplace(model_.parameters(), model_.parameterNames());
+        if (spec.timing == StepTiming::Step)
+            model_.ops().observeGradients([this](const FusedOps::Tensor& parameter) {
+                updates_.run({}, [&] { optimizer_->update(parameter); });
+            });
+    }
+
+    void dropGradients() override
+    {
+        for (const FusedOps::Tensor& parameter : model_.parameters())
+            parameter->grad.reset();
+    }
+    void refreshInputs() override { batch_.refresh(); }
+
+    void run(Phase phase) override
+    {
+        const at::NoGradGuard noGrad;
+        switch (phase) {
+        case Phase::Forward:
+            model_.ops().record(spec_.mode != Mode::Forward || spec_.grad);
+            logits_ = model_.forward(tokens_);
+            return;
+        case Phase::Loss:
+            return computeLoss();
+        case Phase::Backward:
+            return backward();
+        case Phase::Optimizer:
+            return optimize();
+        case Phase::Step:
+            break;
+        }
+    }
+
+    void finish() override
+    {
+        model_.ops().forget();
+        updates_.join();
+        logits_.reset();
+        loss_.reset();
+    }
+
+    bool has(Phase phase) const override { return hasPhase(Workload::Lm, spec_.mode, phase); }
+
+    std::optional<std::int64_t> parameters() const override
+    {
+        std::int64_t count = 0;
+        for (const FusedOps::Tensor& parameter : model_.parameters())
+            count += parameter->data.numel();
+        return count;
+    }
+
+    std::optional<double> loss() const override
+    {
+        if (!loss_.defined())
+            return {};
+        return loss_.item<double>();
+    }
+
+    void visitHeld(const HoldVisitor& visit) const override
+    {
+        for (std::size_t i = 0; i < model_.parameters().size(); ++i) {
+            const FusedValue& parameter = *model_.parameters()[i];
+            const std::string& name = model_.parameterNames()[i];
+            visit(MemoryCategory::Parameters, name, parameter.data);
+            visit(MemoryCategory::Parameters, name + " remainder", parameter.remainder);
+            visit(MemoryCategory::Gradients, name, parameter.grad);
+        }
+        model_.ops().visitHeld(visit);
+        batch_.visitHeld(visit);
+        if (optimizer_)
+            optimizer_->visitHeld(model_.parameterNames(), visit);
+    }
+
+    Tensor graphRoot() const override { return {}; } // there is no autograd graph
+    void visitSaved(const SavedVisitor& visit) const override { model_.ops().visitSaved(visit); }
+
+private:
+    // Phases that are timed each for itself do not overlap. Otherwise AdamW updates each parameter during backward,
+    // once its gradient is there: it is bound by memory, and products are not.
+    bool updatesInBackward() const { return optimizer_ && spec_.timing == StepTiming::Step; }
+
+    void backward()
+    {
+        if (updatesInBackward())
+            optimizer_->begin();
+        model_.ops().backward();
+    }
+
+    void optimize()
+    {
+        if (updatesInBackward()) {
+            updates_.join();
+            return;
+        }
+        optimizer_->begin();
+        optimizer_->updateAll();
+    }
+
+    void computeLoss()
+    {
+        if (spec_.loss == LossKind::CrossEntropy) {
+            loss_ = model_.ops().crossEntropy(logits_, batch_.targets());
+            return;
+        }
+        loss_ = logits_->data.sum(at::kFloat);
+        logits_->grad = std::exchange(logits_->data, {}).fill_(1);
+    }
+
+    ExperimentSpec spec_;
+    tilescope::LanguageModel<FusedOps> model_;
+    std::optional<FusedAdamW> optimizer_;
+    TokenBatch batch_;
+    FusedOps::Tensor tokens_;
+    FusedOps::Tensor logits_;
+    Tensor loss_;
+    SideStream updates_;
+};
+
+} // namespace
+
+std::unique_ptr<Experiment> makeFusedLmExperiment(const ExperimentSpec& spec, const Device& device)
+{
+    return std::make_unique<FusedLmExperiment>(spec, device);
+}
+
+} // namespace tilescope::engine

@@ -1,0 +1,493 @@
+#include "core/engine/lm/fused_ops.h"
+
+#include "core/engine/common/set_up.h"
+#include "core/engine/lm/lm.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace tilescope::engine {
+
+namespace {
+
+using Data = at::Tensor;
+using Value = FusedOps::Tensor;
+
+/// The names of the open FusedRanges of this thread.
+std::vector<std::string>& openModules()
+{
+    static thread_local std::vector<std::string> modules;
+    return modules;
+}
+
+template <class Signature> c10::TypedOperatorHandle<Signature> op(const char* name)
+{
+    return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
+}
+
+using Triple = std::tuple<Data, Data, Data>;
+
+Triple addRmsNorm(const Data& x, const std::optional<Data>& addend, const Data& weight,
+                  at::ScalarType elements)
+{
+    static const auto call =
+        op<Triple(const Data&, const std::optional<Data>&, const Data&, double, at::ScalarType)>(
+            "tilescope::add_rms_norm");
+    return call.call(x, addend, weight, kNormEpsilon, elements);
+}
+
+Triple rmsNormBackward(const Data& gradY, const Data& x, const Data& weight, const Data& reciprocal,
+                       const std::optional<Data>& gradResidual)
+{
+    static const auto call =
+        op<Triple(const Data&, const Data&, const Data&, const Data&, const std::optional<Data>&)>(
+            "tilescope::rms_norm_backward");
+    return call.call(gradY, x, weight, reciprocal, gradResidual);
+}
+
+void sumParts(const Data& sum, const Data& parts)
+{
+    static const auto call = op<void(const Data&, const Data&)>("tilescope::sum_parts_");
+    call.call(sum, parts);
+}
+
+void rotateHeads(const Data& x, const Data& rotation, std::int64_t heads, bool inverse)
+{
+    static const auto call =
+        op<void(const Data&, const Data&, std::int64_t, bool)>("tilescope::rotate_heads_");
+    call.call(x, rotation, heads, inverse);
+}
+
+Data swiGluForward(const Data& x)
+{
+    static const auto call = op<Data(const Data&)>("tilescope::swiglu");
+    return call.call(x);
+}
+
+void swiGluBackward(const Data& gradY, const Data& x)
+{
+    static const auto call = op<void(const Data&, const Data&)>("tilescope::swiglu_backward_");
+    call.call(gradY, x);
+}
+
+Data embeddingBackward(const Data& gradient, const Data& tokens, std::int64_t vocabulary)
+{
+    static const auto call =
+        op<Data(const Data&, const Data&, std::int64_t)>("tilescope::embedding_backward");
+    return call.call(gradient, tokens, vocabulary);
+}
+
+Data crossEntropyInPlace(const Data& logits, const Data& targets, std::int64_t tokens)
+{
+    static const auto call = op<Data(const Data&, const Data&, double)>("tilescope::cross_entropy_");
+    return call.call(logits, targets, 1 / static_cast<double>(tokens));
+}
+
+Triple attentionForward(const TensorTriple<Data>& qkv, std::string_view fp32, bool keeps)
+{
+    static const auto call = op<Triple(const Data&, const Data&, const Data&, bool, std::optional<double>,
+                                       c10::string_view, bool)>("tilescope::attention_forward");
+    return call.call(qkv[0], qkv[1], qkv[2], true, std::nullopt, fp32, keeps);
+}
+
+struct AttentionGradient {
+    const Data& gradO;
+    const TensorTriple<Data>& qkv;
+    const Data& o;
+    const Data& statistics;
+};
+
+void attentionBackward(const AttentionGradient& given, std::string_view fp32, bool deterministic,
+                       const TensorTriple<Data>& gradients)
+{
+    static const auto call =
+        op<void(const Data&, const Data&, const Data&, const Data&, const Data&, const Data&, bool, double,
+                c10::string_view, bool, const std::optional<Data>&, const Data&, const Data&, const Data&)>(
+            "tilescope::attention_backward_out");
+    const double scale = 1 / std::sqrt(static_cast<double>(given.o.size(-1)));
+    call.call(given.gradO, given.qkv[0], given.qkv[1], given.qkv[2], given.o, given.statistics, true, scale,
+              fp32, deterministic, std::nullopt, gradients[0], gradients[1], gradients[2]);
+}
+
+Value valueOf(Data data)
+{
+    return std::make_shared<FusedValue>(FusedValue{.data = std::move(data), .grad = {}});
+}
+
+/// One of q, k and v.
+Value partOf(const Value& packed, const Data& view)
+{
+    Value part = valueOf(view);
+    part->packed = packed;
+    return part;
+}
+
+/// The gradient of a value, which is not used again.
+Data taken(const Value& value)
+{
+    return std::exchange(value->grad, {});
+}
+
+/// A bf16 weight is the upper half of the bits of the fp32 weight, rounded to nearest; the remainder is the lower
+/// half as a signed number, and the weight shifted to the upper half plus it is the fp32 weight again.
+struct SplitWeight {
+    Data upper;
+    Data remainder;
+};
+
+SplitWeight split(const Data& weight)
+{
+    constexpr std::int64_t kHalf = 0x8000;
+    constexpr std::int64_t kLowBits = 0xffff;
+    const Data bits = weight.view(at::kInt);
+    return {at::bitwise_right_shift(bits + kHalf, 16).to(at::kShort).view(at::kBFloat16),
+            at::bitwise_and(bits, kLowBits).to(at::kShort)};
+}
+
+Data makeRotation(const ExperimentSpec& spec, at::TensorOptions options)
+{
+    const std::int64_t headDim = spec.dModel / spec.heads;
+    const auto real = at::dtype(at::kDouble);
+    const Data frequency =
+        at::pow(spec.ropeTheta, at::arange(0, headDim, 2, real).div_(-static_cast<double>(headDim)));
+    const Data angle = at::outer(at::arange(spec.context, real), frequency);
+    return at::stack({at::cos(angle), at::sin(angle)}, -1).to(options);
+}
+
+} // namespace
+
+FusedRange::FusedRange(std::string_view module, std::source_location where) : range_(module, where)
+{
+    openModules().emplace_back(module);
+}
+
+FusedRange::~FusedRange()
+{
+    openModules().pop_back();
+}
+
+FusedOps::FusedOps(const ExperimentSpec& spec, const FusedOptions& options)
+    : batch_(spec.batch), heads_(spec.heads), headDim_(spec.dModel / spec.heads), context_(spec.context),
+      options_(options), sums_(options.elements == at::kDouble ? at::kDouble : at::kFloat),
+      side_(std::make_shared<SideStream>(options.device, SideStream::Priority::Urgent))
+{
+    requireRotatable(spec);
+    const Making making(MemoryCategory::Inputs, "rotation");
+    rotation_ = makeRotation(spec, at::device(options.device).dtype(sums_));
+}
+
+// The initial weights are those of EagerOps: the same numbers in the same order.
+
+Value FusedOps::embeddingWeight(const std::string& name, std::int64_t rows, std::int64_t width) const
+{
+    const Making making(MemoryCategory::Parameters, name);
+    return valueOf(at::empty({rows, width}, at::device(options_.device).dtype(sums_)).normal_(0, 1));
+}
+
+Value FusedOps::normWeight(const std::string& name, std::int64_t width) const
+{
+    const Making making(MemoryCategory::Parameters, name);
+    return valueOf(at::ones({width}, at::device(options_.device).dtype(sums_)));
+}
+
+Value FusedOps::linearWeight(const std::string& name, const LinearMap& map) const
+{
+    const Making making(MemoryCategory::Parameters, name);
+    const Data exact =
+        at::empty_strided({map.in, map.out}, {1, map.in}, at::device(options_.device).dtype(sums_))
+            .normal_(0, deviationOf(map));
+    const Value weight = valueOf(exact);
+    if (options_.elements == at::kBFloat16) {
+        const SplitWeight parts = split(exact.t());
+        weight->data = parts.upper.t();
+        if (options_.keepsRemainders)
+            weight->remainder = parts.remainder;
+    }
+    weight->isByChunks = options_.chunkRows > 0 && map.module == std::string_view("lm_head");
+    return weight;
+}
+
+void FusedOps::note(const char* op, std::vector<Tensor> saved, std::function<void()> backward)
+{
+    if (recording_)
+        notes_.push_back({openModules(), op, std::move(saved), std::move(backward)});
+}
+
+Value FusedOps::embedding(const Tensor& weight, const Tensor& tokens)
+{
+    const Value x = valueOf(at::embedding(weight->data, tokens->data));
+    note("aten::embedding", {tokens}, [this, weight, tokens, x] {
+        weight->grad = embeddingBackward(taken(x), tokens->data, weight->data.size(0));
+        x->gradRounded.reset();
+        tellGradient(weight);
+    });
+    return x;
+}
+
+Value FusedOps::rmsNorm(const Tensor& x, const Tensor& weight)
+{
+    const auto addend = x->addend.defined() ? std::optional(std::exchange(x->addend, {})) : std::nullopt;
+    auto [y, sum, reciprocal] = addRmsNorm(x->data, addend, weight->data, options_.elements);
+    if (addend)
+        x->data = std::move(sum);
+    const Value normed = valueOf(std::move(y));
+    const Value rows = valueOf(std::move(reciprocal));
+    note("tilescope::add_rms_norm", {x, weight, rows}, [this, x, weight, rows, normed] {
+        const auto residual = x->grad.defined() ? std::optional(taken(x)) : std::nullopt;
+        Data parts;
+        std::tie(x->grad, x->gradRounded, parts) =
+            rmsNormBackward(taken(normed), x->data, weight->data, rows->data, residual);
+        weight->grad = at::empty_like(weight->data);
+        side_->run({parts}, [this, &weight, &parts] {
+            sumParts(weight->grad, parts);
+            tellGradient(weight);
+        });
+    });
+    return normed;
+}
+
+Value FusedOps::mm(const Tensor& x, const Tensor& weight)
+{
+    if (weight->isByChunks && recording_) {
+        headInput_ = x;
+        headWeight_ = weight;
+        return valueOf({});
+    }
+    const Value y = valueOf(at::mm(x->data, weight->data));
+    note("aten::mm", {x, weight}, [this, x, weight, y] {
+        const Data gradient = taken(y);
+        x->grad = at::mm(gradient, weight->data.t());
+        if (x->isRecomputed)
+            x->whenRecomputed = [this, weight, gradient](const Data& data) {
+                weightGradient(weight, data, gradient);
+            };
+        else
+            weightGradient(weight, x->data, gradient);
+    });
+    if (x->isRecomputed && recording_)
+        x->data.reset();
+    return y;
+}
+
+Data FusedOps::gradientLike(const Tensor& weight) const
+{
+    return at::empty_strided(weight->data.sizes(), weight->data.strides(),
+                             weight->data.options().dtype(sums_));
+}
+
+// In the type of sums directly from the product, in the weight's own layout: transposed, it is row-major.
+void FusedOps::weightGradient(const Tensor& weight, const Data& x, const Data& gradient)
+{
+    weight->grad = gradientLike(weight);
+    side_->run({x, gradient}, [this, &weight, &x, &gradient] {
+        setWeightGradient(weight, x, gradient);
+        tellGradient(weight);
+    });
+}
+
+void FusedOps::setWeightGradient(const Tensor& weight, const Data& x, const Data& gradient) const
+{
+    Data target = weight->grad.t();
+    if (options_.elements == sums_)
+        at::mm_out(target, gradient.t(), x);
+    else if (options_.device.is_cuda())
+        at::mm_out(target, gradient.t(), x, sums_);
+    else
+        at::mm_out(target, gradient.t().to(sums_), x.to(sums_));
+}
+
+void FusedOps::addWeightGradient(const Tensor& weight, const Data& x, const Data& gradient) const
+{
+    Data target = weight->grad.t();
+    if (options_.elements == sums_)
+        target.addmm_(gradient.t(), x);
+    else if (options_.device.is_cuda())
+        at::addmm_out(target, target, gradient.t(), x, sums_);
+    else
+        target.addmm_(gradient.t().to(sums_), x.to(sums_));
+}
+
+void FusedOps::tellGradient(const Tensor& parameter) const
+{
+    if (observer_)
+        observer_(parameter);
+}
+
+Value FusedOps::add(const Tensor& x, const Tensor& y)
+{
+    const Value sum = valueOf(x->data);
+    sum->addend = std::exchange(y->data, {});
+    note("aten::add", {}, [x, y, sum] {
+        x->grad = taken(sum);
+        y->grad = std::exchange(sum->gradRounded, {});
+    });
+    return sum;
+}
+
+TensorTriple<Data> FusedOps::heads(const Data& packed) const
+{
+    const Data byHead = packed.view({batch_, context_, 3, heads_, headDim_}).permute({2, 0, 3, 1, 4});
+    return {byHead.select(0, 0), byHead.select(0, 1), byHead.select(0, 2)};
+}
+
+TensorTriple<Value> FusedOps::splitHeads(const Tensor& qkv)
+{
+    rotateHeads(qkv->data, rotation_, 2 * heads_, false);
+    note("tilescope::rotate_heads_", {},
+         [this, qkv] { rotateHeads(qkv->grad, rotation_, 2 * heads_, true); });
+    const TensorTriple<Data> parts = heads(qkv->data);
+    return {partOf(qkv, parts[0]), partOf(qkv, parts[1]), partOf(qkv, parts[2])};
+}
+
+Value FusedOps::attention(const TensorTriple<Tensor>& qkv)
+{
+    const std::string_view fp32 = options_.tf32 ? "tf32" : "ieee";
+    const Value packed = qkv[0]->packed;
+    auto [o, logSumExp, exact] =
+        attentionForward({qkv[0]->data, qkv[1]->data, qkv[2]->data}, fp32, recording_);
+    // (batch, context, heads, head dim) in memory, like q.
+    const Value merged = valueOf(o.transpose(1, 2).reshape({batch_ * context_, heads_ * headDim_}));
+    const Value statistics = valueOf(exact.dim() > 1 ? exact : logSumExp);
+    note("tilescope::attention", {packed, merged, statistics}, [this, fp32, packed, merged, statistics] {
+        const auto byHead = [this](const Data& data) {
+            return data.view({batch_, context_, heads_, headDim_}).transpose(1, 2);
+        };
+        packed->grad = at::empty_like(packed->data);
+        const Data gradO = byHead(taken(merged));
+        const Data output = byHead(merged->data);
+        attentionBackward({gradO, heads(packed->data), output, statistics->data}, fp32,
+                          options_.deterministic, heads(packed->grad));
+    });
+    return merged;
+}
+
+Value FusedOps::swiGlu(const Tensor& gateUp)
+{
+    const Value y = valueOf(swiGluForward(gateUp->data));
+    y->isRecomputed = true;
+    note("tilescope::swiglu", {gateUp}, [gateUp, y] {
+        const Data gradient = taken(y);
+        swiGluBackward(gradient, gateUp->data);
+        gateUp->grad = std::exchange(gateUp->data, {});
+        std::exchange(y->whenRecomputed, {})(gradient); // it is y now
+    });
+    return y;
+}
+
+// The part runs again on the same inputs, whose gradients it sets. Its own notes are separate, so that only one
+// part is in memory at a time.
+Value FusedOps::recomputedInBackward(const ModelPart<Tensor>& part, const TensorTriple<Tensor>& inputs)
+{
+    const bool wasRecording = std::exchange(recording_, false);
+    const Value output = part(inputs);
+    recording_ = wasRecording;
+    std::vector<Value> kept;
+    std::ranges::copy_if(inputs, std::back_inserter(kept),
+                         [](const Value& input) { return input != nullptr; });
+    note("tilescope::recomputed", std::move(kept), [this, &part, inputs, output] {
+        std::vector<Note> outer = std::exchange(notes_, {});
+        recording_ = true;
+        const Value again = part(inputs);
+        recording_ = false;
+        again->grad = taken(output);
+        again->gradRounded = std::exchange(output->gradRounded, {});
+        runNotes();
+        notes_ = std::move(outer);
+    });
+    return output;
+}
+
+Data FusedOps::crossEntropy(const Tensor& logits, const Data& targets)
+{
+    if (headInput_)
+        return crossEntropyByChunks(targets);
+    const Data losses = crossEntropyInPlace(logits->data, targets, targets.size(0));
+    logits->grad = std::exchange(logits->data, {});
+    return losses.mean();
+}
+
+Data FusedOps::crossEntropyByChunks(const Data& targets)
+{
+    const FusedRange range("lm_head");
+    const Value x = std::exchange(headInput_, {});
+    const Value weight = std::exchange(headWeight_, {});
+    const std::int64_t tokens = targets.size(0);
+    x->grad = at::empty_like(x->data);
+    weight->grad = gradientLike(weight);
+    std::vector<Data> losses;
+    for (std::int64_t begin = 0; begin < tokens; begin += options_.chunkRows) {
+        const std::int64_t count = std::min(options_.chunkRows, tokens - begin);
+        const Data part = x->data.narrow(0, begin, count);
+        const Data logits = at::mm(part, weight->data);
+        losses.push_back(crossEntropyInPlace(logits, targets.narrow(0, begin, count), tokens));
+        Data gradPart = x->grad.narrow(0, begin, count);
+        at::mm_out(gradPart, logits, weight->data.t());
+        begin == 0 ? setWeightGradient(weight, part, logits) : addWeightGradient(weight, part, logits);
+    }
+    note("tilescope::cross_entropy_", {}, [this, weight] { tellGradient(weight); });
+    return at::cat(losses).mean();
+}
+
+void FusedOps::backward()
+{
+    const bool wasRecording = std::exchange(recording_, false);
+    runNotes();
+    side_->join();
+    recording_ = wasRecording;
+}
+
+void FusedOps::forget()
+{
+    notes_.clear();
+    headInput_.reset();
+    headWeight_.reset();
+    side_->join();
+}
+
+// Opens the ranges of each note below those that are open.
+void FusedOps::runNotes()
+{
+    const std::size_t base = openModules().size();
+    std::vector<std::unique_ptr<FusedRange>> open;
+    while (!notes_.empty()) {
+        const Note note = std::move(notes_.back());
+        notes_.pop_back();
+        const std::vector<std::string>& now = openModules();
+        const auto [differs, ignored] =
+            std::mismatch(note.modules.begin(), note.modules.end(), now.begin(), now.end());
+        const auto common = std::max(base, static_cast<std::size_t>(differs - note.modules.begin()));
+        while (openModules().size() > common)
+            open.pop_back();
+        for (std::size_t i = common; i < note.modules.size(); ++i)
+            open.push_back(std::make_unique<FusedRange>(note.modules[i]));
+        note.backward();
+    }
+    while (!open.empty())
+        open.pop_back();
+}
+
+void FusedOps::visitHeld(const HoldVisitor& visit) const
+{
+    visit(MemoryCategory::Inputs, "rotation", rotation_);
+}
+
+void FusedOps::visitSaved(
+    const std::function<void(const std::string& path, const char* op, const Data&)>& visit) const
+{
+    for (const Note& note : notes_) {
+        std::string path;
+        for (const std::string& module : note.modules)
+            path += "/" + module;
+        for (const Value& value : note.saved)
+            if (value->data.defined())
+                visit(path, note.op, value->data);
+    }
+}
+
+} // namespace tilescope::engine

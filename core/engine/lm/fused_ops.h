@@ -1,0 +1,147 @@
+#pragma once
+
+#include "core/engine/common/held_tensors.h"
+#include "core/engine/common/side_stream.h"
+#include "core/model/language_model.h"
+#include "core/trace/host/range.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::engine {
+
+/// A tensor of the fused model with its gradient.
+struct FusedValue {
+    at::Tensor data;
+    at::Tensor grad; ///< set in backward
+    // The residual stream: a product not yet added to `data`, which the next norm adds; and `grad` once more,
+    // rounded for the products of backward.
+    at::Tensor addend = {};
+    at::Tensor gradRounded = {};
+    /// The packed projection that q, k and v are views of; it has their gradients.
+    std::shared_ptr<FusedValue> packed = {};
+    /// Of the weight of the head: its product is computed with the loss, by chunks of tokens.
+    bool isByChunks = false;
+    /// `data` is not kept for backward: its maker's backward computes it again and calls this once.
+    bool isRecomputed = false;
+    std::function<void(const at::Tensor&)> whenRecomputed = {};
+    /// Of a bf16 weight: with it the weight is an exact fp32 weight (kernels/include/lm.h). Row-major.
+    at::Tensor remainder = {};
+};
+
+/// A range that is also a component of the paths of later backward steps.
+class FusedRange {
+public:
+    explicit FusedRange(std::string_view module,
+                        std::source_location where = std::source_location::current());
+    ~FusedRange();
+    FusedRange(const FusedRange&) = delete;
+    FusedRange& operator=(const FusedRange&) = delete;
+
+private:
+    trace::ScopedRange range_;
+};
+
+/// How the fused model computes.
+struct FusedOptions {
+    at::Device device = at::kCPU;
+    at::ScalarType elements = at::kBFloat16; ///< of products: bf16, fp32 or (CPU) fp64
+    bool tf32 = false;                       ///< attention rounds fp32 to TF32
+    bool deterministic = false;
+    bool keepsRemainders = false; ///< of bf16 weights, for training
+    std::int64_t chunkRows = 0;   ///< tokens whose logits exist at a time; 0: all, kept for backward
+};
+
+/// The operations of the language model by the kernels of kernels/include/lm.h, without autograd: each operation
+/// notes its backward, and backward() runs the notes in reverse. Session thread.
+///
+/// Weights of products are stored as elements; everything that autocast leaves in fp32 is in the type of sums:
+/// the residual stream, the embedding, norms and all gradients of parameters. An addition to the residual stream
+/// and the norm that follows are one kernel. Gradients of weights are computed on a side stream.
+class FusedOps {
+public:
+    using Tensor = std::shared_ptr<FusedValue>;
+    using Range = FusedRange;
+
+    /// \throws Error  the spec's model does not support rotary positions
+    FusedOps(const ExperimentSpec& spec, const FusedOptions& options);
+
+    Tensor embeddingWeight(const std::string& name, std::int64_t rows, std::int64_t width) const;
+    Tensor normWeight(const std::string& name, std::int64_t width) const;
+    Tensor linearWeight(const std::string& name, const LinearMap& map) const;
+
+    Tensor embedding(const Tensor& weight, const Tensor& tokens);
+    Tensor rmsNorm(const Tensor& x, const Tensor& weight);
+    Tensor mm(const Tensor& x, const Tensor& weight);
+    Tensor add(const Tensor& x, const Tensor& y);
+    Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b) { return add(x, mm(a, b)); }
+    bool castsProducts() const { return false; }
+    TensorTriple<Tensor> splitHeads(const Tensor& qkv);
+    Tensor attention(const TensorTriple<Tensor>& qkv);
+    Tensor mergeHeads(const Tensor& o) const { return o; } // attention's output has this layout
+    Tensor swiGlu(const Tensor& gateUp);
+    Tensor recomputedInBackward(const ModelPart<Tensor>& part, const TensorTriple<Tensor>& inputs);
+
+    /// Whether the following operations note their backward.
+    void record(bool recording) { recording_ = recording; }
+    /// Called for each parameter once its gradient is queued and its value is not used again in the step; the
+    /// current stream then is that of the gradient.
+    using GradientObserver = std::function<void(const Tensor& parameter)>;
+    void observeGradients(GradientObserver observer) { observer_ = std::move(observer); }
+
+    /// The mean cross entropy of the output of the model, and the output's gradient: the logits become it. With
+    /// `chunkRows` the output has no logits: they are computed here, by chunks of tokens, and so are the gradients of
+    /// the head.
+    at::Tensor crossEntropy(const Tensor& logits, const at::Tensor& targets);
+
+    /// Sets the gradients of all parameters, whose `grad` must be undefined, from `output->grad`, or after a cross
+    /// entropy by chunks from that of the head's input.
+    void backward();
+    /// Drops the notes of a step that has no backward, or whose backward failed.
+    void forget();
+
+    void visitHeld(const HoldVisitor& visit) const;
+    /// Calls `visit(path, op, tensor)` for each tensor that is kept for backward, in the order of forward.
+    void visitSaved(
+        const std::function<void(const std::string& path, const char* op, const at::Tensor&)>& visit) const;
+
+private:
+    struct Note {
+        std::vector<std::string> modules; // the ranges it was made in
+        const char* op = "";
+        std::vector<Tensor> saved;
+        std::function<void()> backward;
+    };
+
+    void note(const char* op, std::vector<Tensor> saved, std::function<void()> backward);
+    void runNotes();
+    void tellGradient(const Tensor& parameter) const;
+    void weightGradient(const Tensor& weight, const at::Tensor& x, const at::Tensor& gradient);
+    void setWeightGradient(const Tensor& weight, const at::Tensor& x, const at::Tensor& gradient) const;
+    void addWeightGradient(const Tensor& weight, const at::Tensor& x, const at::Tensor& gradient) const;
+    at::Tensor crossEntropyByChunks(const at::Tensor& targets);
+    at::Tensor gradientLike(const Tensor& weight) const;
+    TensorTriple<at::Tensor> heads(const at::Tensor& packed) const;
+
+    std::int64_t batch_;
+    std::int64_t heads_;
+    std::int64_t headDim_;
+    std::int64_t context_;
+    FusedOptions options_;
+    at::ScalarType sums_;
+    at::Tensor rotation_; // (context, headDim / 2, 2): cosine and sine
+    std::shared_ptr<SideStream> side_;
+    GradientObserver observer_;
+    // The product that crossEntropy() computes.
+    Tensor headInput_;
+    Tensor headWeight_;
+    std::vector<Note> notes_;
+    bool recording_ = true;
+};
+
+} // namespace tilescope::engine

@@ -1,0 +1,54 @@
+#include "core/engine/lm/token_batch.h"
+
+#include "core/engine/common/set_up.h"
+#include "core/engine/ranks/collectives.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+
+namespace tilescope::engine {
+
+TokenBatch::TokenBatch(const ExperimentSpec& spec, at::Device device, const Ranks* ranks)
+    : batch_(spec.batch), context_(spec.context), vocab_(spec.vocab), ranks_(ranks),
+      source_(at::detail::createCPUGenerator(static_cast<std::uint64_t>(spec.seed)))
+{
+    constexpr auto kInput = MemoryCategory::Inputs;
+    {
+        // One token more than the context: the targets are the inputs shifted by one.
+        const Making making(kInput, "tokens on the host");
+        host_ = at::empty({batch_, context_ + 1}, at::kLong);
+    }
+    {
+        const Making making(kInput, "tokens");
+        tokens_ = at::empty({batch_ * context_}, at::device(device).dtype(at::kLong));
+    }
+    const Making making(kInput, "targets");
+    targets_ = at::empty_like(tokens_);
+}
+
+void TokenBatch::refresh()
+{
+    const int ranks = ranks_ ? ranks_->size() : 1;
+    // Together the ranks have the tokens of one process with `ranks` times the batch: each draws all of them and
+    // keeps its own.
+    for (int rank = 0; rank < ranks; ++rank) {
+        host_.random_(0, vocab_, source_);
+        if (!ranks_ || rank == ranks_->rank())
+            take();
+    }
+}
+
+void TokenBatch::take()
+{
+    tokens_.view({batch_, context_}).copy_(host_.narrow(1, 0, context_));
+    targets_.view({batch_, context_}).copy_(host_.narrow(1, 1, context_));
+}
+
+void TokenBatch::visitHeld(const HoldVisitor& visit) const
+{
+    visit(MemoryCategory::Inputs, "tokens", tokens_);
+    visit(MemoryCategory::Inputs, "targets", targets_);
+    visit(MemoryCategory::Inputs, "tokens on the host", host_);
+}
+
+} // namespace tilescope::engine

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "core/engine/common/held_tensors.h"
+#include "core/model/spec.h"
+
+#include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
+
+namespace tilescope::engine {
+
+class Ranks;
+
+/// Random tokens of a step of the language model; the targets are the tokens shifted by one. Session thread.
+class TokenBatch {
+public:
+    /// \param ranks  that share the batches; null: this process alone. Outlives it.
+    TokenBatch(const ExperimentSpec& spec, at::Device device, const Ranks* ranks);
+
+    /// Draws those of the next step on the host and copies them to the same tensors, so that there is no device
+    /// allocation and all devices get the same tokens.
+    void refresh();
+
+    const at::Tensor& tokens() const { return tokens_; } ///< (batch·context)
+    const at::Tensor& targets() const { return targets_; }
+    void visitHeld(const HoldVisitor& visit) const;
+
+private:
+    void take();
+
+    std::int64_t batch_;
+    std::int64_t context_;
+    std::int64_t vocab_;
+    const Ranks* ranks_;
+    at::Generator source_;
+    at::Tensor host_;
+    at::Tensor tokens_;
+    at::Tensor targets_;
+};
+
+} // namespace tilescope::engine
