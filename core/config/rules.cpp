@@ -183,8 +183,11 @@ const SizePreset& presetOf(const ExperimentSpec& spec)
 void applyPreset(ExperimentSpec& spec, const GivenKeys& given)
 {
     for (const auto& [key, text] : presetOf(spec).defaults)
-        if (const std::size_t row = rowOf(key); !given[row])
-            keyRows()[row].set(spec, parseValue(keyRows()[row].info, {.text = text}));
+        if (const std::size_t row = rowOf(key); !given[row]) {
+            SpecValue value;
+            value.text = text;
+            keyRows()[row].set(spec, parseValue(keyRows()[row].info, value));
+        }
 }
 
 } // namespace
