@@ -170,7 +170,7 @@ void ChartPlot::setAxis(QCPAxis& axis, const QString& title, ChartRecipe::Axis s
     if (isLogarithmic(scale))
         axis.setTicker(QSharedPointer<PowerTicker>::create(scale == ChartRecipe::Axis::Log2 ? 2.0 : 10.0));
     else
-        axis.setTicker(QSharedPointer<NumberTicker>::create());
+        axis.setTicker(QSharedPointer<NumberTicker>::create(axis));
     axis.setLabel(title);
     axis.setLabelFont(font());
     axis.setTickLabelFont(font());

@@ -14,8 +14,10 @@ Histogram histogramOf(const std::vector<std::int64_t>& values, int bins)
     if (values.empty())
         return histogram;
     const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
-    const auto low = double(*least);
-    const double high = std::max(double(*greatest), low + 1);
+    // A bin is not narrower than 1; equal values are in the middle.
+    const double missing = std::max(0.0, double(bins) - double(*greatest - *least));
+    const double low = std::max(double(*least) - std::floor(missing / 2), std::min(0.0, double(*least)));
+    const double high = double(*greatest) + std::ceil(missing / 2);
     const std::vector<double> steps = roundSteps(0, high - low, bins);
     histogram.width = steps.size() > 1 ? steps[1] - steps[0] : high - low;
     histogram.from = std::floor(low / histogram.width) * histogram.width;

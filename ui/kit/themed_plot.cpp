@@ -32,6 +32,35 @@ QVector<double> decadeTicks(double from, double to, std::span<const int> factors
 
 } // namespace
 
+void NumberTicker::generate(const QCPRange& range, const QLocale& locale, QChar format, int precision,
+                            QVector<double>& ticks, QVector<double>* subTicks, QVector<QString>* labels)
+{
+    const int wanted = tickCount();
+    for (int count = wanted;; --count) {
+        setTickCount(count);
+        QCPAxisTicker::generate(range, locale, format, precision, ticks, subTicks, labels);
+        if (count == 1 || !labels || areApart(ticks, *labels))
+            break;
+    }
+    setTickCount(wanted);
+}
+
+bool NumberTicker::areApart(const QVector<double>& ticks, const QVector<QString>& labels) const
+{
+    if (axis_->orientation() != Qt::Horizontal || axis_->axisRect()->width() <= 0)
+        return true;
+    const QFontMetricsF metrics(axis_->tickLabelFont());
+    double free = -1e9;
+    for (qsizetype i = 0; i < ticks.size(); ++i) {
+        const double half = metrics.horizontalAdvance(labels[i]) / 2;
+        const double at = axis_->coordToPixel(ticks[i]);
+        if (at - half < free)
+            return false;
+        free = at + half + sizes().of(8);
+    }
+    return true;
+}
+
 QString NumberTicker::getTickLabel(double tick, const QLocale&, QChar, int)
 {
     return tickText(tick);
@@ -86,7 +115,7 @@ ThemedPlot::ThemedPlot(QWidget* parent) : QCustomPlot(parent)
 {
     setMinimumSize(sizes().of(240), sizes().of(140));
     for (QCPAxis* axis : {xAxis, yAxis}) {
-        axis->setTicker(QSharedPointer<NumberTicker>::create());
+        axis->setTicker(QSharedPointer<NumberTicker>::create(*axis));
         axis->ticker()->setTickCount(5);
         axis->setSubTicks(false);
         axis->setTickLengthIn(0);

@@ -26,7 +26,17 @@ protected:
 /// Ticks of a linear axis, labelled by tickText().
 class NumberTicker : public QCPAxisTicker {
 public:
+    /// \param axis  a horizontal one gets fewer ticks than tickCount() if their labels would touch
+    explicit NumberTicker(const QCPAxis& axis) : axis_(&axis) {}
+
+    void generate(const QCPRange& range, const QLocale& locale, QChar format, int precision,
+                  QVector<double>& ticks, QVector<double>* subTicks, QVector<QString>* labels) override;
     QString getTickLabel(double tick, const QLocale& locale, QChar format, int precision) override;
+
+private:
+    bool areApart(const QVector<double>& ticks, const QVector<QString>& labels) const;
+
+    const QCPAxis* axis_;
 };
 
 /// Ticks of a logarithmic axis, labelled by tickText(): at whole powers of its base, such as 0.01, 1, 4096.

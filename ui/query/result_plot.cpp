@@ -11,26 +11,6 @@ namespace {
 
 constexpr int kMostTicks = 4;
 
-/// Whether the labels of the axis do not touch if it has about so many ticks.
-bool areApart(const QCPAxis& axis, int count)
-{
-    NumberTicker ticker;
-    ticker.setTickCount(count);
-    QVector<double> ticks;
-    QVector<QString> labels;
-    ticker.generate(axis.range(), QLocale::c(), QLatin1Char('g'), 6, ticks, nullptr, &labels);
-    const QFontMetrics metrics(axis.tickLabelFont());
-    double free = -1e9;
-    for (qsizetype i = 0; i < ticks.size(); ++i) {
-        const double half = metrics.horizontalAdvance(labels[i]) / 2.0;
-        const double at = axis.coordToPixel(ticks[i]);
-        if (at - half < free)
-            return false;
-        free = at + half + sizes().of(8);
-    }
-    return true;
-}
-
 } // namespace
 
 ResultPlot::ResultPlot(QWidget* parent)
@@ -38,7 +18,6 @@ ResultPlot::ResultPlot(QWidget* parent)
 {
     points_->setLineStyle(QCPGraph::lsLine);
     connect(this, &ThemedPlot::rethemed, this, &ResultPlot::dress);
-    connect(this, &QCustomPlot::afterLayout, this, &ResultPlot::keepLabelsApart);
     dress();
     clear();
 }
@@ -81,17 +60,6 @@ void ResultPlot::nameBars()
     yAxis->setTicker(names);
 }
 
-void ResultPlot::keepLabelsApart()
-{
-    int count = kMostTicks;
-    while (count > 1 && !areApart(*xAxis, count))
-        --count;
-    if (!numbers_ || count == numbers_->tickCount())
-        return;
-    numbers_->setTickCount(count);
-    replot(QCustomPlot::rpQueuedReplot);
-}
-
 void ResultPlot::show(const ResultSeries& series, const QString& key, const QString& value)
 {
     clear();
@@ -100,9 +68,12 @@ void ResultPlot::show(const ResultSeries& series, const QString& key, const QStr
     const bool hasBars = !series.labels.isEmpty();
     bars_->setVisible(hasBars);
     points_->setVisible(!hasBars);
-    numbers_ = QSharedPointer<NumberTicker>::create();
-    numbers_->setTickCount(kMostTicks);
-    xAxis->setTicker(numbers_);
+    const auto ticker = [](const QCPAxis& axis) {
+        auto numbers = QSharedPointer<NumberTicker>::create(axis);
+        numbers->setTickCount(kMostTicks);
+        return numbers;
+    };
+    xAxis->setTicker(ticker(*xAxis));
     labels_ = series.labels;
     xAxis->setNumberFormat(QStringLiteral("g"));
     if (hasBars) {
@@ -115,9 +86,7 @@ void ResultPlot::show(const ResultSeries& series, const QString& key, const QStr
         xAxis->setRange(std::min(0.0, *least), std::max(1e-9, *most * 1.05));
         xAxis->setLabel(value);
     } else {
-        const auto numbers = QSharedPointer<NumberTicker>::create();
-        numbers->setTickCount(kMostTicks);
-        yAxis->setTicker(numbers);
+        yAxis->setTicker(ticker(*yAxis));
         yAxis->setRangeReversed(false);
         points_->setData(keys, values);
         rescaleAxes();

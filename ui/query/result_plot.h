@@ -21,12 +21,10 @@ protected:
 private:
     void dress();
     void nameBars();
-    void keepLabelsApart();
 
     QCPBars* bars_;
     QCPGraph* points_;
-    QSharedPointer<NumberTicker> numbers_; ///< of the horizontal axis
-    QStringList labels_;                   ///< of the bars
+    QStringList labels_; ///< of the bars
 };
 
 } // namespace tilescope::ui

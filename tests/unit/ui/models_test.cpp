@@ -253,6 +253,15 @@ TEST(Histogram, HoldsEveryValueInRoundBins)
     EXPECT_EQ(histogram.counts.front(), 1);
 }
 
+TEST(Histogram, OfEqualValuesHasBinsOfWholeNumbers)
+{
+    const Histogram histogram = histogramOf({100'000'000, 100'000'000}, 24);
+    EXPECT_GE(histogram.width, 1);
+    EXPECT_LT(histogram.from, 100'000'000);
+    EXPECT_GT(histogram.from + histogram.width * double(histogram.counts.size()), 100'000'001);
+    EXPECT_EQ(std::ranges::count_if(histogram.counts, [](std::int64_t count) { return count > 0; }), 1);
+}
+
 TEST(Durations, HaveTheMeanAndTheMedianOfTheirValues)
 {
     const Durations odd = durationsOf({30, 10, 20});

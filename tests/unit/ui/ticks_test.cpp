@@ -63,9 +63,10 @@ TEST(Ticks, OfLogarithmicAxesAreWhatTheirLabelsSayInEveryFractionOfADecade)
 
 TEST(Ticks, OfLinearAxesAreWhatTheirLabelsSay)
 {
+    const ThemedPlot plot;
     for (const double from : {-1e6, -12.5, 0.0, 0.0125, 11000.0, 123456.0})
         for (double length = 1e-3; length < 1e8; length *= 1.9) {
-            NumberTicker ticker;
+            NumberTicker ticker(*plot.yAxis);
             if (length < 1e-6 * std::abs(from))
                 continue;
             const QCPRange range(from, from + length);
@@ -97,6 +98,25 @@ TEST(Ticks, KeepEveryDigitOfARoundNumber)
     EXPECT_EQ(tickText(-11250), QStringLiteral("\u221211\u2009250"));
     EXPECT_EQ(tickText(16384), QStringLiteral("16\u2009384"));
     EXPECT_EQ(tickText(12500.5), QStringLiteral("12\u2009500.5"));
+}
+
+TEST(Ticks, OfAHorizontalAxisLeaveRoomForTheirLabels)
+{
+    ThemedPlot plot;
+    for (const int width : {240, 400, 900})
+        for (double length = 1e-5; length < 1e3; length *= 3.1) {
+            plot.resize(width, 200);
+            plot.xAxis->setRange(100, 100 + length);
+            plot.toPixmap(width, 200); // lays out
+            const QVector<double> ticks = plot.xAxis->tickVector();
+            const QVector<QString> texts = plot.xAxis->tickVectorLabels();
+            const QFontMetricsF metrics(plot.xAxis->tickLabelFont());
+            EXPECT_GE(ticks.size(), 1);
+            for (qsizetype i = 1; i < ticks.size(); ++i)
+                EXPECT_GT(plot.xAxis->coordToPixel(ticks[i]) - plot.xAxis->coordToPixel(ticks[i - 1]),
+                          (metrics.horizontalAdvance(texts[i - 1]) + metrics.horizontalAdvance(texts[i])) / 2)
+                    << texts[i - 1].toStdString() << " and " << texts[i].toStdString() << " at " << width;
+        }
 }
 
 // The labels that an axis has after it was drawn.
