@@ -4,6 +4,8 @@
 #include "tests/ui/fixture.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <string>
 
 namespace tilescope::test {
@@ -17,6 +19,8 @@ struct CpuRun {
     std::string trace;
     RunStatus status = RunStatus::Ok;
     std::string reason = {};
+    int samples = kSamples; ///< of kSamples steps
+    bool ends = true;       ///< otherwise its writer dies
 };
 
 std::string specOf(const CpuRun& run)
@@ -31,7 +35,7 @@ void writeRun(store::RunWriter& writer, const CpuRun& run, StringTable& strings)
     writer.beginRun({"lm-cpu", "lm", specOf(run), "hash-" + run.backend + run.trace, "Tilescope test"});
     const std::int64_t base = run.backend == "naive" ? 34'000'000 : 30'000'000;
     std::vector<Sample> samples;
-    for (int i = 0; i < kSamples; ++i)
+    for (int i = 0; i < run.samples; ++i)
         for (const auto& [phase, share] :
              {std::pair(Phase::Step, 1.0), {Phase::Forward, 0.3}, {Phase::Backward, 0.6}})
             samples.push_back({i,
@@ -57,22 +61,44 @@ void writeRun(store::RunWriter& writer, const CpuRun& run, StringTable& strings)
         }
         writer.write(batch);
     }
-    writer.endRun(result);
+    if (run.ends)
+        writer.endRun(result);
+    else
+        writer.commit();
+}
+
+void writeRuns(const std::filesystem::path& file, std::span<const CpuRun> runs)
+{
+    StringTable strings;
+    store::RunWriter writer(file, strings);
+    for (const CpuRun& run : runs)
+        writeRun(writer, run, strings);
 }
 
 } // namespace
 
 void writeCpuFile(const std::filesystem::path& file)
 {
-    StringTable strings;
-    store::RunWriter writer(file, strings);
-    const CpuRun runs[] = {{"naive", "kernels"},
-                           {"flash", "kernels"},
-                           {"naive", "off"},
-                           {"flash", "off"},
-                           {"naive", "kernels", RunStatus::Error, "the engine ended with SIGKILL"}};
-    for (const CpuRun& run : runs)
-        writeRun(writer, run, strings);
+    writeRuns(file, std::array<CpuRun, 5>{
+                        {{"naive", "kernels"},
+                         {"flash", "kernels"},
+                         {"naive", "off"},
+                         {"flash", "off"},
+                         {"naive", "kernels", RunStatus::Error, "the engine ended with SIGKILL"}}});
+}
+
+void writeFailedFile(const std::filesystem::path& file)
+{
+    writeRuns(
+        file,
+        std::array<CpuRun, 6>{
+            {{"naive", "kernels"},
+             {"flash", "kernels", RunStatus::Error, "timed out after 600 s; its steps so far are kept"},
+             {"sdpa", "kernels", RunStatus::Error,
+              "the engine ended with SIGSEGV; the last lines of its standard error: Segmentation fault", 0},
+             {"naive", "off", RunStatus::Cancelled, "stopped on request", 5},
+             {"flash", "off", RunStatus::Skipped, "a CPU cannot run precision bf16 with backend flash", 0},
+             {"sdpa", "off", RunStatus::Running, {}, 7, false}}});
 }
 
 } // namespace tilescope::test

@@ -8,4 +8,8 @@ namespace tilescope::test {
 /// traced and ended in error before that.
 void writeCpuFile(const std::filesystem::path& file);
 
+/// Writes a file with runs on a CPU that did not all end well: 1 is traced and ok; 2 timed out after its samples and
+/// 3 before the first one; 4 was cancelled during its samples, 5 skipped; the writer of 6 died.
+void writeFailedFile(const std::filesystem::path& file);
+
 } // namespace tilescope::test

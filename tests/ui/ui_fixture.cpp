@@ -1,5 +1,5 @@
-// Writes a recording of tests/ui/fixture.h or cpu_fixture.h to a file: `ui_fixture lm|gpu|ranks|study|cpu FILE` or
-// `ui_fixture large EVENTS STREAMS FILE`.
+// Writes a recording of tests/ui/fixture.h or cpu_fixture.h to a file: `ui_fixture lm|gpu|ranks|study|cpu|failed FILE`
+// or `ui_fixture large EVENTS STREAMS FILE`.
 
 #include "core/base/error.h"
 #include "tests/ui/cpu_fixture.h"
@@ -22,11 +22,14 @@ int main(int argc, char** argv)
             tilescope::test::writeStudyFile(argv[2]);
         else if (argc == 3 && std::strcmp(argv[1], "cpu") == 0)
             tilescope::test::writeCpuFile(argv[2]);
+        else if (argc == 3 && std::strcmp(argv[1], "failed") == 0)
+            tilescope::test::writeFailedFile(argv[2]);
         else if (argc == 5 && std::strcmp(argv[1], "large") == 0)
             tilescope::test::writeLargeFile(argv[4], std::atoll(argv[2]), std::atoi(argv[3]));
         else
             return std::fprintf(
-                       stderr, "usage: ui_fixture lm|gpu|ranks|study|cpu FILE | large EVENTS STREAMS FILE\n"),
+                       stderr,
+                       "usage: ui_fixture lm|gpu|ranks|study|cpu|failed FILE | large EVENTS STREAMS FILE\n"),
                    2;
     } catch (...) {
         std::fprintf(stderr, "%s\n", tilescope::currentExceptionSentence().c_str());

@@ -4,6 +4,7 @@
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/key_actions.h"
+#include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
 #include "ui/kit/table_view.h"
@@ -46,16 +47,28 @@ QString twoLines(const QString& strong, const QString& dim)
 enum Groups { Causes, Families, Ranges };
 
 // Why there are no kernels, ops and ranges to compare.
-QString missingEvents(const std::array<bool, 2>& traced)
+// \param ended  why a run has no trace though it should, or empty
+QString missingEvents(const std::array<bool, 2>& traced, const std::array<QString, 2>& ended)
 {
     if (traced[0] && traced[1])
         return QObject::tr(
             "One run was traced on a GPU and the other on a CPU: kernels and ops do not correspond.");
-    const QString who = traced[0]   ? QObject::tr("B was not traced.")
-                        : traced[1] ? QObject::tr("A was not traced.")
-                                    : QObject::tr("Neither run was traced.");
-    return who + QLatin1Char('\n') +
-           QObject::tr("Run with trace: kernels and trace_steps above 0 to compare kernels, ops and ranges.");
+    QStringList lines;
+    bool areToTrace = false; // runs that another spec would trace
+    for (std::size_t i = 0; i < 2; ++i) {
+        if (traced[i])
+            continue;
+        const QString name(QLatin1Char(i == 0 ? 'A' : 'B'));
+        lines << name +
+                     (ended[i].isEmpty() ? QObject::tr(" was not traced.") : QStringLiteral(": ") + ended[i]);
+        areToTrace = areToTrace || ended[i].isEmpty();
+    }
+    if (lines.size() == 2 && ended[0].isEmpty() && ended[1].isEmpty())
+        lines = {QObject::tr("Neither run was traced.")};
+    if (areToTrace)
+        lines << QObject::tr(
+            "Run with trace: kernels and trace_steps above 0 to compare kernels, ops and ranges.");
+    return lines.join(QLatin1Char('\n'));
 }
 
 // Widgets of one row share a stretch of the page.
@@ -336,6 +349,7 @@ void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
             }
             for (std::size_t i = 0; i < runs.size(); ++i) {
                 const SelectedRun& run = runs[i];
+                loaded.ended[i] = whyTraceIsMissing(*run.run);
                 const auto timeline = run.file->timeline(run.key.run, cancelled);
                 if (cancelled())
                     break;
@@ -361,7 +375,7 @@ void ComparePage::loaded(Loaded loaded)
     const query::Comparison& comparison = *shown_.compared.comparison;
     samples_->show(shown_.compared.phases);
     samples_->setMinimumHeight(int(shown_.compared.phases.size()) * sizes().of(kLeastPhase));
-    noKernels_->setText(missingEvents(shown_.traced));
+    noKernels_->setText(missingEvents(shown_.traced, shown_.ended));
     noGroups_->setText(noKernels_->text());
     if (!comparison.change)
         groups_->setCurrent(comparison.families.empty() && !comparison.ranges.empty() ? Ranges : Families);

@@ -32,6 +32,7 @@ private:
         ComparisonData compared;
         std::vector<MemorySeries> memory;
         std::array<bool, 2> traced = {}; ///< A and B have traced steps
+        std::array<QString, 2> ended;    ///< whyTraceIsMissing()
         std::array<bool, 2> held = {};   ///< A and B have memory over time
         std::size_t selected = 0;        ///< runs, of which these are the first two
     };

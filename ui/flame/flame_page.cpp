@@ -5,6 +5,7 @@
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/key_value_table.h"
+#include "ui/kit/missing_trace.h"
 #include "ui/kit/panel.h"
 #include "ui/kit/table_cells.h"
 #include "ui/kit/table_view.h"
@@ -241,6 +242,9 @@ void FlamePage::layOut()
         },
         [this](std::shared_ptr<const query::FlameGraph> graph) {
             graph_ = std::move(graph);
+            if (const QString why = run_ ? whyTraceIsMissing(*run_->run) : QString();
+                graph_->rows.empty() && !why.isEmpty())
+                return showMessage(why);
             if (graph_->rows.empty())
                 return showMessage(
                     run_ && run_->run->workload == query::kSnapshotWorkload

@@ -6,6 +6,7 @@
 #include "ui/kit/count_text.h"
 #include "ui/kit/histogram_plot.h"
 #include "ui/kit/key_value_table.h"
+#include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
 #include "ui/kit/table_view.h"
@@ -266,6 +267,8 @@ void KernelsPage::fullLoaded(Full full)
     } else if (full_->kernels.rows.empty()) {
         if (run_ && run_->run->workload == query::kSnapshotWorkload)
             return showMessage(tr("A memory snapshot has no kernels.\nThe Memory page shows its contents."));
+        if (const QString why = run_ ? whyTraceIsMissing(*run_->run) : QString(); !why.isEmpty())
+            return showMessage(why);
         showMessage(
             tr("No kernel and no op was traced here.\nGive the run trace: kernels, and trace_steps above "
                "0; or choose all steps and all ranges."));

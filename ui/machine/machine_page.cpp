@@ -207,8 +207,10 @@ void MachinePage::showRuns(const std::vector<SelectedRun>& runs)
             return facts;
         },
         [this, titles, which](const std::vector<query::EnvironmentTable>& facts) {
-            facts_->show(factRows(facts, titles));
-            recorded_->setSubtitle(titles.join(QStringLiteral(", ")) + which);
+            const TableData rows = factRows(facts, titles);
+            facts_->show(rows);
+            recorded_->setSubtitle(titles.join(QStringLiteral(", ")) + which +
+                                   (rows.rows.empty() ? tr(": nothing was recorded about it") : QString()));
         },
         [this](const QString& sentence) { recorded_->setSubtitle(sentence); });
 }

@@ -4,6 +4,7 @@
 #include "core/query/memory/memory_difference.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
+#include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
 #include "ui/memory/memory_areas.h"
@@ -271,6 +272,9 @@ QString MemoryPage::whyNoMemory() const
 {
     const bool areImported = std::ranges::all_of(
         runs_, [](const SelectedRun& run) { return run.run->workload == kTraceWorkload; });
+    if (const QString why = runs_.size() == 1 ? whyTraceIsMissing(*runs_.front().run) : QString();
+        !why.isEmpty())
+        return why;
     return tr("No allocations were recorded.\n") +
            (areImported ? tr("Import the trace together with a memory snapshot of PyTorch, or profile with "
                              "profile_memory=True, to see memory.")

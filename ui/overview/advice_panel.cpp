@@ -75,7 +75,7 @@ TableData adviceRows(const query::AdviceTable& advice)
     const double most = advice.rows.empty() ? 0 : advice.perStep(advice.rows.front().atStake);
     const Unit unit = timeUnit(most);
     TableMaker<Advice> maker;
-    maker.add(makeColumn(AdvicePanel::tr("Rule"), Kind::Text, 150),
+    maker.add(makeColumn(AdvicePanel::tr("Rule"), Kind::Text, 180),
               [](const Advice& row) { return makeWords(QString::fromUtf8(wordOf(row.rule))); });
     maker.add(makeColumn(titleIn(AdvicePanel::tr("At most"), unit), Kind::Number, 84),
               [&](const Advice& row) { return makeNumber(advice.perStep(row.atStake), unit, exactTime); });

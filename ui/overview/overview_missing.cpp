@@ -1,25 +1,10 @@
 #include "ui/overview/overview_missing.h"
 
-#include "core/model/text.h"
+#include "ui/kit/missing_trace.h"
 
 namespace tilescope::ui {
 
 namespace {
-
-bool wantsTrace(const query::RunSummary& run)
-{
-    const std::string_view trace = run.param("trace");
-    return !trace.empty() && trace != "off" && run.param("trace_steps") != "0";
-}
-
-QString endOf(const query::RunSummary& run)
-{
-    const std::string_view word = wordOf(run.result.status);
-    const QString status = QString::fromUtf8(word);
-    return run.result.reason.empty()
-               ? status
-               : status + QStringLiteral(", ") + QString::fromStdString(run.result.reason);
-}
 
 // Why a run that should have `what` lacks it; empty if it should not.
 QString obstacle(const OverviewRun& run, const QString& what)
@@ -32,7 +17,7 @@ QString obstacle(const OverviewRun& run, const QString& what)
     case RunStatus::Ok:
         return {};
     default:
-        return QStringLiteral("The run ended before a step was traced: %1.").arg(endOf(*run.summary));
+        return whyTraceIsMissing(*run.summary);
     }
 }
 
@@ -58,7 +43,7 @@ QString whyNoSteps(const OverviewData& data)
             return run.data->step ? QStringLiteral("The recording has no ranges within its steps.")
                                   : QStringLiteral("The recording has no steps: a range named step around "
                                                    "each one, or a profiler's step(), marks them.");
-        if (!wantsTrace(*run.summary))
+        if (!wantsTrace(*run.summary) && run.summary->result.status != RunStatus::Skipped)
             return QStringLiteral("No step was traced: give the run trace: kernels and trace_steps above 0.");
         const QString why = obstacle(run, QStringLiteral("this is filled"));
         return why.isEmpty() ? QStringLiteral("No traced step was recorded.") : why;
@@ -70,7 +55,8 @@ QString whyNoAllocations(const OverviewData& data)
     return joined(data, [](const OverviewRun& run) {
         if (run.summary->workload == kTraceWorkload && run.data->isWhole)
             return QStringLiteral("The recording has no allocations.");
-        if (!wantsTrace(*run.summary) || run.summary->param("memory") == "false")
+        const bool isAsked = wantsTrace(*run.summary) && run.summary->param("memory") != "false";
+        if (!isAsked && run.summary->result.status != RunStatus::Skipped)
             return QStringLiteral(
                 "Allocations were not recorded: give the run memory: true, trace: kernels and "
                 "trace_steps above 0.");

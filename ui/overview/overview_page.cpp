@@ -372,8 +372,10 @@ void OverviewPage::describe(const std::vector<SelectedRun>& runs, const Overview
     words << (traced.isEmpty() ? QString::fromUtf8(gpu.empty() ? first.fact("cpu.model") : gpu) : traced);
     if (!first.fact("libtorch").empty())
         words << tr("PyTorch %1").arg(QString::fromUtf8(first.fact("libtorch")));
-    const QDateTime started = QDateTime::fromMSecsSinceEpoch(first.run.startedUnixNs / 1'000'000);
-    words << tr("recorded %1").arg(QLocale::c().toString(started, QStringLiteral("d MMM yyyy HH:mm")));
+    if (first.run.startedUnixNs != 0) {
+        const QDateTime started = QDateTime::fromMSecsSinceEpoch(first.run.startedUnixNs / 1'000'000);
+        words << tr("recorded %1").arg(QLocale::c().toString(started, QStringLiteral("d MMM yyyy HH:mm")));
+    }
     words.removeAll(QString());
     machineLine_->setText(words.join(QStringLiteral(", ")));
 }

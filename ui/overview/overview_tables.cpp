@@ -225,7 +225,7 @@ TableData runRows(const std::vector<NamedRun>& runs)
     const Unit bytes = byteUnit(largest);
     TableData data;
     data.columns = {makeColumn(QStringLiteral("Run"), Kind::Text, 0),
-                    makeColumn(QStringLiteral("Status"), Kind::Text, 74, true),
+                    makeColumn(QStringLiteral("Status"), Kind::Text, 104, true),
                     makeColumn(titleIn(QStringLiteral("Median step"), time), Kind::Number, 110),
                     makeColumn(titleIn(QStringLiteral("95 % interval"), time), Kind::Number, 120, true),
                     makeColumn(QStringLiteral("n"), Kind::Number, 44, true),

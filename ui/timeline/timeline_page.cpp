@@ -4,6 +4,7 @@
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/key_actions.h"
+#include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -288,6 +289,11 @@ void TimelinePage::loaded(const std::vector<SelectedRun>& runs, LoadedTimelines 
     shown_.clear();
     if (!made.anything && isBeingWritten(runs)) {
         showMessage(tr("The run is being written. Its timeline appears here as soon as steps are traced."));
+        return;
+    }
+    if (const QString why = runs.size() == 1 ? whyTraceIsMissing(*runs.front().run) : QString();
+        !made.anything && !why.isEmpty()) {
+        showMessage(why);
         return;
     }
     if (!made.anything) {

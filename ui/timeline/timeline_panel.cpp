@@ -396,16 +396,20 @@ using AddRow = std::function<void(const QString& key, const QString& value)>;
 void addLaunch(const query::ItemDetails& details, const AddRow& add)
 {
     const LaunchConfig& launch = *details.launch;
+    const QString notRecorded = QObject::tr(kNotRecorded);
+    const bool hasGrid = launch.block[0] > 0;
     QString grid = gridText(launch.grid) + QStringLiteral(" of ") + gridText(launch.block);
     if (details.waves)
         grid += QStringLiteral(", ") + threeDigits(*details.waves) +
                 (*details.waves == 1 ? QObject::tr(" wave") : QObject::tr(" waves"));
-    add(QObject::tr("Grid, block"), grid);
-    add(QObject::tr("Registers"), QObject::tr("%1 per thread").arg(launch.registersPerThread));
+    add(QObject::tr("Grid, block"), hasGrid ? grid : notRecorded);
+    add(QObject::tr("Registers"), launch.registersPerThread > 0
+                                      ? QObject::tr("%1 per thread").arg(launch.registersPerThread)
+                                      : notRecorded);
     QString shared = byteText(double(launch.staticShared) + launch.dynamicShared);
     if (launch.localPerThread > 0)
         shared += QObject::tr(", local %1 per thread").arg(byteText(launch.localPerThread));
-    add(QObject::tr("Shared memory"), shared);
+    add(QObject::tr("Shared memory"), hasGrid ? shared : notRecorded);
     add(QObject::tr("Occupancy"), occupancyText(details));
 }
 

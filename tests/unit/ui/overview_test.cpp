@@ -8,7 +8,10 @@
 #include "tests/ui/cpu_fixture.h"
 #include "tests/ui/fixture.h"
 #include "ui/kit/number_text.h"
+#include "ui/kit/table_delegate.h"
+#include "ui/overview/advice_panel.h"
 #include "ui/overview/overview_tables.h"
+#include "ui/theme/theme.h"
 
 #include <gtest/gtest.h>
 
@@ -297,6 +300,18 @@ TEST_F(OverviewTest, JoinsWhatHoldsForBothRuns)
         ++titles[flag.title];
     for (const auto& [title, count] : titles)
         EXPECT_EQ(count, 1) << title.toStdString();
+}
+
+TEST(AdviceRows, HaveRoomForTheNamesOfAllRules)
+{
+    const TableData table = adviceRows({});
+    const QFontMetrics metrics(Theme::instance().body());
+    for (std::size_t i = 0; i < analysis::kAdviceRules; ++i) {
+        const auto name = QString::fromUtf8(wordOf(analysis::AdviceRule(i)));
+        EXPECT_LE(metrics.horizontalAdvance(name) + TableDelegate::padding(0),
+                  sizes().of(int(table.columns.front().width)))
+            << name.toStdString();
+    }
 }
 
 } // namespace

@@ -1,0 +1,26 @@
+#include "ui/kit/missing_trace.h"
+
+#include "core/model/text.h"
+
+namespace tilescope::ui {
+
+bool wantsTrace(const query::RunSummary& run)
+{
+    const std::string_view trace = run.param("trace");
+    return !trace.empty() && trace != "off" && run.param("trace_steps") != "0";
+}
+
+QString whyTraceIsMissing(const query::RunSummary& run)
+{
+    const RunResult& result = run.result;
+    const QString reason = QString::fromStdString(result.reason);
+    if (result.status == RunStatus::Skipped)
+        return QStringLiteral("The run was skipped%1.").arg(reason.isEmpty() ? reason : ": " + reason);
+    if (result.status == RunStatus::Ok || result.status == RunStatus::Running || !wantsTrace(run))
+        return {};
+    const QString status = QString::fromUtf8(wordOf(result.status));
+    return QStringLiteral("The run ended before a step was traced: %1.")
+        .arg(reason.isEmpty() ? status : status + ", " + reason);
+}
+
+} // namespace tilescope::ui
