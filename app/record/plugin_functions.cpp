@@ -25,6 +25,9 @@ void watchRecording(void (*changed)(std::int32_t isOn)) noexcept
 
 std::uint32_t numberOf(const char* text, std::size_t bytes) noexcept
 {
+    // Also the answer in a forked child, in which another thread may have held the lock.
+    if (!HostLogs::recording())
+        return trace::kNone;
     try {
         return ThreadLog::numberOf({text, bytes});
     } catch (...) {

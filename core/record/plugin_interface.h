@@ -17,7 +17,7 @@ struct PluginInterface {
 
     /// `changed` is called whenever recording starts (1) or stops (0), and now with the present state. Once.
     void (*watchRecording)(void (*changed)(std::int32_t isOn));
-    /// The number of a text, the same for the same text.
+    /// The number of a text, the same for the same text; all bits set while nothing is recorded.
     std::uint32_t (*numberOf)(const char* text, std::size_t bytes);
     /// An operator begins in the calling thread.
     /// \param sequence    autograd's number; -1: none

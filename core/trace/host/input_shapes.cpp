@@ -55,7 +55,10 @@ std::uint32_t InputShapes::of(const at::RecordFunction& function, NumberOf numbe
         const std::uint64_t hash = hashOf(words_);
         Known& known = known_[hash % kKnown];
         if (known.hash != hash || known.words != words_) {
-            known.number = numberOf(shapesOf(function));
+            const std::uint32_t number = numberOf(shapesOf(function));
+            if (number == kNone)
+                return kNone;
+            known.number = number;
             known.words = words_;
             known.hash = hash;
         }

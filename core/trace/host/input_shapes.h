@@ -16,7 +16,7 @@ namespace tilescope::trace {
 /// when they are new. One thread.
 class InputShapes {
 public:
-    /// Gives a text a number, the same for the same text.
+    /// Gives a text a number, the same for the same text; kNone while it cannot.
     using NumberOf = std::uint32_t (*)(std::string_view text);
     static constexpr std::uint32_t kNone = ~0U;
 

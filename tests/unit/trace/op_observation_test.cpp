@@ -30,10 +30,13 @@ struct Noted {
 std::vector<Noted> noted;
 std::vector<std::string> texts; ///< by their number
 int asked = 0;
+bool refuses = false;
 
 std::uint32_t numberOf(std::string_view text)
 {
     ++asked;
+    if (refuses)
+        return InputShapes::kNone;
     const auto found = std::ranges::find(texts, text);
     if (found != texts.end())
         return static_cast<std::uint32_t>(found - texts.begin());
@@ -103,6 +106,17 @@ TEST_F(OpObservation, TheTextOfKnownShapesIsNotMadeAgain)
         tensor.add(tensor);
     EXPECT_EQ(asked, first);
     EXPECT_EQ(texts.at(noted.back().number), "f32[3, 5] f32[3, 5]");
+}
+
+TEST_F(OpObservation, ANumberThatWasRefusedIsAskedForAgain)
+{
+    const at::Tensor tensor = at::ones({7, 11});
+    refuses = true;
+    tensor.add(tensor);
+    EXPECT_EQ(noted.back().number, InputShapes::kNone);
+    refuses = false;
+    tensor.add(tensor);
+    EXPECT_EQ(texts.at(noted.back().number), "f32[7, 11] f32[7, 11]");
 }
 
 TEST_F(OpObservation, UndefinedTensorsCount)
