@@ -234,6 +234,8 @@ TEST_F(PagesTest, CommandsOfTheMenusWorkWhileTextIsTyped)
             const QKeySequence keys = action->shortcut();
             if (keys.isEmpty() || !keys[0].keyboardModifiers().testFlag(Qt::ControlModifier))
                 continue;
+            if (keys == QKeySequence(QKeySequence::Undo))
+                continue; // a field undoes its own changes
             field->setFocus();
             QKeyEvent override(QEvent::ShortcutOverride, keys[0].key(), keys[0].keyboardModifiers());
             override.ignore();

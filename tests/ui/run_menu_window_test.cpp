@@ -163,7 +163,7 @@ TEST_F(PaletteTest, SaysThatNothingFits)
     EXPECT_TRUE(palette.findChild<QListWidget*>()->isHidden());
     QTest::keyClick(&palette, Qt::Key_Escape);
     waitUntilSettled();
-    EXPECT_EQ(window_.findChild<CommandPalette*>(), nullptr);
+    QTRY_VERIFY_WITH_TIMEOUT(window_.findChild<CommandPalette*>() == nullptr, kPatienceMs);
 }
 
 class OomTest : public RunMenuTest {

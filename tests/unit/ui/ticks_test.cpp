@@ -104,7 +104,7 @@ TEST(Ticks, OfAHorizontalAxisLeaveRoomForTheirLabels)
 {
     ThemedPlot plot;
     for (const int width : {240, 400, 900})
-        for (double length = 1e-5; length < 1e3; length *= 3.1) {
+        for (double length = 1e-4; length < 1e3; length *= 3.1) { // labels of up to eight digits
             plot.resize(width, 200);
             plot.xAxis->setRange(100, 100 + length);
             plot.toPixmap(width, 200); // lays out
