@@ -104,10 +104,11 @@ TEST(Ticks, OfAHorizontalAxisLeaveRoomForTheirLabels)
 {
     ThemedPlot plot;
     for (const int width : {240, 400, 900})
-        for (double length = 1e-4; length < 1e3; length *= 3.1) { // labels of up to eight digits
+        for (double length = 1e-5; length < 1e3; length *= 3.1) {
             plot.resize(width, 200);
             plot.xAxis->setRange(100, 100 + length);
-            plot.toPixmap(width, 200); // lays out
+            plot.toPixmap(width, 200); // makes the ticks before the axis has its width
+            plot.toPixmap(width, 200);
             const QVector<double> ticks = plot.xAxis->tickVector();
             const QVector<QString> texts = plot.xAxis->tickVectorLabels();
             const QFontMetricsF metrics(plot.xAxis->tickLabelFont());
