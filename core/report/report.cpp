@@ -153,6 +153,20 @@ void hideFolders(Document& document, const std::vector<std::filesystem::path>& f
                         text->replace(at, file.string().size(), file.filename().string());
 }
 
+Document documentOf(const std::vector<StudyRuns>& studies, const std::vector<std::filesystem::path>& files,
+                    bool anonymous)
+{
+    Document document{.title = studies.size() == 1 ? studies.front().study.title : "What was measured",
+                      .program = "Tilescope " + version()};
+    for (const std::filesystem::path& file : files)
+        document.sources.push_back(anonymous ? file.filename().string() : file.string());
+    for (const StudyRuns& study : studies)
+        document.sections.push_back(sectionOf(study, anonymous));
+    if (anonymous)
+        hideFolders(document, files);
+    return document;
+}
+
 } // namespace
 
 Document makeReport(const std::vector<std::filesystem::path>& files, const ReportOptions& options)
@@ -163,15 +177,12 @@ Document makeReport(const std::vector<std::filesystem::path>& files, const Repor
                                                   : "no run of the study '" + options.study + "'",
                     .where = files.empty() ? "report" : files.front().string(),
                     .mend = "run one with tilescope --batch study:NAME -o FILE"};
-    Document document{.title = studies.size() == 1 ? studies.front().study.title : "What was measured",
-                      .program = "Tilescope " + version()};
-    for (const std::filesystem::path& file : files)
-        document.sources.push_back(options.anonymous ? file.filename().string() : file.string());
-    for (const StudyRuns& study : studies)
-        document.sections.push_back(sectionOf(study, options.anonymous));
-    if (options.anonymous)
-        hideFolders(document, files);
-    return document;
+    return documentOf(studies, files, options.anonymous);
+}
+
+Document studiesOf(const std::filesystem::path& file)
+{
+    return documentOf(studyRuns(openRecordings({file}), {}), {file}, false);
 }
 
 } // namespace tilescope::report

@@ -18,4 +18,8 @@ struct ReportOptions {
 /// \throws Error  a file cannot be read; there is no such study; no file has a run of a study
 Document makeReport(const std::vector<std::filesystem::path>& files, const ReportOptions& options);
 
+/// The same for a window that shows whatever studies a file has: without sections if it has none.
+/// \throws Error  the file cannot be read
+Document studiesOf(const std::filesystem::path& file);
+
 } // namespace tilescope::report

@@ -1,11 +1,11 @@
 // What the run list, the palette and the view of a run that was out of memory let a user do.
 
-#include "core/store/run_reader.h"
 #include "tests/ui/window_fixture.h"
-#include "ui/experiment/experiment_page.h"
-#include "ui/kernels/kernels_page.h"
+#include "tests/unit/report/study_file.h"
+#include "ui/charts/chart_plot.h"
 #include "ui/kit/table_view.h"
 #include "ui/overview/oom_panel.h"
+#include "ui/overview/study_panel.h"
 #include "ui/window/command_palette.h"
 #include "ui/window/help_page.h"
 #include "ui/window/run_dock.h"
@@ -13,10 +13,10 @@
 #include "ui/window/run_menu.h"
 
 #include <QClipboard>
-#include <QInputDialog>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenu>
+#include <QMouseEvent>
 
 namespace tilescope::ui {
 namespace {
@@ -72,6 +72,21 @@ TEST_F(RunMenuTest, CopiesTheCommandOfARun)
     item(QStringLiteral("Copy command")).trigger();
     EXPECT_TRUE(QApplication::clipboard()->text().startsWith(QStringLiteral("tilescope run lm --")))
         << QApplication::clipboard()->text().toStdString();
+}
+
+TEST_F(RunMenuTest, QueuesTheRepeatsThatAreMissing)
+{
+    WantedRuns wanted;
+    window_.workspace().disconnect(window_.page(QStringLiteral("experiment"))); // no engine is started
+    QObject::connect(&window_.workspace(), &Workspace::runsWanted, &window_,
+                     [&wanted](const WantedRuns& runs) { wanted = runs; });
+    fill({run(1), run(2)});
+    item(QStringLiteral("Run until each has 5 repeats")).trigger();
+    ASSERT_EQ(wanted.specs.size(), 2U);
+    EXPECT_EQ(wanted.specs[0].repeat, 5);
+    EXPECT_EQ(wanted.specs[1].backend, Backend::Flash);
+    EXPECT_TRUE(wanted.onlyMissing);
+    EXPECT_TRUE(wanted.file.endsWith(QStringLiteral("lm.tscope")));
 }
 
 TEST_F(RunMenuTest, NotesAndTagsARun)
@@ -164,6 +179,63 @@ TEST_F(PaletteTest, SaysThatNothingFits)
     QTest::keyClick(&palette, Qt::Key_Escape);
     waitUntilSettled();
     QTRY_VERIFY_WITH_TIMEOUT(window_.findChild<CommandPalette*>() == nullptr, kPatienceMs);
+}
+
+class StudyTest : public WindowTest {
+protected:
+    void SetUp() override
+    {
+        WindowTest::SetUp();
+        const std::filesystem::path path = folder_ / "study.tscope";
+        report::writeStudyFile(path, "flash", config::Edition::Quick, [](const ExperimentSpec& spec) {
+            const double ms = double(spec.seqLen) / (spec.backend == Backend::Naive ? 16 : 64);
+            return report::FakeResult{.forwardMs = ms, .backwardMs = 2 * ms};
+        });
+        window_.workspace().close(window_.workspace().files().front().id);
+        window_.open({QString::fromStdString(path.string())});
+        waitUntilSettled();
+    }
+
+    const query::FileSnapshot& runs() { return *window_.workspace().files().front().snapshot; }
+    TableView& studies() { return named<TableView>(QStringLiteral("Studies of the file")); }
+};
+
+TEST_F(StudyTest, AFileOpensOnItsStudyAndOnARunThatWasTraced)
+{
+    QTRY_VERIFY_WITH_TIMEOUT(studies().isVisible(), kPatienceMs);
+    ASSERT_EQ(studies().table().rows.size(), 1U);
+    const QString all = QString::number(runs().runs.size());
+    EXPECT_EQ(studies().table().rows[0].cells[1].text, QStringLiteral("%1 of %1 ok").arg(all));
+    EXPECT_TRUE(
+        named<QLabel>(QStringLiteral("Findings")).text().contains(QStringLiteral("faster than naive")));
+    ASSERT_EQ(runs().runs.front().param("trace"), "off") << "this test needs a first run without a trace";
+    const RunKey shown = window_.workspace().selection().front();
+    EXPECT_NE(runs().find(shown.run)->param("trace"), "off");
+}
+
+TEST_F(StudyTest, EnterSelectsItsRunsAndAClickOnAPointSelectsOne)
+{
+    QTRY_VERIFY_WITH_TIMEOUT(studies().isVisible(), kPatienceMs);
+    studies().setFocus();
+    QTest::keyClick(&studies(), Qt::Key_Return);
+    EXPECT_EQ(window_.workspace().selection().size(), runs().runs.size());
+    waitUntilSettled();
+    auto& panel = *window_.page(QStringLiteral("overview"))->findChild<StudyPanel*>();
+    auto& figure = *panel.findChild<FigureView*>();
+    ASSERT_FALSE(figure.paper().isEmpty());
+    figure.grab(); // draws it
+    QPoint point(-1, -1);
+    for (int y = 0; y < figure.height() && point.x() < 0; y += 4)
+        for (int x = 0; x < figure.width() && point.x() < 0; x += 4) {
+            QMouseEvent move(QEvent::MouseMove, QPointF(x, y), figure.mapToGlobal(QPointF(x, y)),
+                             Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+            QApplication::sendEvent(&figure, &move);
+            if (figure.cursor().shape() == Qt::PointingHandCursor)
+                point = {x, y};
+        }
+    ASSERT_GE(point.x(), 0) << "no point is under the cursor anywhere";
+    QTest::mouseClick(&figure, Qt::LeftButton, {}, point);
+    EXPECT_EQ(window_.workspace().selection().size(), 1U);
 }
 
 class OomTest : public RunMenuTest {

@@ -2,6 +2,7 @@
 
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_delegate.h"
+#include "ui/kit/time_axis.h"
 #include "ui/theme/theme.h"
 
 #include <QHelpEvent>
@@ -9,7 +10,6 @@
 #include <QToolTip>
 
 #include <algorithm>
-#include <cmath>
 
 namespace tilescope::ui {
 
@@ -17,20 +17,9 @@ namespace {
 
 constexpr int kHeight = 118; // design pixels
 constexpr int kBarHeight = 28;
-constexpr int kTicks = 6; // at most
+constexpr int kTicks = 6;
 constexpr double kMostBeyond =
     1.5; // a need far beyond the limit would hide the rest: its box then stays open
-
-// The largest of 1, 2, 5 times a power of ten that gives at least three and at most kTicks intervals.
-double tickStep(double range)
-{
-    const double raw = range / kTicks;
-    const double power = std::pow(10.0, std::floor(std::log10(raw)));
-    for (const double factor : {1.0, 2.0, 5.0, 10.0})
-        if (factor * power >= raw)
-            return factor * power;
-    return 10 * power;
-}
 
 } // namespace
 
@@ -156,15 +145,14 @@ void LimitBarPlot::drawAxis(QPainter& painter, const Scale& scale) const
 {
     const double y = scale.bar.bottom() + sizes().of(24);
     const Unit unit = byteUnit(scale.most);
-    const double step = tickStep(scale.most / unit.size);
+    const std::vector<double> ticks = roundSteps(0, scale.most / unit.size, kTicks);
     painter.setPen(colours().strongLine);
     painter.drawLine(QPointF(scale.bar.left(), y), QPointF(scale.bar.right(), y));
     const QFontMetrics metrics(painter.font());
     double taken = 0;
-    for (double tick = 0; tick * unit.size <= scale.most * 1.0001; tick += step) {
+    for (const double tick : ticks) {
         const double x = scale.x(tick * unit.size);
-        const bool last = (tick + step) * unit.size > scale.most;
-        const QString words = last ? withUnit(threeDigits(tick), unit.word) : threeDigits(tick);
+        const QString words = tick == ticks.back() ? withUnit(tickText(tick), unit.word) : tickText(tick);
         const double left = x - metrics.horizontalAdvance(words) / 2.0;
         painter.setPen(colours().strongLine);
         painter.drawLine(QPointF(x, y), QPointF(x, y + sizes().of(4)));

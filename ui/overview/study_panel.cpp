@@ -130,10 +130,10 @@ void StudyPanel::showRuns(const std::vector<SelectedRun>& runs)
     snapshot_ = first.snapshot;
     loading_.start(
         [path = first.file->path()](const query::Cancelled&) {
-            return std::make_shared<const report::Document>(report::makeReport({path}, {}));
+            return std::make_shared<const report::Document>(report::studiesOf(path));
         },
         [this](std::shared_ptr<const report::Document> document) { show(std::move(document)); },
-        [this](const QString&) { hide(); }); // no run of the file belongs to a study
+        [this](const QString&) { hide(); }); // the rest of the page says why the file cannot be read
 }
 
 void StudyPanel::show(std::shared_ptr<const report::Document> document)

@@ -1,5 +1,6 @@
 #include "ui/window/palette_entries.h"
 
+#include "core/base/error.h"
 #include "ui/kit/key_actions.h"
 #include "ui/kit/page.h"
 #include "ui/window/help_page.h"
@@ -71,19 +72,23 @@ private:
             for (const query::RunSummary& run : file.snapshot->runs)
                 entries_.push_back({PaletteEntry::Kind::Run,
                                     QStringLiteral("#%1 %2").arg(run.run.value).arg(titles.of(run, true)),
-                                    file.name(), [this_ = &window_, key = RunKey{file.id, run.run}] {
-                                        this_->workspace().select({key});
+                                    file.name(), [window = &window_, key = RunKey{file.id, run.run}] {
+                                        window->workspace().select({key});
                                     }});
         }
     }
 
     void addHelp()
     {
-        for (const HelpTopic& topic : helpTopics())
-            entries_.push_back(
-                {PaletteEntry::Kind::Help, topic.title, {}, [this_ = &window_, name = topic.name] {
-                     this_->showHelp(name);
-                 }});
+        try {
+            for (const HelpTopic& topic : helpTopics())
+                entries_.push_back(
+                    {PaletteEntry::Kind::Help, topic.title, {}, [window = &window_, name = topic.name] {
+                         window->showHelp(name);
+                     }});
+        } catch (const Error&) {
+            return; // the page Help says why it cannot be read
+        }
     }
 
     MainWindow& window_;

@@ -40,27 +40,25 @@ void RunEdits::change(int file, std::function<void(const std::filesystem::path&)
                         .arg(open->name()));
         return;
     }
-    jobs_.push_back(std::make_unique<JobTracker>(this));
-    JobTracker* job = jobs_.back().get();
-    const auto ended = [this, job] {
-        std::erase_if(jobs_, [job](const std::unique_ptr<JobTracker>& one) { return one.get() == job; });
-    };
-    job->start(
+    std::erase_if(jobs_, [](const std::unique_ptr<Job>& one) { return one->hasEnded; });
+    jobs_.push_back(std::make_unique<Job>(this));
+    Job* job = jobs_.back().get();
+    job->tracker.start(
         [path = open->file->path(), work = std::move(work), writing = writing_](const auto&) {
             const MutexLock lock(*writing);
             work(path);
             return true;
         },
-        [this, file, sentence, then = std::move(then), ended](bool) {
+        [this, file, sentence, job, then = std::move(then)](bool) {
+            job->hasEnded = true;
             if (then)
                 then();
             workspace_.refresh(file);
             emit done(sentence);
-            ended();
         },
-        [this, ended](const QString& reason) {
+        [this, job](const QString& reason) {
+            job->hasEnded = true;
             emit failed(reason);
-            ended();
         });
 }
 

@@ -52,7 +52,13 @@ private:
     Workspace& workspace_;
     std::unique_ptr<Removed> removed_;
     std::shared_ptr<Mutex> writing_; ///< held by the job that writes
-    std::vector<std::unique_ptr<JobTracker>> jobs_;
+    /// A change; it is removed when the next one begins, not within its own call.
+    struct Job {
+        explicit Job(QObject* owner) : tracker(owner) {}
+        JobTracker tracker;
+        bool hasEnded = false;
+    };
+    std::vector<std::unique_ptr<Job>> jobs_;
 };
 
 } // namespace tilescope::ui
