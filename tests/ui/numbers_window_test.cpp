@@ -81,7 +81,8 @@ protected:
         // What does not fit beside each other can be scrolled to.
         EXPECT_TRUE(view.horizontalHeader()->length() <= view.viewport()->width() ||
                     view.horizontalScrollBar()->maximum() > 0)
-            << where << ": " << view.accessibleName().toStdString() << " ends beyond its view";
+            << where << ": " << view.accessibleName().toStdString() << " ends beyond its view: columns of "
+            << view.horizontalHeader()->length() << ", room for " << view.viewport()->width();
     }
 
     static bool isNumber(const QString& text)

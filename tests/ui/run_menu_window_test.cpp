@@ -193,6 +193,7 @@ protected:
         });
         window_.workspace().close(window_.workspace().files().front().id);
         window_.open({QString::fromStdString(path.string())});
+        window_.showPage(QStringLiteral("overview")); // the window opens on the page that was shown last
         waitUntilSettled();
     }
 

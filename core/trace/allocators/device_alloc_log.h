@@ -39,6 +39,7 @@ public:
     /// Session thread, while nothing allocates on the device.
     /// \param allocated, reserved  bytes now, from which the events' totals count on
     void start(std::size_t capacity, std::int64_t allocated, std::int64_t reserved);
+    /// Also while nothing allocates on the device: notes a requested free that waits for its completion.
     void stop();
 
     void note(AllocAction action, std::uint64_t address, std::int64_t bytes, const void* stream,
