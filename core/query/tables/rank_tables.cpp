@@ -316,7 +316,7 @@ private:
             row.ranks.push_back(std::move(rank));
         }
         if (row.transfer)
-            row.bandwidth = analysis::bandwidthOf(row.op, matched.bytes, matched.groupSize, *row.transfer);
+            row.bandwidth = bandwidthOf(row.op, matched.bytes, matched.groupSize, *row.transfer);
         return row;
     }
 

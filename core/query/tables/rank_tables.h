@@ -1,9 +1,9 @@
 #pragma once
 
-#include "core/analysis/ranks/bandwidth.h"
 #include "core/analysis/ranks/gather_slack.h"
 #include "core/analysis/ranks/rank_step.h"
 #include "core/analysis/ranks/straggler.h"
+#include "core/model/collective_bandwidth.h"
 #include "core/query/runs/party_filter.h"
 #include "core/store/run_reader.h"
 
@@ -64,7 +64,7 @@ struct CollectiveRow {
     std::string last = {};                    ///< title of the rank that started last; empty: unknown
     std::optional<std::int32_t> lastRank = {};
     Nanoseconds late{0}; ///< of that rank, where it began
-    std::optional<analysis::Bandwidth> bandwidth = {};
+    std::optional<Bandwidth> bandwidth = {};
 
     /// Sums and means over `ranks`.
     Nanoseconds wait() const;

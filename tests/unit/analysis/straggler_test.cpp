@@ -1,6 +1,6 @@
 #include "core/analysis/ranks/straggler.h"
 
-#include "core/analysis/ranks/bandwidth.h"
+#include "core/model/collective_bandwidth.h"
 
 #include <gtest/gtest.h>
 

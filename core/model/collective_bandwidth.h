@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-namespace tilescope::analysis {
+namespace tilescope {
 
 /// The rates of a collective in 10^9 bytes per second, as nccl-tests defines them (its doc/PERFORMANCE.md):
 /// algorithm bandwidth is the size of the operation over its time; bus bandwidth is that times a factor which makes it
@@ -32,4 +32,4 @@ struct Bandwidth {
 std::optional<Bandwidth> bandwidthOf(std::string_view op, std::int64_t bytes, std::int32_t ranks,
                                      Nanoseconds time);
 
-} // namespace tilescope::analysis
+} // namespace tilescope

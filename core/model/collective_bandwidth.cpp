@@ -1,9 +1,9 @@
-#include "core/analysis/ranks/bandwidth.h"
+#include "core/model/collective_bandwidth.h"
 
 #include <algorithm>
 #include <array>
 
-namespace tilescope::analysis {
+namespace tilescope {
 
 namespace {
 
@@ -13,17 +13,17 @@ struct Rule {
     double passes;   ///< the factor is that many times (n - 1) / n; 0: the factor is 1
 };
 
-constexpr std::array kRules{Rule{"all_reduce", false, 2},     Rule{"all_gather", true, 1},
-                            Rule{"reduce_scatter", false, 1}, Rule{"all_to_all", false, 1},
-                            Rule{"broadcast", false, 0},      Rule{"reduce", false, 0}};
+constexpr std::array kBandwidthRules{Rule{"all_reduce", false, 2},     Rule{"all_gather", true, 1},
+                                     Rule{"reduce_scatter", false, 1}, Rule{"all_to_all", false, 1},
+                                     Rule{"broadcast", false, 0},      Rule{"reduce", false, 0}};
 
 } // namespace
 
 std::optional<Bandwidth> bandwidthOf(std::string_view op, std::int64_t bytes, std::int32_t ranks,
                                      Nanoseconds time)
 {
-    const auto* const rule = std::ranges::find(kRules, op, &Rule::op);
-    if (rule == kRules.end() || bytes <= 0 || ranks < 1 || time.count() <= 0)
+    const auto* const rule = std::ranges::find(kBandwidthRules, op, &Rule::op);
+    if (rule == kBandwidthRules.end() || bytes <= 0 || ranks < 1 || time.count() <= 0)
         return {};
     const double n = ranks;
     const double size = static_cast<double>(bytes) * (rule->isGathered ? n : 1);
@@ -31,4 +31,4 @@ std::optional<Bandwidth> bandwidthOf(std::string_view op, std::int64_t bytes, st
     return Bandwidth{algorithm, algorithm * (rule->passes > 0 ? rule->passes * (n - 1) / n : 1)};
 }
 
-} // namespace tilescope::analysis
+} // namespace tilescope
