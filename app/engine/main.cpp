@@ -32,10 +32,10 @@ constexpr const char* kHelp =
 class TorchBench final : public session::Workbench {
 public:
     explicit TorchBench(StringTable& strings) : engine_(strings) {}
-    std::string resolveDevice(const DeviceRequest& request) override
+    std::string resolveDevice(const DeviceRequest& request, int rank) override
     {
         machine::requireLoadedTorch(); // before anything of it is used for a run
-        return engine_.resolveDevice(request);
+        return engine_.resolveDevice(request, rank);
     }
     std::vector<EnvironmentEntry> environment() override { return engine_.environment(); }
     std::vector<Ceiling> measureCeilings(const DeviceRequest& request) override

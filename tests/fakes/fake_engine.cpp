@@ -79,7 +79,7 @@ public:
             script_.emplace_back("ok");
     }
 
-    std::string resolveDevice(const DeviceRequest& request) override
+    std::string resolveDevice(const DeviceRequest& request, int /*rank*/) override
     {
         if (request.kind == DeviceRequest::Kind::Cuda)
             throw Error{.what = "no usable NVIDIA GPU on this machine",
@@ -100,7 +100,7 @@ public:
 
     std::vector<Ceiling> measureCeilings(const DeviceRequest& request) override
     {
-        resolveDevice(request);
+        resolveDevice(request, 0);
         if (script_.front() == "segv")
             misbehave("segv", {});
         Ceiling matmul;

@@ -300,7 +300,7 @@ std::string valueOf(const std::vector<EnvironmentEntry>& entries, std::string_vi
 
 void EngineLoop::measureCeilings(const DeviceRequest& request)
 {
-    const std::string device = workbench_.resolveDevice(request);
+    const std::string device = workbench_.resolveDevice(request, 0);
     std::vector<EnvironmentEntry> about = machine::hostEnvironment();
     if (const auto gpu = gpuIndex(device))
         addEntries(about, machine::gpuEnvironment(*gpu, machine::Moment::Before));
@@ -349,7 +349,7 @@ std::optional<JoinLine> EngineLoop::awaitJoin(std::chrono::seconds patience, Inp
 /// \return false if this process can no longer use its device
 bool EngineLoop::runPoint(const PointLine& point, InputLines& input)
 {
-    const std::string device = workbench_.resolveDevice(point.spec.device);
+    const std::string device = workbench_.resolveDevice(point.spec.device, point.seat ? point.seat->rank : 0);
     const RunId run = recorder_.begin(runHeader(point.spec, point.index));
     events_(PointEvent{point.index, point.of, run.value, config::toJson(point.spec)});
     recorder_.environment(environmentBefore(point.spec, device));
@@ -416,7 +416,7 @@ Makers makersOf(const std::vector<DeviceRequest>& requests, Workbench& workbench
     addEntries(environment, machine::hostEnvironment());
     Makers makers;
     for (const DeviceRequest& request : requests)
-        makers[toText(request)] = makerOf(workbench.resolveDevice(request), environment);
+        makers[toText(request)] = makerOf(workbench.resolveDevice(request, 0), environment);
     return makers;
 }
 

@@ -21,7 +21,7 @@ public:
     virtual ~Workbench() = default;
     /// `cpu`, `cuda:0`.
     /// \throws Error (Environment)  the machine has no such device
-    virtual std::string resolveDevice(const DeviceRequest& request) = 0;
+    virtual std::string resolveDevice(const DeviceRequest& request, int rank) = 0;
     /// Environment entries that only the workbench knows: versions of LibTorch, CUDA, …
     virtual std::vector<EnvironmentEntry> environment() = 0;
     /// Measures the ceilings of a device, without its identity. The loop adds kHostWaiting if the workbench

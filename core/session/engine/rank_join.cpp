@@ -39,11 +39,20 @@ template <class... Events> void sortByStart(std::vector<Events>&... lists)
 /// Reads the run of a rank, with its texts and numbers changed to those of the joined run.
 class RankRun {
 public:
-    RankRun(const JoinLine::Rank& rank, StringTable& strings, std::uint32_t firstRange, std::uint32_t firstOp)
-        : reader_(rank.file), run_(rank.run), strings_(strings), process_{rank.rank}, firstRange_(firstRange),
-          firstOp_(firstOp)
+    /// The numbers from which on those of this rank are free.
+    struct First {
+        std::uint32_t range = 0;
+        std::uint32_t op = 0;
+        std::uint32_t stream = 0;
+        std::uint32_t correlation = 0;
+    };
+
+    RankRun(const JoinLine::Rank& rank, StringTable& strings, const First& first)
+        : reader_(rank.file), run_(rank.run), strings_(strings), process_{rank.rank}, first_(first)
     {
     }
+
+    std::vector<EnvironmentEntry> environment() const { return reader_.environment(run_); }
 
     RunResult result() const
     {
@@ -83,12 +92,16 @@ public:
             call.range = moved(call.range);
             call.op = moved(call.op);
             call.name = moved(call.name);
+            call.correlation = moved(call.correlation);
             batch.apiCalls.push_back(call);
             return true;
         });
+        addDeviceRecords(batch);
         for (Collective collective : reader_.collectives(run_)) {
             collective.process = process_;
             collective.range = moved(collective.range);
+            collective.stream = moved(collective.stream);
+            collective.correlation = moved(collective.correlation);
             for (StringId Collective::*text : {&Collective::op, &Collective::group, &Collective::ranks,
                                                &Collective::dtype, &Collective::path})
                 collective.*text = moved(collective.*text);
@@ -109,8 +122,35 @@ public:
     }
 
 private:
-    RangeId moved(RangeId id) const { return id ? RangeId{firstRange_ + id.value} : id; }
-    OpId moved(OpId id) const { return id ? OpId{firstOp_ + id.value} : id; }
+    void addDeviceRecords(TraceBatch& batch)
+    {
+        reader_.eachDeviceEvent({.run = run_}, [&](DeviceEvent event) {
+            event.name = moved(event.name);
+            event.path = moved(event.path);
+            event.stream = moved(event.stream);
+            event.correlation = moved(event.correlation);
+            event.range = moved(event.range);
+            event.op = moved(event.op);
+            batch.deviceEvents.push_back(event);
+            return true;
+        });
+        for (Wait wait : reader_.waits(run_)) {
+            wait.process = process_;
+            wait.stream = moved(wait.stream);
+            wait.waitedFor = moved(wait.waitedFor);
+            wait.correlation = moved(wait.correlation);
+            wait.recordCorrelation = moved(wait.recordCorrelation);
+            batch.waits.push_back(wait);
+        }
+    }
+
+    RangeId moved(RangeId id) const { return id ? RangeId{first_.range + id.value} : id; }
+    OpId moved(OpId id) const { return id ? OpId{first_.op + id.value} : id; }
+    StreamId moved(StreamId id) const { return id ? StreamId{first_.stream + id.value} : id; }
+    CorrelationId moved(CorrelationId id) const
+    {
+        return id ? CorrelationId{first_.correlation + id.value} : id;
+    }
     StringId moved(StringId id)
     {
         if (!id)
@@ -125,8 +165,7 @@ private:
     RunId run_;
     StringTable& strings_;
     ProcessIndex process_;
-    std::uint32_t firstRange_;
-    std::uint32_t firstOp_;
+    First first_;
     std::unordered_map<std::uint32_t, StringId> texts_; ///< by the file's id
 };
 
@@ -155,10 +194,49 @@ void RankJoin::hold(TraceBatch&& batch)
         thread.process = ProcessIndex{seat_.rank};
     for (Collective& collective : batch.collectives)
         collective.process = ProcessIndex{seat_.rank};
-    append(std::move(batch));
+    for (Wait& wait : batch.waits)
+        wait.process = ProcessIndex{seat_.rank};
+    append(std::move(batch), ProcessIndex{seat_.rank});
 }
 
-void RankJoin::append(TraceBatch&& batch)
+void RankJoin::addDevice(DeviceIndex device)
+{
+    if (device && std::ranges::find(parties_.devices, device, &TracedDevice::id) == parties_.devices.end())
+        parties_.devices.push_back({.id = device, .ordinal = device.value, .host = hostName()});
+}
+
+void RankJoin::addStream(DeviceIndex device, StreamId stream, ProcessIndex process)
+{
+    const auto isKnown = [&](const TracedStream& known) {
+        return known.device == device && known.id == stream;
+    };
+    if (!stream || std::ranges::any_of(parties_.streams, isKnown))
+        return;
+    parties_.streams.push_back({.device = device,
+                                .id = stream,
+                                .process = process,
+                                .native = static_cast<std::int64_t>(stream.value) - firstStream_});
+}
+
+/// `gpu.1.name` and others; every rank knows all devices.
+void RankJoin::addFacts(const std::vector<EnvironmentEntry>& environment)
+{
+    const auto fact = [&](DeviceIndex device, const char* key) {
+        const auto found = std::ranges::find(environment, fmt::format("gpu.{}.{}", device.value, key),
+                                             &EnvironmentEntry::key);
+        return found == environment.end() ? std::string() : found->value;
+    };
+    for (TracedDevice& device : parties_.devices) {
+        device.name = fact(device.id, "name");
+        device.capability = fact(device.id, "compute_capability");
+        if (const std::string bytes = fact(device.id, "memory"); !bytes.empty())
+            device.memory = Bytes{std::stoll(bytes)};
+        if (const std::string count = fact(device.id, "multiprocessors"); !count.empty())
+            device.multiprocessors = std::stoi(count);
+    }
+}
+
+void RankJoin::append(TraceBatch&& batch, ProcessIndex process)
 {
     // Also numbers that records refer to, which need not be stored.
     const auto note = [](std::uint32_t& next, auto id) { next = id ? std::max(next, id.value + 1) : next; };
@@ -173,6 +251,20 @@ void RankJoin::append(TraceBatch&& batch)
     }
     for (const AllocEvent& event : batch.allocEvents)
         note(nextOp_, event.op);
+    for (const ApiCall& call : batch.apiCalls)
+        note(nextCorrelation_, call.correlation);
+    for (const DeviceEvent& event : batch.deviceEvents) {
+        note(nextCorrelation_, event.correlation);
+        note(nextStream_, event.stream);
+        addDevice(event.device);
+        addStream(event.device, event.stream, process);
+    }
+    for (const Wait& wait : batch.waits) {
+        note(nextCorrelation_, wait.correlation);
+        note(nextCorrelation_, wait.recordCorrelation);
+        note(nextStream_, wait.stream);
+        note(nextStream_, wait.waitedFor);
+    }
     moveTo(all_.ranges, batch.ranges);
     moveTo(all_.ops, batch.ops);
     moveTo(all_.apiCalls, batch.apiCalls);
@@ -188,10 +280,14 @@ void RankJoin::append(TraceBatch&& batch)
 
 void RankJoin::add(const JoinLine::Rank& rank, RunResult& result)
 {
-    RankRun run(rank, strings_, nextRange_, nextOp_);
+    firstStream_ = nextStream_;
+    RankRun run(rank, strings_,
+                {.range = nextRange_, .op = nextOp_, .stream = nextStream_, .correlation = nextCorrelation_});
     addProcess(rank.rank, rank.pid);
+    parties_.processes.back().firstCorrelation = nextCorrelation_;
     combineOutcome(result, rank.rank, run.result());
-    append(run.records());
+    append(run.records(), ProcessIndex{rank.rank});
+    addFacts(run.environment());
 }
 
 TraceBatch RankJoin::take()

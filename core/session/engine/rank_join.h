@@ -15,10 +15,9 @@ namespace tilescope::session {
 /// Joins the records of the ranks of a point into one run, which rank 0 writes: the other ranks' runs are in
 /// working files of their own.
 ///
-/// Ranges and ops are renumbered; threads keep their numbers, which are unique on a host. Allocations are those
-/// of rank 0, because addresses of several processes would be mixed up; peaks are the largest of all ranks.
-/// Ranks run on the CPU, so there are no events of devices. The tracer's thread calls hold(), the session
-/// thread the rest, after the last hold().
+/// Ranges, ops, streams and correlations are renumbered; threads and devices keep their numbers, which are unique on a
+/// host. Allocations are those of rank 0, because addresses of several processes would be mixed up; peaks are the
+/// largest of all ranks. The tracer's thread calls hold(), the session thread the rest, after the last hold().
 class RankJoin {
 public:
     RankJoin(const RankSeat& seat, StringTable& strings);
@@ -36,7 +35,10 @@ public:
 
 private:
     void addProcess(int rank, std::int64_t pid);
-    void append(TraceBatch&& batch);
+    void append(TraceBatch&& batch, ProcessIndex process);
+    void addDevice(DeviceIndex device);
+    void addStream(DeviceIndex device, StreamId stream, ProcessIndex process);
+    void addFacts(const std::vector<EnvironmentEntry>& environment);
 
     StringTable& strings_;
     const RankSeat seat_;
@@ -44,6 +46,9 @@ private:
     TraceBatch all_;
     std::uint32_t nextRange_ = 0;
     std::uint32_t nextOp_ = 0;
+    std::uint32_t nextStream_ = 0;
+    std::uint32_t nextCorrelation_ = 0;
+    std::uint32_t firstStream_ = 0; ///< of the rank that is being added
 };
 
 /// Adds the outcome of a rank to that of the run.

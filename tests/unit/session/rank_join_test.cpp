@@ -1,0 +1,122 @@
+#include "core/session/engine/rank_join.h"
+
+#include "core/store/run_writer.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace tilescope::session {
+
+namespace {
+
+/// The records of a rank on its GPU: an all-reduce on a stream of its own, after a kernel that it waits for. Every rank has
+/// the same numbers.
+TraceBatch recordsOf(std::int16_t rank, StringTable& strings)
+{
+    const DeviceIndex device{rank};
+    const StringId name = strings.intern("ncclDevKernel");
+    TraceBatch batch;
+    batch.threads.push_back(
+        {.thread = ThreadId{100U + static_cast<std::uint32_t>(rank)}, .name = strings.intern("main")});
+    batch.ranges.push_back(
+        {.id = RangeId{0}, .path = strings.intern("step"), .name = strings.intern("step_0"), .step = 0});
+    batch.deviceEvents.push_back({.name = strings.intern("gemm"),
+                                  .device = device,
+                                  .stream = StreamId{7},
+                                  .correlation = CorrelationId{41},
+                                  .range = RangeId{0},
+                                  .step = 0,
+                                  .start = Timestamp(Nanoseconds(10)),
+                                  .end = Timestamp(Nanoseconds(20))});
+    batch.deviceEvents.push_back({.name = name,
+                                  .device = device,
+                                  .stream = StreamId{13},
+                                  .correlation = CorrelationId{43},
+                                  .range = RangeId{0},
+                                  .step = 0,
+                                  .start = Timestamp(Nanoseconds(20)),
+                                  .end = Timestamp(Nanoseconds(30))});
+    batch.collectives.push_back({.op = strings.intern("all_reduce"),
+                                 .group = strings.intern("all ranks"),
+                                 .sequence = 1,
+                                 .device = device,
+                                 .stream = StreamId{13},
+                                 .correlation = CorrelationId{43},
+                                 .range = RangeId{0},
+                                 .step = 0,
+                                 .start = Timestamp(Nanoseconds(20)),
+                                 .end = Timestamp(Nanoseconds(30))});
+    batch.waits.push_back({.kind = WaitKind::StreamWait,
+                           .device = device,
+                           .stream = StreamId{13},
+                           .waitedFor = StreamId{7},
+                           .correlation = CorrelationId{42},
+                           .step = 0});
+    return batch;
+}
+
+} // namespace
+
+TEST(RankJoin, GivesTheRecordsOfEachGpuNumbersOfTheirOwn)
+{
+    const testing::TemporaryFolder folder;
+    const auto file = folder.path() / "rank1.tscope";
+    {
+        StringTable strings;
+        store::RunWriter writer(file, strings);
+        writer.beginRun({"lm", "lm", R"({"workload":"lm"})", "hash", "test"});
+        const EnvironmentEntry environment[] = {
+            {"gpu.0.name", "NVIDIA H100"}, {"gpu.1.name", "NVIDIA H200"}, {"gpu.1.memory", "1000", "B"}};
+        writer.writeEnvironment(environment);
+        writer.write(recordsOf(1, strings));
+        writer.endRun({.status = RunStatus::Ok, .device = "cuda:1"});
+    }
+    StringTable strings;
+    RankJoin join({.rank = 0, .size = 2}, strings);
+    join.hold(recordsOf(0, strings));
+    RunResult result;
+    result.status = RunStatus::Ok;
+    join.add({.rank = 1, .pid = 5, .file = file, .run = RunId{1}}, result);
+    const TraceBatch all = join.take();
+
+    ASSERT_EQ(all.deviceEvents.size(), 4);
+    std::set<CorrelationId> correlations;
+    std::set<StreamId> streams;
+    for (const DeviceEvent& event : all.deviceEvents) {
+        correlations.insert(event.correlation);
+        streams.insert(event.stream);
+    }
+    EXPECT_EQ(correlations.size(), 4);
+    EXPECT_EQ(streams.size(), 4);
+    ASSERT_EQ(all.collectives.size(), 2);
+    for (const Collective& collective : all.collectives) {
+        const auto kernel =
+            std::ranges::find(all.deviceEvents, collective.correlation, &DeviceEvent::correlation);
+        ASSERT_NE(kernel, all.deviceEvents.end());
+        EXPECT_EQ(strings.text(kernel->name), "ncclDevKernel");
+        EXPECT_EQ(kernel->device.value, collective.process.value);
+        EXPECT_EQ(kernel->stream, collective.stream);
+        EXPECT_EQ(kernel->range, collective.range);
+    }
+    ASSERT_EQ(all.waits.size(), 2);
+    for (const Wait& wait : all.waits)
+        EXPECT_TRUE(streams.contains(wait.stream) && streams.contains(wait.waitedFor));
+
+    const RunParties& parties = join.parties();
+    ASSERT_EQ(parties.devices.size(), 2);
+    EXPECT_EQ(parties.devices[0].name, "NVIDIA H100");
+    EXPECT_EQ(parties.devices[1].name, "NVIDIA H200");
+    EXPECT_EQ(parties.devices[1].memory, Bytes{1000});
+    ASSERT_EQ(parties.streams.size(), 4);
+    for (const TracedStream& stream : parties.streams) {
+        EXPECT_EQ(stream.process.value, stream.device.value);
+        EXPECT_THAT(stream.native, ::testing::AnyOf(7, 13));
+    }
+    EXPECT_EQ(parties.processes[0].firstCorrelation, 0);
+    EXPECT_GT(parties.processes[1].firstCorrelation, 0);
+}
+
+} // namespace tilescope::session
