@@ -5,6 +5,7 @@
 #include "core/config/wording.h"
 #include "core/config/yaml_tree.h"
 #include "core/model/attention_backend.h"
+#include "core/model/parallelism.h"
 #include "core/model/text.h"
 
 #include <fmt/format.h>
@@ -309,10 +310,11 @@ private:
     void requireUsedBucket(const std::vector<ExperimentSpec>& specs)
     {
         const std::size_t row = rowOf("bucket");
-        if (!given_[row] || std::ranges::find(specs, Parallel::Ddp, &ExperimentSpec::parallel) != specs.end())
+        if (!given_[row] || std::ranges::any_of(specs, hasBuckets, &ExperimentSpec::parallel))
             return;
         blamed_ = "bucket";
-        refuse(places_[row], "bucket is for parallel ddp, and no point has it",
+        refuse(places_[row],
+               "bucket is for parallel ddp, optimizer-sharding and zero1, and no point has one of them",
                "remove it or write parallel: ddp");
     }
 

@@ -9,7 +9,7 @@ namespace tilescope::config {
 
 namespace {
 
-constexpr std::array kGroups{KeyGroup::Experiment,  KeyGroup::Attention, KeyGroup::Model,
+constexpr std::array kGroups{KeyGroup::Experiment,  KeyGroup::Attention, KeyGroup::Model,  KeyGroup::Ranks,
                              KeyGroup::Measurement, KeyGroup::Tracing,   KeyGroup::Process};
 
 /// Wraps text at `width` and indents each line.
@@ -44,7 +44,15 @@ std::string workloadsOf(const KeyInfo& key)
 {
     if (key.studies)
         return "all";
-    return key.attention && key.lm ? "attention, lm" : key.lm ? "lm" : "attention";
+    std::string workloads;
+    const auto add = [&](bool applies, const char* word) {
+        if (applies)
+            workloads += (workloads.empty() ? "" : ", ") + std::string(word);
+    };
+    add(key.attention, "attention");
+    add(key.lm, "lm");
+    add(key.collective, "collective");
+    return workloads;
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "core/config/rules.h"
 #include "core/config/value.h"
 #include "core/config/wording.h"
+#include "core/model/parallelism.h"
 #include "core/model/text.h"
 
 #include <nlohmann/json.hpp>
@@ -65,11 +66,11 @@ std::vector<ResolvedValue> resolvedValues(const ExperimentSpec& spec)
 {
     // Keys of later versions are left out at their defaults: such runs are the same as those of versions without
     // the keys.
-    const bool hasRanks = spec.gpus != 1 || spec.parallel != Parallel::None;
+    const bool hasKeysOfRanks = spec.gpus != 1 || hasRanks(spec);
     const auto isLeftOut = [&](std::string_view key) {
         if (key == "timing")
             return spec.timing == StepTiming::Phase;
-        return !hasRanks && (key == "gpus" || key == "parallel" || key == "bucket");
+        return !hasKeysOfRanks && (key == "gpus" || key == "parallel" || key == "bucket");
     };
     std::vector<ResolvedValue> values;
     for (const KeyRow& row : keyRows())

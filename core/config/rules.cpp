@@ -5,6 +5,7 @@
 #include "core/config/spec_file.h"
 #include "core/config/wording.h"
 #include "core/model/attention_backend.h"
+#include "core/model/parallelism.h"
 #include "core/model/text.h"
 
 #include <fmt/format.h>
@@ -125,23 +126,92 @@ Broken lmRule(const ExperimentSpec& spec)
     return headWidthRule(spec, width, {"heads", "d_model", "size"});
 }
 
-Broken ranksRule(const ExperimentSpec& spec)
+/// Rank r uses GPU r.
+Broken rankDeviceRule(const ExperimentSpec& spec)
+{
+    if (spec.gpus == 1 || !spec.device.index)
+        return {};
+    return BrokenRule{
+        fmt::format("gpus {} uses the GPUs from 0 on, and device is {}", spec.gpus, toText(spec.device)),
+        "write device: cuda",
+        {"device", "gpus"}};
+}
+
+Broken tensorRule(const ExperimentSpec& spec, const std::string& parallel)
+{
+    const RankGrid grid = gridOf(spec);
+    if (spec.parallel == Parallel::FsdpTp && grid.tensor == 1)
+        return BrokenRule{
+            fmt::format("{} arranges the ranks in rows and columns, which gpus {} does not allow", parallel,
+                        spec.gpus),
+            "choose a product of two numbers above 1: 4, 6, 8, …",
+            {"gpus", "parallel"}};
+    if (spec.heads % grid.tensor != 0)
+        return BrokenRule{fmt::format("{} divides each layer among {} ranks, and heads is {}", parallel,
+                                      grid.tensor, spec.heads),
+                          "choose a number of ranks that divides heads",
+                          {"gpus", "heads", "size", "parallel"}};
+    if (spec.dFf % grid.tensor != 0)
+        return BrokenRule{fmt::format("{} divides each layer among {} ranks, and d_ff is {}", parallel,
+                                      grid.tensor, spec.dFf),
+                          "choose a number of ranks that divides d_ff",
+                          {"gpus", "d_ff", "size", "parallel"}};
+    return {};
+}
+
+Broken parallelModeRule(const ExperimentSpec& spec, const std::string& parallel)
+{
+    using enum Parallel;
+    if (shardsOptimizerOnly(spec.parallel) && spec.mode != Mode::Train)
+        return BrokenRule{
+            fmt::format("{} divides the optimizer, and mode {} has none", parallel, wordOf(spec.mode)),
+            "write mode: train",
+            {"parallel", "mode"}};
+    const bool onlyGradients = spec.parallel == DdpNaive || spec.parallel == DdpFlat || spec.parallel == Ddp;
+    if (onlyGradients && spec.mode == Mode::Forward)
+        return BrokenRule{parallel + " combines gradients, and mode forward has none",
+                          "write mode: backward, both or train",
+                          {"parallel", "mode"}};
+    return {};
+}
+
+Broken parallelRule(const ExperimentSpec& spec)
 {
     if (spec.parallel == Parallel::None) {
         if (spec.gpus == 1)
             return {};
         return BrokenRule{fmt::format("gpus {} without parallel", spec.gpus),
-                          "write how they share a step: parallel: ddp, ddp-flat or ddp-naive",
+                          "write how they share a step, for example parallel: ddp",
                           {"gpus", "parallel"}};
     }
     const std::string parallel = fmt::format("parallel {}", wordOf(spec.parallel));
-    if (spec.mode == Mode::Forward)
-        return BrokenRule{parallel + " combines gradients, and mode forward has none",
-                          "write mode: backward, both or train",
-                          {"parallel", "mode"}};
-    if (spec.device.kind != DeviceRequest::Kind::Cpu)
-        return BrokenRule{parallel + " needs device cpu", "write device: cpu", {"parallel", "device"}};
-    return {};
+    if (Broken broken = parallelModeRule(spec, parallel))
+        return broken;
+    if (spec.compile.kind != CompileRequest::Kind::None)
+        return BrokenRule{fmt::format("compile {} is for one process, and {} has ranks",
+                                      spec.compile.kind == CompileRequest::Kind::Graph ? "graph" : "package",
+                                      parallel),
+                          "write compile: none or parallel: none",
+                          {"compile", "parallel"}};
+    if (Broken broken = tensorRule(spec, parallel))
+        return broken;
+    return rankDeviceRule(spec);
+}
+
+/// Each element is whole, and each rank gets an equal part of what is divided.
+Broken collectiveRule(const ExperimentSpec& spec)
+{
+    const bool isDivided = spec.op == CollectiveOp::ReduceScatter || spec.op == CollectiveOp::AllToAll;
+    const std::int64_t unit = bytesOf(spec.messageDtype) * (isDivided ? spec.gpus : 1);
+    if (spec.bytes.count % unit != 0)
+        return BrokenRule{isDivided ? fmt::format("{} divides bytes {} among {} ranks in elements of {}",
+                                                  wordOf(spec.op), spec.bytes.count, spec.gpus,
+                                                  wordOf(spec.messageDtype))
+                                    : fmt::format("bytes {} is no whole number of elements of {}",
+                                                  spec.bytes.count, wordOf(spec.messageDtype)),
+                          fmt::format("write a multiple of {} B", unit),
+                          {"bytes", "gpus", "dtype", "op"}};
+    return rankDeviceRule(spec);
 }
 
 /// Features that require a GPU.
@@ -196,7 +266,8 @@ void applyDefaults(ExperimentSpec& spec, const GivenKeys& given)
 {
     static const std::size_t batch = rowOf("batch"), backend = rowOf("backend"), loss = rowOf("loss"),
                              heads = rowOf("heads"), kvHeads = rowOf("kv_heads"), kvLen = rowOf("kv_len"),
-                             dModel = rowOf("d_model"), dFf = rowOf("d_ff"), layers = rowOf("layers");
+                             dModel = rowOf("d_model"), dFf = rowOf("d_ff"), layers = rowOf("layers"),
+                             gpus = rowOf("gpus");
     if (spec.workload == Workload::Lm) {
         if (!given[batch])
             spec.batch = 4;
@@ -221,16 +292,20 @@ void applyDefaults(ExperimentSpec& spec, const GivenKeys& given)
             spec.dFf = preset.dFf;
         if (!given[layers])
             spec.layers = preset.layers;
+    } else if (spec.workload == Workload::Collective && !given[gpus]) {
+        spec.gpus = 2;
     }
 }
 
 std::optional<BrokenRule> brokenRule(const ExperimentSpec& spec)
 {
+    if (spec.workload == Workload::Collective)
+        return collectiveRule(spec);
     if (spec.workload != Workload::Attention && spec.workload != Workload::Lm)
         return {};
     if (Broken broken = spec.workload == Workload::Attention ? attentionRule(spec) : lmRule(spec))
         return broken;
-    if (Broken broken = ranksRule(spec))
+    if (Broken broken = parallelRule(spec))
         return broken;
     return modeRule(spec);
 }

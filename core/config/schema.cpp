@@ -16,6 +16,7 @@ namespace {
 constexpr double kMaximumSeed = 9223372036854775807.0;
 constexpr double kMillion = 1'048'576;
 constexpr double kSmallestLimit = 1 << 20;
+constexpr double kSmallestMessage = 4;
 constexpr double kLargestLimit = static_cast<double>(std::int64_t{1} << 60);
 
 template <class E> std::vector<std::string> words()
@@ -61,7 +62,8 @@ void addExperiment(std::vector<KeyRow>& rows)
          .type = Choice,
          .choices = words<Workload>(),
          .defaultText = "required",
-         .help = "one attention operator, a language model, or a study of number formats",
+         .help = "one attention operator, a language model, a collective of ranks, or a study of number "
+                 "formats",
          .example = "lm",
          .studies = true,
          .sweepable = false}));
@@ -378,33 +380,67 @@ void addRanks(std::vector<KeyRow>& rows)
 {
     rows.push_back(row<&Spec::gpus>({.name = "gpus",
                                      .type = Integer,
-                                     .group = Model,
+                                     .group = Ranks,
                                      .minimum = 1,
                                      .maximum = 64,
-                                     .defaultText = "1",
-                                     .help = "ranks that share a step, each a process with its own device; "
+                                     .defaultText = "1; 2 for collective",
+                                     .help = "ranks that share a step, each a process with its own GPU; "
                                              "on a CPU they communicate through shared memory",
-                                     .example = "2",
-                                     .attention = false}));
+                                     .example = "4",
+                                     .attention = false,
+                                     .collective = true}));
     rows.push_back(row<&Spec::parallel>(
         {.name = "parallel",
          .type = Choice,
-         .group = Model,
+         .group = Ranks,
          .choices = words<Parallel>(),
          .defaultText = "none",
-         .help = "how ranks share a step; ddp: each has its own batch, and gradients are combined "
-                 "per parameter (naive), at once (flat) or in buckets during backward",
+         .help =
+             "how ranks share a step: they have their own batches and combine gradients (ddp), divide the "
+             "optimizer (optimizer-sharding, zero1) or all state (fsdp), or divide each layer (tp)",
          .example = "ddp",
          .attention = false}));
-    rows.push_back(row<&Spec::bucket>({.name = "bucket",
-                                       .type = Size,
-                                       .group = Model,
-                                       .minimum = kSmallestLimit,
-                                       .maximum = kLargestLimit,
-                                       .defaultText = "25 MiB",
-                                       .help = "gradients that parallel: ddp combines in one all-reduce",
-                                       .example = "1 MiB",
-                                       .attention = false}));
+    rows.push_back(row<&Spec::bucket>(
+        {.name = "bucket",
+         .type = Size,
+         .group = Ranks,
+         .minimum = kSmallestLimit,
+         .maximum = kLargestLimit,
+         .defaultText = "25 MiB",
+         .help = "gradients that ddp, optimizer-sharding and zero1 combine in one collective",
+         .example = "1 MiB",
+         .attention = false}));
+    rows.push_back(row<&Spec::op>({.name = "op",
+                                   .type = Choice,
+                                   .group = Ranks,
+                                   .choices = words<CollectiveOp>(),
+                                   .defaultText = "all_reduce",
+                                   .help = "the collective that a step executes once",
+                                   .example = "all_gather",
+                                   .attention = false,
+                                   .lm = false,
+                                   .collective = true}));
+    rows.push_back(row<&Spec::bytes>({.name = "bytes",
+                                      .type = Size,
+                                      .group = Ranks,
+                                      .minimum = kSmallestMessage,
+                                      .maximum = kLargestLimit,
+                                      .defaultText = "1 MiB",
+                                      .help = "what one rank contributes to the collective",
+                                      .example = "64 MiB",
+                                      .attention = false,
+                                      .lm = false,
+                                      .collective = true}));
+    rows.push_back(row<&Spec::messageDtype>({.name = "dtype",
+                                             .type = Choice,
+                                             .group = Ranks,
+                                             .choices = words<MessageDtype>(),
+                                             .defaultText = "fp32",
+                                             .help = "number format of the collective's elements",
+                                             .example = "bf16",
+                                             .attention = false,
+                                             .lm = false,
+                                             .collective = true}));
 }
 
 std::vector<KeyInfo> makeKeys()
@@ -469,6 +505,8 @@ std::string_view title(KeyGroup group)
         return "Attention";
     case Model:
         return "Language model";
+    case Ranks:
+        return "Ranks";
     }
     return {};
 }
@@ -483,6 +521,8 @@ bool KeyInfo::appliesTo(Workload workload) const
     case Workload::Accumulation:
     case Workload::Dtypes:
         return studies;
+    case Workload::Collective:
+        return studies || collective;
     }
     return false;
 }

@@ -27,7 +27,7 @@ enum class ValueType {
 };
 
 /// The group of a key in forms and help pages.
-enum class KeyGroup { Experiment, Measurement, Tracing, Process, Attention, Model };
+enum class KeyGroup { Experiment, Measurement, Tracing, Process, Attention, Model, Ranks };
 
 /// Heading of a group.
 std::string_view title(KeyGroup group);
@@ -47,7 +47,8 @@ struct KeyInfo {
     std::string_view example = {};           ///< a value other than the default, in YAML
     bool attention = true;                   ///< applies to workload attention
     bool lm = true;                          ///< applies to workload lm
-    bool studies = false;                    ///< applies to the workloads accumulation and dtypes
+    bool studies = false;                    ///< applies to the workloads accumulation, dtypes and collective
+    bool collective = false;                 ///< applies to workload collective
     bool sweepable = true;                   ///< allowed under `sweep`
     std::vector<std::string> lmChoices = {}; ///< those of `choices` that are for workload lm only
 
@@ -69,7 +70,8 @@ const KeyInfo* findKey(std::string_view name);
 std::optional<std::string> problemWith(const KeyInfo& key, std::string_view value);
 
 /// The keys of the spec's workload with their resolved values as JSON text (`64`, `"bf16"`, `true`), in
-/// schema order; `gpus`, `parallel` and `bucket` only if the spec has ranks, `timing` only if it is not phase.
+/// schema order; an lm without ranks leaves out `gpus`, `parallel` and `bucket`, and `timing` is there only if it is
+/// not phase.
 struct ResolvedValue {
     std::string_view key;
     std::string json;

@@ -15,21 +15,26 @@ namespace tilescope {
 
 /// A weight (in, out) of the language model.
 struct LinearMap {
+    /// How tensor parallelism divides it among ranks.
+    enum class Division { None, Columns, Rows };
+
     const char* module = ""; ///< the range around its product
     const char* name = "";
     std::int64_t in = 0;
     std::int64_t out = 0;
     std::int64_t packed = 1; ///< maps of equal size side by side, each initialised as if it were alone
+    Division division = Division::None;
 };
 
 /// qkv, projection, gate_up and down of one block, in the order of the forward pass. Attention follows qkv.
 inline std::array<LinearMap, 4> blockMaps(const ExperimentSpec& spec)
 {
+    using enum LinearMap::Division;
     const std::int64_t d = spec.dModel;
-    return {{{"attention", "qkv", d, 3 * d, 3},
-             {"attention", "projection", d, d},
-             {"ffn", "gate_up", d, 2 * spec.dFf, 2},
-             {"ffn", "down", spec.dFf, d}}};
+    return {{{"attention", "qkv", d, 3 * d, 3, Columns},
+             {"attention", "projection", d, d, 1, Rows},
+             {"ffn", "gate_up", d, 2 * spec.dFf, 2, Columns},
+             {"ffn", "down", spec.dFf, d, 1, Rows}}};
 }
 
 inline LinearMap headMap(const ExperimentSpec& spec)
@@ -92,6 +97,24 @@ concept LanguageModelOps = requires(Ops& ops, const typename Ops::Tensor& x,
     {
         ops.swiGlu(x)
         } -> std::same_as<typename Ops::Tensor>; // silu(x[:, :f]) * x[:, f:]
+    // Around a block, by its number.
+    {
+        ops.enterBlock(size, x)
+        } -> std::same_as<typename Ops::Tensor>;
+    {
+        ops.leaveBlock(size, x)
+        } -> std::same_as<typename Ops::Tensor>;
+    // Around products whose weights are divided among ranks: before those divided by columns, after those divided by
+    // rows.
+    {
+        ops.dividesLayers()
+        } -> std::same_as<bool>;
+    {
+        ops.intoParts(x)
+        } -> std::same_as<typename Ops::Tensor>;
+    {
+        ops.sumOfParts(x)
+        } -> std::same_as<typename Ops::Tensor>;
     // Keeps only the inputs for backward. The part outlives the graph.
     {
         ops.recomputedInBackward(part, qkv)
@@ -150,6 +173,7 @@ private:
     using Triple = TensorTriple<Tensor>;
 
     struct Layer {
+        std::int64_t number = 0;
         std::string name; // layers.3
         Tensor attentionNorm;
         Tensor qkv;
@@ -159,9 +183,10 @@ private:
         Tensor down;
     };
 
-    Tensor block(const Layer& layer, const Tensor& x)
+    Tensor block(const Layer& layer, const Tensor& input)
     {
         const Range range(layer.name);
+        const Tensor x = ops_.enterBlock(layer.number, input);
         Tensor normed;
         {
             const Range inner("attention_norm");
@@ -172,13 +197,13 @@ private:
             const Range inner("ffn_norm");
             normed = ops_.rmsNorm(attended, layer.ffnNorm);
         }
-        return feedForward(layer, normed, attended);
+        return ops_.leaveBlock(layer.number, feedForward(layer, normed, attended));
     }
 
     Tensor attend(const Layer& layer, const Tensor& normed, const Tensor& x)
     {
         const Range range("attention");
-        const Triple qkv = ops_.splitHeads(ops_.mm(normed, layer.qkv));
+        const Triple qkv = ops_.splitHeads(ops_.mm(ops_.intoParts(normed), layer.qkv));
         const Tensor o =
             recomputedAttention_ ? ops_.recomputedInBackward(recomputedAttention_, qkv) : ops_.attention(qkv);
         return addProduct(x, ops_.mergeHeads(o), layer.projection);
@@ -187,12 +212,14 @@ private:
     Tensor feedForward(const Layer& layer, const Tensor& normed, const Tensor& x)
     {
         const Range range("ffn");
-        return addProduct(x, ops_.swiGlu(ops_.mm(normed, layer.gateUp)), layer.down);
+        return addProduct(x, ops_.swiGlu(ops_.mm(ops_.intoParts(normed), layer.gateUp)), layer.down);
     }
 
     // x + y weight. Under autocast addmm would cast the residual stream, which stays in the parameters' dtype.
     Tensor addProduct(const Tensor& x, const Tensor& y, const Tensor& weight)
     {
+        if (ops_.dividesLayers())
+            return ops_.add(x, ops_.sumOfParts(ops_.mm(y, weight)));
         if (ops_.castsProducts())
             return ops_.add(x, ops_.mm(y, weight));
         return ops_.addmm(x, y, weight);
@@ -204,6 +231,7 @@ private:
         layers_.reserve(static_cast<std::size_t>(spec_.layers));
         for (std::int64_t i = 0; i < spec_.layers; ++i) {
             Layer& layer = layers_.emplace_back();
+            layer.number = i;
             layer.name = "layers." + std::to_string(i);
             layer.attentionNorm = norm(layer.name + "/attention_norm");
             layer.qkv = linear(layer.name, qkv);

@@ -4,6 +4,8 @@ namespace tilescope {
 
 bool hasPhase(Workload workload, Mode mode, Phase phase)
 {
+    if (workload == Workload::Collective)
+        return phase == Phase::Step || phase == Phase::Collective;
     const bool isLm = workload == Workload::Lm;
     switch (phase) {
     case Phase::Step:
@@ -15,6 +17,8 @@ bool hasPhase(Workload workload, Mode mode, Phase phase)
         return isLm && mode != Mode::Forward;
     case Phase::Optimizer:
         return isLm && mode == Mode::Train;
+    case Phase::Collective:
+        break;
     }
     return false;
 }

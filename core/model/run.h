@@ -20,7 +20,7 @@ inline constexpr std::string_view kTraceWorkload = "trace";
 enum class RunStatus { Running, Ok, Oom, Skipped, Error, Cancelled, Interrupted };
 
 enum class SampleKind { Warmup, Measure, Trace };
-enum class Phase { Step, Forward, Loss, Backward, Optimizer };
+enum class Phase { Step, Forward, Loss, Backward, Optimizer, Collective };
 
 /// One measured phase of one step: host wall between two device synchronisations, GPU time between two CUDA
 /// events.

@@ -9,7 +9,7 @@
 
 namespace tilescope {
 
-enum class Workload { Attention, Lm, Accumulation, Dtypes };
+enum class Workload { Attention, Lm, Accumulation, Dtypes, Collective };
 enum class Mode { Forward, Backward, Both, Train };
 enum class LossKind { Sum, CrossEntropy };
 enum class Precision { Fp32, Tf32, Bf16, Fp16 };
@@ -21,10 +21,18 @@ enum class StepTiming { Phase, Step };
 /// How the ranks of a step share its work.
 enum class Parallel {
     None,
-    DdpNaive, ///< data parallel: one all-reduce per parameter after backward
-    DdpFlat,  ///< data parallel: one all-reduce of all gradients after backward
-    Ddp,      ///< data parallel: all-reduces of buckets of gradients during backward
+    DdpNaive,          ///< data parallel: one all-reduce per parameter after backward
+    DdpFlat,           ///< data parallel: one all-reduce of all gradients after backward
+    Ddp,               ///< data parallel: all-reduces of buckets of gradients during backward
+    OptimizerSharding, ///< ddp; each rank updates some of the parameters and broadcasts them
+    Zero1, ///< data parallel: a rank gets a shard of the gradients, updates that of the weights and gathers the rest
+    Fsdp,   ///< data parallel: a rank keeps a shard of all weights, gradients and optimizer state
+    Tp,     ///< each rank computes a part of the heads and of the feed-forward width
+    FsdpTp, ///< fsdp between the groups of ranks that run tp
 };
+enum class CollectiveOp { AllReduce, AllGather, ReduceScatter, Broadcast, AllToAll };
+/// The type of the elements of a collective.
+enum class MessageDtype { Fp32, Bf16, Fp16 };
 
 /// The requested device. `Auto` is CUDA if there is a GPU, otherwise the CPU.
 struct DeviceRequest {
@@ -108,7 +116,12 @@ struct ExperimentSpec {
     Checkpointing checkpointing = {};
     int gpus = 1; ///< ranks; one process and one device each
     Parallel parallel = Parallel::None;
-    Bytes bucket{25LL << 20}; ///< of gradients, for Parallel::Ddp
+    Bytes bucket{25LL << 20}; ///< of gradients; see hasBuckets()
+
+    // collective; it uses gpus too
+    CollectiveOp op = CollectiveOp::AllReduce;
+    Bytes bytes{1LL << 20}; ///< what a rank contributes
+    MessageDtype messageDtype = MessageDtype::Fp32;
 
     bool operator==(const ExperimentSpec&) const = default;
 };

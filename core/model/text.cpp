@@ -13,7 +13,8 @@ template <> std::span<const EnumWord<Workload>> enumWords()
     static constexpr EnumWord<Workload> words[] = {{Workload::Attention, "attention"},
                                                    {Workload::Lm, "lm"},
                                                    {Workload::Accumulation, "accumulation"},
-                                                   {Workload::Dtypes, "dtypes"}};
+                                                   {Workload::Dtypes, "dtypes"},
+                                                   {Workload::Collective, "collective"}};
     return words;
 }
 
@@ -79,7 +80,29 @@ template <> std::span<const EnumWord<Parallel>> enumWords()
     static constexpr EnumWord<Parallel> words[] = {{Parallel::None, "none"},
                                                    {Parallel::DdpNaive, "ddp-naive"},
                                                    {Parallel::DdpFlat, "ddp-flat"},
-                                                   {Parallel::Ddp, "ddp"}};
+                                                   {Parallel::Ddp, "ddp"},
+                                                   {Parallel::OptimizerSharding, "optimizer-sharding"},
+                                                   {Parallel::Zero1, "zero1"},
+                                                   {Parallel::Fsdp, "fsdp"},
+                                                   {Parallel::Tp, "tp"},
+                                                   {Parallel::FsdpTp, "fsdp+tp"}};
+    return words;
+}
+
+template <> std::span<const EnumWord<CollectiveOp>> enumWords()
+{
+    static constexpr EnumWord<CollectiveOp> words[] = {{CollectiveOp::AllReduce, "all_reduce"},
+                                                       {CollectiveOp::AllGather, "all_gather"},
+                                                       {CollectiveOp::ReduceScatter, "reduce_scatter"},
+                                                       {CollectiveOp::Broadcast, "broadcast"},
+                                                       {CollectiveOp::AllToAll, "all_to_all"}};
+    return words;
+}
+
+template <> std::span<const EnumWord<MessageDtype>> enumWords()
+{
+    static constexpr EnumWord<MessageDtype> words[] = {
+        {MessageDtype::Fp32, "fp32"}, {MessageDtype::Bf16, "bf16"}, {MessageDtype::Fp16, "fp16"}};
     return words;
 }
 
@@ -104,11 +127,9 @@ template <> std::span<const EnumWord<SampleKind>> enumWords()
 
 template <> std::span<const EnumWord<Phase>> enumWords()
 {
-    static constexpr EnumWord<Phase> words[] = {{Phase::Step, "step"},
-                                                {Phase::Forward, "forward"},
-                                                {Phase::Loss, "loss"},
-                                                {Phase::Backward, "backward"},
-                                                {Phase::Optimizer, "optimizer"}};
+    static constexpr EnumWord<Phase> words[] = {
+        {Phase::Step, "step"},         {Phase::Forward, "forward"},     {Phase::Loss, "loss"},
+        {Phase::Backward, "backward"}, {Phase::Optimizer, "optimizer"}, {Phase::Collective, "collective"}};
     return words;
 }
 

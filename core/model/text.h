@@ -30,6 +30,8 @@ template <> std::span<const EnumWord<TraceLevel>> enumWords();
 template <> std::span<const EnumWord<Isolation>> enumWords();
 template <> std::span<const EnumWord<StepTiming>> enumWords();
 template <> std::span<const EnumWord<Parallel>> enumWords();
+template <> std::span<const EnumWord<CollectiveOp>> enumWords();
+template <> std::span<const EnumWord<MessageDtype>> enumWords();
 template <> std::span<const EnumWord<RunStatus>> enumWords();
 template <> std::span<const EnumWord<SampleKind>> enumWords();
 template <> std::span<const EnumWord<Phase>> enumWords();

@@ -1,6 +1,8 @@
 #include "core/model/varying_keys.h"
 
 #include "core/model/attention_backend.h"
+#include "core/model/parallelism.h"
+#include "core/model/text.h"
 
 #include <algorithm>
 #include <iterator>
@@ -41,7 +43,8 @@ bool hasEffect(const KeyTexts& point, std::string_view key)
         return false;
     if (key == "bucket") {
         const std::string* parallel = find(point, "parallel");
-        return !parallel || *parallel == "ddp";
+        const auto known = parallel ? fromWord<Parallel>(*parallel) : std::nullopt;
+        return !parallel || (known && hasBuckets(*known));
     }
     if (key != "tile_q" && key != "tile_k")
         return true;

@@ -34,6 +34,11 @@ public:
     Tensor mergeHeads(const Tensor& o);
     Tensor attention(const Tensors& qkv) { return attention_->apply(qkv[0], qkv[1], qkv[2]); }
     Tensor swiGlu(const Tensor& gateUp) { return ops_.swiGlu(gateUp); }
+    Tensor enterBlock(std::int64_t /*block*/, const Tensor& x) { return x; }
+    Tensor leaveBlock(std::int64_t /*block*/, const Tensor& x) { return x; }
+    bool dividesLayers() const { return false; }
+    Tensor intoParts(const Tensor& x) { return x; }
+    Tensor sumOfParts(const Tensor& y) { return y; }
     Tensor recomputedInBackward(const ModelPart<Tensor>& part, const Tensors& inputs);
 
     /// The gradients of the parameters, and of the inputs of a recomputed part.

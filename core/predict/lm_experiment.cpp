@@ -30,8 +30,8 @@ public:
             ops.memory().make(gradient_.bytes(), MemoryCategory::Inputs, "gradient of the loss");
         if (spec.mode == Mode::Train)
             addOptimizer();
-        // The messages of the all-reduces, as large as the gradients.
-        if (spec.parallel == Parallel::DdpFlat || spec.parallel == Parallel::Ddp)
+        // The message of the all-reduce, as large as the gradients.
+        if (spec.parallel == Parallel::DdpFlat)
             for (const Tensor& parameter : model_.parameters())
                 hold(MemoryCategory::Gradients, parameter.bytes(), "message of an all-reduce");
     }
@@ -51,6 +51,7 @@ public:
     {
         switch (phase) {
         case Phase::Step:
+        case Phase::Collective:
             break;
         case Phase::Forward:
             return forward();

@@ -111,7 +111,9 @@ TargetDevice usedBy(const ExperimentSpec& spec, TargetDevice device)
 
 bool isReplayable(const ExperimentSpec& spec)
 {
-    return (spec.workload == Workload::Lm || spec.workload == Workload::Attention) &&
+    // Ranks that divide weights or optimizer need less than this counts.
+    const bool isWhole = spec.workload != Workload::Lm || spec.parallel <= Parallel::Ddp;
+    return (spec.workload == Workload::Lm || spec.workload == Workload::Attention) && isWhole &&
            spec.compile.kind != CompileRequest::Kind::Package &&
            spec.compile.kind != CompileRequest::Kind::Fused;
 }

@@ -143,7 +143,10 @@ TEST_F(ExperimentWindow, EveryFieldOfTheFormWritesItsKey)
     auto* view = page->findChild<SpecFormView*>();
     for (const config::KeyInfo& key : config::keys()) {
         SCOPED_TRACE(key.name);
-        replace(key.lm ? QStringLiteral("workload: lm\n") : QStringLiteral("workload: attention\n"));
+        const bool isOfCollective = key.collective && !key.lm;
+        replace(isOfCollective ? QStringLiteral("workload: collective\n")
+                : key.lm       ? QStringLiteral("workload: lm\n")
+                               : QStringLiteral("workload: attention\n"));
         ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
         KeyField* field = view->field(key.name);
         ASSERT_NE(field, nullptr);

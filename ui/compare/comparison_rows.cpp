@@ -188,6 +188,8 @@ QString phaseName(Phase phase)
         return QStringLiteral("backward");
     case Phase::Optimizer:
         return QStringLiteral("optimizer");
+    case Phase::Collective:
+        return QStringLiteral("collective");
     }
     return {};
 }

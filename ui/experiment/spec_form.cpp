@@ -268,7 +268,7 @@ QString rangeText(const KeyInfo& key)
 std::span<const config::KeyGroup> formGroups()
 {
     using enum config::KeyGroup;
-    static constexpr std::array kOrder{Experiment, Attention, Model, Measurement, Tracing, Process};
+    static constexpr std::array kOrder{Experiment, Attention, Model, Ranks, Measurement, Tracing, Process};
     return kOrder;
 }
 

@@ -17,7 +17,8 @@ class Device;
 class Ranks;
 
 /// The phases that a step can have, in execution order.
-inline constexpr std::array kPhasesInOrder{Phase::Forward, Phase::Loss, Phase::Backward, Phase::Optimizer};
+inline constexpr std::array kPhasesInOrder{Phase::Forward, Phase::Loss, Phase::Backward, Phase::Optimizer,
+                                           Phase::Collective};
 
 /// Called around the capture of each phase: before and after its graph, or while the graph of the step is
 /// captured.
@@ -51,6 +52,8 @@ public:
     virtual bool runsWholeSteps() const { return false; }
     /// Results of settle(); stored as facts of the run, keyed `result.…`.
     virtual std::vector<EnvironmentEntry> facts() const { return {}; }
+    /// What follows from the median time of the timed steps; facts of the run like facts().
+    virtual std::vector<EnvironmentEntry> factsOf(Nanoseconds /*step*/) const { return {}; }
     /// Runs one phase; Phase::Step only if runsWholeSteps().
     virtual void run(Phase phase) = 0;
     /// Frees what the step made: outputs, loss, autograd graph.
@@ -81,6 +84,8 @@ public:
 std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Device& device,
                                            Ranks* ranks = nullptr);
 std::unique_ptr<Experiment> makeAttentionExperiment(const ExperimentSpec& spec, const Device& device);
+std::unique_ptr<Experiment> makeCollectiveExperiment(const ExperimentSpec& spec, const Device& device,
+                                                     Ranks& ranks);
 std::unique_ptr<Experiment> makeLmExperiment(const ExperimentSpec& spec, const Device& device, Ranks* ranks);
 /// The lm without autograd, by fused kernels (compile: fused).
 std::unique_ptr<Experiment> makeFusedLmExperiment(const ExperimentSpec& spec, const Device& device);

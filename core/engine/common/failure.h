@@ -2,8 +2,10 @@
 
 #include "core/model/run.h"
 
+#include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tilescope::engine {
 
@@ -14,8 +16,11 @@ struct Unsupported {
 };
 
 /// Thrown if another rank does not take part in a collective. Becomes the status `error` with the flag
-/// rank-lost; never leaves the engine.
-struct LostRank {
+/// rank-lost; never leaves the engine. A std::exception, because autograd passes on no others.
+struct LostRank : std::exception {
+    explicit LostRank(std::string sentence) : reason(std::move(sentence)) {}
+    const char* what() const noexcept override { return reason.c_str(); }
+
     std::string reason; ///< one sentence that names the rank
 };
 

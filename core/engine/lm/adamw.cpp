@@ -20,18 +20,20 @@ at::Tensor rowMajor(const at::Tensor& t)
     return t.is_contiguous() ? t : t.t();
 }
 
-AdamW::AdamW(const std::vector<at::Tensor>& parameters, const std::vector<std::string>& names, bool scaleLoss)
-    : parameters_(parameters), scaled_(scaleLoss)
+AdamW::AdamW(const std::vector<NamedTensor>& parameters, at::Device device, bool scaleLoss)
+    : scaled_(scaleLoss)
 {
-    const auto options = at::device(parameters.front().device()).dtype(at::kFloat);
+    const auto options = at::device(device).dtype(at::kFloat);
     const auto zerosFor = [](const std::string& name, const at::Tensor& like) {
         const Making making(MemoryCategory::Optimizer, name);
         return at::zeros_like(like);
     };
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-        updated_.push_back(rowMajor(parameters[i].detach()));
-        firstMoments_.push_back(zerosFor(names[i] + kFirstMoment, updated_.back()));
-        secondMoments_.push_back(zerosFor(names[i] + kSecondMoment, updated_.back()));
+    for (const auto& [name, parameter] : parameters) {
+        names_.push_back(name);
+        parameters_.push_back(parameter);
+        updated_.push_back(rowMajor(parameter.detach()));
+        firstMoments_.push_back(zerosFor(name + kFirstMoment, updated_.back()));
+        secondMoments_.push_back(zerosFor(name + kSecondMoment, updated_.back()));
     }
     const Making making(MemoryCategory::Optimizer, "counters");
     steps_ = at::zeros({}, options);
@@ -41,11 +43,11 @@ AdamW::AdamW(const std::vector<at::Tensor>& parameters, const std::vector<std::s
     foundInf_ = at::zeros({}, options);
 }
 
-void AdamW::visitHeld(const std::vector<std::string>& names, const HoldVisitor& visit) const
+void AdamW::visitHeld(const HoldVisitor& visit) const
 {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        visit(MemoryCategory::Optimizer, names[i] + kFirstMoment, firstMoments_[i]);
-        visit(MemoryCategory::Optimizer, names[i] + kSecondMoment, secondMoments_[i]);
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+        visit(MemoryCategory::Optimizer, names_[i] + kFirstMoment, firstMoments_[i]);
+        visit(MemoryCategory::Optimizer, names_[i] + kSecondMoment, secondMoments_[i]);
     }
     visit(MemoryCategory::Optimizer, "step count", steps_);
     visit(MemoryCategory::Optimizer, "loss scale", lossScale_);
@@ -69,13 +71,17 @@ void AdamW::step()
     steps_.add_(1);
     if (scaled_) {
         foundInf_.zero_();
-        at::_amp_foreach_non_finite_check_and_unscale_(grads, foundInf_, lossScale_.reciprocal());
+        if (!grads.empty())
+            at::_amp_foreach_non_finite_check_and_unscale_(grads, foundInf_, lossScale_.reciprocal());
+        if (check_)
+            check_(foundInf_);
         // A skipped update must not increase the step count of the moments.
         steps_.sub_(foundInf_);
     }
-    at::_fused_adamw_(updated_, grads, firstMoments_, secondMoments_, {}, stepOfEach_, kLearningRate, kBeta1,
-                      kBeta2, kWeightDecay, kEpsilon, false, false, {},
-                      scaled_ ? std::optional(foundInf_) : std::nullopt);
+    if (!grads.empty())
+        at::_fused_adamw_(updated_, grads, firstMoments_, secondMoments_, {}, stepOfEach_, kLearningRate,
+                          kBeta1, kBeta2, kWeightDecay, kEpsilon, false, false, {},
+                          scaled_ ? std::optional(foundInf_) : std::nullopt);
     if (scaled_)
         at::_amp_update_scale_(lossScale_, growthTracker_, foundInf_, kGrowth, kBackoff, kGrowthInterval);
 }

@@ -1,10 +1,12 @@
 #pragma once
 
-#include "core/engine/common/held_tensors.h"
+#include "core/engine/parallel/parallelism.h"
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tilescope::engine {
@@ -28,22 +30,25 @@ at::Tensor rowMajor(const at::Tensor& t);
 /// loss of fp16 training like PyTorch's GradScaler. Session thread.
 class AdamW {
 public:
-    /// \param names  one per parameter; labels the optimizer-state allocations
-    AdamW(const std::vector<at::Tensor>& parameters, const std::vector<std::string>& names, bool scaleLoss);
+    /// \param parameters  on `device`; the names label the optimizer-state allocations. A rank may have none
+    AdamW(const std::vector<NamedTensor>& parameters, at::Device device, bool scaleLoss);
 
     /// The initial gradient of backward: one, or the current loss scale.
     const at::Tensor& lossGradient() const { return lossScale_; }
 
     /// Visits its state; the state of a parameter has the parameter's name.
-    void visitHeld(const std::vector<std::string>& names, const HoldVisitor& visit) const;
+    void visitHeld(const HoldVisitor& visit) const;
 
     /// Updates the parameters from the gradients. With a scaled loss: unscales the gradients first, skips the
     /// update if one is not finite, and adapts the scale.
     void step();
+    /// Called in step() with a tensor that is 1 if a gradient is not finite, else 0; may change it.
+    void onOverflow(std::function<void(const at::Tensor& found)> check) { check_ = std::move(check); }
 
 private:
     std::vector<at::Tensor> gradients();
 
+    std::vector<std::string> names_;
     std::vector<at::Tensor> parameters_;
     std::vector<at::Tensor> updated_; // their memory in row-major order
     std::vector<at::Tensor> firstMoments_;
@@ -51,6 +56,7 @@ private:
     at::Tensor steps_;                   // shared by all parameters
     std::vector<at::Tensor> stepOfEach_; // steps_, once per parameter
     bool scaled_;
+    std::function<void(const at::Tensor&)> check_;
     at::Tensor lossScale_;
     at::Tensor growthTracker_;
     at::Tensor foundInf_;

@@ -43,8 +43,7 @@ FusedOptions optionsOf(const ExperimentSpec& spec, const Device& device)
 class FusedLmExperiment final : public Experiment {
 public:
     FusedLmExperiment(const ExperimentSpec& spec, const Device& device)
-        : spec_(spec), model_(spec, FusedOps(spec, optionsOf(spec, device))),
-          batch_(spec, device.torch(), nullptr),
+        : spec_(spec), model_(spec, FusedOps(spec, optionsOf(spec, device))), batch_(spec, device.torch()),
           tokens_(std::make_shared<FusedValue>(FusedValue{.data = batch_.tokens(), .grad = {}})),
           updates_(device.torch(), SideStream::Priority::Background)
     {

@@ -175,6 +175,7 @@ FusedRange::~FusedRange()
 FusedOps::FusedOps(const ExperimentSpec& spec, const FusedOptions& options)
     : batch_(spec.batch), heads_(spec.heads), headDim_(spec.dModel / spec.heads), context_(spec.context),
       options_(options), sums_(options.elements == at::kDouble ? at::kDouble : at::kFloat),
+      weightSource_(weightSource(options.device, spec.seed)),
       side_(std::make_shared<SideStream>(options.device, SideStream::Priority::Urgent))
 {
     requireRotatable(spec);
@@ -187,7 +188,8 @@ FusedOps::FusedOps(const ExperimentSpec& spec, const FusedOptions& options)
 Value FusedOps::embeddingWeight(const std::string& name, std::int64_t rows, std::int64_t width) const
 {
     const Making making(MemoryCategory::Parameters, name);
-    return valueOf(at::empty({rows, width}, at::device(options_.device).dtype(sums_)).normal_(0, 1));
+    return valueOf(
+        at::empty({rows, width}, at::device(options_.device).dtype(sums_)).normal_(0, 1, weightSource_));
 }
 
 Value FusedOps::normWeight(const std::string& name, std::int64_t width) const
@@ -201,7 +203,7 @@ Value FusedOps::linearWeight(const std::string& name, const LinearMap& map) cons
     const Making making(MemoryCategory::Parameters, name);
     const Data exact =
         at::empty_strided({map.in, map.out}, {1, map.in}, at::device(options_.device).dtype(sums_))
-            .normal_(0, deviationOf(map));
+            .normal_(0, deviationOf(map), weightSource_);
     const Value weight = valueOf(exact);
     if (options_.elements == at::kBFloat16) {
         const SplitWeight parts = split(exact.t());

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,6 +82,12 @@ public:
     Tensor add(const Tensor& x, const Tensor& y);
     Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b) { return add(x, mm(a, b)); }
     bool castsProducts() const { return false; }
+    // Ranks do not share this model.
+    Tensor enterBlock(std::int64_t /*block*/, const Tensor& x) const { return x; }
+    Tensor leaveBlock(std::int64_t /*block*/, const Tensor& x) const { return x; }
+    bool dividesLayers() const { return false; }
+    Tensor intoParts(const Tensor& x) const { return x; }
+    Tensor sumOfParts(const Tensor& y) const { return y; }
     TensorTriple<Tensor> splitHeads(const Tensor& qkv);
     Tensor attention(const TensorTriple<Tensor>& qkv);
     Tensor mergeHeads(const Tensor& o) const { return o; } // attention's output has this layout
@@ -134,6 +141,7 @@ private:
     std::int64_t context_;
     FusedOptions options_;
     at::ScalarType sums_;
+    std::optional<at::Generator> weightSource_;
     at::Tensor rotation_; // (context, headDim / 2, 2): cosine and sine
     std::shared_ptr<SideStream> side_;
     GradientObserver observer_;

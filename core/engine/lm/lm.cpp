@@ -4,7 +4,9 @@
 #include "core/engine/common/set_up.h"
 #include "core/model/attention_backend.h"
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/autocast_mode.h>
+#include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <c10/util/StringUtil.h>
 
 #include <cmath>
@@ -32,38 +34,59 @@ double deviationOf(const LinearMap& map)
     return std::sqrt(2.0 / static_cast<double>(map.in + map.out / map.packed));
 }
 
-EagerOps::EagerOps(const ExperimentSpec& spec, at::TensorOptions options, const AttentionCall& attention)
-    : batch_(spec.batch), heads_(spec.heads), options_(options),
+std::optional<at::Generator> weightSource(at::Device device, std::int64_t seed)
+{
+    std::optional<at::Generator> generator;
+    if (device.is_cpu())
+        generator = at::detail::createCPUGenerator();
+    else if (device.is_cuda())
+        generator = at::cuda::detail::createCUDAGenerator(device.index());
+    if (generator)
+        generator->set_current_seed(static_cast<std::uint64_t>(seed));
+    return generator;
+}
+
+EagerOps::EagerOps(const ExperimentSpec& spec, at::TensorOptions options, const AttentionCall& attention,
+                   Parallelism* parallelism)
+    : batch_(spec.batch), parts_(gridOf(spec).tensor), heads_(spec.heads / parts_), options_(options),
+      weightSource_(weightSource(options.device(), spec.seed)), parallelism_(parallelism),
       attention_(makeAttention(spec.backend, attention)), groupsHeads_(traitsOf(spec.backend).groupsHeads)
 {
     requireRotatable(spec);
     const std::int64_t headDim = spec.dModel / spec.heads;
     const Making making(MemoryCategory::Inputs, "rotation");
-    rotation_ = makeRotation(spec.batch, spec.heads, spec.context, headDim, spec.ropeTheta,
+    rotation_ = makeRotation(spec.batch, heads_, spec.context, headDim, spec.ropeTheta,
                              1 / std::sqrt(static_cast<double>(headDim)), options);
 }
 
 // Contiguous, because it is read by rows.
-Tensor EagerOps::embeddingWeight(const std::string& name, std::int64_t rows, std::int64_t width) const
+Tensor EagerOps::embeddingWeight(const std::string& name, std::int64_t rows, std::int64_t width)
 {
     const Making making(MemoryCategory::Parameters, name);
-    return at::empty({rows, width}, options_).normal_(0, 1).set_requires_grad(true);
+    return placed(name, at::empty({rows, width}, options_).normal_(0, 1, weightSource_));
 }
 
-Tensor EagerOps::normWeight(const std::string& name, std::int64_t width) const
+Tensor EagerOps::normWeight(const std::string& name, std::int64_t width)
 {
     const Making making(MemoryCategory::Parameters, name);
-    return at::ones({width}, options_).set_requires_grad(true);
+    return placed(name, at::ones({width}, options_));
 }
 
 // (in, out), stored transposed: the product needs no transposed view, and the layout in memory equals
 // torch.nn.Linear's.
-Tensor EagerOps::linearWeight(const std::string& name, const LinearMap& map) const
+Tensor EagerOps::linearWeight(const std::string& name, const LinearMap& map)
 {
     const Making making(MemoryCategory::Parameters, name);
-    return at::empty_strided({map.in, map.out}, {1, map.in}, options_)
-        .normal_(0, deviationOf(map))
-        .set_requires_grad(true);
+    const Tensor weight = at::empty_strided({map.in, map.out}, {1, map.in}, options_)
+                              .normal_(0, deviationOf(map), weightSource_);
+    return placed(name, weight, &map);
+}
+
+Tensor EagerOps::placed(const std::string& name, const Tensor& whole, const LinearMap* map)
+{
+    weightElements_ += whole.numel();
+    whole.set_requires_grad(true);
+    return parallelism_ ? parallelism_->placed(name, whole, map) : whole;
 }
 
 Tensor EagerOps::rmsNorm(const Tensor& x, const Tensor& weight) const
@@ -81,14 +104,6 @@ void EagerOps::visitHeld(const HoldVisitor& visit) const
     visit(MemoryCategory::Inputs, "rotation", rotation_.forward);
     visit(MemoryCategory::Inputs, "rotation of gradients", rotation_.backward);
     attention_->visitHeld(visit);
-}
-
-std::int64_t parameterCount(const LanguageModel& model)
-{
-    std::int64_t count = 0;
-    for (const Tensor& parameter : model.parameters())
-        count += parameter.numel();
-    return count;
 }
 
 } // namespace tilescope::engine

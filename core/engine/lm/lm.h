@@ -3,12 +3,14 @@
 #include "core/engine/attention/attention.h"
 #include "core/engine/lm/lm_functions.h"
 #include "core/engine/lm/recomputation.h"
+#include "core/engine/parallel/parallelism.h"
 #include "core/model/language_model.h"
 #include "core/trace/host/range.h"
 
 #include <ATen/ATen.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace tilescope::engine {
@@ -21,6 +23,10 @@ void requireRotatable(const ExperimentSpec& spec);
 /// Standard deviation of the initial weights: Glorot's, for each of the packed maps.
 double deviationOf(const LinearMap& map);
 
+/// What the initial weights are drawn from, on the CPU or a GPU; none for a device without random numbers (meta). It is
+/// the model's own, so that ranks that are threads draw the same weights.
+std::optional<at::Generator> weightSource(at::Device device, std::int64_t seed);
+
 /// The operations of the language model, executed by LibTorch. Session thread.
 class EagerOps {
 public:
@@ -29,11 +35,13 @@ public:
 
     /// \param options  dtype and device of the parameters
     /// \throws Unsupported, Error
-    EagerOps(const ExperimentSpec& spec, at::TensorOptions options, const AttentionCall& attention);
+    /// \param parallelism  of the ranks, which outlives it; null: this process alone
+    EagerOps(const ExperimentSpec& spec, at::TensorOptions options, const AttentionCall& attention,
+             Parallelism* parallelism = nullptr);
 
-    Tensor embeddingWeight(const std::string& name, std::int64_t rows, std::int64_t width) const;
-    Tensor normWeight(const std::string& name, std::int64_t width) const;
-    Tensor linearWeight(const std::string& name, const LinearMap& map) const;
+    Tensor embeddingWeight(const std::string& name, std::int64_t rows, std::int64_t width);
+    Tensor normWeight(const std::string& name, std::int64_t width);
+    Tensor linearWeight(const std::string& name, const LinearMap& map);
 
     Tensor embedding(const Tensor& weight, const Tensor& tokens) const
     {
@@ -54,25 +62,44 @@ public:
         return attention_->apply(qkv[0], qkv[1], qkv[2]);
     }
     Tensor swiGlu(const Tensor& gateUp) const { return engine::swiGlu(gateUp); }
+    Tensor enterBlock(std::int64_t block, const Tensor& x) const
+    {
+        return parallelism_ ? parallelism_->enterBlock(block, x) : x;
+    }
+    Tensor leaveBlock(std::int64_t block, const Tensor& x) const
+    {
+        return parallelism_ ? parallelism_->leaveBlock(block, x) : x;
+    }
+    bool dividesLayers() const { return parts_ > 1; }
+    Tensor intoParts(const Tensor& x) const { return dividesLayers() ? parallelism_->intoParts(x) : x; }
+    Tensor sumOfParts(const Tensor& y) const { return dividesLayers() ? parallelism_->sumOfParts(y) : y; }
     Tensor recomputedInBackward(const RecomputedPart& part, const TensorTriple<Tensor>& inputs) const
     {
         return engine::recomputedInBackward(part, inputs);
     }
 
+    /// Elements of the weights of all ranks together.
+    std::int64_t weightElements() const { return weightElements_; }
+
     /// Visits the tensors kept between calls: the rotation and those of the attention backend.
     void visitHeld(const HoldVisitor& visit) const;
 
 private:
+    /// The parameter in place of a new weight.
+    Tensor placed(const std::string& name, const Tensor& whole, const LinearMap* map = nullptr);
+
     std::int64_t batch_;
-    std::int64_t heads_;
+    std::int64_t parts_; ///< ranks that divide a layer
+    std::int64_t heads_; ///< of this rank
     at::TensorOptions options_;
+    std::optional<at::Generator> weightSource_;
+    Parallelism* parallelism_;
+    std::int64_t weightElements_ = 0;
     std::unique_ptr<AttentionBackend> attention_;
     bool groupsHeads_;
     Rotation rotation_;
 };
 
 using LanguageModel = tilescope::LanguageModel<EagerOps>;
-
-std::int64_t parameterCount(const LanguageModel& model);
 
 } // namespace tilescope::engine

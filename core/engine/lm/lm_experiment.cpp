@@ -4,9 +4,9 @@
 #include "core/engine/common/experiment.h"
 #include "core/engine/common/set_up.h"
 #include "core/engine/lm/adamw.h"
-#include "core/engine/lm/gradient_combiner.h"
 #include "core/engine/lm/lm.h"
 #include "core/engine/lm/token_batch.h"
+#include "core/engine/parallel/parallelism.h"
 #include "core/engine/ranks/collectives.h"
 #include "core/model/phases.h"
 
@@ -27,40 +27,51 @@ std::optional<at::ScalarType> autocastDtype(Precision precision)
     return {};
 }
 
-EagerOps opsFor(const ExperimentSpec& spec, const Device& device)
+EagerOps opsFor(const ExperimentSpec& spec, const Device& device, Parallelism* parallelism)
 {
-    return {spec,
-            at::device(device.torch()).dtype(at::kFloat),
-            {attentionOf(spec), device.torch(), autocastDtype(spec.precision).value_or(at::kFloat)}};
+    AttentionCall attention{attentionOf(spec), device.torch(),
+                            autocastDtype(spec.precision).value_or(at::kFloat)};
+    attention.heads /= gridOf(spec).tensor;
+    attention.kvHeads /= gridOf(spec).tensor;
+    return {spec, at::device(device.torch()).dtype(at::kFloat), attention, parallelism};
 }
 
 class LmExperiment final : public Experiment {
 public:
     LmExperiment(const ExperimentSpec& spec, const Device& device, Ranks* ranks)
         : spec_(spec), device_(device.torch().type()), autocast_(autocastDtype(spec.precision)),
-          model_(spec, opsFor(spec, device)), batch_(spec, device.torch(), ranks), ranks_(ranks)
+          ranks_(ranks), grid_(gridOf(spec)), parallelism_(ranks ? makeParallelism(spec, *ranks) : nullptr),
+          model_(spec, opsFor(spec, device, parallelism_.get())), weights_(weightsToUpdate()),
+          batch_(spec, device.torch(), ranks ? grid_.dataOf(ranks->rank()) : 0, grid_.data)
     {
         {
             const Making making(MemoryCategory::Inputs, "gradient of the loss");
             gradient_ = at::ones({}, at::device(device.torch()).dtype(at::kFloat));
         }
-        if (spec.mode == Mode::Train) {
-            optimizer_.emplace(model_.parameters(), model_.parameterNames(),
-                               spec.precision == Precision::Fp16);
-            gradient_ = optimizer_->lossGradient();
-        }
-        if (ranks_) {
-            // The seed makes them equal already; a rank with another processor may round differently.
-            for (const Tensor& parameter : model_.parameters())
-                ranks_->broadcast(parameter.detach(), 0);
-            combiner_ = makeGradientCombiner(spec, model_.parameters(), *ranks_);
-        }
+        if (spec.mode != Mode::Train)
+            return;
+        optimizer_.emplace(weights_, device.torch(), spec.precision == Precision::Fp16);
+        gradient_ = optimizer_->lossGradient();
+        if (parallelism_)
+            optimizer_->onOverflow([this](const Tensor& found) { parallelism_->agreeOnOverflow(found); });
+    }
+
+    // Ranks start their step together, so that a step does not include the lateness of the one before.
+    void prepare() override
+    {
+        Experiment::prepare();
+        if (!ranks_)
+            return;
+        ranks_->synchronize();
+        ranks_->barrier();
     }
 
     void dropGradients() override
     {
-        for (const Tensor& parameter : model_.parameters())
-            parameter.mutable_grad().reset();
+        if (parallelism_)
+            return parallelism_->dropGradients();
+        for (const NamedTensor& weight : weights_)
+            weight.tensor.mutable_grad().reset();
     }
 
     void refreshInputs() override { batch_.refresh(); }
@@ -75,8 +86,9 @@ public:
         case Phase::Backward:
             return backward();
         case Phase::Optimizer:
-            return optimizer_->step();
+            return optimize();
         case Phase::Step:
+        case Phase::Collective:
             break;
         }
     }
@@ -89,22 +101,23 @@ public:
 
     bool has(Phase phase) const override { return hasPhase(Workload::Lm, spec_.mode, phase); }
 
-    std::optional<std::int64_t> parameters() const override { return parameterCount(model_); }
+    std::optional<std::int64_t> parameters() const override { return model_.ops().weightElements(); }
 
     void visitHeld(const HoldVisitor& visit) const override
     {
-        for (std::size_t i = 0; i < model_.parameters().size(); ++i) {
-            const Tensor& parameter = model_.parameters()[i];
-            visit(MemoryCategory::Parameters, model_.parameterNames()[i], parameter);
-            visit(MemoryCategory::Gradients, model_.parameterNames()[i], parameter.grad());
+        if (parallelism_) {
+            parallelism_->visitHeld(visit);
+        } else {
+            for (const auto& [name, tensor] : weights_) {
+                visit(MemoryCategory::Parameters, name, tensor);
+                visit(MemoryCategory::Gradients, name, tensor.grad());
+            }
         }
         model_.ops().visitHeld(visit);
         batch_.visitHeld(visit);
         if (optimizer_)
-            optimizer_->visitHeld(model_.parameterNames(), visit);
+            optimizer_->visitHeld(visit);
         visit(MemoryCategory::Inputs, "gradient of the loss", gradient_);
-        if (combiner_)
-            combiner_->visitHeld(visit);
     }
 
     Tensor graphRoot() const override { return loss_.defined() ? loss_ : logits_; }
@@ -117,11 +130,26 @@ public:
     }
 
 private:
+    /// What the optimizer of this process updates.
+    std::vector<NamedTensor> weightsToUpdate()
+    {
+        if (parallelism_)
+            return parallelism_->updated();
+        std::vector<NamedTensor> weights;
+        for (std::size_t i = 0; i < model_.parameters().size(); ++i)
+            weights.push_back({model_.parameterNames()[i], model_.parameters()[i]});
+        return weights;
+    }
+
     void forward()
     {
         const at::AutoGradMode grad(spec_.mode != Mode::Forward || spec_.grad);
         const AutocastScope autocast(device_, autocast_);
+        if (parallelism_)
+            parallelism_->beginForward();
         logits_ = model_.forward(batch_.tokens());
+        if (parallelism_)
+            parallelism_->endForward();
     }
 
     void computeLoss()
@@ -133,23 +161,41 @@ private:
 
     void backward()
     {
-        torch::autograd::backward({loss_}, {gradient_.to(loss_.scalar_type())});
-        if (combiner_)
-            combiner_->finish();
+        if (parallelism_)
+            parallelism_->beginBackward();
+        torch::autograd::backward({loss_}, {gradientOfLoss()});
+        if (parallelism_)
+            parallelism_->finishBackward();
+    }
+
+    // The gradients of the ranks are summed. Cross entropy is a mean over the tokens of a batch, so each rank
+    // contributes its share.
+    Tensor gradientOfLoss() const
+    {
+        const Tensor gradient = gradient_.to(loss_.scalar_type());
+        return spec_.loss == LossKind::CrossEntropy && grid_.data > 1 ? gradient.div(grid_.data) : gradient;
+    }
+
+    void optimize()
+    {
+        optimizer_->step();
+        if (parallelism_)
+            parallelism_->finishUpdate();
     }
 
     ExperimentSpec spec_;
     at::DeviceType device_;
     std::optional<at::ScalarType> autocast_;
+    Ranks* ranks_;
+    RankGrid grid_;
+    std::unique_ptr<Parallelism> parallelism_; // null without ranks; the model uses it
     LanguageModel model_;
+    std::vector<NamedTensor> weights_; // that the optimizer updates
     std::optional<AdamW> optimizer_;
     TokenBatch batch_;
     Tensor gradient_; // initial gradient of backward
     Tensor logits_;
     Tensor loss_;
-    Ranks* ranks_;
-    std::unique_ptr<GradientCombiner>
-        combiner_; // null without ranks; destroyed first: its thread uses the rest
 };
 
 } // namespace

@@ -1,15 +1,14 @@
 #include "core/engine/lm/token_batch.h"
 
 #include "core/engine/common/set_up.h"
-#include "core/engine/ranks/collectives.h"
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 
 namespace tilescope::engine {
 
-TokenBatch::TokenBatch(const ExperimentSpec& spec, at::Device device, const Ranks* ranks)
-    : batch_(spec.batch), context_(spec.context), vocab_(spec.vocab), ranks_(ranks),
+TokenBatch::TokenBatch(const ExperimentSpec& spec, at::Device device, int mine, int batches)
+    : batch_(spec.batch), context_(spec.context), vocab_(spec.vocab), mine_(mine), batches_(batches),
       source_(at::detail::createCPUGenerator(static_cast<std::uint64_t>(spec.seed)))
 {
     constexpr auto kInput = MemoryCategory::Inputs;
@@ -28,12 +27,10 @@ TokenBatch::TokenBatch(const ExperimentSpec& spec, at::Device device, const Rank
 
 void TokenBatch::refresh()
 {
-    const int ranks = ranks_ ? ranks_->size() : 1;
-    // Together the ranks have the tokens of one process with `ranks` times the batch: each draws all of them and
-    // keeps its own.
-    for (int rank = 0; rank < ranks; ++rank) {
+    // Together the ranks have the tokens of one process with all batches: each draws all of them and keeps its own.
+    for (int batch = 0; batch < batches_; ++batch) {
         host_.random_(0, vocab_, source_);
-        if (!ranks_ || rank == ranks_->rank())
+        if (batch == mine_)
             take();
     }
 }

@@ -8,13 +8,12 @@
 
 namespace tilescope::engine {
 
-class Ranks;
-
 /// Random tokens of a step of the language model; the targets are the tokens shifted by one. Session thread.
 class TokenBatch {
 public:
-    /// \param ranks  that share the batches; null: this process alone. Outlives it.
-    TokenBatch(const ExperimentSpec& spec, at::Device device, const Ranks* ranks);
+    /// \param mine     the batch of this process, of those that the ranks of a step have together
+    /// \param batches  how many these are
+    TokenBatch(const ExperimentSpec& spec, at::Device device, int mine = 0, int batches = 1);
 
     /// Draws those of the next step on the host and copies them to the same tensors, so that there is no device
     /// allocation and all devices get the same tokens.
@@ -30,7 +29,8 @@ private:
     std::int64_t batch_;
     std::int64_t context_;
     std::int64_t vocab_;
-    const Ranks* ranks_;
+    int mine_;
+    int batches_;
     at::Generator source_;
     at::Tensor host_;
     at::Tensor tokens_;

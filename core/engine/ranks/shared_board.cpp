@@ -26,7 +26,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
-                  std::atomic<std::uint64_t>::is_always_lock_free,
+                  std::atomic<std::int64_t>::is_always_lock_free,
               "processes share these");
 
 /// Waiting ranks check for others that were killed, which cannot signal it, at this interval.
@@ -55,7 +55,8 @@ void wakeAll(std::atomic<std::uint32_t>& word)
 
 /// One cache line per rank. New memory is zero, which is a valid state: no rank has arrived.
 struct alignas(64) SharedBoard::Place {
-    std::atomic<std::uint64_t> rounds{0};
+    std::atomic<std::int64_t> rounds{0};
+    std::atomic<std::int64_t> started{0}; ///< the last announced collective
     std::atomic<std::uint32_t> hasLeft{0};
 };
 
@@ -104,23 +105,33 @@ std::byte* SharedBoard::slot(int rank) const
     return static_cast<std::byte*>(memory_) + sizeof(Header) + index * kSlotBytes;
 }
 
-std::string SharedBoard::missing(bool& hasLeft) const
+template <class Count>
+std::string SharedBoard::below(std::int64_t least, const Count& count, bool& hasLeft) const
 {
     std::string ranks;
-    int count = 0;
+    int found = 0;
     for (int rank = 0; rank < seat_.size; ++rank) {
-        if (place(rank).rounds.load(std::memory_order_acquire) >= rounds_)
+        if (count(place(rank)).load(std::memory_order_acquire) >= least)
             continue;
         hasLeft = hasLeft || place(rank).hasLeft.load(std::memory_order_acquire) != 0;
-        ranks += c10::str(count++ > 0 ? ", " : "", rank);
+        ranks += c10::str(found++ > 0 ? ", " : "", rank);
     }
-    return count == 0 ? ranks : c10::str(count > 1 ? "ranks " : "rank ", ranks);
+    return found == 0 ? ranks : c10::str(found > 1 ? "ranks " : "rank ", ranks);
+}
+
+void SharedBoard::announce(std::int64_t sequence)
+{
+    place(seat_.rank).started.store(sequence, std::memory_order_release);
+}
+
+std::string SharedBoard::latecomers(std::int64_t sequence, bool& hasLeft) const
+{
+    return below(
+        sequence, [](const Place& place) -> auto& { return place.started; }, hasLeft);
 }
 
 void SharedBoard::meet(const std::function<std::string()>& doing)
 {
-    if (left_)
-        throw LostRank{c10::str("rank ", seat_.rank, " left its group before ", doing())};
     ++rounds_;
     std::atomic<std::uint32_t>& bell = static_cast<Header*>(memory_)->bell;
     place(seat_.rank).rounds.store(rounds_, std::memory_order_release);
@@ -129,16 +140,19 @@ void SharedBoard::meet(const std::function<std::string()>& doing)
     const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(seat_.patience);
     for (;;) {
         const std::uint32_t heard = bell.load(std::memory_order_acquire);
+        if (left_)
+            throw LostRank(c10::str("rank ", seat_.rank, " left its group before ", doing()));
         bool hasLeft = false;
-        const std::string absent = missing(hasLeft);
+        const std::string absent = below(
+            rounds_, [](const Place& place) -> auto& { return place.rounds; }, hasLeft);
         if (absent.empty())
             return;
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
         if (hasLeft || left.count() <= 0) {
             leave();
-            throw LostRank{hasLeft ? c10::str(absent, " ended before ", doing())
+            throw LostRank(hasLeft ? c10::str(absent, " ended before ", doing())
                                    : c10::str(absent, " did not take part in ", doing(), " within ",
-                                              seat_.patience.count(), " s")};
+                                              seat_.patience.count(), " s"));
         }
         sleepUnlessChanged(bell, heard, std::min(left, kLook));
     }
@@ -146,9 +160,8 @@ void SharedBoard::meet(const std::function<std::string()>& doing)
 
 void SharedBoard::leave()
 {
-    if (left_)
+    if (left_.exchange(true))
         return;
-    left_ = true;
     place(seat_.rank).hasLeft.store(1, std::memory_order_release);
     std::atomic<std::uint32_t>& bell = static_cast<Header*>(memory_)->bell;
     bell.fetch_add(1, std::memory_order_acq_rel);

@@ -2,6 +2,7 @@
 
 #include "core/model/rank_seat.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,7 +13,7 @@ namespace tilescope::engine {
 /// Shared memory in which the ranks of one host meet: a slot of bytes per rank, and a barrier.
 ///
 /// The memory has two sets of slots that are used in turn, so that a rank may fill its next slot while others
-/// still read the current ones. Waiting ranks sleep. One thread at a time.
+/// still read the current ones. Waiting ranks sleep. One thread at a time; only leave() may be called from any thread.
 class SharedBoard {
 public:
     static constexpr std::size_t kSlotBytes = std::size_t{1} << 20;
@@ -40,21 +41,26 @@ public:
     /// \throws LostRank  a rank has left, or does not arrive within the seat's patience; this rank leaves too
     void meet(const std::function<std::string()>& doing);
     void leave();
+    /// Announces the collective that this rank has started last; for latecomers().
+    void announce(std::int64_t sequence);
+    /// The ranks that have not started a collective: `rank 1`; empty if all have.
+    /// \param hasLeft  becomes true if one of them has left
+    std::string latecomers(std::int64_t sequence, bool& hasLeft) const;
 
 private:
     struct Header;
     struct Place;
 
     Place& place(int rank) const;
-    /// Ranks that have not arrived; negative if all have.
-    std::string missing(bool& hasLeft) const;
+    /// The ranks whose `count` is below `least`: `ranks 0, 2`; empty if there are none.
+    template <class Count> std::string below(std::int64_t least, const Count& count, bool& hasLeft) const;
 
     const RankSeat seat_;
     void* memory_ = nullptr;
     std::size_t bytes_ = 0;
-    std::uint64_t rounds_ = 0; ///< calls of meet()
+    std::int64_t rounds_ = 0; ///< calls of meet()
     std::uint64_t turn_ = 0;
-    bool left_ = false;
+    std::atomic<bool> left_{false};
 };
 
 } // namespace tilescope::engine

@@ -1,5 +1,6 @@
 #include "core/engine/ranks/shared_memory_ranks.h"
 
+#include "core/base/mutex.h"
 #include "core/engine/common/failure.h"
 #include "core/engine/ranks/collectives.h"
 #include "core/engine/ranks/shared_board.h"
@@ -7,8 +8,14 @@
 #include <ATen/ATen.h>
 #include <c10/util/StringUtil.h>
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstring>
+#include <deque>
+#include <future>
+#include <numeric>
+#include <thread>
 
 namespace tilescope::engine {
 
@@ -31,19 +38,128 @@ void copyBytes(std::byte* to, const std::byte* from, std::int64_t bytes)
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 
+/// A thread that executes calls one after the other. Any thread may add calls.
+class CallThread {
+public:
+    CallThread() : thread_([this] { work(); }) {}
+    /// Executes what was added, then ends.
+    ~CallThread()
+    {
+        {
+            const MutexLock lock(mutex_);
+            closing_ = true;
+            changed_.notifyAll();
+        }
+        thread_.join();
+    }
+    CallThread(const CallThread&) = delete;
+    CallThread& operator=(const CallThread&) = delete;
+
+    /// \return  waits for the call, and passes on its exception
+    std::function<void()> add(std::function<void()> call)
+    {
+        std::packaged_task<void()> task(std::move(call));
+        const std::shared_future<void> future = task.get_future().share();
+        const MutexLock lock(mutex_);
+        calls_.push_back(std::move(task));
+        last_ = future;
+        changed_.notifyAll();
+        return [future] { future.get(); };
+    }
+
+    /// Waits for all calls, and passes on the exception of the last one.
+    void wait()
+    {
+        std::shared_future<void> last;
+        {
+            const MutexLock lock(mutex_);
+            last = last_;
+        }
+        if (last.valid())
+            last.get();
+    }
+
+private:
+    void work()
+    {
+        pthread_setname_np(pthread_self(), "collectives");
+        for (;;) {
+            std::packaged_task<void()> next;
+            {
+                MutexLock lock(mutex_);
+                changed_.wait(lock, [this]() REQUIRES(mutex_) { return closing_ || !calls_.empty(); });
+                if (calls_.empty())
+                    return;
+                next = std::move(calls_.front());
+                calls_.pop_front();
+            }
+            next();
+        }
+    }
+
+    Mutex mutex_;
+    Condition changed_;
+    std::deque<std::packaged_task<void()>> calls_ GUARDED_BY(mutex_);
+    std::shared_future<void> last_ GUARDED_BY(mutex_);
+    bool closing_ GUARDED_BY(mutex_) = false;
+
+    std::thread thread_; ///< started last, joined by the destructor
+};
+
 class SharedMemoryRanks final : public Ranks {
 public:
-    explicit SharedMemoryRanks(const RankSeat& seat) : Ranks(seat.rank, seat.size), board_(seat)
+    explicit SharedMemoryRanks(const RankSeat& seat)
+        : Ranks(seat.rank, membersOf(seat.size), "all ranks"), seat_(seat), board_(seat)
+    {
+        join();
+    }
+
+    SharedMemoryRanks(const RankSeat& seat, std::vector<int> members, const std::string& name,
+                      std::shared_ptr<Log> log)
+        : Ranks(seat.rank, std::move(members), name, std::move(log)), seat_(seat), board_(seat)
+    {
+        join();
+    }
+
+    // A call that waits for other ranks ends at once, so that the thread ends.
+    ~SharedMemoryRanks() override { board_.leave(); }
+
+    void synchronize() override { thread_.wait(); }
+    void leave() override { board_.leave(); }
+
+    std::unique_ptr<Ranks> part(const std::vector<int>& members, const std::string& name) override
+    {
+        RankSeat seat = seat_;
+        seat.rank = static_cast<int>(std::ranges::find(members, rank()) - members.begin());
+        seat.size = static_cast<int>(members.size());
+        seat.meeting += c10::str("-", ++parts_, "-", members.front());
+        return std::make_unique<SharedMemoryRanks>(seat, numbersOf(members), name, log());
+    }
+
+private:
+    static std::vector<int> membersOf(int size)
+    {
+        std::vector<int> members(static_cast<std::size_t>(size));
+        std::iota(members.begin(), members.end(), 0);
+        return members;
+    }
+
+    void join()
     {
         board_.meet([] { return "the start of the group"; });
         // Every rank has the memory open now, so the system frees it when the last one ends, even if it is killed.
-        if (seat.rank == 0)
-            SharedBoard::forget(seat.meeting);
+        if (seat_.rank == 0)
+            SharedBoard::forget(seat_.meeting);
     }
 
-    void leave() override { board_.leave(); }
+    Started start(Call call) override
+    {
+        return Started(thread_.add([this, call = std::move(call)]() mutable {
+            title_ = call.title();
+            call.run(*log());
+        }));
+    }
 
-private:
     void doAllReduce(const at::Tensor& tensor) override
     {
         withType(tensor, [&]<class T>(T* data) { sumInto(data, tensor.numel()); });
@@ -98,7 +214,10 @@ private:
         }
     }
 
-    void doBarrier() override { meet(); }
+    void doBarrier() override
+    {
+        thread_.add([this] { board_.meet([] { return "a barrier"; }); })();
+    }
 
     // Each rank adds up its share of the elements in the order of ranks; the others copy the result. So all
     // ranks get the same bits.
@@ -151,15 +270,24 @@ private:
             return work(tensor.data_ptr<float>());
         if (tensor.scalar_type() == at::kDouble)
             return work(tensor.data_ptr<double>());
-        throw Unsupported{c10::str("ranks on a CPU add up fp32 and fp64, not ", tensor.scalar_type())};
+        if (tensor.scalar_type() == at::kBFloat16)
+            return work(tensor.data_ptr<at::BFloat16>());
+        if (tensor.scalar_type() == at::kHalf)
+            return work(tensor.data_ptr<at::Half>());
+        throw Unsupported{
+            c10::str("ranks on a CPU add up floating-point numbers, not ", tensor.scalar_type())};
     }
 
     void meet()
     {
-        board_.meet([this] { return current(); });
+        board_.meet([this] { return title_; });
     }
 
+    const RankSeat seat_;
     SharedBoard board_;
+    std::string title_; ///< of the call in progress; used by the thread
+    int parts_ = 0;     ///< made so far
+    CallThread thread_; ///< uses the rest
 };
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "core/engine/common/failure.h"
 #include "core/engine/common/inspection.h"
 #include "core/engine/ranks/collectives.h"
+#include "core/engine/ranks/nccl_ranks.h"
 #include "core/engine/ranks/shared_memory_ranks.h"
 #include "core/engine/run/graphed_experiment.h"
 #include "core/engine/run/point_run.h"
@@ -40,7 +41,8 @@ int gpuCount()
     return at::hasCUDA() ? static_cast<int>(at::cuda::device_count()) : 0;
 }
 
-at::Device torchDevice(const DeviceRequest& request)
+/// Rank r uses GPU r. That there are as many GPUs as ranks is checked when a point begins.
+at::Device torchDevice(const DeviceRequest& request, int rank = 0)
 {
     using Kind = DeviceRequest::Kind;
     if (request.kind == Kind::Cpu)
@@ -53,7 +55,7 @@ at::Device torchDevice(const DeviceRequest& request)
                     .where = "device: " + toText(request),
                     .mend = "use device: cpu or auto, or see 'tilescope doctor'",
                     .kind = ErrorKind::Environment};
-    const int index = request.index.value_or(0);
+    const int index = request.index.value_or(std::min(rank, gpus - 1));
     if (index >= gpus)
         throw Error{.what = c10::str("there is no GPU ", index),
                     .where = "device: " + toText(request),
@@ -88,6 +90,16 @@ void addGpu(std::vector<EnvironmentEntry>& entries)
     }
 }
 
+std::unique_ptr<Ranks> join(const RankSeat& seat, const Device& device)
+{
+    if (!device.isCuda())
+        return joinThroughSharedMemory(seat);
+    if (seat.size > gpuCount())
+        throw Unsupported{
+            c10::str("gpus ", seat.size, " needs as many GPUs, and this machine has ", gpuCount())};
+    return joinThroughNccl(seat, device);
+}
+
 } // namespace
 
 class Engine::Impl {
@@ -115,7 +127,7 @@ RunResult Engine::Impl::run(const ExperimentSpec& spec, const std::optional<Rank
     std::string_view phase = "setup";
     Device device{at::Device(at::kCPU)};
     try {
-        device = Device{torchDevice(spec.device)};
+        device = Device{torchDevice(spec.device, seat ? seat->rank : 0)};
         result.device = device.name();
         attempt(spec, seat, device, observer, std::move(stop), result, phase);
     } catch (...) {
@@ -202,7 +214,7 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const std::optional<RankS
     }
     if (lacksKernels(spec.backend, device.isCuda(), kernels::hasAllCudaKernels))
         result.flags.push_back(flagText(FlagKind::SmallKernelSet));
-    const std::unique_ptr<Ranks> ranks = seat ? joinThroughSharedMemory(*seat) : nullptr;
+    const std::unique_ptr<Ranks> ranks = seat ? join(*seat, device) : nullptr;
     const std::unique_ptr<Experiment> experiment = setUp(spec, device, ranks.get(), observer, result, phase);
     if (!experiment)
         return;
@@ -260,9 +272,9 @@ std::vector<EnvironmentEntry> Engine::environment() const
     return entries;
 }
 
-std::string Engine::resolveDevice(const DeviceRequest& request) const
+std::string Engine::resolveDevice(const DeviceRequest& request, int rank) const
 {
-    return Device{torchDevice(request)}.name();
+    return Device{torchDevice(request, rank)}.name();
 }
 
 std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Device& device, Ranks* ranks)
@@ -274,6 +286,11 @@ std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Dev
     if (spec.compile.kind == CompileRequest::Kind::Fused) {
         auto fused = makeFusedLmExperiment(spec, device);
         return device.isCuda() ? makeGraphed(std::move(fused), device, spec.timing) : std::move(fused);
+    }
+    if (spec.workload == Workload::Collective) {
+        if (!ranks)
+            throw Error{.what = "a collective needs ranks", .where = "workload: collective"};
+        return makeCollectiveExperiment(spec, device, *ranks);
     }
     auto experiment = spec.workload == Workload::Lm ? makeLmExperiment(spec, device, ranks)
                                                     : makeAttentionExperiment(spec, device);

@@ -41,9 +41,9 @@ public:
     /// Versions of LibTorch, CUDA, cuDNN and others known only in this layer, for the environment of a run.
     std::vector<EnvironmentEntry> environment() const;
 
-    /// The device that a request selects on this machine: `cpu`, `cuda:0`.
+    /// The device that a request selects on this machine for a rank: `cpu`, `cuda:0`.
     /// \throws Error (Environment)  cuda is requested and there is no GPU, or no GPU with that index
-    std::string resolveDevice(const DeviceRequest& request) const;
+    std::string resolveDevice(const DeviceRequest& request, int rank = 0) const;
 
 private:
     class Impl;

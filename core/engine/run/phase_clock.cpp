@@ -1,6 +1,7 @@
 #include "core/engine/run/phase_clock.h"
 
 #include "core/engine/common/device.h"
+#include "core/engine/ranks/collectives.h"
 
 #include <ATen/cuda/CUDAEvent.h>
 
@@ -20,8 +21,8 @@ struct PhaseClock::Slot {
     at::cuda::CUDAEvent gpuStopped{kFlags};
 };
 
-PhaseClock::PhaseClock(const Device& device, std::size_t slots, StepTiming timing)
-    : device_(device), count_(slots), timing_(timing), slots_(std::make_unique<Slot[]>(slots))
+PhaseClock::PhaseClock(const Device& device, std::size_t slots, StepTiming timing, Ranks* ranks)
+    : device_(device), ranks_(ranks), count_(slots), timing_(timing), slots_(std::make_unique<Slot[]>(slots))
 {
 }
 
@@ -44,8 +45,11 @@ void PhaseClock::stop(std::size_t slot)
     assert(slot < count_);
     if (device_.isCuda()) {
         slots_[slot].gpuStopped.record();
-        if (timing_ == StepTiming::Phase || slot + 1 == count_)
+        if (timing_ == StepTiming::Phase || slot + 1 == count_) {
+            if (ranks_)
+                ranks_->synchronize();
             device_.synchronize();
+        }
     }
     slots_[slot].stopped = TraceClock::now();
 }

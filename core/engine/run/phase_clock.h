@@ -10,6 +10,7 @@
 namespace tilescope::engine {
 
 class Device;
+class Ranks;
 
 /// Wall and, on a GPU, CUDA-event time of an interval.
 struct Timing {
@@ -24,12 +25,14 @@ struct Timing {
 /// where the next one starts, and on a GPU the wall time of a part of the step is the time between its events.
 class PhaseClock {
 public:
-    PhaseClock(const Device& device, std::size_t slots, StepTiming timing);
+    /// \param ranks  that share the work; null: this process alone
+    PhaseClock(const Device& device, std::size_t slots, StepTiming timing, Ranks* ranks = nullptr);
     ~PhaseClock();
     PhaseClock(const PhaseClock&) = delete;
     PhaseClock& operator=(const PhaseClock&) = delete;
 
     void start(std::size_t slot);
+    /// \throws LostRank  another rank does not take part in what the device waits for
     void stop(std::size_t slot);
 
     /// For a step that is one CUDA graph: while it is captured, makes its replays record a border of a slot.
@@ -47,6 +50,7 @@ private:
     bool startsItself(std::size_t slot) const { return slot == 0 || timing_ == StepTiming::Phase; }
 
     const Device& device_;
+    Ranks* ranks_;
     std::size_t count_;
     StepTiming timing_;
     std::unique_ptr<Slot[]> slots_;

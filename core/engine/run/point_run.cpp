@@ -4,6 +4,7 @@
 #include "core/engine/common/experiment.h"
 #include "core/engine/common/failure.h"
 #include "core/engine/lm/recomputation.h"
+#include "core/engine/ranks/collective_kernels.h"
 #include "core/engine/ranks/collectives.h"
 #include "core/engine/studies/memory_reader.h"
 #include "core/model/flags.h"
@@ -13,6 +14,8 @@
 #include "core/trace/tracer.h"
 
 #include <c10/util/StringUtil.h>
+
+#include <cmath>
 
 namespace tilescope::engine {
 namespace {
@@ -43,7 +46,7 @@ PointRun::PointRun(const ExperimentSpec& spec, const Device& device, Experiment&
                    StringTable& strings)
     : phases_(phasesOf(experiment)), spec_(spec), device_(device), experiment_(experiment), ranks_(ranks),
       observer_(observer), stop_(std::move(stop)), result_(result), phase_(phase),
-      clock_(device, phases_.size(), spec.timing), strings_(strings)
+      clock_(device, phases_.size(), spec.timing, ranks), strings_(strings)
 {
     if (spec.mode == Mode::Backward)
         firstTimed_ = static_cast<std::size_t>(std::find(phases_.begin(), phases_.end(), Phase::Backward) -
@@ -100,6 +103,8 @@ void PointRun::measure()
         observer_.factsFound(std::move(facts));
     for (int i = 0; i < spec_.steps && !cancelled("timed", i, spec_.steps); ++i) {
         measured_.push_back(step(SampleKind::Measure, i));
+        const Timing timing = clock_.timing(firstTimed_, phases_.size() - 1);
+        measuredOnDevice_.push_back(timing.gpu.value_or(timing.wall));
         // Figures of the last step are read before its tensors are freed; reading the loss allocates.
         const MemoryFigures memory = device_.memory();
         result_.peakAllocated = memory.peakAllocated;
@@ -109,6 +114,16 @@ void PointRun::measure()
             result_.loss = experiment_.loss();
         experiment_.finish();
     }
+    noteMedian();
+}
+
+void PointRun::noteMedian()
+{
+    if (measuredOnDevice_.empty())
+        return;
+    const Nanoseconds median(std::llround(medianOf(measuredOnDevice_)));
+    if (std::vector<EnvironmentEntry> facts = experiment_.factsOf(median); !facts.empty())
+        observer_.factsFound(std::move(facts));
 }
 
 bool PointRun::tracing() const
@@ -128,10 +143,19 @@ tilescope::trace::TracerOptions PointRun::tracerOptions() const
     return options;
 }
 
+TraceSink& PointRun::sink()
+{
+    if (!ranks_)
+        return observer_;
+    if (!collectives_)
+        collectives_ = std::make_unique<CollectiveKernels>(observer_, strings_);
+    return *collectives_;
+}
+
 tilescope::trace::Tracer& PointRun::tracer()
 {
     if (!tracer_)
-        tracer_ = std::make_unique<tilescope::trace::Tracer>(tracerOptions(), strings_, observer_);
+        tracer_ = std::make_unique<tilescope::trace::Tracer>(tracerOptions(), strings_, sink());
     return *tracer_;
 }
 
@@ -319,25 +343,7 @@ void PointRun::noteTrace()
 
 void PointRun::passOnCollectives()
 {
-    std::string all = "0";
-    for (int rank = 1; rank < ranks_->size(); ++rank)
-        all += c10::str(",", rank);
-    TraceBatch batch;
-    for (const CollectiveRecord& record : ranks_->takeRecords())
-        batch.collectives.push_back({.op = strings_.intern(record.op),
-                                     .group = strings_.intern("all ranks"),
-                                     .ranks = strings_.intern(all),
-                                     .dtype = strings_.intern(record.dtype),
-                                     .sequence = record.sequence,
-                                     .bytes = record.bytes,
-                                     .groupSize = ranks_->size(),
-                                     .thread = ThreadId{record.thread},
-                                     .path = record.path.empty() ? StringId{} : strings_.intern(record.path),
-                                     .step = record.step,
-                                     .start = record.start,
-                                     .end = record.end});
-    batch.recordsChecked = static_cast<std::int64_t>(batch.collectives.size());
-    observer_.consume(std::move(batch));
+    observer_.consume(collectives_->eventsOf(ranks_->takeRecords(), device_.isCuda()));
 }
 
 void PointRun::readCounters()

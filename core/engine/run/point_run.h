@@ -14,6 +14,7 @@ struct TracerOptions;
 
 namespace tilescope::engine {
 
+class CollectiveKernels;
 class Device;
 class Experiment;
 class MemoryReader;
@@ -39,10 +40,12 @@ private:
     void runSteps();
     void warmUp();
     void measure();
+    void noteMedian();
     void trace();
     bool tracing() const;
     tilescope::trace::TracerOptions tracerOptions() const;
     tilescope::trace::Tracer& tracer();
+    TraceSink& sink();
     void settle();
     void tellCaptured();
     void rehearse();
@@ -76,11 +79,13 @@ private:
     PhaseClock clock_;
     std::vector<Nanoseconds> measured_;
     std::vector<Nanoseconds> traced_;
+    std::vector<Nanoseconds> measuredOnDevice_; ///< the timed steps; wall time on a CPU
     StringTable& strings_;
     std::unique_ptr<MemoryReader> memory_;             // set if memory is recorded
     bool looking_ = false;                             // the current step is inspected (autograd graph,
                                                        // recomputation)
     bool recording_ = false;                           // events are passed to the observer
+    std::unique_ptr<CollectiveKernels> collectives_;   // created on first use, if there are ranks
     std::unique_ptr<tilescope::trace::Tracer> tracer_; // created on first use
 };
 

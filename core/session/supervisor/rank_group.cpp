@@ -63,11 +63,6 @@ struct RankGroup::Companion {
     bool hasEnded = false; ///< the point
 };
 
-bool hasRanks(const ExperimentSpec& spec)
-{
-    return spec.parallel != Parallel::None;
-}
-
 RankGroup::RankGroup(const SweepPoint& point, const SweepOptions& options, std::stop_token stop,
                      std::function<void(const Event&)> log)
     : stop_(std::move(stop)), log_(std::move(log)), seat_{.rank = 0,

@@ -15,9 +15,6 @@
 
 namespace tilescope::session {
 
-/// Whether a point is run by a group of ranks.
-bool hasRanks(const ExperimentSpec& spec);
-
 /// The engines of the ranks 1 and up of one point. Rank 0 is the engine of the sweep, which writes the file;
 /// these write working files that rank 0 joins. The destructor kills the engines and removes their files.
 /// One thread.

@@ -3,6 +3,7 @@
 #include "core/base/plural.h"
 #include "core/base/version.h"
 #include "core/config/schema.h"
+#include "core/model/parallelism.h"
 #include "core/model/text.h"
 #include "core/session/protocol/event.h"
 #include "core/session/protocol/point_line.h"

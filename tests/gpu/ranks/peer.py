@@ -18,7 +18,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench" / "
 import model as lm  # noqa: E402
 
 lm.RmsNorm = nn.RMSNorm
-lm.causal_attention = lambda q, k, v, mask: F.scaled_dot_product_attention(q, k, v, is_causal=True)
+# The rotation of q and k is in fp32.
+lm.causal_attention = lambda q, k, v, mask: F.scaled_dot_product_attention(q.to(v.dtype), k.to(v.dtype), v, is_causal=True)
 
 
 def parallel(model, kind, rank):

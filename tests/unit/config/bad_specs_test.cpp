@@ -44,13 +44,14 @@ const BadSpec kKeys[] = {
     {"KeyBehindOtherScripts", "workload: attention\nfixed: {name: \"é é\", bacth: 2}\n",
      "s.yaml:2:22: unknown key 'bacth'; did you mean …"},
     {"NoWorkload", "batch: 3\n",
-     "s.yaml: the key 'workload' is missing; write workload: and one of attention, lm, accumulation, dtypes"},
+     "s.yaml: the key 'workload' is missing; write workload: and one of attention, lm, accumulation, dtypes, "
+     "collective"},
     {"WorkloadWithASlipInItsKey", "workloud: lm\n",
      "s.yaml:1:1: unknown key 'workloud'; did you mean 'workload'? …"},
     {"WorkloadWithASlip", "workload: atention\n",
      "s.yaml:1:11: unknown workload 'atention'; did you mean 'attention'? allowed: attention, lm, "
      "accumulation, "
-     "dtypes"},
+     "dtypes, collective"},
     {"WorkloadSwept", "sweep: {workload: [lm, attention]}\n",
      "s.yaml:1:9: the key 'workload' cannot be swept; write it at top level or under fixed, with one value"},
     {"WorkloadInAPoint", "sweep:\n- {workload: lm}\n", "s.yaml:2:4: the key 'workload' cannot be swept; …"},
@@ -299,15 +300,43 @@ const BadSpec kCombinations[] = {
     {"CheckpointingMoreBlocksThanThereAre", "workload: lm\nsize: tiny\ncheckpointing: block:3\n",
      "s.yaml:3:16: checkpointing block:3 with 2 layers; K is at most 2"},
     {"SeveralGpusThatShareNothing", "workload: lm\ndevice: cpu\ngpus: 2\n",
-     "s.yaml:3:7: gpus 2 without parallel; write how they share a step: parallel: ddp, ddp-flat or "
-     "ddp-naive"},
+     "s.yaml:3:7: gpus 2 without parallel; write how they share a step, for example parallel: ddp"},
     {"ParallelWithoutGradients", "workload: lm\ndevice: cpu\nmode: forward\nparallel: ddp\n",
      "s.yaml:4:11: parallel ddp combines gradients, and mode forward has none; write mode: backward, both or "
      "train"},
-    {"ParallelOnADeviceOtherThanTheCpu", "workload: lm\ngpus: 2\nparallel: ddp\n",
-     "s.yaml:3:11: parallel ddp needs device cpu; write device: cpu"},
+    {"ShardedOptimizerWithoutOptimizer", "workload: lm\ngpus: 2\nparallel: zero1\n",
+     "s.yaml:3:11: parallel zero1 divides the optimizer, and mode both has none; write mode: train"},
+    {"RanksOnOneGpu", "workload: lm\ngpus: 2\ndevice: cuda:1\nparallel: ddp\n",
+     "s.yaml:3:9: gpus 2 uses the GPUs from 0 on, and device is cuda:1; write device: cuda"},
+    {"GraphOfRanks", "workload: lm\ngpus: 2\nparallel: ddp\ncompile: graph\n",
+     "s.yaml:4:10: compile graph is for one process, and parallel ddp has ranks; write compile: none or "
+     "parallel: none"},
+    {"PackageOfRanks", "workload: lm\nmode: forward\ngpus: 2\nparallel: fsdp\ncompile: package:m.pt2\n",
+     "s.yaml:5:10: compile package is for one process, and parallel fsdp has ranks; …"},
+    {"HeadsThatTheRanksDoNotDivide", "workload: lm\nsize: xl\ngpus: 2\nparallel: tp\n",
+     "s.yaml:3:7: parallel tp divides each layer among 2 ranks, and heads is 25; choose a number of ranks "
+     "that "
+     "divides heads"},
+    {"WidthThatTheRanksDoNotDivide", "workload: lm\nd_ff: 3001\ngpus: 2\nparallel: tp\n",
+     "s.yaml:3:7: parallel tp divides each layer among 2 ranks, and d_ff is 3001; choose a number of ranks "
+     "that "
+     "divides d_ff"},
+    {"RanksWithoutAGrid", "workload: lm\ngpus: 3\nparallel: fsdp+tp\n",
+     "s.yaml:2:7: parallel fsdp+tp arranges the ranks in rows and columns, which gpus 3 does not allow; "
+     "choose "
+     "a product of two numbers above 1: 4, 6, 8, …"},
+    {"MessageOfPartsOfElements", "workload: collective\nbytes: 6 B\n",
+     "s.yaml:2:8: bytes 6 is no whole number of elements of fp32; write a multiple of 4 B"},
+    {"MessageThatTheRanksDoNotDivide", "workload: collective\nop: reduce_scatter\nbytes: 1 MB\ngpus: 6\n",
+     "s.yaml:3:8: reduce_scatter divides bytes 1000000 among 6 ranks in elements of fp32; write a multiple "
+     "of "
+     "24 B"},
+    {"LayersOfACollective", "workload: collective\nlayers: 2\n",
+     "s.yaml:2:1: the key 'layers' is not for workload collective; …"},
     {"BucketsOfNoRanks", "workload: lm\ndevice: cpu\ngpus: 2\nparallel: ddp-flat\nbucket: 1 MiB\n",
-     "s.yaml:5:9: bucket is for parallel ddp, and no point has it; remove it or write parallel: ddp"},
+     "s.yaml:5:9: bucket is for parallel ddp, optimizer-sharding and zero1, and no point has one of them; "
+     "remove "
+     "it or write parallel: ddp"},
     {"BucketAuto", "workload: lm\ndevice: cpu\nparallel: ddp\nbucket: auto\n", "s.yaml:4:9: …"},
     {"TilesOfNoBackend", "workload: attention\ntile_q: 32\n",
      "s.yaml:2:9: tile_q is for backend flash-torch, and no point has it; remove it or write backend: "

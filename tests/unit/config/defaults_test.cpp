@@ -79,6 +79,16 @@ TEST(Defaults, OfTheStudiesOfNumbers)
     EXPECT_EQ(only("workload: dtypes\n").workload, Workload::Dtypes);
 }
 
+TEST(Defaults, OfACollective)
+{
+    EXPECT_EQ(
+        toJson(only("workload: collective\n")),
+        R"({"name":"s","workload":"collective","device":"auto","seed":0,"warmup":5,"steps":10,"repeat":1,"trace_steps":3,)"
+        R"("trace":"kernels","memory":true,"shapes":false,"counters":[],"deterministic":false,)"
+        R"("isolate":"sweep","timeout":600,"memory_limit":"auto","threads":"auto","gpus":2,"op":"all_reduce",)"
+        R"("bytes":1048576,"dtype":"fp32"})");
+}
+
 TEST(Defaults, FollowTheKeysTheyDependOn)
 {
     EXPECT_EQ(only("workload: lm\nmode: train\n").loss, LossKind::CrossEntropy);

@@ -40,7 +40,7 @@ TEST(Keys, StandInTheOrderInWhichRunsShowThem)
                     "shapes", "counters", "compile", "deterministic", "isolate", "timeout", "memory_limit",
                     "threads", "annotate_attention", "heads", "kv_heads", "d_head", "seq_len", "kv_len",
                     "causal", "tile_q", "tile_k", "size", "d_model", "d_ff", "layers", "vocab", "context",
-                    "rope_theta", "checkpointing", "gpus", "parallel", "bucket"));
+                    "rope_theta", "checkpointing", "gpus", "parallel", "bucket", "op", "bytes", "dtype"));
 }
 
 TEST(Keys, AreFoundInEitherSpelling)
@@ -55,7 +55,7 @@ TEST(Keys, ExplainThemselves)
     for (const KeyInfo& key : keys()) {
         EXPECT_FALSE(key.help.empty() || key.defaultText.empty() || key.example.empty()) << key.name;
         EXPECT_FALSE(key.allowed().empty()) << key.name;
-        EXPECT_TRUE(key.attention || key.lm) << key.name;
+        EXPECT_TRUE(key.attention || key.lm || key.collective) << key.name;
         EXPECT_EQ(problemWith(key, key.example), std::nullopt) << key.name;
         EXPECT_FALSE(problemWith(key, "{a: b}") == std::nullopt && key.type != ValueType::Text) << key.name;
     }
@@ -80,7 +80,7 @@ ExperimentSpec unusual(std::string_view workload)
         if (key.appliesTo(workload == "lm" ? Workload::Lm : Workload::Attention) && key.name != "workload" &&
             key.name != "loss" && key.name != "compile" && key.name != "mode" && key.name != "grad" &&
             key.name != "d_model" && key.name != "heads" && key.name != "gpus" && key.name != "parallel" &&
-            key.name != "bucket") // ranks need gradients, on a CPU
+            key.name != "bucket") // ranks need gradients
             yaml += std::string(key.name) + ": " + std::string(key.example) + "\n";
     return parseSpec(yaml + "mode: forward\ngrad: true\nheads: 8\n", "s.yaml").front();
 }
@@ -94,6 +94,9 @@ TEST(Json, RoundTripsEveryKey)
     for (const char* yaml :
          {"workload: accumulation", "workload: dtypes", "workload: lm\nmode: train",
           "workload: lm\ndevice: cpu\ngpus: 2\nparallel: ddp\nbucket: 1 MiB",
+          "workload: lm\ngpus: 4\nparallel: fsdp+tp",
+          "workload: lm\nmode: train\nparallel: zero1\nbucket: 2 MiB", "workload: collective",
+          "workload: collective\nop: all_to_all\nbytes: 1 GiB\ngpus: 4\ndtype: bf16",
           "workload: lm\ndevice: cuda:12\ncompile: package:\"x\".pt2\nmode: forward",
           "workload: lm\ncounters: ['\"', '\u00e9']\ntimeout: 0.1\nrope_theta: 1e7",
           "workload: attention\nseed: 9223372036854775807\nmemory_limit: 1.5 GB\nthreads: 2"}) {
@@ -128,8 +131,8 @@ TEST(Json, RefusesOtherJson)
         }
     };
     EXPECT_EQ(refusal("[]"), "parameters: is not a JSON object; give {\"workload\": …}");
-    EXPECT_EQ(refusal("{}"),
-              "parameters.workload: is missing or unknown; allowed: attention, lm, accumulation, dtypes");
+    EXPECT_EQ(refusal("{}"), "parameters.workload: is missing or unknown; allowed: attention, lm, "
+                             "accumulation, dtypes, collective");
     EXPECT_TRUE(refusal("{").starts_with("parameters: is not JSON: "));
     EXPECT_TRUE(
         refusal(R"({"workload":"lm","contxt":1})")

@@ -8,8 +8,6 @@ namespace {
 
 using at::Tensor;
 
-const std::vector<std::string> kNames{"a", "b", "c"};
-
 std::vector<Tensor> parametersOf(int seed)
 {
     at::manual_seed(seed);
@@ -17,6 +15,14 @@ std::vector<Tensor> parametersOf(int seed)
     for (Tensor& parameter : parameters)
         parameter.set_requires_grad(true);
     return parameters;
+}
+
+std::vector<NamedTensor> named(const std::vector<Tensor>& parameters)
+{
+    std::vector<NamedTensor> all;
+    for (const Tensor& parameter : parameters)
+        all.push_back({"parameter " + std::to_string(all.size()), parameter});
+    return all;
 }
 
 void giveGradients(const std::vector<Tensor>& parameters, int seed, double scale = 1)
@@ -30,7 +36,7 @@ TEST(AdamW, UpdatesLikeTorch)
 {
     const auto ours = parametersOf(1);
     const auto theirs = parametersOf(1);
-    AdamW optimizer(ours, kNames, false);
+    AdamW optimizer(named(ours), at::kCPU, false);
     torch::optim::AdamW reference(theirs, torch::optim::AdamWOptions(1e-3));
     for (int step = 0; step < 5; ++step) {
         giveGradients(ours, 10 + step);
@@ -46,8 +52,8 @@ TEST(AdamW, UnscalesTheGradientsOfAScaledLoss)
 {
     const auto plain = parametersOf(1);
     const auto scaled = parametersOf(1);
-    AdamW plainOptimizer(plain, kNames, false);
-    AdamW scaledOptimizer(scaled, kNames, true);
+    AdamW plainOptimizer(named(plain), at::kCPU, false);
+    AdamW scaledOptimizer(named(scaled), at::kCPU, true);
     const double scale = scaledOptimizer.lossGradient().item<double>();
     EXPECT_EQ(scale, 65536);
     giveGradients(plain, 5);
@@ -62,7 +68,7 @@ TEST(AdamW, SkipsAnUpdateWithAnInfinityAndHalvesTheScale)
 {
     const auto parameters = parametersOf(1);
     const auto before = parametersOf(1);
-    AdamW optimizer(parameters, kNames, true);
+    AdamW optimizer(named(parameters), at::kCPU, true);
     giveGradients(parameters, 5);
     parameters[1].mutable_grad()[2] = std::numeric_limits<float>::infinity();
     optimizer.step();
@@ -71,7 +77,7 @@ TEST(AdamW, SkipsAnUpdateWithAnInfinityAndHalvesTheScale)
     EXPECT_EQ(optimizer.lossGradient().item<double>(), 32768);
 
     // The next update is the first that counts: as if the skipped one had not been.
-    AdamW fresh(before, kNames, true);
+    AdamW fresh(named(before), at::kCPU, true);
     giveGradients(parameters, 6, 32768);
     giveGradients(before, 6, 65536);
     optimizer.step();

@@ -3,6 +3,7 @@
 #include "core/engine/common/failure.h"
 #include "core/engine/ranks/collectives.h"
 #include "core/engine/ranks/shared_board.h"
+#include "tests/unit/engine/ranks_as_threads.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -16,6 +17,7 @@
 namespace tilescope::engine {
 
 using namespace std::chrono_literals;
+using test::onRanks;
 using ::testing::HasSubstr;
 
 namespace {
@@ -27,16 +29,6 @@ RankSeat seatOf(int rank, int size, std::chrono::duration<double> patience = 10m
             .size = size,
             .meeting = "/tilescope-test-" + std::to_string(getpid()) + "-" + test.substr(0, test.find('/')),
             .patience = patience};
-}
-
-/// Runs `work` on a thread per rank: threads of one process share memory like processes.
-void onRanks(int size, const std::function<void(Ranks&)>& work)
-{
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < size; ++rank)
-        threads.emplace_back([&, rank] { work(*joinThroughSharedMemory(seatOf(rank, size))); });
-    for (std::thread& thread : threads)
-        thread.join();
 }
 
 /// Of several slots' length, and divisible by the number of ranks.
@@ -79,10 +71,10 @@ TEST_P(Collectives, AddUpTheSameBitsOnEachRank)
     const std::int64_t count = longCount(GetParam());
     onRanks(GetParam(), [&](Ranks& ranks) {
         const at::Tensor tensor = dataOf(ranks.rank(), count);
-        ranks.allReduce(tensor);
+        ranks.allReduce(tensor).wait();
         EXPECT_TRUE(at::equal(tensor, sumOf(ranks.size(), count)));
         const at::Tensor few = at::full({1}, ranks.rank() + 0.5, at::kDouble); // fewer elements than ranks
-        ranks.allReduce(few);
+        ranks.allReduce(few).wait();
         const int n = ranks.size();
         EXPECT_EQ(few.item<double>(), n * (n - 1) / 2.0 + 0.5 * n);
     });
@@ -95,20 +87,72 @@ TEST_P(Collectives, MoveEachPartToItsPlace)
     onRanks(GetParam(), [&](Ranks& ranks) {
         const at::Tensor mine = dataOf(ranks.rank(), count);
         at::Tensor gathered = at::empty({count * ranks.size()});
-        ranks.allGather(gathered, mine);
+        ranks.allGather(gathered, mine).wait();
         at::Tensor scattered = at::empty({part});
-        ranks.reduceScatter(scattered, mine);
+        ranks.reduceScatter(scattered, mine).wait();
         EXPECT_TRUE(at::equal(scattered, sumOf(ranks.size(), count).narrow(0, ranks.rank() * part, part)));
         at::Tensor exchanged = at::empty({count});
-        ranks.allToAll(exchanged, mine);
+        ranks.allToAll(exchanged, mine).wait();
         for (int from = 0; from < ranks.size(); ++from) {
             EXPECT_TRUE(at::equal(gathered.narrow(0, from * count, count), dataOf(from, count)));
             EXPECT_TRUE(at::equal(exchanged.narrow(0, from * part, part),
                                   dataOf(from, count).narrow(0, ranks.rank() * part, part)));
         }
         ranks.barrier();
-        ranks.broadcast(mine, ranks.size() - 1);
+        ranks.broadcast(mine, ranks.size() - 1).wait();
         EXPECT_TRUE(at::equal(mine, dataOf(ranks.size() - 1, count)));
+    });
+}
+
+TEST_P(Collectives, MoveSeveralTensorsInPlaceAsOneMessage)
+{
+    const int size = GetParam();
+    onRanks(size, [&](Ranks& ranks) {
+        const at::Tensor one = at::full({3}, ranks.rank() + 1.0);
+        const at::Tensor other = at::full({2, 2}, 10.0 * (ranks.rank() + 1), at::kDouble);
+        ranks.allReduce({one, other}).wait();
+        const double sum = size * (size + 1) / 2.0;
+        EXPECT_TRUE(at::equal(one, at::full({3}, sum)));
+        EXPECT_TRUE(at::equal(other, at::full({2, 2}, 10 * sum, at::kDouble)));
+        const at::Tensor whole = at::full({5 * size}, ranks.rank() + 1.0);
+        const at::Tensor mine = whole.narrow(0, 5 * ranks.rank(), 5);
+        ranks.reduceScatter(mine, whole).wait();
+        EXPECT_TRUE(at::equal(mine, at::full({5}, sum)));
+        mine.add_(ranks.rank());
+        ranks.allGather(whole, mine).wait();
+        for (int rank = 0; rank < size; ++rank)
+            EXPECT_TRUE(at::equal(whole.narrow(0, 5 * rank, 5), at::full({5}, sum + rank)));
+    });
+}
+
+TEST_P(Collectives, RunBesideTheCallerUntilItWaits)
+{
+    onRanks(GetParam(), [&](Ranks& ranks) {
+        const at::Tensor first = at::ones({1000});
+        const at::Tensor second = at::ones({10});
+        Started one = ranks.allReduce(first);
+        Started other = ranks.allReduce(second);
+        other.wait(); // collectives end in their order
+        EXPECT_EQ(first[999].item<float>(), ranks.size());
+        one.wait();
+        Started().wait();
+        ranks.synchronize();
+    });
+}
+
+TEST(PartOfRanks, ItsCollectivesReachItsMembersOnly)
+{
+    onRanks(4, [](Ranks& ranks) {
+        const int row = ranks.rank() / 2;
+        const std::vector<int> members{2 * row, 2 * row + 1};
+        const auto part = ranks.part(members, "row " + std::to_string(row));
+        EXPECT_EQ(part->size(), 2);
+        EXPECT_EQ(part->rank(), ranks.rank() % 2);
+        const at::Tensor sum = at::full({1}, ranks.rank() + 0.0);
+        part->allReduce(sum).wait();
+        EXPECT_EQ(sum.item<double>(), 4 * row + 1);
+        ranks.allReduce(sum).wait();
+        EXPECT_EQ(sum.item<double>(), 2 * (1 + 5));
     });
 }
 
@@ -120,7 +164,8 @@ TEST(Ranks, NameTheRankThatLeft)
     onRanks(3, [&](Ranks& ranks) {
         if (ranks.rank() == 1)
             return ranks.leave();
-        reasons[static_cast<std::size_t>(ranks.rank())] = reasonOf([&] { ranks.allReduce(at::ones({8})); });
+        reasons[static_cast<std::size_t>(ranks.rank())] =
+            reasonOf([&] { ranks.allReduce(at::ones({8})).wait(); });
     });
     // The first rank that notices sees rank 1 alone. It leaves then, which the other one may see too.
     const std::string alone = "rank 1 ended before all_reduce 1";
@@ -149,11 +194,11 @@ TEST(Ranks, NameTheRankThatDoesNotArrive)
         SharedBoard::forget(seat(0).meeting);
         if (!present)
             continue;
-        reason = reasonOf([&] { present->broadcast(at::ones({8}), 0); });
+        reason = reasonOf([&] { present->broadcast(at::ones({8}), 0).wait(); });
         afterwards = reasonOf([&] { present->barrier(); });
     }
     EXPECT_THAT(reason, ::testing::StartsWith("rank 1 did not take part in broadcast 1 within "));
-    EXPECT_EQ(afterwards, "rank 0 left its group before barrier 2");
+    EXPECT_EQ(afterwards, "rank 0 left its group before a barrier");
 }
 
 TEST(Ranks, NameTheRanksThatDoNotJoin)

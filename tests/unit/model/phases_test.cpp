@@ -12,9 +12,9 @@ namespace {
 std::string phasesOf(Workload workload, Mode mode)
 {
     std::string letters;
-    for (const auto& [phase, letter] :
-         {std::pair(Phase::Step, 's'), std::pair(Phase::Forward, 'f'), std::pair(Phase::Loss, 'l'),
-          std::pair(Phase::Backward, 'b'), std::pair(Phase::Optimizer, 'o')})
+    for (const auto& [phase, letter] : {std::pair(Phase::Step, 's'), std::pair(Phase::Forward, 'f'),
+                                        std::pair(Phase::Loss, 'l'), std::pair(Phase::Backward, 'b'),
+                                        std::pair(Phase::Optimizer, 'o'), std::pair(Phase::Collective, 'c')})
         if (hasPhase(workload, mode, phase))
             letters += letter;
     return letters;
@@ -30,6 +30,7 @@ TEST(Phases, AreThoseOfWorkloadAndMode)
     EXPECT_EQ(phasesOf(Workload::Attention, Mode::Forward), "sf");
     EXPECT_EQ(phasesOf(Workload::Attention, Mode::Backward), "sfb");
     EXPECT_EQ(phasesOf(Workload::Attention, Mode::Both), "sfb");
+    EXPECT_EQ(phasesOf(Workload::Collective, Mode::Both), "sc");
 }
 
 } // namespace tilescope

@@ -41,6 +41,14 @@ TEST(VaryingKeys, LeaveOutTilesOfAnotherBackend)
                 ElementsAre("backend=naive", "backend=sdpa"));
 }
 
+TEST(VaryingKeys, LeaveOutBucketsThatRanksDoNotHave)
+{
+    EXPECT_THAT(labels({{{"parallel", "ddp"}, {"bucket", "1"}},
+                        {{"parallel", "zero1"}, {"bucket", "2"}},
+                        {{"parallel", "fsdp"}, {"bucket", "1"}}}),
+                ElementsAre("parallel=ddp bucket=1", "parallel=zero1 bucket=2", "parallel=fsdp"));
+}
+
 TEST(VaryingKeys, LeaveOutWhatOnlyFollowsAnotherKey)
 {
     EXPECT_THAT(labels({{{"seq_len", "256"}, {"kv_len", "256"}}, {{"seq_len", "512"}, {"kv_len", "512"}}}),

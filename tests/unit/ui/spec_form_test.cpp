@@ -35,6 +35,8 @@ QString exampleOf(const KeyInfo& key)
 /// A spec that allows the key.
 std::string specFor(const KeyInfo& key)
 {
+    if (key.collective && !key.lm)
+        return "workload: collective\n";
     return key.lm ? "workload: lm\n" : "workload: attention\n";
 }
 

@@ -1,0 +1,33 @@
+#include "core/engine/parallel/parallelism.h"
+
+#include "core/base/error.h"
+#include "core/engine/parallel/replicas.h"
+#include "core/engine/parallel/sharded_weights.h"
+#include "core/engine/parallel/tensor_parts.h"
+
+namespace tilescope::engine {
+
+std::unique_ptr<Parallelism> makeParallelism(const ExperimentSpec& spec, Ranks& ranks)
+{
+    switch (spec.parallel) {
+    case Parallel::None:
+        throw Error{.what = "the ranks of this point share nothing",
+                    .where = "parallel",
+                    .mend = "write parallel: ddp"};
+    case Parallel::Fsdp:
+        return makeShardedWeights(spec, ranks);
+    case Parallel::Tp:
+        return makeTensorParts(ranks);
+    case Parallel::FsdpTp:
+        return makeShardedParts(spec, ranks);
+    case Parallel::DdpNaive:
+    case Parallel::DdpFlat:
+    case Parallel::Ddp:
+    case Parallel::OptimizerSharding:
+    case Parallel::Zero1:
+        break;
+    }
+    return makeReplicas(spec, ranks);
+}
+
+} // namespace tilescope::engine

@@ -1,0 +1,324 @@
+#include "core/engine/parallel/sharded_weights.h"
+
+#include "core/engine/common/set_up.h"
+#include "core/engine/parallel/gradient_groups.h"
+#include "core/engine/parallel/shard.h"
+#include "core/engine/ranks/collectives.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <optional>
+#include <utility>
+
+namespace tilescope::engine {
+
+namespace {
+
+using at::Tensor;
+
+/// The type of matrices in products under autocast; none: that of the weights.
+std::optional<at::ScalarType> productType(Precision precision)
+{
+    if (precision == Precision::Bf16)
+        return at::kBFloat16;
+    return precision == Precision::Fp16 ? std::optional(at::kHalf) : std::nullopt;
+}
+
+/// A weight: this rank's part of it, and its whole, which has memory only while it is in use.
+class ShardedWeight {
+public:
+    /// \param type  of the whole
+    ShardedWeight(std::string name, const Tensor& weight, at::ScalarType type, const Ranks& ranks)
+        : name_(std::move(name)), layout_{.elements = weight.numel(), .ranks = ranks.size()},
+          rank_(ranks.rank())
+    {
+        {
+            const Making making(MemoryCategory::Parameters, name_);
+            part_ = partOf(padded(flatView(weight.detach()), layout_), layout_, rank_).clone();
+        }
+        memory_ = at::empty({layout_.padded()}, weight.options().dtype(type).requires_grad(false));
+        whole_ = memory_.as_strided(weight.sizes(), weight.strides()).detach().set_requires_grad(true);
+        release();
+    }
+
+    const std::string& name() const { return name_; }
+    const Tensor& part() const { return part_; }
+    const Tensor& whole() const { return whole_; } ///< the leaf that the model uses
+    const Tensor& memory() const { return memory_; }
+
+    /// Gives the whole memory, whose contents are undefined.
+    void acquire()
+    {
+        c10::StorageImpl& storage = *memory_.storage().unsafeGetStorageImpl();
+        const std::size_t bytes = static_cast<std::size_t>(layout_.padded()) * memory_.element_size();
+        storage.set_data_ptr_noswap(storage.allocator()->allocate(bytes));
+        storage.set_nbytes(bytes);
+    }
+    void release()
+    {
+        c10::StorageImpl& storage = *memory_.storage().unsafeGetStorageImpl();
+        storage.set_data_ptr_noswap(storage.allocator()->allocate(0));
+        storage.set_nbytes(0);
+    }
+    bool isAcquired() const { return memory_.storage().nbytes() > 0; }
+
+    /// This rank's part in the type of the whole.
+    Tensor contribution() const { return part_.to(memory_.scalar_type()); }
+
+    /// Takes the gradient of the whole: its elements in the type of the part, filled up.
+    Tensor takeGradient() const
+    {
+        const Tensor gradient = std::exchange(whole_.mutable_grad(), Tensor());
+        return padded(flatView(gradient).to(part_.scalar_type()), layout_);
+    }
+    /// Makes the gradient of the part.
+    Tensor makePartGradient() const { return part_.mutable_grad() = at::empty_like(part_); }
+
+private:
+    std::string name_;
+    ShardLayout layout_;
+    int rank_;
+    Tensor part_;
+    Tensor memory_;
+    Tensor whole_; ///< a view of memory_
+};
+
+/// The weights that are gathered together.
+class WeightGroup {
+public:
+    void add(ShardedWeight weight) { weights_.push_back(std::move(weight)); }
+    std::vector<ShardedWeight>& weights() { return weights_; }
+    const std::vector<ShardedWeight>& weights() const { return weights_; }
+
+    /// Starts the gather unless it has been.
+    void startGather(Ranks& ranks)
+    {
+        if (isGathered_)
+            return;
+        isGathered_ = true;
+        const at::NoGradGuard noGrad;
+        std::vector<Tensor> wholes;
+        std::vector<Tensor> parts;
+        for (ShardedWeight& weight : weights_) {
+            weight.acquire();
+            wholes.push_back(weight.memory());
+            parts.push_back(weight.contribution());
+        }
+        gather_ = ranks.allGather(wholes, parts);
+    }
+
+    void awaitGather() { gather_.wait(); }
+
+    void release()
+    {
+        if (!isGathered_)
+            return;
+        gather_.wait();
+        isGathered_ = false;
+        for (ShardedWeight& weight : weights_)
+            weight.release();
+    }
+
+    void startScatter(Ranks& ranks)
+    {
+        const at::NoGradGuard noGrad;
+        std::vector<Tensor> wholes;
+        std::vector<Tensor> sums;
+        for (const ShardedWeight& weight : weights_) {
+            wholes.push_back(weight.takeGradient());
+            sums.push_back(weight.makePartGradient());
+        }
+        scatter_ = ranks.reduceScatter(sums, wholes);
+    }
+
+    void awaitScatter() { scatter_.wait(); }
+
+    std::vector<Tensor> leaves() const
+    {
+        std::vector<Tensor> leaves;
+        for (const ShardedWeight& weight : weights_)
+            leaves.push_back(weight.whole());
+        return leaves;
+    }
+
+private:
+    std::vector<ShardedWeight> weights_;
+    bool isGathered_ = false;
+    Started gather_;
+    Started scatter_; ///< keeps the whole gradients alive
+};
+
+class ShardedWeights final : public Parallelism {
+public:
+    ShardedWeights(const ExperimentSpec& spec, Ranks& ranks, WeightCut cut)
+        : ranks_(ranks), cut_(std::move(cut)), matrixType_(productType(spec.precision)),
+          blocks_(static_cast<std::size_t>(spec.layers))
+    {
+    }
+
+    Tensor placed(const std::string& name, const Tensor& whole, const LinearMap* map) override
+    {
+        ranks_.broadcast(whole.detach(), 0).wait();
+        if (!whole.requires_grad())
+            return whole; // frozen
+        const Tensor weight = cut_ ? cut_(name, whole, map) : whole;
+        WeightGroup& group = groupOf(name);
+        group.add(
+            {name, weight, map ? matrixType_.value_or(weight.scalar_type()) : weight.scalar_type(), ranks_});
+        return group.weights().back().whole();
+    }
+
+    std::vector<NamedTensor> updated() override
+    {
+        std::vector<std::vector<Tensor>> groups;
+        for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block)
+            groups.push_back(block->leaves());
+        groups.push_back(outside_.leaves());
+        groups_.emplace(std::move(groups), [this](std::size_t group) { gradientsReady(group); });
+        std::vector<NamedTensor> parts;
+        eachWeight([&](const ShardedWeight& weight) { parts.push_back({weight.name(), weight.part()}); });
+        return parts;
+    }
+
+    void beginForward() override
+    {
+        inBackward_ = false;
+        makesGradients_ = at::GradMode::is_enabled();
+        outside_.startGather(ranks_);
+        blocks_.front().startGather(ranks_);
+        outside_.awaitGather();
+    }
+
+    // In backward this is a recomputation.
+    Tensor enterBlock(std::int64_t block, const Tensor& x) override
+    {
+        use(block);
+        return x;
+    }
+
+    Tensor leaveBlock(std::int64_t block, const Tensor& x) override
+    {
+        if (inBackward_)
+            return x;
+        // Backward begins with the last block.
+        const bool isNext = makesGradients_ && block + 1 == static_cast<std::int64_t>(blocks_.size());
+        if (!isNext)
+            group(block).release();
+        if (x.requires_grad())
+            x.register_hook([this, block](const Tensor& /*gradient*/) { use(block); });
+        return x;
+    }
+
+    void endForward() override
+    {
+        if (!makesGradients_)
+            outside_.release();
+    }
+
+    void beginBackward() override
+    {
+        inBackward_ = true;
+        groups_->reset();
+    }
+
+    void finishBackward() override
+    {
+        groups_->requireAll();
+        eachGroup([](WeightGroup& group) { group.awaitScatter(); });
+    }
+
+    void dropGradients() override
+    {
+        // A step that failed or made no gradients leaves weights behind.
+        eachGroup([](WeightGroup& group) { group.release(); });
+        eachWeight([](const ShardedWeight& weight) {
+            weight.whole().mutable_grad().reset();
+            weight.part().mutable_grad().reset();
+        });
+    }
+
+    void agreeOnOverflow(const Tensor& found) override
+    {
+        ranks_.allReduce(found).wait();
+        found.clamp_max_(1);
+    }
+
+    void visitHeld(const HoldVisitor& visit) const override
+    {
+        eachWeight([&](const ShardedWeight& weight) {
+            visit(MemoryCategory::Parameters, weight.name(), weight.part());
+            visit(MemoryCategory::Gradients, weight.name(), weight.part().grad());
+            if (weight.isAcquired())
+                visit(MemoryCategory::Parameters, weight.name() + " gathered", weight.memory());
+        });
+    }
+
+private:
+    /// `layers.3/ffn/down` belongs to block 3.
+    WeightGroup& groupOf(const std::string& name)
+    {
+        constexpr std::string_view kBlock = "layers.";
+        if (!name.starts_with(kBlock))
+            return outside_;
+        return blocks_.at(std::stoul(name.substr(kBlock.size())));
+    }
+
+    WeightGroup& group(std::int64_t block) { return blocks_[static_cast<std::size_t>(block)]; }
+
+    /// Ensures that the weights of a block are there, and starts the gather of the block after it.
+    void use(std::int64_t block)
+    {
+        group(block).startGather(ranks_);
+        group(block).awaitGather();
+        const std::int64_t next = block + (inBackward_ ? -1 : 1);
+        if (next >= 0 && next < static_cast<std::int64_t>(blocks_.size()))
+            group(next).startGather(ranks_);
+    }
+
+    /// Backward has made the gradients of a group, from the last block to the first one and then those outside.
+    void gradientsReady(std::size_t group)
+    {
+        const std::size_t blocks = blocks_.size();
+        WeightGroup& made = group < blocks ? blocks_[blocks - 1 - group] : outside_;
+        // The sum before it has had a block's backward to end; its gradients are freed now.
+        if (group > 0)
+            blocks_[blocks - group].awaitScatter();
+        made.release();
+        made.startScatter(ranks_);
+    }
+
+    template <class Take> void eachGroup(const Take& take)
+    {
+        take(outside_);
+        for (WeightGroup& block : blocks_)
+            take(block);
+    }
+
+    template <class Take> void eachWeight(const Take& take) const
+    {
+        for (const ShardedWeight& weight : outside_.weights())
+            take(weight);
+        for (const WeightGroup& block : blocks_)
+            for (const ShardedWeight& weight : block.weights())
+                take(weight);
+    }
+
+    Ranks& ranks_;
+    WeightCut cut_;
+    std::optional<at::ScalarType> matrixType_;
+    WeightGroup outside_; ///< embedding, last norm and head
+    std::vector<WeightGroup> blocks_;
+    std::optional<GradientGroups> groups_; ///< once all parameters are known
+    bool makesGradients_ = false;
+    bool inBackward_ = false;
+};
+
+} // namespace
+
+std::unique_ptr<Parallelism> makeShardedWeights(const ExperimentSpec& spec, Ranks& ranks, WeightCut cut)
+{
+    return std::make_unique<ShardedWeights>(spec, ranks, std::move(cut));
+}
+
+} // namespace tilescope::engine

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "core/engine/common/device.h"
+#include "core/engine/ranks/collectives.h"
+#include "core/engine/ranks/nccl_ranks.h"
+#include "core/engine/ranks/shared_memory_ranks.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/cuda/CUDAContextLight.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tilescope::engine::test {
+
+/// Where ranks run: on the CPU, or each on a GPU of its own.
+enum class Where { Cpu, Gpus };
+
+inline Device deviceOf(Where where, int rank)
+{
+    return Device(where == Where::Cpu ? at::Device(at::kCPU)
+                                      : at::Device(at::kCUDA, static_cast<at::DeviceIndex>(rank)));
+}
+
+/// Whether this machine has a device for each rank.
+inline bool hasDevices(Where where, int size)
+{
+    if (where == Where::Cpu)
+        return true;
+    if (!at::hasCUDA() || at::cuda::device_count() < size)
+        return false;
+    initializeCuda();
+    return true;
+}
+
+/// Runs `work` on a thread per rank: threads of one process share memory like processes.
+inline void onRanks(int size, const std::function<void(Ranks&)>& work, Where where = Where::Cpu)
+{
+    std::string meeting = "/tilescope-test-" + std::to_string(getpid()) + "-" +
+                          ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::ranges::replace(meeting.begin() + 1, meeting.end(), '/', '-');
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < size; ++rank)
+        threads.emplace_back([&, rank] {
+            const RankSeat seat{
+                .rank = rank, .size = size, .meeting = meeting, .patience = std::chrono::minutes(10)};
+            const Device device = deviceOf(where, rank);
+            const DeviceScope current(device);
+            at::set_num_threads(1); // of this rank; more only spin against each other on work this small
+            const auto ranks =
+                where == Where::Gpus ? joinThroughNccl(seat, device) : joinThroughSharedMemory(seat);
+            work(*ranks);
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+}
+
+} // namespace tilescope::engine::test
