@@ -137,7 +137,8 @@ void exportStacks(const ExportRequest& request,
     output.write([&](std::ostream& out) { write(out, stacks); });
     output.commit();
     std::cout << exported(request) << counted(stacks.totalCount(), "GPU activity", "GPU activities") << " of "
-              << counted(stacks.totalNs(), "ns", "ns") << " -> " << escapeForTerminal(request.output) << '\n';
+              << counted(stacks.totalAmount(), "ns", "ns") << " -> " << escapeForTerminal(request.output)
+              << '\n';
 }
 
 void exportFolded(const ExportRequest& request)

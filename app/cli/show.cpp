@@ -2,6 +2,7 @@
 
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
+#include "app/cli/compare.h"
 #include "app/cli/recording.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
@@ -54,6 +55,7 @@ sections
                     tilescope show a.tscope ranges --range 'step/*'
   tree          GPU time by rank, Python frame, module, op and kernel, as a tree; on a CPU the self time of ops
                     tilescope show a.tscope tree --range 'step/forward/**' --limit 40
+                    tilescope show a.tscope tree --run 2 --against a.tscope:1 --invert
   memory        allocation events; totals with --group; allocated blocks with --at
                     tilescope show a.tscope memory --group category
                     tilescope show a.tscope memory --at peak
@@ -93,6 +95,11 @@ options
                 roofline: family, op, range, phase, module
   --at WHEN     memory: blocks allocated at the peak, or that many ns after the run's first event; ever: all
                 allocations of the traced steps, largest first
+  --weight W    tree: time (of the GPU, the default), host (self time of ops), allocated (bytes) or flops
+  --from NS, --to NS
+                tree: only what happens in this time span, in ns after the run's first event
+  --invert      tree: kernels and ops outermost, their callers inside
+  --against A   tree: the difference from another run, the baseline: FILE or FILE:RUN; a mean traced step of each
   --names       memory: which tensor of attention each block holds (Q, K, V, S, P, O, dO, dP, dS, dQ, dK, dV,
                 workspaces) and which memory it reuses, in the first traced step; also with --at peak or --at NS
   --format F    table (the default), json (the stable interface for programs), csv or md (Markdown)
@@ -110,6 +117,9 @@ struct Request {
     std::optional<std::string> at;
     std::optional<std::string> question;
     std::optional<std::int32_t> step;
+    query::CallTreeOptions tree;
+    bool invert = false;
+    std::string against;
     bool names = false;
     ShowFormat format = ShowFormat::Table;
     std::size_t limit = 200;
@@ -187,6 +197,24 @@ Table memoryTable(const store::RunReader& reader, const Request& request)
     return tableOf(shared(query::memoryEvents(reader, request.query)));
 }
 
+Table treeTable(const store::RunReader& reader, const Request& request)
+{
+    const std::size_t most = request.format == ShowFormat::Table ? request.limit : 0;
+    if (!request.against.empty()) {
+        const RunAddress baseline = runAddressOf(request.against);
+        query::EventQuery queryA = request.query;
+        queryA.run = baseline.run;
+        const store::RunReader readerA(baseline.recording.file);
+        return tableOf(shared(query::callTreeDifference(readerA, queryA, reader, request.query, request.tree,
+                                                        request.invert)),
+                       most);
+    }
+    query::CallTreeTable tree = query::callTree(reader, request.query, request.tree);
+    if (request.invert)
+        tree.tree = query::inverted(tree.tree);
+    return tableOf(shared(std::move(tree)), most);
+}
+
 std::shared_ptr<const query::RanksTable> ranksOf(const store::RunReader& reader, const Request& request)
 {
     return shared(query::ranks(
@@ -252,14 +280,7 @@ const std::vector<Section>& sections()
          [](const store::RunReader& reader, const Request& request) {
              return tableOf(shared(query::ranges(reader, request.query)));
          }},
-        {"tree",
-         {},
-         true,
-         false,
-         [](const store::RunReader& reader, const Request& request) {
-             return tableOf(shared(query::callTree(reader, request.query)),
-                            request.format == ShowFormat::Table ? request.limit : 0);
-         }},
+        {"tree", {}, true, false, treeTable},
         {"memory",
          {Grouping::Category, Grouping::Range, Grouping::Phase, Grouping::Module, Grouping::Op,
           Grouping::Step},
@@ -354,6 +375,32 @@ const Section& sectionOf(const std::string& name)
         .what = "there is no section '" + name + "'", .where = "show", .mend = didYouMean(name, names)};
 }
 
+query::CallWeight weightOf(std::string_view word)
+{
+    for (const auto weight :
+         {query::CallWeight::Host, query::CallWeight::Allocated, query::CallWeight::Flops})
+        if (word == wordOf(weight))
+            return weight;
+    return query::CallWeight::Time;
+}
+
+/// \param from, to  ns since the first event; empty: not given
+std::optional<query::CallSpan> spanOf(const std::string& from, const std::string& to)
+{
+    if (from.empty() && to.empty())
+        return {};
+    query::CallSpan span;
+    if (!from.empty())
+        span.from = Nanoseconds(wholeNumber(from, "--from"));
+    if (!to.empty())
+        span.to = Nanoseconds(wholeNumber(to, "--to"));
+    if (span.to <= span.from)
+        throw Error{.what = "the time span is empty",
+                    .where = "--to",
+                    .mend = "give a time after --from, in ns after the run's first event"};
+    return span;
+}
+
 /// The parsed arguments; none if help was printed.
 std::optional<Request> parse(std::span<const std::string> words, std::ostream& out)
 {
@@ -367,6 +414,9 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
     std::string step;
     std::string question;
     std::string limit;
+    std::string weight = "time";
+    std::string from;
+    std::string to;
     std::string format = "table";
     Arguments arguments(kHelp);
     arguments.positional("FILE", request.file, "");
@@ -380,6 +430,11 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
     arguments.option("--step", step, "");
     arguments.option("--group", group, "");
     arguments.option("--at", at, "");
+    arguments.choice("--weight", weight, {"time", "host", "allocated", "flops"}, "");
+    arguments.option("--from", from, "");
+    arguments.option("--to", to, "");
+    arguments.flag("--invert", request.invert, "");
+    arguments.option("--against", request.against, "");
     arguments.flag("--names", request.names, "");
     arguments.choice("--format", format, {"table", "json", "csv", "md"}, "");
     arguments.option("--limit", limit, "");
@@ -397,6 +452,8 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
     request.question = ifGiven(question);
     if (!run.empty())
         request.query.run = runNumber(run, "--run");
+    request.tree.weight = weightOf(weight);
+    request.tree.span = spanOf(from, to);
     query::PartyQuery& parties = request.query.parties;
     if (!rank.empty())
         parties.rank = static_cast<std::int32_t>(wholeNumber(rank, "--rank", 0, kMostNumber));
@@ -445,6 +502,13 @@ void check(Request& request, const Section& section)
         throw Error{.what = "show " + name + " does not support --step",
                     .where = "--step",
                     .mend = "ranks and collectives do"};
+    const bool isOfTree = request.tree.span || request.tree.weight != query::CallWeight::Time ||
+                          request.invert || !request.against.empty();
+    if (isOfTree && name != "tree")
+        throw Error{.what =
+                        "show " + name + " does not support --weight, --from, --to, --invert or --against",
+                    .where = "show " + name,
+                    .mend = "tilescope show FILE tree"};
     if (request.at && !section.takesAt)
         throw Error{.what = "only show memory supports --at",
                     .where = "--at",

@@ -8,6 +8,7 @@
 #include "core/query/runs/run_list.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/tables/call_tree.h"
+#include "core/query/tables/call_tree_difference.h"
 #include "core/query/tables/kernel_tables.h"
 #include "core/query/tables/op_tables.h"
 #include "core/query/tables/rank_tables.h"
@@ -32,6 +33,8 @@ Table tableOf(std::shared_ptr<const query::OpsTable> ops);
 Table tableOf(std::shared_ptr<const query::RangesTable> ranges);
 /// \param most  nodes to show, the longest; 0: all
 Table tableOf(std::shared_ptr<const query::CallTreeTable> tree, std::size_t most);
+/// Likewise of two runs: a difference of `show FILE tree --against`.
+Table tableOf(std::shared_ptr<const query::CallTreeDifference> difference, std::size_t most);
 /// Where the wall time of each step and rank went.
 Table ranksOf(std::shared_ptr<const query::RanksTable> ranks);
 /// The collectives of the same table.

@@ -7,11 +7,72 @@ namespace tilescope::exchange {
 
 namespace {
 
-/// As in the table of kernels.
-std::string shortName(const query::CallTreeRow& row)
+using query::CallWeight;
+
+/// As in the table of kernels, indented by its depth.
+std::string callText(const auto& row)
 {
+    constexpr std::size_t kIndent = 2;
     const auto device = query::deviceKindOf(row.kind);
-    return device ? analysis::KernelFamilies::standard().describe(row.name, *device).shortName : row.name;
+    return std::string(kIndent * row.depth, ' ') +
+           (device ? analysis::KernelFamilies::standard().describe(row.name, *device).shortName : row.name);
+}
+
+/// How the amounts of a tree are named and shown.
+struct Amounts {
+    std::string name; ///< of the whole: "GPU time"
+    std::string key;  ///< end of a column's key: ns, bytes, flops
+    Unit unit = Unit::None;
+};
+
+Amounts amountsOf(const query::CallTreeTable& tree)
+{
+    switch (tree.weight) {
+    case CallWeight::Allocated:
+        return {"allocated bytes", "bytes", Unit::Bytes};
+    case CallWeight::Flops:
+        return {"FLOPs", "flops", Unit::Operations};
+    default:
+        return {tree.onGpu ? "GPU time" : "self time of ops", "ns", Unit::Nanoseconds};
+    }
+}
+
+std::string partText(const query::CallTreeTable& tree)
+{
+    if (!tree.span)
+        return tree.whole ? "whole recording" : "traced steps";
+    const auto time = [](Nanoseconds at) {
+        return quantity::withUnit(static_cast<double>(at.count()), Unit::Nanoseconds);
+    };
+    return "from " + time(tree.span->from) +
+           (tree.span->to == Nanoseconds::max() ? "" : " to " + time(tree.span->to));
+}
+
+std::string whyEmpty(const query::CallTreeTable& tree)
+{
+    const std::string none = "None of the run's ";
+    switch (tree.weight) {
+    case CallWeight::Allocated:
+        return tree.events == 0 ? whyNoEvents(tree.run, "allocations")
+                                : none + counted(tree.events, "event") + " of an allocator is selected.";
+    case CallWeight::Flops:
+        return "No op with recorded shapes and a rule is selected: run with --shapes true, or record with "
+               "--ops.";
+    default:
+        return tree.events == 0 ? whyNoEvents(tree.run, "kernels or ops")
+                                : none +
+                                      counted(tree.events, tree.onGpu ? "GPU activity" : "op",
+                                              tree.onGpu ? "GPU activities" : "ops") +
+                                      " is selected.";
+    }
+}
+
+void noteOmitted(Table& table, std::size_t nodes)
+{
+    if (table.rows < nodes)
+        table.notes.push_back(
+            "The largest " + std::to_string(table.rows) + " of " + std::to_string(nodes) +
+            " calls (--limit 0: all); their parts that are not shown count in their totals.");
 }
 
 } // namespace
@@ -21,37 +82,55 @@ Table tableOf(std::shared_ptr<const query::CallTreeTable> tree, std::size_t most
     using Row = query::CallTreeRow;
     const auto rows = std::make_shared<const std::vector<Row>>(query::rowsOf(tree->tree, most));
     const ColumnsOf column(rows, *rows);
-    const std::string time = tree->onGpu ? "GPU time" : "self time of ops";
-    Table table{.heading = describeRun(tree->run) +
-                           (tree->whole ? "; whole recording, " : "; traced steps, ") + time,
+    const Amounts amounts = amountsOf(*tree);
+    Table table{.heading = describeRun(tree->run) + "; " + partText(*tree) + ", " + amounts.name,
                 .rows = rows->size()};
+    table.columns = {
+        column.programs("id", &Row::id),
+        column.programs("parent", &Row::parent),
+        column.programs("name", &Row::name),
+        column.people("call", callText<Row>, {.keep = 2, .elidable = true}),
+        column("kind", "kind", [](const Row& row) { return query::wordOf(row.kind); }),
+        column("total_" + amounts.key, "total", &Row::total,
+               {.unit = amounts.unit, .keep = 2, .sharesUnit = true}),
+        column("percent",
+               tree->weight == CallWeight::Time && !tree->onGpu ? "of self time" : "of " + amounts.name,
+               &Row::percent, {.unit = Unit::Percent, .keep = 2}),
+        column("self_" + amounts.key, "self", &Row::self, {.unit = amounts.unit, .sharesUnit = true}),
+        column("count", "count", &Row::count),
+        column.programs("path", [](const Row& row) { return cellOrNull(row.path); })};
+    table.whyEmpty = whyEmpty(*tree);
+    noteOmitted(table, tree->tree.entries().size() - 1);
+    return table;
+}
+
+Table tableOf(std::shared_ptr<const query::CallTreeDifference> difference, std::size_t most)
+{
+    using Row = query::CallTreeDifferenceRow;
+    const auto rows = std::make_shared<const std::vector<Row>>(query::rowsOf(*difference, most));
+    const ColumnsOf column(rows, *rows);
+    const query::CallTreeTable& tree = difference->joined;
+    const Amounts amounts = amountsOf(tree);
+    Table table{.heading = "A: " + describeRun(difference->a) + "; B: " + describeRun(tree.run) + "; " +
+                           (difference->isPerStep() ? "mean traced step" : partText(tree)) + ", " +
+                           amounts.name,
+                .rows = rows->size()};
+    const Shown shown{.unit = amounts.unit, .keep = 2, .sharesUnit = true};
     table.columns = {column.programs("id", &Row::id),
                      column.programs("parent", &Row::parent),
                      column.programs("name", &Row::name),
-                     column.people("call",
-                                   [](const Row& row) {
-                                       constexpr std::size_t kIndent = 2;
-                                       return std::string(kIndent * row.depth, ' ') + shortName(row);
-                                   },
-                                   {.keep = 2, .elidable = true}),
+                     column.people("call", callText<Row>, {.keep = 2, .elidable = true}),
                      column("kind", "kind", [](const Row& row) { return query::wordOf(row.kind); }),
-                     column("total_ns", "total", &Row::total, {.keep = 2, .sharesUnit = true}),
-                     column("percent", tree->onGpu ? "of GPU time" : "of self time", &Row::percent,
-                            {.unit = Unit::Percent, .keep = 2}),
-                     column("self_ns", "self", &Row::self, {.sharesUnit = true}),
-                     column("count", "count", &Row::count),
+                     column("a_" + amounts.key, "A", &Row::a, shown),
+                     column("b_" + amounts.key, "B", &Row::b, shown),
+                     column("difference_" + amounts.key, "B - A", &Row::change, shown),
+                     column("self_difference_" + amounts.key, "of it self", &Row::selfChange,
+                            {.unit = amounts.unit, .sharesUnit = true}),
+                     column("count_a", "count A", &Row::countA),
+                     column("count_b", "count B", &Row::countB),
                      column.programs("path", [](const Row& row) { return cellOrNull(row.path); })};
-    const std::string what = tree->onGpu ? "GPU activity" : "op";
-    table.whyEmpty = tree->events == 0
-                         ? whyNoEvents(tree->run, "kernels or ops")
-                         : "None of the run's " +
-                               counted(tree->events, what, tree->onGpu ? "GPU activities" : "ops") +
-                               " is selected.";
-    const std::size_t nodes = tree->tree.entries().size() - 1;
-    if (rows->size() < nodes)
-        table.notes.push_back(
-            "The longest " + std::to_string(rows->size()) + " of " + std::to_string(nodes) +
-            " calls (--limit 0: all); their parts that are not shown count in their totals.");
+    table.whyEmpty = whyEmpty(tree);
+    noteOmitted(table, tree.tree.entries().size() - 1);
     return table;
 }
 

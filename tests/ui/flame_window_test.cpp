@@ -4,6 +4,7 @@
 #include "ui/flame/flame_page.h"
 #include "ui/flame/flame_view.h"
 #include "ui/kernels/kernels_page.h"
+#include "ui/kit/controls.h"
 #include "ui/kit/key_value_table.h"
 #include "ui/kit/table_view.h"
 
@@ -11,6 +12,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 
+#include <cmath>
 #include <numeric>
 
 namespace tilescope::ui {
@@ -54,8 +56,8 @@ TEST_F(FlameTest, AClickSelectsAndTheTableAddsUpToTheBox)
     EXPECT_EQ(flame().shares().table().rows.size(), shares.size());
     EXPECT_EQ(
         std::accumulate(shares.begin(), shares.end(), std::int64_t{0},
-                        [](std::int64_t sum, const query::FlameShare& share) { return sum + share.ns; }),
-        graph.graph()->sums.ns[longest]);
+                        [](std::int64_t sum, const query::FlameShare& share) { return sum + share.amount; }),
+        graph.graph()->sums.amount[longest]);
 }
 
 TEST_F(FlameTest, ADoubleClickGivesTheWholeWidthAndBackspaceGoesBack)
@@ -114,6 +116,36 @@ TEST_F(FlameTest, InvertedBeginsWithKernels)
     const query::FlameGraph& graph = *view().graph();
     EXPECT_TRUE(graph.isInverted);
     EXPECT_EQ(graph.table.tree.entries()[graph.rows[0][0].node].kind, query::CallKind::Kernel);
+}
+
+TEST_F(FlameTest, TheWidthMayBeAllocatedBytes)
+{
+    view();
+    auto& width = named<ComboBox>(QStringLiteral("Width of the boxes"));
+    width.setCurrentIndex(width.findText(QStringLiteral("allocated bytes")));
+    emit width.activated(width.currentIndex());
+    waitUntilSettled();
+    EXPECT_EQ(view().graph()->table.weight, query::CallWeight::Allocated);
+    EXPECT_TRUE(showsText(QStringLiteral("allocated, ")));
+}
+
+TEST_F(FlameTest, TwoRunsAreColouredByTheirDifference)
+{
+    const RunKey first = window_.workspace().selection().front();
+    window_.workspace().select({first, {first.file, RunId{2}}});
+    view();
+    waitUntilSettled();
+    for (QCheckBox* box : flame().findChildren<QCheckBox*>())
+        if (box->text() == QStringLiteral("A and B"))
+            box->click();
+    waitUntilSettled();
+    const query::FlameGraph& graph = *view().graph();
+    ASSERT_TRUE(graph.difference);
+    const CallTree::Node step = graph.rows[0][0].node;
+    ASSERT_TRUE(query::changeOf(graph, step));
+    EXPECT_LE(std::abs(*query::changeOf(graph, step)), 1);
+    EXPECT_TRUE(showsText(QStringLiteral("mean traced step")));
+    EXPECT_TRUE(shareText(graph, step).startsWith(QStringLiteral("A ")));
 }
 
 TEST_F(FlameTest, AKernelLeadsToThePageKernels)

@@ -28,6 +28,7 @@ namespace {
 using Node = query::CallTree::Node;
 using query::CallKind;
 using query::CallTree;
+using query::CallWeight;
 
 constexpr std::int64_t kMostShares = 1000; ///< rows of the table
 
@@ -48,8 +49,35 @@ QString kindWord(CallKind kind)
         return FlamePage::tr("copy");
     case CallKind::Memset:
         return FlamePage::tr("memset");
+    case CallKind::Allocation:
+        return FlamePage::tr("allocation");
     }
     return {};
+}
+
+// What the ends of the stacks are: one of them, several.
+std::pair<QString, QString> endWords(const query::FlameGraph& graph)
+{
+    if (graph.isInverted)
+        return {FlamePage::tr("Caller"), FlamePage::tr("Callers")};
+    if (graph.table.weight == CallWeight::Allocated)
+        return {FlamePage::tr("Category"), FlamePage::tr("Categories")};
+    return graph.table.weight == CallWeight::Time && graph.table.onGpu
+               ? std::pair(FlamePage::tr("Kernel"), FlamePage::tr("Kernels"))
+               : std::pair(FlamePage::tr("Op"), FlamePage::tr("Ops"));
+}
+
+Unit unitOf(CallWeight weight, double most)
+{
+    constexpr double kGiga = 1e9;
+    switch (weight) {
+    case CallWeight::Allocated:
+        return byteUnit(most);
+    case CallWeight::Flops:
+        return {"GFLOP", kGiga};
+    default:
+        return timeUnit(most);
+    }
 }
 
 } // namespace
@@ -112,10 +140,23 @@ QWidget* FlamePage::makeTools()
     party_->hide();
     connect(party_, &QComboBox::activated, this, &FlamePage::load);
     tools->add(party_);
+    weight_ = new ComboBox(tr("Width of the boxes"));
+    for (const auto& [weight, words] :
+         {std::pair(CallWeight::Time, tr("time")), std::pair(CallWeight::Host, tr("host time")),
+          std::pair(CallWeight::Allocated, tr("allocated bytes")), std::pair(CallWeight::Flops, tr("FLOPs"))})
+        weight_->addItem(words, int(weight));
+    connect(weight_, &QComboBox::activated, this, &FlamePage::load);
+    tools->add(weight_);
     invert_ = new QCheckBox(tr("Invert"));
     invert_->setToolTip(tr("Begin with what took the time, with its callers below"));
-    connect(invert_, &QCheckBox::toggled, this, &FlamePage::layOut);
+    // The trees of two runs are inverted before they are joined.
+    connect(invert_, &QCheckBox::toggled, this, [this] { isOfTwo() ? load() : layOut(); });
     tools->add(invert_);
+    compare_ = new QCheckBox(tr("A and B"));
+    compare_->setToolTip(tr("Colour the boxes of both selected runs by what changed from A to B"));
+    compare_->hide();
+    connect(compare_, &QCheckBox::toggled, this, &FlamePage::load);
+    tools->add(compare_);
     whole_ = tools->addButton(tr("Whole"), tr("Show everything again (Home)"));
     connect(whole_, &QPushButton::clicked, this, [this] { view_->zoomTo(CallTree::kRoot); });
     tools->addStretch();
@@ -181,13 +222,19 @@ void FlamePage::showMessage(const QString& text)
     emit selectionText({});
 }
 
+bool FlamePage::isOfTwo() const
+{
+    return second_ && compare_->isChecked();
+}
+
 void FlamePage::showRuns(const std::vector<SelectedRun>& runs)
 {
     run_.reset();
+    second_.reset();
     parties_.clear();
     party_->clear();
     party_->hide();
-    ofSeveral_ = runs.size() > 1;
+    compare_->setVisible(runs.size() > 1);
     if (runs.empty()) {
         loading_.cancel();
         laying_.cancel();
@@ -195,6 +242,8 @@ void FlamePage::showRuns(const std::vector<SelectedRun>& runs)
             emptyText(tr("The time of a traced run appears on this page by module, op and kernel.")));
     }
     run_ = runs.front();
+    if (runs.size() > 1)
+        second_ = runs[1];
     load();
 }
 
@@ -205,12 +254,26 @@ void FlamePage::load()
     laying_.cancel();
     const int chosen = party_->currentIndex() - 1;
     const query::PartyQuery party = chosen < 0 ? query::PartyQuery{} : parties_.at(std::size_t(chosen)).query;
+    const query::CallTreeOptions options{.weight = query::CallWeight(weight_->currentData().toInt())};
+    const std::optional<SelectedRun> second = isOfTwo() ? second_ : std::nullopt;
     loading_.start(
-        [run = *run_, party](const query::Cancelled&) {
+        [run = *run_, second, party, options, isInverted = invert_->isChecked()](const query::Cancelled&) {
             auto session = run.file->borrow();
-            return Loaded{std::make_shared<const query::CallTreeTable>(
-                              query::callTree(session->reader(), {.run = run.key.run, .parties = party})),
-                          query::partyChoices({session->reader().parties(run.key.run), {}})};
+            Loaded loaded{.table = {},
+                          .difference = {},
+                          .parties = query::partyChoices({session->reader().parties(run.key.run), {}})};
+            const query::EventQuery ofRun{.run = run.key.run, .parties = party};
+            if (second) {
+                auto other = second->file->borrow();
+                loaded.difference =
+                    std::make_shared<const query::CallTreeDifference>(query::callTreeDifference(
+                        session->reader(), ofRun, other->reader(), {.run = second->key.run, .parties = party},
+                        options, isInverted));
+            } else {
+                loaded.table = std::make_shared<const query::CallTreeTable>(
+                    query::callTree(session->reader(), ofRun, options));
+            }
+            return loaded;
         },
         [this](Loaded result) { loaded(std::move(result)); },
         [this](const QString& sentence) { showMessage(sentence); });
@@ -219,6 +282,7 @@ void FlamePage::load()
 void FlamePage::loaded(Loaded loaded)
 {
     table_ = std::move(loaded.table);
+    difference_ = std::move(loaded.difference);
     if (party_->count() == 0 && !loaded.parties.empty()) {
         parties_ = std::move(loaded.parties);
         const query::PartyChoice& first = parties_.front();
@@ -234,11 +298,12 @@ void FlamePage::loaded(Loaded loaded)
 
 void FlamePage::layOut()
 {
-    if (!table_)
+    if (!table_ && !difference_)
         return;
     laying_.start(
-        [table = table_, inverted = invert_->isChecked()](const query::Cancelled&) {
-            return std::make_shared<const query::FlameGraph>(query::flameGraph(*table, inverted));
+        [table = table_, difference = difference_, inverted = invert_->isChecked()](const query::Cancelled&) {
+            return std::make_shared<const query::FlameGraph>(
+                difference ? query::flameGraph(difference, inverted) : query::flameGraph(*table, inverted));
         },
         [this](std::shared_ptr<const query::FlameGraph> graph) {
             graph_ = std::move(graph);
@@ -246,11 +311,7 @@ void FlamePage::layOut()
                 graph_->rows.empty() && !why.isEmpty())
                 return showMessage(why);
             if (graph_->rows.empty())
-                return showMessage(
-                    run_ && run_->run->workload == query::kSnapshotWorkload
-                        ? tr("A memory snapshot has no kernels.\nThe Memory page shows its contents.")
-                        : tr("No kernel and no op was traced here.\nGive the run trace: kernels, and "
-                             "trace_steps above 0."));
+                return showMessage(whyNothing());
             view_->show(graph_);
             stack_->setCurrentIndex(1);
             invert_->setEnabled(true);
@@ -260,18 +321,50 @@ void FlamePage::layOut()
         [this](const QString& sentence) { showMessage(sentence); });
 }
 
+QString FlamePage::whyNothing() const
+{
+    switch (graph_->table.weight) {
+    case CallWeight::Allocated:
+        return tr("No allocation was recorded here.\nGive the run memory: true and trace_steps above 0.");
+    case CallWeight::Flops:
+        return tr("No shapes of ops were recorded here.\nGive the run shapes: true.");
+    default:
+        break;
+    }
+    return run_ && run_->run->workload == query::kSnapshotWorkload
+               ? tr("A memory snapshot has no kernels.\nSelect allocated bytes above; the Memory page shows "
+                    "its contents.")
+               : tr("No kernel and no op was traced here.\nGive the run trace: kernels, and "
+                    "trace_steps above 0.");
+}
+
+// "GPU time, traced steps"
+QString FlamePage::whatIsShown() const
+{
+    const query::CallTreeTable& table = graph_->table;
+    const QString what = table.weight == CallWeight::Allocated ? tr("allocated")
+                         : table.weight == CallWeight::Flops   ? tr("FLOPs")
+                         : table.onGpu                         ? tr("GPU time")
+                                                               : tr("self time of ops");
+    return what + QStringLiteral(", ") +
+           (graph_->difference && graph_->difference->isPerStep() ? tr("mean traced step")
+            : table.whole                                         ? tr("whole recording")
+                                                                  : tr("traced steps"));
+}
+
 void FlamePage::find()
 {
     if (!graph_)
         return;
     const QString text = find_->text().trimmed();
     query::FlameMatches matches = query::findBoxes(*graph_, text.toStdString());
-    const double share = double(matches.ns) / double(std::max<std::int64_t>(1, graph_->width()));
-    found_->setText(text.isEmpty()       ? QString()
-                    : matches.boxes == 0 ? tr("no box has “%1” in its name").arg(text)
-                                         : tr("%1: %2, %3")
-                                               .arg(counted(matches.boxes, "box", "boxes"),
-                                                    timeText(double(matches.ns)), percentText(share)));
+    const double share = double(matches.amount) / double(std::max<std::int64_t>(1, graph_->width()));
+    found_->setText(text.isEmpty() ? QString()
+                    : matches.boxes == 0
+                        ? tr("no box has “%1” in its name").arg(text)
+                        : tr("%1: %2, %3")
+                              .arg(counted(matches.boxes, "box", "boxes"),
+                                   amountText(graph_->table, double(matches.amount)), percentText(share)));
     found_->setToolTip(tr("The time of a box inside another one that was found counts once."));
     view_->setMatches(std::move(matches));
 }
@@ -296,14 +389,16 @@ void FlamePage::showTrail()
          node = graph_->table.tree.entries()[node].parent)
         words.prepend(titleOf(node));
     QString name = run_->source();
-    if (ofSeveral_)
+    if (second_)
         name = run_->letter + QLatin1Char(' ') + name;
+    if (graph_->difference && second_)
+        name += QStringLiteral(" → ") + second_->letter + QLatin1Char(' ') + second_->source();
     words.prepend(name);
-    const QString time = graph_->table.onGpu ? tr("GPU time") : tr("self time of ops");
-    const QString part = graph_->table.whole ? tr("whole recording") : tr("traced steps");
-    trail_->setText(
-        words.join(QStringLiteral(" › ")) +
-        QStringLiteral("   %1 %2, %3").arg(timeText(double(graph_->sums.ns[view_->zoomed()])), time, part));
+    const Node node = view_->zoomed();
+    trail_->setText(words.join(QStringLiteral(" › ")) + QStringLiteral("   ") +
+                    (graph_->difference ? shareText(*graph_, node)
+                                        : amountText(graph_->table, double(graph_->sums.amount[node]))) +
+                    QLatin1Char(' ') + whatIsShown());
     trail_->setToolTip(trail_->text());
     whole_->setEnabled(view_->zoomed() != CallTree::kRoot);
 }
@@ -314,41 +409,42 @@ void FlamePage::showSelection()
         return;
     const Node node = shown();
     const std::int64_t whole = std::max<std::int64_t>(1, graph_->width());
-    const std::int64_t of = std::max<std::int64_t>(1, graph_->sums.ns[node]);
+    const std::int64_t of = std::max<std::int64_t>(1, graph_->sums.amount[node]);
     rows_ = query::sharesOf(*graph_, node);
     if (std::ssize(rows_) > kMostShares)
         rows_.resize(kMostShares);
-    const std::int64_t most = rows_.empty() ? 1 : std::max<std::int64_t>(1, rows_.front().ns);
-    const Unit unit = timeUnit(double(most));
-    const bool onGpu = graph_->table.onGpu;
-    const QString first = graph_->isInverted ? tr("Caller") : onGpu ? tr("Kernel") : tr("Op");
+    const std::int64_t most = rows_.empty() ? 1 : std::max<std::int64_t>(1, rows_.front().amount);
+    const Unit unit = unitOf(graph_->table.weight, double(most));
+    const auto [one, several] = endWords(*graph_);
     const CallTree& tree = graph_->table.tree;
     using Kind = TableColumn::Kind;
     TableMaker<query::FlameShare> maker;
     maker
-        .add(makeColumn(first, Kind::Text, 0),
+        .add(makeColumn(one, Kind::Text, 0),
              [&](const query::FlameShare& row) {
                  return makeWords(titleOf(row.node), QString::fromStdString(tree.nameOf(row.node)));
              })
         .swatch = true;
     maker.add(makeColumn(tr("Count"), Kind::Number, 60),
               [](const query::FlameShare& row) { return makeCount(double(row.count)); });
-    maker.add(makeColumn(titleIn(tr("Time"), unit), Kind::Number, 76),
-              [&](const query::FlameShare& row) { return makeNumber(double(row.ns), unit, exactTime); });
+    maker.add(makeColumn(titleIn(graph_->table.isTime() ? tr("Time") : tr("Amount"), unit), Kind::Number, 76),
+              [&](const query::FlameShare& row) {
+                  return makeNumber(double(row.amount), unit,
+                                    graph_->table.isTime() ? exactTime : wholeNumber);
+              });
     maker.add(makeColumn({}, Kind::Bar, 110),
-              [&](const query::FlameShare& row) { return makeBar(double(row.ns), double(most)); });
+              [&](const query::FlameShare& row) { return makeBar(double(row.amount), double(most)); });
     static constexpr Unit kPercent{"%", 1};
     maker.add(makeColumn(tr("Of the box, %"), Kind::Number, 86), [&](const query::FlameShare& row) {
-        return makeNumber(100.0 * double(row.ns) / double(of), kPercent);
+        return makeNumber(100.0 * double(row.amount) / double(of), kPercent);
     });
     maker.add(makeColumn(tr("Of all, %"), Kind::Number, 70), [&](const query::FlameShare& row) {
-        return makeNumber(100.0 * double(row.ns) / double(whole), kPercent);
+        return makeNumber(100.0 * double(row.amount) / double(whole), kPercent);
     });
     shares_->show(maker.table(
         rows_, [&](const query::FlameShare& row) { return Swatch::of(graph_->boxOf(row.node).hue); }));
-    const QString what = graph_->isInverted ? tr("Callers") : onGpu ? tr("Kernels") : tr("Ops");
-    sharesPanel_->setTitle(node == CallTree::kRoot ? what : tr("%1 of %2").arg(what, titleOf(node)));
-    sharesPanel_->setSubtitle(tr("the most time first"));
+    sharesPanel_->setTitle(node == CallTree::kRoot ? several : tr("%1 of %2").arg(several, titleOf(node)));
+    sharesPanel_->setSubtitle(tr("the largest first"));
     showDetails(node);
 }
 
@@ -359,7 +455,7 @@ void FlamePage::showDetails(Node node)
     std::vector<KeyValueRow> rows;
     const auto add = [&rows](const QString& key, const QString& value) { rows.push_back({key, {value}}); };
     const auto shareOf = [&](Node of) {
-        return percentText(double(sums.ns[node]) / double(std::max<std::int64_t>(1, sums.ns[of])));
+        return percentText(double(sums.amount[node]) / double(std::max<std::int64_t>(1, sums.amount[of])));
     };
     const bool isBox = node != CallTree::kRoot;
     if (isBox) {
@@ -370,17 +466,24 @@ void FlamePage::showDetails(Node node)
         if (const QString path = QString::fromStdString(graph_->modulePath(node)); !path.isEmpty())
             add(tr("module"), path);
     }
-    add(tr("time"), timeText(double(sums.ns[node])));
+    if (graph_->difference) {
+        const auto& difference = *graph_->difference;
+        add(QStringLiteral("A"), amountText(graph_->table, double(difference.totalA[node])));
+        add(QStringLiteral("B"), amountText(graph_->table, double(difference.totalB[node])));
+    }
+    add(graph_->difference       ? tr("width")
+        : graph_->table.isTime() ? tr("time")
+                                 : tr("amount"),
+        amountText(graph_->table, double(sums.amount[node])));
     if (isBox) {
         add(tr("of all"), shareOf(CallTree::kRoot));
         if (tree.entries()[node].parent != CallTree::kRoot)
             add(tr("of the box around it"), shareOf(tree.entries()[node].parent));
-        add(tr("in it directly"), timeText(double(tree.entries()[node].ns)));
+        add(tr("in it directly"), amountText(graph_->table, double(tree.entries()[node].amount)));
     }
-    add(graph_->table.onGpu ? tr("GPU activities") : tr("ops"), wholeNumber(sums.count[node]));
+    add(tr("count"), countText(*graph_, node));
     if (!isBox) {
-        add(graph_->table.onGpu ? tr("different kernels") : tr("different ops"),
-            wholeNumber(std::ssize(rows_)));
+        add(tr("different %1").arg(endWords(*graph_).second.toLower()), wholeNumber(std::ssize(rows_)));
         add(tr("boxes"), wholeNumber(std::ssize(tree.entries()) - 1));
         add(tr("levels"), wholeNumber(std::ssize(graph_->rows)));
     }

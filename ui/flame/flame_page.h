@@ -24,7 +24,8 @@ class Panel;
 class TableView;
 
 /// Where the time of the first selected run goes, by what called it: rank, Python frame, module, op and kernel as
-/// boxes as wide as their time. Beside it what took the time of the selected box.
+/// boxes as wide as their time. Beside it what took the time of the selected box. Host time, allocated bytes or FLOPs
+/// may replace GPU time; of two runs the boxes are coloured by their difference.
 class FlamePage : public Page {
     Q_OBJECT
 public:
@@ -39,7 +40,8 @@ protected:
 
 private:
     struct Loaded {
-        std::shared_ptr<const query::CallTreeTable> table;
+        std::shared_ptr<const query::CallTreeTable> table;           ///< of one run
+        std::shared_ptr<const query::CallTreeDifference> difference; ///< of two
         std::vector<query::PartyChoice> parties;
     };
 
@@ -48,6 +50,9 @@ private:
     QWidget* makeShares();
     QWidget* makeDetails();
     void load();
+    bool isOfTwo() const; ///< two runs are compared
+    QString whatIsShown() const;
+    QString whyNothing() const;
     void loaded(Loaded loaded);
     void layOut();
     void find();
@@ -63,12 +68,15 @@ private:
     JobTracker loading_{this};
     JobTracker laying_{this};
     std::optional<SelectedRun> run_;
-    bool ofSeveral_ = false; ///< several runs are selected: this is the first of them
+    std::optional<SelectedRun> second_; ///< of several selected runs
     std::shared_ptr<const query::CallTreeTable> table_;
+    std::shared_ptr<const query::CallTreeDifference> difference_;
     std::shared_ptr<const query::FlameGraph> graph_;
     std::vector<query::PartyChoice> parties_; ///< after "all"
     std::vector<query::FlameShare> rows_;     ///< of the table
     ComboBox* party_ = nullptr;
+    ComboBox* weight_ = nullptr;
+    QCheckBox* compare_ = nullptr;
     QCheckBox* invert_ = nullptr;
     QPushButton* whole_ = nullptr;
     QLineEdit* find_ = nullptr;

@@ -1,5 +1,6 @@
 #include "ui/flame/flame_view.h"
 
+#include "core/base/quantity.h"
 #include "core/exchange/sections.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/elided_text.h"
@@ -14,6 +15,7 @@
 #include <QToolTip>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 namespace tilescope::ui {
@@ -32,6 +34,15 @@ constexpr double kLeastLabel = 26; ///< narrower boxes have no text
 constexpr double kPadding = 5;
 constexpr double kApart = 12;     ///< between name and time
 constexpr double kLeastBox = 0.7; ///< narrower boxes of one row are drawn as one
+
+/// Of two runs: the colour of faster or slower, the stronger the more of the box changed.
+QColor colourOfChange(double change)
+{
+    constexpr double kStrongest = 0.85;
+    const Palette& palette = colours();
+    const QColor& sign = change > 0 ? palette.warning : palette.faster;
+    return blend(sign, palette.raised, kStrongest * std::abs(change));
+}
 
 QColor colourOf(const query::FlameBox& box, CallKind kind, std::size_t row)
 {
@@ -52,11 +63,48 @@ QColor colourOf(const query::FlameBox& box, CallKind kind, std::size_t row)
 
 } // namespace
 
+QString countText(const query::FlameGraph& graph, Node node)
+{
+    const query::CallTreeTable& tree = graph.table;
+    const auto words = [&tree](std::int64_t count) {
+        return tree.weight == query::CallWeight::Allocated ? counted(count, "allocation")
+               : tree.onGpu && tree.weight == query::CallWeight::Time
+                   ? counted(count, "GPU activity", "GPU activities")
+                   : counted(count, "op");
+    };
+    if (!graph.difference)
+        return words(graph.sums.count[node]);
+    return FlameView::tr("A %1, B %2")
+        .arg(words(graph.difference->countA[node]), words(graph.difference->countB[node]));
+}
+
+QString amountText(const query::CallTreeTable& tree, double amount)
+{
+    switch (tree.weight) {
+    case query::CallWeight::Allocated:
+        return byteText(amount);
+    case query::CallWeight::Flops:
+        return QString::fromStdString(quantity::withUnit(amount, quantity::Unit::Operations) + "FLOP");
+    default:
+        return timeText(amount);
+    }
+}
+
 QString shareText(const query::FlameGraph& graph, Node node)
 {
-    const double ns = double(graph.sums.ns[node]);
-    return QStringLiteral("%1, %2").arg(timeText(ns),
-                                        percentText(ns / double(std::max<std::int64_t>(1, graph.width()))));
+    if (graph.difference) {
+        const auto a = double(graph.difference->totalA[node]);
+        const auto b = double(graph.difference->totalB[node]);
+        const QString sides =
+            FlameView::tr("A %1, B %2").arg(amountText(graph.table, a), amountText(graph.table, b));
+        return a > 0 && b > 0
+                   ? sides + QStringLiteral(", %1").arg(withUnit(signedDigits(100 * (b - a) / a), "%"))
+                   : sides;
+    }
+    const double amount = double(graph.sums.amount[node]);
+    return QStringLiteral("%1, %2").arg(
+        amountText(graph.table, amount),
+        percentText(amount / double(std::max<std::int64_t>(1, graph.width()))));
 }
 
 FlameView::FlameView(QWidget* parent) : QWidget(parent)
@@ -90,7 +138,7 @@ void FlameView::setMatches(query::FlameMatches matches)
 
 void FlameView::select(Node node)
 {
-    if (!graph_ || node == selected_ || node >= graph_->sums.ns.size() || graph_->sums.ns[node] == 0)
+    if (!graph_ || node == selected_ || node >= graph_->sums.amount.size() || graph_->sums.amount[node] == 0)
         return;
     selected_ = node;
     update();
@@ -196,8 +244,10 @@ QByteArray FlameView::csv() const
     if (!graph_)
         return {};
     std::ostringstream out;
-    exchange::writeCsv(out,
-                       exchange::tableOf(std::make_shared<const query::CallTreeTable>(graph_->table), 0));
+    exchange::writeCsv(
+        out, graph_->difference
+                 ? exchange::tableOf(graph_->difference, 0)
+                 : exchange::tableOf(std::make_shared<const query::CallTreeTable>(graph_->table), 0));
     return QByteArray::fromStdString(out.str());
 }
 
@@ -233,7 +283,8 @@ void FlameView::paintBox(QPainter& painter, const query::FlameBox& box, const QR
                          std::size_t row) const
 {
     const CallTree& tree = graph_->table.tree;
-    const QColor fill = colourOf(box, tree.entries()[box.node].kind, row);
+    const std::optional<double> change = query::changeOf(*graph_, box.node);
+    const QColor fill = change ? colourOfChange(*change) : colourOf(box, tree.entries()[box.node].kind, row);
     constexpr double kGap = 1;
     const bool hasGap = rect.width() > 3 * kGap;
     painter.fillRect(rect.adjusted(0, 0, hasGap ? -kGap : 0, 0), fill);
@@ -365,8 +416,7 @@ QString FlameView::tipOf(Node node) const
     QStringList lines{label, shareText(*graph_, node)};
     if (label != name)
         lines << name;
-    lines << counted(graph_->sums.count[node], graph_->table.onGpu ? "GPU activity" : "op",
-                     graph_->table.onGpu ? "GPU activities" : "ops");
+    lines << countText(*graph_, node);
     return tipOfLines(lines);
 }
 

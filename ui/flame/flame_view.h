@@ -39,7 +39,7 @@ public:
     QSize minimumSizeHint() const override;
     /// Draws the whole graph at another size.
     void draw(QPainter& painter, const QSize& size) const;
-    /// The boxes as lines of CSV: id, parent, name, kind, ns in total and in the box itself, activities.
+    /// The boxes as lines of CSV: as `show tree --format csv`.
     QByteArray csv() const;
 
 signals:
@@ -73,7 +73,11 @@ private:
     std::optional<Node> under_;
 };
 
-/// "1.01 ms, 29.8 %": the time of a box and its share of the whole graph.
+/// "1.01 ms", "12 MiB" or "3.4 GFLOP": an amount of what the graph shows.
+QString amountText(const query::CallTreeTable& tree, double amount);
+/// "12 GPU activities": of a box; of two runs those of both.
+QString countText(const query::FlameGraph& graph, query::CallTree::Node node);
+/// "1.01 ms, 29.8 %": the amount of a box and its share of the whole graph; of two runs "A 1.01 ms, B 0.98 ms, −3.0 %".
 QString shareText(const query::FlameGraph& graph, query::CallTree::Node node);
 
 } // namespace tilescope::ui

@@ -33,7 +33,8 @@ std::string foldedName(std::string_view name)
 query::CallTree exportedStacks(const store::RunReader& reader, const store::RunRecord& run,
                                const ExportOptions& options)
 {
-    query::CallTreeTable table = query::callTree(reader, {.run = run.run}, query::CallTreeScope::Recording);
+    query::CallTreeTable table =
+        query::callTree(reader, {.run = run.run}, {.scope = query::CallTreeScope::Recording});
     if (!table.onGpu)
         throw Error{.what = "run " + std::to_string(run.run.value) + " has no GPU activities",
                     .where = reader.file().string(),
@@ -50,14 +51,14 @@ void writeFolded(std::ostream& out, const query::CallTree& stacks)
     for (const std::string& name : stacks.names())
         names.push_back(foldedName(name));
     for (query::CallTree::Node node = 0; node < stacks.entries().size(); ++node) {
-        if (stacks.entries()[node].ns == 0)
+        if (stacks.entries()[node].amount == 0)
             continue;
         const char* separator = "";
         for (const std::uint32_t name : stacks.stackOf(node)) {
             out << separator << names[name];
             separator = ";";
         }
-        out << ' ' << stacks.entries()[node].ns << '\n';
+        out << ' ' << stacks.entries()[node].amount << '\n';
     }
 }
 
@@ -74,10 +75,10 @@ void writeSpeedscope(std::ostream& out, const query::CallTree& stacks, std::stri
     }
     out << "]},\n\"profiles\": [{\"type\": \"sampled\", \"name\": \"GPU time\", \"unit\": \"nanoseconds\", "
            "\"startValue\": 0, \"endValue\": "
-        << stacks.totalNs() << ",\n\"samples\": [";
+        << stacks.totalAmount() << ",\n\"samples\": [";
     separator = "\n";
     for (query::CallTree::Node node = 0; node < stacks.entries().size(); ++node) {
-        if (stacks.entries()[node].ns == 0)
+        if (stacks.entries()[node].amount == 0)
             continue;
         out << separator << '[';
         const char* comma = "";
@@ -91,8 +92,8 @@ void writeSpeedscope(std::ostream& out, const query::CallTree& stacks, std::stri
     out << "],\n\"weights\": [";
     separator = "";
     for (const query::CallTree::Entry& entry : stacks.entries())
-        if (entry.ns != 0) {
-            out << separator << entry.ns;
+        if (entry.amount != 0) {
+            out << separator << entry.amount;
             separator = ", ";
         }
     out << "]}]}\n";
@@ -129,7 +130,7 @@ void writePprof(std::ostream& out, const query::CallTree& stacks, std::int64_t s
     for (const std::string& name : stacks.names())
         profile.add_string(StringTable, name);
     profile.add_int64(TimeNanos, startedUnixNs);
-    profile.add_int64(DurationNanos, stacks.totalNs());
+    profile.add_int64(DurationNanos, stacks.totalAmount());
     profile.add_int64(DefaultSampleType, 1);
     flush();
     for (std::uint64_t i = 0; i < stacks.names().size(); ++i) {
@@ -157,7 +158,7 @@ void writePprof(std::ostream& out, const query::CallTree& stacks, std::int64_t s
                  at = stacks.entries()[at].parent)
                 locations.push_back(std::uint64_t{stacks.entries()[at].name} + 1);
             sample.add_packed_uint64(1, locations.begin(), locations.end());
-            const std::array<std::int64_t, 2> values{entry.ns, entry.count};
+            const std::array<std::int64_t, 2> values{entry.amount, entry.count};
             sample.add_packed_int64(2, values.begin(), values.end());
         }
         flush();

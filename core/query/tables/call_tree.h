@@ -21,15 +21,16 @@ enum class CallKind : std::uint8_t {
     Op,
     Kernel,
     Copy,
-    Memset
+    Memset,
+    Allocation ///< of a category of memory
 };
 
-/// process, frame, module, op, kernel, copy, memset.
+/// process, frame, module, op, kernel, copy, memset, allocation.
 std::string_view wordOf(CallKind kind);
 /// The kind of activity of kernels, copies and memsets; none for what calls them.
 std::optional<DeviceEventKind> deviceKindOf(CallKind kind);
 
-/// Stacks that share their beginnings, with the time spent at the end of each.
+/// Stacks that share their beginnings, with the amount at the end of each: time, bytes or FLOPs.
 class CallTree {
 public:
     using Node = std::uint32_t;
@@ -39,8 +40,8 @@ public:
         Node parent = kRoot;
         std::uint32_t name = 0; ///< index into names()
         CallKind kind = CallKind::Process;
-        std::int64_t ns = 0;    ///< that ends here, without what is below
-        std::int64_t count = 0; ///< of activities that end here
+        std::int64_t amount = 0; ///< that ends here, without what is below: ns, bytes or FLOPs
+        std::int64_t count = 0;  ///< of activities that end here
     };
 
     /// The stack `parent` followed by a call. O(length), amortised.
@@ -48,7 +49,7 @@ public:
     /// The same with the index of a name.
     Node child(Node parent, CallKind kind, std::uint32_t name);
     std::uint32_t nameIndex(std::string_view name);
-    void add(Node node, std::int64_t ns, std::int64_t count = 1);
+    void add(Node node, std::int64_t amount, std::int64_t count = 1);
     /// Replaces every name, for example to leave out who recorded it. Names that become equal stay apart.
     void renameAll(const std::function<std::string(const std::string&)>& rename);
 
@@ -59,14 +60,16 @@ public:
     const std::string& nameOf(Node node) const { return names_[entries_[node].name]; }
     /// The indices of the names of a stack, outermost first.
     std::vector<std::uint32_t> stackOf(Node node) const;
-    /// Nanoseconds and activities of each node and everything below it, by Node; those of the root are the sums
+    /// step/forward/layers.3: the modules around a node and itself if it is one.
+    std::string modulePath(Node node) const;
+    /// Amounts and activities of each node and everything below it, by Node; those of the root are the sums
     /// over all stacks.
     struct Sums {
-        std::vector<std::int64_t> ns;
+        std::vector<std::int64_t> amount;
         std::vector<std::int64_t> count;
     };
     Sums sums() const;
-    std::int64_t totalNs() const;
+    std::int64_t totalAmount() const;
     std::int64_t totalCount() const;
 
 private:
@@ -76,51 +79,86 @@ private:
     std::unordered_map<std::uint64_t, Node> children_; ///< by parent, name and kind
 };
 
-/// The time of a run by what called it.
-struct CallTreeTable {
-    store::RunRecord run = {};
-    bool onGpu = false; ///< GPU time of kernels, copies and memsets; otherwise self time of the host's ops
-    bool whole = false; ///< of the whole recording instead of the traced steps
-    CallTree tree = {};
-    std::int64_t events = 0; ///< GPU activities, or ops, of the run, selected or not
+/// What the amounts of a call tree are.
+enum class CallWeight : std::uint8_t {
+    Time,      ///< ns of kernels, copies and memsets; without a GPU self time of ops
+    Host,      ///< ns of self time of the host's ops
+    Allocated, ///< bytes that were allocated, whether they were freed or not
+    Flops      ///< of ops whose shapes were recorded, as in the roofline
 };
+
+/// time, host, allocated, flops.
+std::string_view wordOf(CallWeight weight);
 
 /// What part of a run a call tree covers.
 enum class CallTreeScope : std::uint8_t {
     Table,    ///< as the table of kernels: traced steps; of imported and recorded runs everything
+    Steps,    ///< traced steps
     Recording ///< everything
+};
+
+/// A time span of a recording, in ns since its first event.
+struct CallSpan {
+    Nanoseconds from{0};
+    Nanoseconds to = Nanoseconds::max();
+};
+
+struct CallTreeOptions {
+    CallTreeScope scope = CallTreeScope::Table;
+    CallWeight weight = CallWeight::Time;
+    std::optional<CallSpan> span = {}; ///< only what happens in it, in steps or not; replaces the scope
+};
+
+/// What a run did by what called it.
+struct CallTreeTable {
+    store::RunRecord run = {};
+    CallWeight weight = CallWeight::Time;
+    bool onGpu = false; ///< GPU time of kernels, copies and memsets; otherwise self time of the host's ops
+    bool whole = false; ///< of the whole recording instead of the traced steps
+    std::optional<CallSpan> span = {};
+    CallTree tree = {};
+    std::int64_t events = 0; ///< GPU activities, ops or allocations of the run, selected or not
+
+    bool isTime() const { return weight == CallWeight::Time || weight == CallWeight::Host; }
 };
 
 /// Rank (if there are several processes), frames of the interpreter that were open at the launch, components of
 /// the module path, ops from the outermost to the one that launched, and the kernel, copy or memset. Levels that
-/// the run does not have are left out. Of a run without GPU activities, the innermost ops are the ends of the
-/// stacks, and their self time counts.
+/// the run does not have are left out. Of a run without GPU activities, and of host time, the innermost ops are the
+/// ends of the stacks, and their self time counts. Stacks of allocations end in their category; those of FLOPs end in
+/// the op that counts them. In a memory snapshot, the frames of an allocation's stack replace modules.
 ///
-/// Each activity counts once, at the end of one stack: times of activities that overlap add up.
-/// Memory: the distinct stacks, 8 bytes for each op and, if the run has frames, 20 bytes for each activity.
+/// Each activity counts once, at the end of one stack: times of activities that overlap add up. Activities that
+/// are only partly in a time span count with that part.
+/// Memory: the distinct stacks, 12 bytes for each op and, if the run has frames, 20 bytes for each activity.
 /// \throws Error  no such run, rank, process or device; a pattern that is invalid
 CallTreeTable callTree(const store::RunReader& reader, const EventQuery& query,
-                       CallTreeScope scope = CallTreeScope::Table);
+                       const CallTreeOptions& options = {});
 
 /// The tree with every stack turned round: what took the time is outermost, its callers are inside. O(size).
 CallTree inverted(const CallTree& tree);
+
+/// The nodes in depth-first order, of equal parents those with the highest rank first.
+/// \param most  keep only this many nodes, those with the largest amounts; a parent is kept before its children. 0: all
+std::vector<CallTree::Node> depthFirst(const CallTree& tree, std::size_t most,
+                                       const std::function<std::int64_t(CallTree::Node)>& rank);
 
 /// A node as a row of a table.
 struct CallTreeRow {
     std::int64_t id = 0; ///< place in depth-first order
     std::optional<std::int64_t> parent = {};
-    std::string name;
+    std::string name = {};
     CallKind kind = CallKind::Process;
-    Nanoseconds self{0};
-    Nanoseconds total{0};
+    std::int64_t self = 0; ///< ns, bytes or FLOPs
+    std::int64_t total = 0;
     std::int64_t count = 0; ///< of activities in it and below
     double percent = 0;     ///< total, of the whole tree
-    std::string path;       ///< of modules; otherwise empty
+    std::string path = {};  ///< of modules; otherwise empty
     std::size_t depth = 0;  ///< 0 without a parent
 };
 
-/// The rows in depth-first order, of equal parents the longest first.
-/// \param most  keep only this many nodes, the longest; a parent is kept before its children. 0: all
+/// The rows in depth-first order, of equal parents the largest first.
+/// \param most  keep only this many nodes, the largest; a parent is kept before its children. 0: all
 std::vector<CallTreeRow> rowsOf(const CallTree& tree, std::size_t most = 0);
 
 } // namespace tilescope::query

@@ -71,31 +71,13 @@ bool contains(std::string_view text, std::string_view part)
                        [](char a, char b) { return lower(a) == lower(b); }) != text.end();
 }
 
-} // namespace
-
-std::string FlameGraph::modulePath(CallTree::Node node) const
+/// Places the boxes of its tree.
+void layOut(FlameGraph& graph)
 {
-    std::string path;
-    for (; node != CallTree::kRoot; node = table.tree.entries()[node].parent)
-        if (table.tree.entries()[node].kind == CallKind::Module)
-            path = table.tree.nameOf(node) + (path.empty() ? "" : "/" + path);
-    return path;
-}
-
-FlameGraph flameGraph(CallTreeTable table, bool isInverted)
-{
-    FlameGraph graph{.table = std::move(table),
-                     .isInverted = isInverted,
-                     .sums = {},
-                     .rows = {},
-                     .labels = {},
-                     .places = {}};
-    if (isInverted)
-        graph.table.tree = inverted(graph.table.tree);
     const CallTree& tree = graph.table.tree;
     graph.sums = tree.sums();
     graph.places.resize(tree.entries().size());
-    const std::vector<std::int64_t>& ns = graph.sums.ns;
+    const std::vector<std::int64_t>& ns = graph.sums.amount;
     std::vector<CallTree::Node> order(tree.entries().size() - 1);
     std::iota(order.begin(), order.end(), CallTree::kRoot + 1);
     // By parent, so that the children of a node stand together, the longest first.
@@ -126,7 +108,7 @@ FlameGraph flameGraph(CallTreeTable table, bool isInverted)
                 const Labels::Label label = labels.of(node);
                 Hue hue = label.hue;
                 if (tree.entries()[node].kind == CallKind::Module)
-                    hue = hueOfRange(graph.modulePath(node));
+                    hue = hueOfRange(tree.modulePath(node));
                 graph.places[node] = {static_cast<std::uint32_t>(graph.rows.size()),
                                       static_cast<std::uint32_t>(row.size())};
                 row.push_back({at, at + ns[node], node, label.index, hue});
@@ -137,7 +119,35 @@ FlameGraph flameGraph(CallTreeTable table, bool isInverted)
             graph.rows.push_back(row);
         above = std::move(row);
     }
+}
+
+} // namespace
+
+FlameGraph flameGraph(CallTreeTable table, bool isInverted)
+{
+    if (isInverted)
+        table.tree = inverted(table.tree);
+    FlameGraph graph{.table = std::move(table), .isInverted = isInverted};
+    layOut(graph);
     return graph;
+}
+
+FlameGraph flameGraph(std::shared_ptr<const CallTreeDifference> difference, bool isInverted)
+{
+    FlameGraph graph{
+        .table = difference->joined, .isInverted = isInverted, .difference = std::move(difference)};
+    layOut(graph);
+    return graph;
+}
+
+std::optional<double> changeOf(const FlameGraph& graph, CallTree::Node node)
+{
+    if (!graph.difference)
+        return {};
+    const auto a = static_cast<double>(graph.difference->totalA[node]);
+    const auto b = static_cast<double>(graph.difference->totalB[node]);
+    const double larger = std::max(a, b);
+    return larger > 0 ? (b - a) / larger : 0;
 }
 
 FlameMatches findBoxes(const FlameGraph& graph, std::string_view text)
@@ -163,7 +173,7 @@ FlameMatches findBoxes(const FlameGraph& graph, std::string_view text)
                 continue;
             ++found.boxes;
             if (!within[entry.parent]) {
-                found.ns += graph.sums.ns[box.node];
+                found.amount += graph.sums.amount[box.node];
                 found.count += graph.sums.count[box.node];
             }
         }
@@ -181,7 +191,7 @@ std::vector<FlameShare> sharesOf(const FlameGraph& graph, CallTree::Node node)
             shares[std::uint64_t{entry.name} << kKindBits | static_cast<std::uint8_t>(entry.kind)];
         if (share.count == 0)
             share.node = at;
-        share.ns += ns;
+        share.amount += ns;
         share.count += count;
     };
     std::vector<bool> below(tree.entries().size());
@@ -193,10 +203,10 @@ std::vector<FlameShare> sharesOf(const FlameGraph& graph, CallTree::Node node)
         if (!below[at])
             continue;
         if (graph.isInverted) {
-            if (at != node && entry.parent == node && graph.sums.ns[at] > 0)
-                add(at, graph.sums.ns[at], graph.sums.count[at]);
-        } else if (entry.ns > 0) {
-            add(at, entry.ns, entry.count);
+            if (at != node && entry.parent == node && graph.sums.amount[at] > 0)
+                add(at, graph.sums.amount[at], graph.sums.count[at]);
+        } else if (entry.amount > 0) {
+            add(at, entry.amount, entry.count);
         }
     }
     std::vector<FlameShare> list;
@@ -204,7 +214,7 @@ std::vector<FlameShare> sharesOf(const FlameGraph& graph, CallTree::Node node)
     for (const auto& [key, share] : shares)
         list.push_back(share);
     std::ranges::sort(list, [](const FlameShare& a, const FlameShare& b) {
-        return a.ns != b.ns ? a.ns > b.ns : a.node < b.node;
+        return a.amount != b.amount ? a.amount > b.amount : a.node < b.node;
     });
     return list;
 }

@@ -155,7 +155,7 @@ TEST_F(Show, TreeAddsUpToTheKernels)
     EXPECT_TRUE(tree[0]["parent"].is_null());
     EXPECT_EQ(valid({"tree", "--run", "2"}, "tree")[0]["total_ns"], 40)
         << "self time of the ops of a CPU run";
-    EXPECT_THAT(run({"tree", "--run", "1", "--limit", "1"}), HasSubstr("The longest 1 of "));
+    EXPECT_THAT(run({"tree", "--run", "1", "--limit", "1"}), HasSubstr("The largest 1 of "));
 }
 
 TEST_F(Show, RooflineShowsKnownWorkAndTheReasonForTheRest)

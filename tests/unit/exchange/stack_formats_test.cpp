@@ -29,7 +29,7 @@ std::vector<std::string> linesOf(const query::CallTree& tree)
         std::string line;
         for (const std::uint32_t name : tree.stackOf(node))
             line += (line.empty() ? "" : " | ") + tree.names()[name];
-        lines.push_back(line + " " + std::to_string(tree.entries()[node].ns));
+        lines.push_back(line + " " + std::to_string(tree.entries()[node].amount));
     }
     return lines;
 }
@@ -73,7 +73,7 @@ TEST_F(ExportedStacks, LeadFromThePathOverTheOpToTheKernel)
     EXPECT_THAT(linesOf(tree),
                 UnorderedElementsAre("step | forward | aten::mm | gemm 200",
                                      "step | forward | aten::mm | overlapping 50", "Memset (Device) 10"));
-    EXPECT_EQ(tree.totalNs(), gpuNs(file));
+    EXPECT_EQ(tree.totalAmount(), gpuNs(file));
     EXPECT_EQ(tree.totalCount(), 3);
 }
 
@@ -89,7 +89,7 @@ TEST_F(ExportedStacks, BeginWithTheRankAndTheFramesOfTheLaunch)
                              "rank 0 | " + frame + " | step | aten::mm | Memcpy HtoD (Pinned -> Device) 1",
                              "rank 1 | " + frame + " | step | aten::mm | " + kernel + " 277",
                              "rank 1 | " + frame + " | step | aten::mm | Memcpy HtoD (Pinned -> Device) 1"));
-    EXPECT_EQ(tree.totalNs(), gpuNs(file));
+    EXPECT_EQ(tree.totalAmount(), gpuNs(file));
     EXPECT_THAT(linesOf(stacksOf(file, {.withIdentity = true})).front(), HasSubstr(kHomeName));
 }
 

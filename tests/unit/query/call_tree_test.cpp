@@ -1,4 +1,5 @@
 #include "core/query/tables/call_tree.h"
+#include "core/query/tables/call_tree_difference.h"
 
 #include "core/base/error.h"
 #include "core/store/run_reader.h"
@@ -8,6 +9,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <functional>
 
 namespace tilescope::query {
 namespace {
@@ -20,8 +23,8 @@ std::vector<std::string> linesOf(const CallTree& tree, std::size_t most = 0)
 {
     std::vector<std::string> lines;
     for (const CallTreeRow& row : rowsOf(tree, most))
-        lines.push_back(std::string(2 * row.depth, ' ') + row.name + " " + std::to_string(row.total.count()) +
-                        " " + std::to_string(row.self.count()) + " " + std::to_string(row.count));
+        lines.push_back(std::string(2 * row.depth, ' ') + row.name + " " + std::to_string(row.total) + " " +
+                        std::to_string(row.self) + " " + std::to_string(row.count));
     return lines;
 }
 
@@ -29,7 +32,7 @@ class CallTreeOfAFile : public ::testing::Test {
 protected:
     testing::FakeTrace trace{strings_};
 
-    CallTreeTable read(const EventQuery& query = {}, CallTreeScope scope = CallTreeScope::Table)
+    CallTreeTable read(const EventQuery& query = {}, const CallTreeOptions& options = {})
     {
         {
             store::RunWriter writer(file_, strings_);
@@ -37,7 +40,7 @@ protected:
             writer.write(trace.batch());
             writer.endRun({});
         }
-        return callTree(store::RunReader(file_), query, scope);
+        return callTree(store::RunReader(file_), query, options);
     }
 
 private:
@@ -86,12 +89,12 @@ TEST_F(CallTreeOfAFile, CountsEveryNanosecondOnce)
         sum += i + 1;
     }
     const CallTreeTable table = read();
-    EXPECT_EQ(table.tree.totalNs(), sum);
+    EXPECT_EQ(table.tree.totalAmount(), sum);
     std::int64_t self = 0;
     std::int64_t roots = 0;
     for (const CallTreeRow& row : rowsOf(table.tree)) {
-        self += row.self.count();
-        roots += row.parent ? 0 : row.total.count();
+        self += row.self;
+        roots += row.parent ? 0 : row.total;
     }
     EXPECT_EQ(self, sum);
     EXPECT_EQ(roots, sum);
@@ -103,9 +106,9 @@ TEST_F(CallTreeOfAFile, SelectsRangesAndTheWholeRecording)
     trace.step(0, 10, 1000);
     trace.kernel("a", 20, 30).at("step/forward/a");
     trace.kernel("b", 40, 50).at("step/forward/b");
-    const CallTreeTable whole = read({}, CallTreeScope::Recording);
+    const CallTreeTable whole = read({}, {.scope = CallTreeScope::Recording});
     EXPECT_TRUE(whole.whole);
-    EXPECT_EQ(whole.tree.totalNs(), 25);
+    EXPECT_EQ(whole.tree.totalAmount(), 25);
 }
 
 TEST_F(CallTreeOfAFile, SelectsARange)
@@ -157,6 +160,104 @@ TEST_F(CallTreeOfAFile, BeginsWithTheFramesThatWereOpenAtTheLaunch)
     EXPECT_THAT(linesOf(callTree(store::RunReader(file), {}).tree),
                 ElementsAre("train.py(3): main 10 0 1", "  train.py(9): step 10 0 1", "    late 10 10 1",
                             "none 1 1 1"));
+}
+
+TEST_F(CallTreeOfAFile, OfATimeSpanCountsWhatLiesWithin)
+{
+    trace.kernel("before", 0, 100);
+    trace.step(0, 100, 1000);
+    trace.kernel("a", 100, 200);
+    trace.kernel("b", 250, 300);
+    const CallTreeTable table = read({}, {.span = CallSpan{.from = Nanoseconds(50), .to = Nanoseconds(260)}});
+    EXPECT_TRUE(table.whole);
+    EXPECT_THAT(linesOf(table.tree), ElementsAre("a 100 100 1", "before 50 50 1", "b 10 10 1"));
+}
+
+TEST_F(CallTreeOfAFile, HostTimeIsTheSelfTimeOfOpsBesideAGpu)
+{
+    trace.step(0, 0, 1000);
+    trace.op("aten::mm", 20, 80).at("step/forward");
+    trace.kernel("gemm", 100, 500).at("step/forward").by(trace.lastOp());
+    const CallTreeTable table = read({}, {.weight = CallWeight::Host});
+    EXPECT_FALSE(table.onGpu);
+    EXPECT_THAT(linesOf(table.tree), ElementsAre("step 60 0 1", "  forward 60 0 1", "    aten::mm 60 60 1"));
+}
+
+TEST_F(CallTreeOfAFile, BytesStandOnTheCategoryOfTheAllocation)
+{
+    trace.alloc(9, 5, 1);
+    trace.step(0, 10, 1000);
+    trace.alloc(1, 100, 20).at("step/forward/ffn").category("activations");
+    trace.alloc(2, 30, 30).at("step/forward/ffn");
+    trace.free(1, 100, 40);
+    const CallTreeTable table = read({}, {.weight = CallWeight::Allocated});
+    EXPECT_THAT(linesOf(table.tree), ElementsAre("step 130 0 2", "  forward 130 0 2", "    ffn 130 0 2",
+                                                 "      activations 100 100 1", "      allocation 30 30 1"));
+}
+
+TEST_F(CallTreeOfAFile, FlopsStandOnTheOpThatCountsThem)
+{
+    trace.step(0, 0, 1000);
+    trace.op("aten::mm", 20, 80).shaped("f32[4, 8] f32[8, 16]").at("step/forward/ffn");
+    trace.kernel("gemm", 100, 500).at("step/forward/ffn").by(trace.lastOp());
+    const CallTreeTable table = read({}, {.weight = CallWeight::Flops});
+    const std::string flops = std::to_string(2 * 4 * 8 * 16);
+    EXPECT_EQ(linesOf(table.tree).back(), "      aten::mm " + flops + " " + flops + " 1");
+}
+
+class CallTreesOfTwoRuns : public ::testing::Test {
+protected:
+    CallTreeDifference difference(const std::function<void(testing::FakeTrace&)>& a,
+                                  const std::function<void(testing::FakeTrace&)>& b, bool isInverted = false)
+    {
+        const store::RunReader left(write("a.tscope", a));
+        const store::RunReader right(write("b.tscope", b));
+        return callTreeDifference(left, {}, right, {}, {}, isInverted);
+    }
+
+    static std::vector<std::string> linesOfDifference(const CallTreeDifference& difference)
+    {
+        std::vector<std::string> lines;
+        for (const CallTreeDifferenceRow& row : rowsOf(difference))
+            lines.push_back(std::string(2 * row.depth, ' ') + row.name + " " + std::to_string(row.a) + " " +
+                            std::to_string(row.b) + " " + std::to_string(row.selfChange));
+        return lines;
+    }
+
+private:
+    std::filesystem::path write(const char* name, const std::function<void(testing::FakeTrace&)>& make)
+    {
+        StringTable strings;
+        testing::FakeTrace trace(strings);
+        make(trace);
+        store::RunWriter writer(folder_ / name, strings);
+        writer.beginRun({"test", "lm", "{}", "hash", "test"});
+        writer.write(trace.batch());
+        writer.endRun({});
+        return folder_ / name;
+    }
+
+    testing::TemporaryFolder folder_;
+};
+
+TEST_F(CallTreesOfTwoRuns, AreMeansOfAStepWithTheLargestChangeFirst)
+{
+    const auto naive = [](testing::FakeTrace& trace) {
+        trace.step(0, 0, 500).kernel("gemm", 10, 110).at("step/ffn");
+        trace.kernel("softmax", 120, 150).at("step/attention");
+        trace.step(1, 500, 1000).kernel("gemm", 510, 630).at("step/ffn");
+        trace.kernel("softmax", 640, 670).at("step/attention");
+    };
+    const auto fused = [](testing::FakeTrace& trace) {
+        trace.step(0, 0, 500).kernel("gemm", 10, 115).at("step/ffn");
+        trace.kernel("flash", 120, 130).at("step/attention");
+    };
+    EXPECT_THAT(linesOfDifference(difference(naive, fused)),
+                ElementsAre("step 140 115 0", "  attention 30 10 0", "    softmax 30 0 -30",
+                            "    flash 0 10 10", "  ffn 110 105 0", "    gemm 110 105 -5"));
+    const CallTreeDifference inverted = difference(naive, fused, true);
+    EXPECT_EQ(linesOfDifference(inverted).front(), "softmax 30 0 0");
+    EXPECT_EQ(inverted.joined.tree.totalAmount(), 30 + 10 + 110) << "every box is as wide as its larger side";
 }
 
 TEST(CallTree, InvertedBeginsWithWhatTookTheTime)

@@ -59,8 +59,8 @@ TEST(FlameGraph, InvertedBeginsWithKernels)
     EXPECT_THAT(rowOf(graph, 1), ElementsAre("backward 0 50", "forward 50 80", "aten::_softmax 80 90"));
     const std::vector<FlameShare> callers = sharesOf(graph, graph.rows[0][0].node);
     ASSERT_EQ(callers.size(), 2U);
-    EXPECT_EQ(callers[0].ns, 50);
-    EXPECT_EQ(callers[1].ns, 30);
+    EXPECT_EQ(callers[0].amount, 50);
+    EXPECT_EQ(callers[1].amount, 30);
 }
 
 TEST(FlameGraph, FindsNamesInEitherCaseAndCountsNestedOnesOnce)
@@ -68,9 +68,9 @@ TEST(FlameGraph, FindsNamesInEitherCaseAndCountsNestedOnesOnce)
     const FlameGraph graph = flameGraph(table(), false);
     const FlameMatches found = findBoxes(graph, "SOFTMAX");
     EXPECT_EQ(found.boxes, 2) << "the op and the kernel in it";
-    EXPECT_EQ(found.ns, 10);
+    EXPECT_EQ(found.amount, 10);
     EXPECT_EQ(found.count, 2);
-    EXPECT_EQ(findBoxes(graph, "gemm").ns, 80);
+    EXPECT_EQ(findBoxes(graph, "gemm").amount, 80);
     EXPECT_EQ(findBoxes(graph, "").boxes, 0);
     EXPECT_EQ(findBoxes(graph, "nothing").boxes, 0);
 }
@@ -80,18 +80,18 @@ TEST(FlameGraph, SharesOfABoxAddUpToItsTime)
     const FlameGraph graph = flameGraph(table(), false);
     const std::vector<FlameShare> all = sharesOf(graph, CallTree::kRoot);
     ASSERT_EQ(all.size(), 3U);
-    EXPECT_EQ(all[0].ns, 80) << "both gemms";
+    EXPECT_EQ(all[0].amount, 80) << "both gemms";
     EXPECT_EQ(all[0].count, 2);
-    EXPECT_EQ(all[0].ns + all[1].ns + all[2].ns, graph.width());
+    EXPECT_EQ(all[0].amount + all[1].amount + all[2].amount, graph.width());
     const std::vector<FlameShare> forward = sharesOf(graph, graph.rows[1][1].node);
     ASSERT_EQ(forward.size(), 2U);
-    EXPECT_EQ(forward[0].ns, 30);
-    EXPECT_EQ(forward[1].ns, 10);
+    EXPECT_EQ(forward[0].amount, 30);
+    EXPECT_EQ(forward[1].amount, 10);
 }
 
 TEST(FlameGraph, OfNothingHasNoRows)
 {
-    const FlameGraph graph = flameGraph({}, false);
+    const FlameGraph graph = flameGraph(CallTreeTable{}, false);
     EXPECT_TRUE(graph.rows.empty());
     EXPECT_EQ(graph.width(), 0);
     EXPECT_TRUE(sharesOf(graph, CallTree::kRoot).empty());
