@@ -84,7 +84,10 @@ int compare(const CompareRequest& request, std::ostream& out)
         allowed = fractionOf(request.gate, "--gate");
     const store::RunReader a(first.recording.file);
     const store::RunReader b(second.recording.file);
-    query::Comparison compared = query::compare(a, first.run, b, second.run, runToRun);
+    query::PartyQuery parties;
+    if (!request.rank.empty())
+        parties.rank = static_cast<std::int32_t>(wholeNumber(request.rank, "--rank"));
+    query::Comparison compared = query::compare(a, first.run, b, second.run, runToRun, parties);
     // What the user named, which may stand for a recording in the import cache.
     compared.a.file = first.named.string();
     compared.b.file = second.named.string();
@@ -115,7 +118,7 @@ int compareCommand(int argc, char** argv)
     CompareRequest request;
     Arguments arguments(
         "compare A[:RUN] B[:RUN] [--gate P%] [--format table|json|md]",
-        "Compares B with A: times with 95 % intervals, memory, kernels, families and ranges.\n"
+        "Compares B with A: times with 95 % intervals, causes, memory, kernels, families and ranges.\n"
         "Each side is a run with all repeats of its point; without RUN, the file's only point.",
         "tilescope compare t.tscope:1 t.tscope:2");
     arguments.positional("A", request.a, "the baseline: a file and one of its runs");
@@ -134,6 +137,8 @@ int compareCommand(int argc, char** argv)
                      "grouping of allocated blocks, in addition to category (range)");
     arguments.choice("--at", request.at, {"auto", "peak", "end"},
                      "when to compare blocks; auto: at the peak of a run, at the end of a snapshot (auto)");
+    arguments.option("--rank", request.rank,
+                     "the rank whose step the causes are about, of runs of several processes (the lowest)");
     arguments.option("--limit", request.limit, "maximum number of rows of a table; 0: all (30)");
     if (!arguments.parse(argc, argv))
         return 0;

@@ -36,6 +36,7 @@ struct CompareRequest {
     std::string limit = "30";       ///< rows of each table of kernels, families and ranges; 0: all
     std::string memoryBy = "range"; ///< category, op, module, range or size
     std::string at = "auto";        ///< peak, end, or auto: the end of snapshots, the peak of runs
+    std::string rank = {};          ///< whose step the causes are about; empty: the lowest
 };
 
 /// Prints run B compared with run A.

@@ -180,6 +180,38 @@ Table groupsTable(const ComparisonPtr& comparison, const std::vector<ComparedGro
     return withOneUnit(std::move(table));
 }
 
+/// What a change is about.
+std::string_view stepWords(const query::StepChange& change)
+{
+    return change.isWhole          ? "the whole recording"
+           : change.isOfTimedSteps ? "the median timed step"
+                                   : "the mean traced step";
+}
+
+/// What a part's module is, by what aligned the sides.
+std::string placeWord(const std::optional<query::StepChange>& change)
+{
+    if (change && change->onGpu && change->alignedBy == query::AlignedBy::Ops)
+        return "ops";
+    return change && change->alignedBy == query::AlignedBy::Frames ? "function" : "module";
+}
+
+std::optional<RawJson> alignmentJson(const std::optional<query::StepChange>& change)
+{
+    if (!change)
+        return {};
+    return JsonObject()
+        .add("by", query::wordOf(change->alignedBy))
+        .add("aligned", change->aligned)
+        .add("of", change->isWhole          ? "recording"
+                   : change->isOfTimedSteps ? "timed steps"
+                                            : "traced steps")
+        .add("steps_a", change->stepsA)
+        .add("steps_b", change->stepsB)
+        .add("process", cellOrNull(change->process))
+        .json();
+}
+
 /// What the change of the step consists of.
 Table partsTable(const ComparisonPtr& comparison)
 {
@@ -190,10 +222,10 @@ Table partsTable(const ComparisonPtr& comparison)
     Table table{.heading = "Causes: parts of the change of a step", .rows = parts.size()};
     table.columns = {
         column("kind", "what", [](const ChangePart& part) { return query::wordOf(part.kind); }, {.keep = 2}),
-        column("module", "module", [](const ChangePart& part) { return cellOrNull(part.module); },
-               {.keep = 2, .elidable = true}),
+        column("module", placeWord(comparison->change),
+               [](const ChangePart& part) { return cellOrNull(part.module); }, {.keep = 2, .elidable = true}),
         column.programs("name", [](const ChangePart& part) { return cellOrNull(part.name); }),
-        column.people(comparison->opsForKernels ? "op" : "kernel",
+        column.people(comparison->change && !comparison->change->onGpu ? "op" : "kernel",
                       [](const ChangePart& part) { return cellOrNull(part.shortName); },
                       {.keep = 2, .elidable = true}),
         column("a_ns", "A", [](const ChangePart& part) { return part.a; }, {.unit = Unit::Nanoseconds}),
@@ -201,14 +233,12 @@ Table partsTable(const ComparisonPtr& comparison)
         column("delta_ns", "B - A", [](const ChangePart& part) { return Nanoseconds(part.delta); },
                {.keep = 2})};
     if (comparison->change && table.rows > 0)
-        table.notes.push_back(fmt::format(
-            "All parts add up to {}, the change of the {} step{}. {} of the {} time is in modules "
-            "that both runs have.",
-            quantity::withUnit(static_cast<double>(comparison->change->delta), Unit::Nanoseconds),
-            comparison->change->isOfTimedSteps ? "median timed" : "mean traced",
-            comparison->change->process.empty() ? "" : " of " + comparison->change->process,
-            quantity::withUnit(100 * comparison->change->aligned, Unit::Percent),
-            comparison->change->onGpu ? "kernel" : "op"));
+        table.notes.push_back(
+            fmt::format("All parts add up to {}, the change of {}{}. {}",
+                        quantity::withUnit(static_cast<double>(comparison->change->delta), Unit::Nanoseconds),
+                        stepWords(*comparison->change),
+                        comparison->change->process.empty() ? "" : " of " + comparison->change->process,
+                        query::alignmentSentence(*comparison->change)));
     return withOneUnit(std::move(table));
 }
 
@@ -393,6 +423,17 @@ RawJson flagsJson(const Comparison& comparison)
     });
 }
 
+/// "The mean traced step takes 7.56 ms in B, 8.01 ms in A. "
+std::string tracedSentence(const std::optional<query::StepChange>& change)
+{
+    if (!change)
+        return {};
+    const auto time = [](double ns) { return quantity::withUnit(ns, Unit::Nanoseconds); };
+    return fmt::format("{} takes {} in B, {} in A. ",
+                       change->isWhole ? "The recording" : "The mean traced step", time(change->wallB),
+                       time(change->wallA));
+}
+
 /// Where the deviation between runs comes from, for people.
 std::string betweenRunsText(const analysis::BetweenRuns& between)
 {
@@ -456,8 +497,9 @@ std::string sentenceOf(const Comparison& comparison)
         comparison.b.run.workload == query::kSnapshotWorkload)
         return "A memory snapshot holds no step times: only memory is compared.";
     if (comparison.a.run.coversRecording() || comparison.b.run.coversRecording())
-        return "Imported and recorded runs have traced steps but no timed ones: kernels, ranges and memory "
-               "are compared, step times are not.";
+        return tracedSentence(comparison.change) + "Imported and recorded runs have no timed steps: whether "
+                                                   "the difference is more than chance is "
+                                                   "not tested.";
     return fmt::format(
         "The step times cannot be compared: run {} of A is {}, run {} of B is {}, and each side needs a "
         "timed step.",
@@ -482,7 +524,6 @@ std::vector<std::string> flagLines(const Comparison& comparison)
 void writeComparisonJson(std::ostream& out, ComparisonPtr comparison,
                          const std::optional<analysis::Gate>& gate)
 {
-    constexpr double kNsPerMs = 1e6;
     const TimeDifference* step = comparison->step();
     const char* separator = "{";
     const auto add = [&](std::string_view key, const auto& value) {
@@ -493,7 +534,8 @@ void writeComparisonJson(std::ostream& out, ComparisonPtr comparison,
     add("verdict", verdictOf(*comparison));
     add("sentence", sentenceOf(*comparison));
     add("ratio", step ? std::optional(ratioJson(*step)) : std::nullopt);
-    add("delta_ns", step ? std::optional(std::llround(step->difference * kNsPerMs)) : std::nullopt);
+    add("delta_ns", comparison->delta());
+    add("alignment", alignmentJson(comparison->change));
     add("between_runs", step ? std::optional(betweenRunsJson(step->between)) : std::nullopt);
     add("gate", gateJson(gate));
     add("flags", flagsJson(*comparison));

@@ -104,7 +104,7 @@ GIVEN = {
     "batch.md": ["sweep.yaml"],
     "charts.md": ["a.tscope", "recipe.json"],
     "cluster.md": ["sweep.yaml"],
-    "compare.md": ["sweep.yaml"],
+    "compare.md": ["sweep.yaml", "eager.json.gz", "compiled.json.gz"],
     "export.md": ["rank0.json.gz", "rank1.json.gz"],
     "import.md": ["rank0.json.gz", "rank1.json.gz"],
     "memory.md": ["a.tscope", "snapshot.pickle"],
@@ -293,8 +293,9 @@ class Given:
                      "--mode", "train", "-o", name)
         elif name == "snapshot.pickle":
             self.run("export", f"{self('a.tscope')}:1", "--snapshot", name)
-        elif name in ("rank0.json.gz", "rank1.json.gz"):
-            shutil.copy(SOURCE / "tests/data/kineto" / f"ddp_{name}", file)
+        elif name.endswith(".json.gz"):
+            trace = {"eager.json.gz": "ddp_rank0.json.gz", "compiled.json.gz": "compiled_graphs.json.gz"}.get(name, f"ddp_{name}")
+            shutil.copy(SOURCE / "tests/data/kineto" / trace, file)
         elif name == "s1.tscope":
             self.run("import", self("snapshot.pickle"), "-o", name)
         elif name == "study.tscope":

@@ -423,7 +423,7 @@ void ComparePage::showGroups()
         return;
     const query::Comparison& comparison = *shown_.compared.comparison;
     const int which = groups_->current();
-    const bool any = !comparison.families.empty() || !comparison.ranges.empty();
+    const bool any = comparison.change || !comparison.families.empty() || !comparison.ranges.empty();
     families_->setVisible(any);
     noGroups_->setVisible(!any);
     groups_->setVisible(any);
@@ -431,8 +431,11 @@ void ComparePage::showGroups()
                     : which == Ranges ? rangeDifferenceRows(comparison)
                                       : familyDifferenceRows(comparison));
     familyPanel_->setTitle(which == Causes ? tr("Causes") : which == Ranges ? tr("Ranges") : tr("Families"));
+    familyPanel_->setToolTip(which == Causes && comparison.change
+                                 ? QString::fromStdString(query::alignmentSentence(*comparison.change))
+                                 : QString());
     familyPanel_->setSubtitle(!any                       ? QString()
-                              : which == Causes          ? tr("parts add up to the change")
+                              : which == Causes          ? alignmentWords(comparison)
                               : which == Ranges          ? tr("wall time a traced step")
                               : comparison.opsForKernels ? tr("own time of ops a traced step")
                                                          : tr("GPU time a traced step"));
@@ -452,7 +455,7 @@ void ComparePage::openGroup(std::int64_t id)
                                       {PageTarget::Kind::Family, keyOf(comparison.families)});
     } else if (comparison.change && id >= 0 && id < std::ssize(comparison.change->parts)) {
         const query::ChangePart& part = comparison.change->parts[std::size_t(id)];
-        if (!part.name.empty())
+        if (!part.name.empty() && part.kind != query::ChangeKind::Replaced)
             emit workspace().targetWanted(QStringLiteral("timeline"),
                                           {PageTarget::Kind::Kernel, QString::fromStdString(part.name)});
     }

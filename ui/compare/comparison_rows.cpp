@@ -343,6 +343,11 @@ QString causeWords(const query::ChangePart& part)
         return QObject::tr("time outside of ops");
     case ChangeKind::Untraced:
         return QObject::tr("not in the traced steps");
+    case ChangeKind::Replaced:
+        return QString::fromStdString(part.shortName).replace(QLatin1String(" -> "), QStringLiteral(" → "));
+    case ChangeKind::Communication:
+    case ChangeKind::Copying:
+        return QObject::tr("exposed %1").arg(QString::fromStdString(part.shortName));
     default:
         break;
     }
@@ -401,13 +406,27 @@ TableData causeRows(const Comparison& comparison)
     const Part sum{.delta = comparison.change->delta};
     TableRow total = table.row(sum);
     total.cells.front() =
-        makeWords(comparison.change->isOfTimedSteps ? QObject::tr("change of the median step")
-                                                    : QObject::tr("change of the traced step"));
+        makeWords(comparison.change->isWhole          ? QObject::tr("change of the recording")
+                  : comparison.change->isOfTimedSteps ? QObject::tr("change of the median step")
+                                                      : QObject::tr("change of the traced step"));
     total.strong = true;
     total.selectable = false;
     total.id = -1;
     data.rows.push_back(std::move(total));
     return data;
+}
+
+QString alignmentWords(const Comparison& comparison)
+{
+    if (!comparison.change)
+        return {};
+    const query::StepChange& change = *comparison.change;
+    return QObject::tr("add up to the change; %1 aligned by %2")
+        .arg(percentText(change.aligned),
+             change.alignedBy == query::AlignedBy::Kernels
+                 ? QObject::tr("kernel order")
+                 : QString::fromUtf8(query::wordOf(change.alignedBy).data(),
+                                     qsizetype(query::wordOf(change.alignedBy).size())));
 }
 
 TableData familyDifferenceRows(const Comparison& comparison)

@@ -320,6 +320,14 @@ const analysis::TimeDifference* Comparison::step() const
     return nullptr;
 }
 
+std::optional<std::int64_t> Comparison::delta() const
+{
+    constexpr double kNsPerMs = 1e6;
+    if (const analysis::TimeDifference* difference = step())
+        return std::llround(difference->difference * kNsPerMs);
+    return change ? std::optional(change->delta) : std::nullopt;
+}
+
 analysis::TimedRun timedRun(const store::RunReader& reader, const store::RunRecord& run, Phase phase,
                             bool onGpu)
 {
@@ -333,7 +341,7 @@ std::optional<analysis::TimeDifference> compareSteps(const store::RunReader& a, 
 }
 
 Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
-                   std::optional<RunId> runB, std::optional<double> runToRun)
+                   std::optional<RunId> runB, std::optional<double> runToRun, const PartyQuery& parties)
 {
     Comparison comparison{.a = {.file = a.file().string(), .run = chosenRun(a, runA)},
                           .b = {.file = b.file().string(), .run = chosenRun(b, runB)}};
@@ -353,11 +361,7 @@ Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const s
                          {"before_backward", first.result.beforeBackward, second.result.beforeBackward}};
     std::erase_if(comparison.memory, [](const ComparedMemory& memory) { return !memory.a && !memory.b; });
     compareEvents(comparison, a, b);
-    constexpr double kNsPerMs = 1e6;
-    const analysis::TimeDifference* step = comparison.step();
-    comparison.change = stepChange(
-        a, comparison.a.runs, b, comparison.b.runs,
-        step ? std::optional<std::int64_t>(std::llround(step->difference * kNsPerMs)) : std::nullopt);
+    comparison.change = stepChange(a, comparison.a.runs, b, comparison.b.runs, comparison.delta(), parties);
     return comparison;
 }
 

@@ -71,10 +71,12 @@ struct Comparison {
     std::vector<ComparedGroup> kernels = {};   ///< ops where neither ran on a GPU
     std::vector<ComparedGroup> ranges = {};
     bool opsForKernels = false;
-    std::optional<StepChange> change = {}; ///< none without traced steps on both sides
+    std::optional<StepChange> change = {}; ///< none without events of one kind on both sides
 
     /// The wall time of the step; none if a side has no timed step.
     const analysis::TimeDifference* step() const;
+    /// B - A in ns of the median timed step, otherwise of the mean traced step or the whole recording.
+    std::optional<std::int64_t> delta() const;
 };
 
 /// The timed steps of a run in one phase, ms, and whether they were disturbed: flagged, or on a loaded host.
@@ -89,9 +91,11 @@ analysis::TimedRun timedRun(const store::RunReader& reader, const store::RunReco
 /// are used to estimate the deviation between runs.
 /// \param runA, runB  none: the file's only point
 /// \param runToRun    deviation between runs, as a fraction; none: estimate it from the runs
-/// \throws Error  no such run; no run is named and the file has several points
+/// \param parties     whose step the change is about (stepChange)
+/// \throws Error  no such run; no run is named and the file has several points; no such rank
 Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
-                   std::optional<RunId> runB, std::optional<double> runToRun = {});
+                   std::optional<RunId> runB, std::optional<double> runToRun = {},
+                   const PartyQuery& parties = {});
 
 /// The step's wall of that comparison alone; reads samples, but no events. None where either side has no
 /// timed step.

@@ -260,8 +260,15 @@ TEST_F(Compare, ImportedRunsAreComparedByTheirKernels)
     compare({.a = imported + ":1", .b = imported + ":2", .format = "json"}, out);
     const json result = json::parse(out.str());
     EXPECT_EQ(result["verdict"], "untested");
-    EXPECT_EQ(result["sentence"], "Imported and recorded runs have traced steps but no timed ones: kernels, "
-                                  "ranges and memory are compared, step times are not.");
+    const std::string sentence = result["sentence"];
+    EXPECT_THAT(sentence, ::testing::StartsWith("The mean traced step takes "));
+    EXPECT_THAT(sentence, HasSubstr("Imported and recorded runs have no timed steps"));
+    EXPECT_EQ(result["alignment"]["by"], "modules");
+    EXPECT_EQ(result["alignment"]["of"], "traced steps");
+    std::int64_t sum = 0;
+    for (const json& part : result["parts"])
+        sum += part["delta_ns"].get<std::int64_t>();
+    EXPECT_EQ(sum, result["delta_ns"].get<std::int64_t>());
     EXPECT_EQ(row(result["kernels"], "short_name", "nvjet gemm bf16 128x64x64 TNT")["verdict"], "slower");
 }
 

@@ -129,7 +129,8 @@ TEST_F(StepChanges, OverlapIsAPartOfItsOwn)
     const StepChange change = changeOf(apart, together);
     EXPECT_EQ(sumOf(change), -50);
     EXPECT_THAT(linesOf(change), ElementsAre("overlap   -50"));
-    EXPECT_DOUBLE_EQ(change.aligned, 0) << "no kernel is in a module";
+    EXPECT_EQ(change.alignedBy, AlignedBy::Kernels) << "no kernel is in a module";
+    EXPECT_DOUBLE_EQ(change.aligned, 1);
 }
 
 TEST_F(StepChanges, EqualRunsHaveNoParts)
@@ -165,6 +166,153 @@ TEST_F(StepChanges, CausesNameTheModuleAndItsKernels)
     EXPECT_EQ(causesOf(changeOf(naive, fused), 1).size(), 1U);
 }
 
+/// Layers of a norm, a gemm and an addition, without modules.
+void eager(testing::FakeTrace& trace)
+{
+    trace.step(0, 0, 1000);
+    for (int layer = 0; layer < 3; ++layer) {
+        const std::int64_t at = 300 * layer;
+        trace.kernel("layer_norm", at, at + 10);
+        trace.kernel("sgemm_128x64", at + 10, at + 210);
+        trace.kernel("vectorized_add", at + 210, at + 220);
+    }
+}
+
+/// The same compiled: the addition and the norm after it are one kernel.
+void compiled(testing::FakeTrace& trace)
+{
+    trace.step(0, 0, 900);
+    trace.kernel("layer_norm", 0, 10);
+    for (int layer = 0; layer < 3; ++layer) {
+        const std::int64_t at = 10 + 290 * layer;
+        trace.kernel("sgemm_128x64", at, at + 200);
+        trace.kernel(layer < 2 ? "triton_per_fused_add_layer_norm_0" : "vectorized_add", at + 200, at + 212);
+    }
+}
+
+TEST_F(StepChanges, AlignsKernelsByTheirOrderWithoutModules)
+{
+    const StepChange change = changeOf(eager, compiled);
+    EXPECT_EQ(change.alignedBy, AlignedBy::Kernels);
+    EXPECT_DOUBLE_EQ(change.aligned, 1);
+    EXPECT_EQ(sumOf(change), -100);
+    const auto fused = std::ranges::find(change.parts, ChangeKind::Replaced, &ChangePart::kind);
+    ASSERT_NE(fused, change.parts.end());
+    EXPECT_THAT(fused->name, ::testing::HasSubstr(" -> "));
+    EXPECT_THAT(fused->name, ::testing::HasSubstr(" + "));
+    EXPECT_EQ(fused->delta, 2 * 12 - 2 * 20);
+    EXPECT_THAT(alignmentSentence(change), StartsWith("100 %"));
+}
+
+TEST_F(StepChanges, KernelsThatOneSideAloneHasAreNotAligned)
+{
+    const auto more = [](testing::FakeTrace& trace) {
+        eager(trace);
+        trace.kernel("dropout", 900, 1000);
+    };
+    const StepChange change = changeOf(eager, more);
+    EXPECT_THAT(linesOf(change), ::testing::Contains("new  dropout 100"));
+    EXPECT_NEAR(change.aligned, 1320.0 / 1420.0, 1e-9);
+}
+
+TEST_F(StepChanges, GivesKernelsOfAnotherProgramTheModulesOfA)
+{
+    const auto named = [](testing::FakeTrace& trace) {
+        trace.step(0, 0, 300);
+        trace.kernel("sgemm_128x64", 0, 200).at("step/forward/layers.0/ffn");
+        trace.kernel("softmax_warp_forward", 200, 250).at("step/forward/layers.0/attention");
+    };
+    const auto foreign = [](testing::FakeTrace& trace) {
+        trace.step(0, 0, 300);
+        trace.kernel("sgemm_256x64", 0, 150).at("step/Linear_3");
+        trace.kernel("softmax_warp_forward", 200, 240).at("step/Softmax_0");
+    };
+    const StepChange change = changeOf(named, foreign);
+    EXPECT_EQ(change.alignedBy, AlignedBy::Kernels);
+    EXPECT_DOUBLE_EQ(change.aligned, 1);
+    EXPECT_THAT(
+        linesOf(change),
+        ::testing::IsSupersetOf({StartsWith("replaced forward/layers.*/ffn "),
+                                 StartsWith("faster forward/layers.*/attention softmax_warp_forward -10")}));
+}
+
+TEST_F(StepChanges, AlignsByOpsWhereBothRecordedThem)
+{
+    const auto run = [](const char* kernel, std::int64_t end) {
+        return [kernel, end](testing::FakeTrace& trace) {
+            trace.step(0, 0, 200);
+            trace.op("aten::linear", 0, 10);
+            const OpId linear = trace.lastOp();
+            trace.op("aten::addmm", 1, 9, linear);
+            trace.kernel(kernel, 20, end).by(trace.lastOp());
+        };
+    };
+    const StepChange change = changeOf(run("gemm_a", 60), run("gemm_b", 70));
+    EXPECT_EQ(change.alignedBy, AlignedBy::Ops);
+    EXPECT_DOUBLE_EQ(change.aligned, 1);
+    EXPECT_THAT(linesOf(change), ::testing::IsSupersetOf({"gone aten::linear/aten::addmm gemm_a -40",
+                                                          "new aten::linear/aten::addmm gemm_b 50"}));
+}
+
+TEST_F(StepChanges, ExposedCommunicationAndCopiesArePartsOfTheirOwn)
+{
+    const auto run = [](std::int64_t reduceEnd, std::int64_t copyEnd) {
+        return [reduceEnd, copyEnd](testing::FakeTrace& trace) {
+            trace.step(0, 0, 400);
+            trace.kernel("gemm", 0, 100).at("step/backward");
+            trace.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 50, reduceEnd).on(9).at("step/backward");
+            trace.memset(64, 250, copyEnd).at("step/optimizer");
+        };
+    };
+    const StepChange change = changeOf(run(100, 260), run(180, 290));
+    EXPECT_EQ(change.delta, 0);
+    EXPECT_EQ(sumOf(change), 0);
+    EXPECT_DOUBLE_EQ(change.aligned, 1) << "communication and copies are aligned apart from kernels";
+    EXPECT_THAT(
+        linesOf(change),
+        ::testing::IsSupersetOf({"exposed communication backward ncclDevKernel_AllReduce_Sum_f32_RING_LL 80",
+                                 "exposed copy optimizer Memset (Device) 30"}));
+}
+
+TEST_F(StepChanges, WithoutStepsTheWholeRecordingsAreCompared)
+{
+    const auto run = [](std::int64_t end) {
+        return [end](testing::FakeTrace& trace) {
+            trace.kernel("gemm", 0, 100);
+            trace.kernel("softmax", 150, end);
+        };
+    };
+    const StepChange change = changeOf(run(200), run(240));
+    EXPECT_TRUE(change.isWhole);
+    EXPECT_EQ(change.delta, 40);
+    EXPECT_THAT(linesOf(change), ElementsAre("slower  softmax 40"));
+}
+
+/// Attention that writes 4 KiB of scores, or a fused kernel with 1 KiB.
+Make attention(bool isFused)
+{
+    return [isFused](testing::FakeTrace& trace) {
+        trace.step(0, 0, 1000);
+        trace.alloc(1, isFused ? 1024 : 4096, 10).at("step/forward/attention");
+        if (isFused)
+            trace.kernel("flash_fwd_kernel", 10, 60).at("step/forward/attention");
+        else
+            trace.kernel("softmax_warp_forward", 10, 200).at("step/forward/attention");
+    };
+}
+
+TEST_F(StepChanges, SayWhatFusedAttentionSaves)
+{
+    EXPECT_THAT(causesOf(changeOf(attention(false), attention(true))).front(),
+                ::testing::HasSubstr("scores are no longer written to memory (-3.00 KiB), softmax is fused"));
+}
+
+TEST_F(StepChanges, SayWhatNaiveAttentionCosts)
+{
+    EXPECT_THAT(causesOf(changeOf(attention(true), attention(false))).front(),
+                ::testing::HasSubstr("scores are written to memory (+3.00 KiB), softmax is no longer fused"));
+}
+
 TEST_F(StepChanges, NeedTracedStepsOfOneKind)
 {
     const store::RunReader left(write("a.tscope", naive));
@@ -183,6 +331,17 @@ TEST(AlignedModule, ReplacesTheNumbersOfLayers)
     EXPECT_EQ(alignedModule("step/forward/conv2d.x1"), "forward/conv2d.x1");
     EXPECT_EQ(alignedModule("step"), "");
     EXPECT_EQ(alignedModule("3/4"), "3/4");
+    EXPECT_EQ(alignedModule("step/Block_3/Linear_12"), "Block_*/Linear_*");
+    EXPECT_EQ(alignedModule("step/forward/ln_1"), "forward/ln_1");
+}
+
+TEST(AlignedModule, LeavesOutWhatWrapsAModule)
+{
+    EXPECT_EQ(alignedModule("step/forward/DistributedDataParallel.forward/h.0"), "forward/h.*");
+    EXPECT_EQ(alignedModule("step/OptimizedModule_0/GPT_0/Block_1"), "GPT_*/Block_*");
+    EXPECT_EQ(alignedModule("step/## Call CompiledFxGraph abc ##"), "");
+    EXPECT_EQ(alignedModule("step/module/_orig_mod/ffn"), "ffn");
+    EXPECT_EQ(alignedModule("step/module_list"), "module_list");
 }
 
 } // namespace

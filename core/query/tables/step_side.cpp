@@ -1,0 +1,453 @@
+#include "core/query/tables/step_side.h"
+
+#include "core/analysis/kernels/kernel_families.h"
+#include "core/analysis/kernels/sequence_alignment.h"
+#include "core/analysis/time/exposed_time.h"
+#include "core/analysis/time/process_steps.h"
+#include "core/analysis/work/op_totals.h"
+#include "core/query/runs/selection.h"
+#include "core/query/tables/step_tables.h"
+#include "core/query/tables/traced_steps.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+namespace tilescope::query {
+
+namespace {
+
+using analysis::DeviceWork;
+using analysis::Interval;
+
+Interval timeOfEvent(const auto& event)
+{
+    return {event.start, event.end};
+}
+
+double nsOf(Nanoseconds time)
+{
+    return static_cast<double>(time.count());
+}
+
+/// Adds up calls by the ids of path and name, which is quicker than by text.
+class CallSums {
+public:
+    CallSums(const store::RunReader& reader, CallTimes& calls) : reader_(reader), calls_(calls) {}
+
+    void add(StringId path, StringId name, DeviceEventKind kind, Nanoseconds time)
+    {
+        constexpr int kHalf = 32;
+        const auto [known, isNew] =
+            known_.try_emplace(std::uint64_t{path.value} << kHalf | name.value, nullptr);
+        if (isNew)
+            known->second = &calls_[{.place = path ? alignedModule(reader_.text(path)) : std::string(),
+                                     .name = std::string(reader_.text(name)),
+                                     .kind = kind}];
+        *known->second += nsOf(time);
+    }
+
+private:
+    const store::RunReader& reader_;
+    CallTimes& calls_;
+    std::unordered_map<std::uint64_t, double*> known_;
+};
+
+/// What the device events of a run work on.
+class Works {
+public:
+    Works(const store::RunReader& reader, RunId run) : reader_(reader)
+    {
+        for (const Collective& record : reader.collectives(run))
+            if (record.correlation)
+                collectives_.insert(record.correlation);
+    }
+
+    DeviceWork of(const DeviceEvent& event)
+    {
+        if (event.kind != DeviceEventKind::Kernel)
+            return DeviceWork::Copy;
+        if (!collectives_.empty() && collectives_.contains(event.correlation))
+            return DeviceWork::Communication;
+        const auto [known, isNew] = names_.try_emplace(event.name, DeviceWork::Compute);
+        if (isNew &&
+            analysis::KernelFamilies::standard().describe(reader_.text(event.name), event.kind).family ==
+                analysis::KernelFamily::Collective)
+            known->second = DeviceWork::Communication;
+        return known->second;
+    }
+
+private:
+    const store::RunReader& reader_;
+    std::unordered_set<CorrelationId> collectives_; ///< of their kernels
+    std::unordered_map<StringId, DeviceWork> names_;
+};
+
+/// The step that an event counts to; kNoStep: none.
+std::int32_t stepOf(std::int32_t step, StepScope scope)
+{
+    return scope == StepScope::Recording ? 0 : step;
+}
+
+/// Adds one run with device events to a side.
+class GpuRun {
+public:
+    GpuRun(const store::RunReader& reader, RunId run, const PartyQuery& parties, StepScope scope,
+           StepSide& side)
+        : reader_(reader), run_(run), scope_(scope), filter_(reader, run, parties), works_(reader, run),
+          side_(side)
+    {
+    }
+
+    void add()
+    {
+        addSteps();
+        reader_.eachApiCall({.run = run_}, [this](const ApiCall& call) {
+            if (filter_.has(call.thread))
+                parts_.addCall(call.kind, timeOfEvent(call));
+            return true;
+        });
+        CallSums calls(reader_, side_.calls);
+        reader_.eachDeviceEvent({.run = run_}, [&](const DeviceEvent& event) {
+            if (filter_.has(event))
+                addEvent(event, calls);
+            return true;
+        });
+        addPartitions();
+        std::vector<Interval> covered = unionOf(std::move(compute_));
+        covered = addExposed(communication_, std::move(covered), side_.communication);
+        addExposed(copies_, std::move(covered), side_.copies);
+        addAllocations();
+    }
+
+private:
+    /// Work that counts only while nothing else runs.
+    struct Piece {
+        Interval time;
+        StringId path;
+        StringId name;
+        DeviceEventKind kind;
+    };
+
+    void addSteps()
+    {
+        if (scope_ == StepScope::Recording) {
+            if (const auto span = reader_.span(run_)) {
+                parts_.addStep(0, {span->first, span->second});
+                ++side_.steps;
+            }
+            return;
+        }
+        std::vector<Range> steps;
+        reader_.eachRange({.run = run_}, [&](const Range& range) {
+            if (range.step != kNoStep && analysis::fromStepDown(reader_.text(range.path)) == "step" &&
+                filter_.has(range.thread))
+                steps.push_back(range);
+            return true;
+        });
+        std::ranges::sort(steps, {}, &Range::start);
+        for (const Range& range : steps)
+            parts_.addStep(range.step, timeOfEvent(range));
+        side_.steps += std::ssize(steps);
+    }
+
+    void addEvent(const DeviceEvent& event, CallSums& calls)
+    {
+        const DeviceWork work = works_.of(event);
+        DeviceEvent counted = event;
+        counted.step = stepOf(event.step, scope_);
+        parts_.addDeviceEvent(counted, work);
+        if (work != DeviceWork::Compute) {
+            (work == DeviceWork::Copy ? copies_ : communication_)
+                .push_back({timeOfEvent(event), event.path, event.name, event.kind});
+            return;
+        }
+        if (!compute_.empty() && event.start >= compute_.back().start && event.start <= compute_.back().end)
+            compute_.back().end = std::max(compute_.back().end, event.end);
+        else
+            compute_.push_back(timeOfEvent(event));
+        if (counted.step == kNoStep)
+            return;
+        calls.add(event.path, event.name, event.kind, event.end - event.start);
+    }
+
+    void addPartitions()
+    {
+        for (const analysis::StepPartition& part : parts_.partitions()) {
+            walls_.push_back(part.wall);
+            side_.wall += nsOf(part.wall.length());
+            side_.idle.launching += nsOf(part.launching);
+            side_.idle.synchronizing += nsOf(part.synchronizing);
+            side_.idle.tracing += nsOf(part.tracing);
+            side_.idle.unexplained += nsOf(part.unexplained);
+            side_.compute += nsOf(part.gpuBusy);
+        }
+        std::ranges::sort(walls_, {}, &Interval::start);
+    }
+
+    /// \return  what is covered by it too
+    std::vector<Interval> addExposed(std::vector<Piece>& pieces, std::vector<Interval> covered,
+                                     CallTimes& times)
+    {
+        std::ranges::sort(pieces, {}, [](const Piece& piece) { return piece.time.start; });
+        std::vector<Interval> intervals;
+        intervals.reserve(pieces.size());
+        for (const Piece& piece : pieces)
+            intervals.push_back(piece.time);
+        const std::vector<Nanoseconds> exposed = analysis::exposedTimes(intervals, covered, walls_);
+        CallSums sums(reader_, times);
+        for (std::size_t i = 0; i < pieces.size(); ++i) {
+            if (exposed[i].count() == 0)
+                continue;
+            sums.add(pieces[i].path, pieces[i].name, pieces[i].kind, exposed[i]);
+            side_.compute -= nsOf(exposed[i]);
+        }
+        covered.insert(covered.end(), intervals.begin(), intervals.end());
+        return unionOf(std::move(covered));
+    }
+
+    void addAllocations()
+    {
+        std::unordered_map<StringId, double> bytes;
+        reader_.eachAllocEvent({.run = run_}, [&](const AllocEvent& event) {
+            if (event.action == AllocAction::Alloc && event.device && filter_.hasMemoryOf(event.device) &&
+                stepOf(event.step, scope_) != kNoStep)
+                bytes[event.path] += static_cast<double>(event.bytes);
+            return true;
+        });
+        for (const auto& [path, sum] : bytes)
+            side_.allocated[path ? alignedModule(reader_.text(path)) : std::string()] += sum;
+    }
+
+    const store::RunReader& reader_;
+    RunId run_;
+    StepScope scope_;
+    PartyFilter filter_;
+    Works works_;
+    StepSide& side_;
+    analysis::ProcessSteps parts_;
+    std::vector<Interval> walls_;
+    std::vector<Interval> compute_;
+    std::vector<Piece> communication_;
+    std::vector<Piece> copies_;
+};
+
+void addCpuRun(const store::RunReader& reader, RunId run, StepSide& side)
+{
+    CallSums sums(reader, side.calls);
+    eachTracedStep(reader, run, [&](const TracedStep& step) {
+        const std::vector<Nanoseconds> self = analysis::selfTimes(step.ops);
+        for (std::size_t i = 0; i < step.ops.size(); ++i) {
+            sums.add(step.ops[i].path, step.ops[i].name, DeviceEventKind::Kernel, self[i]);
+            side.outsideOps -= nsOf(self[i]);
+        }
+    });
+    for (const StepRow& row : steps(reader, {.run = run}).rows) {
+        const double wall = nsOf(row.partition.wall.length());
+        ++side.steps;
+        side.wall += wall;
+        side.outsideOps += wall;
+    }
+}
+
+void divide(StepSide& side)
+{
+    const auto n = static_cast<double>(side.steps);
+    for (double* value : {&side.wall, &side.idle.launching, &side.idle.synchronizing, &side.idle.tracing,
+                          &side.idle.unexplained, &side.compute, &side.outsideOps})
+        *value /= n;
+    for (CallTimes* times : {&side.calls, &side.communication, &side.copies})
+        for (auto& [call, ns] : *times)
+            ns /= n;
+    for (auto& [module, bytes] : side.allocated)
+        bytes /= n;
+}
+
+/// A kernel of one step.
+struct LaunchedKernel {
+    Timestamp launched{}; ///< epoch: unknown
+    Timestamp start{};
+    StringId name = {};
+    StringId path = {};
+    Nanoseconds time{0};
+};
+
+/// Joins the kernels of steps to one sequence.
+class SequenceSum {
+public:
+    void add(std::vector<LaunchedKernel>& step)
+    {
+        // Streams run side by side; only launches have an order that is the same in every step.
+        const bool knowsLaunches = std::ranges::all_of(
+            step, [](const LaunchedKernel& kernel) { return kernel.launched != Timestamp{}; });
+        std::ranges::stable_sort(step, {}, [knowsLaunches](const LaunchedKernel& kernel) {
+            return std::pair(knowsLaunches ? kernel.launched : Timestamp{}, kernel.start);
+        });
+        const auto pairs = analysis::alignSequences(keysOf(sum_), keysOf(step));
+        std::vector<PlacedKernel> joined;
+        joined.reserve(std::max(sum_.size(), step.size()));
+        std::size_t a = 0;
+        std::size_t b = 0;
+        const auto take = [&](std::size_t untilA, std::size_t untilB) {
+            for (; a < untilA; ++a)
+                joined.push_back(sum_[a]);
+            for (; b < untilB; ++b)
+                joined.push_back({step[b].name, step[b].path, nsOf(step[b].time)});
+        };
+        for (const analysis::AlignedPair& pair : pairs) {
+            take(pair.a, pair.b);
+            joined.push_back(sum_[a++]);
+            joined.back().time += nsOf(step[b++].time);
+        }
+        take(sum_.size(), step.size());
+        sum_ = std::move(joined);
+    }
+
+    std::vector<PlacedKernel> mean(std::int64_t steps) &&
+    {
+        for (PlacedKernel& kernel : sum_)
+            kernel.time /= static_cast<double>(steps);
+        return std::move(sum_);
+    }
+
+private:
+    static std::vector<std::uint32_t> keysOf(const auto& kernels)
+    {
+        std::vector<std::uint32_t> keys;
+        keys.reserve(kernels.size());
+        for (const auto& kernel : kernels)
+            keys.push_back(kernel.name.value);
+        return keys;
+    }
+
+    std::vector<PlacedKernel> sum_;
+};
+
+/// Components that wrap a module without being one.
+bool isWrapper(std::string_view component)
+{
+    constexpr std::array<std::string_view, 12> kWrappers{"_orig_mod",
+                                                         "module",
+                                                         "_fsdp_wrapped_module",
+                                                         "_checkpoint_wrapped_module",
+                                                         "OptimizedModule",
+                                                         "DistributedDataParallel",
+                                                         "FullyShardedDataParallel",
+                                                         "CheckpointWrapper",
+                                                         "DistributedDataParallel.forward",
+                                                         "FullyShardedDataParallel.forward",
+                                                         "## Call CompiledFxGraph",
+                                                         "Torch-Compiled Region"};
+    return std::ranges::any_of(kWrappers, [component](std::string_view wrapper) {
+        if (!component.starts_with(wrapper))
+            return false;
+        const std::string_view rest = component.substr(wrapper.size());
+        const bool isClass = std::isupper(static_cast<unsigned char>(wrapper.front())) != 0;
+        return rest.empty() || rest.front() == ' ' || rest.front() == ':' ||
+               (isClass && rest.front() == '_' &&
+                std::ranges::all_of(rest.substr(1), [](unsigned char c) { return std::isdigit(c) != 0; }));
+    });
+}
+
+/// Replaces the number of a layer: `layers.3`, `layers.3.mlp`, `Linear_3` of a class, or `3` alone.
+std::string withoutNumbers(std::string_view component)
+{
+    const bool isClass =
+        !component.empty() && std::isupper(static_cast<unsigned char>(component.front())) != 0;
+    std::string text;
+    for (std::size_t i = 0; i < component.size();) {
+        std::size_t end = i;
+        while (end < component.size() && std::isdigit(static_cast<unsigned char>(component[end])) != 0)
+            ++end;
+        const bool begins = i > 0 && (component[i - 1] == '.' || (isClass && component[i - 1] == '_'));
+        const bool ends = end == component.size() || component[end] == '.';
+        if (begins && ends && end > i) {
+            text += '*';
+            i = end;
+        } else {
+            text += component[i++];
+        }
+    }
+    return text;
+}
+
+} // namespace
+
+PartyQuery comparedProcess(const store::RunReader& reader, RunId run, const PartyQuery& asked)
+{
+    if (!asked.empty())
+        return asked;
+    const std::vector<PartyChoice> choices = partyChoices({reader.parties(run), {}});
+    return choices.empty() || choices.front().device ? PartyQuery{} : choices.front().query;
+}
+
+StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, const PartyQuery& parties,
+                  StepScope scope)
+{
+    StepSide side;
+    reader.atOnce([&] {
+        for (const RunId run : runs) {
+            if (reader.counts(run).deviceEvents > 0) {
+                side.onGpu = true;
+                const PartyQuery process = comparedProcess(reader, run, parties);
+                GpuRun(reader, run, process, scope, side).add();
+                for (const PartyChoice& choice : partyChoices({reader.parties(run), {}}))
+                    if (choice.query == process)
+                        side.process = choice.title;
+            } else {
+                addCpuRun(reader, run, side);
+            }
+        }
+    });
+    if (side.steps > 0)
+        divide(side);
+    return side;
+}
+
+std::vector<PlacedKernel> kernelSequence(const store::RunReader& reader, std::span<const RunId> runs,
+                                         const PartyQuery& parties, StepScope scope, std::int64_t steps)
+{
+    SequenceSum sum;
+    reader.atOnce([&] {
+        for (const RunId run : runs) {
+            const PartyFilter filter(reader, run, comparedProcess(reader, run, parties));
+            Works works(reader, run);
+            std::map<std::int32_t, std::vector<LaunchedKernel>> kernels;
+            reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
+                const std::int32_t step = stepOf(event.step, scope);
+                if (step != kNoStep && filter.has(event) && works.of(event) == DeviceWork::Compute)
+                    kernels[step].push_back(
+                        {event.launched, event.start, event.name, event.path, event.end - event.start});
+                return true;
+            });
+            for (auto& [step, list] : kernels)
+                sum.add(list);
+        }
+    });
+    return std::move(sum).mean(steps);
+}
+
+std::string alignedModule(std::string_view path)
+{
+    path = analysis::fromStepDown(path);
+    constexpr std::string_view kStep = "step";
+    if (path == kStep)
+        return {};
+    if (path.starts_with("step/"))
+        path.remove_prefix(kStep.size() + 1);
+    std::string module;
+    for (std::size_t begin = 0; begin <= path.size();) {
+        const std::size_t end = std::min(path.find('/', begin), path.size());
+        const std::string_view component = path.substr(begin, end - begin);
+        if (!isWrapper(component))
+            module += (module.empty() ? "" : "/") + withoutNumbers(component);
+        begin = end + 1;
+    }
+    return module;
+}
+
+} // namespace tilescope::query
