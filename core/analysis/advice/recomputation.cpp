@@ -1,5 +1,8 @@
 #include "core/analysis/advice/recomputation.h"
 
+#include <algorithm>
+#include <array>
+
 namespace tilescope::analysis {
 
 void RecomputedOps::add(const Op& op)
@@ -26,6 +29,14 @@ bool RecomputedOps::has(OpId op) const
         op = facts.parent;
     }
     return false;
+}
+
+bool computesForwardAttention(std::string_view kernel)
+{
+    constexpr std::array<std::string_view, 4> kNames{"fmha_cutlassF", "flash_fwd", "flash_fprop",
+                                                     "attention_forward"};
+    return std::ranges::any_of(
+        kNames, [kernel](std::string_view name) { return kernel.find(name) != std::string_view::npos; });
 }
 
 } // namespace tilescope::analysis

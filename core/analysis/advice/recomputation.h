@@ -2,6 +2,7 @@
 
 #include "core/model/events.h"
 
+#include <string_view>
 #include <vector>
 
 namespace tilescope::analysis {
@@ -31,5 +32,9 @@ private:
     std::vector<Facts> ops_; ///< by OpId
     bool hasBackward_ = false;
 };
+
+/// Whether a kernel computes the forward pass of attention, by the names of PyTorch's, FlashAttention's and cuDNN's. Backward
+/// runs it only to recompute, which also shows where a compiled graph has no ops.
+bool computesForwardAttention(std::string_view kernel);
 
 } // namespace tilescope::analysis

@@ -277,7 +277,9 @@ private:
                 break;
             case ApiKind::Synchronize:
                 starts_.push_back(call.start);
-                if (holdsTheHost(textOf_(call.name)))
+                if (isOwnTiming(call))
+                    timing_.push_back(time);
+                else if (holdsTheHost(textOf_(call.name)))
                     addWait(call);
                 break;
             case ApiKind::Wait:
@@ -300,6 +302,28 @@ private:
             }
             return !cancelled_();
         });
+    }
+
+    /// Of a run of Tilescope's own: a wait at the end of a step or phase is part of the measurement, not of the program.
+    bool isOwnTiming(const ApiCall& call)
+    {
+        if (trace_.run.coversRecording())
+            return false;
+        const StringId path = pathOf(call.range);
+        return path && analysis::fromStepDown(textOf_(path)).starts_with("step") &&
+               analysis::moduleOf(analysis::fromStepDown(textOf_(path))).empty();
+    }
+
+    /// The measurement also takes the time until the GPU has work again, because it emptied the queue.
+    void addTiming()
+    {
+        std::ranges::sort(trace_.host.next, {}, [](const GroupedTime& each) { return each.time.start; });
+        for (const analysis::Interval& wait : timing_) {
+            const auto next = std::ranges::lower_bound(
+                trace_.host.next, wait.end, {}, [](const GroupedTime& each) { return each.time.start; });
+            trace_.host.tracing.push_back(
+                {wait.start, next == trace_.host.next.end() ? wait.end : next->time.start});
+        }
     }
 
     void addWait(const ApiCall& call)
@@ -363,7 +387,11 @@ private:
         kind.fullName = textOf_(event.name);
         kind.name = description.shortName.empty() ? kind.fullName : description.shortName;
         kind.place = placeOf(event.path);
-        kind.isRecomputed = key.isRecomputed;
+        const bool isBackward =
+            event.path && analysis::phaseOf(analysis::fromStepDown(textOf_(event.path))) == "backward";
+        kind.isRecomputed =
+            key.isRecomputed || (isBackward && analysis::computesForwardAttention(kind.fullName));
+        trace_.hasBackwardWork = trace_.hasBackwardWork || isBackward;
         if (event.kind != DeviceEventKind::Kernel)
             kind.work = DeviceWork::Copy;
         else if (kind.family == analysis::KernelFamily::Collective ||
@@ -441,6 +469,7 @@ private:
         for (const analysis::Interval& time : waitedFor_)
             trace_.host.waiting.push_back({time, trace_.sources.of({.kind = "call", .name = "wait"})});
         noteErrands();
+        addTiming();
         if (trace_.onGpu)
             trace_.host.loading = trace_.loading;
     }
@@ -503,6 +532,7 @@ private:
     std::vector<StringId> rangePaths_;
     std::vector<WaitingCall> waits_;
     std::vector<analysis::Interval> waitedFor_; ///< of older files: within the calls
+    std::vector<analysis::Interval> timing_;    ///< waits of Tilescope's own measurement
     std::vector<Timestamp> starts_;             ///< of calls that wait, or let a stream wait
     std::vector<Timestamp> lastLaunches_;       ///< by step
     Timestamp lastLaunch_ = Timestamp::min();

@@ -268,7 +268,10 @@ private:
         if (unused)
             advice.sentence = "At the peak the allocator holds " + bytesText(*unused) + " of its " +
                               bytesText(trace_.reservedAtPeak) + " without use.";
-        if (stake.time.count() > 0)
+        if (stake.time.count() == 0)
+            advice.sentence += " This costs memory but no time: the allocator did not call the driver while "
+                               "the GPU was idle.";
+        else
             advice.sentence += (unused ? " The" : "The") + std::string(" GPU is idle for ") +
                                timeText(stake.time) +
                                " while the host takes memory from the driver or returns it.";
@@ -468,7 +471,7 @@ private:
 
     void judgeRecomputation()
     {
-        if (!trace_.hasBackwardOps) {
+        if (!trace_.hasBackwardOps && !trace_.hasBackwardWork) {
             cannotJudge(AdviceRule::Recomputation, "no ops of backward were recorded");
             return;
         }

@@ -99,7 +99,8 @@ struct AdviceTrace {
     bool hasLaunches = false;   ///< times at which activities were launched, or calls that launch
     bool hasHostEvents = false; ///< ranges, ops or frames
     bool hasBackwardOps = false;
-    bool hasReserved = false; ///< what the allocator holds
+    bool hasBackwardWork = false; ///< activities of a GPU in the phase backward
+    bool hasReserved = false;     ///< what the allocator holds
 
     Nanoseconds wall() const;
     /// The activities of these kinds. \param sourceOf  none: the kind does not count

@@ -319,6 +319,45 @@ TEST_F(AdviceTables, ForwardWithinBackwardIsRecomputation)
     EXPECT_TRUE(isSilent(checkpointed(-1), AdviceRule::Recomputation));
 }
 
+TEST_F(AdviceTables, ForwardAttentionInBackwardIsRecomputedWithoutOps)
+{
+    const auto compiled = [this](const char* phase) {
+        return adviceFor([phase](FakeTrace& trace, std::int64_t start) {
+            trace.kernel("fmha_cutlassF_f32_aligned_64x64_rf_sm80", start, start + 200'000)
+                .launchedAt(start)
+                .at(std::string("step/") + phase);
+            trace.kernel("triton_poi_fused_mul_0", start + 200'000, start + kStepLength)
+                .launchedAt(start)
+                .at("step/backward");
+        });
+    };
+    EXPECT_EQ(only(compiled("backward"), AdviceRule::Recomputation).atStake, 400'000_ns);
+    EXPECT_TRUE(isSilent(compiled("forward"), AdviceRule::Recomputation));
+}
+
+TEST_F(AdviceTables, WaitsOfTheMeasurementAreNotTheProgram)
+{
+    const auto waiting = [this](const char* path) {
+        return adviceFor(
+            [path](FakeTrace& trace, std::int64_t start) {
+                trace.range(path, start, start + 600'000);
+                longKernel(trace, start, 300'000);
+                trace.call("cudaDeviceSynchronize", ApiKind::Synchronize, start + 200'000, start + 500'000);
+                trace.kernel("norm_kernel", start + 600'000, start + kStepLength).launchedAt(start + 590'000);
+            },
+            [](TraceBatch& batch, StringTable&) {
+                // The last range of each step is the one that was planted.
+                for (std::size_t i = 0; i < batch.apiCalls.size(); ++i)
+                    batch.apiCalls[i].range = batch.ranges[2 * i + 1].id;
+            });
+    };
+    const AdviceTable own = waiting("step/forward");
+    EXPECT_TRUE(isSilent(own, AdviceRule::Synchronization));
+    EXPECT_TRUE(isSilent(own, AdviceRule::LaunchBound)) << "the wait emptied the queue";
+    EXPECT_EQ(only(waiting("step/forward/loss"), AdviceRule::Synchronization).atStake, 580'000_ns)
+        << "from the end of the kernel to the next launch";
+}
+
 TEST_F(AdviceTables, UnusedReservedMemoryIsFragmentation)
 {
     const auto withUnused = [this](std::int64_t bytes) {
@@ -335,6 +374,7 @@ TEST_F(AdviceTables, UnusedReservedMemoryIsFragmentation)
     const Advice found = only(withUnused(64 << 20), AdviceRule::Fragmentation);
     EXPECT_EQ(found.bytes, 64_MiB);
     EXPECT_EQ(found.atStake, 0_ns);
+    EXPECT_THAT(found.sentence, HasSubstr("no time"));
     EXPECT_TRUE(isSilent(withUnused(8 << 20), AdviceRule::Fragmentation));
 }
 
