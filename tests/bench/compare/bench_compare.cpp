@@ -5,6 +5,7 @@
 //
 // The last line of an evaluation is one JSON object; it fails if a set-up exceeds its bounds.
 
+#include "core/analysis/stats/statistics.h"
 #include "core/base/error.h"
 #include "core/query/tables/compare_tables.h"
 #include "core/query/tables/traced_groups.h"
@@ -14,6 +15,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -140,6 +143,49 @@ void print(const char* what, const Evaluation& e)
                 e.found, e.inconclusive, e.falseGroups.of100, e.falseGroups.upperOf100, e.falseTables.of100);
 }
 
+/// A step that takes 3 % longer, with so many runs of each side: the limits of `compare --gate 3%`.
+struct SmallSlowdown {
+    static constexpr double kSlowdown = 1.03;
+    static constexpr std::array kRepeats{5, 10, 20};
+
+    std::string setUp;
+    double deviation = 0;                     ///< of the medians of runs, per cent
+    std::vector<Evaluation> evaluations = {}; ///< by kRepeats; fewer if the recording has too few runs
+
+    static SmallSlowdown of(const bench::Recording& recording, int pairs)
+    {
+        SmallSlowdown slowdown{.setUp = recording.setUp};
+        std::vector<double> medians;
+        for (const bench::RecordedRun& run : recording.runs)
+            medians.push_back(std::log(analysis::median(run.step.times)));
+        slowdown.deviation =
+            100 * analysis::summarise(medians).value_or(analysis::Statistics{}).standardDeviation.value_or(0);
+        for (const int repeats : kRepeats)
+            if (2 * static_cast<std::size_t>(repeats) <= recording.runs.size())
+                slowdown.evaluations.push_back(bench::evaluate(recording, repeats, Known::Nothing,
+                                                               {.pairs = pairs, .slowdown = kSlowdown}));
+        return slowdown;
+    }
+
+    void print() const
+    {
+        std::printf("  %-24s runs deviate by %5.2f %%:", setUp.c_str(), deviation);
+        for (const Evaluation& e : evaluations)
+            std::printf("  %2d of each: %5.2f %% false, %5.1f %% found;", e.repeats, e.falseVerdicts.of100,
+                        e.found);
+        std::printf("\n");
+    }
+
+    std::string json() const
+    {
+        std::string list;
+        for (const Evaluation& e : evaluations)
+            list += fmt::format(R"({}{{"repeats": {}, "false_of_100": {:.2f}, "found_of_100": {:.2f}}})",
+                                list.empty() ? "" : ", ", e.repeats, e.falseVerdicts.of100, e.found);
+        return fmt::format(R"({{"deviation_percent": {:.3f}, "by_repeats": [{}]}})", deviation, list);
+    }
+};
+
 int evaluateAll(const std::vector<std::string>& files, int pairs)
 {
     constexpr double kMostFalse = 10;
@@ -148,6 +194,7 @@ int evaluateAll(const std::vector<std::string>& files, int pairs)
     constexpr double kLeastFound = 90; // with five runs of each on a quiet host
     constexpr double kMostInconclusive = 20;
     std::string json;
+    std::vector<SmallSlowdown> slowdowns;
     bool good = true;
     for (const std::string& file : files) {
         const bench::Recording recording = bench::readRecording(file);
@@ -164,11 +211,16 @@ int evaluateAll(const std::vector<std::string>& files, int pairs)
                    (!e->coverage || (*e->coverage >= kLeastCovered && *e->coverage <= kMostCovered));
         if (recording.setUp.ends_with("quiet"))
             good = good && five.found >= kLeastFound && five.inconclusive <= kMostInconclusive;
+        slowdowns.push_back(SmallSlowdown::of(recording, pairs));
         json += fmt::format(R"({}{{"set_up": "{}", "runs": {}, "single": {}, "single_others_known": {}, )"
-                            R"("five": {}}})",
+                            R"("five": {}, "slower_by_3_percent": {}}})",
                             json.empty() ? "" : ", ", recording.setUp, recording.runs.size(),
-                            evaluationJson(single), evaluationJson(known), evaluationJson(five));
+                            evaluationJson(single), evaluationJson(known), evaluationJson(five),
+                            slowdowns.back().json());
     }
+    std::printf("Equal runs called different, and a step that takes 3 %% longer found:\n");
+    for (const SmallSlowdown& slowdown : slowdowns)
+        slowdown.print();
     std::printf("{\"meets_every_bound\": %s, \"set_ups\": [%s]}\n", good ? "true" : "false", json.c_str());
     return good ? 0 : 1;
 }

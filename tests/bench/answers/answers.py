@@ -1,0 +1,67 @@
+"""Times commands of tilescope on a large generated file. usage: answers.py PROGRAMS [EVENTS] [FOLDER]"""
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+REPEATS = 3
+COMMANDS = {
+    "answers": ["show", "FILE", "answers"],
+    "tree": ["show", "FILE", "tree"],
+    "tree of host time": ["show", "FILE", "tree", "--weight", "host"],
+    "tree of bytes": ["show", "FILE", "tree", "--weight", "allocated"],
+    "tree of a tenth": ["show", "FILE", "tree", "--from", "FROM", "--to", "TO"],
+    "advice": ["show", "FILE", "advice"],
+    "ranks": ["show", "FILE", "ranks"],
+    "steps": ["show", "FILE", "steps"],
+    "kernels": ["show", "FILE", "kernels"],
+    "compare": ["compare", "FILE:1", "FILE:1"],
+    "roofline": ["show", "FILE", "roofline"],
+}
+
+
+def run(command):
+    """Wall and processor time in ms and peak memory in MiB; exits if the command fails."""
+    began = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = 1e3 * (time.monotonic() - began)
+    if status != 0:
+        sys.exit(f"{' '.join(map(str, command))}: {process.stderr.read().decode()}")
+    return wall, 1e3 * (usage.ru_utime + usage.ru_stime), usage.ru_maxrss / 1024
+
+
+def measure(programs, events, folder):
+    file = folder / "answers.tscope"
+    if not file.exists():
+        subprocess.run([programs / "bench_query", "--make", file, str(events)], check=True, stdout=sys.stderr)
+    last = max(json.loads(subprocess.run([programs / "tilescope", "show", file, "steps", "--format", "json"], check=True,
+                                         capture_output=True, text=True).stdout), key=lambda row: row["step"])
+    length = last["wall_ns"] * (last["step"] + 1)
+    words = {"FILE": str(file), "FILE:1": f"{file}:1", "FROM": str(int(0.4 * length)), "TO": str(int(0.5 * length))}
+    results = {}
+    for name, command in COMMANDS.items():
+        times = [run([programs / "tilescope", *(words.get(word, word) for word in command)]) for _ in range(REPEATS)]
+        results[name] = {"wall_ms": round(statistics.median(wall for wall, _, _ in times), 1),
+                         "longest_ms": round(max(wall for wall, _, _ in times), 1),
+                         "cpu_ms": round(statistics.median(cpu for _, cpu, _ in times), 1),
+                         "peak_mib": round(max(memory for _, _, memory in times))}
+        print(f"{name:20} {results[name]['wall_ms']:10.1f} ms  {results[name]['peak_mib']:6} MiB", file=sys.stderr, flush=True)
+    return {"events": events, "file_mib": round(file.stat().st_size / (1 << 20)), "repeats": REPEATS, "answers": results}
+
+
+def main():
+    programs = pathlib.Path(sys.argv[1])
+    events = int(sys.argv[2]) if len(sys.argv) > 2 else 10_000_000
+    if len(sys.argv) > 3:
+        print(json.dumps(measure(programs, events, pathlib.Path(sys.argv[3]))))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        print(json.dumps(measure(programs, events, pathlib.Path(folder))))
+
+
+main()
