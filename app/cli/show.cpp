@@ -67,6 +67,7 @@ sections
                     tilescope show a.tscope oom --run 3
   roofline      FLOPs, bytes and rates of the traced steps, against ceilings measured here and the data sheet
                     tilescope show a.tscope roofline --group range --range 'step/forward/**'
+                    tilescope show a.tscope roofline --group shape      # each op by its arguments
   mfu           model FLOPs of each timed step against the peak of the device
                     tilescope show a.tscope mfu --run 1
   answers       answers to common questions about a trace, with figures and the command behind them:
@@ -85,14 +86,14 @@ sections
 options
   --run N       the run with that number; default: all for runs, samples, steps and losses, otherwise the last
   --rank R      only this rank of a run of several processes: kernels, ops, steps, ranks, collectives, tree,
-                memory, answers and advice (the lowest rank)
+                roofline, memory, answers and advice (the lowest rank)
   --process PID likewise, by the number of the process
-  --device N    only this GPU: kernels, tree and memory; default of memory: the one with the highest peak
+  --device N    only this GPU: kernels, tree, roofline and memory; default of memory: the one with the highest peak
   --step N      only this step: ranks and collectives
   --range GLOB  only events in matching ranges: * within a component, ** across; show ranges: whole paths
   --group BY    kernels: name, family, range, phase, module, op; ops: name, range, phase, module;
                 memory: category, range, phase, module, op, step; saved: layer, module, range, phase;
-                roofline: family, op, range, phase, module
+                roofline: family, op, shape, range, phase, module
   --at WHEN     memory: blocks allocated at the peak, or that many ns after the run's first event; ever: all
                 allocations of the traced steps, largest first
   --weight W    tree: time (of the GPU, the default), host (self time of ops), allocated (bytes) or flops
@@ -306,7 +307,8 @@ const std::vector<Section>& sections()
              exchange::writeOom(out, query::oomReport(reader, request.query.run));
          }},
         {"roofline",
-         {Grouping::Family, Grouping::Op, Grouping::Range, Grouping::Phase, Grouping::Module},
+         {Grouping::Family, Grouping::Op, Grouping::Shape, Grouping::Range, Grouping::Phase,
+          Grouping::Module},
          true,
          false,
          [](const store::RunReader& reader, const Request& request) {
@@ -487,12 +489,13 @@ void check(Request& request, const Section& section)
         throw Error{.what = "show " + name + " does not support --range",
                     .where = "--range",
                     .mend = "kernels, ops, ranges, tree, roofline, memory and saved do"};
-    constexpr std::string_view kByParty[] = {"kernels", "ops",    "steps",   "ranks", "collectives",
-                                             "tree",    "memory", "answers", "advice"};
+    constexpr std::string_view kByParty[] = {"roofline",    "kernels", "ops",    "steps",   "ranks",
+                                             "collectives", "tree",    "memory", "answers", "advice"};
     if (!request.query.parties.empty() && std::ranges::find(kByParty, section.name) == std::end(kByParty))
-        throw Error{.what = "show " + name + " does not support --rank, --process or --device",
-                    .where = "show " + name,
-                    .mend = "kernels, ops, steps, ranks, collectives, tree, memory, answers and advice do"};
+        throw Error{
+            .what = "show " + name + " does not support --rank, --process or --device",
+            .where = "show " + name,
+            .mend = "kernels, ops, steps, ranks, collectives, tree, roofline, memory, answers and advice do"};
     const bool isOfRanks = name == "ranks" || name == "collectives";
     if ((isOfRanks || name == "advice") && request.query.parties.device)
         throw Error{.what = "show " + name + " does not support --device",

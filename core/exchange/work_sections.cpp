@@ -61,47 +61,70 @@ std::string ceilingsText(const char* name, const analysis::Ceilings& ceilings, c
                        rate(ceilings.bytes, kGiga, "GB/s"), from);
 }
 
+std::string shareOf(Nanoseconds part, Nanoseconds whole)
+{
+    return fmt::format("{:.1f} %", whole.count() > 0 ? 100.0 * static_cast<double>(part.count()) /
+                                                           static_cast<double>(whole.count())
+                                                     : 0.0);
+}
+
 } // namespace
 
 Table tableOf(std::shared_ptr<const query::RooflineTable> roofline)
 {
     using Row = query::RooflineRow;
     const auto column = columnsOf(roofline);
-    Table table{.heading = describeRun(roofline->run) + "; traced steps", .rows = roofline->rows.size()};
+    Table table{.heading = describeRun(roofline->run) + "; " + coverageOf(roofline->run),
+                .rows = roofline->rows.size()};
     const std::string group = titleOf(roofline->grouping);
-    table.columns = {
-        column(group, group, &Row::key, {.keep = 2, .elidable = true}),
-        column("instances", "count", &Row::instances, {.keep = 0}),
-        column("time_ns", roofline->onGpu ? "GPU time" : "time", &Row::time, {.keep = 2, .sharesUnit = true}),
-        column("counted_ns", "counted", &Row::counted, {.keep = 0, .sharesUnit = true}),
-        column("flops", "FLOP",
-               [](const Row& row) { return row.work ? Cell(row.work->flops.count) : Cell(); },
-               {.unit = Unit::Operations}),
-        column("bytes", "bytes",
-               [](const Row& row) { return row.work ? std::optional(row.work->bytes) : std::nullopt; }),
-        column("tflops", "",
-               [](const Row& row) {
-                   return row.work ? cellOf(per(flopsPerSecond(*row.work, row.counted), kTera)) : Cell();
-               },
-               {.keep = 2}),
-        column(
-            "FLOP/s", "FLOP/s",
-            [](const Row& row) { return row.work ? cellOf(flopsPerSecond(*row.work, row.counted)) : Cell(); },
-            {.unit = Unit::Operations, .keep = 2}),
-        column("gbps", "GB/s",
-               [](const Row& row) {
-                   return row.work ? cellOf(per(bytesPerSecond(*row.work, row.counted), kGiga)) : Cell();
-               },
-               {.keep = 2}),
-        column("intensity", "FLOP/B",
-               [](const Row& row) { return row.work ? cellOf(intensityOf(*row.work)) : Cell(); }),
-        column("bound", "bound", boundCell),
-        column("percent_of_measured", "of measured", [](const Row& row) { return percent(row.measured); },
-               {.unit = Unit::Percent, .keep = 2}),
-        column("percent_of_sheet", "of data sheet", [](const Row& row) { return percent(row.sheet); },
-               {.unit = Unit::Percent}),
-        column("why", "", [](const Row& row) { return cellOrNull(row.why); },
-               {.keep = 0, .audience = Audience::Programs})};
+    if (roofline->grouping == query::Grouping::Shape)
+        table.columns = {
+            column("op", "op", &Row::op, {.keep = 2, .elidable = true}),
+            column("shapes", "arguments", [](const Row& row) { return cellOrNull(row.shapes); },
+                   {.keep = 2, .elidable = true}),
+            column("first_op", "first op",
+                   [](const Row& row) {
+                       return row.firstOp ? std::optional<std::int64_t>(row.firstOp.value) : std::nullopt;
+                   },
+                   {.keep = 0}),
+            column("family", "family", [](const Row& row) { return wordOf(row.family); }, {.keep = 0})};
+    else
+        table.columns = {column(group, group, &Row::key, {.keep = 2, .elidable = true})};
+    for (Column& each : std::vector<Column>{
+             column("instances", "count", &Row::instances, {.keep = 0}),
+             column("time_ns", roofline->onGpu ? "GPU time" : "time", &Row::time,
+                    {.keep = 2, .sharesUnit = true}),
+             column("counted_ns", "counted", &Row::counted, {.keep = 0, .sharesUnit = true}),
+             column("flops", "FLOP",
+                    [](const Row& row) { return row.work ? Cell(row.work->flops.count) : Cell(); },
+                    {.unit = Unit::Operations}),
+             column("bytes", "bytes",
+                    [](const Row& row) { return row.work ? std::optional(row.work->bytes) : std::nullopt; }),
+             column("tflops", "",
+                    [](const Row& row) {
+                        return row.work ? cellOf(per(flopsPerSecond(*row.work, row.counted), kTera)) : Cell();
+                    },
+                    {.keep = 2}),
+             column("FLOP/s", "FLOP/s",
+                    [](const Row& row) {
+                        return row.work ? cellOf(flopsPerSecond(*row.work, row.counted)) : Cell();
+                    },
+                    {.unit = Unit::Operations, .keep = 2}),
+             column("gbps", "GB/s",
+                    [](const Row& row) {
+                        return row.work ? cellOf(per(bytesPerSecond(*row.work, row.counted), kGiga)) : Cell();
+                    },
+                    {.keep = 2}),
+             column("intensity", "FLOP/B",
+                    [](const Row& row) { return row.work ? cellOf(intensityOf(*row.work)) : Cell(); }),
+             column("bound", "bound", boundCell),
+             column("percent_of_measured", "of measured",
+                    [](const Row& row) { return percent(row.measured); }, {.unit = Unit::Percent, .keep = 2}),
+             column("percent_of_sheet", "of data sheet", [](const Row& row) { return percent(row.sheet); },
+                    {.unit = Unit::Percent}),
+             column("why", "", [](const Row& row) { return cellOrNull(row.why); },
+                    {.keep = 0, .audience = Audience::Programs})})
+        table.columns.push_back(std::move(each));
     showRateOnce(table);
     // What is missing from every row alike stands under the table.
     if (std::any_of(roofline->rows.begin(), roofline->rows.end(), [](const Row& row) { return !row.work; })) {
@@ -113,6 +136,23 @@ Table tableOf(std::shared_ptr<const query::RooflineTable> roofline)
                      " has no kernels or ops of traced steps in this selection.";
     if (table.rows == 0)
         return table;
+    if (roofline->fromShapes) {
+        Nanoseconds time{0};
+        Nanoseconds counted{0};
+        Nanoseconds inferred{0};
+        for (const Row& row : roofline->rows) {
+            time += row.time;
+            counted += row.counted;
+            inferred += row.inferred;
+        }
+        if (roofline->grouping != query::Grouping::Range)
+            table.notes.push_back(shareOf(counted, time) + " of the time has counted work.");
+        if (inferred.count() > 0)
+            table.notes.push_back(
+                shareOf(inferred, time) +
+                " of it is of kernels without a recorded launch; they count for the op of kernels "
+                "with the same name and launch configuration.");
+    }
     table.notes.push_back(roofline->fromShapes
                               ? "FLOPs and bytes from the shapes of the ops; rates are over the counted time."
                               : "FLOPs and bytes of matmuls and attention from the spec; rates are over the "

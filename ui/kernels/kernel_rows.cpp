@@ -1,4 +1,6 @@
 #include "ui/kernels/kernel_rows.h"
+
+#include "core/analysis/work/tensor_shape.h"
 #include "ui/kit/natural_order.h"
 
 #include "ui/kit/number_text.h"
@@ -190,6 +192,32 @@ std::vector<KernelLine> linesOf(const query::OpsTable& ops, const query::Rooflin
             if (done.bytes.count > 0)
                 line.byteRate = analysis::bytesPerSecond(done, found->second->counted);
         }
+        lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
+std::vector<KernelLine> linesOf(const query::RooflineTable& byShape)
+{
+    std::vector<KernelLine> lines;
+    for (const query::RooflineRow& row : byShape.rows) {
+        KernelLine line;
+        line.name = QString::fromStdString(row.key);
+        line.label = QString::fromStdString(row.op);
+        if (!row.shapes.empty())
+            line.label += QLatin1Char(' ') + QString::fromStdString(analysis::tensorsText(row.shapes));
+        line.does = QString::fromStdString(row.why);
+        line.family = QString::fromUtf8(wordOf(row.family));
+        line.swatch = Swatch::of(row.family);
+        line.instances = row.instances;
+        line.total = double(row.time.count());
+        line.mean = row.instances > 0 ? line.total / double(row.instances) : 0;
+        if (row.work && row.work->flops.count > 0) {
+            line.flopRate = analysis::flopsPerSecond(*row.work, row.counted);
+            line.intensity = analysis::intensityOf(*row.work);
+        }
+        if (row.work && row.work->bytes.count > 0)
+            line.byteRate = analysis::bytesPerSecond(*row.work, row.counted);
         lines.push_back(std::move(line));
     }
     return lines;

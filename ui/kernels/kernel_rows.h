@@ -35,6 +35,9 @@ std::vector<KernelLine> linesOf(const query::KernelsTable& table);
 /// \param work  by op, if there is any
 std::vector<KernelLine> linesOf(const query::OpsTable& ops, const query::RooflineTable* work);
 
+/// Ops by their arguments. Their deviation and range are not known.
+std::vector<KernelLine> linesOf(const query::RooflineTable& byShape);
+
 /// Ops summed by family.
 std::vector<KernelLine> byFamily(const std::vector<KernelLine>& lines);
 

@@ -26,9 +26,9 @@ namespace tilescope::ui {
 
 namespace {
 
-constexpr query::Grouping kGroupings[] = {query::Grouping::Name, query::Grouping::Family,
+constexpr query::Grouping kGroupings[] = {query::Grouping::Name,  query::Grouping::Family,
                                           query::Grouping::Range, query::Grouping::Module,
-                                          query::Grouping::Phase};
+                                          query::Grouping::Phase, query::Grouping::Shape};
 enum GroupBy { ByName, ByFamily };
 
 constexpr int kAllSteps = -2;
@@ -54,7 +54,8 @@ std::vector<KeyValueRow> rowsOf(const query::Answer& answer)
 
 KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent),
-      grouping_(new Segments({tr("name"), tr("family"), tr("range"), tr("module"), tr("phase")})),
+      grouping_(
+          new Segments({tr("name"), tr("family"), tr("range"), tr("module"), tr("phase"), tr("shape")})),
       filter_(makeFindField(tr("Filter…"), tr("Filter kernels"))), party_(new ComboBox(tr("Process or GPU"))),
       step_(new ComboBox(tr("Step"))), range_(new ComboBox(tr("Range"))), summary_(new QLabel),
       stack_(new QStackedWidget), message_(makeMessage()), table_(new TableView),
@@ -210,11 +211,12 @@ void KernelsPage::load()
         [run = *run_, query](const query::Cancelled& cancelled) {
             auto session = run.file->borrow();
             const store::RunReader& reader = session->reader();
-            Full full{query::kernels(reader, query, cancelled), {}, {}, {}};
+            Full full{query::kernels(reader, query, cancelled), {}, {}, {}, {}};
             const store::EventCounts counts = reader.counts(*query.run);
             const query::EventQuery events{.run = query.run,
                                            .rangeGlob = query.range,
-                                           .grouping = query.grouping == query::Grouping::Family
+                                           .grouping = query.grouping == query::Grouping::Family ||
+                                                               query.grouping == query::Grouping::Shape
                                                            ? query::Grouping::Name
                                                            : query.grouping,
                                            .parties = query.parties};
@@ -223,6 +225,13 @@ void KernelsPage::load()
                 if (full.ops->grouping == query::Grouping::Name && query.parties.empty() && !cancelled())
                     full.opWork = query::roofline(reader, {query.run, query.range, query::Grouping::Op});
             }
+            if (query.grouping == query::Grouping::Shape && counts.deviceEvents + counts.ops <= kMostEvents &&
+                !cancelled())
+                full.byShape = query::roofline(reader, {.run = query.run,
+                                                        .rangeGlob = query.range,
+                                                        .grouping = query.grouping,
+                                                        .parties = query.parties,
+                                                        .step = query.step});
             if (counts.deviceEvents + counts.ops <= kMostEvents && !query.parties.device && !cancelled())
                 full.attention = query::answers(reader, {.run = query.run, .parties = query.parties},
                                                 "softmax-in-attention")
@@ -261,7 +270,15 @@ void KernelsPage::fullLoaded(Full full)
 {
     full_ = std::move(full);
     fillRanges();
-    if (full_->ops && !full_->ops->rows.empty()) {
+    if (kGroupings[grouping_->current()] == query::Grouping::Shape) {
+        if (!full_->byShape)
+            return showMessage(tr("This run has too many events to count the work of each op here.\n"
+                                  "tilescope show FILE roofline --group shape lists it."));
+        if (!full_->byShape->fromShapes)
+            return showMessage(tr("The shapes of ops are unknown: %1.")
+                                   .arg(QString::fromUtf8(query::whyNoShapes(full_->byShape->run))));
+        showLines(linesOf(*full_->byShape), titles());
+    } else if (full_->ops && !full_->ops->rows.empty()) {
         std::vector<KernelLine> lines = linesOf(*full_->ops, full_->opWork ? &*full_->opWork : nullptr);
         showLines(grouping_->current() == ByFamily ? byFamily(lines) : std::move(lines), titles());
     } else if (full_->kernels.rows.empty()) {
@@ -283,8 +300,12 @@ void KernelsPage::fullLoaded(Full full)
 KernelTitles KernelsPage::titles() const
 {
     const bool ops = full_ && full_->ops;
-    const QString first[] = {ops ? tr("Op") : tr("Kernel"), tr("Family"), tr("Range"), tr("Module"),
-                             tr("Phase")};
+    const QString first[] = {ops ? tr("Op") : tr("Kernel"),
+                             tr("Family"),
+                             tr("Range"),
+                             tr("Module"),
+                             tr("Phase"),
+                             tr("Op and shapes")};
     KernelTitles titles{first[grouping_->current()], {}, {}};
     if (ofSeveral_ && run_) // the page is about one of the runs that are selected
         titles.first += tr(" of %1 %2").arg(run_->letter, run_->title);
@@ -383,8 +404,9 @@ void KernelsPage::showRoofline()
     noRoofline_->setText(why.isEmpty() ? tr("The work of these rows is unknown.") : why);
     std::vector<Roof> roofs;
     if (full_) {
-        const query::DeviceCeilings& ceilings =
-            full_->opWork ? full_->opWork->ceilings : full_->kernels.ceilings;
+        const query::DeviceCeilings& ceilings = full_->byShape  ? full_->byShape->ceilings
+                                                : full_->opWork ? full_->opWork->ceilings
+                                                                : full_->kernels.ceilings;
         roofs = {{ceilings.measured.flops, ceilings.measured.bytes, tr("measured")},
                  {ceilings.sheet.flops, ceilings.sheet.bytes, tr("data sheet")}};
         rooflinePanel_->setToolTip(QString::fromStdString(

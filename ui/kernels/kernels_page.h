@@ -45,6 +45,7 @@ private:
         query::KernelsTable kernels;
         std::optional<query::OpsTable> ops;
         std::optional<query::RooflineTable> opWork;
+        std::optional<query::RooflineTable> byShape;
         std::optional<query::Answer> attention;
     };
 

@@ -1,6 +1,7 @@
 #include "ui/memory/memory_rows.h"
 
 #include "core/analysis/time/path_glob.h"
+#include "core/analysis/work/tensor_shape.h"
 #include "core/model/text.h"
 #include "core/query/memory/memory_difference.h"
 #include "core/query/runs/grouping.h"
@@ -268,7 +269,7 @@ std::vector<std::pair<QString, QString>> blockFacts(const MemoryRun& run, std::u
     const std::string_view shapes = life.shape != 0 ? history.text(life.shape)
                                     : run.ops       ? run.ops->shapes(life.by)
                                                     : std::string_view();
-    add(older ? tr("Tensor") : tr("Given"), QString::fromUtf8(shapes));
+    add(older ? tr("Tensor") : tr("Given"), QString::fromStdString(analysis::tensorsText(shapes)));
     if (const query::TimelineStep* step = older ? nullptr : run.stepAt(life.begin))
         add(tr("Step"), wholeNumber(step->step));
     add(tr("Address"), QStringLiteral("0x%1").arg(life.address, 0, 16));

@@ -10,26 +10,37 @@ namespace tilescope::analysis {
 
 /// What an op reads, writes and computes.
 enum class OpKind : std::uint8_t {
-    Uncounted,         ///< only the family is known: mostly ops that call others
-    View,              ///< nothing
-    Product,           ///< a b: mm, bmm
-    AddedProduct,      ///< c + a b: addmm, baddbmm
-    Linear,            ///< x wᵀ + b
-    Attention,         ///< q, k, v by head
-    AttentionByRow,    ///< q, k, v with heads inside rows
-    AttentionBackward, ///< dO, q, k, v, o
-    Map,               ///< one result of the operands' common shape
-    Compare,           ///< the same, one byte an element
-    Reduce,            ///< reads its operands; the result is small and not counted
-    Rows,              ///< reads rows, writes rows: softmax, norms
-    RowsBackward,      ///< reads two tensors of rows, writes one
-    Gather,            ///< rows of a table
-    Scatter,           ///< gradients of rows into a table; a nested op fills its zeros
-    Pick,              ///< one value of each row, by index
-    PickBackward,      ///< gradients of those into rows; a nested op fills their zeros
-    Copy,              ///< destination, source
-    Fill,              ///< writes its first operand
-    Adam,              ///< lists of parameters, gradients and two moments
+    Uncounted,      ///< only the family is known: mostly ops that call others
+    View,           ///< nothing
+    Product,        ///< a b: mm, bmm
+    AddedProduct,   ///< c + a b: addmm, baddbmm
+    Linear,         ///< x wᵀ + b
+    ScaledProduct,  ///< a b of 8-bit types, with a result of 16 bits
+    GroupedProduct, ///< rows of a by one of several matrices b each
+    Convolution,    ///< input, weight, bias, stride, padding, dilation, transposed, output padding, groups
+    BackendConvolution,     ///< input, weight, padding, stride, dilation, groups
+    ConvolutionBackward,    ///< gradient, input, weight; of the input and of the weight
+    Attention,              ///< q, k, v by head
+    AttentionByRow,         ///< q, k, v with heads inside rows
+    AttentionBackward,      ///< dO, q, k, v, o
+    AttentionBackwardByRow, ///< the same with heads inside rows
+    Map,                    ///< one result of the operands' common shape
+    MaskedMap,              ///< the same and a mask of one byte an element
+    Compare,                ///< one byte an element
+    Reduce,                 ///< reads its operands; the result is small and not counted
+    Lists,                  ///< an element-wise op on lists of tensors, the first of which it writes
+    ListsReduce,            ///< reads a list
+    Traffic,                ///< reads or writes each tensor once; its arithmetic is unknown
+    Message,                ///< reads the message of a collective
+    Rows,                   ///< reads rows, writes rows: softmax, norms
+    RowsBackward,           ///< reads two tensors of rows, writes one
+    Gather,                 ///< rows of a table
+    Scatter,                ///< gradients of rows into a table; a nested op fills its zeros
+    Pick,                   ///< one value of each row, by index
+    PickBackward,           ///< gradients of those into rows; a nested op fills their zeros
+    Copy,                   ///< destination, source
+    Fill,                   ///< writes its first operand
+    Adam,                   ///< lists of parameters, gradients and two moments
 };
 
 /// All that is known of an op.
@@ -37,8 +48,10 @@ struct OpRow {
     std::string_view op; ///< aten::mm
     OpKind kind = OpKind::Uncounted;
     KernelFamily family = KernelFamily::Other;
-    int operands = 1;       ///< Map, Reduce: tensors that are read; those after them are where to write
+    int operands =
+        1; ///< Map, Reduce: tensors that are read; those after them are where to write. Lists: their number
     std::int64_t flops = 0; ///< per element of the result (Reduce: of the first operand)
+    int causalAt = -1;      ///< attention: position of the argument that says whether it is causal; -1: none
 };
 
 /// All rows, sorted by name.

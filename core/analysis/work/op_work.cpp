@@ -18,8 +18,8 @@ using Shapes = std::span<const TensorShape>;
 /// Counts in the shapes of one op.
 class Counter {
 public:
-    Counter(const OpRow& rule, Shapes shapes, const WorkContext& context)
-        : rule_(rule), shapes_(shapes), context_(context)
+    Counter(const OpRow& rule, const OpArguments& arguments, const WorkContext& context)
+        : rule_(rule), arguments_(arguments), shapes_(arguments.tensors), context_(context)
     {
     }
 
@@ -36,17 +36,37 @@ public:
             return has(3) ? product(1, bytesOf(0)) : std::nullopt;
         case Kind::Linear:
             return linear();
+        case Kind::ScaledProduct:
+            return scaledProduct();
+        case Kind::GroupedProduct:
+            return groupedProduct();
+        case Kind::Convolution:
+        case Kind::BackendConvolution:
+            return convolution();
+        case Kind::ConvolutionBackward:
+            return convolutionBackward();
         case Kind::Attention:
             return attention(0, false, false);
         case Kind::AttentionByRow:
             return attention(0, true, false);
         case Kind::AttentionBackward:
             return attention(1, false, true);
+        case Kind::AttentionBackwardByRow:
+            return attention(1, true, true);
         case Kind::Map:
+        case Kind::MaskedMap:
         case Kind::Compare:
             return map();
         case Kind::Reduce:
-            return has(1) ? work(rule_.flops * elements(0), bytesOf(0)) : std::nullopt;
+            return reduce();
+        case Kind::Lists:
+            return lists();
+        case Kind::ListsReduce:
+            return has(1) ? work(rule_.flops * totalElements(), restBytes(0)) : std::nullopt;
+        case Kind::Traffic:
+            return has(1) ? work(0, restBytes(0)) : std::nullopt;
+        case Kind::Message:
+            return has(1) ? work(0, restBytes(0)) : std::nullopt;
         case Kind::Rows:
             return has(1) ? work(rule_.flops * elements(0), 2 * bytesOf(0) + restBytes(1)) : std::nullopt;
         case Kind::RowsBackward:
@@ -80,6 +100,13 @@ private:
         return shapes_[i].elementBytes > 0 ? shapes_[i].elementBytes : context_.elementBytes;
     }
     std::int64_t bytesOf(std::size_t i) const { return elements(i) * elementBytes(i); }
+    std::int64_t totalElements() const
+    {
+        std::int64_t sum = 0;
+        for (const TensorShape& shape : shapes_)
+            sum += shape.sizes.empty() ? 0 : shape.elements();
+        return sum;
+    }
     std::int64_t restBytes(std::size_t from) const
     {
         std::int64_t sum = 0;
@@ -114,6 +141,103 @@ private:
                     bytesOf(0) + bytesOf(1) + results * elementBytes(0) + (has(3) ? bytesOf(2) : 0));
     }
 
+    /// Scales are read, too; they are few.
+    std::optional<Work> scaledProduct() const
+    {
+        const std::optional<Work> same = product(0, 0);
+        if (!same)
+            return {};
+        constexpr std::int64_t kResultBytes = 2;
+        const std::int64_t results =
+            elements(0) / std::max<std::int64_t>(1, shapes_[0].sizes.back()) * shapes_[1].sizes.back();
+        return work(same->flops.count, same->bytes.count + results * (kResultBytes - elementBytes(0)));
+    }
+
+    /// (n, k) by the matrices (groups, k, m): each row by one of them.
+    std::optional<Work> groupedProduct() const
+    {
+        if (!has(2))
+            return {};
+        const auto& a = shapes_[0].sizes;
+        const auto& b = shapes_[1].sizes;
+        if (a.size() != 2 || b.size() != 3 || a[1] != b[1])
+            return product(0, 0);
+        constexpr std::int64_t kResultBytes = 2;
+        const std::int64_t results = a[0] * b[2];
+        return work(2 * results * a[1], bytesOf(0) + bytesOf(1) + results * kResultBytes);
+    }
+
+    /// The sizes of a literal such as `[1, 1]`; a single one counts for all dimensions.
+    std::optional<std::vector<std::int64_t>> sizesAt(std::size_t position, std::size_t dimensions) const
+    {
+        const auto literal = arguments_.literal(position);
+        const auto parsed = literal ? parseShapes(*literal) : std::nullopt;
+        if (!parsed || parsed->size() != 1)
+            return {};
+        std::vector<std::int64_t> sizes = parsed->front().sizes;
+        if (sizes.size() == 1)
+            sizes.resize(dimensions, sizes.front());
+        return sizes.size() == dimensions ? std::optional(std::move(sizes)) : std::nullopt;
+    }
+
+    /// Two for each weight that a result of the output takes; transposed, that an element of the input goes to.
+    std::optional<Work> convolution() const
+    {
+        if (!has(2) || shapes_[0].sizes.size() < 3 || shapes_[0].sizes.size() != shapes_[1].sizes.size())
+            return {};
+        const auto& input = shapes_[0].sizes;
+        const auto& weight = shapes_[1].sizes; // output channels, input channels of a group, kernel
+        const std::int64_t weights = elements(1) / std::max<std::int64_t>(1, weight[0]);
+        const std::size_t dimensions = input.size() - 2;
+        const bool isBackend = rule_.kind == Kind::BackendConvolution;
+        const auto stride = sizesAt(3, dimensions);
+        const auto padding = sizesAt(isBackend ? 2 : 4, dimensions);
+        const auto dilation = sizesAt(isBackend ? 4 : 5, dimensions);
+        if (!stride || !padding || !dilation)
+            return {};
+        std::int64_t results = input[0];
+        if (!isBackend && arguments_.literal(6) == "true") {
+            const auto more = sizesAt(7, dimensions);
+            const auto groups = arguments_.literal(8) == "1" ? std::optional<std::int64_t>(1) : std::nullopt;
+            if (!more || !groups)
+                return {};
+            for (std::size_t d = 0; d < dimensions; ++d)
+                results *= (input[d + 2] - 1) * (*stride)[d] - 2 * (*padding)[d] +
+                           (*dilation)[d] * (weight[d + 2] - 1) + (*more)[d] + 1;
+            results *= weight[1];
+            return work(2 * elements(0) * weights, bytesOf(0) + restBytes(1) + results * elementBytes(0));
+        }
+        results *= weight[0];
+        for (std::size_t d = 0; d < dimensions; ++d)
+            results *= (input[d + 2] + 2 * (*padding)[d] - (*dilation)[d] * (weight[d + 2] - 1) - 1) /
+                           std::max<std::int64_t>(1, (*stride)[d]) +
+                       1;
+        return results < 0
+                   ? std::nullopt
+                   : work(2 * results * weights, bytesOf(0) + restBytes(1) + results * elementBytes(0));
+    }
+
+    std::optional<Work> convolutionBackward() const
+    {
+        if (!has(3) || shapes_[0].sizes.size() < 3 || shapes_[2].sizes.size() < 3 ||
+            arguments_.literal(7) == "true")
+            return {};
+        const std::int64_t weights = elements(2) / std::max<std::int64_t>(1, shapes_[2].sizes[0]);
+        const std::string_view wanted = arguments_.literal(10).value_or("[true, true, true]");
+        const bool ofInput = wanted.starts_with("[true") || wanted.starts_with("[True");
+        const std::int64_t each = 2 * elements(0) * weights;
+        return work(ofInput ? 2 * each : each,
+                    bytesOf(0) + bytesOf(1) + 2 * bytesOf(2) + (ofInput ? bytesOf(1) : 0));
+    }
+
+    /// Whether fused attention is causal; none: unknown.
+    std::optional<bool> isCausal() const
+    {
+        const auto literal =
+            rule_.causalAt < 0 ? std::nullopt : arguments_.literal(static_cast<std::size_t>(rule_.causalAt));
+        return literal == "true" ? true : literal == "false" ? false : context_.causal;
+    }
+
     /// \param byRow  (batch, length, heads, head dim) instead of (batch, heads, length, head dim)
     std::optional<Work> attention(std::size_t first, bool byRow, bool backward) const
     {
@@ -127,7 +251,10 @@ private:
         const std::size_t at = q.size() - (byRow && q.size() > 3 ? 3 : 2); // position of the length
         const std::int64_t rows = elements(first) / std::max<std::int64_t>(1, q.back());
         const std::int64_t heads = rows / std::max<std::int64_t>(1, q[at]);
-        const std::int64_t pairs = heads * visiblePairs(q[at], k[at], context_.causal);
+        const std::optional<bool> causal = isCausal();
+        if (!causal && visiblePairs(q[at], k[at], true) != visiblePairs(q[at], k[at], false))
+            return {};
+        const std::int64_t pairs = heads * visiblePairs(q[at], k[at], causal.value_or(false));
         const std::int64_t output = rows * v.back() * elementBytes(first);
         const std::int64_t statistics = rows * 4; // log-sum-exp of each row, in fp32
         const std::int64_t inputs = bytesOf(first) + bytesOf(first + 1) + bytesOf(first + 2);
@@ -161,10 +288,36 @@ private:
         }
         const std::int64_t elements =
             std::accumulate(result.begin(), result.end(), std::int64_t{1}, std::multiplies<>());
-        const std::int64_t resultBytes = rule_.kind == Kind::Compare ? 1 : widest > 0 ? widest : 4;
+        const std::int64_t resultBytes = (rule_.kind == Kind::Compare ? 1
+                                          : widest > 0                ? widest
+                                                                      : 4) +
+                                         (rule_.kind == Kind::MaskedMap ? 1 : 0);
         // A complex product is four multiplications and two additions; other complex operations are two.
         const std::int64_t times = !complex ? 1 : rule_.op.starts_with("aten::mul") ? 6 : 2;
         return work(rule_.flops * times * elements, read + elements * resultBytes);
+    }
+
+    std::optional<Work> reduce() const
+    {
+        if (!has(1))
+            return {};
+        std::int64_t read = 0;
+        for (std::size_t i = 0; i < std::min(shapes_.size(), static_cast<std::size_t>(rule_.operands)); ++i)
+            read += bytesOf(i);
+        return work(rule_.flops * elements(0), read);
+    }
+
+    /// The first list is as long as each of the others; it is read and written.
+    std::optional<Work> lists() const
+    {
+        const auto number = static_cast<std::int64_t>(arguments_.lists());
+        const std::int64_t lists = std::max<std::int64_t>(1, number > 0 ? number : rule_.operands);
+        const std::int64_t bytes = restBytes(0);
+        if (!has(1) || totalElements() % lists != 0)
+            return {};
+        // Fills and copies do not read what they write.
+        const std::int64_t read = rule_.operands == 0 ? 0 : rule_.flops == 0 ? bytes - bytes / lists : bytes;
+        return work(rule_.flops * (totalElements() / lists), read + bytes / lists);
     }
 
     std::optional<Work> gather() const
@@ -204,18 +357,32 @@ private:
     }
 
     const OpRow& rule_;
+    const OpArguments& arguments_;
     Shapes shapes_;
     const WorkContext& context_;
 };
+
+/// A kernel of TorchInductor, which PyTorch records as an op.
+constexpr OpRow kInductorKernel{"triton_", Kind::Traffic, KernelFamily::Elementwise};
+
+/// The row by which an op is counted; nullptr if it is not.
+const OpRow* countedRow(std::string_view op)
+{
+    const OpRow* row = findOp(op);
+    if (!row && op.ends_with('_') && !op.ends_with("__"))
+        row = findOp(op.substr(0, op.size() - 1));
+    if (!row &&
+        (op.starts_with("triton_poi_") || op.starts_with("triton_red_") || op.starts_with("triton_per_")))
+        row = &kInductorKernel;
+    return row && row->kind != Kind::Uncounted ? row : nullptr;
+}
 
 } // namespace
 
 std::optional<OpRule> ruleOf(std::string_view op)
 {
-    const OpRow* row = findOp(op);
-    if (!row || row->kind == Kind::Uncounted)
-        return {};
-    return OpRule{row->family, row->kind != Kind::View};
+    const OpRow* row = countedRow(op);
+    return row ? std::optional(OpRule{row->family, row->kind != Kind::View}) : std::nullopt;
 }
 
 std::vector<std::string_view> opsWithRules()
@@ -229,13 +396,13 @@ std::vector<std::string_view> opsWithRules()
 
 std::optional<Work> workOfOp(std::string_view op, std::string_view shapes, const WorkContext& context)
 {
-    const OpRow* row = findOp(op);
-    if (!row || row->kind == Kind::Uncounted)
+    const OpRow* row = countedRow(op);
+    if (!row)
         return {};
     if (row->kind == Kind::View)
         return Work{};
-    const auto tensors = parseShapes(shapes);
-    return tensors ? Counter(*row, *tensors, context).count() : std::nullopt;
+    const auto arguments = parseArguments(shapes);
+    return arguments ? Counter(*row, *arguments, context).count() : std::nullopt;
 }
 
 } // namespace tilescope::analysis

@@ -15,7 +15,8 @@ namespace tilescope::analysis {
 /// Properties of an op that its shapes do not contain.
 struct WorkContext {
     int elementBytes = 4; ///< of tensors without a recorded type
-    bool causal = false;  ///< whether fused attention hides later keys
+    /// Whether fused attention hides later keys, where the call does not say so; none: unknown, and so is its work.
+    std::optional<bool> causal = false;
 };
 
 /// The entry in op_table.h of an op with known work.
@@ -24,7 +25,9 @@ struct OpRule {
     bool moves = true; ///< false: a view, which computes nothing and moves nothing
 };
 
-/// How the work of an op (aten::mm) is counted; none if it is not. O(log rules).
+/// How the work of an op (aten::mm) is counted; none if it is not. An in-place op (aten::relu_) without a row of its own
+/// counts as the op after which it is named. A kernel of TorchInductor (triton_poi_fused_…) has a rule, too.
+/// O(log rules).
 std::optional<OpRule> ruleOf(std::string_view op);
 
 /// The names of all ops with a rule, sorted.
@@ -36,7 +39,7 @@ std::vector<std::string_view> opsWithRules();
 /// only the visible pairs under a causal mask, and in backward the recomputed scores. Other ops count each
 /// arithmetic operation and each elementary function as one. Bytes are the operands once and the result once;
 /// an expanded tensor counts in full, because shapes do not contain strides.
-/// \return  none if there is no rule, or the shapes do not fit it
+/// \return  none if there is no rule, the shapes do not fit it, or it needs an argument that was not recorded
 /// O(length of shapes).
 std::optional<Work> workOfOp(std::string_view op, std::string_view shapes, const WorkContext& context);
 

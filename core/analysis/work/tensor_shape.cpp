@@ -41,32 +41,118 @@ std::optional<std::int64_t> takeNumber(std::string_view& text)
     return value;
 }
 
-std::optional<TensorShape> takeShape(std::string_view& text)
+/// Reads `4, 128]` up to `close`.
+std::optional<std::vector<std::int64_t>> takeNumbers(std::string_view& text, char close)
 {
-    TensorShape shape;
-    const std::size_t open = text.find('[');
-    if (open == std::string_view::npos)
-        return {};
-    if (open > 0) {
-        if (const ElementType* type = find(text.substr(0, open))) {
-            shape.elementBytes = type->bytes;
-            shape.complex = type->complex;
-        }
-    }
-    text.remove_prefix(open + 1);
-    while (!text.empty() && text.front() != ']') {
-        const auto size = takeNumber(text);
-        if (!size)
+    std::vector<std::int64_t> numbers;
+    while (!text.empty() && text.front() != close) {
+        const auto number = takeNumber(text);
+        if (!number)
             return {};
-        shape.sizes.push_back(*size);
+        numbers.push_back(*number);
         while (!text.empty() && (text.front() == ',' || text.front() == ' '))
             text.remove_prefix(1);
     }
     if (text.empty())
         return {};
     text.remove_prefix(1);
-    return shape;
+    return numbers;
 }
+
+/// Takes `[1, 1]` or a word without spaces.
+std::string_view takeLiteral(std::string_view& text)
+{
+    const std::size_t end = text.starts_with('[') ? text.find(']') : text.find_first_of(" )");
+    const std::size_t length =
+        end == std::string_view::npos ? text.size() : end + (text.starts_with('[') ? 1 : 0);
+    const std::string_view literal = text.substr(0, length);
+    text.remove_prefix(length);
+    return literal;
+}
+
+class ArgumentParser {
+public:
+    explicit ArgumentParser(std::string_view text) : text_(text) {}
+
+    std::optional<OpArguments> parse()
+    {
+        skipSpaces();
+        while (!text_.empty()) {
+            if (!takeOne())
+                return {};
+            skipSpaces();
+        }
+        return inList_ ? std::nullopt : std::optional(std::move(arguments_));
+    }
+
+private:
+    using Kind = OpArgument::Kind;
+
+    bool takeOne()
+    {
+        const char first = text_.front();
+        if (first == '(' || first == ')') {
+            if (inList_ == (first == '('))
+                return false;
+            text_.remove_prefix(1);
+            inList_ = first == '(';
+            if (inList_)
+                arguments_.list.push_back({.kind = Kind::List, .first = arguments_.tensors.size()});
+            return true;
+        }
+        if (first == '=') {
+            text_.remove_prefix(1);
+            arguments_.hasLiterals = true;
+            arguments_.list.push_back({.kind = Kind::Literal, .literal = takeLiteral(text_)});
+            return !inList_;
+        }
+        if (!takeTensor())
+            return false;
+        if (inList_)
+            ++arguments_.list.back().count;
+        else
+            arguments_.list.push_back({.first = arguments_.tensors.size() - 1, .count = 1});
+        return true;
+    }
+
+    bool takeTensor()
+    {
+        TensorShape shape;
+        const std::size_t open = text_.find('[');
+        if (open == std::string_view::npos)
+            return false;
+        const std::string_view type = text_.substr(0, open);
+        if (const ElementType* known = find(type)) {
+            shape.elementBytes = known->bytes;
+            shape.complex = known->complex;
+        }
+        text_.remove_prefix(open + 1);
+        auto sizes = takeNumbers(text_, ']');
+        if (!sizes)
+            return false;
+        shape.sizes = std::move(*sizes);
+        if (text_.starts_with('{')) {
+            text_.remove_prefix(1);
+            auto strides = takeNumbers(text_, '}');
+            if (!strides || strides->size() != shape.sizes.size())
+                return false;
+            shape.strides = std::move(*strides);
+        }
+        arguments_.tensors.push_back(std::move(shape));
+        arguments_.types.push_back(type);
+        return true;
+    }
+
+    void skipSpaces()
+    {
+        while (text_.starts_with(' '))
+            text_.remove_prefix(1);
+    }
+
+    std::string_view text_;
+    OpArguments arguments_;
+    bool inList_ = false;
+};
 
 } // namespace
 
@@ -81,18 +167,41 @@ std::int64_t TensorShape::elements() const
     return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
 }
 
+std::optional<std::string_view> OpArguments::literal(std::size_t position) const
+{
+    if (!hasLiterals || position >= list.size() || list[position].kind != OpArgument::Kind::Literal)
+        return {};
+    return list[position].literal;
+}
+
+std::size_t OpArguments::lists() const
+{
+    return static_cast<std::size_t>(
+        std::ranges::count(list, OpArgument::Kind::List, [](const OpArgument& each) { return each.kind; }));
+}
+
+std::optional<OpArguments> parseArguments(std::string_view text)
+{
+    return ArgumentParser(text).parse();
+}
+
 std::optional<std::vector<TensorShape>> parseShapes(std::string_view text)
 {
-    std::vector<TensorShape> shapes;
-    while (!text.empty()) {
-        std::optional<TensorShape> shape = takeShape(text);
-        if (!shape)
-            return {};
-        shapes.push_back(std::move(*shape));
-        while (!text.empty() && text.front() == ' ')
-            text.remove_prefix(1);
-    }
-    return shapes;
+    std::optional<OpArguments> arguments = parseArguments(text);
+    return arguments ? std::optional(std::move(arguments->tensors)) : std::nullopt;
+}
+
+std::string tensorsText(std::string_view text)
+{
+    const std::optional<OpArguments> arguments = parseArguments(text);
+    if (!arguments)
+        return std::string(text);
+    std::string tensors;
+    for (std::size_t i = 0; i < arguments->tensors.size(); ++i)
+        tensors.append(tensors.empty() ? "" : " ")
+            .append(arguments->types[i])
+            .append(shapeText(arguments->tensors[i].sizes));
+    return tensors;
 }
 
 std::string shapeText(std::span<const std::int64_t> sizes)

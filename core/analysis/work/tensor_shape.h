@@ -17,14 +17,44 @@ struct TensorShape {
     std::vector<std::int64_t> sizes = {};
     int elementBytes = 0; ///< 0 if the type was not recorded
     bool complex = false;
+    std::vector<std::int64_t> strides = {}; ///< empty: contiguous, or not recorded
 
     std::int64_t elements() const;
     bool operator==(const TensorShape&) const = default;
 };
 
-/// The tensors of `bf16[4, 128, 768] f32[768]`; the type may be missing. None if the text is not such a list.
+/// An argument of a recorded call.
+struct OpArgument {
+    enum class Kind : std::uint8_t { Tensor, List, Literal };
+    Kind kind = Kind::Tensor;
+    std::size_t first = 0;         ///< of its tensors in OpArguments::tensors
+    std::size_t count = 0;         ///< of them
+    std::string_view literal = {}; ///< 0.125, true, [1, 1]; none: the argument is absent
+};
+
+/// The arguments of a call. Views are of the text.
+struct OpArguments {
+    std::vector<TensorShape> tensors = {};    ///< those of lists too
+    std::vector<std::string_view> types = {}; ///< of each tensor; empty: not recorded
+    std::vector<OpArgument> list = {};
+    bool hasLiterals = false; ///< otherwise positions of arguments are unknown
+
+    /// The literal at a position of the op's signature; none if it was not recorded.
+    std::optional<std::string_view> literal(std::size_t position) const;
+    std::size_t lists() const;
+};
+
+/// Parses `bf16[4, 128, 768] f32[768]{1, 4} =0.125 (f32[2] f32[3])`: tensors with their types, sizes and, unless they are
+/// contiguous, strides; literals with an equals sign; lists of tensors in parentheses. Types may be missing. None if
+/// the text is not such a list.
 /// O(length).
+std::optional<OpArguments> parseArguments(std::string_view text);
+
+/// The tensors among them.
 std::optional<std::vector<TensorShape>> parseShapes(std::string_view text);
+
+/// The text without literals, strides and parentheses, for people: `bf16[4, 128, 768] f32[768] f32[2] f32[3]`.
+std::string tensorsText(std::string_view text);
 
 /// `[4, 128, 768]`.
 std::string shapeText(std::span<const std::int64_t> sizes);

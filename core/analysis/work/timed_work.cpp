@@ -127,6 +127,15 @@ private:
 struct KernelTime {
     Nanoseconds total{0};
     std::array<Nanoseconds, kKernelFamilies> byFamily{};
+    const DeviceEvent* longest = nullptr; ///< does its work
+
+    void add(const DeviceEvent& event, KernelFamily family)
+    {
+        total += event.end - event.start;
+        byFamily[static_cast<std::size_t>(family)] += event.end - event.start;
+        if (!longest || event.end - event.start > longest->end - longest->start)
+            longest = &event;
+    }
 
     KernelFamily largest() const
     {
@@ -140,10 +149,11 @@ class Gathered {
 public:
     void add(const TimedWork& item)
     {
-        const Key key{item.path, item.op, item.family, item.step, item.counted};
+        const Key key{item.path, item.op, item.shapes, item.family, item.step, item.counted, item.inferred};
         const auto [entry, isNew] = items_.try_emplace(key, item);
         if (isNew)
             return;
+        entry->second.firstOp = std::min(entry->second.firstOp, item.firstOp);
         entry->second.instances += item.instances;
         entry->second.time += item.time;
         entry->second.work += item.work;
@@ -159,22 +169,26 @@ public:
     }
 
 private:
-    using Key = std::tuple<std::string_view, std::string_view, KernelFamily, std::int32_t, bool>;
+    using Key = std::tuple<std::string_view, std::string_view, std::string_view, KernelFamily, std::int32_t,
+                           bool, bool>;
     std::map<Key, TimedWork> items_;
 };
 
 /// Without a GPU the time of an op that counts is its own, and of others what their inner ops leave.
-void addOpsOfAProcessor(Gathered& gathered, std::span<const Op> ops, const OpTree& tree, const TextOf& textOf)
+void addOpsOfAProcessor(Gathered& gathered, std::span<const Op> ops, const OpTree& tree, const TextOf& textOf,
+                        WorkScope scope)
 {
     const std::vector<Nanoseconds> self = selfTimes(ops);
     OpFamilies families(textOf);
     for (std::size_t i = 0; i < ops.size(); ++i) {
         const Op& op = ops[i];
         const bool counts = tree.counts(i);
-        if (op.step == kNoStep || (!counts && tree.countingAt(i)))
+        if ((op.step == kNoStep && scope == WorkScope::TracedSteps) || (!counts && tree.countingAt(i)))
             continue;
         gathered.add({.path = fromStepDown(textOf(op.path)),
                       .op = textOf(op.name),
+                      .shapes = op.shapes ? textOf(op.shapes) : std::string_view{},
+                      .firstOp = op.id,
                       .family = families(op),
                       .step = op.step,
                       .instances = 1,
@@ -184,28 +198,90 @@ void addOpsOfAProcessor(Gathered& gathered, std::span<const Op> ops, const OpTre
     }
 }
 
+/// By op and step: where only kernels are traced, the ops are those of one step for the kernels of all.
+using KernelTimes = std::map<std::pair<std::size_t, std::int32_t>, KernelTime>;
+
+/// The ops of kernels by their name and launch configuration.
+class LaunchedKernels {
+public:
+    struct Launcher {
+        std::size_t op = 0;
+        bool doesWork = false; ///< of the op; its other kernels prepare or finish it
+        bool isAmbiguous = false;
+    };
+
+    void add(const DeviceEvent& event, std::size_t op, bool doesWork, std::span<const Op> ops)
+    {
+        const auto [known, isNew] = known_.try_emplace(keyOf(event), Launcher{op, doesWork, false});
+        Launcher& launcher = known->second;
+        launcher.isAmbiguous = launcher.isAmbiguous || launcher.doesWork != doesWork ||
+                               ops[launcher.op].name != ops[op].name ||
+                               ops[launcher.op].shapes != ops[op].shapes;
+    }
+
+    const Launcher* find(const DeviceEvent& event) const
+    {
+        const auto known = known_.find(keyOf(event));
+        return known == known_.end() || known->second.isAmbiguous ? nullptr : &known->second;
+    }
+
+private:
+    using Key = std::tuple<StringId, LaunchConfig, std::int64_t>;
+    static Key keyOf(const DeviceEvent& event) { return {event.name, event.launch, event.bytes}; }
+
+    std::map<Key, Launcher> known_;
+};
+
+/// Adds kernels whose launch was not recorded.
+void addUnlaunched(Gathered& gathered, const std::vector<const DeviceEvent*>& unlaunched,
+                   const LaunchedKernels& launched, std::span<const Op> ops, const OpTree& tree,
+                   const TextOf& textOf, const FamilyOf& familyOf)
+{
+    for (const DeviceEvent* const event : unlaunched) {
+        TimedWork item{.path = fromStepDown(textOf(event->path)),
+                       .family = familyOf(*event),
+                       .step = event->step,
+                       .instances = 1,
+                       .time = event->end - event->start};
+        if (const LaunchedKernels::Launcher* const launcher = launched.find(*event)) {
+            item.op = textOf(ops[launcher->op].name);
+            item.shapes = textOf(ops[launcher->op].shapes);
+            item.firstOp = ops[launcher->op].id;
+            item.instances = launcher->doesWork ? 1 : 0;
+            item.counted = item.inferred = true;
+            item.work = launcher->doesWork ? *tree.work(launcher->op) : Work{};
+        }
+        gathered.add(item);
+    }
+}
+
 } // namespace
 
 std::vector<TimedWork> timedWorkOfOps(std::span<const Op> ops, std::span<const DeviceEvent> device,
                                       const TextOf& textOf, const FamilyOf& familyOf,
-                                      const WorkContext& context)
+                                      const WorkContext& context, WorkScope scope)
 {
     const OpTree tree(ops, textOf, context);
     Gathered gathered;
-    // By op and step: where only kernels are traced, the ops are those of one step for the kernels of all.
-    std::map<std::pair<std::size_t, std::int32_t>, KernelTime> kernels;
+    KernelTimes kernels;
+    std::vector<const DeviceEvent*> unlaunched;
+    std::vector<std::pair<const DeviceEvent*, std::size_t>> launched; // with the op that counts
     for (const DeviceEvent& event : device) {
-        if (event.step == kNoStep)
+        if (event.step == kNoStep && scope == WorkScope::TracedSteps)
             continue;
         const std::optional<std::size_t> launcher = event.op ? tree.find(event.op) : std::nullopt;
         const KernelFamily family = familyOf(event);
         if (const auto counting = tree.countingAt(launcher)) {
-            KernelTime& time = kernels[{*counting, event.step}];
-            time.total += event.end - event.start;
-            time.byFamily[static_cast<std::size_t>(family)] += event.end - event.start;
+            kernels[{*counting, event.step}].add(event, family);
+            launched.emplace_back(&event, *counting);
+        } else if (!launcher && event.launched == Timestamp{}) {
+            unlaunched.push_back(&event);
         } else {
             gathered.add({.path = fromStepDown(textOf(event.path)),
                           .op = launcher ? textOf(ops[*launcher].name) : std::string_view{},
+                          .shapes = launcher && ops[*launcher].shapes ? textOf(ops[*launcher].shapes)
+                                                                      : std::string_view{},
+                          .firstOp = launcher ? ops[*launcher].id : OpId{},
                           .family = family,
                           .step = event.step,
                           .instances = 1,
@@ -216,6 +292,8 @@ std::vector<TimedWork> timedWorkOfOps(std::span<const Op> ops, std::span<const D
         const Op& op = ops[place.first];
         gathered.add({.path = fromStepDown(textOf(op.path)),
                       .op = textOf(op.name),
+                      .shapes = textOf(op.shapes),
+                      .firstOp = op.id,
                       .family = time.largest(),
                       .step = place.second,
                       .instances = 1,
@@ -223,8 +301,13 @@ std::vector<TimedWork> timedWorkOfOps(std::span<const Op> ops, std::span<const D
                       .counted = true,
                       .work = *tree.work(place.first)});
     }
+    LaunchedKernels byLaunch;
+    if (!unlaunched.empty())
+        for (const auto& [event, op] : launched)
+            byLaunch.add(*event, op, kernels.at({op, event->step}).longest == event, ops);
+    addUnlaunched(gathered, unlaunched, byLaunch, ops, tree, textOf, familyOf);
     if (device.empty())
-        addOpsOfAProcessor(gathered, ops, tree, textOf);
+        addOpsOfAProcessor(gathered, ops, tree, textOf, scope);
     return gathered.take();
 }
 
@@ -271,7 +354,7 @@ std::vector<TimedWork> timedWorkOfSpec(std::span<const SpecWork> spec, std::int6
 
 std::vector<KernelWork> workOfKernels(std::span<const Op> ops, std::span<const DeviceEvent> device,
                                       const TextOf& textOf, const FamilyOf& familyOf,
-                                      const WorkContext& context)
+                                      const WorkContext& context, WorkScope scope)
 {
     struct Kind {
         KernelWork work;
@@ -287,7 +370,7 @@ std::vector<KernelWork> workOfKernels(std::span<const Op> ops, std::span<const D
     // kinds of kernels: a list is searched faster than a table.
     std::map<std::pair<std::size_t, std::int32_t>, std::vector<Kind>> byOp;
     for (const DeviceEvent& event : device) {
-        if (event.step == kNoStep || !event.op)
+        if ((event.step == kNoStep && scope == WorkScope::TracedSteps) || !event.op)
             continue;
         const auto counting = tree.countingAt(tree.find(event.op));
         if (!counting)
@@ -318,10 +401,12 @@ std::vector<WorkTotal> workTotals(std::span<const TimedWork> items, const WorkGr
             auto total = totals.find(key);
             if (total == totals.end())
                 total = totals.emplace(key, WorkTotal{.key = std::string(key)}).first;
+            total->second.firstOp = std::min(total->second.firstOp, item.firstOp);
             total->second.instances += item.instances;
             total->second.time += item.time;
             if (item.counted) {
                 total->second.countedTime += item.time;
+                total->second.inferredTime += item.inferred ? item.time : Nanoseconds(0);
                 total->second.work += item.work;
             }
         });

@@ -15,15 +15,21 @@ namespace tilescope::analysis {
 
 /// The time of a traced step at one place, and the work done in it, if known.
 struct TimedWork {
-    std::string_view path = {}; ///< from step down
-    std::string_view op = {};   ///< empty if unknown
+    std::string_view path = {};   ///< from step down
+    std::string_view op = {};     ///< empty if unknown
+    std::string_view shapes = {}; ///< of its arguments, as recorded; empty if unknown
+    OpId firstOp = {};            ///< the first of them; none if unknown
     KernelFamily family = KernelFamily::Other;
     std::int32_t step = kNoStep;
     std::int64_t instances = 0; ///< ops, or kernels without a known op
     Nanoseconds time{0};        ///< of the kernels it launched; on a CPU its own
     bool counted = false;       ///< whether `time` is that of `work`
+    bool inferred = false;      ///< the op is that of kernels with the same name and launch
     Work work{};
 };
+
+/// Which events count.
+enum class WorkScope : std::uint8_t { TracedSteps, Recording };
 
 /// The family of a device event.
 using FamilyOf = std::function<KernelFamily(const DeviceEvent&)>;
@@ -34,13 +40,17 @@ using FamilyOf = std::function<KernelFamily(const DeviceEvent&)>;
 /// the memory that it fills there, in the family with most of its kernels' time. If an op calls another of
 /// the same name (autocast's), the inner one counts. The time of other ops, and of ops without shapes, has no
 /// work. Without device events the ops' self time counts.
+///
+/// A kernel whose launch was not recorded counts for the op of the kernels with the same name and launch configuration,
+/// if these are of ops with one name and the same arguments.
 /// \param ops     in any order. Ops of one untraced step represent those of every traced step. The views are
 ///                those of textOf.
-/// \param device  in any order; events outside a step are ignored
+/// \param device  in any order
+/// \param scope   TracedSteps: events outside a step are ignored
 /// O(n x depth of nesting).
 std::vector<TimedWork> timedWorkOfOps(std::span<const Op> ops, std::span<const DeviceEvent> device,
                                       const TextOf& textOf, const FamilyOf& familyOf,
-                                      const WorkContext& context);
+                                      const WorkContext& context, WorkScope scope = WorkScope::TracedSteps);
 
 /// Like timedWorkOfOps() without recorded shapes: the spec gives the matmuls and attention of each step. The
 /// time of those two families has work, that of the others has none.
@@ -68,14 +78,16 @@ struct KernelWork {
 /// depth of nesting).
 std::vector<KernelWork> workOfKernels(std::span<const Op> ops, std::span<const DeviceEvent> device,
                                       const TextOf& textOf, const FamilyOf& familyOf,
-                                      const WorkContext& context);
+                                      const WorkContext& context, WorkScope scope = WorkScope::TracedSteps);
 
 /// The totals of the items of one group.
 struct WorkTotal {
     std::string key = {};
+    OpId firstOp = {};
     std::int64_t instances = 0;
     Nanoseconds time{0};
-    Nanoseconds countedTime{0}; ///< the part of the time with known work
+    Nanoseconds countedTime{0};  ///< the part of the time with known work
+    Nanoseconds inferredTime{0}; ///< the part of `countedTime` whose ops are inferred
     Work work{};
 };
 

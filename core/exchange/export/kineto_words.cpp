@@ -1,5 +1,7 @@
 #include "core/exchange/export/kineto_words.h"
 
+#include "core/analysis/work/tensor_shape.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -54,23 +56,14 @@ void appendMicroseconds(std::string& text, std::int64_t nanoseconds)
 
 std::string kinetoInputs(std::string_view shapes)
 {
+    const std::optional<analysis::OpArguments> arguments = analysis::parseArguments(shapes);
     std::string dims;
     std::string types;
-    while (!shapes.empty()) {
-        const std::size_t open = shapes.find('[');
-        const std::size_t close = shapes.find(']');
-        if (open == std::string_view::npos || close == std::string_view::npos || close < open)
-            return {};
-        const std::string_view sizes = shapes.substr(open + 1, close - open - 1);
-        if (sizes.find_first_not_of("0123456789, ") != std::string_view::npos)
-            return {};
-        const TypeNames* type = typeOf(shapes.substr(0, open));
+    for (std::size_t i = 0; arguments && i < arguments->tensors.size(); ++i) {
+        const TypeNames* type = typeOf(arguments->types[i]);
         const char* separator = dims.empty() ? "" : ", ";
-        dims += fmt::format("{}[{}]", separator, sizes);
+        dims += separator + analysis::shapeText(arguments->tensors[i].sizes);
         types += fmt::format("{}\"{}\"", separator, type ? type->ofInputs : "");
-        shapes.remove_prefix(close + 1);
-        while (shapes.starts_with(' '))
-            shapes.remove_prefix(1);
     }
     return dims.empty() ? std::string()
                         : fmt::format(R"("Input Dims": [{}], "Input type": [{}])", dims, types);

@@ -15,6 +15,7 @@ struct EventQuery {
     std::string rangeGlob = {};         ///< only events in a matching range (analysis::PathGlob); empty: all
     Grouping grouping = Grouping::None; ///< None: the table's default
     PartyQuery parties = {};            ///< only these processes and devices; empty: all
+    std::optional<std::int32_t> step = {}; ///< only this step; of the roofline
 };
 
 } // namespace tilescope::query

@@ -11,8 +11,8 @@ namespace tilescope::query {
 
 namespace {
 
-constexpr std::array<std::string_view, 10> kWords{"none",   "name", "family",   "range", "phase",
-                                                  "module", "op",   "category", "layer", "step"};
+constexpr std::array<std::string_view, 11> kWords{"none", "name",     "family", "range", "phase", "module",
+                                                  "op",   "category", "layer",  "step",  "shape"};
 
 } // namespace
 

@@ -13,7 +13,7 @@
 namespace tilescope::query {
 
 /// The key by which a table groups its rows.
-enum class Grouping { None, Name, Family, Range, Phase, Module, Op, Category, Layer, Step };
+enum class Grouping { None, Name, Family, Range, Phase, Module, Op, Category, Layer, Step, Shape };
 
 /// The word of a grouping for `--group`: name, family, … There is no word for None.
 std::string_view wordOf(Grouping grouping);

@@ -5,6 +5,7 @@
 #include "core/config/schema.h"
 #include "core/query/runs/selection.h"
 #include "core/query/runs/traced_pieces.h"
+#include "core/query/runs/work_context.h"
 #include "core/query/tables/kernel_sums.h"
 #include "core/query/tables/work_tables.h"
 
@@ -202,13 +203,13 @@ private:
         const bool shapes = std::any_of(ops.begin(), ops.end(), [](const Op& op) { return bool(op.shapes); });
         if (!shapes)
             return addWorkOfSpec(spec, ops, device);
-        const analysis::WorkContext context{
-            .elementBytes = spec ? analysis::elementBytesOf(spec->precision) : 4,
-            .causal = !spec || spec->workload == Workload::Lm || spec->causal};
+        const analysis::WorkContext context = workContextOf(spec);
         const auto family = [this](const DeviceEvent& event) { return familyOf(event.name, event.kind); };
-        for (const analysis::KernelWork& done : workOfKernels(ops, device, textOf_, family, context)) {
+        const analysis::WorkScope scope =
+            table_.run.coversRecording() ? analysis::WorkScope::Recording : analysis::WorkScope::TracedSteps;
+        for (const analysis::KernelWork& done : workOfKernels(ops, device, textOf_, family, context, scope)) {
             const std::string_view place = placeOf(done.path);
-            if (done.step != kNoStep && (!query_.step || *query_.step == done.step) && isSelected(place))
+            if ((!query_.step || *query_.step == done.step) && isSelected(place))
                 if (Group* const group =
                         find(keyOf(reader_.text(done.kernel), familyOf(done.kernel, {}), place)))
                     group->addWork(done.work, done.time);

@@ -2,6 +2,7 @@
 
 #include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/work/device_sheets.h"
+#include "core/analysis/work/op_families.h"
 #include "core/analysis/work/timed_work.h"
 #include "core/config/schema.h"
 #include "core/model/ceilings.h"
@@ -9,8 +10,10 @@
 #include "core/query/runs/json_members.h"
 #include "core/query/runs/selection.h"
 #include "core/query/runs/traced_pieces.h"
+#include "core/query/runs/work_context.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -59,38 +62,63 @@ void because(std::string& why, std::string_view reason)
         why += (why.empty() ? "" : "; ") + std::string(reason);
 }
 
+constexpr char kBetweenOpAndShapes = '\n';
+
+using CeilingsOfRow = std::function<const DeviceCeilings&(const RooflineRow&)>;
+
 /// The reason for missing work of a group.
-std::string whyNoWork(const RooflineTable& table, const std::string& key)
+std::string whyNoWork(const RooflineTable& table, const RooflineRow& row)
 {
     if (!table.fromShapes)
         return std::string(whyNoShapes(table.run));
-    if (table.grouping != Grouping::Op)
+    if (table.grouping != Grouping::Op && table.grouping != Grouping::Shape)
         return "no rule counts these ops";
-    if (key == kUnattributed)
+    if (row.op == kUnattributed)
         return "the op that launched it is unknown";
-    const auto rule = analysis::ruleOf(key);
-    return !rule         ? "no rule counts " + key
-           : rule->moves ? "its shapes are unknown"
-                         : "a view: it does nothing";
+    const auto rule = analysis::ruleOf(row.op);
+    return !rule                ? "no rule counts " + row.op
+           : !rule->moves       ? "a view: it does nothing"
+           : row.shapes.empty() ? "its shapes are unknown"
+                                : "the recorded arguments do not determine its work";
 }
 
-RooflineRow rowOf(const analysis::WorkTotal& total, const RooflineTable& table)
+RooflineRow rowOf(const analysis::WorkTotal& total, const RooflineTable& table,
+                  const CeilingsOfRow& ceilingsOf)
 {
-    RooflineRow row{
-        .key = total.key, .instances = total.instances, .time = total.time, .counted = total.countedTime};
+    RooflineRow row{.key = total.key,
+                    .op = total.key,
+                    .firstOp = total.firstOp,
+                    .instances = total.instances,
+                    .time = total.time,
+                    .counted = total.countedTime,
+                    .inferred = total.inferredTime};
+    if (table.grouping == Grouping::Shape) {
+        const std::size_t end = total.key.find(kBetweenOpAndShapes);
+        row.op = total.key.substr(0, end);
+        row.shapes = total.key.substr(end + 1);
+        row.key = row.shapes.empty() ? row.op : row.op + " " + row.shapes;
+        row.family = analysis::familyOfOp(row.op);
+    }
     if (total.countedTime == Nanoseconds{0}) {
-        row.why = whyNoWork(table, total.key);
+        row.why = whyNoWork(table, row);
         return row;
     }
     row.work = total.work;
-    row.measured = placeUnder(table.ceilings.measured, total.work, total.countedTime);
-    row.sheet = placeUnder(table.ceilings.sheet, total.work, total.countedTime);
+    const bool isOfOps = table.grouping == Grouping::Op || table.grouping == Grouping::Shape;
+    if (total.key == wordOf(analysis::KernelFamily::Collective) ||
+        (isOfOps && analysis::familyOfOp(row.op) == analysis::KernelFamily::Collective)) {
+        row.why = "the links between ranks limit it, not memory: show FILE collectives";
+        return row;
+    }
+    const DeviceCeilings& ceilings = ceilingsOf(row);
+    row.measured = placeUnder(ceilings.measured, total.work, total.countedTime);
+    row.sheet = placeUnder(ceilings.sheet, total.work, total.countedTime);
     if (total.work == Work{})
         return row;
     if (!row.measured)
-        because(row.why, table.ceilings.measuredFrom);
+        because(row.why, ceilings.measuredFrom);
     if (!row.sheet)
-        because(row.why, table.ceilings.sheetFrom);
+        because(row.why, ceilings.sheetFrom);
     return row;
 }
 
@@ -101,6 +129,10 @@ analysis::WorkGroupsOf groupsOf(Grouping grouping)
     switch (grouping) {
     case Grouping::Op:
         return [=](const TimedWork& item, const auto& group) { group(orNone(item.op)); };
+    case Grouping::Shape:
+        return [=](const TimedWork& item, const auto& group) {
+            group(std::string(orNone(item.op)) + kBetweenOpAndShapes + std::string(item.shapes));
+        };
     case Grouping::Phase:
         return [=](const TimedWork& item, const auto& group) { group(orNone(analysis::phaseOf(item.path))); };
     case Grouping::Module:
@@ -186,32 +218,91 @@ StepWork stepWorkOf(const store::RunRecord& run)
     return work;
 }
 
-DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord& run, const StepWork& work)
+/// The name of the run's GPU, or of its CPU; empty if unknown.
+std::string deviceName(const store::RunReader& reader, const store::RunRecord& run, bool onGpu,
+                       const std::vector<EnvironmentEntry>& environment)
+{
+    std::string name = valueOf(environment, onGpu ? "gpu.name" : "cpu.model");
+    if (name.empty() && onGpu)
+        for (const TracedDevice& device : reader.parties(run.run).devices)
+            if (name.empty())
+                name = device.name;
+    return name;
+}
+
+/// \param precision  none: unknown for the reason `why`
+DeviceCeilings ceilingsAt(const store::RunReader& reader, const store::RunRecord& run,
+                          std::optional<Precision> precision, const std::string& why)
 {
     DeviceCeilings ceilings;
-    const std::optional<ExperimentSpec>& spec = work.spec;
-    if (!spec) {
-        ceilings.measuredFrom = ceilings.sheetFrom = work.why;
+    if (!precision) {
+        ceilings.measuredFrom = ceilings.sheetFrom = why;
         return ceilings;
     }
     const std::vector<EnvironmentEntry> environment = reader.environment(run.run);
     const bool onGpu = run.result.device.starts_with("cuda");
-    const std::string name = valueOf(environment, onGpu ? "gpu.name" : "cpu.model");
+    const std::string name = deviceName(reader, run, onGpu, environment);
     const std::string device =
         onGpu ? valueOf(environment, "gpu.uuid") : "cpu:" + valueOf(environment, "host");
-    readMeasured(ceilings, reader, device, name, spec->precision);
+    readMeasured(ceilings, reader, device, name, *precision);
     const analysis::DeviceSheet* sheet = onGpu ? analysis::DeviceSheets::standard().find(name) : nullptr;
     if (sheet) {
-        ceilings.sheet = sheet->ceilings(spec->precision);
+        ceilings.sheet = sheet->ceilings(*precision);
         ceilings.sheetFrom = ceilings.sheet.flops ? sheet->name + ", " + sheet->source
                                                   : "the data sheet of " + sheet->name + " has no peak for " +
-                                                        std::string(wordOf(spec->precision));
+                                                        std::string(wordOf(*precision));
     } else {
         ceilings.sheetFrom = onGpu ? "no data sheet of '" + name + "' is known"
                                    : std::string("no data sheets of processors are kept");
     }
     return ceilings;
 }
+
+std::optional<Precision> precisionOf(const StepWork& work)
+{
+    return work.spec ? std::optional(work.spec->precision) : std::nullopt;
+}
+
+/// The precision of the first tensor of an op; none if its type is unknown or has no ceilings.
+std::optional<Precision> precisionOf(std::string_view shapes)
+{
+    const std::string_view type = shapes.substr(0, shapes.find('['));
+    return type == "bf16"  ? std::optional(Precision::Bf16)
+           : type == "f16" ? std::optional(Precision::Fp16)
+           : type == "f32" ? std::optional(Precision::Fp32)
+                           : std::nullopt;
+}
+
+/// The ceilings of another program's recording, whose ops may differ in precision: those of most of the arithmetic.
+class RecordedCeilings {
+public:
+    RecordedCeilings(const store::RunReader& reader, const store::RunRecord& run) : reader_(reader), run_(run)
+    {
+    }
+
+    DeviceCeilings ofMost(const std::vector<TimedWork>& items)
+    {
+        std::map<Precision, std::int64_t> flops;
+        for (const TimedWork& item : items)
+            if (const auto precision = precisionOf(item.shapes); precision && item.counted)
+                flops[*precision] += item.work.flops.count;
+        const auto most = std::ranges::max_element(flops, {}, [](const auto& each) { return each.second; });
+        return of(most == flops.end() ? std::nullopt : std::optional(most->first));
+    }
+
+    const DeviceCeilings& of(std::optional<Precision> precision)
+    {
+        const auto [known, isNew] = known_.try_emplace(precision);
+        if (isNew)
+            known->second = ceilingsAt(reader_, run_, precision, "no ceilings are known for these types");
+        return known->second;
+    }
+
+private:
+    const store::RunReader& reader_;
+    const store::RunRecord& run_;
+    std::map<std::optional<Precision>, DeviceCeilings> known_;
+};
 
 } // namespace
 
@@ -225,7 +316,7 @@ DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord
 {
     StepWork work;
     work.spec = config::specOf(run.specJson, &work.why);
-    return ceilingsOf(reader, run, work);
+    return ceilingsAt(reader, run, precisionOf(work), work.why);
 }
 
 RooflineTable roofline(const store::RunReader& reader, const EventQuery& query)
@@ -236,8 +327,14 @@ RooflineTable roofline(const store::RunReader& reader, const EventQuery& query)
     table.ceilings = ceilingsOf(reader, table.run);
     const analysis::TextOf textOf = textsOf(reader);
     const store::EventWindow window{.run = table.run.run};
-    const std::vector<DeviceEvent> device = reader.deviceEvents(window);
-    const std::vector<Op> ops = reader.ops(window);
+    std::vector<DeviceEvent> device = reader.deviceEvents(window);
+    std::vector<Op> ops = reader.ops(window);
+    if (!query.parties.empty()) {
+        const PartyFilter filter(reader, table.run.run, query.parties);
+        std::erase_if(device, [&](const DeviceEvent& event) { return !filter.has(event); });
+        if (!query.parties.device)
+            std::erase_if(ops, [&](const Op& op) { return !filter.has(op.thread); });
+    }
     table.onGpu = !device.empty();
     // Of the traced steps, or of the one before them that took the shapes where only kernels are traced.
     table.fromShapes = std::any_of(ops.begin(), ops.end(), [](const Op& op) { return bool(op.shapes); });
@@ -247,10 +344,9 @@ RooflineTable roofline(const store::RunReader& reader, const EventQuery& query)
     std::vector<analysis::SpecWork> known;
     std::vector<TimedWork> items;
     if (table.fromShapes) {
-        const analysis::WorkContext context{
-            .elementBytes = spec ? analysis::elementBytesOf(spec->precision) : 4,
-            .causal = !spec || spec->workload == Workload::Lm || spec->causal};
-        items = timedWorkOfOps(ops, device, textOf, familyLookup(textOf), context);
+        items = timedWorkOfOps(ops, device, textOf, familyLookup(textOf), workContextOf(spec),
+                               table.run.coversRecording() ? analysis::WorkScope::Recording
+                                                           : analysis::WorkScope::TracedSteps);
     } else {
         if (spec)
             known = analysis::specWork(*spec);
@@ -263,14 +359,24 @@ RooflineTable roofline(const store::RunReader& reader, const EventQuery& query)
         items = timedWorkOfSpec(known, static_cast<std::int64_t>(steps.size()), ops, device, textOf,
                                 familyLookup(textOf));
         // The work of the spec cannot be divided among ops, so rows of ops have a time only.
-        if (table.grouping == Grouping::Op || known.empty())
+        if (table.grouping == Grouping::Op || table.grouping == Grouping::Shape || known.empty())
             for (TimedWork& item : items)
                 item.counted = false;
     }
     select(items, query.rangeGlob);
+    if (query.step)
+        std::erase_if(items, [&](const TimedWork& item) { return item.step != *query.step; });
     std::erase_if(items, [](const TimedWork& item) { return item.time == Nanoseconds{0} && !item.counted; });
+    RecordedCeilings recorded(reader, table.run);
+    if (!spec)
+        table.ceilings = recorded.ofMost(items);
+    const bool byType = !spec && table.grouping == Grouping::Shape;
+    const CeilingsOfRow ceilings = [&](const RooflineRow& row) -> const DeviceCeilings& {
+        const auto precision = byType ? precisionOf(row.shapes) : std::nullopt;
+        return precision ? recorded.of(precision) : table.ceilings;
+    };
     for (const analysis::WorkTotal& total : workTotals(items, groupsOf(table.grouping)))
-        table.rows.push_back(rowOf(total, table));
+        table.rows.push_back(rowOf(total, table, ceilings));
     if (table.grouping == Grouping::Range)
         std::sort(table.rows.begin(), table.rows.end(),
                   [](const RooflineRow& a, const RooflineRow& b) { return a.key < b.key; });
@@ -296,7 +402,7 @@ MfuTable mfu(const store::RunReader& reader, const EventQuery& query)
                 formulas.emplace_back(work.formula, std::vector<RunId>{});
             formulas[formula->second].second.push_back(record.run);
         }
-        const DeviceCeilings ceilings = ceilingsOf(reader, record, work);
+        const DeviceCeilings ceilings = ceilingsAt(reader, record, precisionOf(work), work.why);
         for (const Sample& sample : reader.samples(record.run)) {
             if (sample.kind != SampleKind::Measure || sample.phase != Phase::Step)
                 continue;

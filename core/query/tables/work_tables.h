@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/work/roofline.h"
 #include "core/analysis/work/work.h"
 #include "core/query/runs/event_query.h"
@@ -29,9 +30,14 @@ DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord
 /// Work and rates of one group of the traced steps.
 struct RooflineRow {
     std::string key = {};
+    std::string op = {};     ///< by op and by shape; unattributed if unknown
+    std::string shapes = {}; ///< by shape: its arguments as recorded; empty if unknown
+    analysis::KernelFamily family = analysis::KernelFamily::Other; ///< by shape
+    OpId firstOp = {}; ///< number of the first op in the run; none if unknown
     std::int64_t instances = 0;
     Nanoseconds time{0};
-    Nanoseconds counted{0}; ///< part of it with known work: rates are over that
+    Nanoseconds counted{0};  ///< part of it with known work: rates are over that
+    Nanoseconds inferred{0}; ///< part of `counted` of kernels without a recorded launch
     std::optional<analysis::Work> work = {};
     std::optional<analysis::RooflinePoint> measured = {};
     std::optional<analysis::RooflinePoint> sheet = {};
@@ -50,7 +56,8 @@ struct RooflineTable {
 /// Why the ops of a run have no shapes, and how to get them.
 std::string_view whyNoShapes(const store::RunRecord& run);
 
-/// By family (the default), op, range, phase or module; a range includes its children.
+/// By family (the default), op, shape (op and arguments), range, phase or module; a range includes its children. Of another
+/// program's recording the whole counts, otherwise the traced steps.
 /// \throws Error  no such run; the pattern is invalid
 RooflineTable roofline(const store::RunReader& reader, const EventQuery& query);
 

@@ -4,10 +4,11 @@
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/work/op_work.h"
 #include "core/analysis/work/roofline.h"
-#include "core/analysis/work/spec_work.h"
+#include "core/analysis/work/tensor_shape.h"
 #include "core/base/number_text.h"
 #include "core/config/schema.h"
 #include "core/query/runs/traced_pieces.h"
+#include "core/query/runs/work_context.h"
 #include "core/query/timeline/open_ops.h"
 #include "core/store/run_reader.h"
 
@@ -100,8 +101,7 @@ analysis::WorkContext Describer::context() const
     std::string why;
     const auto record = reader_.run(run_);
     const auto spec = record ? config::specOf(record->specJson, &why) : std::nullopt;
-    return {.elementBytes = spec ? analysis::elementBytesOf(spec->precision) : 4,
-            .causal = !spec || spec->workload == Workload::Lm || spec->causal};
+    return workContextOf(spec);
 }
 
 // The work of the outermost op with a rule, divided by the time of everything that it launched.
@@ -167,7 +167,7 @@ void Describer::describeDevice(ItemDetails& details, const Lane& lane, Timestamp
         if (op.id != event->op)
             continue;
         details.op = text(op.name);
-        details.shapes = text(op.shapes);
+        details.shapes = analysis::tensorsText(text(op.shapes));
     }
     if (event->kind == DeviceEventKind::Kernel) {
         details.launch = event->launch;
@@ -188,7 +188,7 @@ void Describer::describeHost(ItemDetails& details, const Lane& lane, Timestamp s
         if (open[i].start != start || text(open[i].name) != details.name)
             continue;
         place(details, open[i].path);
-        details.shapes = text(open[i].shapes);
+        details.shapes = analysis::tensorsText(text(open[i].shapes));
         addWork(details, {open[i]}, lane.thread);
         return;
     }
@@ -199,7 +199,7 @@ void Describer::describeHost(ItemDetails& details, const Lane& lane, Timestamp s
             details.correlation = call.correlation.value;
         if (!open.empty()) {
             details.op = text(open.back().name);
-            details.shapes = text(open.back().shapes);
+            details.shapes = analysis::tensorsText(text(open.back().shapes));
             place(details, open.back().path);
         }
         details.achieved.why = "a CUDA call computes nothing itself";

@@ -37,6 +37,30 @@ TEST(ParseShapes, ReadsListsWithAndWithoutTypes)
         EXPECT_FALSE(parseShapes(wrong)) << wrong;
 }
 
+TEST(ParseArguments, KeepsPositionsOfTensorsListsAndLiterals)
+{
+    const auto arguments = parseArguments("bf16[4, 8]{1, 4} =none (f32[2] f32[3, 1]) =[1, -1] =0.125 =true");
+    ASSERT_TRUE(arguments);
+    ASSERT_EQ(arguments->tensors.size(), 3U);
+    EXPECT_EQ(arguments->tensors[0], (TensorShape{{4, 8}, 2, false, {1, 4}}));
+    EXPECT_EQ(arguments->tensors[2], (TensorShape{{3, 1}, 4, false}));
+    EXPECT_EQ(arguments->types[0], "bf16");
+    ASSERT_EQ(arguments->list.size(), 6U);
+    EXPECT_EQ(arguments->list[2].kind, OpArgument::Kind::List);
+    EXPECT_EQ(arguments->list[2].count, 2U);
+    EXPECT_EQ(arguments->lists(), 1U);
+    EXPECT_EQ(arguments->literal(1), "none");
+    EXPECT_EQ(arguments->literal(3), "[1, -1]");
+    EXPECT_EQ(arguments->literal(5), "true");
+    EXPECT_FALSE(arguments->literal(0)) << "a tensor";
+    EXPECT_FALSE(arguments->literal(6));
+    EXPECT_FALSE(parseArguments("f32[2] f32[3]")->literal(0)) << "positions are unknown without literals";
+    EXPECT_EQ(tensorsText("bf16[4, 8]{1, 4} =none (f32[2] f32[3, 1]) =0.125"), "bf16[4, 8] f32[2] f32[3, 1]");
+    EXPECT_EQ(tensorsText("not a list"), "not a list");
+    for (const char* wrong : {"(f32[2]", "f32[2])", "((f32[2]))", "(=1)", "f32[2]{1, 2}", "f32[2]{x}"})
+        EXPECT_FALSE(parseArguments(wrong)) << wrong;
+}
+
 TEST(VisiblePairs, CountsPairsThatACausalMaskKeeps)
 {
     EXPECT_EQ(visiblePairs(4, 4, false), 16);
@@ -85,6 +109,68 @@ TEST(WorkOfOp, CountsFusedAttentionByVisiblePairs)
     EXPECT_EQ(
         workOf("tilescope::attention_backward", std::string("bf16[2, 3, 4, 8] ") + byHead, {.causal = true}),
         expected(60 * 2 * 5 * 8, 8 * tensor + logSumExp));
+}
+
+TEST(WorkOfOp, TakesCausalityFromTheCall)
+{
+    const std::string byHead = "bf16[2, 3, 4, 8] bf16[2, 3, 4, 8] bf16[2, 3, 4, 8]";
+    const WorkContext unknown{.causal = std::nullopt};
+    const auto flops = [&](const std::string& literals) {
+        const auto work = workOfOp("aten::_scaled_dot_product_flash_attention", byHead + literals, unknown);
+        return work ? std::optional(work->flops.count) : std::nullopt;
+    };
+    EXPECT_EQ(flops(" =0. =false =false =0.125"), 96 * 2 * 16);
+    EXPECT_EQ(flops(" =0. =true =false =0.125"), 60 * 2 * 16);
+    EXPECT_FALSE(flops("")) << "unknown";
+    // One query sees all keys, causal or not.
+    EXPECT_TRUE(workOfOp("aten::_scaled_dot_product_flash_attention",
+                         "bf16[2, 3, 1, 8] bf16[2, 3, 4, 8] bf16[2, 3, 4, 8]", unknown));
+    EXPECT_EQ(workOf("aten::_flash_attention_backward",
+                     "bf16[2, 4, 3, 8] bf16[2, 4, 3, 8] bf16[2, 4, 3, 8] bf16[2, 4, 3, 8]")
+                  .flops.count,
+              96 * 2 * 5 * 8);
+}
+
+TEST(WorkOfOp, CountsConvolutions)
+{
+    // 5 x 5 results of 3 channels, from 2 channels by 3 x 3.
+    const std::int64_t flops = 2 * 25 * 3 * 2 * 9;
+    const std::int64_t bytes = 4 * (2 * 11 * 11 + 3 * 2 * 9 + 3 + 3 * 25);
+    EXPECT_EQ(workOf("aten::convolution",
+                     "[1, 2, 11, 11] [3, 2, 3, 3] [3] =[2, 2] =[0, 0] =[1, 1] =false =[0, 0] =1"),
+              expected(flops, bytes));
+    EXPECT_EQ(workOf("aten::cudnn_convolution", "[1, 2, 11, 11] [3, 2, 3, 3] =[0, 0] =[2, 2] =[1, 1] =1")
+                  .flops.count,
+              flops);
+    // Two groups: each result takes one channel.
+    EXPECT_EQ(workOf("aten::convolution",
+                     "[1, 2, 11, 11] [4, 1, 3, 3] =none =[2, 2] =[0, 0] =[1, 1] =false =[0, 0] =2")
+                  .flops.count,
+              2 * 25 * 4 * 9);
+    // Transposed: each of 5 x 5 elements of 3 channels goes to 2 channels by 3 x 3.
+    EXPECT_EQ(workOf("aten::convolution",
+                     "[1, 3, 5, 5] [3, 2, 3, 3] =none =[2, 2] =[0, 0] =[1, 1] =true =[0, 0] =1"),
+              expected(flops, 4 * (3 * 25 + 3 * 2 * 9 + 2 * 11 * 11)));
+    EXPECT_EQ(workOf("aten::convolution_backward", "[1, 3, 5, 5] [1, 2, 11, 11] [3, 2, 3, 3]").flops.count,
+              2 * flops);
+    EXPECT_FALSE(workOfOp("aten::convolution", "[1, 2, 11, 11] [3, 2, 3, 3] [3]", {}))
+        << "the stride is unknown";
+}
+
+TEST(WorkOfOp, CountsListsScaledProductsAndFusedKernels)
+{
+    EXPECT_EQ(workOf("aten::_foreach_mul_", "(f32[2, 3] f32[4]) =0.9"), expected(10, 80));
+    EXPECT_EQ(workOf("aten::_foreach_addcdiv_", "(f32[4]) (f32[4]) (f32[4]) =1"), expected(12, 16 * 4));
+    EXPECT_EQ(workOf("aten::_foreach_lerp_", "f32[4] f32[4]"), expected(12, 16 * 3)) << "lists without marks";
+    EXPECT_EQ(workOf("aten::_foreach_zero_", "(f32[4])"), expected(0, 16));
+    EXPECT_EQ(workOf("aten::_foreach_copy_", "(f32[4]) (f32[4])"), expected(0, 32));
+    EXPECT_EQ(workOf("aten::_foreach_norm", "(f32[4] f32[2]) =2"), expected(12, 24));
+    EXPECT_EQ(workOf("aten::_scaled_mm", "f8[2, 3] f8[3, 5]"), expected(60, 6 + 15 + 2 * 10));
+    EXPECT_EQ(workOf("aten::_grouped_mm", "bf16[8, 3] bf16[4, 3, 5] i32[4]"),
+              expected(2 * 8 * 3 * 5, 2 * (24 + 60 + 40)));
+    EXPECT_EQ(workOf("triton_poi_fused_add_mul_2", "bf16[4, 8] bf16[4, 8]"), expected(0, 128));
+    EXPECT_EQ(workOf("aten::relu_", "[4, 8]"), workOf("aten::relu", "[4, 8]"));
+    EXPECT_EQ(workOf("aten::native_dropout", "bf16[4, 8]"), expected(2 * 32, 32 * 5));
 }
 
 TEST(WorkOfOp, CountsOneOperationPerElementAndOperandOnce)

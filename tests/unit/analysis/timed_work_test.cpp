@@ -197,4 +197,53 @@ TEST(TimedWork, WithoutShapesTheSpecDeterminesMatmulsAndAttention)
     EXPECT_EQ(totalOf(totals, "step/forward/attention").countedTime, 0_ns);
 }
 
+TEST(TimedWork, KernelsWithoutALaunchCountForTheOpOfTheirLike)
+{
+    FakeTrace trace;
+    trace.step(0, 0, 1000).op("aten::mm", 0, 90).shaped("[2, 3] [3, 5]");
+    trace.kernel("nvjet gemm", 100, 150).by(trace.lastOp()).launchedAt(5);
+    trace.kernel("splitKreduce", 150, 160).by(trace.lastOp()).launchedAt(6);
+    trace.kernel("nvjet gemm", 200, 260).kernel("splitKreduce", 260, 265).kernel("mystery", 300, 310);
+    const auto totals = workTotals(itemsOf(trace), [](const TimedWork& item, const auto& group) {
+        group(item.op.empty() ? std::string_view("unknown") : item.op);
+    });
+    const WorkTotal& product = totalOf(totals, "aten::mm");
+    EXPECT_EQ(product.instances, 2);
+    EXPECT_EQ(product.countedTime, 125_ns);
+    EXPECT_EQ(product.inferredTime, 65_ns);
+    EXPECT_EQ(product.work.flops.count, 2 * 60);
+    EXPECT_EQ(totalOf(totals, "unknown").time, 10_ns);
+    EXPECT_EQ(totalOf(totals, "unknown").countedTime, 0_ns);
+}
+
+TEST(TimedWork, KernelsWithoutALaunchAreUnknownWhereTheirLikeDiffer)
+{
+    FakeTrace trace;
+    trace.step(0, 0, 1000).op("aten::mm", 0, 90).shaped("[2, 3] [3, 5]");
+    trace.kernel("nvjet gemm", 100, 150).by(trace.lastOp()).launchedAt(5);
+    trace.op("aten::mm", 90, 95).shaped("[2, 7] [7, 5]");
+    trace.kernel("nvjet gemm", 150, 200).by(trace.lastOp()).launchedAt(91);
+    trace.kernel("nvjet gemm", 200, 260);
+    Nanoseconds unknown{0};
+    for (const TimedWork& item : itemsOf(trace))
+        unknown += item.op.empty() ? item.time : 0_ns;
+    EXPECT_EQ(unknown, 60_ns);
+}
+
+TEST(TimedWork, ARecordingWithoutStepsCountsWhole)
+{
+    FakeTrace trace;
+    trace.op("aten::mm", 0, 90).shaped("[2, 3] [3, 5]");
+    trace.kernel("nvjet gemm", 100, 150).by(trace.lastOp()).launchedAt(5);
+    const auto family = [&](const DeviceEvent& event) { return familyOf(trace, event); };
+    const TraceBatch& batch = trace.batch();
+    EXPECT_TRUE(timedWorkOfOps(batch.ops, batch.deviceEvents, trace.textOf(), family, {}).empty());
+    const auto all =
+        timedWorkOfOps(batch.ops, batch.deviceEvents, trace.textOf(), family, {}, WorkScope::Recording);
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].work.flops.count, 60);
+    EXPECT_EQ(all[0].shapes, "[2, 3] [3, 5]");
+    EXPECT_EQ(all[0].firstOp, OpId{0});
+}
+
 } // namespace tilescope::analysis

@@ -58,6 +58,7 @@ std::vector<Section> sections()
             {{"oom"}, "oom", true},
             {{"roofline"}, "roofline"},
             {{"roofline", "--group", "op"}, "roofline-by-op"},
+            {{"roofline", "--group", "shape"}, "roofline-by-shape"},
             {{"roofline", "--group", "range"}, "roofline-by-range"},
             {{"roofline", "--group", "phase"}, "roofline-by-phase"},
             {{"roofline", "--group", "module"}, "roofline-by-module"},

@@ -83,6 +83,25 @@ TEST(KinetoShapes, OfDamagedListsAreEmptyOrPartial)
     }
 }
 
+TEST(KinetoArguments, KeepLiteralsStridesAndPositions)
+{
+    std::string arguments = "left over";
+    argumentsOf("[[4, 8], [], [[2], [3]], [], [], [], [8, 1, 1]]",
+                R"(["c10::BFloat16", "", "TensorList", "ScalarList", "Scalar", "", "float"])",
+                "[[1, 4], [], [[1], [1]], [], [], [], [5, 9, 1]]",
+                R"(["", "", "", "[1, -1]", "False", "", ""])", arguments);
+    EXPECT_EQ(arguments, "bf16[4, 8]{1, 4} =none ([2] [3]) =[1, -1] =false =none f32[8, 1, 1]{5, 9, 1}");
+    EXPECT_TRUE(analysis::parseArguments(arguments));
+    argumentsOf("[[4], [], []]", R"(["float", "", ""])", "[[1], [], []]", R"(["", "", ""])", arguments);
+    EXPECT_EQ(arguments, "f32[4]") << "absent arguments at the end are left out";
+    argumentsOf("[[4], []]", R"(["float", "Scalar"])", "", R"(["", "a) =b"])", arguments);
+    EXPECT_EQ(arguments, "f32[4] =?");
+    for (const char* dims : {"", "[", "[]", "[[", "[[x]]", "7", "[\"a]\", ", "[[[[]]]]"}) {
+        argumentsOf(dims, "[\"float", "[[1", "[\"", arguments);
+        EXPECT_TRUE(analysis::parseArguments(arguments)) << dims << " " << arguments;
+    }
+}
+
 TEST(KinetoWords, AreThoseOfTheProduct)
 {
     EXPECT_EQ(dtypeWord("BFloat16"), "bf16");

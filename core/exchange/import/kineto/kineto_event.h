@@ -38,6 +38,8 @@ struct KinetoEvent {
     Text graphNode;
     Text inputDims;
     Text inputTypes;
+    Text inputStrides;
+    Text inputValues;
     Text sequence;
     Text forwardThread;
     Text address;

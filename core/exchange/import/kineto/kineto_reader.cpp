@@ -1,5 +1,6 @@
 #include "core/exchange/import/kineto/kineto_reader.h"
 
+#include "core/analysis/work/op_work.h"
 #include "core/analysis/work/tensor_shape.h"
 #include "core/exchange/import/kineto/kineto_values.h"
 
@@ -359,7 +360,12 @@ void KinetoReader::addHostInterval(const KinetoEvent& event, Times times)
 void KinetoReader::addOp(const KinetoEvent& event, ThreadId thread, Times times)
 {
     constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function";
-    shapesOf(event.inputDims, event.inputTypes, shapes_);
+    // The arguments of other ops matter to no rule.
+    const auto rule = event.inputValues.empty() ? std::nullopt : analysis::ruleOf(event.name);
+    if (rule && rule->moves)
+        argumentsOf(event.inputDims, event.inputTypes, event.inputStrides, event.inputValues, shapes_);
+    else
+        shapesOf(event.inputDims, event.inputTypes, shapes_);
     const auto sequence = integerOf(event.sequence);
     builder_.addOp({.thread = thread,
                     .name = event.name,

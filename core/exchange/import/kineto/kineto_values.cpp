@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <utility>
+#include <vector>
 
 namespace tilescope::exchange {
 
@@ -165,6 +166,51 @@ bool appendShape(std::string_view dims, std::string_view word, std::string& shap
     return true;
 }
 
+/// Appends `{strides}` to a tensor unless it is contiguous.
+void appendStrides(std::string_view dims, std::string_view strides, std::string& arguments)
+{
+    std::vector<std::uint64_t> sizes;
+    std::vector<std::uint64_t> steps;
+    for (auto [text, numbers] : {std::pair(dims, &sizes), std::pair(strides, &steps)}) {
+        ListReader list(text);
+        while (const auto item = list.next())
+            numbers->push_back(unsignedOf(*item).value_or(0));
+    }
+    if (sizes.size() != steps.size())
+        return;
+    std::uint64_t contiguous = 1;
+    bool isContiguous = true;
+    for (std::size_t d = sizes.size(); d-- > 0;) {
+        isContiguous = isContiguous && (sizes[d] == 1 || steps[d] == contiguous);
+        contiguous *= sizes[d];
+    }
+    if (isContiguous)
+        return;
+    arguments += '{';
+    for (std::size_t d = 0; d < steps.size(); ++d)
+        arguments.append(d > 0 ? ", " : "").append(std::to_string(steps[d]));
+    arguments += '}';
+}
+
+/// Appends `=value`; `=none` for an argument without one. Words that cannot be a value become `=?`.
+void appendLiteral(std::string_view value, std::string& arguments)
+{
+    constexpr std::size_t kLongest = 64;
+    const auto isPart = [](char c) {
+        return isDigit(c) || (c >= 'a' && c <= 'z') || c == '-' || c == '+' || c == '.' || c == ',' ||
+               c == ' ' || c == '[' || c == ']';
+    };
+    if (value.empty())
+        value = "none";
+    std::string text(value);
+    std::ranges::transform(text, text.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 'a' - 'A') : c; });
+    const bool isList = text.starts_with('[') && text.find(']') == text.size() - 1;
+    const bool isWord = text.find_first_of("[], ") == std::string::npos;
+    const bool isValue = text.size() <= kLongest && std::ranges::all_of(text, isPart) && (isList || isWord);
+    arguments.append("=").append(isValue ? text : "?");
+}
+
 constexpr std::pair<std::string_view, std::string_view> kTypes[] = {
     {"float", "f32"},
     {"c10::BFloat16", "bf16"},
@@ -304,6 +350,42 @@ void shapesOf(std::string_view dims, std::string_view types, std::string& shapes
             if (tensor->starts_with('['))
                 appendShape(*tensor, "", shapes);
     }
+}
+
+void argumentsOf(std::string_view dims, std::string_view types, std::string_view strides,
+                 std::string_view values, std::string& arguments)
+{
+    arguments.clear();
+    ListReader inputs(dims);
+    ListReader names(types);
+    ListReader steps(strides);
+    ListReader literals(values);
+    std::size_t end = 0; // behind the last argument that is present
+    while (const auto input = inputs.next()) {
+        const std::string_view word = dtypeWord(names.next().value_or(""));
+        const std::string_view step = steps.next().value_or("");
+        const std::string_view literal = literals.next().value_or("");
+        const std::string_view separator = arguments.empty() ? "" : " ";
+        if (!input->starts_with('[') || (*input == "[]" && word.empty())) {
+            appendLiteral(literal, arguments.append(separator));
+            end = literal.empty() ? end : arguments.size();
+            continue;
+        }
+        if (appendShape(*input, word, arguments)) {
+            appendStrides(*input, step, arguments);
+        } else {
+            arguments.append(separator).append("(");
+            const std::size_t first = arguments.size();
+            ListReader tensors(*input);
+            std::string list;
+            while (const auto tensor = tensors.next())
+                if (tensor->starts_with('['))
+                    appendShape(*tensor, "", list);
+            arguments.insert(first, list).append(")");
+        }
+        end = arguments.size();
+    }
+    arguments.resize(end);
 }
 
 } // namespace tilescope::exchange

@@ -29,6 +29,12 @@ std::array<std::uint32_t, 3> sizesOf(std::string_view list);
 /// \param shapes  is overwritten; empty if there are no tensors or `dims` is no such list
 void shapesOf(std::string_view dims, std::string_view types, std::string& shapes);
 
+/// The arguments of a call as analysis::parseArguments() reads them, with literals, strides and lists.
+/// \param strides  "Input Strides", like the dims
+/// \param values   "Concrete Inputs": `["", "[1, 1]", "False"]`, empty for tensors
+void argumentsOf(std::string_view dims, std::string_view types, std::string_view strides,
+                 std::string_view values, std::string& arguments);
+
 /// A type in the product's words: f32 for `float` and `Float`; empty for anything else.
 std::string_view dtypeWord(std::string_view type);
 
