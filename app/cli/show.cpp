@@ -47,6 +47,13 @@ sections
   collectives   each collective of several ranks: transfer time, who was late, waiting, bandwidth, overlap, and
                 whether an all-gather ended before it was needed
                     tilescope show a.tscope collectives --step 1
+  path          the critical path of each step: host, launch, compute, memory, communication, data loading,
+                synchronization and unexplained add up to the wall time; with --step its segments
+                    tilescope show a.tscope path
+                    tilescope show a.tscope path --step 1 --format json
+  what-if       the step if work took another time, by simulation of the recorded order and dependencies
+                    tilescope show a.tscope what-if --scale softmax=0.5
+                    tilescope show a.tscope what-if --scale '**/attention/**=0.5'
   kernels       total times of GPU kernels, copies and memsets in the traced steps
                     tilescope show a.tscope kernels --group family --range '**/attention/**'
   ops           the host's ops with their self time (the finest level on a CPU)
@@ -85,15 +92,18 @@ sections
 
 options
   --run N       the run with that number; default: all for runs, samples, steps and losses, otherwise the last
-  --rank R      only this rank of a run of several processes: kernels, ops, steps, ranks, collectives, tree,
-                roofline, memory, answers and advice (the lowest rank)
+  --rank R      only this rank of a run of several processes: kernels, ops, steps, ranks, collectives, path, what-if,
+                tree, roofline, memory, answers and advice (the lowest rank)
   --process PID likewise, by the number of the process
   --device N    only this GPU: kernels, tree, roofline and memory; default of memory: the one with the highest peak
-  --step N      only this step: ranks and collectives
+  --step N      only this step: ranks, collectives and path
   --range GLOB  only events in matching ranges: * within a component, ** across; show ranges: whole paths
   --group BY    kernels: name, family, range, phase, module, op; ops: name, range, phase, module;
                 memory: category, range, phase, module, op, step; saved: layer, module, range, phase;
                 roofline: family, op, shape, range, phase, module
+  --scale K=F   what-if: the work K takes F times as long; K: a family, a path with / such as '**/attention/**', or
+                the name of a kernel or, on a CPU, an op; may be repeated
+  --free WHAT   what-if: launches (the host takes no time, as with a CUDA graph) or communication; may be repeated
   --at WHEN     memory: blocks allocated at the peak, or that many ns after the run's first event; ever: all
                 allocations of the traced steps, largest first
   --weight W    tree: time (of the GPU, the default), host (self time of ops), allocated (bytes) or flops
@@ -122,6 +132,9 @@ struct Request {
     bool invert = false;
     std::string against;
     bool names = false;
+    std::vector<query::WorkScale> scales;
+    bool freeLaunches = false;
+    bool freeCommunication = false;
     ShowFormat format = ShowFormat::Table;
     std::size_t limit = 200;
     bool hasLimit = false; ///< --limit was given
@@ -253,6 +266,26 @@ const std::vector<Section>& sections()
          false,
          [](const store::RunReader& reader, const Request& request) {
              return exchange::collectivesOf(ranksOf(reader, request));
+         }},
+        {"path",
+         {},
+         false,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             const auto paths = shared(query::criticalPaths(
+                 reader, {.run = request.query.run, .parties = request.query.parties, .step = request.step}));
+             return request.step ? exchange::pathSegmentsOf(paths) : exchange::pathsOf(paths);
+         }},
+        {"what-if",
+         {},
+         false,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             return tableOf(shared(query::whatIf(reader, {.run = request.query.run,
+                                                          .parties = request.query.parties,
+                                                          .scales = request.scales,
+                                                          .freeLaunches = request.freeLaunches,
+                                                          .freeCommunication = request.freeCommunication})));
          }},
         {"kernels",
          {Grouping::Name, Grouping::Family, Grouping::Range, Grouping::Phase, Grouping::Module, Grouping::Op},
@@ -403,6 +436,21 @@ std::optional<query::CallSpan> spanOf(const std::string& from, const std::string
     return span;
 }
 
+/// What show what-if changes.
+void readChange(Request& request, const std::vector<std::string>& scales,
+                const std::vector<std::string>& free)
+{
+    for (const std::string& scale : scales)
+        request.scales.push_back(query::workScaleOf(scale));
+    for (const std::string& what : free) {
+        if (what != "launches" && what != "communication")
+            throw Error{.what = "'" + what + "' cannot be free",
+                        .where = "--free",
+                        .mend = "allowed: launches, communication"};
+        (what == "launches" ? request.freeLaunches : request.freeCommunication) = true;
+    }
+}
+
 /// The parsed arguments; none if help was printed.
 std::optional<Request> parse(std::span<const std::string> words, std::ostream& out)
 {
@@ -419,6 +467,8 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
     std::string weight = "time";
     std::string from;
     std::string to;
+    std::vector<std::string> scales;
+    std::vector<std::string> free;
     std::string format = "table";
     Arguments arguments(kHelp);
     arguments.positional("FILE", request.file, "");
@@ -438,6 +488,8 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
     arguments.flag("--invert", request.invert, "");
     arguments.option("--against", request.against, "");
     arguments.flag("--names", request.names, "");
+    arguments.repeated("--scale", scales, "");
+    arguments.repeated("--free", free, "");
     arguments.choice("--format", format, {"table", "json", "csv", "md"}, "");
     arguments.option("--limit", limit, "");
     if (!arguments.parse({words.begin(), words.end()}, out))
@@ -465,6 +517,7 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
         parties.device = static_cast<std::int32_t>(wholeNumber(device, "--device", 0, kMostNumber));
     if (!step.empty())
         request.step = static_cast<std::int32_t>(wholeNumber(step, "--step", 0, kMostNumber));
+    readChange(request, scales, free);
     request.hasLimit = !limit.empty();
     if (request.hasLimit)
         request.limit = static_cast<std::size_t>(wholeNumber(limit, "--limit"));
@@ -489,22 +542,24 @@ void check(Request& request, const Section& section)
         throw Error{.what = "show " + name + " does not support --range",
                     .where = "--range",
                     .mend = "kernels, ops, ranges, tree, roofline, memory and saved do"};
-    constexpr std::string_view kByParty[] = {"roofline",    "kernels", "ops",    "steps",   "ranks",
-                                             "collectives", "tree",    "memory", "answers", "advice"};
+    constexpr std::string_view kByParty[] = {"what-if", "roofline", "kernels",     "ops",
+                                             "steps",   "ranks",    "collectives", "path",
+                                             "tree",    "memory",   "answers",     "advice"};
     if (!request.query.parties.empty() && std::ranges::find(kByParty, section.name) == std::end(kByParty))
         throw Error{
             .what = "show " + name + " does not support --rank, --process or --device",
             .where = "show " + name,
-            .mend = "kernels, ops, steps, ranks, collectives, tree, roofline, memory, answers and advice do"};
-    const bool isOfRanks = name == "ranks" || name == "collectives";
-    if ((isOfRanks || name == "advice") && request.query.parties.device)
+            .mend = "kernels, ops, steps, ranks, collectives, path, what-if, tree, roofline, memory, answers "
+                    "and advice do"};
+    const bool isOfRanks = name == "ranks" || name == "collectives" || name == "path";
+    if ((isOfRanks || name == "advice" || name == "what-if") && request.query.parties.device)
         throw Error{.what = "show " + name + " does not support --device",
                     .where = "--device",
                     .mend = "choose a process: --rank or --process"};
     if (request.step && !isOfRanks)
         throw Error{.what = "show " + name + " does not support --step",
                     .where = "--step",
-                    .mend = "ranks and collectives do"};
+                    .mend = "ranks, collectives and path do"};
     const bool isOfTree = request.tree.span || request.tree.weight != query::CallWeight::Time ||
                           request.invert || !request.against.empty();
     if (isOfTree && name != "tree")
@@ -512,6 +567,12 @@ void check(Request& request, const Section& section)
                         "show " + name + " does not support --weight, --from, --to, --invert or --against",
                     .where = "show " + name,
                     .mend = "tilescope show FILE tree"};
+    const bool isChanged = !request.scales.empty() || request.freeLaunches || request.freeCommunication;
+    if (isChanged != (name == "what-if"))
+        throw Error{.what = isChanged ? "show " + name + " does not support --scale or --free"
+                                      : "nothing is to change",
+                    .where = "show " + name,
+                    .mend = isChanged ? "what-if does" : "give --scale KEY=FACTOR or --free launches"};
     if (request.at && !section.takesAt)
         throw Error{.what = "only show memory supports --at",
                     .where = "--at",

@@ -11,8 +11,10 @@
 #include "core/query/tables/call_tree_difference.h"
 #include "core/query/tables/kernel_tables.h"
 #include "core/query/tables/op_tables.h"
+#include "core/query/tables/path_tables.h"
 #include "core/query/tables/rank_tables.h"
 #include "core/query/tables/step_tables.h"
+#include "core/query/tables/what_if_table.h"
 #include "core/query/tables/work_tables.h"
 
 #include <iosfwd>
@@ -39,6 +41,10 @@ Table tableOf(std::shared_ptr<const query::CallTreeDifference> difference, std::
 Table ranksOf(std::shared_ptr<const query::RanksTable> ranks);
 /// The collectives of the same table.
 Table collectivesOf(std::shared_ptr<const query::RanksTable> ranks);
+/// The parts of the critical path of each step.
+Table pathsOf(std::shared_ptr<const query::PathTable> paths);
+/// The segments of these paths.
+Table pathSegmentsOf(std::shared_ptr<const query::PathTable> paths);
 Table tableOf(std::shared_ptr<const query::MemoryEventsTable> events);
 Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups);
 Table tableOf(std::shared_ptr<const query::LiveMemoryTable> live);
@@ -52,6 +58,8 @@ Table tableOf(std::shared_ptr<const query::OomReport> report);
 void writeOom(std::ostream& out, const query::OomReport& report);
 Table tableOf(std::shared_ptr<const query::RooflineTable> roofline);
 Table tableOf(std::shared_ptr<const query::MfuTable> mfu);
+/// Steps after a change, one row for each rank.
+Table tableOf(std::shared_ptr<const query::WhatIfTable> whatIf);
 Table tableOf(std::shared_ptr<const std::vector<Ceiling>> ceilings);
 
 /// Everything about one run as two columns, for reading; not for programs, which have the table of runs.

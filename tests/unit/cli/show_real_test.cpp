@@ -30,6 +30,9 @@ std::vector<Section> sections()
             {{"steps"}, "steps"},
             {{"ranks"}, "ranks"},
             {{"collectives"}, "collectives", true},
+            {{"path"}, "path"},
+            {{"path", "--step", "0"}, "path-segments"},
+            {{"what-if", "--scale", "matmul=0.5"}, "what-if"},
             {{"kernels"}, "kernels", true},
             {{"kernels", "--group", "family"}, "kernels-by-family", true},
             {{"ops"}, "ops"},
@@ -137,6 +140,29 @@ TEST_F(ShowReal, EverySectionOfEveryRunKeepsItsSchema)
             const json rows = show(run, section.arguments, section.schema);
             EXPECT_TRUE(section.mayBeEmpty || !rows.empty()) << run << ' ' << section.schema;
         }
+}
+
+TEST_F(ShowReal, APathIsAsLongAsItsStepAndNoChangePredictsIt)
+{
+    const json paths = show("2", {"path"}, "path");
+    ASSERT_EQ(paths.size(), 2U);
+    for (const json& path : paths) {
+        std::int64_t sum = 0;
+        for (const char* part : {"host_ns", "launch_ns", "compute_ns", "memory_ns", "communication_ns",
+                                 "data_loading_ns", "synchronization_ns", "unexplained_ns"})
+            sum += path[part].get<std::int64_t>();
+        EXPECT_EQ(sum, path["wall_ns"]);
+        EXPECT_GT(path["compute_ns"], 0);
+        EXPECT_GT(path["memory_ns"], 0);
+    }
+    for (const json& step : show("2", {"what-if", "--scale", "matmul=1"}, "what-if")[0]["per_step"])
+        EXPECT_EQ(step["predicted_ns"], step["wall_ns"]);
+    const json halved = show("2", {"what-if", "--scale", "matmul=0.5"}, "what-if")[0];
+    std::int64_t saved = 0;
+    for (const json& step : halved["per_step"])
+        saved += step["wall_ns"].get<std::int64_t>() - step["predicted_ns"].get<std::int64_t>();
+    // One thread: all of the work is on the path. Each stretch of an op rounds by half a nanosecond.
+    EXPECT_NEAR(static_cast<double>(saved), halved["changed_ns"].get<double>() / 2, 2'000);
 }
 
 TEST_F(ShowReal, WhereSetUpRanOutOfMemoryEveryHolderIsNamed)

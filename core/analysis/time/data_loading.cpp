@@ -1,4 +1,4 @@
-#include "core/analysis/advice/data_loading.h"
+#include "core/analysis/time/data_loading.h"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,132 @@
+#include "core/analysis/path/activity_graph.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace tilescope::analysis {
+
+std::string_view wordOf(Cause cause)
+{
+    constexpr std::array<std::string_view, kCauses> kWords{"program",     "launch",    "stream",
+                                                           "stream-wait", "graph",     "device",
+                                                           "collective",  "hand-over", "inferred"};
+    return kWords[static_cast<std::size_t>(cause)];
+}
+
+ActivityGraph::ActivityGraph(std::vector<Activity> activities, std::vector<Dependency> dependencies)
+    : activities_(std::move(activities))
+{
+    sortActivities();
+    addConstraints(dependencies);
+    findUsualLags();
+    bind();
+}
+
+void ActivityGraph::sortActivities()
+{
+    std::vector<std::uint32_t> order(activities_.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::stable_sort(order, {}, [this](std::uint32_t i) { return activities_[i].time.start; });
+    numbers_.resize(order.size());
+    std::vector<Activity> sorted;
+    sorted.reserve(order.size());
+    for (const std::uint32_t index : order) {
+        numbers_[index] = static_cast<std::uint32_t>(sorted.size());
+        sorted.push_back(activities_[index]);
+    }
+    activities_ = std::move(sorted);
+}
+
+void ActivityGraph::addConstraints(const std::vector<Dependency>& dependencies)
+{
+    const auto isForward = [this](const Dependency& each) { return numbers_[each.from] < numbers_[each.to]; };
+    first_.assign(activities_.size() + 1, 0);
+    for (const Dependency& each : dependencies)
+        if (isForward(each))
+            ++first_[numbers_[each.to] + 1];
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    constraints_.resize(first_.back());
+    std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
+    for (const Dependency& each : dependencies)
+        if (isForward(each))
+            constraints_[next[numbers_[each.to]]++] = {.from = numbers_[each.from], .cause = each.cause};
+}
+
+std::span<const ActivityGraph::Constraint> ActivityGraph::constraintsOf(std::uint32_t activity) const
+{
+    return std::span(constraints_).subspan(first_[activity], first_[activity + 1] - first_[activity]);
+}
+
+const ActivityGraph::Constraint* ActivityGraph::bindingOf(std::uint32_t activity) const
+{
+    for (const Constraint& each : constraintsOf(activity))
+        if (each.binds)
+            return &each;
+    return nullptr;
+}
+
+Nanoseconds ActivityGraph::recordedLag(const Constraint& constraint, std::uint32_t activity) const
+{
+    return activities_[activity].time.start - activities_[constraint.from].time.end;
+}
+
+void ActivityGraph::findUsualLags()
+{
+    std::array<std::vector<Nanoseconds>, kCauses> lags;
+    for (std::uint32_t i = 0; i < activities_.size(); ++i) {
+        const Constraint* last = nullptr;
+        for (const Constraint& each : constraintsOf(i))
+            if (!last || recordedLag(each, i) < recordedLag(*last, i))
+                last = &each;
+        if (last && recordedLag(*last, i) >= Nanoseconds(0))
+            lags[static_cast<std::size_t>(last->cause)].push_back(recordedLag(*last, i));
+    }
+    for (std::size_t cause = 0; cause < kCauses; ++cause) {
+        if (lags[cause].empty())
+            continue;
+        const auto quartile = lags[cause].begin() + std::ssize(lags[cause]) / 4;
+        std::ranges::nth_element(lags[cause], quartile);
+        usual_[cause] = *quartile;
+    }
+}
+
+void ActivityGraph::bind()
+{
+    for (std::uint32_t i = 0; i < activities_.size(); ++i) {
+        Constraint* binding = nullptr;
+        for (std::uint32_t c = first_[i]; c < first_[i + 1]; ++c) {
+            Constraint& each = constraints_[c];
+            const Nanoseconds recorded = recordedLag(each, i);
+            each.lag = std::min(recorded, usualLag(each.cause));
+            // How much of the recorded lag the usual one leaves open; of equal ones the end nearest to the start.
+            const auto openness = [this, i](const Constraint& constraint) {
+                const Nanoseconds lag = recordedLag(constraint, i);
+                return std::pair(lag - constraint.lag, lag < Nanoseconds(0) ? -lag : lag);
+            };
+            if (!binding || openness(each) < openness(*binding))
+                binding = &each;
+        }
+        if (binding) {
+            binding->binds = true;
+            binding->lag = recordedLag(*binding, i);
+        }
+    }
+}
+
+std::vector<Interval> ActivityGraph::simulate(const DurationOf& duration, const LagOf& lag) const
+{
+    std::vector<Interval> times(activities_.size());
+    for (std::uint32_t i = 0; i < activities_.size(); ++i) {
+        std::optional<Timestamp> start;
+        for (const Constraint& each : constraintsOf(i)) {
+            const Timestamp allowed = times[each.from].end + lag(each);
+            start = start ? std::max(*start, allowed) : allowed;
+        }
+        times[i].start = start.value_or(activities_[i].time.start);
+        times[i].end = times[i].start + duration(i);
+    }
+    return times;
+}
+
+} // namespace tilescope::analysis

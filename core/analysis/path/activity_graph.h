@@ -1,0 +1,101 @@
+#pragma once
+
+#include "core/analysis/path/path_part.h"
+#include "core/analysis/time/busy_time.h"
+#include "core/base/units.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::analysis {
+
+/// Why an activity cannot start before another has ended.
+enum class Cause : std::uint8_t {
+    Program,    ///< program order on a thread
+    Launch,     ///< the thread reached the call that launches it
+    Stream,     ///< order on a stream
+    StreamWait, ///< a stream waits for an event of another
+    Graph,      ///< order within a replayed CUDA graph
+    Device,     ///< a call waits for the device
+    Collective, ///< a rank of a collective has arrived
+    HandOver,   ///< another thread continues
+    Inferred,   ///< none is recorded; it is what the process ran last on another stream
+};
+inline constexpr std::size_t kCauses = 9;
+
+std::string_view wordOf(Cause cause); ///< program, launch, …
+
+/// A stretch of work on a thread or a stream. It may be empty.
+struct Activity {
+    Interval time{};
+    PathPart part = PathPart::Host;
+    std::uint32_t source = 0; ///< number that the caller gives it
+};
+
+/// `to` starts after `from` has ended.
+struct Dependency {
+    std::uint32_t from = 0;
+    std::uint32_t to = 0;
+    Cause cause = Cause::Program;
+};
+
+/// The recorded activities and their dependencies, as a model that reproduces the recorded times.
+///
+/// An activity starts when each of its dependencies allows it: at the end of `from` plus a lag. The dependency that binds
+/// has the lag that was recorded. Which one binds is decided by the usual lag of each cause, the lower quartile of the
+/// recorded ones: an earlier end may bind because a launch takes longer than the step from kernel to kernel. The others
+/// get the usual lag of their cause, or what was recorded if that is less. Activities without a dependency keep their
+/// start. Every start is therefore reproduced exactly, and changed durations give a prediction.
+class ActivityGraph {
+public:
+    struct Constraint {
+        std::uint32_t from = 0;
+        Cause cause = Cause::Program;
+        bool binds = false;
+        Nanoseconds lag{0}; ///< negative where the activity started before the end of `from`
+    };
+
+    ActivityGraph() = default;
+    /// \param activities    in any order; the graph numbers them by start, equal ones in the order given
+    /// \param dependencies  of indices into `activities`; those of an activity on a later one are left out
+    /// O(n log n).
+    ActivityGraph(std::vector<Activity> activities, std::vector<Dependency> dependencies);
+
+    std::span<const Activity> activities() const { return activities_; }
+    std::span<const Constraint> constraintsOf(std::uint32_t activity) const;
+    /// The constraint that set the start of an activity; nullptr if it has none.
+    const Constraint* bindingOf(std::uint32_t activity) const;
+    /// The number of an activity, by its index in the constructor's list.
+    std::uint32_t numberOf(std::size_t index) const { return numbers_[index]; }
+    /// The usual lag of a cause; 0 if there is none.
+    Nanoseconds usualLag(Cause cause) const { return usual_[static_cast<std::size_t>(cause)]; }
+
+    /// The times of the activities if durations and lags change. The identity gives the recorded times exactly.
+    /// \param duration  of an activity, by its number
+    /// \param lag       of a constraint
+    /// O(n).
+    using DurationOf = std::function<Nanoseconds(std::uint32_t)>;
+    using LagOf = std::function<Nanoseconds(const Constraint&)>;
+    std::vector<Interval> simulate(const DurationOf& duration, const LagOf& lag) const;
+
+private:
+    void sortActivities();
+    void addConstraints(const std::vector<Dependency>& dependencies);
+    void findUsualLags();
+    void bind();
+    Nanoseconds recordedLag(const Constraint& constraint, std::uint32_t activity) const;
+
+    std::vector<Activity> activities_;
+    std::vector<std::uint32_t> numbers_;
+    std::vector<Constraint> constraints_;
+    std::vector<std::uint32_t> first_; ///< of each activity in `constraints_`, and the end
+    std::array<Nanoseconds, kCauses> usual_{};
+};
+
+} // namespace tilescope::analysis

@@ -1,0 +1,97 @@
+#include "core/analysis/path/critical_path.h"
+
+#include <algorithm>
+
+namespace tilescope::analysis {
+
+namespace {
+
+using namespace literals;
+
+/// What a lag counts as, and up to which length.
+struct LagRule {
+    PathPart part = PathPart::Launch;
+    Nanoseconds most{0};
+};
+
+LagRule ruleOf(Cause cause)
+{
+    switch (cause) {
+    case Cause::Launch:
+        return {PathPart::Launch, 50'000_ns};
+    case Cause::Stream:
+    case Cause::StreamWait:
+    case Cause::Graph:
+    case Cause::Inferred:
+    case Cause::Collective:
+        return {PathPart::Launch, 20'000_ns};
+    case Cause::Device:
+        return {PathPart::Synchronization, 20'000_ns};
+    case Cause::Program:
+    case Cause::HandOver:
+        break;
+    }
+    return {PathPart::Host, 100'000_ns};
+}
+
+/// Walks back from the end of a step.
+class PathWalk {
+public:
+    PathWalk(const ActivityGraph& graph, Interval wall) : graph_(graph), wall_(wall), cursor_(wall.end) {}
+
+    std::vector<PathSegment> from(std::uint32_t activity)
+    {
+        addUntil(graph_.activities()[activity].time.end, {});
+        while (cursor_ > wall_.start) {
+            const ActivityGraph::Constraint* const binding = graph_.bindingOf(activity);
+            const std::optional<Cause> cause = binding ? std::optional(binding->cause) : std::nullopt;
+            const Activity& each = graph_.activities()[activity];
+            addUntil(each.time.start, {.part = each.part, .activity = activity, .cause = cause});
+            if (!binding) {
+                addUntil(wall_.start, {.next = activity});
+                break;
+            }
+            const LagRule rule = ruleOf(*cause);
+            addUntil(std::max(graph_.activities()[binding->from].time.end, each.time.start - rule.most),
+                     {.part = rule.part, .next = activity, .cause = cause});
+            activity = binding->from;
+            addUntil(graph_.activities()[activity].time.end, {.next = activity, .cause = cause});
+        }
+        std::ranges::reverse(path_);
+        return std::move(path_);
+    }
+
+private:
+    /// Continues the path back to `start`.
+    void addUntil(Timestamp start, PathSegment segment)
+    {
+        start = std::max(start, wall_.start);
+        if (start >= cursor_)
+            return;
+        segment.time = {start, cursor_};
+        path_.push_back(segment);
+        cursor_ = start;
+    }
+
+    const ActivityGraph& graph_;
+    const Interval wall_;
+    Timestamp cursor_;
+    std::vector<PathSegment> path_; // latest first
+};
+
+} // namespace
+
+std::vector<PathSegment> criticalPath(const ActivityGraph& graph, std::uint32_t last, Interval wall)
+{
+    return PathWalk(graph, wall).from(last);
+}
+
+PathParts partsOf(const std::vector<PathSegment>& path)
+{
+    PathParts parts;
+    for (const PathSegment& segment : path)
+        parts[segment.part] += segment.time.length();
+    return parts;
+}
+
+} // namespace tilescope::analysis

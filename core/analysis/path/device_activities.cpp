@@ -1,0 +1,222 @@
+#include "core/analysis/path/device_activities.h"
+
+#include "core/analysis/ranks/matched_collectives.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace tilescope::analysis {
+
+namespace {
+
+using namespace literals;
+
+constexpr Nanoseconds kUnexplainedGap = 10'000_ns; ///< from which a dependency is inferred
+constexpr std::size_t kRecentNodes = 16;           ///< of a graph launch, among which the last end is sought
+
+using StreamKey = std::pair<DeviceIndex, StreamId>;
+
+StreamKey streamOf(const DeviceEvent& event)
+{
+    return {event.device, event.stream};
+}
+
+} // namespace
+
+PathPart partOfFamily(KernelFamily family)
+{
+    switch (family) {
+    case KernelFamily::Matmul:
+    case KernelFamily::Attention:
+    case KernelFamily::Other:
+        return PathPart::Compute;
+    case KernelFamily::Collective:
+        return PathPart::Communication;
+    default:
+        return PathPart::Memory;
+    }
+}
+
+DeviceActivities::DeviceActivities(const RecordingView& view, GraphParts& parts)
+    : view_(view), parts_(parts), order_(view.device.size()), firsts_(view.device.size()),
+      lasts_(view.device.size()), meeting_(view.device.size(), -1), causedAt_(view.device.size())
+{
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::ranges::stable_sort(order_, {}, [&](std::size_t i) { return view.device[i].start; });
+    findCollectives();
+    addActivities();
+    addStreamOrder();
+    addGraphOrder();
+    addStreamWaits();
+    addInferredOrder();
+}
+
+const std::vector<DeviceActivities::End>& DeviceActivities::endsOf(ProcessIndex process) const
+{
+    static const std::vector<End> kNone;
+    const auto found = ends_.find(process);
+    return found == ends_.end() ? kNone : found->second;
+}
+
+ProcessIndex DeviceActivities::processOf(const DeviceEvent& event) const
+{
+    return view_.parties.of(event.device, event.stream);
+}
+
+KernelFamily DeviceActivities::familyOf(const DeviceEvent& event)
+{
+    const auto [known, isNew] = families_.try_emplace(event.name);
+    if (isNew)
+        known->second = KernelFamilies::standard().describe(view_.textOf(event.name), event.kind).family;
+    return known->second;
+}
+
+void DeviceActivities::findCollectives()
+{
+    std::unordered_map<std::uint32_t, std::size_t> events; // of collectives, by correlation
+    for (const Collective& record : view_.collectives)
+        if (record.device && record.correlation)
+            events.emplace(record.correlation.value, view_.device.size());
+    for (std::size_t i = 0; i < view_.device.size(); ++i)
+        if (const auto found = events.find(view_.device[i].correlation.value); found != events.end())
+            found->second = i;
+    for (const MatchedCollective& matched :
+         matchCollectives(view_.collectives, {}, view_.parties, view_.textOf)) {
+        Arrivals arrivals;
+        for (const CollectivePart& part : matched.parts) {
+            const auto found = events.find(view_.collectives[part.record].correlation.value);
+            if (found == events.end() || found->second == view_.device.size())
+                continue;
+            meeting_[found->second] = static_cast<std::int32_t>(meetings_.size());
+            arrivals.ready = std::max(arrivals.ready, view_.device[found->second].start);
+        }
+        meetings_.push_back(std::move(arrivals));
+    }
+}
+
+void DeviceActivities::addActivities()
+{
+    for (const std::size_t i : order_) {
+        const DeviceEvent& event = view_.device[i];
+        const KernelFamily family = familyOf(event);
+        const bool isKernel = event.kind == DeviceEventKind::Kernel;
+        const ProcessIndex process = processOf(event);
+        const std::uint32_t source =
+            parts_.addSource({.kind = isKernel ? PathSource::Kind::Kernel : PathSource::Kind::Copy,
+                              .family = family,
+                              .name = event.name,
+                              .path = event.path,
+                              .process = process,
+                              .device = event.device,
+                              .stream = event.stream,
+                              .step = event.step});
+        Arrivals* const meeting =
+            meeting_[i] < 0 ? nullptr : &meetings_[static_cast<std::size_t>(meeting_[i])];
+        const PathPart part = meeting     ? PathPart::Communication
+                              : !isKernel ? PathPart::Memory
+                                          : partOfFamily(family);
+        // Ranks that leave before another arrives, as in a broadcast, do not meet.
+        if (meeting && meeting->ready < event.end) {
+            firsts_[i] = parts_.add({event.start, event.start}, part, source);
+            lasts_[i] = parts_.add({meeting->ready, event.end}, part, source);
+            meeting->activities.push_back(firsts_[i]);
+        } else {
+            firsts_[i] = lasts_[i] = parts_.add({event.start, event.end}, part, source);
+            meeting_[i] = -1;
+        }
+        causedAt_[i] = event.launched;
+        ends_[process].push_back({event.end, lasts_[i], i});
+    }
+    for (auto& [process, ends] : ends_)
+        std::ranges::stable_sort(ends, {}, &End::time);
+    for (const std::size_t i : order_)
+        if (meeting_[i] >= 0)
+            for (const std::uint32_t arrival : meetings_[static_cast<std::size_t>(meeting_[i])].activities)
+                parts_.depend(arrival, lasts_[i], Cause::Collective);
+}
+
+void DeviceActivities::addStreamOrder()
+{
+    std::map<StreamKey, std::size_t> before;
+    for (const std::size_t i : order_) {
+        const auto [previous, isFirst] = before.try_emplace(streamOf(view_.device[i]), i);
+        if (!isFirst) {
+            parts_.depend(lasts_[previous->second], firsts_[i], Cause::Stream);
+            causedAt_[i] = std::max(causedAt_[i], view_.device[previous->second].end);
+        }
+        previous->second = i;
+    }
+}
+
+void DeviceActivities::addGraphOrder()
+{
+    std::unordered_map<std::uint32_t, std::vector<std::size_t>>
+        recent; // nodes by the correlation of the launch
+    for (const std::size_t i : order_) {
+        const DeviceEvent& event = view_.device[i];
+        if (event.graphNode == 0 || !event.correlation)
+            continue;
+        std::vector<std::size_t>& nodes = recent[event.correlation.value];
+        std::optional<std::size_t> last;
+        for (const std::size_t node : nodes)
+            if (view_.device[node].end <= event.start &&
+                (!last || view_.device[node].end > view_.device[*last].end))
+                last = node;
+        if (last && streamOf(view_.device[*last]) != streamOf(event)) {
+            parts_.depend(lasts_[*last], firsts_[i], Cause::Graph);
+            causedAt_[i] = std::max(causedAt_[i], view_.device[*last].end);
+        }
+        if (nodes.size() == kRecentNodes)
+            nodes.erase(nodes.begin());
+        nodes.push_back(i);
+    }
+}
+
+void DeviceActivities::addStreamWaits()
+{
+    std::map<StreamKey, std::vector<std::size_t>> streams; // by correlation: launches are numbered in order
+    for (const std::size_t i : order_)
+        if (view_.device[i].correlation)
+            streams[streamOf(view_.device[i])].push_back(i);
+    const auto correlationOf = [this](std::size_t i) { return view_.device[i].correlation; };
+    for (auto& [stream, events] : streams)
+        std::ranges::stable_sort(events, {}, correlationOf);
+    for (const Wait& wait : view_.waits) {
+        if (wait.kind != WaitKind::StreamWait || !wait.recordCorrelation || !wait.correlation)
+            continue;
+        const auto awaited = streams.find({wait.device, wait.waitedFor});
+        const auto waiting = streams.find({wait.device, wait.stream});
+        if (awaited == streams.end() || waiting == streams.end())
+            continue;
+        const auto after =
+            std::ranges::lower_bound(awaited->second, wait.recordCorrelation, {}, correlationOf);
+        const auto first = std::ranges::upper_bound(waiting->second, wait.correlation, {}, correlationOf);
+        if (after == awaited->second.begin() || first == waiting->second.end())
+            continue;
+        const std::size_t from = *(after - 1);
+        if (view_.device[from].start <= view_.device[*first].start) {
+            parts_.depend(lasts_[from], firsts_[*first], Cause::StreamWait);
+            causedAt_[*first] = std::max(causedAt_[*first], view_.device[from].end);
+        }
+    }
+}
+
+void DeviceActivities::addInferredOrder()
+{
+    for (const std::size_t i : order_) {
+        const DeviceEvent& event = view_.device[i];
+        if (event.start - causedAt_[i] <= kUnexplainedGap)
+            continue;
+        const std::vector<End>& ends = endsOf(processOf(event));
+        auto end = std::ranges::upper_bound(ends, event.start, {}, &End::time);
+        // What ran on another stream last, if it ended after the recorded cause.
+        while (end != ends.begin() && (end - 1)->time > causedAt_[i] &&
+               (streamOf(view_.device[(end - 1)->event]) == streamOf(event) || (end - 1)->event == i))
+            --end;
+        if (end != ends.begin() && (end - 1)->time > causedAt_[i])
+            parts_.depend((end - 1)->activity, firsts_[i], Cause::Inferred);
+    }
+}
+
+} // namespace tilescope::analysis

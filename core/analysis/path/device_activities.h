@@ -1,0 +1,62 @@
+#pragma once
+
+#include "core/analysis/path/recording_view.h"
+
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace tilescope::analysis {
+
+/// The kernels, copies and collectives of a recording as activities, with their order on devices and between ranks.
+///
+/// A kernel depends on what its stream ran before. After a recorded wait of its stream it depends on what the other stream
+/// ran before the event was recorded. In a replayed CUDA graph it depends on the node of the same launch that ended last.
+/// Where all of this ended, and the launch began, more than 10 µs before its start, it also depends on what the process
+/// ran last on another stream: the wait for it was not recorded. A collective has an empty activity for the arrival of each
+/// rank; its transfer begins when the last one has arrived.
+class DeviceActivities {
+public:
+    /// \param parts  receives activities and dependencies; kept by the caller
+    DeviceActivities(const RecordingView& view, GraphParts& parts);
+
+    /// The activity that a launch starts, by the index of the device event.
+    std::uint32_t firstOf(std::size_t event) const { return firsts_[event]; }
+
+    /// A device event by its end.
+    struct End {
+        Timestamp time{};
+        std::uint32_t activity = 0;
+        std::size_t event = 0;
+    };
+    /// Those of a process, by end.
+    const std::vector<End>& endsOf(ProcessIndex process) const;
+
+private:
+    struct Arrivals {
+        Timestamp ready{};
+        std::vector<std::uint32_t> activities;
+    };
+    void addActivities();
+    void findCollectives();
+    void addStreamOrder();
+    void addGraphOrder();
+    void addStreamWaits();
+    void addInferredOrder();
+    ProcessIndex processOf(const DeviceEvent& event) const;
+    KernelFamily familyOf(const DeviceEvent& event);
+
+    const RecordingView& view_;
+    GraphParts& parts_;
+    std::vector<std::size_t> order_;    ///< events by start
+    std::vector<std::uint32_t> firsts_; ///< by event
+    std::vector<std::uint32_t> lasts_;  ///< by event
+    std::vector<std::int32_t> meeting_; ///< by event: index into `meetings_`; -1: none
+    std::vector<Arrivals> meetings_;    ///< of matched collectives
+    std::vector<Timestamp> causedAt_;   ///< by event: latest end of what it depends on, or its launch
+    std::map<ProcessIndex, std::vector<End>> ends_;
+    std::unordered_map<StringId, KernelFamily> families_;
+};
+
+} // namespace tilescope::analysis

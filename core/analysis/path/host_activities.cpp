@@ -1,0 +1,378 @@
+#include "core/analysis/path/host_activities.h"
+
+#include "core/analysis/ranks/matched_collectives.h"
+#include "core/analysis/time/data_loading.h"
+#include "core/analysis/work/op_families.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace tilescope::analysis {
+
+namespace {
+
+using namespace literals;
+
+constexpr Nanoseconds kShortestHandOver = 5'000_ns;
+constexpr std::array<std::string_view, 3> kCollectiveOps{"c10d::", "gloo:", "nccl:"};
+
+bool isCollectiveOp(std::string_view name)
+{
+    return std::ranges::any_of(kCollectiveOps,
+                               [name](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+bool isCopyCall(std::string_view name)
+{
+    return name.find("Memcpy") != std::string_view::npos || name.find("Memset") != std::string_view::npos;
+}
+
+/// Calls after which only a stream waits.
+bool isStreamWaitCall(std::string_view name)
+{
+    return name.find("WaitEvent") != std::string_view::npos;
+}
+
+PathPart partOfCall(const ApiCall& call, std::string_view name)
+{
+    switch (call.kind) {
+    case ApiKind::Launch:
+        return PathPart::Launch;
+    case ApiKind::Memory:
+        return isCopyCall(name) ? PathPart::Launch : PathPart::Host;
+    case ApiKind::Synchronize:
+        return isStreamWaitCall(name) ? PathPart::Host : PathPart::Synchronization;
+    case ApiKind::Wait:
+        return PathPart::Synchronization;
+    default:
+        return PathPart::Host;
+    }
+}
+
+} // namespace
+
+HostActivities::HostActivities(const RecordingView& view, const DeviceActivities& device, GraphParts& parts)
+    : view_(view), device_(device), parts_(parts)
+{
+    for (const Wait& wait : view.waits)
+        if (wait.kind != WaitKind::StreamWait && wait.correlation)
+            waits_.emplace(wait.correlation.value, &wait);
+    readEvents();
+    readCalls();
+    for (const DeviceEvent& event : view.device)
+        if (event.launchThread && event.launched != Timestamp{})
+            laneOf(event.launchThread).launches.push_back(event.launched);
+    readCollectives();
+    cutLanes();
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+        addActivities(lane);
+    addHandOvers();
+    addMeetings();
+}
+
+HostActivities::Lane& HostActivities::laneOf(ThreadId thread)
+{
+    const auto [known, isNew] = threads_.try_emplace(thread, lanes_.size());
+    if (isNew) {
+        const ProcessIndex process = view_.parties.of(thread);
+        processes_[process].push_back(lanes_.size());
+        lanes_.push_back({.thread = thread, .process = process});
+        lanes_.back().source = parts_.addSource({.process = process, .thread = thread});
+    }
+    return lanes_[known->second];
+}
+
+void HostActivities::addEvent(ThreadId thread, Event event, const PathSource& source)
+{
+    Lane& lane = laneOf(thread);
+    event.host.source = parts_.addSource(source);
+    parts_.sources.back().process = lane.process;
+    parts_.sources.back().thread = thread;
+    lane.events.push_back(event);
+}
+
+void HostActivities::readEvents()
+{
+    std::unordered_map<StringId, bool> loading;
+    const auto loads = [&](StringId name) {
+        const auto [known, isNew] = loading.try_emplace(name, false);
+        if (isNew && name)
+            known->second = loadsData(view_.textOf(name));
+        return known->second;
+    };
+    for (const Range& range : view_.ranges)
+        addEvent(
+            range.thread,
+            {.host = {{range.start, range.end}}, .layer = 0, .mayWait = true, .loads = loads(range.name)},
+            {.kind = PathSource::Kind::Range, .name = range.name, .path = range.path});
+    for (const Frame& frame : view_.frames)
+        if (loads(frame.name))
+            addEvent(frame.thread,
+                     {.host = {{frame.start, frame.end}}, .layer = 1, .mayWait = true, .loads = true},
+                     {.kind = PathSource::Kind::Frame, .name = frame.name});
+    std::unordered_map<StringId, KernelFamily> families;
+    for (const Op& op : view_.ops) {
+        const auto [family, isNew] = families.try_emplace(op.name, KernelFamily::Other);
+        if (isNew && !view_.onGpu)
+            family->second = familyOfOp(view_.textOf(op.name));
+        const bool isCollective = isCollectiveOp(view_.textOf(op.name));
+        const bool isWork = !view_.onGpu && family->second != KernelFamily::Other && !isCollective;
+        addEvent(op.thread,
+                 {.host = {{op.start, op.end}},
+                  .layer = 2,
+                  .part = isWork ? partOfFamily(family->second) : PathPart::Host,
+                  .mayWait = isCollective,
+                  .isActive = !isCollective,
+                  .loads = loads(op.name)},
+                 {.kind = PathSource::Kind::Op, .family = family->second, .name = op.name, .path = op.path});
+    }
+}
+
+void HostActivities::readCalls()
+{
+    std::unordered_map<RangeId, StringId> paths;
+    for (const Range& range : view_.ranges)
+        paths.emplace(range.id, range.path);
+    for (const ApiCall& call : view_.calls) {
+        const auto path = paths.find(call.range);
+        addEvent(call.thread,
+                 {.host = {{call.start, call.end}},
+                  .layer = 3,
+                  .part = partOfCall(call, view_.textOf(call.name)),
+                  .call = &call,
+                  .isActive = true},
+                 {.kind = PathSource::Kind::Call,
+                  .name = call.name,
+                  .path = call.range && path != paths.end() ? path->second : StringId{}});
+    }
+}
+
+void HostActivities::readCollectives()
+{
+    meetingOf_.assign(view_.collectives.size(), 0);
+    for (const MatchedCollective& matched :
+         matchCollectives(view_.collectives, {}, view_.parties, view_.textOf)) {
+        Meeting meeting;
+        for (const CollectivePart& part : matched.parts) {
+            meetingOf_[part.record] = meetings_.size();
+            meeting.ready = std::max(meeting.ready, part.time.start);
+        }
+        meetings_.push_back(std::move(meeting));
+    }
+    for (std::size_t i = 0; i < view_.collectives.size(); ++i) {
+        const Collective& record = view_.collectives[i];
+        if (!record.device && record.thread && record.peer < 0)
+            addEvent(record.thread,
+                     {.host = {{record.start, record.end}},
+                      .layer = 4,
+                      .part = PathPart::Communication,
+                      .collective = i},
+                     {.kind = PathSource::Kind::Collective,
+                      .family = KernelFamily::Collective,
+                      .name = record.op,
+                      .path = record.path});
+    }
+}
+
+void HostActivities::cutLanes()
+{
+    for (Lane& lane : lanes_) {
+        std::ranges::sort(lane.launches);
+        if (lane.events.empty() && !lane.launches.empty())
+            lane.events.push_back(
+                {.host = {{lane.launches.front(), lane.launches.back()}, lane.source}, .mayWait = true});
+        std::ranges::stable_sort(lane.events, {}, [](const Event& event) {
+            return std::tuple(event.host.time.start, -nanosecondsOf(event.host.time.end), event.layer);
+        });
+        // What a collective consists of is the collective.
+        Interval collective{};
+        std::erase_if(lane.events, [&collective](const Event& event) {
+            if (event.collective)
+                collective = event.host.time;
+            return !event.collective && event.host.time.start >= collective.start &&
+                   event.host.time.end <= collective.end;
+        });
+        std::vector<HostEvent> events;
+        events.reserve(lane.events.size());
+        for (const Event& event : lane.events)
+            events.push_back(event.host);
+        lane.spans = hostSpans(events, lane.launches);
+        findActive(lane);
+    }
+}
+
+void HostActivities::findActive(Lane& lane)
+{
+    auto launch = lane.launches.begin();
+    const auto add = [&lane](Interval time) {
+        if (!lane.active.empty() && lane.active.back().end == time.start)
+            lane.active.back().end = time.end;
+        else
+            lane.active.push_back(time);
+    };
+    for (const HostSpan& span : lane.spans) {
+        for (; launch != lane.launches.end() && *launch <= span.time.start; ++launch)
+            add({*launch, *launch});
+        if (span.event && lane.events[*span.event].isActive)
+            add(span.time);
+    }
+}
+
+std::optional<std::uint32_t> HostActivities::endingAt(ThreadId thread, Timestamp time) const
+{
+    const auto lane = threads_.find(thread);
+    if (lane == threads_.end())
+        return {};
+    const std::vector<Ended>& ended = lanes_[lane->second].ended;
+    const auto after = std::ranges::upper_bound(ended, time, {}, &Ended::time);
+    return after == ended.begin() ? std::nullopt : std::optional((after - 1)->activity);
+}
+
+std::uint32_t HostActivities::addSpan(Lane& lane, Interval time, PathPart part, std::uint32_t source)
+{
+    const std::uint32_t activity = parts_.add(time, part, source);
+    if (!lane.ended.empty())
+        parts_.depend(lane.ended.back().activity, activity, Cause::Program);
+    lane.ended.push_back({time.end, activity});
+    return activity;
+}
+
+void HostActivities::addActivities(std::size_t index)
+{
+    Lane& lane = lanes_[index];
+    Timestamp loadsUntil = Timestamp::min();
+    auto event = lane.events.begin();
+    for (const HostSpan& span : lane.spans) {
+        for (; event != lane.events.end() && event->host.time.start <= span.time.start; ++event)
+            if (event->loads)
+                loadsUntil = std::max(loadsUntil, event->host.time.end);
+        const Event* const innermost = span.event ? &lane.events[*span.event] : nullptr;
+        PathPart part = innermost ? innermost->part : PathPart::Host;
+        if (span.time.start < loadsUntil && (part == PathPart::Host || part == PathPart::Launch))
+            part = PathPart::DataLoading;
+        const std::uint32_t source = innermost ? innermost->host.source : lane.source;
+        if (innermost && innermost->collective) {
+            addCollective(lane, span.time, *innermost);
+            continue;
+        }
+        if (innermost && innermost->call)
+            if (const auto end = awaited(lane, *innermost->call, span.time)) {
+                parts_.depend(end->activity,
+                              addSpan(lane, {end->time, span.time.end}, PathPart::Synchronization, source),
+                              Cause::Device);
+                continue;
+            }
+        if (!innermost || innermost->mayWait)
+            if (std::optional<HandOver> handOver = handedOver(index, span.time)) {
+                handOver->to = addSpan(lane, {handOver->time, span.time.end}, part, source);
+                handOvers_.push_back(*handOver);
+                continue;
+            }
+        addSpan(lane, span.time, part, source);
+    }
+    if (std::optional<HandOver> handOver = startedBy(index)) {
+        handOver->to = lane.ended.front().activity;
+        handOvers_.push_back(*handOver);
+    }
+}
+
+void HostActivities::addCollective(Lane& lane, Interval span, const Event& event)
+{
+    Meeting& meeting = meetings_[meetingOf_[*event.collective]];
+    // Ranks that leave before another arrives, as in a broadcast, do not meet.
+    if (span != event.host.time || meeting.ready >= span.end) {
+        addSpan(lane, span, PathPart::Communication, event.host.source);
+        return;
+    }
+    meeting.arrivals.push_back(
+        addSpan(lane, {span.start, span.start}, PathPart::Communication, event.host.source));
+    meeting.transfers.push_back(
+        addSpan(lane, {meeting.ready, span.end}, PathPart::Communication, event.host.source));
+}
+
+void HostActivities::addMeetings()
+{
+    for (const Meeting& meeting : meetings_)
+        for (const std::uint32_t transfer : meeting.transfers)
+            for (const std::uint32_t arrival : meeting.arrivals)
+                parts_.depend(arrival, transfer, Cause::Collective);
+}
+
+std::optional<DeviceActivities::End> HostActivities::awaited(const Lane& lane, const ApiCall& call,
+                                                             Interval span) const
+{
+    const bool isCopy = call.kind == ApiKind::Memory && isCopyCall(view_.textOf(call.name));
+    const bool isWait = (call.kind == ApiKind::Synchronize && !isStreamWaitCall(view_.textOf(call.name))) ||
+                        call.kind == ApiKind::Wait;
+    if (!isCopy && !isWait)
+        return {};
+    const Wait* wait = nullptr;
+    if (const auto known = waits_.find(call.correlation.value); call.correlation && known != waits_.end())
+        wait = known->second;
+    const auto isAwaited = [&](const DeviceEvent& event) {
+        if (isCopy)
+            return call.correlation && event.correlation == call.correlation;
+        if (!wait || !wait->stream || wait->kind == WaitKind::Context)
+            return true;
+        return event.stream == wait->stream &&
+               (!wait->recordCorrelation || event.correlation <= wait->recordCorrelation);
+    };
+    const std::vector<DeviceActivities::End>& ends = device_.endsOf(lane.process);
+    for (auto end = std::ranges::upper_bound(ends, span.end, {}, &DeviceActivities::End::time);
+         end != ends.begin() && (end - 1)->time > span.start; --end)
+        if (isAwaited(view_.device[(end - 1)->event]))
+            return *(end - 1);
+    return {};
+}
+
+std::optional<HostActivities::HandOver> HostActivities::handedOver(std::size_t index, Interval span) const
+{
+    if (span.length() < kShortestHandOver)
+        return {};
+    std::optional<HandOver> found;
+    for (const std::size_t other : processes_.at(lanes_[index].process)) {
+        const std::vector<Interval>& active = lanes_[other].active;
+        const auto after = std::ranges::upper_bound(active, span.end, {}, &Interval::end);
+        if (other == index || after == active.begin() || (after != active.end() && after->start < span.end))
+            continue;
+        const auto first = std::ranges::upper_bound(active.begin(), after, span.start, {}, &Interval::end);
+        if (first == after)
+            continue;
+        const Timestamp end = (after - 1)->end;
+        if (2 * (end - std::max(first->start, span.start)) >= span.length() && (!found || end > found->time))
+            found = HandOver{.lane = other, .time = end};
+    }
+    return found;
+}
+
+std::optional<HostActivities::HandOver> HostActivities::startedBy(std::size_t index) const
+{
+    if (lanes_[index].spans.empty())
+        return {};
+    const Timestamp start = lanes_[index].spans.front().time.start;
+    std::optional<HandOver> found;
+    for (const std::size_t other : processes_.at(lanes_[index].process)) {
+        const std::vector<Interval>& active = lanes_[other].active;
+        const auto after = std::ranges::upper_bound(active, start, {}, &Interval::end);
+        const bool isBusy = after != active.end() && after->start < start;
+        if (other != index && after != active.begin() && !isBusy &&
+            (!found || (after - 1)->end > found->time))
+            found = HandOver{.lane = other, .time = (after - 1)->end};
+    }
+    return found;
+}
+
+void HostActivities::addHandOvers()
+{
+    for (const HandOver& handOver : handOvers_) {
+        const std::vector<Ended>& ended = lanes_[handOver.lane].ended;
+        const auto after = std::ranges::upper_bound(ended, handOver.time, {}, &Ended::time);
+        if (after != ended.begin())
+            parts_.depend((after - 1)->activity, handOver.to, Cause::HandOver);
+    }
+}
+
+} // namespace tilescope::analysis

@@ -1,0 +1,96 @@
+#pragma once
+
+#include "core/analysis/path/device_activities.h"
+#include "core/analysis/path/host_spans.h"
+#include "core/analysis/path/recording_view.h"
+
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace tilescope::analysis {
+
+/// What the threads of a recording did as activities, in program order.
+///
+/// A call that waits for the device is left out until what it waits for has ended: what the recorded wait names, else what
+/// the process ran last before the call returned. A thread that is in no op or call while another thread of the process
+/// works for at least half of that time waits for it likewise; backward on a thread of autograd is found this way. The first
+/// activity of a thread depends on what another thread of the process did last. A
+/// collective on the host has an empty activity for its arrival; its transfer begins when the last rank has arrived.
+class HostActivities {
+public:
+    /// \param parts  receives activities and dependencies; kept by the caller
+    HostActivities(const RecordingView& view, const DeviceActivities& device, GraphParts& parts);
+
+    /// The last activity of a thread that ends at `time` or before it.
+    std::optional<std::uint32_t> endingAt(ThreadId thread, Timestamp time) const;
+
+private:
+    struct Event {
+        HostEvent host{};
+        int layer = 0;
+        PathPart part = PathPart::Host;
+        const ApiCall* call = nullptr;
+        std::optional<std::size_t> collective = {}; ///< index of its record
+        bool mayWait = false;                       ///< for another thread
+        bool isActive = false;                      ///< an op or a call: another thread may wait for it
+        bool loads = false;                         ///< the next batch
+    };
+    struct Ended {
+        Timestamp time{};
+        std::uint32_t activity = 0;
+    };
+    struct Lane {
+        ThreadId thread = {};
+        ProcessIndex process = {};
+        std::vector<Event> events = {};
+        std::vector<Timestamp> launches = {};
+        std::vector<HostSpan> spans = {};
+        std::vector<Interval> active = {}; ///< in order
+        std::vector<Ended> ended = {};     ///< its activities, by end
+        std::uint32_t source = 0;          ///< between its events
+    };
+    /// A collective on the host.
+    struct Meeting {
+        Timestamp ready{}; ///< when the last rank has arrived
+        std::vector<std::uint32_t> arrivals;
+        std::vector<std::uint32_t> transfers;
+    };
+    /// An activity that continues what another lane has finished.
+    struct HandOver {
+        std::size_t lane = 0;
+        Timestamp time{};
+        std::uint32_t to = 0;
+    };
+
+    Lane& laneOf(ThreadId thread);
+    void addEvent(ThreadId thread, Event event, const PathSource& source);
+    void readEvents();
+    void readCalls();
+    void readCollectives();
+    void cutLanes();
+    void findActive(Lane& lane);
+    void addActivities(std::size_t lane);
+    void addCollective(Lane& lane, Interval span, const Event& event);
+    void addHandOvers();
+    void addMeetings();
+    std::uint32_t addSpan(Lane& lane, Interval time, PathPart part, std::uint32_t source);
+    std::optional<DeviceActivities::End> awaited(const Lane& lane, const ApiCall& call, Interval span) const;
+    std::optional<HandOver> handedOver(std::size_t lane, Interval span) const;
+    std::optional<HandOver> startedBy(std::size_t lane) const;
+
+    const RecordingView& view_;
+    const DeviceActivities& device_;
+    GraphParts& parts_;
+    std::vector<Lane> lanes_;
+    std::unordered_map<ThreadId, std::size_t> threads_;
+    std::map<ProcessIndex, std::vector<std::size_t>> processes_;
+    std::unordered_map<std::uint32_t, const Wait*> waits_; ///< of the host, by correlation
+    std::vector<HandOver> handOvers_;
+    std::vector<Meeting> meetings_;
+    std::vector<std::size_t> meetingOf_; ///< by record of a collective
+};
+
+} // namespace tilescope::analysis

@@ -1,0 +1,98 @@
+#include "core/analysis/path/what_if.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+namespace tilescope::analysis {
+
+namespace {
+
+bool isHostWork(PathPart part)
+{
+    return part == PathPart::Host || part == PathPart::Launch;
+}
+
+/// When what a thread or device had done at an instant is done after a change.
+class ChangedInstants {
+public:
+    ChangedInstants(const RecordedGraph& recorded, std::span<const Interval> times)
+        : recorded_(recorded), times_(times)
+    {
+    }
+
+    Timestamp of(ProcessIndex process, ThreadId thread, Timestamp instant) const
+    {
+        const auto last = recorded_.lastOf(process, thread, instant);
+        if (!last)
+            return instant;
+        return times_[*last].end + (instant - recorded_.graph.activities()[*last].time.end);
+    }
+
+private:
+    const RecordedGraph& recorded_;
+    std::span<const Interval> times_;
+};
+
+} // namespace
+
+std::vector<Interval> changedTimes(const RecordedGraph& recorded, const PathChange& change)
+{
+    const std::span<const Activity> activities = recorded.graph.activities();
+    const auto duration = [&](std::uint32_t i) {
+        const Activity& activity = activities[i];
+        const PathSource& source = recorded.sourceOf(i);
+        if ((change.freeLaunches && source.thread && isHostWork(activity.part)) ||
+            (change.freeCommunication && activity.part == PathPart::Communication))
+            return Nanoseconds(0);
+        const double factor = change.factorOf(source);
+        return factor == 1
+                   ? activity.time.length()
+                   : Nanoseconds(std::llround(factor * static_cast<double>(activity.time.length().count())));
+    };
+    const auto lag = [&](const ActivityGraph::Constraint& constraint) {
+        return change.freeLaunches && constraint.cause == Cause::Launch
+                   ? std::min(constraint.lag, Nanoseconds(0))
+                   : constraint.lag;
+    };
+    return recorded.graph.simulate(duration, lag);
+}
+
+std::vector<Interval> changedWalls(const RecordedGraph& recorded, std::span<const RecordedStep> steps,
+                                   std::span<const Interval> times)
+{
+    const std::span<const Activity> activities = recorded.graph.activities();
+    std::unordered_map<std::int32_t, std::size_t> byNumber;
+    for (std::size_t i = 0; i < steps.size(); ++i)
+        byNumber.emplace(steps[i].step, i);
+    // When the device is done with what each step launched.
+    std::vector<Timestamp> device(steps.size(), Timestamp::min());
+    for (std::uint32_t i = 0; i < activities.size(); ++i) {
+        const PathSource& source = recorded.sourceOf(i);
+        if (source.thread || steps.empty() || source.process != steps.front().process)
+            continue;
+        const auto step = byNumber.find(steps.front().step == kNoStep ? kNoStep : source.step);
+        if (step != byNumber.end() && activities[i].time.end <= steps[step->second].wall.end)
+            device[step->second] = std::max(device[step->second], times[i].end);
+    }
+    const ChangedInstants changed(recorded, times);
+    std::vector<Interval> walls;
+    Timestamp before = Timestamp::min(); // end of the step before
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        const RecordedStep& step = steps[i];
+        const bool endsOnHost = step.host.end <= step.wall.end;
+        Timestamp end = endsOnHost ? changed.of({}, step.thread, step.host.end) : Timestamp::min();
+        end = std::max(end, device[i]);
+        if (end == Timestamp::min())
+            end = changed.of(step.process, step.thread, step.wall.end);
+        Interval wall{changed.of(step.process, step.thread, step.wall.start), end};
+        if (i > 0)
+            wall.start = step.wall.start == steps[i - 1].wall.end ? before : std::max(wall.start, before);
+        wall.end = std::max(wall.end, wall.start);
+        before = wall.end;
+        walls.push_back(wall);
+    }
+    return walls;
+}
+
+} // namespace tilescope::analysis

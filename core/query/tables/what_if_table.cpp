@@ -1,0 +1,250 @@
+#include "core/query/tables/what_if_table.h"
+
+#include "core/analysis/kernels/kernel_families.h"
+#include "core/analysis/path/what_if.h"
+#include "core/analysis/time/path_glob.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "core/base/quantity.h"
+#include "core/query/runs/run_tables.h"
+#include "core/query/tables/path_steps.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+namespace tilescope::query {
+
+namespace {
+
+using analysis::KernelFamily;
+using analysis::PathSource;
+using analysis::RecordedStep;
+
+std::optional<KernelFamily> familyOf(std::string_view word)
+{
+    for (std::size_t i = 0; i < analysis::kKernelFamilies; ++i)
+        if (wordOf(static_cast<KernelFamily>(i)) == word)
+            return static_cast<KernelFamily>(i);
+    return {};
+}
+
+/// Whether a source is part of the work of a key.
+class WorkSelection {
+public:
+    WorkSelection(const WorkScale& scale, const store::RunReader& reader)
+        : key_(scale.key), factor_(scale.factor), reader_(reader), family_(familyOf(scale.key))
+    {
+        if (!family_ && (key_.find('/') != std::string::npos || key_.find("**") != std::string::npos))
+            glob_.emplace(key_);
+    }
+
+    double factor() const { return factor_; }
+    const std::string& key() const { return key_; }
+
+    bool has(const PathSource& source)
+    {
+        if (family_)
+            return source.family == *family_;
+        const StringId text = glob_ ? source.path : source.name;
+        const auto [known, isNew] = known_.try_emplace(text, false);
+        if (isNew && text)
+            known->second = glob_ ? glob_->contains(analysis::fromStepDown(reader_.text(text)))
+                                  : isNamed(text, source.kind);
+        return known->second;
+    }
+
+private:
+    bool isNamed(StringId name, PathSource::Kind kind) const
+    {
+        const std::string_view full = reader_.text(name);
+        return full == key_ || (kind != PathSource::Kind::Op &&
+                                analysis::KernelFamilies::standard().describe(full).shortName == key_);
+    }
+
+    std::string key_;
+    double factor_;
+    const store::RunReader& reader_;
+    std::optional<KernelFamily> family_;
+    std::optional<analysis::PathGlob> glob_;
+    std::unordered_map<StringId, bool> known_;
+};
+
+std::string changeText(const WhatIfQuery& query)
+{
+    std::string text;
+    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+    for (const WorkScale& scale : query.scales)
+        add(scale.key + " takes " + quantity::threeDigits(scale.factor) + " times as long");
+    if (query.freeLaunches)
+        add("launches are free");
+    if (query.freeCommunication)
+        add("communication is free");
+    return text.empty() ? "nothing changes" : text;
+}
+
+double milliseconds(Nanoseconds time)
+{
+    constexpr double kMillion = 1e6;
+    return static_cast<double>(time.count()) / kMillion;
+}
+
+class WhatIfReading {
+public:
+    WhatIfReading(const store::RunReader& reader, const WhatIfQuery& query,
+                  const std::function<bool()>& cancelled)
+        : reader_(reader), query_(query), cancelled_(cancelled), run_(chooseRun(reader, query.run)),
+          filter_(reader, run_.run, query.parties), onGpu_(reader.counts(run_.run).deviceEvents > 0)
+    {
+        for (const WorkScale& scale : query.scales)
+            selections_.emplace_back(scale, reader);
+    }
+
+    WhatIfTable read()
+    {
+        WhatIfTable table{.run = run_, .change = changeText(query_)};
+        if (query_.freeLaunches && !onGpu_)
+            throw Error{.what = "run " + std::to_string(run_.run.value) + " launches nothing on a GPU",
+                        .where = "--free launches",
+                        .mend = "choose a run on a GPU"};
+        const std::vector<RecordedStep> steps = pathSteps(reader_, run_.run, filter_.parties(), cancelled_);
+        if (steps.empty() || cancelled_())
+            return table;
+        analysis::Interval time = steps.front().wall;
+        std::map<ProcessIndex, std::vector<RecordedStep>> processes;
+        for (const RecordedStep& step : steps) {
+            time = {std::min({time.start, step.wall.start, step.host.start}),
+                    std::max({time.end, step.wall.end, step.host.end})};
+            processes[step.process].push_back(step);
+        }
+        const analysis::RecordedGraph graph =
+            graphWithin(reader_, run_.run, filter_.parties(), time, "the run");
+        const std::vector<double> factors = factorsOf(graph, table);
+        const std::vector<analysis::Interval> times = changedTimes(
+            graph, {.factorOf = [&](const PathSource& source) { return factors[numberOf(graph, source)]; },
+                    .freeLaunches = query_.freeLaunches,
+                    .freeCommunication = query_.freeCommunication});
+        for (auto& [process, ofProcess] : processes) {
+            std::ranges::sort(ofProcess, {}, [](const RecordedStep& step) { return step.wall.start; });
+            if (isSelected(process))
+                table.rows.push_back(rowOf(process, ofProcess, changedWalls(graph, ofProcess, times)));
+        }
+        std::ranges::stable_sort(table.rows, {}, &WhatIfRow::rank);
+        return table;
+    }
+
+private:
+    static std::size_t numberOf(const analysis::RecordedGraph& graph, const PathSource& source)
+    {
+        return static_cast<std::size_t>(&source - graph.sources.data());
+    }
+
+    bool isSelected(ProcessIndex process) const
+    {
+        const TracedProcess* const found = filter_.parties().find(process);
+        return !found || ((!query_.parties.rank || found->rank == query_.parties.rank) &&
+                          (!query_.parties.pid || found->pid == *query_.parties.pid));
+    }
+
+    /// By source: how many times as long its work takes.
+    std::vector<double> factorsOf(const analysis::RecordedGraph& graph, WhatIfTable& table)
+    {
+        std::vector<double> factors(graph.sources.size(), 1);
+        std::vector<Nanoseconds> selected(selections_.size(), Nanoseconds(0));
+        Nanoseconds communication{0};
+        for (const analysis::Activity& activity : graph.graph.activities()) {
+            const PathSource& source = graph.sources[activity.source];
+            if (activity.part == analysis::PathPart::Communication)
+                communication += activity.time.length();
+            // On a GPU the host's ops only launch the work.
+            if (source.kind < PathSource::Kind::Op || source.kind == PathSource::Kind::Call ||
+                (source.kind == PathSource::Kind::Op && onGpu_))
+                continue;
+            double factor = 1;
+            for (std::size_t i = 0; i < selections_.size(); ++i)
+                if (selections_[i].has(source)) {
+                    factor *= selections_[i].factor();
+                    selected[i] += activity.time.length();
+                }
+            factors[activity.source] = factor;
+        }
+        for (std::size_t i = 0; i < selections_.size(); ++i) {
+            if (selected[i] == Nanoseconds(0))
+                throw Error{.what = "run " + std::to_string(run_.run.value) + " has no work '" +
+                                    selections_[i].key() + "'",
+                            .where = "--scale",
+                            .mend =
+                                "name a family, a kernel or a path with /: show FILE kernels --group family"};
+            table.changed += selected[i];
+        }
+        if (query_.freeCommunication && communication == Nanoseconds(0))
+            throw Error{.what = "run " + std::to_string(run_.run.value) + " has no communication",
+                        .where = "--free communication",
+                        .mend = "choose a run of several ranks"};
+        return factors;
+    }
+
+    WhatIfRow rowOf(ProcessIndex process, const std::vector<RecordedStep>& steps,
+                    const std::vector<analysis::Interval>& walls)
+    {
+        const std::vector<TracedProcess>& all = filter_.parties().parties().processes;
+        WhatIfRow row{.title = filter_.parties().titleOf(process),
+                      .rank = process || all.empty() ? filter_.parties().rankOf(process) : all.front().rank};
+        std::vector<double> recorded;
+        std::vector<double> predicted;
+        std::vector<double> ratios;
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            row.steps.push_back(
+                {.step = steps[i].step == kNoStep ? std::nullopt : std::optional(steps[i].step),
+                 .wall = steps[i].wall.length(),
+                 .predicted = walls[i].length()});
+            recorded.push_back(milliseconds(steps[i].wall.length()));
+            predicted.push_back(milliseconds(walls[i].length()));
+            ratios.push_back(recorded.back() > 0 ? predicted.back() / recorded.back() : 1);
+        }
+        row.recordedMs = analysis::summarise(recorded).value_or(analysis::Statistics{});
+        row.predictedMs = analysis::summarise(predicted).value_or(analysis::Statistics{});
+        row.ratio = analysis::summarise(ratios).value_or(analysis::Statistics{});
+        std::vector<double> timed;
+        for (const Sample& sample : reader_.samples(run_.run))
+            if (sample.kind == SampleKind::Measure && sample.phase == Phase::Step)
+                timed.push_back(milliseconds(sample.wall));
+        if (!timed.empty()) {
+            row.timedMs = analysis::median(timed);
+            row.predictedTimedMs = *row.timedMs * row.ratio.median;
+        }
+        return row;
+    }
+
+    const store::RunReader& reader_;
+    const WhatIfQuery& query_;
+    const std::function<bool()>& cancelled_;
+    store::RunRecord run_;
+    PartyFilter filter_;
+    const bool onGpu_;
+    std::vector<WorkSelection> selections_;
+};
+
+} // namespace
+
+WorkScale workScaleOf(std::string_view text)
+{
+    const std::size_t equals = text.rfind('=');
+    const auto factor =
+        equals == std::string_view::npos ? std::nullopt : parseNumber<double>(text.substr(equals + 1));
+    if (!factor || !(*factor >= 0) || *factor > 1e6 || equals == 0)
+        throw Error{.what = "'" + std::string(text) + "' is not KEY=FACTOR",
+                    .where = "--scale",
+                    .mend = "softmax=0.5: kernels of family softmax take half the time"};
+    return {.key = std::string(text.substr(0, equals)), .factor = *factor};
+}
+
+WhatIfTable whatIf(const store::RunReader& reader, const WhatIfQuery& query,
+                   const std::function<bool()>& cancelled)
+{
+    WhatIfTable table;
+    reader.atOnce([&] { table = WhatIfReading(reader, query, cancelled).read(); });
+    return table;
+}
+
+} // namespace tilescope::query

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "core/analysis/stats/statistics.h"
+#include "core/query/runs/party_filter.h"
+#include "core/store/run_reader.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::query {
+
+/// Work that takes another time.
+struct WorkScale {
+    std::string key =
+        {};            ///< a family, a glob of paths if it has a slash or `**`, or a name of kernels or ops
+    double factor = 1; ///< of its time
+};
+
+/// `softmax=0.5`
+/// \throws Error (Usage)  it is not KEY=FACTOR with a factor of at least 0
+WorkScale workScaleOf(std::string_view text);
+
+struct WhatIfQuery {
+    std::optional<RunId> run = {}; ///< none: the last run of the file
+    PartyQuery parties = {};
+    std::vector<WorkScale> scales = {};
+    bool freeLaunches = false;
+    bool freeCommunication = false;
+};
+
+/// A step as recorded and as predicted.
+struct WhatIfStep {
+    std::optional<std::int32_t> step = {}; ///< none: the whole recording
+    Nanoseconds wall{0};
+    Nanoseconds predicted{0};
+};
+
+/// The prediction for one process.
+struct WhatIfRow {
+    std::string title = {}; ///< "rank 1"; empty in a run of one process
+    std::optional<std::int32_t> rank = {};
+    std::vector<WhatIfStep> steps = {};
+    analysis::Statistics recordedMs = {};
+    analysis::Statistics predictedMs = {};
+    analysis::Statistics ratio = {};    ///< predicted / recorded, by step: its spread is the uncertainty
+    std::optional<double> timedMs = {}; ///< median of the timed steps, which were not traced
+    std::optional<double> predictedTimedMs = {}; ///< timedMs x median ratio
+};
+
+struct WhatIfTable {
+    store::RunRecord run = {};
+    std::string change = {};          ///< in words
+    Nanoseconds changed{0};           ///< recorded time of the work that `scales` select
+    std::vector<WhatIfRow> rows = {}; ///< by rank
+};
+
+/// Simulates all steps of the run with changed times (analysis::changedTimes).
+/// \param cancelled  ends the reading early; the table is then without rows
+/// \throws Error  no such run, rank or process; a scale selects nothing; the run has no launches or communication that could
+///                be free; it has more than 4 million events
+WhatIfTable whatIf(
+    const store::RunReader& reader, const WhatIfQuery& query,
+    const std::function<bool()>& cancelled = [] { return false; });
+
+} // namespace tilescope::query

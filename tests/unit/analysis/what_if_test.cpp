@@ -1,0 +1,130 @@
+#include "core/analysis/path/what_if.h"
+
+#include "tests/support/fake_trace.h"
+
+#include <gtest/gtest.h>
+
+namespace tilescope::analysis {
+
+namespace {
+
+using testing::FakeTrace;
+
+/// Two steps of one process on a GPU. A step launches `kernels` kernels, one each `interval` ns, which take `length` ns, and
+/// waits for them.
+class TwoSteps {
+public:
+    TwoSteps(int kernels, std::int64_t interval, std::int64_t length)
+    {
+        std::int64_t host = 0;
+        std::int64_t device = 0;
+        for (int step = 0; step < 2; ++step) {
+            const std::int64_t start = host;
+            FakeTrace inner(strings_);
+            for (int i = 0; i < kernels; ++i) {
+                host += interval;
+                device = std::max(device + 1'000, host + 5'000);
+                kernels_.push_back({host, device, device + length, step});
+                device += length;
+            }
+            const std::int64_t call = host + interval;
+            host = std::max(call, device) + 3'000;
+            trace_.step(step, start, host).call("cudaStreamSynchronize", ApiKind::Synchronize, call, host);
+        }
+        for (const auto& [launched, from, to, step] : kernels_)
+            trace_
+                .kernel(step == 0 && from % 2 == 0 ? "sm90_xmma_gemm_bf16" : "softmax_warp_forward", from, to)
+                .launchedAt(launched);
+        device_ = trace_.batch().deviceEvents;
+        for (std::size_t i = 0; i < device_.size(); ++i) {
+            device_[i].launchThread = ThreadId{1};
+            device_[i].step = kernels_[i].step;
+        }
+        const TraceBatch& batch = trace_.batch();
+        recorded_ = recordedGraph({.ranges = batch.ranges,
+                                   .ops = {},
+                                   .frames = {},
+                                   .calls = batch.apiCalls,
+                                   .device = device_,
+                                   .waits = {},
+                                   .collectives = {},
+                                   .parties = parties_,
+                                   .textOf = trace_.textOf()});
+        for (const Range& range : batch.ranges)
+            steps_.push_back({.step = range.step,
+                              .thread = ThreadId{1},
+                              .wall = {range.start, range.end},
+                              .host = {range.start, range.end}});
+    }
+
+    std::vector<Nanoseconds> after(const PathChange& change) const
+    {
+        std::vector<Nanoseconds> lengths;
+        for (const Interval& wall : changedWalls(recorded_, steps_, changedTimes(recorded_, change)))
+            lengths.push_back(wall.length());
+        return lengths;
+    }
+    Nanoseconds wall(std::size_t step) const { return steps_[step].wall.length(); }
+    const RecordedGraph& recorded() const { return recorded_; }
+
+private:
+    struct Kernel {
+        std::int64_t launched;
+        std::int64_t from;
+        std::int64_t to;
+        std::int32_t step;
+    };
+    StringTable strings_;
+    FakeTrace trace_{strings_};
+    std::vector<Kernel> kernels_;
+    std::vector<DeviceEvent> device_;
+    PartyIndex parties_;
+    RecordedGraph recorded_;
+    std::vector<RecordedStep> steps_;
+};
+
+} // namespace
+
+TEST(WhatIf, NoChangeGivesTheRecordedTimesExactly)
+{
+    for (const std::int64_t length : {2'000, 40'000}) {
+        const TwoSteps steps(20, 10'000, length);
+        const std::vector<Interval> times = changedTimes(steps.recorded(), {});
+        for (std::size_t i = 0; i < times.size(); ++i)
+            ASSERT_EQ(times[i], steps.recorded().graph.activities()[i].time);
+        const auto lengths = steps.after({});
+        EXPECT_EQ(lengths[0], steps.wall(0));
+        EXPECT_EQ(lengths[1], steps.wall(1));
+    }
+}
+
+TEST(WhatIf, FasterKernelsShortenAStepThatTheyLimit)
+{
+    const TwoSteps before(20, 10'000, 40'000);
+    const TwoSteps rerun(20, 10'000, 20'000);
+    const auto after =
+        before.after({.factorOf = [](const PathSource& source) { return source.thread ? 1.0 : 0.5; }});
+    for (const std::size_t step : {0U, 1U})
+        EXPECT_NEAR(static_cast<double>(after[step].count()), static_cast<double>(rerun.wall(step).count()),
+                    0.01 * static_cast<double>(rerun.wall(step).count()));
+}
+
+TEST(WhatIf, FasterKernelsDoNotShortenAStepThatLaunchesLimit)
+{
+    const TwoSteps before(20, 10'000, 2'000);
+    const auto after =
+        before.after({.factorOf = [](const PathSource& source) { return source.thread ? 1.0 : 0.5; }});
+    EXPECT_EQ(after[0], before.wall(0)) << "each kernel ends before the next is launched";
+}
+
+TEST(WhatIf, FreeLaunchesLeaveTheKernels)
+{
+    const TwoSteps before(20, 10'000, 2'000);
+    const auto after = before.after({.freeLaunches = true});
+    // 20 kernels and the gaps between them.
+    EXPECT_GE(after[0], Nanoseconds(20 * 2'000));
+    EXPECT_LE(after[0], Nanoseconds(20 * (2'000 + 8'000)));
+    EXPECT_LT(after[0], before.wall(0));
+}
+
+} // namespace tilescope::analysis
