@@ -1,5 +1,6 @@
 #include "app/cli/ceilings.h"
 
+#include "app/cli/scratch.h"
 #include "core/base/error.h"
 #include "core/base/output_file.h"
 #include "core/base/terminal_text.h"
@@ -14,11 +15,9 @@
 #include "core/store/run_reader.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 
@@ -27,33 +26,6 @@ namespace tilescope::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A temporary folder that the destructor removes.
-class Scratch {
-public:
-    Scratch()
-    {
-        std::string pattern = (fs::temp_directory_path() / "tilescope-XXXXXX").string();
-        if (mkdtemp(pattern.data()) == nullptr)
-            throw Error{.what = "cannot create a temporary folder",
-                        .where = pattern,
-                        .mend = "name a file with -o",
-                        .kind = ErrorKind::Environment};
-        folder_ = pattern;
-    }
-    ~Scratch()
-    {
-        std::error_code ignored; // leftovers in the temporary folder are harmless
-        fs::remove_all(folder_, ignored);
-    }
-    Scratch(const Scratch&) = delete;
-    Scratch& operator=(const Scratch&) = delete;
-
-    fs::path file() const { return folder_ / "ceilings.tscope"; }
-
-private:
-    fs::path folder_;
-};
 
 using Ceilings = std::vector<Ceiling>;
 
@@ -112,7 +84,8 @@ int measureCeilings(const CeilingsRequest& request, std::ostream& out)
     constexpr int kCancelled = 130;
     const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
     std::optional<Scratch> scratch;
-    const fs::path file = request.file.empty() ? scratch.emplace().file() : fs::path(request.file);
+    const fs::path file =
+        request.file.empty() ? scratch.emplace().file("ceilings.tscope") : fs::path(request.file);
     const std::size_t before =
         fs::exists(withLinksFollowed(file)) ? store::RunReader(file).ceilings().size() : 0;
     const machine::HostFacts host = machine::hostFacts();

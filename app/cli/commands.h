@@ -19,6 +19,7 @@ int verifyCommand(int argc, char** argv);  ///< every count and checksum of a fi
 int exportCommand(int argc, char** argv);  ///< to formats of other tools
 int shareCommand(int argc, char** argv);   ///< a page that shows runs in a browser
 int importCommand(int argc, char** argv);  ///< from formats of other tools
+int replayCommand(int argc, char** argv);  ///< measures an op of a file alone
 int sqlCommand(int argc, char** argv);     ///< a SELECT statement over a file
 int cacheCommand(int argc, char** argv);   ///< recordings of imported files
 int noteCommand(int argc, char** argv);    ///< sets the note of a run

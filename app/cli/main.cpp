@@ -57,6 +57,8 @@ constexpr std::array kVerbs{
     Verb{"cache", cli::cacheCommand, "list or remove the recordings of imported files", "tilescope cache"},
     Verb{"merge", cli::mergeCommand, "copy several files into one",
          "tilescope merge s0.tscope s1.tscope -o all.tscope"},
+    Verb{"replay", cli::replayCommand, "measure an op of a recording alone",
+         "tilescope replay a.tscope --op aten::mm"},
     Verb{"verify", cli::verifyCommand, "check every count and checksum of a file",
          "tilescope verify all.tscope"},
     Verb{"note", cli::noteCommand, "set the note of a run", "tilescope note a.tscope 3 'fan was loud'"},

@@ -41,6 +41,7 @@ private:
     void take(const session::LossEvent& event);
     void take(const session::MemoryEvent&) {}   // the result contains the peak
     void take(const session::CeilingsEvent&) {} // not part of a sweep
+    void take(const session::ReplayEvent&) {}   // neither
     void take(const session::LogEvent& event);
     void take(const session::FatalEvent&) {}
     void take(const session::DoneEvent& event);

@@ -42,6 +42,11 @@ public:
     {
         return engine_.measureCeilings(request);
     }
+    ReplayResult replay(const ReplayRequest& request) override
+    {
+        machine::requireLoadedTorch();
+        return engine_.replay(request);
+    }
     RunResult run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop,
                   const std::optional<RankSeat>& seat) override
     {

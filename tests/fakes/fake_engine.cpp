@@ -98,6 +98,20 @@ public:
         return entries;
     }
 
+    ReplayResult replay(const ReplayRequest& request) override
+    {
+        resolveDevice(request.device);
+        if (script_.front() == "segv")
+            misbehave("segv", {});
+        if (request.op == "aten::refused")
+            throw Error{.what = "no overload of aten::refused accepts the recorded arguments",
+                        .where = "replay"};
+        return {.device = "cpu",
+                .signature = request.op,
+                .calls = 7,
+                .samplesNs = {900, 1000, 1100, 1000, 1000, 1000, 1200}};
+    }
+
     std::vector<Ceiling> measureCeilings(const DeviceRequest& request) override
     {
         resolveDevice(request, 0);

@@ -290,7 +290,7 @@ class Given:
             self.run("run", "attention", "--device", "cpu", "--batch", "1", "--seq-len", "[32, 64, 96]", "--steps", "3",
                      "-o", name)
             self.run("run", "lm", "--size", "tiny", "--context", "16", "--batch", "1", "--device", "cpu", "--steps", "3",
-                     "--mode", "train", "-o", name)
+                     "--mode", "train", "--shapes", "true", "-o", name)
         elif name == "snapshot.pickle":
             self.run("export", f"{self('a.tscope')}:1", "--snapshot", name)
         elif name.endswith(".json.gz"):

@@ -96,6 +96,7 @@ private:
     QString take(const session::ResultEvent& event);
     QString take(const session::LossEvent& event);
     QString take(const session::CeilingsEvent&) { return {}; } // no part of a sweep
+    QString take(const session::ReplayEvent&) { return {}; }   // neither
     QString take(const session::LogEvent& event);
     QString take(const session::FatalEvent& event);
     QString take(const session::DoneEvent& event);

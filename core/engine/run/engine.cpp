@@ -13,6 +13,7 @@
 #include "core/engine/studies/ceilings.h"
 #include "core/engine/studies/memory_reader.h"
 #include "core/engine/studies/numerics.h"
+#include "core/engine/studies/replay.h"
 #include "core/model/attention_backend.h"
 #include "core/model/flags.h"
 #include "core/model/set_up_path.h"
@@ -241,6 +242,14 @@ RunResult Engine::runPoint(const ExperimentSpec& spec, PointObserver& observer, 
                            const std::optional<RankSeat>& seat)
 {
     return impl_->run(spec, seat, observer, std::move(stop));
+}
+
+ReplayResult Engine::replay(const ReplayRequest& request)
+{
+    const Device device{torchDevice(request.device)};
+    if (device.isCuda())
+        initializeCuda();
+    return engine::replay(request, device);
 }
 
 std::vector<Ceiling> Engine::measureCeilings(const DeviceRequest& request)

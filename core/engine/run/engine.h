@@ -2,6 +2,7 @@
 
 #include "core/model/point_observer.h"
 #include "core/model/rank_seat.h"
+#include "core/model/replay.h"
 #include "core/model/spec.h"
 #include "core/model/strings.h"
 
@@ -37,6 +38,11 @@ public:
     /// Measures the ceilings of a device (ceilings.h); the fields that identify the device stay empty.
     /// \throws Error (Environment)  like resolveDevice(); (Failure) LibTorch could not measure it
     std::vector<Ceiling> measureCeilings(const DeviceRequest& request);
+
+    /// Measures one op alone (studies/replay.h).
+    /// \throws Error (Environment)  like resolveDevice()
+    /// \throws Error                the op is unknown, refuses the arguments or failed
+    ReplayResult replay(const ReplayRequest& request);
 
     /// Versions of LibTorch, CUDA, cuDNN and others known only in this layer, for the environment of a run.
     std::vector<EnvironmentEntry> environment() const;

@@ -3,6 +3,7 @@
 #include "core/engine/attention/attention.h"
 #include "core/engine/common/device.h"
 #include "core/engine/common/failure.h"
+#include "core/engine/studies/stopwatch.h"
 #include "core/model/calibration.h"
 
 #include <ATen/ATen.h>
@@ -29,45 +30,19 @@ struct Rate {
     double spread = 0;
 };
 
-/// Measures how many times per second `work` runs back to back.
-class Stopwatch {
-public:
-    explicit Stopwatch(const Device& device) : device_(device) {}
-
-    Rate rateOf(const std::function<void()>& work) const
-    {
-        const double sampleSeconds = device_.isCuda() ? 0.05 : 0.02;
-        // The first calls choose kernels and allocate workspaces. Doubling finds the number that fills a
-        // sample, and warms up.
-        std::int64_t repeats = 1;
-        double took = seconds(work, repeats);
-        while ((took = seconds(work, repeats)) < sampleSeconds)
-            repeats = std::max(repeats * 2, static_cast<std::int64_t>(static_cast<double>(repeats) *
-                                                                      std::min(100.0, sampleSeconds / took)));
-        std::vector<double> rates;
-        for (int i = 0; i < kSamples; ++i)
-            rates.push_back(static_cast<double>(repeats) / seconds(work, repeats));
-        std::sort(rates.begin(), rates.end());
-        const double mean = std::accumulate(rates.begin(), rates.end(), 0.0) / kSamples;
-        double squares = 0;
-        for (const double rate : rates)
-            squares += (rate - mean) * (rate - mean);
-        return {rates[kSamples / 2], std::sqrt(squares / (kSamples - 1))};
-    }
-
-private:
-    double seconds(const std::function<void()>& work, std::int64_t repeats) const
-    {
-        device_.synchronize();
-        const Timestamp start = TraceClock::now();
-        for (std::int64_t i = 0; i < repeats; ++i)
-            work();
-        device_.synchronize();
-        return std::chrono::duration<double>(TraceClock::now() - start).count();
-    }
-
-    const Device& device_;
-};
+/// How many times per second `work` runs back to back.
+Rate rateOf(const Device& device, const std::function<void()>& work)
+{
+    std::vector<double> rates;
+    for (const double seconds : Stopwatch(device).secondsPerCall(work, kSamples).seconds)
+        rates.push_back(1 / seconds);
+    std::sort(rates.begin(), rates.end());
+    const double mean = std::accumulate(rates.begin(), rates.end(), 0.0) / kSamples;
+    double squares = 0;
+    for (const double rate : rates)
+        squares += (rate - mean) * (rate - mean);
+    return {rates[kSamples / 2], std::sqrt(squares / (kSamples - 1))};
+}
 
 /// Allows TF32 in fp32 products for a scope.
 class Tf32Scope {
@@ -104,7 +79,7 @@ Ceiling matmul(const Device& device, const std::string& kind, at::ScalarType typ
     const Tensor a = at::randn({size, size}, options).to(type);
     const Tensor b = at::randn({size, size}, options).to(type);
     Tensor c = at::empty({size, size}, options.dtype(type));
-    const Rate rate = Stopwatch(device).rateOf([&] { at::mm_out(c, a, b); });
+    const Rate rate = rateOf(device, [&] { at::mm_out(c, a, b); });
     const auto n = static_cast<double>(size);
     return ceilingOf(kind, rate, 2 * n * n * n, "FLOP/s");
 }
@@ -113,14 +88,14 @@ Ceiling copy(const Device& device, std::int64_t bytes)
 {
     const Tensor from = at::ones({bytes}, at::device(device.torch()).dtype(at::kByte));
     Tensor to = at::zeros_like(from);
-    const Rate rate = Stopwatch(device).rateOf([&] { to.copy_(from); });
+    const Rate rate = rateOf(device, [&] { to.copy_(from); });
     return ceilingOf("copy", rate, 2 * static_cast<double>(bytes), "B/s");
 }
 
 Ceiling launch(const Device& device)
 {
     Tensor value = at::zeros({1}, at::device(device.torch()).dtype(at::kFloat));
-    const Rate rate = Stopwatch(device).rateOf([&] { value.add_(1); });
+    const Rate rate = rateOf(device, [&] { value.add_(1); });
     return ceilingOf("launch", rate, 1, "1/s");
 }
 
@@ -178,16 +153,18 @@ void addAttention(std::vector<Ceiling>& ceilings, const Device& device, Backend 
     const double product = 2 * pairs * static_cast<double>(problem.headDim);
     const std::string kind =
         "attention_" + kernel + (type == at::kFloat ? (tf32 ? "_tf32" : "_fp32") : "_bf16");
-    const Stopwatch stopwatch(device);
-    ceilings.push_back(ceilingOf(kind + "_forward", stopwatch.rateOf([&] { attention->apply(q, k, v); }),
+    ceilings.push_back(ceilingOf(kind + "_forward", rateOf(device, [&] { attention->apply(q, k, v); }),
                                  2 * product, "FLOP/s"));
     const at::AutoGradMode grad(true);
     const Tensor o = attention->apply(q, k, v);
     const Tensor gradO = at::ones_like(o);
-    ceilings.push_back(ceilingOf(kind + "_backward", stopwatch.rateOf([&] {
-        torch::autograd::grad({o}, {q, k, v}, {gradO}, /*retain_graph=*/true);
-    }),
-                                 5 * product, "FLOP/s"));
+    ceilings.push_back(
+        ceilingOf(kind + "_backward",
+                  rateOf(device,
+                         [&] {
+                             torch::autograd::grad({o}, {q, k, v}, {gradO}, /*retain_graph=*/true);
+                         }),
+                  5 * product, "FLOP/s"));
 }
 
 /// The kernels that the attention backends `flash` and `sdpa` use on the device.

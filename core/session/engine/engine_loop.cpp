@@ -16,6 +16,7 @@
 #include "core/session/protocol/input_lines.h"
 #include "core/session/protocol/maker.h"
 #include "core/session/protocol/point_line.h"
+#include "core/session/protocol/replay_line.h"
 #include "core/session/protocol/run_header.h"
 #include "core/session/protocol/timed_watch.h"
 #include "core/session/protocol/timer.h"
@@ -208,6 +209,7 @@ private:
     void joinRanks(RankJoin& join, RunResult& result, InputLines& input);
     std::optional<JoinLine> awaitJoin(std::chrono::seconds patience, InputLines& input);
     void measureCeilings(const DeviceRequest& request);
+    void replay(const ReplayRequest& request);
     std::vector<EnvironmentEntry> environmentBefore(const ExperimentSpec& spec, const std::string& device);
     RunResult runGuarded(const PointLine& point, LivePoint& live);
     void tell(RunId run, const RunResult& result, const LivePoint& live, const RecordSummary& summary);
@@ -236,6 +238,8 @@ int EngineLoop::run(Makers makers)
             break;
         if (const std::optional<DeviceRequest> device = parseCeilingsLine(*line))
             measureCeilings(*device);
+        else if (const std::optional<ReplayRequest> request = parseReplayLine(*line))
+            replay(*request);
         else
             canGoOn = runPoint(parsePointLine(*line), input);
     }
@@ -317,6 +321,18 @@ void EngineLoop::measureCeilings(const DeviceRequest& request)
     }
     recorder_.ceilings(ceilings);
     events_(CeilingsEvent{device, static_cast<std::int64_t>(ceilings.size())});
+}
+
+void EngineLoop::replay(const ReplayRequest& request)
+{
+    ReplayResult result = workbench_.replay(request);
+    result.device = workbench_.resolveDevice(request.device);
+    std::vector<EnvironmentEntry> about = machine::hostEnvironment();
+    const auto gpu = gpuIndex(result.device);
+    if (gpu)
+        addEntries(about, machine::gpuEnvironment(*gpu, machine::Moment::Before));
+    result.deviceName = valueOf(about, gpu ? "gpu.name" : "cpu.model");
+    events_(ReplayEvent{std::move(result)});
 }
 
 /// Adds what the other ranks recorded.

@@ -2,6 +2,7 @@
 
 #include "core/model/point_observer.h"
 #include "core/model/rank_seat.h"
+#include "core/model/replay.h"
 #include "core/model/spec.h"
 #include "core/model/strings.h"
 #include "core/session/protocol/event.h"
@@ -28,6 +29,9 @@ public:
     /// does not.
     /// \throws Error  they cannot be measured
     virtual std::vector<Ceiling> measureCeilings(const DeviceRequest& request) = 0;
+    /// Measures one op alone.
+    /// \throws Error  the op is unknown, refuses the arguments, or an argument that it needs was not recorded
+    virtual ReplayResult replay(const ReplayRequest& request) = 0;
     /// Failures of a point are results. `stop` requests to end after the current step; the result is then
     /// `cancelled`.
     /// \param seat  of this process among the ranks of the point; none: it runs alone
@@ -44,7 +48,7 @@ struct EngineOptions {
                                          ///< is gone
 };
 
-/// The engine program. Sends hello, then processes the input lines (points, ceilings) until the input ends or
+/// The engine program. Sends hello, then processes the input lines (points, ceilings, replays) until the input ends or
 /// `stop` is requested. Each point passes through the states Idle > Warmup > Measure > Trace > Drain > Store
 /// > Done; the workbench reports those from Warmup to Drain.
 ///

@@ -80,6 +80,14 @@ Json toJson(const CeilingsEvent& e)
     return {{"event", "ceilings"}, {"device", e.device}, {"figures", e.figures}};
 }
 
+Json toJson(const ReplayEvent& e)
+{
+    const ReplayResult& r = e.result;
+    return {{"event", "replay"},        {"device", r.device}, {"device_name", r.deviceName},
+            {"signature", r.signature}, {"calls", r.calls},   {"graphed", r.isGraphed},
+            {"samples_ns", r.samplesNs}};
+}
+
 Json toJson(const LogEvent& e)
 {
     return {{"event", "log"}, {"level", e.level}, {"text", e.text}};
@@ -194,6 +202,23 @@ ResultEvent readResult(const Json& object)
     return e;
 }
 
+ReplayEvent readReplay(const Json& object)
+{
+    ReplayEvent e;
+    Fields(object)
+        .read("device", e.result.device)
+        .read("device_name", e.result.deviceName)
+        .read("signature", e.result.signature)
+        .read("calls", e.result.calls);
+    if (const auto graphed = object.find("graphed"); graphed != object.end() && graphed->is_boolean())
+        e.result.isGraphed = graphed->get<bool>();
+    if (const auto samples = object.find("samples_ns"); samples != object.end() && samples->is_array())
+        for (const Json& sample : *samples)
+            if (sample.is_number())
+                e.result.samplesNs.push_back(sample.get<double>());
+    return e;
+}
+
 template <class E, class... Members>
 E readAll(const Json& object, std::pair<const char*, Members E::*>... fields)
 {
@@ -245,6 +270,8 @@ std::optional<Event> parseEvent(std::string_view line)
     if (name == "ceilings")
         return readAll<CeilingsEvent>(object, std::pair("device", &CeilingsEvent::device),
                                       std::pair("figures", &CeilingsEvent::figures));
+    if (name == "replay")
+        return readReplay(object);
     if (name == "log")
         return readAll<LogEvent>(object, std::pair("level", &LogEvent::level),
                                  std::pair("text", &LogEvent::text));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/model/replay.h"
 #include "core/session/protocol/maker.h"
 
 #include <array>
@@ -72,6 +73,10 @@ struct CeilingsEvent {
     std::string device; ///< cuda:0
     std::int64_t figures = 0;
 };
+/// An op was measured alone.
+struct ReplayEvent {
+    ReplayResult result;
+};
 struct LogEvent {
     std::string level;
     std::string text;
@@ -93,7 +98,7 @@ struct DoneEvent {
 };
 
 using Event = std::variant<HelloEvent, PointEvent, StateEvent, SampleEvent, MemoryEvent, ResultEvent,
-                           LossEvent, CeilingsEvent, LogEvent, FatalEvent, DoneEvent>;
+                           LossEvent, CeilingsEvent, ReplayEvent, LogEvent, FatalEvent, DoneEvent>;
 
 /// One line of JSON, without the line break.
 std::string toJsonLine(const Event& event);

@@ -165,6 +165,40 @@ TEST_F(ShowReal, APathIsAsLongAsItsStepAndNoChangePredictsIt)
     EXPECT_NEAR(static_cast<double>(saved), halved["changed_ns"].get<double>() / 2, 2'000);
 }
 
+TEST_F(ShowReal, AnOpOfARecordingIsMeasuredAlone)
+{
+    const json rows = show("2", {"roofline", "--group", "shape"}, "roofline-by-shape");
+    const auto product = std::ranges::find_if(
+        rows, [](const json& row) { return row["family"] == "matmul" && row["flops"] > 0; });
+    ASSERT_NE(product, rows.end());
+    const std::vector<std::string> command{
+        "replay", "a.tscope", "--run", "2", "--op", (*product)["first_op"].dump(), "--device", "cpu"};
+    std::vector<std::string> asJson = command;
+    asJson.insert(asJson.end(), {"--format", "json"});
+    const ProgramResult replayed = tilescope(asJson);
+    ASSERT_EQ(replayed.code, 0) << replayed.err;
+    EXPECT_THAT(testing::schemaOffences(replayed.out, std::string(TILESCOPE_SOURCE_DIR) +
+                                                          "/resources/schema/replay.schema.json"),
+                ::testing::IsEmpty());
+    const json row = json::parse(replayed.out)[0];
+    EXPECT_EQ(row["op"], (*product)["op"]);
+    EXPECT_GT(row["measured_ns"]["median"], 0);
+    EXPECT_EQ(row["flops"].get<std::int64_t>() * (*product)["instances"].get<std::int64_t>(),
+              (*product)["flops"]);
+    const ProgramResult printed = tilescope(command);
+    EXPECT_THAT(printed.out, ::testing::HasSubstr("measured alone"));
+    EXPECT_THAT(printed.out, ::testing::HasSubstr("in the recording"));
+    // Ops that change their arguments are refused before an engine is started.
+    const auto copy =
+        std::ranges::find_if(rows, [](const json& each) { return each["op"] == "aten::copy_"; });
+    if (copy != rows.end()) {
+        const ProgramResult refused =
+            tilescope({"replay", "a.tscope", "--run", "2", "--op", (*copy)["first_op"].dump()});
+        EXPECT_EQ(refused.code, 2);
+        EXPECT_THAT(refused.err, ::testing::HasSubstr("aten::copy_ changes its arguments"));
+    }
+}
+
 TEST_F(ShowReal, WhereSetUpRanOutOfMemoryEveryHolderIsNamed)
 {
     // 0.5 MB each: the embedding, lm_head and two moments of each. The second moment of lm_head does not fit.

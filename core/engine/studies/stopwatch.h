@@ -1,0 +1,31 @@
+#pragma once
+
+#include "core/engine/common/device.h"
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace tilescope::engine {
+
+/// Measures work that runs back to back. Session thread.
+class Stopwatch {
+public:
+    struct Times {
+        std::int64_t calls = 0;      ///< in a sample
+        std::vector<double> seconds; ///< of a call, by sample
+    };
+
+    explicit Stopwatch(const Device& device) : device_(device) {}
+
+    /// Each sample is between two device synchronisations and takes at least 50 ms on a GPU and 20 ms on a CPU. The
+    /// search for the number of calls warms up.
+    Times secondsPerCall(const std::function<void()>& work, int samples) const;
+
+private:
+    double seconds(const std::function<void()>& work, std::int64_t repeats) const;
+
+    const Device& device_;
+};
+
+} // namespace tilescope::engine
