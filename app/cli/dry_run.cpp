@@ -1,11 +1,13 @@
 #include "app/cli/dry_run.h"
 
 #include "core/base/error.h"
+#include "core/base/plural.h"
 #include "core/config/schema.h"
 #include "core/config/spec_file.h"
 #include "core/exchange/number.h"
 #include "core/exchange/table.h"
 #include "core/exchange/text.h"
+#include "core/model/recomputation_plan.h"
 #include "core/model/text.h"
 #include "core/session/supervisor/sweep_text.h"
 
@@ -105,6 +107,71 @@ std::string memoryJson(const std::optional<predict::MemoryPrediction>& memory)
         categoriesJson(*memory), oomJson(memory->outOfMemory));
 }
 
+std::vector<RecomputedSegment> planOf(const ExperimentSpec& spec)
+{
+    return spec.workload == Workload::Lm && spec.mode != Mode::Forward
+               ? recomputationPlan(spec.checkpointing, spec.layers)
+               : std::vector<RecomputedSegment>{};
+}
+
+std::string segmentsJson(const std::vector<RecomputedSegment>& segments)
+{
+    std::string text;
+    for (const RecomputedSegment& segment : segments)
+        text += fmt::format(R"({}{{"begin":{},"end":{},"inner":{}}})", text.empty() ? "" : ",", segment.begin,
+                            segment.end, segmentsJson(segment.inner));
+    return "[" + text + "]";
+}
+
+std::string recomputationJson(const ExperimentSpec& spec)
+{
+    const std::vector<RecomputedSegment> plan = planOf(spec);
+    if (plan.empty())
+        return "null";
+    const RecomputationSummary summary = summaryOf(plan, spec.layers);
+    return fmt::format(R"({{"segments":{},"levels":{},"factor":{}}})", segmentsJson(plan), summary.levels,
+                       exchange::jsonNumber(summary.factor));
+}
+
+/// 0 to 15, 16 to 31
+std::string segmentsText(const std::vector<RecomputedSegment>& plan)
+{
+    constexpr std::size_t kShown = 8;
+    std::vector<std::string> texts;
+    for (const RecomputedSegment& segment : plan) {
+        if (texts.size() == kShown) {
+            texts.push_back(fmt::format("… {} to {}", plan.back().begin, plan.back().end - 1));
+            break;
+        }
+        texts.push_back(segment.end - segment.begin == 1
+                            ? std::to_string(segment.begin)
+                            : fmt::format("{} to {}", segment.begin, segment.end - 1));
+    }
+    return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// One line for each plan of recomputation in the sweep.
+void writePlans(std::ostream& out, const std::vector<SweepPoint>& points)
+{
+    std::vector<std::string> lines;
+    for (const SweepPoint& point : points) {
+        const std::vector<RecomputedSegment> plan = planOf(point.spec);
+        if (plan.empty())
+            continue;
+        const RecomputationSummary summary = summaryOf(plan, point.spec.layers);
+        std::string line =
+            fmt::format("checkpointing {}, {}: segments of blocks {}", toText(point.spec.checkpointing),
+                        counted(point.spec.layers, "layer"), segmentsText(plan));
+        if (summary.levels > 1)
+            line += fmt::format("; divided again, {} levels", summary.levels);
+        line += fmt::format("; backward repeats {:.3g} forward passes of the blocks", summary.factor);
+        if (std::ranges::find(lines, line) == lines.end())
+            lines.push_back(std::move(line));
+    }
+    for (const std::string& line : lines)
+        out << line << '\n';
+}
+
 /// The event of a point with its forecast.
 std::string pointJson(const SweepPoint& point, const PointForecast& forecast)
 {
@@ -114,11 +181,11 @@ std::string pointJson(const SweepPoint& point, const PointForecast& forecast)
     const auto stepMs = forecast.stepSeconds ? std::optional(*forecast.stepSeconds * 1e3) : std::nullopt;
     return line +
            fmt::format(
-               R"(,"forecast":{{"device":{},"skipped":{},"memory":{},"step_ms":{},"seconds":{},"error":{},"busy_host":{}}}}})",
+               R"(,"forecast":{{"device":{},"skipped":{},"memory":{},"step_ms":{},"seconds":{},"error":{},"busy_host":{},"recomputation":{}}}}})",
                exchange::jsonString(forecast.device),
                forecast.skipped ? exchange::jsonString(*forecast.skipped) : "null",
                memoryJson(forecast.memory), numberOrNull(stepMs), numberOrNull(forecast.seconds),
-               numberOrNull(forecast.error), forecast.isFromBusyHost);
+               numberOrNull(forecast.error), forecast.isFromBusyHost, recomputationJson(point.spec));
 }
 
 void writeJson(std::ostream& out, const std::vector<SweepPoint>& points,
@@ -225,6 +292,7 @@ void writeText(std::ostream& out, const std::vector<SweepPoint>& points,
                const std::vector<PointForecast>& forecasts, std::size_t present)
 {
     exchange::writeTerminal(out, tableOf(points, forecasts), exchange::styleOfStandardOutput());
+    writePlans(out, points);
     const Total total = totalOf(forecasts);
     if (!points.empty() && std::ranges::none_of(forecasts, [](const PointForecast& point) {
             return point.stepSeconds.has_value();

@@ -116,7 +116,10 @@ Broken lmRule(const ExperimentSpec& spec)
             fmt::format("a head is {} wide (d_model {} / heads {})", width, spec.dModel, spec.heads),
             "rotary embedding rotates pairs, so the width must be even",
             {"heads", "d_model", "size"}};
-    if (spec.checkpointing.kind == Checkpointing::Kind::Block && spec.checkpointing.every > spec.layers)
+    // The K of nested is 2 even for a single block.
+    const bool isNested = spec.checkpointing.kind == Checkpointing::Kind::Nested;
+    if (spec.checkpointing.every >
+        (isNested ? std::max<std::int64_t>(spec.layers, kNestedSegments) : spec.layers))
         return BrokenRule{fmt::format("checkpointing {} with {}", toText(spec.checkpointing),
                                       counted(spec.layers, "layer")),
                           fmt::format("K is at most {}", spec.layers),

@@ -366,12 +366,13 @@ void addModel(std::vector<KeyRow>& rows)
         row<&Spec::checkpointing>({.name = "checkpointing",
                                    .type = ValueType::Checkpointing,
                                    .group = Model,
-                                   .choices = {"none", "block", "attention"},
+                                   .choices = {"none", "block", "nested", "attention"},
                                    .minimum = 1,
                                    .maximum = 1'024,
                                    .defaultText = "none",
                                    .help = "activations recomputed in backward; block:K keeps the input "
-                                           "of every K-th block",
+                                           "of every K-th block, nested:K divides the blocks into K segments "
+                                           "and each segment again",
                                    .example = "block:2",
                                    .attention = false}));
 }
@@ -550,7 +551,7 @@ std::string KeyInfo::allowed() const
     case Compile:
         return joined(choices) + ", package:FILE.pt2";
     case ValueType::Checkpointing:
-        return "none, block, block:K, attention";
+        return "none, block, block:K, nested, nested:K, attention";
     case List:
         return "a list of up to " + groupedText(maximum) + " names";
     }

@@ -188,14 +188,18 @@ Value checkedCompile(const KeyInfo& key, const std::string& text)
 
 Value checkedCheckpointing(const KeyInfo& key, const std::string& text)
 {
-    if (!text.starts_with("block:"))
+    using Kind = Checkpointing::Kind;
+    const std::size_t colon = text.find(':');
+    const std::string_view word = std::string_view(text).substr(0, colon);
+    if (colon == std::string::npos || (word != "block" && word != "nested"))
         return checkedChoice(key, text);
-    const std::string_view every = std::string_view(text).substr(6);
+    const std::string_view every = std::string_view(text).substr(colon + 1);
     const auto number = isDigits(every) ? parseNumber<int>(every) : std::nullopt;
-    if (!number || *number < key.minimum || *number > key.maximum)
-        refuse(key, "has no K from " + groupedText(key.minimum) + " to " + groupedText(key.maximum) + " in " +
+    const double least = word == "nested" ? kNestedSegments : key.minimum;
+    if (!number || *number < least || *number > key.maximum)
+        refuse(key, "has no K from " + groupedText(least) + " to " + groupedText(key.maximum) + " in " +
                         shown(text));
-    return toText(Checkpointing{.kind = Checkpointing::Kind::Block, .every = *number});
+    return toText(Checkpointing{.kind = word == "nested" ? Kind::Nested : Kind::Block, .every = *number});
 }
 
 Value checkedText(const KeyInfo& key, const std::string& text)
@@ -412,8 +416,10 @@ Checkpointing checkpointingFromText(std::string_view text)
     if (text == "attention")
         return {.kind = Checkpointing::Kind::Attention};
     Checkpointing checkpointing{.kind = Checkpointing::Kind::Block};
-    if (text != "block")
-        checkpointing.every = parseNumber<int>(text.substr(std::string_view("block:").size())).value();
+    if (text.starts_with("nested"))
+        checkpointing = {.kind = Checkpointing::Kind::Nested, .every = kNestedSegments};
+    if (const std::size_t colon = text.find(':'); colon != std::string_view::npos)
+        checkpointing.every = parseNumber<int>(text.substr(colon + 1)).value();
     return checkpointing;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "core/model/recomputation_plan.h"
 #include "core/model/spec.h"
 
-#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstdint>
@@ -149,11 +149,7 @@ public:
             const Range range("embedding");
             x = ops_.embedding(embedding_, tokens);
         }
-        if (recomputedBlocks_.empty())
-            for (const Layer& layer : layers_)
-                x = block(layer, x);
-        for (const auto& blocks : recomputedBlocks_)
-            x = ops_.recomputedInBackward(blocks, {x});
+        x = blocks(recomputedBlocks_, 0, layers_.size(), std::move(x)); // freed with its block
         {
             const Range range("norm");
             x = ops_.rmsNorm(x, norm_);
@@ -182,6 +178,26 @@ private:
         Tensor gateUp;
         Tensor down;
     };
+
+    // A segment of recomputationPlan() as a part of this model. It does not move once it is made.
+    struct RecomputedBlocks {
+        std::size_t end = 0;
+        std::vector<RecomputedBlocks> inner = {};
+        ModelPart<Tensor> part = {};
+    };
+
+    // The blocks of [begin, end), which starts with `recomputed`.
+    Tensor blocks(const std::vector<RecomputedBlocks>& recomputed, std::size_t begin, std::size_t end,
+                  Tensor x)
+    {
+        for (const RecomputedBlocks& segment : recomputed) {
+            x = ops_.recomputedInBackward(segment.part, {x});
+            begin = segment.end;
+        }
+        for (; begin < end; ++begin)
+            x = block(layers_[begin], x);
+        return x;
+    }
 
     Tensor block(const Layer& layer, const Tensor& input)
     {
@@ -262,17 +278,21 @@ private:
         const Checkpointing& checkpointing = spec_.checkpointing;
         if (checkpointing.kind == Checkpointing::Kind::Attention)
             recomputedAttention_ = [this](const Triple& qkv) { return ops_.attention(qkv); };
-        if (checkpointing.kind != Checkpointing::Kind::Block)
-            return;
-        const auto every = static_cast<std::size_t>(checkpointing.every);
-        for (std::size_t begin = 0; begin < layers_.size(); begin += every)
-            recomputedBlocks_.push_back(
-                [this, begin, end = std::min(begin + every, layers_.size())](const Triple& inputs) {
-                    Tensor x = inputs[0];
-                    for (std::size_t i = begin; i < end; ++i)
-                        x = block(layers_[i], x);
-                    return x;
-                });
+        recomputedBlocks_ = partsOf(recomputationPlan(checkpointing, spec_.layers));
+    }
+
+    std::vector<RecomputedBlocks> partsOf(const std::vector<RecomputedSegment>& plan)
+    {
+        std::vector<RecomputedBlocks> parts(plan.size());
+        for (std::size_t i = 0; i < plan.size(); ++i) {
+            RecomputedBlocks& part = parts[i];
+            part.end = static_cast<std::size_t>(plan[i].end);
+            part.inner = partsOf(plan[i].inner);
+            part.part = [this, &part, begin = static_cast<std::size_t>(plan[i].begin)](const Triple& inputs) {
+                return blocks(part.inner, begin, part.end, inputs[0]);
+            };
+        }
+        return parts;
     }
 
     ExperimentSpec spec_;
@@ -284,7 +304,7 @@ private:
     std::vector<Tensor> parameters_;
     std::vector<std::string> parameterNames_;
     // With checkpointing: consecutive blocks, or attention between q, k, v and o.
-    std::vector<ModelPart<Tensor>> recomputedBlocks_;
+    std::vector<RecomputedBlocks> recomputedBlocks_;
     ModelPart<Tensor> recomputedAttention_;
 };
 

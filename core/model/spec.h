@@ -55,11 +55,16 @@ struct CompileRequest {
 
 /// Which activations of the lm are recomputed in backward.
 struct Checkpointing {
-    enum class Kind { None, Block, Attention } kind = Kind::None;
-    int every = 1; ///< block:K keeps the input of every K-th block
+    enum class Kind { None, Block, Attention, Nested } kind = Kind::None;
+    /// K: block:K keeps the input of every K-th block; nested:K divides the blocks into K segments and each of
+    /// them again.
+    int every = 1;
 
     bool operator==(const Checkpointing&) const = default;
 };
+
+/// The K of checkpointing: nested.
+inline constexpr int kNestedSegments = 2;
 
 /// One experiment with every key resolved: what an engine runs as one run. A sweep is a list of these.
 ///

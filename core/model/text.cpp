@@ -270,6 +270,9 @@ std::string toText(const Checkpointing& checkpointing)
         return checkpointing.every == 1 ? "block" : "block:" + std::to_string(checkpointing.every);
     case Checkpointing::Kind::Attention:
         return "attention";
+    case Checkpointing::Kind::Nested:
+        return checkpointing.every == kNestedSegments ? "nested"
+                                                      : "nested:" + std::to_string(checkpointing.every);
     }
     return {};
 }

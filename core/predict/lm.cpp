@@ -143,8 +143,12 @@ Tensors CountedOps::recompute(const ModelPart<Tensor>& part, Tensors inputs, std
                               const Tensor& gradient)
 {
     const auto firstInput = parameters_;
-    for (std::int32_t i = 0; i < static_cast<std::int32_t>(kArity); ++i)
+    // Parts nest: an outer one may have gradients of its own inputs already.
+    Tensors outer;
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(kArity); ++i) {
         inputs[i].origin = inputs[i].origin.needsGradient() ? Origin{.leaf = firstInput + i} : Origin{};
+        outer[i] = std::exchange(leaves_.gradients[firstInput + i], {});
+    }
     Graph graph(ops_.memory());
     Tensor output;
     {
@@ -155,7 +159,7 @@ Tensors CountedOps::recompute(const ModelPart<Tensor>& part, Tensors inputs, std
     graph.run(output, gradient, leaves_);
     Tensors result;
     for (std::size_t i = 0; i < kArity; ++i)
-        result[i] = std::exchange(leaves_.gradients[firstInput + i], {});
+        result[i] = std::exchange(leaves_.gradients[firstInput + i], std::move(outer[i]));
     return result;
 }
 

@@ -3,6 +3,7 @@
 #include "core/model/attention_backend.h"
 #include "core/model/attention_problem.h"
 #include "core/model/language_model.h"
+#include "core/model/recomputation_plan.h"
 
 #include <algorithm>
 #include <utility>
@@ -125,8 +126,10 @@ private:
         if (!hasBackward())
             return;
         linear(Phase::Backward, "", headMap(spec_));
+        const std::vector<int> again =
+            recomputations(recomputationPlan(spec_.checkpointing, spec_.layers), spec_.layers);
         for (std::int64_t i = spec_.layers; i-- > 0;) {
-            if (spec_.checkpointing.kind == Checkpointing::Kind::Block)
+            for (int k = 0; k < again[static_cast<std::size_t>(i)]; ++k)
                 block(Phase::Backward, layer(i), true);
             block(Phase::Backward, layer(i), false);
         }

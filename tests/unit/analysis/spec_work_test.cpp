@@ -95,7 +95,16 @@ TEST(SpecWork, RecomputationCountsForTheHardwareOnly)
     const std::int64_t all = kLayers * 4 * kAllPairs * kHeadDim;
     EXPECT_EQ(blocks.model, plain.model);
     EXPECT_EQ(blocks.hardware.count, plain.hardware.count + kMaps - head + all);
-    spec.checkpointing.kind = Checkpointing::Kind::Attention;
+    spec.layers = 4;
+    spec.checkpointing = {};
+    const auto four = *stepFlops(spec);
+    spec.checkpointing.kind = Checkpointing::Kind::Block;
+    const Flops once = stepFlops(spec)->hardware - four.hardware;
+    spec.checkpointing = {.kind = Checkpointing::Kind::Nested, .every = 2};
+    // Blocks 0 and 2 are recomputed twice, 1 and 3 once.
+    EXPECT_EQ(stepFlops(spec)->hardware.count, four.hardware.count + once.count * 3 / 2);
+    spec.layers = kLayers;
+    spec.checkpointing = {.kind = Checkpointing::Kind::Attention};
     EXPECT_EQ(stepFlops(spec)->hardware.count, plain.hardware.count + all);
     EXPECT_EQ(stepFlops(spec)->model, plain.model);
 }

@@ -190,7 +190,10 @@ const BadSpec kValues[] = {
      "s.yaml:2:10: compile names no package in 'package:model.so'; packages of AOTInductor end in .pt2; …"},
     {"CheckpointingOfNoBlock", "workload: lm\ncheckpointing: block:0\n",
      "s.yaml:2:16: checkpointing has no K from 1 to 1,024 in 'block:0'; allowed: none, block, block:K, "
-     "attention"},
+     "nested, nested:K, attention"},
+    {"CheckpointingInOneSegment", "workload: lm\ncheckpointing: nested:1\n",
+     "s.yaml:2:16: checkpointing has no K from 2 to 1,024 in 'nested:1'; allowed: none, block, block:K, "
+     "nested, nested:K, attention"},
     {"CheckpointingWithASlip", "workload: lm\ncheckpointing: blocks\n",
      "s.yaml:2:16: unknown checkpointing 'blocks'; did you mean 'block'? …"},
     {"NameIsAPath", "workload: lm\nname: ../../etc/passwd\n",
@@ -299,6 +302,8 @@ const BadSpec kCombinations[] = {
      "s.yaml:2:10: compile package runs a forward pass without a graph; …"},
     {"CheckpointingMoreBlocksThanThereAre", "workload: lm\nsize: tiny\ncheckpointing: block:3\n",
      "s.yaml:3:16: checkpointing block:3 with 2 layers; K is at most 2"},
+    {"CheckpointingInMoreSegmentsThanThereAreBlocks", "workload: lm\nsize: tiny\ncheckpointing: nested:3\n",
+     "s.yaml:3:16: checkpointing nested:3 with 2 layers; K is at most 2"},
     {"SeveralGpusThatShareNothing", "workload: lm\ndevice: cpu\ngpus: 2\n",
      "s.yaml:3:7: gpus 2 without parallel; write how they share a step, for example parallel: ddp"},
     {"ParallelWithoutGradients", "workload: lm\ndevice: cpu\nmode: forward\nparallel: ddp\n",

@@ -136,6 +136,10 @@ TEST(Values, AreReadInEveryForm)
               (Checkpointing{.kind = Checkpointing::Kind::Block, .every = 4}));
     EXPECT_EQ(only("workload: lm\ncheckpointing: block:1\n").checkpointing,
               (Checkpointing{.kind = Checkpointing::Kind::Block}));
+    EXPECT_EQ(only("workload: lm\ncheckpointing: nested\n").checkpointing,
+              (Checkpointing{.kind = Checkpointing::Kind::Nested, .every = 2}));
+    EXPECT_EQ(only("workload: lm\ncheckpointing: nested:4\n").checkpointing,
+              (Checkpointing{.kind = Checkpointing::Kind::Nested, .every = 4}));
     EXPECT_EQ(only("workload: attention\ntrace: off\ncausal: false\n").trace, TraceLevel::Off);
     EXPECT_EQ(only("{\"workload\": \"attention\", \"mode\": \"backward\"}").mode, Mode::Backward);
     EXPECT_EQ(only("\xef\xbb\xbfworkload: attention\r\nbatch: 3\r\n").batch, 3);

@@ -229,7 +229,8 @@ TEST(LanguageModel, GivesTheSameGradientsToTheBitWithCheckpointing)
             const auto plain = gradientsWith({}, backend, autocast);
             for (const Checkpointing checkpointing :
                  {Checkpointing{Kind::Block, 1}, Checkpointing{Kind::Block, 2}, Checkpointing{Kind::Block, 5},
-                  Checkpointing{Kind::Attention}}) {
+                  Checkpointing{Kind::Nested, 2}, Checkpointing{Kind::Nested, 3},
+                  Checkpointing{Kind::Nested, 5}, Checkpointing{Kind::Attention}}) {
                 const auto recomputed = gradientsWith(checkpointing, backend, autocast);
                 ASSERT_EQ(plain.size(), recomputed.size());
                 for (std::size_t i = 0; i < plain.size(); ++i)

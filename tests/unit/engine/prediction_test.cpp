@@ -37,6 +37,14 @@ Point lm(Mode mode, Backend backend, Checkpointing checkpointing = {})
     return {spec};
 }
 
+/// Deep enough for segments within segments.
+Point deepLm(Checkpointing checkpointing)
+{
+    Point point = lm(Mode::Train, Backend::Naive, checkpointing);
+    point.spec.layers = 7;
+    return point;
+}
+
 /// Matrix products in bf16 take scratch memory whose size depends on the processor.
 Point lmInBf16(Mode mode)
 {
@@ -78,6 +86,10 @@ TEST(Prediction, IsWhatTheEngineAllocates)
                                     lm(Mode::Train, Backend::Naive, {Kind::Block, 1}),
                                     lm(Mode::Train, Backend::Naive, {Kind::Block, 2}),
                                     lm(Mode::Train, Backend::Naive, {Kind::Attention}),
+                                    deepLm({Kind::Block, 3}),
+                                    deepLm({Kind::Nested, 2}),
+                                    deepLm({Kind::Nested, 3}),
+                                    deepLm({Kind::Nested, 7}),
                                     lmInBf16(Mode::Forward),
                                     lmInBf16(Mode::Train),
                                     attention(Mode::Both, Backend::Naive),
