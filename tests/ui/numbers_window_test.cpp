@@ -1,6 +1,8 @@
 // No number is cut in any table of any page, however narrow the window is and however long the numbers are.
-// The recordings are one of a GPU, a study on a CPU with thousands of ops, and one of a million kernels.
+// The recordings are one of a GPU, a study on a CPU with thousands of ops, one of a million kernels, runs that failed, and a
+// run of two ranks.
 
+#include "tests/ui/cpu_fixture.h"
 #include "tests/ui/text_recorder.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/charts/charts_page.h"
@@ -35,17 +37,20 @@ protected:
         test::writeStudyFile(*files_ / "study.tscope");
         test::writeLargeFile(*files_ / "large.tscope", kEvents, 3);
         test::writeGpuFile(*files_ / "gpu.tscope");
+        test::writeFailedFile(*files_ / "failed.tscope");
+        test::writeRanksFile(*files_ / "ranks.tscope");
     }
     static void TearDownTestSuite() { files_.reset(); }
 
     void SetUp() override
     {
         WindowTest::SetUp();
-        for (const char* name : {"study.tscope", "large.tscope", "gpu.tscope"})
+        for (const char* name :
+             {"study.tscope", "large.tscope", "gpu.tscope", "failed.tscope", "ranks.tscope"})
             window_.open({QString::fromStdString((*files_ / name).string())});
         waitUntilSettled();
         window_.resize(GetParam());
-        ASSERT_EQ(window_.workspace().files().size(), 4U);
+        ASSERT_EQ(window_.workspace().files().size(), 6U);
     }
 
     void select(std::size_t file, const std::vector<std::int64_t>& runs)
@@ -228,7 +233,8 @@ std::unique_ptr<testing::TemporaryFolder> NumbersTest::files_;
 TEST_P(NumbersTest, NoneIsCutInAnyTable)
 {
     const std::vector<std::pair<std::size_t, std::vector<std::int64_t>>> selections{
-        {0, {1, 2}}, {1, {1, 2}}, {1, {1, 2, 3, 4, 5, 6, 7, 8}}, {1, {9}}, {2, {1}}};
+        {0, {1, 2}}, {1, {1, 2}}, {1, {1, 2, 3, 4, 5, 6, 7, 8}}, {1, {9}},
+        {2, {1}},    {4, {2}},    {4, {1, 2, 3, 4, 5, 6}},       {5, {1}}};
     for (const auto& [file, runs] : selections) {
         select(file, runs);
         waitUntilSettled();
@@ -251,8 +257,21 @@ TEST_P(NumbersTest, NoneIsCutInAnyPaintedTextAndNoToolKeyLegendOrSubtitleAtAll)
     int whole = 0;
     int subtitles = 0;
     const std::vector<std::pair<std::size_t, std::vector<std::int64_t>>> selections{
-        {0, {1, 2}}, {1, {1, 2}}, {1, {1, 2, 3, 4, 5, 6, 7, 8}}, {1, {9}},
-        {3, {1}},    {3, {3, 4}}, {3, {1, 2, 3, 4, 5, 6, 7, 8}}, {3, {9}}};
+        {0, {1, 2}},
+        {1, {1, 2}},
+        {1, {1, 2, 3, 4, 5, 6, 7, 8}},
+        {1, {9}},
+        {3, {1}},
+        {3, {3, 4}},
+        {3, {1, 2, 3, 4, 5, 6, 7, 8}},
+        {3, {9}},
+        {4, {2}},
+        {4, {3}},
+        {4, {4}},
+        {4, {5}},
+        {4, {6}},
+        {4, {1, 2, 3, 4, 5, 6}},
+        {5, {1}}};
     for (const auto& [file, runs] : selections) {
         select(file, runs);
         for (const QString& name : window_.pageNames()) {

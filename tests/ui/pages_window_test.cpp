@@ -428,6 +428,31 @@ TEST_F(PagesTest, MessagesFitTheSelectedRuns)
         << visibleText("machine").toStdString();
 }
 
+TEST_F(PagesTest, RunsThatEndedBeforeTheirTraceAreNotToldToTrace)
+{
+    const std::filesystem::path path = folder_ / "failed.tscope";
+    test::writeFailedFile(path);
+    window_.open({QString::fromStdString(path.string())});
+    waitUntilSettled();
+    const int file = window_.workspace().files().back().id;
+    for (const auto& [run, reason] :
+         {std::pair(2, "timed out after 600"), {3, "SIGSEGV"}, {5, "a CPU cannot run precision bf16"}})
+        for (const char* page : {"overview", "timeline", "flame", "kernels", "memory"}) {
+            window_.showPage(QString::fromLatin1(page));
+            select(file, {run});
+            const QString text = visibleText(page);
+            EXPECT_TRUE(text.contains(QString::fromLatin1(reason))) << page << ", run " << run;
+            EXPECT_FALSE(text.contains(QStringLiteral("trace_steps"))) << page << ", run " << run;
+        }
+    window_.showPage(QStringLiteral("compare"));
+    select(file, {1, 2});
+    EXPECT_TRUE(visibleText("compare").contains(QStringLiteral("B: The run ended before a step was traced")));
+    EXPECT_FALSE(visibleText("compare").contains(QStringLiteral("trace_steps")));
+    window_.showPage(QStringLiteral("machine"));
+    select(file, {2});
+    EXPECT_TRUE(visibleText("machine").contains(QStringLiteral("nothing was recorded about it")));
+}
+
 TEST_F(PagesTest, TheStudyMenuBeginsWithAHeading)
 {
     window_.showPage(QStringLiteral("experiment"));

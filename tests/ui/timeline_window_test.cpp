@@ -4,6 +4,7 @@
 #include "tests/ui/text_recorder.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/kit/exporter.h"
+#include "ui/kit/key_value_table.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_view.h"
 #include "ui/timeline/lane_arrangement.h"
@@ -25,6 +26,7 @@
 #include <QTextBrowser>
 
 #include <fstream>
+#include <map>
 
 namespace tilescope::ui {
 namespace {
@@ -497,6 +499,22 @@ TEST_F(TimelineWindowTest, TwoRunsLeaveAsShapesWithText)
     writeExport(*view, paper, pdf);
     EXPECT_TRUE(bytesOf(pdf).startsWith("%PDF"));
     EXPECT_TRUE(bytesOf(pdf).contains("/Font"));
+}
+
+TEST_F(TimelineWindowTest, ALaunchThatIsUnknownIsNotRecorded)
+{
+    test::writeLargeFile(folder_ / "bare.tscope", 100, 1); // kernels without launch configuration
+    window_.open({QString::fromStdString((folder_ / "bare.tscope").string())});
+    waitUntilSettled();
+    window_.workspace().select({{window_.workspace().files().back().id, RunId{1}}});
+    waitUntilSettled();
+    clickBox(firstKernel("softmax"));
+    std::map<QString, QStringList> found;
+    for (const KeyValueTable* table : page<TimelinePage>("timeline").findChildren<KeyValueTable*>())
+        for (const KeyValueRow& row : table->rows())
+            found[row.key] = row.values;
+    for (const char* key : {"Grid, block", "Registers", "Shared memory"})
+        EXPECT_EQ(found[QString::fromUtf8(key)], QStringList(QStringLiteral("not recorded"))) << key;
 }
 
 } // namespace
