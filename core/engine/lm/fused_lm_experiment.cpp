@@ -77,6 +77,7 @@ public:
             return backward();
         case Phase::Optimizer:
             return optimize();
+        case Phase::Collective:
         case Phase::Step:
             break;
         }

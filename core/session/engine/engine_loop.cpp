@@ -326,7 +326,7 @@ void EngineLoop::measureCeilings(const DeviceRequest& request)
 void EngineLoop::replay(const ReplayRequest& request)
 {
     ReplayResult result = workbench_.replay(request);
-    result.device = workbench_.resolveDevice(request.device);
+    result.device = workbench_.resolveDevice(request.device, 0);
     std::vector<EnvironmentEntry> about = machine::hostEnvironment();
     const auto gpu = gpuIndex(result.device);
     if (gpu)
