@@ -57,11 +57,17 @@ set(tilescope_std_headers <algorithm> <array> <chrono> <cstdint> <filesystem> <f
 tilescope_pch(tilescope_pch HEADERS ${tilescope_std_headers})
 
 set(TILESCOPE_BATCH 1 CACHE STRING "How many source files of a folder are compiled as one; 1 compiles each by itself")
+set(TILESCOPE_TEST_BATCH 1 CACHE STRING "The same for test programs without LibTorch")
 
-# Compiles up to TILESCOPE_BATCH source files of a folder as one, which reads the headers that they share once. A file with
-# compile options of its own stays by itself. tests/style/batches.py checks that names of a folder do not collide.
+# tilescope_batch(TARGET [SIZE]): compiles up to SIZE (TILESCOPE_BATCH) source files of a folder as one, which reads the headers
+# that they share once. A file with compile options of its own stays by itself. tests/style/batches.py checks that names of a
+# folder do not collide.
 function(tilescope_batch target)
-    if(TILESCOPE_BATCH LESS_EQUAL 1)
+    set(size ${TILESCOPE_BATCH})
+    if(ARGC GREATER 1)
+        set(size ${ARGV1})
+    endif()
+    if(size LESS_EQUAL 1)
         return()
     endif()
     get_target_property(sources ${target} SOURCES)
@@ -74,7 +80,7 @@ function(tilescope_batch target)
         cmake_path(GET source PARENT_PATH folder)
         if(left EQUAL 0 OR NOT "x${folder}" STREQUAL "${last}")
             math(EXPR batch "${batch} + 1")
-            set(left ${TILESCOPE_BATCH})
+            set(left ${size})
             set(last "x${folder}")
         endif()
         math(EXPR left "${left} - 1")
@@ -121,6 +127,9 @@ function(tilescope_test name)
         set(arg_PCH tilescope_test_pch)
     endif()
     target_precompile_headers(test_${name} REUSE_FROM ${arg_PCH})
+    if(NOT arg_PCH STREQUAL tilescope_torch_pch)
+        tilescope_batch(test_${name} ${TILESCOPE_TEST_BATCH})
+    endif()
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 300) # on a machine that others keep busy
     endif()

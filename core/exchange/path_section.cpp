@@ -13,7 +13,7 @@ using analysis::PathPart;
 using query::PathRow;
 using query::PathSegmentRow;
 
-std::string whyEmpty(const query::PathTable& paths)
+std::string whyNoPath(const query::PathTable& paths)
 {
     return paths.rowsOfRun > 0
                ? "None of the run's " + counted(paths.rowsOfRun, "critical path") + " is selected."
@@ -73,7 +73,7 @@ Table pathsOf(Paths paths)
              column("bound", "most by", [](const PathRow& row) { return wordOf(row.parts.largest()); },
                     {.keep = 2})})
         table.columns.push_back(std::move(each));
-    table.whyEmpty = whyEmpty(*paths);
+    table.whyEmpty = whyNoPath(*paths);
     if (table.rows > 0) {
         table.notes = notesOf(*paths);
         table.notes.insert(table.notes.begin(), "The parts add up to the wall time.");
@@ -118,7 +118,7 @@ Table pathSegmentsOf(Paths paths)
                {.keep = 0})};
     if (hasRanks)
         table.columns.push_back(column.people("rank", text(&PathSegmentRow::process)));
-    table.whyEmpty = whyEmpty(*paths);
+    table.whyEmpty = whyNoPath(*paths);
     if (table.rows > 0)
         table.notes = notesOf(*paths);
     return table;

@@ -2,7 +2,7 @@
 """Checks that source files of a folder can be compiled as one: names in their anonymous namespaces differ from each other and from the
 types that headers of the same library, of core/base and of core/model declare.
 
-The presets release and bench compile several files of a folder together (TILESCOPE_BATCH in cmake/TilescopeBuild.cmake). Functions
+Some builds compile several files of a folder together (TILESCOPE_BATCH and TILESCOPE_TEST_BATCH in cmake/TilescopeBuild.cmake). Functions
 count by their name, also where they take other parameters, because a call could otherwise find the wrong one. An alias may
 stand in several files if it means the same type.
 
@@ -15,8 +15,10 @@ import re
 import sys
 import tempfile
 
-BATCHED = ("core", "ui", "app/cli")
+BATCHED = ("core", "ui", "app/cli", "kernels/torch", "tests/ui", "tests/unit")
+NOT_BATCHED = ("tests/unit/engine", "tests/unit/kernels")
 EVERYWHERE = ("core/base", "core/model")
+MACROS = ("TEST", "TEST_F", "TEST_P")
 # clang-format indents what is not in a namespace directly.
 HEADER_TYPE = re.compile(r"^(?:struct|class|enum class|enum|using) (\w+)\b", re.M)
 IGNORED = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|^\s*#(?:[^\n]*\\\n)*[^\n]*', re.S | re.M)
@@ -55,12 +57,14 @@ def names(text):
                 yield alias[1], " ".join(alias[2].split())
                 continue
             found = TYPE.search(statement) or FUNCTION.search(statement) or VALUE.search(statement)
-            if found and "::" + found[1] not in statement:
+            if found and "::" + found[1] not in statement and found[1] not in MACROS:
                 yield found[1], ""
 
 
 def library(folder):
     parts = folder.parts
+    if parts[0] == "tests":
+        return folder.as_posix()
     return "/".join(parts[:2] if parts[0] in ("core", "app") else parts[:1])
 
 
@@ -74,13 +78,14 @@ def offences(root):
     found = []
     declared = {}
     everywhere = {name: header for top in EVERYWHERE for name, header in header_types(root, top).items()}
-    folders = {file.parent for top in BATCHED for file in (root / top).rglob("*.cpp")}
+    folders = {file.parent for top in BATCHED for file in (root / top).rglob("*.cpp")
+               if not file.relative_to(root).as_posix().startswith(NOT_BATCHED)}
     for folder in sorted(folders):
         files = collections.defaultdict(lambda: collections.defaultdict(set))
         top = library(folder.relative_to(root))
         if top not in declared:
             declared[top] = everywhere | header_types(root, top)
-        for file in sorted(folder.glob("*.cpp")):
+        for file in sorted(folder.glob("*_test.cpp" if top.startswith("tests/") else "*.cpp")):
             for name, meaning in names(file.read_text(encoding="utf-8")):
                 files[name][meaning].add(file.name)
                 if name in declared[top]:

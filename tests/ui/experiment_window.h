@@ -169,7 +169,7 @@ protected:
     // Statuses in the page's own table.
     QStringList statuses() const
     {
-        auto* choice = page->findChild<Segments*>(QStringLiteral("pointsAs"));
+        auto* choice = page->findChild<SegmentedControl*>(QStringLiteral("pointsAs"));
         if (choice->isVisible() && choice->current() == 0)
             for (QPushButton* candidate : choice->findChildren<QPushButton*>())
                 if (candidate->text() == "List")

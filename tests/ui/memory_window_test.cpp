@@ -44,7 +44,7 @@ protected:
 
     void choose(const QString& segments, int index)
     {
-        const auto buttons = named<Segments>(segments).findChildren<QPushButton*>();
+        const auto buttons = named<SegmentedControl>(segments).findChildren<QPushButton*>();
         QTest::mouseClick(buttons.at(index), Qt::LeftButton);
         waitUntilSettled();
     }

@@ -147,7 +147,7 @@ protected:
         expectWholePage(name, "");
         if (name == QLatin1String("experiment"))
             return; // its buttons change the spec
-        for (Segments* segments : window_.page(name)->findChildren<Segments*>()) {
+        for (SegmentedControl* segments : window_.page(name)->findChildren<SegmentedControl*>()) {
             const QList<QPushButton*> buttons = segments->findChildren<QPushButton*>();
             for (QPushButton* button : buttons)
                 if (button->isVisible() && button->isEnabled()) {

@@ -62,7 +62,8 @@ protected:
     }
     void choose(const QString& segments, int index)
     {
-        QTest::mouseClick(named<Segments>(segments).findChildren<QPushButton*>().at(index), Qt::LeftButton);
+        QTest::mouseClick(named<SegmentedControl>(segments).findChildren<QPushButton*>().at(index),
+                          Qt::LeftButton);
         waitUntilSettled();
     }
 };
@@ -422,7 +423,7 @@ TEST_F(SegmentsWindow, ASelectedBlockMarksTheSegmentThatItLiesIn)
 
 TEST_F(SegmentsWindow, ChoosingWhereBlocksStandMovesNoControl)
 {
-    auto& placement = named<Segments>(QStringLiteral("Where blocks stand"));
+    auto& placement = named<SegmentedControl>(QStringLiteral("Where blocks stand"));
     const QPoint before = placement.mapTo(&window_, QPoint(0, 0));
     for (const int index : {2, 1, 2, 0}) {
         choose(QStringLiteral("Where blocks stand"), index);

@@ -32,7 +32,7 @@ Followed follow(const std::vector<AllocEvent>& events)
     return followed;
 }
 
-AllocEvent eventOf(AllocAction action, std::uint64_t address)
+AllocEvent allocEventOf(AllocAction action, std::uint64_t address)
 {
     return {.action = action, .address = address, .bytes = 1};
 }
@@ -54,8 +54,9 @@ std::size_t closerOf(const std::vector<AllocEvent>& events, std::size_t allocati
 
 TEST(BlockLives, TheFirstOfTwoFreesClosesABlock)
 {
-    const Followed followed = follow({eventOf(AllocAction::Alloc, 7), eventOf(AllocAction::FreeRequested, 7),
-                                      eventOf(AllocAction::FreeCompleted, 7)});
+    const Followed followed =
+        follow({allocEventOf(AllocAction::Alloc, 7), allocEventOf(AllocAction::FreeRequested, 7),
+                allocEventOf(AllocAction::FreeCompleted, 7)});
     EXPECT_THAT(followed.closed, UnorderedElementsAre(Pair(0u, 1u)));
     EXPECT_THAT(followed.lives.all(), IsEmpty());
 }
@@ -63,14 +64,15 @@ TEST(BlockLives, TheFirstOfTwoFreesClosesABlock)
 TEST(BlockLives, ACompletedFreeAloneClosesABlock)
 {
     const Followed followed =
-        follow({eventOf(AllocAction::Alloc, 7), eventOf(AllocAction::FreeCompleted, 7)});
+        follow({allocEventOf(AllocAction::Alloc, 7), allocEventOf(AllocAction::FreeCompleted, 7)});
     EXPECT_THAT(followed.closed, UnorderedElementsAre(Pair(0u, 1u)));
 }
 
 TEST(BlockLives, AnAddressIsUsedAgain)
 {
-    const Followed followed = follow({eventOf(AllocAction::Alloc, 7), eventOf(AllocAction::FreeRequested, 7),
-                                      eventOf(AllocAction::Alloc, 7)});
+    const Followed followed =
+        follow({allocEventOf(AllocAction::Alloc, 7), allocEventOf(AllocAction::FreeRequested, 7),
+                allocEventOf(AllocAction::Alloc, 7)});
     EXPECT_THAT(followed.lives.all(), UnorderedElementsAre(Pair(7u, 2u)));
     EXPECT_EQ(*followed.lives.find(7), 2u);
     EXPECT_EQ(followed.lives.find(8), nullptr);
@@ -78,7 +80,8 @@ TEST(BlockLives, AnAddressIsUsedAgain)
 
 TEST(BlockLives, AnAllocationClosesTheBlockWhoseFreeWasNotRecorded)
 {
-    const Followed followed = follow({eventOf(AllocAction::Alloc, 7), eventOf(AllocAction::Alloc, 7)});
+    const Followed followed =
+        follow({allocEventOf(AllocAction::Alloc, 7), allocEventOf(AllocAction::Alloc, 7)});
     EXPECT_THAT(followed.closed, UnorderedElementsAre(Pair(0u, 1u)));
     EXPECT_THAT(followed.lives.all(), UnorderedElementsAre(Pair(7u, 1u)));
 }
@@ -86,9 +89,9 @@ TEST(BlockLives, AnAllocationClosesTheBlockWhoseFreeWasNotRecorded)
 TEST(BlockLives, UnknownFreesAndOtherEventsChangeNothing)
 {
     const Followed followed =
-        follow({eventOf(AllocAction::FreeRequested, 7), eventOf(AllocAction::SegmentAlloc, 7),
-                eventOf(AllocAction::SegmentFree, 7), eventOf(AllocAction::Oom, 7),
-                eventOf(AllocAction::Snapshot, 7)});
+        follow({allocEventOf(AllocAction::FreeRequested, 7), allocEventOf(AllocAction::SegmentAlloc, 7),
+                allocEventOf(AllocAction::SegmentFree, 7), allocEventOf(AllocAction::Oom, 7),
+                allocEventOf(AllocAction::Snapshot, 7)});
     EXPECT_THAT(followed.closed, IsEmpty());
     EXPECT_THAT(followed.lives.all(), IsEmpty());
 }
@@ -97,7 +100,7 @@ TEST(BlockLives, OlderBlocksAreClosedLikeOthers)
 {
     BlockLives<int> lives;
     lives.open(7, 42);
-    EXPECT_EQ(lives.apply(eventOf(AllocAction::FreeRequested, 7), [] { return 0; }), 42);
+    EXPECT_EQ(lives.apply(allocEventOf(AllocAction::FreeRequested, 7), [] { return 0; }), 42);
     EXPECT_THAT(lives.all(), IsEmpty());
 }
 
@@ -110,7 +113,7 @@ TEST(BlockLives, AgreeWithABruteForceOnRandomEvents)
     for (int trial = 0; trial < 300; ++trial) {
         std::vector<AllocEvent> events;
         for (int i = 0; i < 80; ++i)
-            events.push_back(eventOf(actions[random.below(actions.size())], random.below(9)));
+            events.push_back(allocEventOf(actions[random.below(actions.size())], random.below(9)));
         std::vector<std::pair<std::size_t, std::size_t>> closed;
         std::unordered_map<std::uint64_t, std::size_t> open;
         for (std::size_t i = 0; i < events.size(); ++i) {

@@ -2,6 +2,7 @@
 
 #include "core/analysis/ranks/rank_step.h"
 #include "core/analysis/time/process_steps.h"
+#include "tests/unit/analysis/intervals.h"
 
 #include <gtest/gtest.h>
 
@@ -14,11 +15,6 @@ namespace tilescope::analysis {
 namespace {
 
 using namespace tilescope::literals;
-
-Interval between(std::int64_t start, std::int64_t end)
-{
-    return {timestampAt(start), timestampAt(end)};
-}
 
 DeviceEvent eventOf(Interval time)
 {

@@ -11,7 +11,7 @@ namespace tilescope::analysis {
 
 namespace {
 
-Interval interval(std::int64_t start, std::int64_t end)
+Interval timeSpan(std::int64_t start, std::int64_t end)
 {
     return {timestampAt(start), timestampAt(end)};
 }
@@ -46,7 +46,7 @@ Recorded randomRecording(Random& random)
             start = static_cast<std::int64_t>(random.below(30));
         const auto length = static_cast<std::int64_t>(random.below(40));
         recorded.activities.push_back(
-            {interval(start, start + length), static_cast<PathPart>(random.below(7)), i});
+            {timeSpan(start, start + length), static_cast<PathPart>(random.below(7)), i});
     }
     return recorded;
 }
@@ -158,7 +158,7 @@ TEST(ActivityGraph, TellsALaunchFromTheKernelBeforeByTheirUsualLags)
     // Kernels usually follow each other after 1 ns and their launch after 6.
     Recorded recorded;
     const auto add = [&recorded](std::int64_t start, std::int64_t end) {
-        recorded.activities.push_back({interval(start, end), PathPart::Compute, 0});
+        recorded.activities.push_back({timeSpan(start, end), PathPart::Compute, 0});
         return static_cast<std::uint32_t>(recorded.activities.size() - 1);
     };
     std::uint32_t before = add(0, 10);
@@ -186,7 +186,7 @@ TEST(ActivityGraph, TellsALaunchFromTheKernelBeforeByTheirUsualLags)
 
 TEST(ActivityGraph, LeavesOutDependenciesOnWhatStartsLater)
 {
-    const ActivityGraph graph({{interval(10, 20), PathPart::Host, 0}, {interval(0, 5), PathPart::Host, 1}},
+    const ActivityGraph graph({{timeSpan(10, 20), PathPart::Host, 0}, {timeSpan(0, 5), PathPart::Host, 1}},
                               {{0, 1, Cause::Stream}});
     EXPECT_TRUE(graph.constraintsOf(0).empty());
     EXPECT_TRUE(graph.constraintsOf(1).empty());
@@ -196,9 +196,9 @@ TEST(ActivityGraph, LeavesOutDependenciesOnWhatStartsLater)
 TEST(CriticalPath, ALongLagIsUnexplained)
 {
     const ActivityGraph graph(
-        {{interval(0, 1'000), PathPart::Compute, 0}, {interval(61'000, 62'000), PathPart::Compute, 1}},
+        {{timeSpan(0, 1'000), PathPart::Compute, 0}, {timeSpan(61'000, 62'000), PathPart::Compute, 1}},
         {{0, 1, Cause::Stream}});
-    const PathParts parts = partsOf(criticalPath(graph, 1, interval(-500, 63'000)));
+    const PathParts parts = partsOf(criticalPath(graph, 1, timeSpan(-500, 63'000)));
     EXPECT_EQ(parts[PathPart::Compute], Nanoseconds(2'000));
     EXPECT_EQ(parts[PathPart::Launch], Nanoseconds(20'000));
     EXPECT_EQ(parts[PathPart::Unexplained], Nanoseconds(40'000 + 500 + 1'000));

@@ -25,7 +25,7 @@ bool holds(std::span<const Interval> intervals, Timestamp time)
         intervals, [time](const Interval& each) { return each.start <= time && time < each.end; });
 }
 
-std::vector<Interval> randomIntervals(std::mt19937& random, std::size_t count)
+std::vector<Interval> randomPieces(std::mt19937& random, std::size_t count)
 {
     std::vector<Interval> intervals;
     for (std::size_t i = 0; i < count; ++i) {
@@ -48,9 +48,9 @@ TEST(ExposedTimes, EqualACountOfEachNanosecond)
     constexpr unsigned kSeed = 3;
     std::mt19937 random(kSeed);
     for (int round = 0; round < 500; ++round) {
-        const std::vector<Interval> pieces = randomIntervals(random, random() % 8);
-        const std::vector<Interval> covers = unionOf(randomIntervals(random, random() % 6));
-        const std::vector<Interval> walls = unionOf(randomIntervals(random, random() % 4));
+        const std::vector<Interval> pieces = randomPieces(random, random() % 8);
+        const std::vector<Interval> covers = unionOf(randomPieces(random, random() % 6));
+        const std::vector<Interval> walls = unionOf(randomPieces(random, random() % 4));
         std::vector<Nanoseconds> expected;
         for (std::size_t i = 0; i < pieces.size(); ++i) {
             Nanoseconds& time = expected.emplace_back(0);

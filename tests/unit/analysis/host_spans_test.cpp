@@ -10,7 +10,7 @@ namespace tilescope::analysis {
 
 namespace {
 
-constexpr std::int64_t kTicks = 50;
+constexpr std::int64_t kLastTick = 50;
 
 /// Brute force: the innermost event at an instant.
 std::optional<std::uint32_t> innermostAt(const std::vector<HostEvent>& events, Timestamp time)
@@ -31,15 +31,15 @@ TEST(HostSpans, NameTheInnermostEventOfEachInstant)
     for (int round = 0; round < 500; ++round) {
         std::vector<HostEvent> events(1 + random.below(8));
         for (HostEvent& event : events) {
-            const auto start = static_cast<std::int64_t>(random.below(kTicks));
+            const auto start = static_cast<std::int64_t>(random.below(kLastTick));
             event.time = {timestampAt(start),
                           timestampAt(start + static_cast<std::int64_t>(
-                                                  random.below(kTicks - static_cast<std::uint64_t>(start))))};
+                                                  random.below(kLastTick - static_cast<std::uint64_t>(start))))};
         }
         std::ranges::stable_sort(events, {}, [](const HostEvent& event) { return event.time.start; });
         std::vector<Timestamp> cuts(random.below(4));
         for (Timestamp& cut : cuts)
-            cut = timestampAt(static_cast<std::int64_t>(random.below(kTicks)));
+            cut = timestampAt(static_cast<std::int64_t>(random.below(kLastTick)));
         std::ranges::sort(cuts);
         const std::vector<HostSpan> spans = hostSpans(events, cuts);
         Timestamp end = events.front().time.end;

@@ -1,6 +1,7 @@
 #include "core/analysis/advice/idle_causes.h"
 
 #include "core/analysis/time/step_partition.h"
+#include "tests/unit/analysis/intervals.h"
 
 #include <gtest/gtest.h>
 
@@ -9,11 +10,6 @@ namespace tilescope::analysis {
 namespace {
 
 using namespace tilescope::literals;
-
-Interval between(std::int64_t start, std::int64_t end)
-{
-    return {timestampAt(start), timestampAt(end)};
-}
 
 const Stake& of(const std::array<Stake, kIdleCauses>& causes, IdleCause cause)
 {

@@ -8,8 +8,8 @@ namespace {
 
 using namespace tilescope::literals;
 
-LaunchConfig launchOf(std::uint32_t grid, std::uint32_t block, std::uint32_t registers,
-                      std::uint32_t shared = 0)
+LaunchConfig launchWith(std::uint32_t grid, std::uint32_t block, std::uint32_t registers,
+                        std::uint32_t shared = 0)
 {
     LaunchConfig launch;
     launch.grid = {grid, 1, 1};
@@ -30,20 +30,20 @@ TEST(LowOccupancy, NamesWhatLimitsALaunch)
 {
     constexpr std::uint32_t kMany = 1 << 20;
     // 64 warps a multiprocessor. 168 registers take 168 x 32 of 65,536 a warp: 12 warps. 100 KiB of 228: two blocks.
-    EXPECT_EQ(onHopper(launchOf(kMany, 128, 168))->limit, LaunchLimit::Registers);
-    EXPECT_DOUBLE_EQ(onHopper(launchOf(kMany, 128, 168))->share, 12.0 / 64);
-    EXPECT_EQ(onHopper(launchOf(kMany, 128, 32, 100 << 10))->limit, LaunchLimit::SharedMemory);
-    EXPECT_DOUBLE_EQ(onHopper(launchOf(kMany, 128, 32, 100 << 10))->share, 8.0 / 64);
-    EXPECT_EQ(onHopper(launchOf(kMany, 32, 16))->limit, LaunchLimit::BlockSize) << "at most 32 blocks";
-    EXPECT_DOUBLE_EQ(onHopper(launchOf(kMany, 32, 16))->share, 0.5);
-    EXPECT_EQ(onHopper(launchOf(66, 256, 32))->limit, LaunchLimit::GridSize);
-    EXPECT_DOUBLE_EQ(onHopper(launchOf(66, 256, 32))->share, 66.0 * 8 / (132 * 64));
+    EXPECT_EQ(onHopper(launchWith(kMany, 128, 168))->limit, LaunchLimit::Registers);
+    EXPECT_DOUBLE_EQ(onHopper(launchWith(kMany, 128, 168))->share, 12.0 / 64);
+    EXPECT_EQ(onHopper(launchWith(kMany, 128, 32, 100 << 10))->limit, LaunchLimit::SharedMemory);
+    EXPECT_DOUBLE_EQ(onHopper(launchWith(kMany, 128, 32, 100 << 10))->share, 8.0 / 64);
+    EXPECT_EQ(onHopper(launchWith(kMany, 32, 16))->limit, LaunchLimit::BlockSize) << "at most 32 blocks";
+    EXPECT_DOUBLE_EQ(onHopper(launchWith(kMany, 32, 16))->share, 0.5);
+    EXPECT_EQ(onHopper(launchWith(66, 256, 32))->limit, LaunchLimit::GridSize);
+    EXPECT_DOUBLE_EQ(onHopper(launchWith(66, 256, 32))->share, 66.0 * 8 / (132 * 64));
     EXPECT_FALSE(onHopper(LaunchConfig{}));
 }
 
 TEST(LowOccupancy, IgnoresTheGridIfTheNumberOfMultiprocessorsIsUnknown)
 {
-    const auto reach = reachOf(launchOf(1, 256, 32), multiprocessorLimits("9.0").value(), {});
+    const auto reach = reachOf(launchWith(1, 256, 32), multiprocessorLimits("9.0").value(), {});
     EXPECT_DOUBLE_EQ(reach->share, 1);
 }
 

@@ -9,9 +9,9 @@ namespace tilescope::analysis {
 
 namespace {
 
-constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kMebibyte = 1 << 20;
 
-AllocEvent event(AllocAction action, std::uint64_t address, std::int64_t bytes)
+AllocEvent eventOn(AllocAction action, std::uint64_t address, std::int64_t bytes)
 {
     AllocEvent made;
     made.action = action;
@@ -41,23 +41,26 @@ MemoryStock stockOf(const SegmentMap& map)
 TEST(MemoryBefore, UndoesTheEvents)
 {
     MemoryStock after;
-    after.segments.push_back({.device = DeviceIndex{0}, .address = 0, .bytes = 20 * kMiB, .isLarge = true});
-    after.blocks = {{.device = DeviceIndex{0}, .address = 0, .bytes = 5 * kMiB, .size = 5 * kMiB},
-                    {.device = DeviceIndex{0}, .address = 5 * kMiB, .size = 15 * kMiB, .isFree = true}};
-    const std::vector<AllocEvent> events{event(AllocAction::FreeRequested, 8 * kMiB, 3 * kMiB - 7),
-                                         event(AllocAction::FreeCompleted, 8 * kMiB, 3 * kMiB - 7),
-                                         event(AllocAction::SegmentFree, 100 * kMiB, 2 * kMiB),
-                                         event(AllocAction::Alloc, 0, 5 * kMiB)};
+    after.segments.push_back(
+        {.device = DeviceIndex{0}, .address = 0, .bytes = 20 * kMebibyte, .isLarge = true});
+    after.blocks = {
+        {.device = DeviceIndex{0}, .address = 0, .bytes = 5 * kMebibyte, .size = 5 * kMebibyte},
+        {.device = DeviceIndex{0}, .address = 5 * kMebibyte, .size = 15 * kMebibyte, .isFree = true}};
+    const std::vector<AllocEvent> events{
+        eventOn(AllocAction::FreeRequested, 8 * kMebibyte, 3 * kMebibyte - 7),
+        eventOn(AllocAction::FreeCompleted, 8 * kMebibyte, 3 * kMebibyte - 7),
+        eventOn(AllocAction::SegmentFree, 100 * kMebibyte, 2 * kMebibyte),
+        eventOn(AllocAction::Alloc, 0, 5 * kMebibyte)};
     const MemoryStock before = memoryBefore(after, events);
     EXPECT_EQ(before.inconsistent, 0);
     ASSERT_EQ(before.segments.size(), 2u);
-    EXPECT_EQ(before.segments[1].address, 100u * kMiB);
+    EXPECT_EQ(before.segments[1].address, 100u * kMebibyte);
     ASSERT_EQ(before.blocks.size(), 4u);
     EXPECT_TRUE(before.blocks[0].isFree);
-    EXPECT_EQ(before.blocks[0].size, 8 * kMiB);
-    EXPECT_EQ(before.blocks[1].bytes, 3 * kMiB - 7);
-    EXPECT_EQ(before.blocks[1].size, 3 * kMiB);
-    EXPECT_EQ(before.blocks[2].size, 9 * kMiB);
+    EXPECT_EQ(before.blocks[0].size, 8 * kMebibyte);
+    EXPECT_EQ(before.blocks[1].bytes, 3 * kMebibyte - 7);
+    EXPECT_EQ(before.blocks[1].size, 3 * kMebibyte);
+    EXPECT_EQ(before.blocks[2].size, 9 * kMebibyte);
     EXPECT_TRUE(before.blocks[3].isFree) << "the segment that was freed";
 }
 
@@ -66,8 +69,8 @@ TEST(MemoryBefore, FollowingTheEventsFromThereLeadsBack)
     const unsigned seed = std::random_device{}();
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
-    MemorySegment segment{.device = DeviceIndex{0}, .address = 0, .bytes = 64 * kMiB, .isLarge = true};
-    MemoryBlock free{.device = DeviceIndex{0}, .size = 64 * kMiB, .isFree = true};
+    MemorySegment segment{.device = DeviceIndex{0}, .address = 0, .bytes = 64 * kMebibyte, .isLarge = true};
+    MemoryBlock free{.device = DeviceIndex{0}, .size = 64 * kMebibyte, .isFree = true};
     SegmentMap map(std::vector{segment}, std::vector{free});
     std::vector<AllocEvent> events;
     std::vector<AllocEvent> live;
@@ -81,16 +84,16 @@ TEST(MemoryBefore, FollowingTheEventsFromThereLeadsBack)
         if (!live.empty() && random() % 2 == 0) {
             const std::size_t chosen = random() % live.size();
             for (const AllocAction action : {AllocAction::FreeRequested, AllocAction::FreeCompleted}) {
-                events.push_back(event(action, live[chosen].address, live[chosen].bytes));
+                events.push_back(eventOn(action, live[chosen].address, live[chosen].bytes));
                 map.apply(events.back());
             }
             live.erase(live.begin() + static_cast<std::ptrdiff_t>(chosen));
             continue;
         }
-        const std::int64_t bytes = 1 + static_cast<std::int64_t>(random() % (2 * kMiB));
+        const std::int64_t bytes = 1 + static_cast<std::int64_t>(random() % (2 * kMebibyte));
         for (const PlacedBlock& block : map.blocksOf(segment))
             if (block.state == PlacedBlock::State::Free && block.size >= bytes + 512) {
-                events.push_back(event(AllocAction::Alloc, block.address, bytes));
+                events.push_back(eventOn(AllocAction::Alloc, block.address, bytes));
                 live.push_back(events.back());
                 map.apply(events.back());
                 break;
@@ -118,24 +121,27 @@ TEST(MemoryBefore, FollowingTheEventsFromThereLeadsBack)
 TEST(MemoryBefore, ExpandableSegmentsShrinkAndGrowBack)
 {
     MemoryStock after;
-    after.segments.push_back(
-        {.device = DeviceIndex{0}, .address = 0, .bytes = 6 * kMiB, .isLarge = true, .isExpandable = true});
-    after.blocks = {{.device = DeviceIndex{0}, .size = 6 * kMiB, .isFree = true}};
-    const std::vector<AllocEvent> events{event(AllocAction::SegmentUnmap, 6 * kMiB, 2 * kMiB),
-                                         event(AllocAction::SegmentMap, 2 * kMiB, 4 * kMiB)};
+    after.segments.push_back({.device = DeviceIndex{0},
+                              .address = 0,
+                              .bytes = 6 * kMebibyte,
+                              .isLarge = true,
+                              .isExpandable = true});
+    after.blocks = {{.device = DeviceIndex{0}, .size = 6 * kMebibyte, .isFree = true}};
+    const std::vector<AllocEvent> events{eventOn(AllocAction::SegmentUnmap, 6 * kMebibyte, 2 * kMebibyte),
+                                         eventOn(AllocAction::SegmentMap, 2 * kMebibyte, 4 * kMebibyte)};
     const MemoryStock before = memoryBefore(after, events);
     EXPECT_EQ(before.inconsistent, 0);
     ASSERT_EQ(before.segments.size(), 2u);
-    EXPECT_EQ(before.segments[0].bytes, 2 * kMiB);
-    EXPECT_EQ(before.segments[1].address, 6u * kMiB);
-    EXPECT_EQ(before.segments[1].bytes, 2 * kMiB);
+    EXPECT_EQ(before.segments[0].bytes, 2 * kMebibyte);
+    EXPECT_EQ(before.segments[1].address, 6u * kMebibyte);
+    EXPECT_EQ(before.segments[1].bytes, 2 * kMebibyte);
     EXPECT_TRUE(before.segments[1].isExpandable);
 }
 
 TEST(MemoryBefore, CountsInconsistentEvents)
 {
-    const std::vector<AllocEvent> events{event(AllocAction::Alloc, 64, 10),
-                                         event(AllocAction::SegmentAlloc, 0, 2 * kMiB)};
+    const std::vector<AllocEvent> events{eventOn(AllocAction::Alloc, 64, 10),
+                                         eventOn(AllocAction::SegmentAlloc, 0, 2 * kMebibyte)};
     EXPECT_EQ(memoryBefore({}, events).inconsistent, 2);
 }
 

@@ -1,6 +1,7 @@
 #include "core/analysis/time/process_steps.h"
 
 #include "tests/support/fake_trace.h"
+#include "tests/unit/analysis/intervals.h"
 
 #include <gtest/gtest.h>
 
@@ -9,11 +10,6 @@ namespace tilescope::analysis {
 namespace {
 
 using namespace tilescope::literals;
-
-Interval between(std::int64_t start, std::int64_t end)
-{
-    return {timestampAt(start), timestampAt(end)};
-}
 
 /// Work that a step launched.
 DeviceEvent work(std::int32_t step, std::int64_t launched, std::int64_t start, std::int64_t end,
@@ -27,11 +23,6 @@ DeviceEvent work(std::int32_t step, std::int64_t launched, std::int64_t start, s
     event.start = timestampAt(start);
     event.end = timestampAt(end);
     return event;
-}
-
-Nanoseconds sumOf(const StepPartition& step)
-{
-    return step.gpuBusy + step.launching + step.synchronizing + step.tracing + step.unexplained;
 }
 
 /// Three steps that replay a CUDA graph of 100 ns each: the host has launched all of them after 30 ns and waits.

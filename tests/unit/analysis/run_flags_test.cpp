@@ -11,7 +11,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::vector<std::string> wordsOf(const RunConditions& run)
+std::vector<std::string> flagWords(const RunConditions& run)
 {
     std::vector<std::string> words;
     for (const RunFlag& flag : flagsOf(run))
@@ -33,8 +33,8 @@ RunConditions calm()
 
 TEST(RunFlags, ACalmRunHasNone)
 {
-    EXPECT_THAT(wordsOf(calm()), IsEmpty());
-    EXPECT_THAT(wordsOf({}), IsEmpty());
+    EXPECT_THAT(flagWords(calm()), IsEmpty());
+    EXPECT_THAT(flagWords({}), IsEmpty());
 }
 
 TEST(RunFlags, AStartThatReachesIntoTheTimedStepsIsWarmUp)
@@ -43,7 +43,7 @@ TEST(RunFlags, AStartThatReachesIntoTheTimedStepsIsWarmUp)
     run.warmup = {9e6};
     for (std::size_t i = 0; i < 4; ++i)
         run.timed[i] = 9e6;
-    ASSERT_THAT(wordsOf(run), ElementsAre("warm-up-too-short"));
+    ASSERT_THAT(flagWords(run), ElementsAre("warm-up-too-short"));
     EXPECT_EQ(flagsOf(run)[0].text(),
               "warm-up-too-short: the first 4 timed steps belong to it: set warmup to 5");
 }
@@ -53,11 +53,11 @@ TEST(RunFlags, AChangeOfLevelIsUnsteady)
     RunConditions run = calm();
     for (std::size_t i = 10; i < 20; ++i)
         run.timed[i] = 6e6;
-    ASSERT_THAT(wordsOf(run), ElementsAre("unsteady"));
+    ASSERT_THAT(flagWords(run), ElementsAre("unsteady"));
     EXPECT_EQ(flagsOf(run)[0].detail, "from timed step 10 on a step takes 6.00 ms instead of 5.00 ms");
     for (std::size_t i = 10; i < 17; ++i)
         run.timed[i] = 5e6;
-    ASSERT_THAT(wordsOf(run), ElementsAre("unsteady"));
+    ASSERT_THAT(flagWords(run), ElementsAre("unsteady"));
     EXPECT_EQ(flagsOf(run)[0].detail, "the last 3 of 20 timed steps take 6.00 ms, those before 5.00 ms");
 }
 
@@ -69,7 +69,7 @@ TEST(RunFlags, ASlowChangeIsDrift)
     // Rises by 5 % in steps too small to be levels, with noise between.
     for (int i = 0; i < 40; ++i)
         run.timed.push_back(5e6 * (1 + 0.05 * i / 39 + ((i * 7) % 5 - 2) * 0.005));
-    ASSERT_THAT(wordsOf(run), ElementsAre("drift"));
+    ASSERT_THAT(flagWords(run), ElementsAre("drift"));
     EXPECT_THAT(flagsOf(run)[0].detail, HasSubstr("over the timed steps"));
 }
 
@@ -80,7 +80,7 @@ TEST(RunFlags, DisturbancesOfTheMachineAreFlagged)
     run.slowdowns = {"thermal (hardware)", "power brake"};
     run.waiting = 0.05;
     run.stolen = 0.5;
-    EXPECT_THAT(wordsOf(run), ElementsAre("throttled", "clock-changed", "busy-host"));
+    EXPECT_THAT(flagWords(run), ElementsAre("throttled", "clock-changed", "busy-host"));
     EXPECT_EQ(flagsOf(run)[0].detail, "thermal (hardware), power brake");
     EXPECT_EQ(flagsOf(run)[1].detail, "SM clock 1980 to 1700 MHz during the timed steps");
     EXPECT_EQ(flagsOf(run)[2].detail, "a thread waited for a core for 5.0 % of the timed steps");
@@ -90,7 +90,7 @@ TEST(RunFlags, DisturbancesOfTheMachineAreFlagged)
 
 TEST(RunFlags, FewStepsHaveNoFlagsOfSteadiness)
 {
-    EXPECT_THAT(wordsOf({.timed = {9, 9, 9, 5, 5, 5, 5}}), IsEmpty());
+    EXPECT_THAT(flagWords({.timed = {9, 9, 9, 5, 5, 5, 5}}), IsEmpty());
 }
 
 } // namespace tilescope::analysis

@@ -1,4 +1,5 @@
 #include "core/analysis/advice/stake.h"
+#include "tests/unit/analysis/intervals.h"
 
 #include <gtest/gtest.h>
 
@@ -10,11 +11,6 @@ namespace tilescope::analysis {
 namespace {
 
 using namespace tilescope::literals;
-
-Interval between(std::int64_t start, std::int64_t end)
-{
-    return {timestampAt(start), timestampAt(end)};
-}
 
 GroupedTime grouped(std::int64_t start, std::int64_t end, std::uint32_t group)
 {

@@ -2,6 +2,7 @@
 
 #include "core/analysis/stats/random.h"
 #include "tests/support/fake_trace.h"
+#include "tests/unit/analysis/intervals.h"
 
 #include <gtest/gtest.h>
 
@@ -18,11 +19,6 @@ StepPartition partition(const FakeTrace& trace, std::int64_t start, std::int64_t
 {
     return partitionStep({timestampAt(start), timestampAt(end)}, trace.batch().deviceEvents,
                          trace.batch().apiCalls);
-}
-
-Nanoseconds sumOf(const StepPartition& step)
-{
-    return step.gpuBusy + step.launching + step.synchronizing + step.tracing + step.unexplained;
 }
 
 } // namespace

@@ -15,7 +15,7 @@ using namespace tilescope::literals;
 using Kind = StragglerVerdict::Kind;
 
 /// Steps of `ranks` ranks, in each of which the rank of that digit is 1 ms late; `-`: nobody is.
-StragglerVerdict verdictOf(int ranks, const std::string& last)
+StragglerVerdict verdictOn(int ranks, const std::string& last)
 {
     std::vector<StepLateness> steps;
     for (std::size_t i = 0; i < last.size(); ++i) {
@@ -42,13 +42,13 @@ TEST(BinomialTail, IsExact)
 
 TEST(Straggler, TakesSixSteps)
 {
-    const StragglerVerdict two = verdictOf(2, "11");
+    const StragglerVerdict two = verdictOn(2, "11");
     EXPECT_EQ(two.kind, Kind::TooFewSteps);
     EXPECT_EQ(two.process, ProcessIndex{1});
     EXPECT_EQ(two.lastIn, 2);
-    EXPECT_EQ(verdictOf(8, "33333").kind, Kind::TooFewSteps);
-    EXPECT_EQ(verdictOf(2, "1-1-1-1-1").kind, Kind::TooFewSteps) << "steps without a last rank do not count";
-    const StragglerVerdict six = verdictOf(2, "111111");
+    EXPECT_EQ(verdictOn(8, "33333").kind, Kind::TooFewSteps);
+    EXPECT_EQ(verdictOn(2, "1-1-1-1-1").kind, Kind::TooFewSteps) << "steps without a last rank do not count";
+    const StragglerVerdict six = verdictOn(2, "111111");
     EXPECT_EQ(six.kind, Kind::Straggler);
     EXPECT_NEAR(six.chance, 2.0 / 64, 1e-12);
     EXPECT_EQ(six.median, Nanoseconds(1'000'003)) << "rounded from 2.5";
@@ -58,18 +58,18 @@ TEST(Straggler, TakesSixSteps)
 
 TEST(Straggler, IsNobodyWhereChanceExplainsIt)
 {
-    const StragglerVerdict five = verdictOf(2, "111011");
+    const StragglerVerdict five = verdictOn(2, "111011");
     EXPECT_EQ(five.kind, Kind::NoStraggler);
     EXPECT_NEAR(five.chance, 2 * 7.0 / 64, 1e-12);
-    EXPECT_EQ(verdictOf(4, "01230123").kind, Kind::NoStraggler);
-    EXPECT_FALSE(verdictOf(4, "01230123").process) << "a tie";
-    EXPECT_DOUBLE_EQ(verdictOf(2, "0101010101").chance, 1);
+    EXPECT_EQ(verdictOn(4, "01230123").kind, Kind::NoStraggler);
+    EXPECT_FALSE(verdictOn(4, "01230123").process) << "a tie";
+    EXPECT_DOUBLE_EQ(verdictOn(2, "0101010101").chance, 1);
 }
 
 TEST(Straggler, CountsThatAnyRankCouldHaveBeenIt)
 {
     // Each of 8 ranks: P(at least 3 of 6) = 0.0291, which is no evidence for the one that happened to be it.
-    const StragglerVerdict verdict = verdictOf(8, "512535");
+    const StragglerVerdict verdict = verdictOn(8, "512535");
     EXPECT_EQ(verdict.process, ProcessIndex{5});
     EXPECT_EQ(verdict.kind, Kind::NoStraggler);
     EXPECT_NEAR(verdict.chance, 8 * binomialTail(3, 6, 1.0 / 8), 1e-12);
@@ -78,7 +78,7 @@ TEST(Straggler, CountsThatAnyRankCouldHaveBeenIt)
 
 TEST(Straggler, NeedsTwoRanks)
 {
-    EXPECT_EQ(verdictOf(1, "000000").kind, Kind::NothingToCompare);
+    EXPECT_EQ(verdictOn(1, "000000").kind, Kind::NothingToCompare);
     EXPECT_EQ(stragglerOf({}).kind, Kind::NothingToCompare);
 }
 

@@ -47,7 +47,7 @@ std::vector<TimedWork> itemsOf(const FakeTrace& trace)
                           [&](const DeviceEvent& event) { return familyOf(trace, event); }, {});
 }
 
-std::vector<KernelWork> workOf(const FakeTrace& trace)
+std::vector<KernelWork> workPerKernel(const FakeTrace& trace)
 {
     return workOfKernels(trace.batch().ops, trace.batch().deviceEvents, trace.textOf(),
                          [&](const DeviceEvent& event) { return familyOf(trace, event); }, {});
@@ -95,7 +95,7 @@ TEST(TimedWork, GoesToTheFamilyThatTookMostOfTheTime)
 TEST(TimedWork, TheWorkOfAnOpIsThatOfTheKernelThatTookMostOfItsTime)
 {
     const FakeTrace trace = stepOnGpu();
-    const auto work = workOf(trace);
+    const auto work = workPerKernel(trace);
     ASSERT_EQ(work.size(), 2u) << "linear and softmax; the work of the others is unknown";
     EXPECT_EQ(trace.textOf()(work[0].kernel), "nvjet gemm") << "not the split-K reduction";
     EXPECT_EQ(work[0].time, 50_ns);
@@ -112,7 +112,7 @@ TEST(TimedWork, ShapesOfAnUntracedStepDetermineTheWorkOfTracedSteps)
     const OpId linear = trace.lastOp();
     trace.step(0, 1000, 2000).kernel("nvjet gemm", 1100, 1150).at("step/forward/ffn").by(linear);
     trace.step(1, 2000, 3000).kernel("nvjet gemm", 2100, 2160).at("step/forward/ffn").by(linear);
-    const auto work = workOf(trace);
+    const auto work = workPerKernel(trace);
     ASSERT_EQ(work.size(), 2u);
     EXPECT_EQ(work[0].step, 0);
     EXPECT_EQ(work[1].step, 1);
@@ -152,7 +152,7 @@ TEST(TimedWork, ACastThatTookLongerThanItsMatmulDidNotDoItsWork)
     trace.step(0, 0, 1000);
     trace.op("aten::linear", 0, 90).shaped("[2, 3] [5, 3] [5]");
     trace.kernel("cast", 100, 190).by(trace.lastOp()).kernel("nvjet gemm", 200, 250).by(trace.lastOp());
-    const auto work = workOf(trace);
+    const auto work = workPerKernel(trace);
     ASSERT_EQ(work.size(), 1u);
     EXPECT_EQ(trace.textOf()(work[0].kernel), "nvjet gemm");
     EXPECT_EQ(work[0].time, 50_ns);

@@ -7,7 +7,7 @@
 namespace tilescope::config {
 namespace {
 
-ExperimentSpec only(std::string_view yaml)
+ExperimentSpec pointOf(std::string_view yaml)
 {
     const auto specs = parseSpec(yaml, "test");
     EXPECT_EQ(specs.size(), 1U);
@@ -16,12 +16,12 @@ ExperimentSpec only(std::string_view yaml)
 
 TEST(RunCommand, LeavesOutWhatFollows)
 {
-    EXPECT_EQ(runCommand(only("{name: lm, workload: lm, size: tiny, mode: train}")),
+    EXPECT_EQ(runCommand(pointOf("{name: lm, workload: lm, size: tiny, mode: train}")),
               "tilescope run lm --mode train --size tiny");
-    EXPECT_EQ(runCommand(only("{name: attention, workload: attention}")), "tilescope run attention");
-    EXPECT_EQ(runCommand(only("{name: a b, workload: attention, heads: 8, kv_heads: 2, seq_len: 256}")),
+    EXPECT_EQ(runCommand(pointOf("{name: attention, workload: attention}")), "tilescope run attention");
+    EXPECT_EQ(runCommand(pointOf("{name: a b, workload: attention, heads: 8, kv_heads: 2, seq_len: 256}")),
               "tilescope run attention --name 'a b' --heads 8 --kv_heads 2 --seq_len 256");
-    EXPECT_EQ(runCommand(only("{name: lm, workload: lm, size: tiny, layers: 3, memory_limit: 1 GiB}")),
+    EXPECT_EQ(runCommand(pointOf("{name: lm, workload: lm, size: tiny, layers: 3, memory_limit: 1 GiB}")),
               "tilescope run lm --memory_limit '1073741824 B' --size tiny --layers 3");
 }
 
@@ -69,7 +69,7 @@ TEST(RunCommand, GivesTheSameSpecForEveryKey)
 
 TEST(WithChanges, KeepsEveryOtherKey)
 {
-    const ExperimentSpec spec = only("{name: x, workload: lm, size: tiny, batch: 2, memory_limit: 2 GiB, "
+    const ExperimentSpec spec = pointOf("{name: x, workload: lm, size: tiny, batch: 2, memory_limit: 2 GiB, "
                                      "trace: off, counters: [sm__cycles_active.avg]}");
     EXPECT_EQ(withChanges(spec, {}), std::vector{spec});
     ExperimentSpec half = spec;
@@ -77,7 +77,7 @@ TEST(WithChanges, KeepsEveryOtherKey)
     EXPECT_EQ(withChanges(spec, {{"batch", "1"}}), std::vector{half});
     EXPECT_EQ(withChanges(spec, {{"batch", "[1, 2]"}}), (std::vector{half, spec}));
     EXPECT_THROW(withChanges(spec, {{"bacth", "1"}}), Error);
-    const ExperimentSpec attention = only("{name: y, workload: attention, seq_len: 512}");
+    const ExperimentSpec attention = pointOf("{name: y, workload: attention, seq_len: 512}");
     EXPECT_EQ(withChanges(attention, {{"seq_len", "256"}}).front().kvLen, 256) << "it follows seq_len";
 }
 

@@ -34,7 +34,7 @@ std::vector<std::string> linesOf(const query::CallTree& tree)
     return lines;
 }
 
-std::string inflated(const std::string& zipped)
+std::string unzipped(const std::string& zipped)
 {
     z_stream zip{};
     EXPECT_EQ(inflateInit2(&zip, MAX_WBITS + 16), Z_OK);
@@ -134,7 +134,7 @@ TEST_F(ExportedStacks, PprofSamplesAddUpToTheGpuTime)
     const fs::path file = twoRanks();
     std::ostringstream out;
     writePprof(out, stacksOf(file), 77);
-    const std::string bytes = inflated(out.str());
+    const std::string bytes = unzipped(out.str());
     protozero::pbf_reader profile(bytes);
     std::vector<std::string> strings;
     std::map<std::uint64_t, std::int64_t> functions;

@@ -31,7 +31,7 @@ std::string terminal(const Table& table, const TerminalStyle& style = {})
     return out.str();
 }
 
-std::vector<std::string> linesOf(const std::string& text)
+std::vector<std::string> splitLines(const std::string& text)
 {
     std::vector<std::string> lines;
     std::istringstream stream(text);
@@ -79,7 +79,7 @@ TEST(Scale, ShowsThreeSignificantDigitsInOneUnit)
 
 TEST(Terminal, AlignsNumbersToTheRightInOneUnit)
 {
-    const auto lines = linesOf(terminal(kernels()));
+    const auto lines = splitLines(terminal(kernels()));
     ASSERT_EQ(lines.size(), 3u);
     EXPECT_EQ(lines[0], "name                                           total (ms)  steps");
     EXPECT_EQ(lines[1], "a_kernel_with_a_long_name_that_goes_on_and_on        1.23      3");
@@ -97,7 +97,7 @@ TEST(Terminal, ComparedColumnsShareAUnit)
                          column<double>("alone", {1, 1}, Unit::Milliseconds)};
         for (std::size_t i = 0; i < 4; ++i)
             table.columns[i].sharesUnit = true;
-        return linesOf(terminal(table));
+        return splitLines(terminal(table));
     };
     const auto far = rowsOf(1200, 2500);
     EXPECT_EQ(far[0], "A (s)  B (s)  B - A (s)  size (KiB)  alone (ms)");
@@ -117,7 +117,7 @@ TEST(Terminal, AnIntervalIsInTheUnitOfItsMedian)
                                    analysis::ConfidenceInterval{4.9, 5.1}, std::string("n < 6: no interval")},
                                   Unit::Milliseconds)};
     table.columns[0].sharesUnit = table.columns[1].sharesUnit = true;
-    const auto lines = linesOf(terminal(table));
+    const auto lines = splitLines(terminal(table));
     EXPECT_EQ(lines[0], "median (ms)       interval (ms)");
     EXPECT_EQ(lines[1], "      0.800      0.790 to 0.810");
     EXPECT_EQ(lines[2], "       5.00        4.90 to 5.10");
@@ -128,7 +128,7 @@ TEST(Terminal, AnIntervalIsInTheUnitOfItsMedian)
 TEST(Terminal, ElidesNamesThenDropsColumnsToFit)
 {
     for (std::size_t width = 30; width < 70; ++width)
-        for (const std::string& line : linesOf(terminal(kernels(), {.width = width})))
+        for (const std::string& line : splitLines(terminal(kernels(), {.width = width})))
             EXPECT_TRUE(line.starts_with("Columns not shown") || displayWidth(line) <= width) << line;
     EXPECT_THAT(terminal(kernels(), {.width = 40}), HasSubstr("\u2026"));
     EXPECT_THAT(terminal(kernels(), {.width = 40}), Not(HasSubstr("Columns not shown")));
@@ -144,7 +144,7 @@ TEST(Terminal, DoesNotFillUpAPipesRowsToTheLengthOfOneText)
                      column<std::string>("value", values),
                      column<std::string>("unit", std::vector<std::string>(30, "B"))};
     table.columns[1].elidable = true;
-    const auto lines = linesOf(terminal(table));
+    const auto lines = splitLines(terminal(table));
     ASSERT_EQ(lines.size(), 31u);
     EXPECT_EQ(lines[0], "key  value  unit");
     EXPECT_EQ(lines[1], "key  value  B");

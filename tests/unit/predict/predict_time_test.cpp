@@ -19,7 +19,7 @@ Ceiling ceiling(const char* kind, double value, std::int64_t when = 1)
     return measured;
 }
 
-const TargetDevice kHopper{.isCuda = true, .name = "NVIDIA H200"};
+const TargetDevice kH200{.isCuda = true, .name = "NVIDIA H200"};
 
 std::vector<Ceiling> h200()
 {
@@ -43,24 +43,24 @@ TEST(DeviceRates, AreTheLatestOfThisDeviceAndNoneWhereSomethingIsMissing)
     other.device = "GPU-2";
     other.deviceName = "NVIDIA L4";
     ceilings.push_back(other);
-    const auto rates = DeviceRates::from(ceilings, kHopper);
+    const auto rates = DeviceRates::from(ceilings, kH200);
     ASSERT_TRUE(rates);
     EXPECT_EQ(rates->fp32, 40e12);
     EXPECT_EQ(rates->bytes, 4.27e12);
     ceilings.erase(ceilings.begin() + 5); // launch
-    EXPECT_FALSE(DeviceRates::from(ceilings, kHopper));
-    EXPECT_FALSE(DeviceRates::from({}, kHopper));
+    EXPECT_FALSE(DeviceRates::from(ceilings, kH200));
+    EXPECT_FALSE(DeviceRates::from({}, kH200));
 }
 
 TEST(DeviceRates, TheCalibrationContainsTheNumberOfMultiprocessors)
 {
     std::vector<Ceiling> ceilings = h200();
-    EXPECT_FALSE(multiprocessorsOf(ceilings, kHopper));
+    EXPECT_FALSE(multiprocessorsOf(ceilings, kH200));
     ceilings.push_back(ceiling("multiprocessors", 108, 2));
-    EXPECT_EQ(multiprocessorsOf(ceilings, kHopper), 108);
+    EXPECT_EQ(multiprocessorsOf(ceilings, kH200), 108);
     ceilings.push_back(ceiling("multiprocessors", -1, 3)); // a file from others
-    EXPECT_FALSE(multiprocessorsOf(ceilings, kHopper));
-    EXPECT_FALSE(multiprocessorsOf({}, kHopper));
+    EXPECT_FALSE(multiprocessorsOf(ceilings, kH200));
+    EXPECT_FALSE(multiprocessorsOf({}, kH200));
 }
 
 /// A device that takes a second for a TFLOP or a TB, and whose host takes a millisecond for an operation.
@@ -146,7 +146,7 @@ struct Measured {
 // Medians of four timed steps; a step that waits for the host varies by a third from run to run.
 TEST(PredictTime, IsWithinAQuarterOfWhatAnH200Took)
 {
-    const auto rates = DeviceRates::from(h200(), kHopper);
+    const auto rates = DeviceRates::from(h200(), kH200);
     for (const Measured& point : {Measured{lm(Mode::Forward, Precision::Fp32, 768, 12, 12, 128), 4.556},
                                   Measured{lm(Mode::Train, Precision::Fp32, 768, 12, 12, 512), 45.077},
                                   Measured{lm(Mode::Both, Precision::Bf16, 768, 12, 12, 128), 11.958},
@@ -154,7 +154,7 @@ TEST(PredictTime, IsWithinAQuarterOfWhatAnH200Took)
                                   Measured{lm(Mode::Forward, Precision::Bf16, 2560, 32, 32, 128), 14.824},
                                   Measured{lm(Mode::Train, Precision::Bf16, 2560, 32, 32, 512), 151.946},
                                   Measured{lm(Mode::Both, Precision::Fp32, 2560, 32, 32, 512), 917.898}}) {
-        const auto time = predictTime(point.spec, kHopper, *rates);
+        const auto time = predictTime(point.spec, kH200, *rates);
         ASSERT_TRUE(time);
         EXPECT_NEAR(time->stepSeconds * 1e3, point.milliseconds, 0.25 * point.milliseconds);
         EXPECT_GT(time->seconds, (point.spec.warmup + point.spec.steps) * time->stepSeconds);
@@ -163,9 +163,9 @@ TEST(PredictTime, IsWithinAQuarterOfWhatAnH200Took)
 
 TEST(PredictTime, KnowsWhichPhasesAreTimedAndWhatIsComputedAgain)
 {
-    const auto rates = DeviceRates::from(h200(), kHopper);
+    const auto rates = DeviceRates::from(h200(), kH200);
     ExperimentSpec spec = lm(Mode::Both, Precision::Fp32, 1600, 48, 25, 512);
-    const auto step = [&] { return predictTime(spec, kHopper, *rates)->stepSeconds; };
+    const auto step = [&] { return predictTime(spec, kH200, *rates)->stepSeconds; };
     const double both = step();
     spec.mode = Mode::Forward;
     const double forward = step();

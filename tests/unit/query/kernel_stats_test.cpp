@@ -1,5 +1,6 @@
 #include "core/query/tables/kernel_stats.h"
 #include "core/query/timeline/timeline_search.h"
+#include "tests/support/not_cancelled.h"
 
 #include <gtest/gtest.h>
 
@@ -10,11 +11,6 @@
 
 namespace tilescope::query {
 namespace {
-
-bool never()
-{
-    return false;
-}
 
 // Stream 7: gemm 10 to 30, add 30 to 34, gemm 40 to 50; stream 8: gemm 100 to 130.
 Timeline timeline()
@@ -40,7 +36,7 @@ Timeline timeline()
 
 TEST(KernelStats, AddUpByNameCostliestFirst)
 {
-    const auto stats = kernelsWithin(timeline(), {0, 130}, never);
+    const auto stats = kernelsWithin(timeline(), {0, 130}, testing::kNotCancelled);
     ASSERT_EQ(stats.size(), 2U);
     EXPECT_EQ(stats[0].name, 0U);
     EXPECT_EQ(stats[0].instances, 3);
@@ -69,34 +65,34 @@ TEST(KernelStats, OfOpsCountSelfTime)
     thread.rows.push_back(std::move(inner).build());
     made.lanes.push_back(std::move(thread));
     made.length = 220;
-    const auto all = opsWithin(made, {0, 220}, never);
+    const auto all = opsWithin(made, {0, 220}, testing::kNotCancelled);
     ASSERT_EQ(all.size(), 3U);
     EXPECT_EQ(all[0].name, 0U);
     EXPECT_EQ(all[0].total, 60) << "100 - 50 - 10, and 20";
     EXPECT_EQ(all[0].instances, 2);
     EXPECT_EQ(all[1].total, 50);
     EXPECT_EQ(all[2].total, 10);
-    const auto part = opsWithin(made, {5, 75}, never);
+    const auto part = opsWithin(made, {5, 75}, testing::kNotCancelled);
     ASSERT_EQ(part.size(), 3U);
     EXPECT_EQ(part[0].name, 1U);
     EXPECT_EQ(part[1].total, 15) << "linear, which began before: 70 less 50 of mm and 5 of add";
     EXPECT_EQ(part[2].total, 5) << "add ends after";
-    const auto inside = opsWithin(made, {20, 30}, never);
+    const auto inside = opsWithin(made, {20, 30}, testing::kNotCancelled);
     ASSERT_EQ(inside.size(), 2U) << "an interval within one op contains it";
     EXPECT_EQ(inside[0].name, 1U);
     EXPECT_EQ(inside[0].total, 10);
     EXPECT_EQ(inside[1].total, 0) << "linear waits for mm all the time";
-    EXPECT_TRUE(kernelsWithin(made, {0, 220}, never).empty()) << "no device activity";
+    EXPECT_TRUE(kernelsWithin(made, {0, 220}, testing::kNotCancelled).empty()) << "no device activity";
 }
 
 TEST(KernelStats, AKernelThatExceedsTheIntervalCountsWithItsPartInside)
 {
-    const auto stats = kernelsWithin(timeline(), {20, 45}, never);
+    const auto stats = kernelsWithin(timeline(), {20, 45}, testing::kNotCancelled);
     ASSERT_EQ(stats.size(), 2U);
     EXPECT_EQ(stats[0].instances, 2);
     EXPECT_EQ(stats[0].total, 10 + 5);
     EXPECT_EQ(stats[1].total, 4);
-    const auto inside = kernelsWithin(timeline(), {105, 110}, never);
+    const auto inside = kernelsWithin(timeline(), {105, 110}, testing::kNotCancelled);
     ASSERT_EQ(inside.size(), 1U);
     EXPECT_EQ(inside[0].total, 5);
 }
@@ -179,10 +175,11 @@ TEST(KernelStats, OfAnIntervalAssignEachInstantToTheInnermostEvent)
         const std::vector<std::int64_t> more = other.timesOf(stretch);
         for (std::size_t i = 0; i < ops.size(); ++i)
             ops[i] += more[i];
-        EXPECT_EQ(totals(opsWithin(made, stretch, never)), ops) << round;
-        EXPECT_EQ(totals(kernelsWithin(made, stretch, never)), stream.timesOf(stretch)) << round;
+        EXPECT_EQ(totals(opsWithin(made, stretch, testing::kNotCancelled)), ops) << round;
+        EXPECT_EQ(totals(kernelsWithin(made, stretch, testing::kNotCancelled)), stream.timesOf(stretch))
+            << round;
         std::int64_t sum = 0;
-        for (const KernelStat& stat : kernelsWithin(made, stretch, never))
+        for (const KernelStat& stat : kernelsWithin(made, stretch, testing::kNotCancelled))
             sum += stat.total;
         EXPECT_EQ(sum, stream.lane().rows.front().covered(stretch.first, stretch.second))
             << "kernels of one stream add up to its busy time";
@@ -194,32 +191,33 @@ TEST(KernelStats, LengthsAreThoseOfEveryInstanceWithinTheInterval)
     const Timeline made = timeline();
     const auto first = [](std::uint32_t name, Hue) { return name == 0; };
     const auto all = [](std::uint32_t, Hue) { return true; };
-    std::vector<std::int64_t> lengths = lengthsOf(made, first, everywhere(), never);
+    std::vector<std::int64_t> lengths = lengthsOf(made, first, everywhere(), testing::kNotCancelled);
     std::sort(lengths.begin(), lengths.end());
     EXPECT_EQ(lengths, (std::vector<std::int64_t>{10, 20, 30}));
-    EXPECT_EQ(lengthsOf(made, all, everywhere(Stretch{0, 40}), never), (std::vector<std::int64_t>{20, 4}))
+    EXPECT_EQ(lengthsOf(made, all, everywhere(Stretch{0, 40}), testing::kNotCancelled),
+              (std::vector<std::int64_t>{20, 4}))
         << "of instances that start in it";
 }
 
 TEST(KernelStats, TheFirstInstanceIsTheEarliestOfAnyLane)
 {
     Timeline made = timeline();
-    EXPECT_EQ(firstInstance(made, "sgemm_128", never), (TimelineItem{0, 0, 0}));
+    EXPECT_EQ(firstInstance(made, "sgemm_128", testing::kNotCancelled), (TimelineItem{0, 0, 0}));
     std::swap(made.lanes[0], made.lanes[1]);
-    EXPECT_EQ(firstInstance(made, "sgemm_128", never), (TimelineItem{1, 0, 0}));
-    EXPECT_EQ(firstInstance(made, "vectorized_add", never), (TimelineItem{1, 0, 1}));
-    EXPECT_FALSE(firstInstance(made, "no such kernel", never));
+    EXPECT_EQ(firstInstance(made, "sgemm_128", testing::kNotCancelled), (TimelineItem{1, 0, 0}));
+    EXPECT_EQ(firstInstance(made, "vectorized_add", testing::kNotCancelled), (TimelineItem{1, 0, 1}));
+    EXPECT_FALSE(firstInstance(made, "no such kernel", testing::kNotCancelled));
     EXPECT_FALSE(firstInstance(made, "sgemm_128", [] { return true; })) << "cancelled";
 }
 
 TEST(Search, FindsByLabelOrNameLongestFirst)
 {
-    const SearchResult result = search(timeline(), "GEMM", never);
+    const SearchResult result = search(timeline(), "GEMM", testing::kNotCancelled);
     EXPECT_EQ(result.kernels, 3);
     ASSERT_EQ(result.items.size(), 3U);
     EXPECT_EQ(result.items[0].length, 30);
     EXPECT_EQ(result.items[2].length, 10);
-    EXPECT_EQ(search(timeline(), "softmax", never).total(), 0);
+    EXPECT_EQ(search(timeline(), "softmax", testing::kNotCancelled).total(), 0);
 }
 
 } // namespace

@@ -32,7 +32,8 @@ struct MemoryColumn {
 };
 
 /// \param count  stretches of `perColumn` nanoseconds, the first from `from` on
-std::vector<MemoryColumn> columnsOf(const MemoryHistory& history, double from, double perColumn, int count)
+std::vector<MemoryColumn> memoryColumns(const MemoryHistory& history, double from, double perColumn,
+                                        int count)
 {
     std::vector<MemoryColumn> columns;
     for (int i = 0; i < count; ++i) {
@@ -117,7 +118,7 @@ TEST_F(MemoryHistoryTest, ContainsBlocksAndCategoriesAtAnyInstant)
     EXPECT_THAT(history->aliveAt(0), ElementsAre(0u));
     EXPECT_EQ(history->peakTime, 30);
 
-    const std::vector<MemoryColumn> columns = columnsOf(*history, 0, 25, 3);
+    const std::vector<MemoryColumn> columns = memoryColumns(*history, 0, 25, 3);
     EXPECT_EQ(columns[0].allocated, 140);
     EXPECT_EQ(columns[1].time, 30) << "the moment with the most";
     EXPECT_EQ(columns[1].allocated, 170);
@@ -147,7 +148,7 @@ TEST_F(MemoryHistoryTest, BlocksOfARunThatAllocatesNothingStayUntilItsEnd)
     EXPECT_EQ(history->origin, timestampAt(1));
     EXPECT_EQ(history->length, (store::RunReader(file).span(RunId{1})->second - timestampAt(1)).count());
     EXPECT_GE(history->length, (timestampAt(90) - timestampAt(1)).count());
-    const std::vector<MemoryColumn> columns = columnsOf(*history, 80, 5, 1);
+    const std::vector<MemoryColumn> columns = memoryColumns(*history, 80, 5, 1);
     EXPECT_EQ(columns[0].allocated, 100);
     EXPECT_EQ(columns[0].bytes[at(MemoryCategory::Parameters)], 100);
 }
@@ -183,7 +184,7 @@ TEST_F(MemoryHistoryTest, FragmentationFollowsFromTheSegments)
                      .isFree = true}};
     facts.blocks[0].size = 512;
     const auto history = written(trace.batch(), facts);
-    const std::vector<MemoryColumn> columns = columnsOf(*history, 10, 5, 1);
+    const std::vector<MemoryColumn> columns = memoryColumns(*history, 10, 5, 1);
     EXPECT_EQ(columns[0].bytes[at(MemoryCategory::Fragmentation)], kSegment - 700);
     EXPECT_EQ(columns[0].bytes[at(MemoryCategory::ReservedFree)], 0);
     EXPECT_EQ(history->segmentsAt(5).use().requested, 100);
@@ -219,7 +220,7 @@ TEST_F(MemoryHistoryTest, ColumnsAndLivesAgreeWithABruteForce)
     }
     const auto history = written(trace.batch());
     const double perColumn = static_cast<double>(history->length) / 400;
-    const std::vector<MemoryColumn> columns = columnsOf(*history, 0, perColumn, 400);
+    const std::vector<MemoryColumn> columns = memoryColumns(*history, 0, perColumn, 400);
     for (std::size_t i = 0; i < columns.size(); ++i) {
         const MemoryColumn& column = columns[i];
         std::array<std::int64_t, kMemoryCategories> bytes{};

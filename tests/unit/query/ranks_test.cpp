@@ -10,6 +10,7 @@
 #include "core/query/timeline/timeline_reader.h"
 #include "core/query/timeline/timeline_search.h"
 #include "core/store/run_writer.h"
+#include "tests/support/not_cancelled.h"
 #include "tests/support/temporary_folder.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +21,6 @@ namespace {
 
 using ::testing::ElementsAre;
 
-const auto kGoOn = [] { return false; };
 constexpr RunId kRun{1};
 
 /// Two ranks that do the same, the second one 50 ns later: a step with a call in a stack, a kernel that it
@@ -112,7 +112,9 @@ protected:
     Timeline timeline() const
     {
         const store::RunReader reader(file_);
-        return withFrames(reader, kRun, readTimeline(reader, kRun, kGoOn).value(), kGoOn).value();
+        return withFrames(reader, kRun, readTimeline(reader, kRun, testing::kNotCancelled).value(),
+                          testing::kNotCancelled)
+            .value();
     }
 
     static const Lane& laneOf(const Timeline& timeline, const std::string& title)
@@ -149,7 +151,7 @@ TEST_P(Ranks, TheStacksOfAThreadLieBelowItsRanges)
 
 TEST_P(Ranks, CallsAreFoundByFileAndFunction)
 {
-    const SearchResult found = search(timeline(), "TRAIN.py", kGoOn);
+    const SearchResult found = search(timeline(), "TRAIN.py", testing::kNotCancelled);
     EXPECT_EQ(found.frames, 4);
     EXPECT_EQ(found.total(), 4);
 }
@@ -162,7 +164,7 @@ TEST_P(Ranks, AKernelKnowsTheStackThatLaunchedIt)
     const TimelineItem kernel{lane, 0, 1};
     EXPECT_THAT(session.details(kRun, timeline, kernel).stack,
                 ElementsAre("torch/nn/modules/module.py(1): _call_impl", "train.py(9): train"));
-    const ItemLinks links = session.links(kRun, timeline, kernel, kGoOn);
+    const ItemLinks links = session.links(kRun, timeline, kernel, testing::kNotCancelled);
     ASSERT_TRUE(links.frame);
     EXPECT_EQ(&timeline.lanes[links.frame->lane], &laneOf(timeline, "rank 1 Python"));
     EXPECT_EQ(links.frame->row, 1U);
@@ -190,8 +192,8 @@ TEST_P(Ranks, KernelsOfOneRankAreCountedAlone)
         return lane.process == ProcessIndex{1} ? std::optional(Stretch{0, 1000}) : std::nullopt;
     };
     const auto all = [](std::uint32_t, Hue) { return true; };
-    EXPECT_THAT(lengthsOf(timeline, all, ofRank1, kGoOn), ElementsAre(150));
-    EXPECT_EQ(lengthsOf(timeline, all, everywhere(), kGoOn).size(), 4U);
+    EXPECT_THAT(lengthsOf(timeline, all, ofRank1, testing::kNotCancelled), ElementsAre(150));
+    EXPECT_EQ(lengthsOf(timeline, all, everywhere(), testing::kNotCancelled).size(), 4U);
 }
 
 TEST_P(Ranks, BusyTimeAndKernelsAreOfTheSameDevices)
@@ -200,7 +202,7 @@ TEST_P(Ranks, BusyTimeAndKernelsAreOfTheSameDevices)
     const Stretch stretch{0, 1000};
     const auto kernelTime = [&](ProcessIndex process) {
         std::int64_t total = 0;
-        for (const KernelStat& stat : kernelsWithin(timeline, stretch, kGoOn, process))
+        for (const KernelStat& stat : kernelsWithin(timeline, stretch, testing::kNotCancelled, process))
             total += stat.total;
         return total;
     };

@@ -9,6 +9,7 @@
 #include "core/store/maintenance/maintenance.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
+#include "tests/support/not_cancelled.h"
 #include "tests/support/temporary_folder.h"
 
 #include <gtest/gtest.h>
@@ -24,13 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint32_t kSeed = 20'261'121;
-constexpr RunId kRun{1};
+constexpr RunId kOnlyRun{1};
 constexpr std::int64_t kBlocksAtOnce = 40;
-
-bool never()
-{
-    return false;
-}
 
 /// Steps with every kind of idle time on two streams, and some events between steps.
 class RandomRun {
@@ -191,10 +187,10 @@ TEST_F(RunTotals, OfKernelsAreTheSumsOfTheEvents)
 {
     write(kMany);
     const store::RunReader reader(file_);
-    const auto totals = reader.totals(kRun);
+    const auto totals = reader.totals(kOnlyRun);
     ASSERT_TRUE(totals);
     KernelSums expected;
-    reader.eachDeviceEvent({.run = kRun}, [&](const DeviceEvent& event) {
+    reader.eachDeviceEvent({.run = kOnlyRun}, [&](const DeviceEvent& event) {
         if (event.step != kNoStep)
             expected.add(event);
         return true;
@@ -223,9 +219,9 @@ TEST_F(RunTotals, OfRangesAreTheSumsOfTheEvents)
 {
     write(kMany);
     const store::RunReader reader(file_);
-    const auto totals = reader.totals(kRun);
+    const auto totals = reader.totals(kOnlyRun);
     ASSERT_TRUE(totals);
-    const RangesTable expected = ranges(reader, {.run = kRun});
+    const RangesTable expected = ranges(reader, {.run = kOnlyRun});
     ASSERT_EQ(totals->paths.size(), expected.rows.size());
     ASSERT_EQ(expected.rows.size(), 3u + 16u);
     for (std::size_t i = 0; i < expected.rows.size(); ++i) {
@@ -240,9 +236,9 @@ TEST_F(RunTotals, PartitionEachStepAsItsEventsDo)
 {
     write(kMany);
     const store::RunReader reader(file_);
-    const auto totals = reader.totals(kRun);
+    const auto totals = reader.totals(kOnlyRun);
     ASSERT_TRUE(totals);
-    const StepsTable expected = steps(reader, {.run = kRun});
+    const StepsTable expected = steps(reader, {.run = kOnlyRun});
     ASSERT_EQ(totals->steps.size(), std::size_t(kMany));
     ASSERT_EQ(expected.rows.size(), std::size_t(kMany));
     Nanoseconds tracing{0};
@@ -272,9 +268,9 @@ TEST_F(RunTotals, GiveTheOverviewThatTheEventsGive)
 {
     write(kMany);
     const store::RunReader reader(file_);
-    ASSERT_TRUE(reader.totals(kRun));
-    const RunOverview overview = runOverview(reader, kRun, never);
-    const StepsTable table = steps(reader, {.run = kRun});
+    ASSERT_TRUE(reader.totals(kOnlyRun));
+    const RunOverview overview = runOverview(reader, kOnlyRun, testing::kNotCancelled);
+    const StepsTable table = steps(reader, {.run = kOnlyRun});
     ASSERT_TRUE(overview.step);
     double busy = 0;
     for (const StepRow& row : table.rows)
@@ -282,13 +278,13 @@ TEST_F(RunTotals, GiveTheOverviewThatTheEventsGive)
     EXPECT_NEAR(overview.step->gpuBusy, busy, 1e-6 * busy);
     EXPECT_TRUE(overview.step->onGpu);
     std::map<Hue, double> families;
-    for (const KernelRow& row : kernels(reader, {.run = kRun, .grouping = Grouping::Family}).rows)
+    for (const KernelRow& row : kernels(reader, {.run = kOnlyRun, .grouping = Grouping::Family}).rows)
         families[row.family] += double(row.total.count()) / kMany;
     ASSERT_EQ(overview.families.size(), families.size());
     EXPECT_GE(families.size(), 5u);
     for (const FamilyShare& share : overview.families)
         EXPECT_NEAR(share.perStep, families.at(share.hue), 1e-6 * share.perStep);
-    const RangesTable expected = ranges(reader, {.run = kRun});
+    const RangesTable expected = ranges(reader, {.run = kOnlyRun});
     ASSERT_EQ(overview.ranges.rows.size(), expected.rows.size());
     EXPECT_EQ(overview.ranges.gpu, expected.gpu);
     EXPECT_EQ(overview.ranges.gpuInModules, expected.gpuInModules);
@@ -305,11 +301,11 @@ TEST_F(RunTotals, OfAllStepsAreTheSumOfEachStepsKernels)
         std::map<std::string, std::pair<std::int64_t, std::int64_t>> sums;
         for (std::int32_t step = 0; step < kMany; ++step)
             for (const KernelRow& row :
-                 kernels(reader, {.run = kRun, .grouping = grouping, .step = step}).rows) {
+                 kernels(reader, {.run = kOnlyRun, .grouping = grouping, .step = step}).rows) {
                 sums[row.key].first += row.instances;
                 sums[row.key].second += row.total.count();
             }
-        const KernelsTable all = kernels(reader, {.run = kRun, .grouping = grouping});
+        const KernelsTable all = kernels(reader, {.run = kOnlyRun, .grouping = grouping});
         ASSERT_EQ(all.rows.size(), sums.size());
         for (const KernelRow& row : all.rows) {
             EXPECT_EQ(row.instances, sums.at(row.key).first) << row.key;
@@ -353,7 +349,7 @@ TEST_F(RunTotals, GiveTheKernelsThatTheEventsGive)
 TEST_F(RunTotals, AreOmittedForASmallRun)
 {
     write(3);
-    EXPECT_FALSE(store::RunReader(file_).totals(kRun));
+    EXPECT_FALSE(store::RunReader(file_).totals(kOnlyRun));
 }
 
 TEST_F(RunTotals, AreRecomputedInOtherFilesAndDeletedWithTheirRun)
@@ -365,10 +361,10 @@ TEST_F(RunTotals, AreRecomputedInOtherFilesAndDeletedWithTheirRun)
     EXPECT_TRUE(store::verify(merged).ok());
     const store::RunReader before(file_);
     const store::RunReader after(merged);
-    ASSERT_TRUE(after.totals(kRun));
-    EXPECT_EQ(after.totals(kRun)->kernels.size(), before.totals(kRun)->kernels.size());
-    EXPECT_EQ(after.totals(kRun)->paths.size(), before.totals(kRun)->paths.size());
-    store::deleteRuns(file_, std::array{kRun});
+    ASSERT_TRUE(after.totals(kOnlyRun));
+    EXPECT_EQ(after.totals(kOnlyRun)->kernels.size(), before.totals(kOnlyRun)->kernels.size());
+    EXPECT_EQ(after.totals(kOnlyRun)->paths.size(), before.totals(kOnlyRun)->paths.size());
+    store::deleteRuns(file_, std::array{kOnlyRun});
     EXPECT_TRUE(store::verify(file_).ok());
 }
 
@@ -377,8 +373,8 @@ TEST_F(RunTotals, TheBlocksAtThePeakAreThoseOfTheWholeHistory)
     for (const int steps : {3, kMany}) { // without and with a track that contains the time of the peak
         write(steps);
         const store::RunReader reader(file_);
-        const LiveMemoryTable expected = liveMemory(reader, {.run = kRun}, {});
-        const LiveMemoryTable found = memoryAtPeak(reader, kRun, never);
+        const LiveMemoryTable expected = liveMemory(reader, {.run = kOnlyRun}, {});
+        const LiveMemoryTable found = memoryAtPeak(reader, kOnlyRun, testing::kNotCancelled);
         EXPECT_EQ(found.history->device, expected.history->device);
         EXPECT_EQ(found.at, expected.at);
         EXPECT_EQ(found.allocated, expected.allocated);

@@ -9,6 +9,7 @@
 #include "core/store/maintenance/maintenance.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
+#include "tests/support/not_cancelled.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/store/child.h"
 
@@ -20,8 +21,6 @@ namespace tilescope::query {
 namespace {
 
 namespace fs = std::filesystem;
-
-const auto kGoOn = [] { return false; };
 
 class SharedFileTest : public ::testing::Test {
 protected:
@@ -71,7 +70,7 @@ protected:
 
     std::size_t kernelsOf(SharedFile& shared, std::int64_t run = 1)
     {
-        return kernelsOf(*shared.timeline(RunId{run}, kGoOn));
+        return kernelsOf(*shared.timeline(RunId{run}, testing::kNotCancelled));
     }
 
     tilescope::testing::TemporaryFolder folder_;
@@ -131,19 +130,19 @@ TEST_F(SharedFileTest, ATimelineGrowsWithItsRunAndFinallyEqualsTheSealedOne)
     auto writer = std::make_unique<store::RunWriter>(file_, strings_);
     begin(*writer);
     SharedFile shared(file_);
-    EXPECT_TRUE(shared.timeline(RunId{1}, kGoOn)->lanes.empty()) << "nothing is traced yet";
+    EXPECT_TRUE(shared.timeline(RunId{1}, testing::kNotCancelled)->lanes.empty()) << "nothing is traced yet";
     write(*writer, 3'000);
-    const auto timeline = shared.timeline(RunId{1}, kGoOn);
+    const auto timeline = shared.timeline(RunId{1}, testing::kNotCancelled);
     EXPECT_EQ(kernelsOf(*timeline), 3'000u);
-    EXPECT_EQ(shared.timeline(RunId{1}, kGoOn), timeline) << "nothing is new";
+    EXPECT_EQ(shared.timeline(RunId{1}, testing::kNotCancelled), timeline) << "nothing is new";
     write(*writer, 60'000);
     EXPECT_EQ(kernelsOf(shared), 63'000u);
     writer->endRun({});
     writer.reset();
     ASSERT_FALSE(fs::exists(file_.string() + "-wal")) << "sealed although it is looked at";
-    const auto sealed = shared.timeline(RunId{1}, kGoOn);
+    const auto sealed = shared.timeline(RunId{1}, testing::kNotCancelled);
     EXPECT_EQ(kernelsOf(*sealed), 63'000u);
-    EXPECT_EQ(shared.timeline(RunId{1}, kGoOn), sealed) << "read once";
+    EXPECT_EQ(shared.timeline(RunId{1}, testing::kNotCancelled), sealed) << "read once";
     const store::RunReader reader(file_);
     EXPECT_FALSE(reader.tracks(RunId{1}).empty()) << "large enough to be kept ready made";
     EXPECT_EQ(sealed->origin, reader.span(RunId{1})->first);

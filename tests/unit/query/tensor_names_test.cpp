@@ -76,7 +76,7 @@ std::vector<std::string> namesOf(const NamedMemory& named)
 
 /// Forward and backward of naive attention as PyTorch runs it, over `n` queries and `m` keys of `d`
 /// dimensions.
-void naive(AttentionTrace& trace, int n, int m, int d)
+void naiveAttention(AttentionTrace& trace, int n, int m, int d)
 {
     const auto shape = [](int a, int b) {
         return "f32[2, " + std::to_string(a) + ", " + std::to_string(b) + "] ";
@@ -119,7 +119,7 @@ const std::vector<std::string> kNaive{"S",
 TEST(TensorNames, FollowNaiveAttentionFromOpsAndShapes)
 {
     AttentionTrace trace;
-    naive(trace, 96, 64, 32);
+    naiveAttention(trace, 96, 64, 32);
     const NamedMemory named = trace.named();
     EXPECT_EQ(namesOf(named), kNaive);
     EXPECT_EQ(named.rows[0].shape, "[2, 96, 64]");
@@ -133,7 +133,7 @@ TEST(TensorNames, FollowNaiveAttentionFromOpsAndShapes)
 TEST(TensorNames, EqualShapesAreDistinguishedByOrder)
 {
     AttentionTrace trace;
-    naive(trace, 64, 64, 64);
+    naiveAttention(trace, 64, 64, 64);
     EXPECT_EQ(namesOf(trace.named()), kNaive);
 }
 

@@ -84,7 +84,7 @@ struct Expected {
     std::vector<std::uint32_t> items;
 };
 
-Expected bruteForce(const std::vector<Box>& boxes, double left, double right)
+Expected bruteForceColumns(const std::vector<Box>& boxes, double left, double right)
 {
     Expected expected;
     for (std::size_t i = 0; i < boxes.size(); ++i) {
@@ -140,8 +140,8 @@ TEST(Track, AgreesWithABruteForceAtEveryZoom)
             const auto columns = columnsOf(track, from, per, 200);
             for (std::size_t c = 0; c < columns.size(); ++c) {
                 SCOPED_TRACE("column " + std::to_string(c) + " of " + std::to_string(per));
-                expectSame(columns[c], bruteForce(boxes, from + double(c) * per, from + double(c + 1) * per),
-                           per);
+                expectSame(columns[c],
+                           bruteForceColumns(boxes, from + double(c) * per, from + double(c + 1) * per), per);
                 if (testing::Test::HasFatalFailure())
                     return;
             }

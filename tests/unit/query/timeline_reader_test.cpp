@@ -7,6 +7,7 @@
 #include "core/query/timeline/timeline_search.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
+#include "tests/support/not_cancelled.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/store/child.h"
 
@@ -20,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint32_t kSeed = 20'261'121;
+constexpr std::uint32_t kReaderSeed = 20'261'121;
 
 class TimelineReader : public ::testing::Test {
 protected:
@@ -139,29 +140,27 @@ protected:
     tilescope::testing::TemporaryFolder folder;
     fs::path file = folder / "timeline.tscope";
     StringTable strings;
-    std::mt19937 random_{kSeed};
+    std::mt19937 random_{kReaderSeed};
     std::uint32_t nextRange_ = 0;
     std::uint32_t nextOp_ = 0;
 };
-
-const auto kGoOn = [] { return false; };
 
 TEST_F(TimelineReader, TracksMakeTheTimelineOfTheirEvents)
 {
     write(12'000);
     const store::RunReader reader(file);
     ASSERT_FALSE(reader.tracks(RunId{1}).empty());
-    const Timeline fromTracks = readTimeline(reader, RunId{1}, kGoOn).value();
+    const Timeline fromTracks = readTimeline(reader, RunId{1}, testing::kNotCancelled).value();
     EXPECT_EQ(fromTracks.steps.size(), 120u);
     EXPECT_EQ(fromTracks.lanes.size(), 8u) << "ranges, two threads, three streams, busy, memory";
-    expectSame(fromTracks, timelineFromEvents(reader, RunId{1}, kGoOn).value());
+    expectSame(fromTracks, timelineFromEvents(reader, RunId{1}, testing::kNotCancelled).value());
 }
 
 TEST_F(TimelineReader, StepsAreAsLongAsInTheTableOfSteps)
 {
     write(12'000);
     const store::RunReader reader(file);
-    const Timeline timeline = readTimeline(reader, RunId{1}, kGoOn).value();
+    const Timeline timeline = readTimeline(reader, RunId{1}, testing::kNotCancelled).value();
     const StepsTable table = steps(reader, {.run = RunId{1}});
     ASSERT_EQ(table.rows.size(), timeline.steps.size());
     std::size_t delayed = 0;
@@ -179,8 +178,8 @@ TEST_F(TimelineReader, CoverageOfAWindowIsThatOfTheRows)
 {
     write(12'000);
     const store::RunReader reader(file);
-    const Timeline timeline = readTimeline(reader, RunId{1}, kGoOn).value();
-    std::mt19937_64 random(kSeed);
+    const Timeline timeline = readTimeline(reader, RunId{1}, testing::kNotCancelled).value();
+    std::mt19937_64 random(kReaderSeed);
     const Timestamp origin = timeline.origin;
     for (int i = 0; i < 40; ++i) {
         const auto length = static_cast<std::int64_t>(timeline.length >> (random() % 14));
@@ -213,13 +212,13 @@ TEST_F(TimelineReader, SearchFindsEveryInstance)
 {
     write(12'000);
     const store::RunReader reader(file);
-    const Timeline timeline = readTimeline(reader, RunId{1}, kGoOn).value();
+    const Timeline timeline = readTimeline(reader, RunId{1}, testing::kNotCancelled).value();
     std::int64_t expected = 0;
     reader.eachDeviceEvent({.run = RunId{1}}, [&](const DeviceEvent& event) {
         expected += reader.text(event.name).find("kernel_7<") != std::string_view::npos;
         return true;
     });
-    const SearchResult found = search(timeline, "KERNEL_7<", kGoOn);
+    const SearchResult found = search(timeline, "KERNEL_7<", testing::kNotCancelled);
     EXPECT_GT(expected, 100);
     EXPECT_EQ(found.kernels, expected);
 }
@@ -264,7 +263,7 @@ TEST_F(TimelineReader, ARunIsFollowedWhileAnotherProcessWritesIt)
         writer.write(rest);
         writer.commit();
         store::testing::say(out, "all");
-        pause(); // until the process is killed: the run is never sealed
+        pause(); // until the process is killed: the run is testing::kNotCancelled sealed
     });
     ASSERT_EQ(writing.line(), "committed");
     const store::RunReader reader(file);
@@ -278,7 +277,7 @@ TEST_F(TimelineReader, ARunIsFollowedWhileAnotherProcessWritesIt)
         return events;
     };
     for (std::uint32_t number = 1; number <= kBatches; ++number) {
-        const auto timeline = follower.follow(kGoOn);
+        const auto timeline = follower.follow(testing::kNotCancelled);
         const std::size_t events = eventsOf(*timeline);
         // At least the events committed before the read: 500 modules of six events, except the steps' ranges.
         EXPECT_GE(events, number * 500 * 6);
@@ -286,10 +285,10 @@ TEST_F(TimelineReader, ARunIsFollowedWhileAnotherProcessWritesIt)
         seen = events;
         EXPECT_EQ(writing.line(), number < kBatches ? "committed" : "all");
     }
-    const auto followed = follower.follow(kGoOn);
-    EXPECT_EQ(follower.follow(kGoOn), followed) << "nothing is new";
+    const auto followed = follower.follow(testing::kNotCancelled);
+    EXPECT_EQ(follower.follow(testing::kNotCancelled), followed) << "nothing is new";
     EXPECT_EQ(followed->steps.size(), 60u);
-    Timeline expected = timelineFromEvents(reader, RunId{1}, kGoOn).value();
+    Timeline expected = timelineFromEvents(reader, RunId{1}, testing::kNotCancelled).value();
     ASSERT_EQ(followed->lanes.size(), expected.lanes.size());
     const std::int64_t shift = (expected.origin - followed->origin).count();
     for (std::size_t l = 0; l < expected.lanes.size(); ++l) {
@@ -312,7 +311,7 @@ TEST_F(TimelineReader, ARunIsFollowedWhileAnotherProcessWritesIt)
 
 TEST(Rows, LateEventsGetTheSameRowsAsEventsInOrder)
 {
-    std::mt19937 random(kSeed);
+    std::mt19937 random(kReaderSeed);
     struct Event {
         std::int64_t start, end;
     };

@@ -18,13 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint32_t kEvents = 2000;
-
-std::string contentsOf(const fs::path& file)
-{
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
+constexpr std::uint32_t kEventsOfFile = 2000;
 
 void writeSound(const fs::path& file)
 {
@@ -37,7 +31,7 @@ void writeSound(const fs::path& file)
         writer.writeEnvironment(environment);
         std::vector<Sample> samples;
         TraceBatch batch;
-        for (std::uint32_t i = 0; i < kEvents; ++i) {
+        for (std::uint32_t i = 0; i < kEventsOfFile; ++i) {
             batch.ops.push_back(make.op(i, "aten::op" + std::to_string(i % 40), i, i + 1));
             batch.deviceEvents.push_back(make.kernel("kernel" + std::to_string(i % 30), 10 * i, 10 * i + 5));
             batch.allocEvents.push_back(make.allocation(AllocAction::Alloc, 4096 * i, 512, i));
@@ -57,16 +51,16 @@ void readAll(const fs::path& file)
     ASSERT_EQ(reader.runs().size(), 2u);
     for (const RunId run : {RunId{1}, RunId{2}}) {
         ASSERT_EQ(reader.environment(run).size(), 2u);
-        ASSERT_EQ(reader.samples(run).size(), kEvents / 20);
+        ASSERT_EQ(reader.samples(run).size(), kEventsOfFile / 20);
         const auto ops = reader.ops({.run = run});
-        ASSERT_EQ(ops.size(), kEvents);
-        for (std::uint32_t i = 0; i < kEvents; ++i)
+        ASSERT_EQ(ops.size(), kEventsOfFile);
+        for (std::uint32_t i = 0; i < kEventsOfFile; ++i)
             ASSERT_EQ(ops[i].id, OpId{i});
         const auto events = reader.deviceEvents({.run = run});
-        ASSERT_EQ(events.size(), kEvents);
+        ASSERT_EQ(events.size(), kEventsOfFile);
         for (const DeviceEvent& event : events)
             ASSERT_EQ(event.end - event.start, Nanoseconds(5));
-        ASSERT_EQ(reader.allocEvents({.run = run}).size(), kEvents);
+        ASSERT_EQ(reader.allocEvents({.run = run}).size(), kEventsOfFile);
         for (const Op& op : ops)
             reader.text(op.name);
     }

@@ -9,10 +9,19 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
 namespace tilescope::store::testing {
+
+/// The bytes of a file.
+inline std::string contentsOf(const std::filesystem::path& file)
+{
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
 
 /// A folder that goes with its contents.
 class TemporaryFolder {

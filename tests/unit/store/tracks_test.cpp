@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint32_t kSeed = 20'261'121;
+constexpr std::uint32_t kTrackSeed = 20'261'121;
 
 std::vector<Box> randomBoxes(std::mt19937_64& random, std::size_t count)
 {
@@ -39,7 +39,7 @@ std::vector<Box> randomBoxes(std::mt19937_64& random, std::size_t count)
 
 TEST(PackedTrack, GivesBackWhatWasPacked)
 {
-    std::mt19937_64 random(kSeed);
+    std::mt19937_64 random(kTrackSeed);
     for (const std::size_t count : {0, 1, 2, 4096}) {
         const std::vector<Box> boxes = randomBoxes(random, count);
         std::vector<Box> found;
@@ -57,7 +57,7 @@ TEST(PackedTrack, GivesBackWhatWasPacked)
 
 TEST(PackedTrack, TakesFewBytes)
 {
-    std::mt19937_64 random(kSeed);
+    std::mt19937_64 random(kTrackSeed);
     std::vector<Box> boxes;
     for (std::int64_t i = 0; i < 4096; ++i)
         boxes.push_back({i * 3'000 + static_cast<std::int64_t>(random() % 500), 1'000, random() % 100});
@@ -66,7 +66,7 @@ TEST(PackedTrack, TakesFewBytes)
 
 TEST(PackedTrack, NoticesDamage)
 {
-    std::mt19937_64 random(kSeed);
+    std::mt19937_64 random(kTrackSeed);
     const std::string packed = packBoxes(randomBoxes(random, 300));
     std::vector<Box> found;
     for (int i = 0; i < 500; ++i) {
@@ -224,7 +224,7 @@ protected:
     fs::path file = folder / "tracks.tscope";
     StringTable strings;
     Builder make{strings};
-    std::mt19937 random_{kSeed};
+    std::mt19937 random_{kTrackSeed};
     std::uint32_t nextRange_ = 0;
     std::uint32_t nextOp_ = 0;
     std::vector<DeviceEvent> late_;

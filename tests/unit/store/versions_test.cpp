@@ -25,12 +25,6 @@ namespace {
 
 constexpr std::uint32_t kEvents = 520; ///< of each kind in the first run
 
-std::string contentsOf(const fs::path& file)
-{
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
-
 int newestVersion()
 {
     return static_cast<int>(embeddedMigrations().size());

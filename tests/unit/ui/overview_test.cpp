@@ -4,6 +4,7 @@
 #include "core/query/tables/run_overview.h"
 #include "core/query/tables/work_tables.h"
 #include "core/store/run_reader.h"
+#include "tests/support/not_cancelled.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/cpu_fixture.h"
 #include "tests/ui/fixture.h"
@@ -20,8 +21,6 @@
 
 namespace tilescope::ui {
 namespace {
-
-const auto kNotCancelled = [] { return false; };
 
 class OverviewTest : public ::testing::Test {
 protected:
@@ -41,8 +40,8 @@ protected:
             const QString letter =
                 runs.size() > 1 ? QString(QChar(char16_t(u'A' + data.runs.size()))) : QString();
             data.runs.push_back({letter, QString::fromStdString(summary.name), snapshot_, &summary,
-                                 std::make_shared<const query::RunOverview>(
-                                     query::runOverview(session_->reader(), summary.run, kNotCancelled))});
+                                 std::make_shared<const query::RunOverview>(query::runOverview(
+                                     session_->reader(), summary.run, testing::kNotCancelled))});
         }
         return data;
     }
@@ -73,7 +72,7 @@ TEST_F(OverviewTest, BasicsAreThereBeforeTheTraceIsRead)
 TEST_F(OverviewTest, AddsUpFamiliesAndStepsAsTheEventsDo)
 {
     const RunId run = snapshot_->runs.at(0).run;
-    const query::RunOverview overview = query::runOverview(session_->reader(), run, kNotCancelled);
+    const query::RunOverview overview = query::runOverview(session_->reader(), run, testing::kNotCancelled);
     ASSERT_TRUE(overview.step);
     EXPECT_EQ(overview.step->steps, 2);
     EXPECT_TRUE(overview.step->onGpu);

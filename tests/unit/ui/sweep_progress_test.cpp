@@ -8,7 +8,7 @@
 namespace tilescope::ui {
 namespace {
 
-SweepProgress::Points points(const std::string& yaml)
+SweepProgress::Points pointsOf(const std::string& yaml)
 {
     return std::make_shared<const std::vector<session::SweepPoint>>(
         session::numbered(config::parseSpec(yaml, "s.yaml")));
@@ -16,7 +16,7 @@ SweepProgress::Points points(const std::string& yaml)
 
 SweepProgress::Points fourPoints()
 {
-    return points(
+    return pointsOf(
         "workload: attention\nwarmup: 2\nsteps: 10\ntrace_steps: 0\nsweep: {seq_len: [1, 2, 3, 4]}\n");
 }
 
@@ -104,7 +104,7 @@ TEST(SweepProgress, RemembersTheLastError)
 
 TEST(SweepProgress, ShowsSomeOfVeryManyPointsAboutTheOneThatRuns)
 {
-    const auto many = points("workload: attention\nsweep: {batch: [1, 2], seed: [1,2,3,4,5,6,7,8,9,10]}\n");
+    const auto many = pointsOf("workload: attention\nsweep: {batch: [1, 2], seed: [1,2,3,4,5,6,7,8,9,10]}\n");
     SweepProgress progress(many);
     EXPECT_EQ(progress.table(8).rows.size(), 8U);
     EXPECT_EQ(progress.shownPart(8), "points 1 to 8");
@@ -150,9 +150,9 @@ TEST(SweepProgress, MarksPointsThatAreExpectedToRunOutOfMemory)
 TEST(MemoryLimitWords, DescribesTheMemoryLimitOfPoints)
 {
     EXPECT_EQ(memoryLimitWords(*fourPoints()), "memory_limit auto");
-    EXPECT_EQ(memoryLimitWords(*points("workload: lm\nmemory_limit: 8 GiB\n")),
+    EXPECT_EQ(memoryLimitWords(*pointsOf("workload: lm\nmemory_limit: 8 GiB\n")),
               QString::fromUtf8("memory_limit 8\u2009GiB"));
-    EXPECT_EQ(memoryLimitWords(*points("workload: lm\nsweep: {memory_limit: [4 GiB, 8 GiB, auto]}\n")),
+    EXPECT_EQ(memoryLimitWords(*pointsOf("workload: lm\nsweep: {memory_limit: [4 GiB, 8 GiB, auto]}\n")),
               QString::fromUtf8("memory_limit 4\u2009GiB to 8\u2009GiB or auto"));
 }
 

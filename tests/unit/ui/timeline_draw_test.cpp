@@ -1,6 +1,7 @@
 // What a timeline draws, as data: boxes with true coverage, rings and arrows that cost pixels, lanes in the
 // order and height that the user chose.
 
+#include "tests/support/not_cancelled.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
 #include "ui/theme/theme.h"
@@ -29,8 +30,6 @@ using query::Hue;
 using query::Track;
 
 constexpr Hue kHues[] = {Hue::Matmul, Hue::Copy, Hue::Norm};
-const auto kNotCancelled = [] { return false; };
-
 Track randomTrack(std::mt19937_64& random, int events)
 {
     query::TrackBuilder builder;
@@ -155,7 +154,7 @@ protected:
         test::writeLmFile(file_);
         session_ = std::make_unique<query::FileSession>(file_);
         for (const RunId run : {RunId{1}, RunId{2}})
-            scene_.sections.push_back(makeSection(session_->timeline(run, kNotCancelled)));
+            scene_.sections.push_back(makeSection(session_->timeline(run, testing::kNotCancelled)));
         scene_.window = fittingWindow(scene_.sections);
         layOutScene();
     }
@@ -226,13 +225,15 @@ TEST_F(TimelineSceneTest, EveryKernelIsTiedToTheCallThatLaunchedIt)
     for (const DeviceEvent& event : session_->reader().deviceEvents({.run = RunId{1}}))
         launchedAt[(event.start - timeline().origin).count()] = (event.launched - timeline().origin).count();
     for (std::size_t i = 0; i < row.size(); ++i) {
-        const query::ItemLinks links = session_->links(RunId{1}, timeline(), {stream, 0, i}, kNotCancelled);
+        const query::ItemLinks links =
+            session_->links(RunId{1}, timeline(), {stream, 0, i}, testing::kNotCancelled);
         ASSERT_TRUE(links.launch) << i;
         EXPECT_EQ(nameOf(*links.launch), "cudaLaunchKernel");
         const Track& host = timeline().lanes[links.launch->lane].rows[links.launch->row];
         EXPECT_EQ(host.start(links.launch->index), launchedAt.at(row.start(i)));
         // And back from the call to what it launched.
-        const query::ItemLinks back = session_->links(RunId{1}, timeline(), *links.launch, kNotCancelled);
+        const query::ItemLinks back =
+            session_->links(RunId{1}, timeline(), *links.launch, testing::kNotCancelled);
         ASSERT_EQ(back.launched.size(), 1U);
         EXPECT_EQ(back.launched[0], (query::TimelineItem{stream, 0, i}));
     }
@@ -246,9 +247,10 @@ TEST_F(TimelineSceneTest, ForwardAndBackwardOpsAreTiedByTheirSequenceNumber)
             continue;
         const auto box = query::hostBoxAt(timeline(), op.thread, (op.start - timeline().origin).count());
         ASSERT_TRUE(box);
-        const query::ItemLinks links = session_->links(RunId{1}, timeline(), *box, kNotCancelled);
+        const query::ItemLinks links = session_->links(RunId{1}, timeline(), *box, testing::kNotCancelled);
         ASSERT_TRUE(links.forward) << session_->reader().text(op.name);
-        const query::ItemLinks back = session_->links(RunId{1}, timeline(), *links.forward, kNotCancelled);
+        const query::ItemLinks back =
+            session_->links(RunId{1}, timeline(), *links.forward, testing::kNotCancelled);
         ASSERT_EQ(back.backward.size(), 1U);
         EXPECT_EQ(back.backward[0], *box);
         ++tied;
@@ -291,11 +293,13 @@ TEST_F(TimelineSceneTest, LaunchesOfAWindowAreThoseOfWhatRunsInIt)
     const Track& row = timeline().lanes[stream].rows[0];
     const std::int64_t from = row.start(4);
     const std::int64_t to = row.end(9);
-    const auto links = launchesWithin(session_->reader(), RunId{1}, timeline(), from, to, 100, kNotCancelled);
+    const auto links =
+        launchesWithin(session_->reader(), RunId{1}, timeline(), from, to, 100, testing::kNotCancelled);
     ASSERT_EQ(links.size(), 6U);
     for (std::size_t i = 0; i < links.size(); ++i)
         EXPECT_EQ(links[i].device, (query::TimelineItem{stream, 0, 4 + i}));
-    EXPECT_TRUE(launchesWithin(session_->reader(), RunId{1}, timeline(), from, to, 5, kNotCancelled).empty())
+    EXPECT_TRUE(
+        launchesWithin(session_->reader(), RunId{1}, timeline(), from, to, 5, testing::kNotCancelled).empty())
         << "too many to distinguish";
 }
 
@@ -303,7 +307,7 @@ TEST_F(TimelineSceneTest, AnArrowGoesFromTheLaunchDownToTheKernelAndNotToAHidden
 {
     const std::size_t stream = laneOf(query::Lane::Kind::Stream);
     const query::TimelineItem kernel{stream, 0, 3};
-    const query::ItemLinks links = session_->links(RunId{1}, timeline(), kernel, kNotCancelled);
+    const query::ItemLinks links = session_->links(RunId{1}, timeline(), kernel, testing::kNotCancelled);
     const std::vector<SceneLink> arrows{{SceneLink::Kind::Launch, {0, *links.launch}, {0, kernel}}};
     const std::vector<LinkLine> lines = linkLines(arrows, scene_, kWidth, kHeight);
     ASSERT_EQ(lines.size(), 1U);
@@ -336,7 +340,7 @@ TEST_F(TimelineSceneTest, InstancesAreVisitedInOrderOfTimeAndWrapAround)
                 all.push_back({s, item});
                 EXPECT_EQ(timeline(s).names[row.name(item.index)].text, name);
             },
-            kNotCancelled));
+            testing::kNotCancelled));
     }
     ASSERT_GT(all.size(), 2U);
     EXPECT_EQ(set.size(), all.size());

@@ -1,5 +1,6 @@
 // The timeline's tables of a span and of search results, and the alignment of two runs, as plain values.
 
+#include "tests/support/not_cancelled.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
 #include "ui/kit/number_text.h"
@@ -17,8 +18,6 @@
 namespace tilescope::ui {
 namespace {
 
-const auto kNotCancelled = [] { return false; };
-
 class TimelineRowsTest : public ::testing::Test {
 protected:
     void SetUp() override
@@ -26,8 +25,8 @@ protected:
         const std::filesystem::path file = folder_ / "lm.tscope";
         test::writeLmFile(file);
         session_ = std::make_unique<query::FileSession>(file);
-        naive_ = session_->timeline(RunId{1}, kNotCancelled);
-        flash_ = session_->timeline(RunId{2}, kNotCancelled);
+        naive_ = session_->timeline(RunId{1}, testing::kNotCancelled);
+        flash_ = session_->timeline(RunId{2}, testing::kNotCancelled);
     }
 
     testing::TemporaryFolder folder_;
@@ -69,7 +68,7 @@ TEST_F(TimelineRowsTest, ASpanAddsUpThePartsOfKernelsThatLieInIt)
             stretch.first = (event.start - naive_->origin).count() + length / 2;
         }
     ASSERT_GT(longest, 1);
-    const SpanOfRun span = spanOf(naive_, stretch, QStringLiteral("A"), kNotCancelled);
+    const SpanOfRun span = spanOf(naive_, stretch, QStringLiteral("A"), testing::kNotCancelled);
     std::int64_t instances = 0;
     std::int64_t total = 0;
     for (const DeviceEvent& event : events) {
@@ -102,7 +101,8 @@ TEST_F(TimelineRowsTest, ASpanWithinOneKernelShowsIt)
     const DeviceEvent first = session_->reader().deviceEvents({.run = RunId{1}}).front();
     const std::int64_t start = (first.start - naive_->origin).count();
     const std::int64_t length = (first.end - first.start).count();
-    const SpanOfRun span = spanOf(naive_, {start + length / 4, start + length / 2}, {}, kNotCancelled);
+    const SpanOfRun span =
+        spanOf(naive_, {start + length / 4, start + length / 2}, {}, testing::kNotCancelled);
     ASSERT_EQ(span.kernels.size(), 1U);
     EXPECT_EQ(span.kernels[0].total, start + length / 2 - (start + length / 4));
     EXPECT_TRUE(spanWords(span).contains(QStringLiteral("1 kernel in "))) << spanWords(span).toStdString();
@@ -112,8 +112,9 @@ TEST_F(TimelineRowsTest, ASpanWithinOneKernelShowsIt)
 TEST_F(TimelineRowsTest, TwoRunsShareTheRowsOfTheirKernels)
 {
     const auto whole = [](const query::Timeline& timeline) { return query::Stretch{0, timeline.length + 1}; };
-    const TableData rows = spanRows({spanOf(naive_, whole(*naive_), QStringLiteral("A"), kNotCancelled),
-                                     spanOf(flash_, whole(*flash_), QStringLiteral("B"), kNotCancelled)});
+    const TableData rows =
+        spanRows({spanOf(naive_, whole(*naive_), QStringLiteral("A"), testing::kNotCancelled),
+                  spanOf(flash_, whole(*flash_), QStringLiteral("B"), testing::kNotCancelled)});
     ASSERT_EQ(rows.columns.size(), 9U);
     bool onlyNaive = false;
     bool both = false;
@@ -131,8 +132,8 @@ TEST_F(TimelineRowsTest, TwoRunsShareTheRowsOfTheirKernels)
 TEST_F(TimelineRowsTest, DifferencesOfKernelsHaveTheToneOfTheVerdict)
 {
     const auto whole = [](const query::Timeline& timeline) { return query::Stretch{0, timeline.length + 1}; };
-    std::vector<SpanOfRun> spans{spanOf(naive_, whole(*naive_), QStringLiteral("A"), kNotCancelled),
-                                 spanOf(flash_, whole(*flash_), QStringLiteral("B"), kNotCancelled)};
+    std::vector<SpanOfRun> spans{spanOf(naive_, whole(*naive_), QStringLiteral("A"), testing::kNotCancelled),
+                                 spanOf(flash_, whole(*flash_), QStringLiteral("B"), testing::kNotCancelled)};
     for (const TableRow& row : spanRows(spans).rows)
         EXPECT_EQ(row.cells[8].tone, Tone::Dim) << "inconclusive";
     spans[1].verdict = analysis::Verdict::Faster;
@@ -146,8 +147,9 @@ TEST_F(TimelineRowsTest, DifferencesOfKernelsHaveTheToneOfTheVerdict)
 
 TEST_F(TimelineRowsTest, FindsInBothRunsTheLongestFirst)
 {
-    std::vector<FoundInRun> runs{{QStringLiteral("A"), naive_, search(*naive_, "softmax", kNotCancelled)},
-                                 {QStringLiteral("B"), flash_, search(*flash_, "softmax", kNotCancelled)}};
+    std::vector<FoundInRun> runs{
+        {QStringLiteral("A"), naive_, search(*naive_, "softmax", testing::kNotCancelled)},
+        {QStringLiteral("B"), flash_, search(*flash_, "softmax", testing::kNotCancelled)}};
     const std::vector<FoundBox> boxes = foundBoxes(runs, 5);
     ASSERT_EQ(boxes.size(), 5U);
     EXPECT_TRUE(std::is_sorted(boxes.begin(), boxes.end(), [](const FoundBox& a, const FoundBox& b) {

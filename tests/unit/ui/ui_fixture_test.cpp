@@ -4,6 +4,7 @@
 #include "core/query/tables/run_overview.h"
 #include "core/query/tables/work_tables.h"
 #include "core/store/run_reader.h"
+#include "tests/support/not_cancelled.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
 
@@ -11,8 +12,6 @@
 
 namespace tilescope::ui {
 namespace {
-
-const auto kNotCancelled = [] { return false; };
 
 class UiFixtureTest : public ::testing::Test {
 protected:
@@ -42,7 +41,7 @@ protected:
             if (run.result.status != RunStatus::Ok)
                 continue;
             const query::RunOverview overview =
-                query::runOverview(session_->reader(), run.run, kNotCancelled);
+                query::runOverview(session_->reader(), run.run, testing::kNotCancelled);
             if (!overview.step)
                 continue;
             ASSERT_TRUE(run.step && run.result.traceOverhead);
@@ -89,7 +88,8 @@ TEST_F(UiFixtureTest, StepsKernelsAndFlopsOfTheGpuFitTogether)
     for (const query::RunSummary& run : snapshot_.runs) {
         if (run.result.status != RunStatus::Ok)
             continue;
-        const query::RunOverview overview = query::runOverview(session_->reader(), run.run, kNotCancelled);
+        const query::RunOverview overview =
+            query::runOverview(session_->reader(), run.run, testing::kNotCancelled);
         ASSERT_TRUE(overview.utilisation && overview.utilisation->mfu()) << run.run.value;
         EXPECT_GT(*overview.utilisation->mfu(), 0.2) << run.run.value;
         EXPECT_LT(*overview.utilisation->mfu(), 0.8) << run.run.value;
