@@ -381,8 +381,8 @@ void ChartsPage::addAxes(QFormLayout& form)
 {
     form.addRow(groupHeading(tr("Axes")));
     const QStringList scales{tr("linear"), tr("log 2"), tr("log 10")};
-    form.addRow(tr("x axis"), xAxis_ = new Segments(scales));
-    form.addRow(tr("y axis"), yAxis_ = new Segments(scales));
+    form.addRow(tr("x axis"), xAxis_ = new SegmentedControl(scales));
+    form.addRow(tr("y axis"), yAxis_ = new SegmentedControl(scales));
     auto* show = new QHBoxLayout;
     show->setSpacing(sizes().of(16));
     show->addWidget(outOfMemory_ = makeCheck(tr("OOM")));
@@ -390,15 +390,15 @@ void ChartsPage::addAxes(QFormLayout& form)
     show->addStretch(1);
     outOfMemory_->setToolTip(tr("Runs that ran out of memory as open markers at the top"));
     form.addRow(tr("Show"), show);
-    for (Segments* segments : {xAxis_, yAxis_})
-        connect(segments, &Segments::changed, this, &ChartsPage::readForm);
+    for (SegmentedControl* segments : {xAxis_, yAxis_})
+        connect(segments, &SegmentedControl::changed, this, &ChartsPage::readForm);
 }
 
 void ChartsPage::addStatistics(QFormLayout& form)
 {
     form.addRow(groupHeading(tr("Statistics")));
-    form.addRow(tr("Centre"), centre_ = new Segments({tr("mean"), tr("median")}));
-    connect(centre_, &Segments::changed, this, &ChartsPage::readForm);
+    form.addRow(tr("Centre"), centre_ = new SegmentedControl({tr("mean"), tr("median")}));
+    connect(centre_, &SegmentedControl::changed, this, &ChartsPage::readForm);
     form.addRow(tr("Error bars"),
                 bars_ = makeBox(tr("Error bars"), {tr("none"), tr("s. d."), tr("95 % interval")}));
     form.addRow(tr("Fit"), fit_ = makeBox(tr("Fit"), {tr("none"), tr("c N, tail"), tr("c N², tail"),

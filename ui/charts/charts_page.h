@@ -16,7 +16,7 @@ namespace tilescope::ui {
 class ChartPlot;
 class FigureView;
 class ComboBox;
-class Segments;
+class SegmentedControl;
 class TableView;
 class ToolBar;
 
@@ -84,9 +84,9 @@ private:
     QDoubleSpinBox* width_ = nullptr;
     QDoubleSpinBox* height_ = nullptr;
     QDoubleSpinBox* textSize_ = nullptr;
-    Segments* xAxis_ = nullptr;
-    Segments* yAxis_ = nullptr;
-    Segments* centre_ = nullptr;
+    SegmentedControl* xAxis_ = nullptr;
+    SegmentedControl* yAxis_ = nullptr;
+    SegmentedControl* centre_ = nullptr;
     QLabel* grey_ = nullptr;
     QLabel* problem_ = nullptr;
     QLabel* note_ = nullptr; ///< remarks on the figure; hidden if there are none

@@ -191,9 +191,9 @@ QWidget* ComparePage::makeFamilies()
     families_->sortByColumn(4, Qt::DescendingOrder);
     families_->setMinimumWidth(sizes().of(400));
     families_->setToolTip(tr("Enter or double click opens a family's kernels or the aligned timeline"));
-    groups_ = new Segments({tr("causes"), tr("families"), tr("ranges")});
+    groups_ = new SegmentedControl({tr("causes"), tr("families"), tr("ranges")});
     familyPanel_->addToHeader(groups_);
-    connect(groups_, &Segments::changed, this, &ComparePage::showGroups);
+    connect(groups_, &SegmentedControl::changed, this, &ComparePage::showGroups);
     connect(families_, &TableView::activatedRow, this, &ComparePage::openGroup);
     noGroups_ = makeMessage();
     auto* content = makePlainColumn(nullptr);
@@ -207,7 +207,8 @@ QWidget* ComparePage::makeKernels()
 {
     kernelPanel_ = new Panel(tr("Kernels"));
     kernelPanel_->setSubtitle(tr("by difference"));
-    which_ = new Segments({tr("all"), tr("gone"), tr("new"), tr("count"), tr("slower"), tr("faster")});
+    which_ =
+        new SegmentedControl({tr("all"), tr("gone"), tr("new"), tr("count"), tr("slower"), tr("faster")});
     kernelPanel_->addToHeader(which_);
     kernels_ = new TableView;
     kernels_->setAccessibleName(tr("Kernels by difference"));
@@ -219,7 +220,7 @@ QWidget* ComparePage::makeKernels()
     content->addWidget(kernels_, 1);
     content->addWidget(noKernels_, 1);
     kernelPanel_->setContent(content);
-    connect(which_, &Segments::changed, this, &ComparePage::showKernels);
+    connect(which_, &SegmentedControl::changed, this, &ComparePage::showKernels);
     connect(kernels_, &TableView::chosen, this, [this](std::int64_t id) {
         if (shown_.compared.comparison && !shown_.compared.comparison->opsForKernels)
             workspace().setKernel(

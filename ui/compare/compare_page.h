@@ -14,7 +14,7 @@ namespace tilescope::ui {
 class ComboBox;
 class DistributionPlot;
 class Panel;
-class Segments;
+class SegmentedControl;
 class TableView;
 
 /// Two runs, the first of those selected, against each other: the verdict with its interval, samples by
@@ -67,11 +67,11 @@ private:
     QLabel* kernelFact_ = nullptr;
     DistributionPlot* samples_ = nullptr;
     Panel* familyPanel_ = nullptr;
-    Segments* groups_ = nullptr; // causes, families or ranges
+    SegmentedControl* groups_ = nullptr; // causes, families or ranges
     TableView* families_ = nullptr;
     QLabel* noGroups_ = nullptr; // why there is nothing to compare
     Panel* kernelPanel_ = nullptr;
-    Segments* which_ = nullptr;
+    SegmentedControl* which_ = nullptr;
     TableView* kernels_ = nullptr;
     QLabel* noKernels_ = nullptr;
     Panel* memoryPanel_ = nullptr;

@@ -133,9 +133,9 @@ QWidget* RunView::makePoints()
     nothing->setText(tr("The points of the spec and their results appear here."));
     views_->addWidget(nothing);
     content->addWidget(views_, 1);
-    choice_ = new Segments({tr("Grid"), tr("List")});
+    choice_ = new SegmentedControl({tr("Grid"), tr("List")});
     choice_->setObjectName(QStringLiteral("pointsAs"));
-    connect(choice_, &Segments::changed, this, [this](int index) { chooseView(index == 0); });
+    connect(choice_, &SegmentedControl::changed, this, [this](int index) { chooseView(index == 0); });
     pointsPanel_->addToHeader(choice_);
     choice_->hide();
     views_->setCurrentWidget(nothing);

@@ -19,7 +19,7 @@ namespace tilescope::ui {
 class HeldMemoryPlot;
 class Panel;
 class PointGridView;
-class Segments;
+class SegmentedControl;
 class StepsPlot;
 class TableView;
 
@@ -78,7 +78,7 @@ private:
     QProgressBar* bar_ = nullptr;
     QLabel* counts_ = nullptr;
     QStackedWidget* views_ = nullptr;
-    Segments* choice_ = nullptr;
+    SegmentedControl* choice_ = nullptr;
     PointGridView* gridView_ = nullptr;
     TableView* table_ = nullptr;
     QWidget* live_ = nullptr;

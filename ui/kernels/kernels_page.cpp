@@ -53,9 +53,8 @@ std::vector<KeyValueRow> rowsOf(const query::Answer& answer)
 } // namespace
 
 KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
-    : Page(workspace, parent),
-      grouping_(
-          new Segments({tr("name"), tr("family"), tr("range"), tr("module"), tr("phase"), tr("shape")})),
+    : Page(workspace, parent), grouping_(new SegmentedControl({tr("name"), tr("family"), tr("range"),
+                                                               tr("module"), tr("phase"), tr("shape")})),
       filter_(makeFindField(tr("Filter…"), tr("Filter kernels"))), party_(new ComboBox(tr("Process or GPU"))),
       step_(new ComboBox(tr("Step"))), range_(new ComboBox(tr("Range"))), summary_(new QLabel),
       stack_(new QStackedWidget), message_(makeMessage()), table_(new TableView),
@@ -601,7 +600,7 @@ QWidget* KernelsPage::makeTools()
     tools_->mayGo(columns); // the context menu of the table's header has them too
     connect(tools_->addButton(tr("Export…"), tr("Export what the page shows (Ctrl+E)")),
             &QPushButton::clicked, this, &Page::exportWanted);
-    connect(grouping_, &Segments::changed, this, &KernelsPage::load);
+    connect(grouping_, &SegmentedControl::changed, this, &KernelsPage::load);
     connect(party_, &QComboBox::activated, this, &KernelsPage::load);
     connect(step_, &QComboBox::activated, this, &KernelsPage::load);
     connect(range_, &QComboBox::activated, this, &KernelsPage::load);

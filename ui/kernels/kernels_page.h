@@ -17,7 +17,7 @@ struct Durations;
 class KeyValueTable;
 class Panel;
 class RooflinePlot;
-class Segments;
+class SegmentedControl;
 class TableView;
 class ToolBar;
 
@@ -95,7 +95,7 @@ private:
     std::optional<Full> full_;
     std::vector<KernelLine> lines_;
     QString wantedRange_; // to be chosen once the ranges are known
-    Segments* grouping_;
+    SegmentedControl* grouping_;
     QLineEdit* filter_;
     QComboBox* party_;
     QComboBox* step_;

@@ -201,7 +201,7 @@ QVBoxLayout* makePlainColumn(QWidget* parent)
     return column;
 }
 
-Segments::Segments(const QStringList& words, QWidget* parent) : QWidget(parent)
+SegmentedControl::SegmentedControl(const QStringList& words, QWidget* parent) : QWidget(parent)
 {
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -224,14 +224,14 @@ Segments::Segments(const QStringList& words, QWidget* parent) : QWidget(parent)
     setCurrent(0);
 }
 
-void Segments::setCurrent(int index)
+void SegmentedControl::setCurrent(int index)
 {
     current_ = index;
     for (int i = 0; i < int(buttons_.size()); ++i)
         buttons_[std::size_t(i)]->setChecked(i == index);
 }
 
-void Segments::setWord(int index, const QString& word)
+void SegmentedControl::setWord(int index, const QString& word)
 {
     QPushButton& button = *buttons_[std::size_t(index)];
     button.setText(word);

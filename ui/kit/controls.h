@@ -70,11 +70,11 @@ QLabel* makeMessage();
 /// A vertical layout without margins and gaps.
 QVBoxLayout* makePlainColumn(QWidget* parent);
 
-/// A segmented control: a row of buttons, one of which is checked.
-class Segments : public QWidget {
+/// A row of buttons, one of which is checked.
+class SegmentedControl : public QWidget {
     Q_OBJECT
 public:
-    explicit Segments(const QStringList& words, QWidget* parent = nullptr);
+    explicit SegmentedControl(const QStringList& words, QWidget* parent = nullptr);
     int current() const { return current_; }
     void setCurrent(int index);
     void setWord(int index, const QString& word);

@@ -42,7 +42,7 @@ ExportDialog::ExportDialog(std::vector<Exportable> all, const QString& title, QS
                            QWidget* parent)
     : QDialog(parent), title_(title), names_(std::move(names)), all_(std::move(all)),
       what_(new ComboBox(tr("What to export"))),
-      format_(new Segments(
+      format_(new SegmentedControl(
           {QStringLiteral("PDF"), QStringLiteral("SVG"), QStringLiteral("PNG"), QStringLiteral("CSV")})),
       width_(makePixels(tr("Width"))), height_(makePixels(tr("Height"))), scale_(new QDoubleSpinBox),
       paper_(new QCheckBox(tr("white ground, for paper"))), preview_(new QLabel), holds_(new QLabel),
@@ -94,7 +94,7 @@ ExportDialog::ExportDialog(std::vector<Exportable> all, const QString& title, QS
     layout->addWidget(problem_);
     layout->addWidget(buttons);
     connect(what_, &QComboBox::currentIndexChanged, this, &ExportDialog::choose);
-    connect(format_, &Segments::changed, this, &ExportDialog::chooseFormat);
+    connect(format_, &SegmentedControl::changed, this, &ExportDialog::chooseFormat);
     connect(paper_, &QCheckBox::toggled, this, &ExportDialog::preview);
     for (QSpinBox* box : {width_, height_})
         connect(box, &QSpinBox::valueChanged, this, &ExportDialog::preview);

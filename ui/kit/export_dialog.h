@@ -12,7 +12,7 @@ class QSpinBox;
 namespace tilescope::ui {
 
 class ComboBox;
-class Segments;
+class SegmentedControl;
 
 /// The dialog that exports a part of a page: which part, format and size.
 class ExportDialog : public QDialog {
@@ -43,7 +43,7 @@ private:
     QStringList names_;
     std::vector<Exportable> all_;
     ComboBox* what_;
-    Segments* format_;
+    SegmentedControl* format_;
     QSpinBox* width_;
     QSpinBox* height_;
     QDoubleSpinBox* scale_;

@@ -18,9 +18,9 @@ namespace tilescope::ui {
 
 MemoryLists::MemoryLists(QObject* parent)
     : QObject(parent), sharesPanel_(new Panel(tr("At the peak"))),
-      sharesBy_(new Segments({tr("category"), tr("phase"), tr("module"), tr("op")})), shares_(new TableView),
-      listPanel_(new Panel(tr("Blocks alive"))),
-      listKind_(new Segments({tr("alive"), tr("ever"), tr("segments")})),
+      sharesBy_(new SegmentedControl({tr("category"), tr("phase"), tr("module"), tr("op")})),
+      shares_(new TableView), listPanel_(new Panel(tr("Blocks alive"))),
+      listKind_(new SegmentedControl({tr("alive"), tr("ever"), tr("segments")})),
       filter_(makeFindField(tr("Filter…"), tr("Filter blocks"))), table_(new TableView)
 {
     makeShares();
@@ -35,7 +35,7 @@ void MemoryLists::makeShares()
     shares_->setAccessibleName(tr("Allocated at the instant"));
     shares_->setRowHeight(22);
     sharesPanel_->setContent(shares_);
-    connect(sharesBy_, &Segments::changed, this, &MemoryLists::wanted);
+    connect(sharesBy_, &SegmentedControl::changed, this, &MemoryLists::wanted);
     connect(shares_, &TableView::chosen, this, &MemoryLists::chooseShare);
 }
 
@@ -59,7 +59,7 @@ void MemoryLists::makeList()
     content->addLayout(find);
     content->addWidget(table_, 1);
     listPanel_->setContent(content);
-    connect(listKind_, &Segments::changed, this, &MemoryLists::wanted);
+    connect(listKind_, &SegmentedControl::changed, this, &MemoryLists::wanted);
     connect(table_, &TableView::chosen, this, [this](std::int64_t id) {
         if (list() == List::Segments)
             emit segmentChosen(std::uint64_t(id));

@@ -16,7 +16,7 @@ class QLineEdit;
 namespace tilescope::ui {
 
 class Panel;
-class Segments;
+class SegmentedControl;
 class TableView;
 
 /// The groups of a run's memory, by query::MemoryGrouping; null where they are not computed.
@@ -88,10 +88,10 @@ private:
     std::optional<std::uint32_t> block_;
     std::optional<std::uint64_t> segment_;
     Panel* sharesPanel_;
-    Segments* sharesBy_;
+    SegmentedControl* sharesBy_;
     TableView* shares_;
     Panel* listPanel_;
-    Segments* listKind_;
+    SegmentedControl* listKind_;
     QLineEdit* filter_;
     TableView* table_;
 };

@@ -50,11 +50,11 @@ QString signedBytes(std::int64_t bytes)
 } // namespace
 
 MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent)
-    : Page(workspace, parent), colourBy_(new Segments({tr("category"), tr("phase"), tr("module")})),
-      instantChoice_(new Segments({tr("peak"), tr("chosen"), tr("step end")})), run_(new ComboBox(tr("Run"))),
-      device_(new ComboBox(tr("GPU"))), stack_(new QStackedWidget), message_(makeMessage()),
-      areas_(new MemoryAreas(axis_)), legend_(new MemoryLegend), placement_(new MemoryPlacement(axis_)),
-      lists_(new MemoryLists(this)), facts_(new MemoryFacts)
+    : Page(workspace, parent), colourBy_(new SegmentedControl({tr("category"), tr("phase"), tr("module")})),
+      instantChoice_(new SegmentedControl({tr("peak"), tr("chosen"), tr("step end")})),
+      run_(new ComboBox(tr("Run"))), device_(new ComboBox(tr("GPU"))), stack_(new QStackedWidget),
+      message_(makeMessage()), areas_(new MemoryAreas(axis_)), legend_(new MemoryLegend),
+      placement_(new MemoryPlacement(axis_)), lists_(new MemoryLists(this)), facts_(new MemoryFacts)
 {
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
@@ -112,11 +112,11 @@ QWidget* MemoryPage::makeTools()
             &MemoryAxis::fit);
     connect(tools->addButton(tr("Export…"), tr("Save what this page shows (Ctrl+E)")), &QPushButton::clicked,
             this, &Page::exportWanted);
-    connect(colourBy_, &Segments::changed, this, [this] {
+    connect(colourBy_, &SegmentedControl::changed, this, [this] {
         isColourChosen_ = true;
         group();
     });
-    connect(instantChoice_, &Segments::changed, this, [this](int index) {
+    connect(instantChoice_, &SegmentedControl::changed, this, [this](int index) {
         instantKind_ = Instant(index);
         placeInstant();
     });

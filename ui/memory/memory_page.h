@@ -14,7 +14,7 @@ namespace tilescope::ui {
 class MemoryAreas;
 class MemoryFacts;
 class MemoryLegend;
-class Segments;
+class SegmentedControl;
 
 /// The memory of a run over time, its blocks, and the live blocks at an instant; the other selected runs as
 /// outlines.
@@ -100,8 +100,8 @@ private:
     bool isReading_ = false;               ///< the blocks of the selection are not there yet
     QString wanted_;                       ///< a block that a link leads to, until the blocks are there
 
-    Segments* colourBy_;
-    Segments* instantChoice_;
+    SegmentedControl* colourBy_;
+    SegmentedControl* instantChoice_;
     QComboBox* run_;
     QComboBox* device_;
     QStackedWidget* stack_;

@@ -41,9 +41,9 @@ int positionOf(double share)
 
 MemoryPlacement::MemoryPlacement(MemoryAxis& axis, QWidget* parent)
     : Panel(tr("Blocks"), parent),
-      placement_(new Segments({tr("by address"), tr("stacked"), tr("segments")})), detailTools_(new QWidget),
-      detail_(new QSlider(Qt::Horizontal)), placed_(new QStackedWidget), blocks_(new MemoryBlocks(axis)),
-      segments_(new MemorySegments)
+      placement_(new SegmentedControl({tr("by address"), tr("stacked"), tr("segments")})),
+      detailTools_(new QWidget), detail_(new QSlider(Qt::Horizontal)), placed_(new QStackedWidget),
+      blocks_(new MemoryBlocks(axis)), segments_(new MemorySegments)
 {
     placement_->setAccessibleName(tr("Where blocks stand"));
     placement_->setToolTip(
@@ -70,7 +70,7 @@ MemoryPlacement::MemoryPlacement(MemoryAxis& axis, QWidget* parent)
     content->setContentsMargins(sizes().of(8), sizes().of(4), sizes().of(4), sizes().of(4));
     content->addWidget(placed_);
     setContent(content);
-    connect(placement_, &Segments::changed, this, &MemoryPlacement::place);
+    connect(placement_, &SegmentedControl::changed, this, &MemoryPlacement::place);
     connect(detail_, &QSlider::valueChanged, this, &MemoryPlacement::layOut);
 }
 

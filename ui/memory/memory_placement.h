@@ -17,7 +17,7 @@ namespace tilescope::ui {
 
 class MemoryBlocks;
 class MemorySegments;
-class Segments;
+class SegmentedControl;
 
 /// The panel of a run's blocks: over time, at their addresses or stacked, or in the segments of an instant.
 ///
@@ -58,7 +58,7 @@ private:
     std::shared_ptr<const query::MemoryLayout> layout_;
     std::optional<std::uint32_t> block_;
     std::optional<std::uint64_t> segment_;
-    Segments* placement_;
+    SegmentedControl* placement_;
     QWidget* detailTools_;
     QSlider* detail_;
     QStackedWidget* placed_; ///< blocks over time, or the segments of an instant

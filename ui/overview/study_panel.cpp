@@ -193,9 +193,9 @@ void StudyPanel::showStudy()
         QStringList names;
         for (const report::Figure* figure : charts)
             names << figureName(*section, *figure);
-        figures_ = new Segments(names);
+        figures_ = new SegmentedControl(names);
         static_cast<QVBoxLayout*>(figureArea_->layout())->insertWidget(0, figures_, 0, Qt::AlignLeft);
-        connect(figures_, &Segments::changed, this, &StudyPanel::showFigure);
+        connect(figures_, &SegmentedControl::changed, this, &StudyPanel::showFigure);
     }
     timeline_->setEnabled(std::any_of(section->figures.begin(), section->figures.end(), isTimeline));
     timeline_->setToolTip(timeline_->isEnabled() ? tr("Show the runs of the study's timelines")

@@ -17,7 +17,7 @@ namespace tilescope::ui {
 
 class ChartPlot;
 class FigureView;
-class Segments;
+class SegmentedControl;
 class TableView;
 
 /// The studies of a file: the question, state and first finding of each; of the selected one the figures and all
@@ -49,7 +49,7 @@ private:
     TableView* studies_;
     QLabel* asks_;
     QLabel* findings_;
-    Segments* figures_ = nullptr; ///< remade for each study
+    SegmentedControl* figures_ = nullptr; ///< remade for each study
     QWidget* figureArea_;
     Chart chart_;
     std::unique_ptr<ChartPlot> plot_;

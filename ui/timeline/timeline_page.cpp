@@ -85,7 +85,7 @@ QWidget* pairOfButtons(QPushButton* first, QPushButton* second)
 
 TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent), alignment_(new ComboBox(tr("Align runs at"))),
-      scale_(new Segments({tr("same time"), tr("same length")})),
+      scale_(new SegmentedControl({tr("same time"), tr("same length")})),
       find_(makeFindField(tr("Find…"), tr("Find on the timeline"))), stack_(new QStackedWidget),
       message_(makeMessage()), view_(new TimelineView), splitter_(new QSplitter(Qt::Vertical)),
       panel_(new TimelinePanel(workspace)), untraced_(new ElidedLabel)
@@ -533,7 +533,7 @@ QWidget* TimelinePage::makeTools()
     makeZoom(*tools);
     makeMenus(*tools);
     connect(alignment_, &QComboBox::activated, this, &TimelinePage::align);
-    connect(scale_, &Segments::changed, this, &TimelinePage::align);
+    connect(scale_, &SegmentedControl::changed, this, &TimelinePage::align);
     tools->actOn(*stack_);
     return tools;
 }

@@ -17,7 +17,7 @@ class QStackedWidget;
 
 namespace tilescope::ui {
 
-class Segments;
+class SegmentedControl;
 class TimelineActions;
 class TimelineNotebook;
 class TimelinePanel;
@@ -100,7 +100,7 @@ private:
     std::optional<StreamEvent> event_; // the same
     bool reading_ = false;
     QComboBox* alignment_;
-    Segments* scale_;
+    SegmentedControl* scale_;
     QLineEdit* find_;
     QLabel* foundCount_ = nullptr;
     QAction* back_ = nullptr;
