@@ -83,7 +83,7 @@ Table ranksOf(Shared ranks)
     table.columns = {column.programs("run", [run = ranks->run.run](const RankRow&) { return run.value; }),
                      column.programs("rank", &RankRow::rank),
                      column("step", "step", &RankRow::step, {.keep = 2})};
-    if (ranks->processes > 1)
+    if (ranks->rankCount > 1)
         table.columns.push_back(column.people("rank", &RankRow::title, {.keep = 2}));
     for (Column& each : std::vector<Column>{
              column.programs("start_ns", [origin = ranks->origin](

@@ -21,6 +21,7 @@ struct FakeRanks {
     int lateRank = 1;               ///< its host stalls in each step before the backward kernel of layers.1
     std::int64_t delay = 2'000'000; ///< for so many ns; 0: no rank is late
     int unrecorded = 0;             ///< so many of the last ranks recorded nothing
+    bool hasLauncher = false;       ///< a process without a rank started them
 
     static constexpr std::int64_t kStep = 20'000'000;
     static constexpr std::int64_t kTransfer = 400'000; ///< of each collective
@@ -76,6 +77,12 @@ private:
                                            .process = ProcessIndex{rank},
                                            .native = native});
         }
+        if (facts_.hasLauncher)
+            parties.processes.push_back({.id = ProcessIndex{recorded_},
+                                         .pid = 99,
+                                         .host = "node",
+                                         .name = "torchrun",
+                                         .clock = ClockIndex{0}});
         return parties;
     }
 

@@ -208,7 +208,7 @@ void RanksPage::showRuns(const std::vector<SelectedRun>& runs)
 
 void RanksPage::loaded(Table table)
 {
-    if (table->processes < 2)
+    if (table->rankCount < 2)
         return showMessage(tr("This run has one process, so that there are no ranks to compare.\nTo compare "
                               "ranks, import their traces into one file:\n"
                               "tilescope import rank0.json rank1.json -o ranks.tscope"));
@@ -223,7 +223,7 @@ void RanksPage::loaded(Table table)
         step_->addItem(tr("step %1").arg(each), each);
     step_->setCurrentIndex(before ? std::max(0, step_->findData(*before)) : 0);
     step_->setEnabled(true);
-    summary_->setText(tr("%1, %2").arg(counted(std::int64_t(table_->processes), "rank"),
+    summary_->setText(tr("%1, %2").arg(counted(std::int64_t(table_->rankCount), "rank"),
                                        counted(std::int64_t(steps.size()), "step")) +
                       (ofSeveral_ ? tr(" of the first selected run") : QString()));
     verdict_->setText(QString::fromStdString(table_->sentence()));

@@ -59,6 +59,13 @@ std::span<const Interval> within(const std::vector<Interval>& all, const Interva
     return {from, to};
 }
 
+std::size_t countRanks(const std::vector<TracedProcess>& processes)
+{
+    const auto ranks =
+        std::ranges::count_if(processes, [](const TracedProcess& each) { return each.rank.has_value(); });
+    return std::max<std::size_t>(1, ranks > 0 ? static_cast<std::size_t>(ranks) : processes.size());
+}
+
 /// Reads a run and fills its table.
 class RanksReading {
 public:
@@ -81,7 +88,7 @@ public:
         table_.run = run_;
         if (const auto span = reader_.span(run_.run))
             table_.origin = span->first;
-        table_.processes = std::max<std::size_t>(1, parties_.parties().processes.size());
+        table_.rankCount = countRanks(parties_.parties().processes);
         readSteps();
         if (onGpu_)
             readDevices();
@@ -417,7 +424,7 @@ std::string RanksTable::sentence() const
 {
     using Kind = analysis::StragglerVerdict::Kind;
     if (straggler.kind == Kind::NothingToCompare)
-        return processes < 2 ? "The run has one process: no other rank can be late."
+        return rankCount < 2 ? "The run has one process: no other rank can be late."
                              : "No collective was recorded on all of its ranks: who is late is unknown.";
     const std::string count = std::to_string(straggler.lastIn) + " of " + counted(straggler.steps, "step");
     const std::string times = "late by " + lengthText(straggler.median) + " in the median (" +

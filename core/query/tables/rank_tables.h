@@ -78,8 +78,9 @@ struct CollectiveRow {
 /// What the ranks of a run did, step by step and collective by collective.
 struct RanksTable {
     store::RunRecord run = {};
-    Timestamp origin{};                          ///< start of the run's first event
-    std::size_t processes = 0;                   ///< of the run; 1 also where none is recorded
+    Timestamp origin{}; ///< start of the run's first event
+    std::size_t rankCount =
+        0; ///< processes with a rank, which a launcher lacks; all if none has one; at least 1
     std::vector<RankRow> rows = {};              ///< by step, then rank
     std::vector<CollectiveRow> collectives = {}; ///< by the start of their first rank
     analysis::StragglerVerdict straggler = {};

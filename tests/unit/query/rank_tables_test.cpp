@@ -144,11 +144,16 @@ TEST_F(RankTables, AreOfTheRankAndTheStepAskedFor)
 TEST_F(RankTables, StateTheRanksThatAreMissing)
 {
     const RanksTable table = ranks(fileOf(FakeRanks{.ranks = 4, .unrecorded = 2}), {});
-    EXPECT_EQ(table.processes, 2U);
+    EXPECT_EQ(table.rankCount, 2U);
     EXPECT_EQ(table.incomplete, 8 * FakeRanks::kCollectives);
     EXPECT_THAT(table.collectives[0].missing, ElementsAre(2, 3));
     EXPECT_THAT(table.collectives[0].last, IsEmpty());
     EXPECT_THAT(table.sentence(), HasSubstr("who is late is unknown"));
+}
+
+TEST_F(RankTables, DoNotCountTheProcessThatStartedThem)
+{
+    EXPECT_EQ(ranks(fileOf(FakeRanks{.ranks = 3, .hasLauncher = true}), {}).rankCount, 3U);
 }
 
 TEST_F(RankTables, OfOneProcessOnAGpuHaveAPartitionButNoVerdict)
@@ -164,7 +169,7 @@ TEST_F(RankTables, OfOneProcessOnAGpuHaveAPartitionButNoVerdict)
     EXPECT_EQ(table.rows[0].parts.exposedCommunication, 20_ns);
     EXPECT_EQ(table.rows[0].parts.overlapped, 10_ns);
     EXPECT_FALSE(table.rows[0].late);
-    EXPECT_EQ(table.processes, 1U);
+    EXPECT_EQ(table.rankCount, 1U);
     EXPECT_EQ(table.sentence(), "The run has one process: no other rank can be late.");
 }
 
