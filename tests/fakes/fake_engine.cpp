@@ -100,7 +100,7 @@ public:
 
     ReplayResult replay(const ReplayRequest& request) override
     {
-        resolveDevice(request.device);
+        resolveDevice(request.device, 0);
         if (script_.front() == "segv")
             misbehave("segv", {});
         if (request.op == "aten::refused")

@@ -1,6 +1,7 @@
 #include "core/analysis/time/busy_time.h"
 
 #include "core/analysis/stats/random.h"
+#include "tests/unit/analysis/intervals.h"
 
 #include <gtest/gtest.h>
 
@@ -10,11 +11,6 @@
 namespace tilescope::analysis {
 
 namespace {
-
-Interval interval(std::int64_t start, std::int64_t end)
-{
-    return {timestampAt(start), timestampAt(end)};
-}
 
 constexpr std::size_t kTicks = 64;
 using Ticks = std::bitset<kTicks>;
@@ -36,7 +32,7 @@ std::vector<Interval> randomIntervals(Random& random)
         const auto start = static_cast<std::int64_t>(random.below(kTicks));
         const auto length =
             static_cast<std::int64_t>(random.below(kTicks - static_cast<std::uint64_t>(start)));
-        intervals.push_back(interval(start, start + length));
+        intervals.push_back(between(start, start + length));
     }
     return intervals;
 }
@@ -55,7 +51,7 @@ TEST(Intervals, AgreeWithCountingNanoseconds)
         EXPECT_EQ(lengthOf(a).count(), static_cast<std::int64_t>(ticksOf(rawA).count()));
         EXPECT_EQ(ticksOf(intersection(a, b)), ticksOf(rawA) & ticksOf(rawB));
         EXPECT_EQ(ticksOf(difference(a, b)), ticksOf(rawA) & ~ticksOf(rawB));
-        EXPECT_EQ(ticksOf(complement(interval(10, 50), a)), ticksOf({interval(10, 50)}) & ~ticksOf(rawA));
+        EXPECT_EQ(ticksOf(complement(between(10, 50), a)), ticksOf({between(10, 50)}) & ~ticksOf(rawA));
         for (std::size_t i = 1; i < a.size(); ++i)
             EXPECT_LT(a[i - 1].end, a[i].start) << "trial " << trial << " of seed 99";
     }

@@ -1,6 +1,7 @@
 #include "core/analysis/path/critical_path.h"
 
 #include "core/analysis/stats/random.h"
+#include "tests/unit/analysis/intervals.h"
 
 #include <gtest/gtest.h>
 
@@ -10,11 +11,6 @@
 namespace tilescope::analysis {
 
 namespace {
-
-Interval timeSpan(std::int64_t start, std::int64_t end)
-{
-    return {timestampAt(start), timestampAt(end)};
-}
 
 struct Recorded {
     std::vector<Activity> activities;
@@ -46,7 +42,7 @@ Recorded randomRecording(Random& random)
             start = static_cast<std::int64_t>(random.below(30));
         const auto length = static_cast<std::int64_t>(random.below(40));
         recorded.activities.push_back(
-            {timeSpan(start, start + length), static_cast<PathPart>(random.below(7)), i});
+            {between(start, start + length), static_cast<PathPart>(random.below(7)), i});
     }
     return recorded;
 }
@@ -158,7 +154,7 @@ TEST(ActivityGraph, TellsALaunchFromTheKernelBeforeByTheirUsualLags)
     // Kernels usually follow each other after 1 ns and their launch after 6.
     Recorded recorded;
     const auto add = [&recorded](std::int64_t start, std::int64_t end) {
-        recorded.activities.push_back({timeSpan(start, end), PathPart::Compute, 0});
+        recorded.activities.push_back({between(start, end), PathPart::Compute, 0});
         return static_cast<std::uint32_t>(recorded.activities.size() - 1);
     };
     std::uint32_t before = add(0, 10);
@@ -186,7 +182,7 @@ TEST(ActivityGraph, TellsALaunchFromTheKernelBeforeByTheirUsualLags)
 
 TEST(ActivityGraph, LeavesOutDependenciesOnWhatStartsLater)
 {
-    const ActivityGraph graph({{timeSpan(10, 20), PathPart::Host, 0}, {timeSpan(0, 5), PathPart::Host, 1}},
+    const ActivityGraph graph({{between(10, 20), PathPart::Host, 0}, {between(0, 5), PathPart::Host, 1}},
                               {{0, 1, Cause::Stream}});
     EXPECT_TRUE(graph.constraintsOf(0).empty());
     EXPECT_TRUE(graph.constraintsOf(1).empty());
@@ -196,9 +192,9 @@ TEST(ActivityGraph, LeavesOutDependenciesOnWhatStartsLater)
 TEST(CriticalPath, ALongLagIsUnexplained)
 {
     const ActivityGraph graph(
-        {{timeSpan(0, 1'000), PathPart::Compute, 0}, {timeSpan(61'000, 62'000), PathPart::Compute, 1}},
+        {{between(0, 1'000), PathPart::Compute, 0}, {between(61'000, 62'000), PathPart::Compute, 1}},
         {{0, 1, Cause::Stream}});
-    const PathParts parts = partsOf(criticalPath(graph, 1, timeSpan(-500, 63'000)));
+    const PathParts parts = partsOf(criticalPath(graph, 1, between(-500, 63'000)));
     EXPECT_EQ(parts[PathPart::Compute], Nanoseconds(2'000));
     EXPECT_EQ(parts[PathPart::Launch], Nanoseconds(20'000));
     EXPECT_EQ(parts[PathPart::Unexplained], Nanoseconds(40'000 + 500 + 1'000));

@@ -1,5 +1,7 @@
 #include "core/analysis/time/exposed_time.h"
 
+#include "tests/unit/analysis/intervals.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,11 +15,6 @@ namespace {
 using namespace tilescope::literals;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
-
-Interval between(std::int64_t start, std::int64_t end)
-{
-    return {timestampAt(start), timestampAt(end)};
-}
 
 bool holds(std::span<const Interval> intervals, Timestamp time)
 {

@@ -33,8 +33,8 @@ TEST(HostSpans, NameTheInnermostEventOfEachInstant)
         for (HostEvent& event : events) {
             const auto start = static_cast<std::int64_t>(random.below(kLastTick));
             event.time = {timestampAt(start),
-                          timestampAt(start + static_cast<std::int64_t>(
-                                                  random.below(kLastTick - static_cast<std::uint64_t>(start))))};
+                          timestampAt(start + static_cast<std::int64_t>(random.below(
+                                                  kLastTick - static_cast<std::uint64_t>(start))))};
         }
         std::ranges::stable_sort(events, {}, [](const HostEvent& event) { return event.time.start; });
         std::vector<Timestamp> cuts(random.below(4));

@@ -218,7 +218,10 @@ TEST(FusedLm, UpdatesFp32MastersAsTheOptimizerOfTheEagerModel)
     FusedModel fused = fusedModel(spec, at::kBFloat16, true);
     LanguageModel eager = eagerModel(spec, at::kFloat, at::kFloat);
     FusedAdamW ours(fused.parameters(), fused.parameterNames());
-    AdamW theirs(eager.parameters(), eager.parameterNames(), false);
+    std::vector<NamedTensor> parameters;
+    for (std::size_t i = 0; i < eager.parameters().size(); ++i)
+        parameters.push_back({eager.parameterNames()[i], eager.parameters()[i]});
+    AdamW theirs(parameters, at::kCPU, false);
     constexpr int kSteps = 20;
     for (int step = 0; step < kSteps; ++step) {
         at::manual_seed(static_cast<std::uint64_t>(step));

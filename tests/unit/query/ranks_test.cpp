@@ -309,7 +309,7 @@ protected:
         EXPECT_EQ(hostMemoryProcess(reader, kRun), areSeveral ? ProcessIndex{} : ProcessIndex{1});
         EXPECT_EQ(PartyFilter(reader, kRun, {.rank = 1}).hasMemoryOf({}), !areSeveral);
         EXPECT_FALSE(PartyFilter(reader, kRun, {.rank = 0}).hasMemoryOf({}));
-        return readTimeline(reader, kRun, kGoOn).value();
+        return readTimeline(reader, kRun, testing::kNotCancelled).value();
     }
 
     testing::TemporaryFolder folder_;

@@ -72,7 +72,9 @@ TEST(RankJoin, GivesTheRecordsOfEachGpuNumbersOfTheirOwn)
             {"gpu.0.name", "NVIDIA H100"}, {"gpu.1.name", "NVIDIA H200"}, {"gpu.1.memory", "1000", "B"}};
         writer.writeEnvironment(environment);
         writer.write(recordsOf(1, strings));
-        writer.endRun({.status = RunStatus::Ok, .device = "cuda:1"});
+        RunResult result;
+        result.device = "cuda:1";
+        writer.endRun(result);
     }
     StringTable strings;
     RankJoin join({.rank = 0, .size = 2}, strings);
