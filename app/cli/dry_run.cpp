@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/plural.h"
+#include "core/base/quantity.h"
 #include "core/config/schema.h"
 #include "core/config/spec_file.h"
 #include "core/exchange/number.h"
@@ -164,7 +165,7 @@ void writePlans(std::ostream& out, const std::vector<SweepPoint>& points)
                         counted(point.spec.layers, "layer"), segmentsText(plan));
         if (summary.levels > 1)
             line += fmt::format("; divided again, {} levels", summary.levels);
-        line += fmt::format("; backward repeats {:.3g} forward passes of the blocks", summary.factor);
+        line += fmt::format("; backward repeats {} forward passes of the blocks", threeDigits(summary.factor));
         if (std::ranges::find(lines, line) == lines.end())
             lines.push_back(std::move(line));
     }

@@ -35,11 +35,11 @@ struct ReplayRequest {
 
 /// What it took.
 struct ReplayResult {
-    std::string device;            ///< cuda:0
-    std::string deviceName = {};   ///< NVIDIA H200
+    std::string device;                 ///< cuda:0
+    std::string deviceName = {};        ///< NVIDIA H200
     std::string signature = {};         ///< of the overload that was called
-    std::int64_t calls = 0;        ///< in a sample
-    bool isGraphed = false;        ///< the calls of a sample were replayed from a CUDA graph
+    std::int64_t calls = 0;             ///< in a sample
+    bool isGraphed = false;             ///< the calls of a sample were replayed from a CUDA graph
     std::vector<double> samplesNs = {}; ///< time of a call, by sample
 };
 

@@ -1,7 +1,7 @@
 #include "core/query/tables/advice_trace.h"
 
-#include "core/analysis/time/data_loading.h"
 #include "core/analysis/advice/recomputation.h"
+#include "core/analysis/time/data_loading.h"
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/time/step_walls.h"
 #include "core/analysis/work/device_sheets.h"

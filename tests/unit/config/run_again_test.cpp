@@ -70,7 +70,7 @@ TEST(RunCommand, GivesTheSameSpecForEveryKey)
 TEST(WithChanges, KeepsEveryOtherKey)
 {
     const ExperimentSpec spec = pointOf("{name: x, workload: lm, size: tiny, batch: 2, memory_limit: 2 GiB, "
-                                     "trace: off, counters: [sm__cycles_active.avg]}");
+                                        "trace: off, counters: [sm__cycles_active.avg]}");
     EXPECT_EQ(withChanges(spec, {}), std::vector{spec});
     ExperimentSpec half = spec;
     half.batch = 1;
