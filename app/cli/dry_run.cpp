@@ -165,7 +165,8 @@ void writePlans(std::ostream& out, const std::vector<SweepPoint>& points)
                         counted(point.spec.layers, "layer"), segmentsText(plan));
         if (summary.levels > 1)
             line += fmt::format("; divided again, {} levels", summary.levels);
-        line += fmt::format("; backward repeats {} forward passes of the blocks", threeDigits(summary.factor));
+        line += fmt::format("; backward repeats {} forward passes of the blocks",
+                            quantity::threeDigits(summary.factor));
         if (std::ranges::find(lines, line) == lines.end())
             lines.push_back(std::move(line));
     }
