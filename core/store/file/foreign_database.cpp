@@ -175,6 +175,15 @@ bool ForeignDatabase::Rows::next()
     return false;
 }
 
+void ForeignDatabase::Rows::restart(std::int64_t first, std::int64_t last)
+{
+    if (!impl_->statement)
+        return;
+    sqlite3_reset(impl_->statement.get());
+    sqlite3_bind_int64(impl_->statement.get(), 1, first);
+    sqlite3_bind_int64(impl_->statement.get(), 2, last);
+}
+
 bool ForeignDatabase::Rows::isNull(int column) const
 {
     return sqlite3_column_type(impl_->statement.get(), column) == SQLITE_NULL;
@@ -237,6 +246,23 @@ bool ForeignDatabase::hasColumn(std::string_view table, std::string_view column)
     return found != impl_->columns.end() && found->second.contains(column);
 }
 
+bool ForeignDatabase::hasRowIds(std::string_view table) const
+{
+    const auto found = impl_->columns.find(table);
+    if (found == impl_->columns.end())
+        return false;
+    // A column of that name hides the row ids.
+    if (std::ranges::any_of(found->second, [](const std::string& name) {
+            return sqlite3_stricmp(name.c_str(), "rowid") == 0;
+        }))
+        return false;
+    sqlite3_stmt* handle = nullptr;
+    const std::string sql = "select rowid from " + inQuotes(table);
+    const int prepared = sqlite3_prepare_v2(impl_->database.get(), sql.c_str(), -1, &handle, nullptr);
+    const Statement query(handle);
+    return prepared == SQLITE_OK;
+}
+
 std::int64_t ForeignDatabase::aboutRows(std::string_view table) const
 {
     if (!hasTable(table))
@@ -263,6 +289,19 @@ std::int64_t ForeignDatabase::countRows(std::string_view table) const
 ForeignDatabase::Rows ForeignDatabase::read(std::string_view table,
                                             std::span<const std::string_view> columns) const
 {
+    return rowsOf(table, columns, "");
+}
+
+ForeignDatabase::Rows ForeignDatabase::readWithin(std::string_view table,
+                                                  std::span<const std::string_view> columns) const
+{
+    return rowsOf(table, columns, " where rowid between ? and ?");
+}
+
+ForeignDatabase::Rows ForeignDatabase::rowsOf(std::string_view table,
+                                              std::span<const std::string_view> columns,
+                                              std::string_view where) const
+{
     auto rows = std::make_unique<Rows::Impl>();
     rows->database = impl_.get();
     if (!hasTable(table))
@@ -271,7 +310,7 @@ ForeignDatabase::Rows ForeignDatabase::read(std::string_view table,
     for (const std::string_view column : columns)
         sql += (hasColumn(table, column) ? inQuotes(column) : std::string("null")) + ", ";
     // Without an index rows come in the order in which they lie in the file.
-    sql += "1 from " + inQuotes(table) + " not indexed";
+    sql.append("1 from ").append(inQuotes(table)).append(" not indexed").append(where);
     rows->statement = impl_->prepare(sql);
     rows->left = impl_->mostRows();
     return Rows(std::move(rows));

@@ -33,6 +33,8 @@ public:
     const std::vector<std::string>& tables() const;
     bool hasTable(std::string_view table) const;
     bool hasColumn(std::string_view table, std::string_view column) const;
+    /// Whether the rows of a table have row ids that a query can name.
+    bool hasRowIds(std::string_view table) const;
     /// An upper bound of the rows of a table from its largest row id; exact if no row was ever deleted. Fast.
     std::int64_t aboutRows(std::string_view table) const;
     /// Counts the rows of a table; 0 if there is no such table. Reads all of it.
@@ -46,6 +48,9 @@ public:
 
         /// \throws Error (Usage)  the table is damaged
         bool next();
+        /// Starts again, with the rows whose ids are in [first, last].
+        /// \pre the rows are those of readWithin()
+        void restart(std::int64_t first, std::int64_t last);
         bool isNull(int column) const;
         /// The integer in a column; none if the value is not an integer.
         std::optional<std::int64_t> integer(int column) const;
@@ -66,8 +71,13 @@ public:
     {
         return read(table, std::span(columns.begin(), columns.size()));
     }
+    /// The same for parts of a table with row ids: restart() chooses the first part.
+    Rows readWithin(std::string_view table, std::span<const std::string_view> columns) const;
 
 private:
+    Rows rowsOf(std::string_view table, std::span<const std::string_view> columns,
+                std::string_view where) const;
+
     class Impl;
     std::unique_ptr<Impl> impl_;
 };

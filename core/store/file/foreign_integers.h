@@ -13,8 +13,8 @@ class ForeignDatabase;
 
 /// The integers in some columns of a table of another program, row by row in the order of their row ids.
 ///
-/// A thread of its own reads large tables ahead, through a connection of its own, and holds some ten thousand rows;
-/// it ends with this object. One thread uses the object.
+/// Two threads read parts of a large table ahead, each through a connection of its own, and hold some ten thousand rows each.
+/// They end with this object. One thread uses the object.
 class ForeignIntegers {
 public:
     static constexpr std::size_t kMostColumns = 64;

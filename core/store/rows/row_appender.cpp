@@ -11,12 +11,12 @@ namespace tilescope::store {
 
 namespace {
 
-std::string insertEventSql(const EventTable& table, std::size_t rows)
+std::string insertEventSql(const EventTable& table, std::size_t rows, std::size_t firstColumn)
 {
     std::string sql = "insert into ";
     sql.append(table.name).append(" (");
     std::string marks;
-    for (const std::string_view column : table.columns) {
+    for (const std::string_view column : table.columns.subspan(firstColumn)) {
         sql.append(marks.empty() ? "" : ", ").append(column);
         marks += marks.empty() ? "?" : ", ?";
     }
@@ -30,16 +30,16 @@ std::string insertEventSql(const EventTable& table, std::size_t rows)
 
 RowAppender::RowAppender(SQLite::Database& database, RowLedger& ledger, EventKind kind)
     : database_(database), ledger_(ledger), kind_(kind), table_(eventTable(kind)),
-      width_(table_.columns.size()), insertOne_(prepared(1)), insertMany_(nullptr, &sqlite3_finalize),
-      rows_(kChunkRows * width_)
+      width_(table_.columns.size()), insertOne_(prepared(1, true)), insertMany_(nullptr, &sqlite3_finalize),
+      appendMany_(nullptr, &sqlite3_finalize), rows_(kChunkRows * width_)
 {
 }
 
 RowAppender::~RowAppender() = default;
 
-RowAppender::Statement RowAppender::prepared(std::size_t rows) const
+RowAppender::Statement RowAppender::prepared(std::size_t rows, bool withIds) const
 {
-    const std::string sql = insertEventSql(table_, rows);
+    const std::string sql = insertEventSql(table_, rows, withIds ? 0 : 1);
     sqlite3_stmt* statement = nullptr;
     check(database_.getHandle(),
           sqlite3_prepare_v3(database_.getHandle(), sql.c_str(), static_cast<int>(sql.size()),
@@ -88,34 +88,60 @@ void RowAppender::assignIds()
     }
 }
 
+/// \param firstColumn  1: without ids
 /// \return  the code of SQLite
-int RowAppender::insert(sqlite3_stmt* statement, std::size_t begin, std::size_t rows)
+int RowAppender::insert(sqlite3_stmt* statement, std::size_t begin, std::size_t rows, std::size_t firstColumn)
 {
-    const std::int64_t* values = row(begin);
-    const int positions = static_cast<int>(rows * width_);
-    for (int i = 0; i < positions; ++i)
-        if (values[i] == kNull)
-            sqlite3_bind_null(statement, i + 1);
-        else
-            sqlite3_bind_int64(statement, i + 1, values[i]);
+    int position = 0;
+    for (std::size_t i = begin; i < begin + rows; ++i)
+        for (std::size_t column = firstColumn; column < width_; ++column)
+            if (const std::int64_t value = row(i)[column]; value == kNull)
+                sqlite3_bind_null(statement, ++position);
+            else
+                sqlite3_bind_int64(statement, ++position, value);
     sqlite3_step(statement);
+    lastId_ = row(begin + rows - 1)[0];
     return sqlite3_reset(statement);
+}
+
+/// Whether SQLite would give these rows the ids that they have.
+bool RowAppender::continuesTable(std::size_t begin, std::size_t rows)
+{
+    return !hasOwnIds() && lastId_ != kNull && row(begin)[0] == lastId_ + 1 &&
+           row(begin + rows - 1)[0] == lastId_ + static_cast<std::int64_t>(rows);
+}
+
+/// A table with other rows than this writer's would number rows differently.
+void RowAppender::requireLastId() const
+{
+    const std::int64_t id = sqlite3_last_insert_rowid(database_.getHandle());
+    if (id != lastId_)
+        throw Error{.what = "the row " + std::to_string(lastId_) + " of the table " +
+                            std::string(table_.name) + " was inserted as " + std::to_string(id),
+                    .kind = ErrorKind::Failure};
 }
 
 void RowAppender::insertRows()
 {
     std::size_t at = 0;
-    if (count_ >= kRowsPerStatement && !insertMany_)
-        insertMany_ = prepared(kRowsPerStatement);
+    if (count_ >= kRowsPerStatement && !insertMany_) {
+        insertMany_ = prepared(kRowsPerStatement, true);
+        appendMany_ = prepared(kRowsPerStatement, false);
+    }
     for (; count_ - at >= kRowsPerStatement; at += kRowsPerStatement) {
-        const int code = insert(insertMany_.get(), at, kRowsPerStatement);
+        if (continuesTable(at, kRowsPerStatement)) {
+            check(database_.getHandle(), insert(appendMany_.get(), at, kRowsPerStatement, 1));
+            requireLastId();
+            continue;
+        }
+        const int code = insert(insertMany_.get(), at, kRowsPerStatement, 0);
         // Nothing of these rows is in the table; one by one, the row that SQLite refuses is known.
         if (code == SQLITE_CONSTRAINT)
             break;
         check(database_.getHandle(), code);
     }
     for (; at < count_; ++at) {
-        const int code = insert(insertOne_.get(), at, 1);
+        const int code = insert(insertOne_.get(), at, 1, 0);
         if (code == SQLITE_CONSTRAINT)
             throw Error{.what = "two records of the table " + std::string(table_.name) + " have the number " +
                                 std::to_string(row(at)[0]),

@@ -36,8 +36,10 @@ private:
 
     using Statement = std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)>;
 
-    Statement prepared(std::size_t rows) const;
-    int insert(sqlite3_stmt* statement, std::size_t begin, std::size_t rows);
+    Statement prepared(std::size_t rows, bool withIds) const;
+    int insert(sqlite3_stmt* statement, std::size_t begin, std::size_t rows, std::size_t firstColumn);
+    bool continuesTable(std::size_t begin, std::size_t rows);
+    void requireLastId() const;
     bool hasOwnIds() const;
     std::int64_t* row(std::size_t index) { return rows_.data() + index * width_; }
     void assignIds();
@@ -52,6 +54,9 @@ private:
     const std::size_t width_;
     Statement insertOne_;
     Statement insertMany_; ///< by the first rows that suffice for it
+    Statement
+        appendMany_; ///< the same without ids: SQLite assigns the next ones without a search for their place
+    std::int64_t lastId_ = kNull; ///< of the last row
     std::vector<std::int64_t> rows_;
     std::size_t count_ = 0;
 };
