@@ -43,7 +43,7 @@ protected:
 
 } // namespace
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 TEST_F(SegmentMapTest, ASmallBlockIsRoundedAndTheRestSplitOff)
 {

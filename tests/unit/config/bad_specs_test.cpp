@@ -397,7 +397,7 @@ const BadSpec kForms[] = {
      "s.yaml:1:1: a control character (byte 0x7f); …"},
 };
 
-class BadSpecs : public testing::TestWithParam<BadSpec> {};
+class BadSpecs : public ::testing::TestWithParam<BadSpec> {};
 
 TEST_P(BadSpecs, AreRefusedInOneSentence)
 {
@@ -407,16 +407,16 @@ TEST_P(BadSpecs, AreRefusedInOneSentence)
     EXPECT_EQ(sentence.find('\n'), std::string::npos);
 }
 
-std::string nameOf(const testing::TestParamInfo<BadSpec>& info)
+std::string nameOf(const ::testing::TestParamInfo<BadSpec>& info)
 {
     return std::string(info.param.name);
 }
 
-INSTANTIATE_TEST_SUITE_P(Keys, BadSpecs, testing::ValuesIn(kKeys), nameOf);
-INSTANTIATE_TEST_SUITE_P(Values, BadSpecs, testing::ValuesIn(kValues), nameOf);
-INSTANTIATE_TEST_SUITE_P(Sweeps, BadSpecs, testing::ValuesIn(kSweeps), nameOf);
-INSTANTIATE_TEST_SUITE_P(Combinations, BadSpecs, testing::ValuesIn(kCombinations), nameOf);
-INSTANTIATE_TEST_SUITE_P(Forms, BadSpecs, testing::ValuesIn(kForms), nameOf);
+INSTANTIATE_TEST_SUITE_P(Keys, BadSpecs, ::testing::ValuesIn(kKeys), nameOf);
+INSTANTIATE_TEST_SUITE_P(Values, BadSpecs, ::testing::ValuesIn(kValues), nameOf);
+INSTANTIATE_TEST_SUITE_P(Sweeps, BadSpecs, ::testing::ValuesIn(kSweeps), nameOf);
+INSTANTIATE_TEST_SUITE_P(Combinations, BadSpecs, ::testing::ValuesIn(kCombinations), nameOf);
+INSTANTIATE_TEST_SUITE_P(Forms, BadSpecs, ::testing::ValuesIn(kForms), nameOf);
 
 } // namespace
 

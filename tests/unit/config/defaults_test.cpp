@@ -147,7 +147,7 @@ TEST(Values, AreReadInEveryForm)
 }
 
 /// A folder of this test's own, removed with what is in it.
-class SpecFiles : public testing::Test {
+class SpecFiles : public ::testing::Test {
 protected:
     SpecFiles()
     {

@@ -11,8 +11,8 @@ namespace tilescope::config {
 
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 bool same(const SpecDocument& a, const SpecDocument& b)
 {

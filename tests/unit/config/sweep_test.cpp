@@ -11,7 +11,7 @@ namespace tilescope::config {
 
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 /// What a sweep turns, one text a point: "naive/256".
 std::vector<std::string> points(std::string_view yaml, const Overrides& overrides = {})

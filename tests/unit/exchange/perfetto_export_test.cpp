@@ -49,7 +49,7 @@ struct Slice {
     bool isInstant = false;
 };
 
-struct Track {
+struct ExportedTrack {
     std::uint64_t parent = 0;
     std::string name = {};
     std::int32_t pid = 0;
@@ -66,7 +66,7 @@ public:
             addPacket(trace.get_message());
     }
 
-    std::map<std::uint64_t, Track> tracks;
+    std::map<std::uint64_t, ExportedTrack> tracks;
     std::vector<GpuEvent> gpu;
     std::vector<Slice> slices;
     std::map<std::string, std::vector<std::int64_t>> counters;
@@ -154,7 +154,7 @@ private:
     void addTrack(pbf_reader descriptor)
     {
         std::uint64_t uuid = 0;
-        Track track;
+        ExportedTrack track;
         while (descriptor.next())
             switch (descriptor.tag()) {
             case track_descriptor::kUuid:
@@ -242,7 +242,7 @@ private:
                 event.skip();
             }
         ASSERT_TRUE(tracks.contains(slice.uuid));
-        const Track& track = tracks[slice.uuid];
+        const ExportedTrack& track = tracks[slice.uuid];
         slice.track = track.name;
         std::vector<std::size_t>& open = open_[slice.uuid];
         if (type == track_event::kCounterType) {

@@ -37,7 +37,7 @@ at::Tensor defined(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v
     return at::softmax(scores, -1).matmul(v);
 }
 
-class AttentionOp : public testing::Test {
+class AttentionOp : public ::testing::Test {
 protected:
     void SetUp() override { torch::manual_seed(7); }
 };
@@ -130,7 +130,7 @@ TEST_F(AttentionOp, RefusesBadInputInOneSentence)
         }
         return "accepted";
     };
-    using testing::HasSubstr;
+    using ::testing::HasSubstr;
     EXPECT_THAT(sentence([&] { attention(q, q.to(at::kHalf), q, false); }),
                 HasSubstr("k is Half and q is Float"));
     EXPECT_THAT(sentence([&] {

@@ -305,7 +305,7 @@ std::string nameOf(ElementType type)
     return kNames[static_cast<std::size_t>(type)];
 }
 
-class CpuInstructionSets : public testing::TestWithParam<SetAndType> {
+class CpuInstructionSets : public ::testing::TestWithParam<SetAndType> {
 protected:
     void SetUp() override
     {
@@ -322,9 +322,9 @@ protected:
     void holdsToTheRule(const Case& shape, int threads)
     {
         const Inputs in(shape, GetParam().type, 11);
-        SCOPED_TRACE(testing::Message() << shape.queries << " x " << shape.keys << " d" << shape.headDim
-                                        << (shape.causal ? " causal" : " full") << " group " << shape.group
-                                        << ", " << threads << " threads");
+        SCOPED_TRACE(::testing::Message() << shape.queries << " x " << shape.keys << " d" << shape.headDim
+                                          << (shape.causal ? " causal" : " full") << " group " << shape.group
+                                          << ", " << threads << " threads");
         const BoundedAttention bound = bounded(in);
         const Results mine = computed(kernels(), in, threads);
         expectWithin("o", bound.o, in.dense(mine.o));
@@ -427,9 +427,10 @@ std::vector<SetAndType> everySetAndType()
     return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CpuInstructionSets, testing::ValuesIn(everySetAndType()), [](const auto& one) {
-    return nameOf(one.param.type) + "_on_" + one.param.set->name;
-});
+INSTANTIATE_TEST_SUITE_P(All, CpuInstructionSets, ::testing::ValuesIn(everySetAndType()),
+                         [](const auto& one) {
+                             return nameOf(one.param.type) + "_on_" + one.param.set->name;
+                         });
 
 } // namespace
 } // namespace tilescope::kernels

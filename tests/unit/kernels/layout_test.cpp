@@ -12,10 +12,10 @@ constexpr int kThreads = 128;
 constexpr unsigned kBankBytes = 4;
 constexpr unsigned kBanks = 32;
 
-template <class Way> class TransposedValues : public testing::Test {
+template <class Way> class TransposedValues : public ::testing::Test {
 };
-using Ways = testing::Types<Transposition<64, 128>, Transposition<128, 64>, Transposition<64, 96>,
-                            Transposition<128, 32>, Transposition<32, 32>>;
+using Ways = ::testing::Types<Transposition<64, 128>, Transposition<128, 64>, Transposition<64, 96>,
+                              Transposition<128, 32>, Transposition<32, 32>>;
 TYPED_TEST_SUITE(TransposedValues, Ways);
 
 TEST(Swizzle, KeepsTheChunksOfARowInThatRow)

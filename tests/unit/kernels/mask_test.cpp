@@ -10,7 +10,7 @@ struct Sizes {
     int keys;
 };
 
-class MaskBounds : public testing::TestWithParam<Sizes> {};
+class MaskBounds : public ::testing::TestWithParam<Sizes> {};
 
 TEST_P(MaskBounds, AgreeWithTheElements)
 {
@@ -30,7 +30,7 @@ TEST_P(MaskBounds, AgreeWithTheElements)
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, MaskBounds,
-                         testing::Values(Sizes{1, 1}, Sizes{5, 5}, Sizes{3, 9}, Sizes{9, 3}, Sizes{7, 1}));
+                         ::testing::Values(Sizes{1, 1}, Sizes{5, 5}, Sizes{3, 9}, Sizes{9, 3}, Sizes{7, 1}));
 
 TEST(Mask, LastQuerySeesEveryKeyWhenCausal)
 {

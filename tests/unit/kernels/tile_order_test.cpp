@@ -15,7 +15,7 @@ struct Sizes {
     std::int64_t bytesPerHead;
 };
 
-class Order : public testing::TestWithParam<Sizes> {};
+class Order : public ::testing::TestWithParam<Sizes> {};
 
 TEST_P(Order, HandsOutEveryTileOnce)
 {
@@ -48,8 +48,8 @@ TEST_P(Order, GoesFromTheLongestTileToTheShortestOfEachHeadWhenCausal)
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Order,
-                         testing::Values(Sizes{1, 1, 1, 1 << 10}, Sizes{8, 3, 2, 12 << 20},
-                                         Sizes{5, 7, 3, 1 << 20}, Sizes{3, 4, 5, 64 << 20}));
+                         ::testing::Values(Sizes{1, 1, 1, 1 << 10}, Sizes{8, 3, 2, 12 << 20},
+                                           Sizes{5, 7, 3, 1 << 20}, Sizes{3, 4, 5, 64 << 20}));
 
 TEST(Order, LetsHeadsTakeTurnsWhoseKeysFitInTheCache)
 {

@@ -142,7 +142,7 @@ TEST(Track, AgreesWithABruteForceAtEveryZoom)
                 SCOPED_TRACE("column " + std::to_string(c) + " of " + std::to_string(per));
                 expectSame(columns[c],
                            bruteForceColumns(boxes, from + double(c) * per, from + double(c + 1) * per), per);
-                if (testing::Test::HasFatalFailure())
+                if (::testing::Test::HasFatalFailure())
                     return;
             }
         }

@@ -11,7 +11,7 @@ namespace tilescope::query {
 namespace {
 
 // Records with names in a StringTable, and the resulting timeline.
-class TimelineOf : public testing::Test {
+class TimelineOf : public ::testing::Test {
 protected:
     StringTable strings;
     TimelineBuilder builder{
