@@ -239,8 +239,9 @@ void TableView::layColumns()
         free += columns[c].width == 0 ? 1 : 0;
     }
     const int room = viewport()->width();
+    const int least = horizontalHeader()->minimumSectionSize();
     const auto shrink = [&](std::size_t c, int to) {
-        const int less = std::clamp(needed - room, 0, std::max(0, widths[c] - to));
+        const int less = std::clamp(needed - room, 0, std::max(0, widths[c] - std::max(to, least)));
         widths[c] -= less;
         needed -= less;
     };

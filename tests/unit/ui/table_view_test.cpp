@@ -106,6 +106,24 @@ TEST_F(TableViewTest, NoNumberIsCutWhateverTheRoomIsAndWhateverComesLater)
     EXPECT_EQ(view_.columnWidth(2), 190);
 }
 
+// Columns that end beyond the view show a scroll bar, which takes room from the rows and by another scroll bar from
+// the columns: widths that do not add up never come to rest.
+TEST_F(TableViewTest, ColumnsEndWithinTheViewAtEveryWidthThatHasRoomForThem)
+{
+    TableData counted = view_.table();
+    counted.columns[4] = makeColumn(QStringLiteral("n"), TableColumn::Kind::Number, 70, true);
+    for (TableRow& row : counted.rows)
+        row.cells[4] = makeWords(QStringLiteral("7")); // narrower than any column
+    view_.show(counted);
+    const int height = sizes().header + int(counted.rows.size()) * sizes().of(24) + 2;
+    for (int width = sizes().of(600); width >= sizes().of(220); --width) {
+        view_.resize(width, height);
+        QApplication::processEvents();
+        ASSERT_LE(view_.horizontalHeader()->length(), view_.viewport()->width()) << "at " << width;
+        ASSERT_FALSE(scrolls()) << "at " << width;
+    }
+}
+
 TEST_F(TableViewTest, ANameTakesBackTheRoomThatShortNumbersDoNotNeed)
 {
     at(345);
