@@ -261,6 +261,11 @@ bool KeyValueTable::event(QEvent* event)
 void KeyValueTable::contextMenuEvent(QContextMenuEvent* event)
 {
     QMenu menu(this);
+    const auto under = std::size_t(std::ranges::upper_bound(tops_, event->y()) - tops_.begin()) - 1;
+    if (under < rows_.size() && !rows_[under].values.isEmpty())
+        menu.addAction(tr("Copy value"), this, [values = rows_[under].values] {
+            QApplication::clipboard()->setText(values.join(QLatin1Char('\t')));
+        });
     menu.addAction(tr("Copy as table"), this, [this] {
         QString text;
         for (const KeyValueRow& row : rows_)

@@ -38,6 +38,21 @@ int TableModel::columnCount(const QModelIndex& parent) const
     return parent.isValid() ? 0 : int(data_.columns.size());
 }
 
+namespace {
+
+// The full value of a cell alone; of a number that has none, the number with the unit of its column.
+QString exactText(const TableColumn& column, const TableCell& cell)
+{
+    if (!cell.exact.isEmpty())
+        return cell.exact;
+    const qsizetype comma = column.title.lastIndexOf(QLatin1String(", "));
+    if (column.kind != TableColumn::Kind::Number || std::isnan(cell.sort) || comma < 0)
+        return cell.text;
+    return cell.text + QChar(0x2009) + column.title.mid(comma + 2);
+}
+
+} // namespace
+
 QVariant TableModel::data(const QModelIndex& index, int role) const
 {
     if (!index.isValid())
@@ -50,7 +65,7 @@ QVariant TableModel::data(const QModelIndex& index, int role) const
         return value.text;
     case Qt::ToolTipRole:
     case ExactRole:
-        return value.exact.isEmpty() ? value.text : value.exact;
+        return exactText(column, value);
     case Qt::TextAlignmentRole:
         return int((column.kind == TableColumn::Kind::Number ? Qt::AlignRight : Qt::AlignLeft) |
                    Qt::AlignVCenter);

@@ -149,6 +149,21 @@ TEST_F(TableViewTest, AColumnThatTookThePlaceOfADroppedOneIsShown)
     EXPECT_EQ(at(600), QStringLiteral("KAT-9"));
 }
 
+TEST_F(TableViewTest, ACopiedNumberHasItsUnit)
+{
+    TableData data = view_.table();
+    data.rows[0].cells[2] = makeNumber(12.3e6, Unit{"ms", 1e6}, exactTime);
+    data.rows[1].cells[2] = makeNumber(12.3e6, Unit{"ms", 1e6});
+    view_.show(data);
+    const auto copied = [this](int row, int column) {
+        return view_.model()->index(row, column).data(TableModel::ExactRole).toString();
+    };
+    EXPECT_EQ(copied(0, 2), QStringLiteral("12\u2009300\u2009000\u2009ns"))
+        << "all digits where they are known";
+    EXPECT_EQ(copied(1, 2), QStringLiteral("12.3\u2009ms"));
+    EXPECT_EQ(copied(0, 1), QStringLiteral("matmul"));
+}
+
 TEST_F(TableViewTest, WhatIsCopiedHasEveryColumnHoweverNarrowTheViewIs)
 {
     at(260);
