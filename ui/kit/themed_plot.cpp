@@ -153,6 +153,15 @@ void ThemedPlot::contextMenuEvent(QContextMenuEvent* event)
     openCopyMenu(*this, event->globalPos(), [this] { return tableOf(*this); });
 }
 
+// The ticks of an axis are chosen for its width in the layout before. If that has changed, they are chosen again.
+void ThemedPlot::updateLayout()
+{
+    const int before = axisRect()->width();
+    QCustomPlot::updateLayout();
+    if (axisRect()->width() != before)
+        QCustomPlot::updateLayout();
+}
+
 void ThemedPlot::retheme()
 {
     const Palette& p = colours();

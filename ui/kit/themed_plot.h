@@ -20,6 +20,7 @@ signals:
 protected:
     void paintEvent(QPaintEvent* event) override;
     void contextMenuEvent(QContextMenuEvent* event) override;
+    void updateLayout() override;
     virtual void retheme();
 };
 

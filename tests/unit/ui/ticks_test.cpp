@@ -107,8 +107,7 @@ TEST(Ticks, OfAHorizontalAxisLeaveRoomForTheirLabels)
         for (double length = 1e-5; length < 1e3; length *= 3.1) {
             plot.resize(width, 200);
             plot.xAxis->setRange(100, 100 + length);
-            plot.toPixmap(width, 200); // makes the ticks before the axis has its width
-            plot.toPixmap(width, 200);
+            plot.toPixmap(width, 200); // the axis had another width before
             const QVector<double> ticks = plot.xAxis->tickVector();
             const QVector<QString> texts = plot.xAxis->tickVectorLabels();
             const QFontMetricsF metrics(plot.xAxis->tickLabelFont());
