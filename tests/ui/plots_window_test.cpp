@@ -25,6 +25,7 @@
 #include <QPainter>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QScrollBar>
 
 #include <cmath>
 #include <map>
@@ -96,6 +97,36 @@ TEST_F(PlotsWindow, TimeAndBoxUnderARestingCursorAreThoseOfTheMovedWindow)
     EXPECT_TRUE(view.hoverText().isEmpty());
     key(view, Qt::Key_D);
     EXPECT_TRUE(statusText(0).isEmpty()) << "nothing is under a cursor that is elsewhere";
+}
+
+TEST_F(PlotsWindow, TheLaneUnderTheCursorStaysThereWhenAZoomMakesLanesHigher)
+{
+    const RunKey first = window_.workspace().selection().front();
+    window_.workspace().select({first, {first.file, RunId{2}}});
+    window_.resize(1100, 640);
+    TimelineView& view = timeline();
+    view.setFocus();
+    const QSize size = view.viewport()->size();
+    const int rowBefore = view.scene().sizes.op;
+    const auto isOps = [&](const Band& band) {
+        const TimelineSection& section = view.scene().sections[band.section];
+        return band.kind == Band::Kind::Lane && band.section == 1 &&
+               section.timeline->lanes[section.lanes[band.view].lane].kind == query::Lane::Kind::Thread;
+    };
+    const std::vector<Band> bands = view.scene().layout.bands;
+    const auto ops = std::ranges::find_if(bands, isOps);
+    ASSERT_NE(ops, bands.end());
+    view.verticalScrollBar()->setValue(ops->top - 40);
+    const int top = view.scene().plot(size.width(), size.height()).top();
+    const QPoint resting(size.width() / 2, top + ops->top - view.scene().scroll + ops->height / 2);
+    moveTo(*view.viewport(), resting);
+    for (int turn = 0; turn < 60 && view.scene().sizes.op == rowBefore; ++turn)
+        wheel(*view.viewport(), resting, 1, Qt::ControlModifier);
+    ASSERT_GT(view.scene().sizes.op, rowBefore);
+    const Band* now = view.scene().bandAt(resting, size.width(), size.height());
+    ASSERT_NE(now, nullptr);
+    EXPECT_EQ(now->section, ops->section);
+    EXPECT_EQ(now->view, ops->view);
 }
 
 TEST_F(PlotsWindow, LeavingThePlotOfMemoryOnTheComparePageClearsTheStatusBar)

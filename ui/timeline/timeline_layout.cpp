@@ -13,31 +13,41 @@ using query::Lane;
 
 namespace {
 
-/// \param room  -1 to 0: from least to dense, to 1: usual, and to 2: close
+/// \param room  -1 to 0: from least to dense, to 1: usual, to 2: close, and to 3: tall
 LaneSizes sizesFor(double room)
 {
     const Sizes& s = sizes();
-    const auto pick = [&](double least, double dense, double usual, double close) {
+    const auto pick = [&](double least, double dense, double usual, double close, double tall) {
         return s.of(room <= 0   ? dense + room * (dense - least)
                     : room <= 1 ? dense + room * (usual - dense)
-                                : usual + (room - 1) * (close - usual));
+                    : room <= 2 ? usual + (room - 1) * (close - usual)
+                                : close + (room - 2) * (tall - close));
     };
     LaneSizes result;
     result.label = s.of(152);
     result.overview = s.of(60);
     result.ruler = s.of(24);
-    result.header = pick(20, 22, 24, 24);
-    result.difference = pick(28, 30, 36, 36);
-    result.range = pick(15, 15, 16, 21); // they contain names
-    result.op = pick(3, 6, 11, 16);
-    result.stream = pick(16, 20, 30, 32);
-    result.busy = pick(14, 15, 16, 20);
-    result.memory = pick(24, 28, 36, 36);
-    result.folded = pick(15, 16, 20, 20);
-    result.gap = pick(1, 2, 4, 4);
+    result.header = pick(20, 22, 24, 24, 24);
+    result.difference = pick(28, 30, 36, 36, 36);
+    result.range = pick(15, 15, 16, 21, 21); // they contain names
+    result.op = pick(3, 6, 11, 16, 34);
+    result.stream = pick(16, 20, 30, 32, 32);
+    result.busy = pick(14, 15, 16, 20, 20);
+    result.memory = pick(24, 28, 36, 36, 140);
+    result.folded = pick(15, 16, 20, 20, 20);
+    result.gap = pick(1, 2, 4, 4, 4);
     // A label has two lines, or one at the lowest density.
     result.labelled = room < 0 ? result.folded : 2 * result.busy;
     return result;
+}
+
+bool hasDeviceLanes(const std::vector<TimelineSection>& sections)
+{
+    return std::ranges::any_of(sections, [](const TimelineSection& section) {
+        return std::ranges::any_of(section.timeline->lanes, [](const Lane& lane) {
+            return lane.kind == Lane::Kind::Stream || lane.kind == Lane::Kind::Busy;
+        });
+    });
 }
 
 } // namespace
@@ -55,13 +65,19 @@ LaneSizes LaneSizes::forWindow(double nanosecondsPerPixel, const std::vector<Tim
     const auto fits = [&](const LaneSizes& sizes) {
         return layOut(sections, sizes).height <= height - sizes.overview - sizes.ruler;
     };
+    constexpr int kGrades = 8; // between two densities
+    if (!hasDeviceLanes(sections)) {
+        // Host ops are all there is to read: their names need height, not a zoom.
+        for (int grade = int(Density::Tall) * kGrades; grade > int(Density::Usual) * kGrades; --grade)
+            if (const LaneSizes taller = sizesFor(double(grade) / kGrades); fits(taller))
+                return taller;
+    }
     const LaneSizes close = of(Density::Close);
     if (nanosecondsPerPixel < kClose || (nanosecondsPerPixel < kReadable && fits(close)))
         return close;
     const LaneSizes usual = of(Density::Usual);
     if (sections.size() < 2 || fits(usual))
         return usual;
-    constexpr int kGrades = 8; // of less room, until the lanes fit
     for (int grade = kGrades - 1; grade >= -kGrades; --grade)
         if (const LaneSizes smaller = sizesFor(double(grade) / kGrades); fits(smaller))
             return smaller;

@@ -76,12 +76,12 @@ struct LaneSizes {
     double share = 1; ///< of these heights, if all lanes are to be seen at once
     int spare = 0;    ///< pixels that each run has left: its memory lane, or its last one, is higher by them
 
-    /// Dense lanes show two whole runs, least lanes have no spare height, and close lanes have rows tall
-    /// enough for labels.
-    enum class Density { Least = -1, Dense, Usual, Close };
+    /// Dense lanes show two whole runs, least lanes have no spare height, close lanes have rows tall enough for
+    /// labels, and tall lanes have op rows for labels of two lines.
+    enum class Density { Least = -1, Dense, Usual, Close, Tall };
     static LaneSizes of(Density density);
     /// Close from half a microsecond per pixel on, or earlier if the lanes still fit in `height`; dense if
-    /// several runs do not fit otherwise.
+    /// several runs do not fit otherwise. Lanes of runs without a device grow up to tall at any zoom if they fit.
     static LaneSizes forWindow(double nanosecondsPerPixel, const std::vector<TimelineSection>& sections,
                                int height);
     /// Heights at which all shown lanes fit in `height`, at least four pixels. Rows of one kind are equally

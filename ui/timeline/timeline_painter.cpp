@@ -1,5 +1,6 @@
 #include "ui/timeline/timeline_painter.h"
 
+#include "ui/kit/number_text.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/difference_band.h"
 #include "ui/timeline/timeline_frame.h"
@@ -23,6 +24,16 @@ bool isNumber(const QString& text)
     return !text.isEmpty() && std::all_of(text.begin(), text.end(), [](QChar c) { return c.isDigit(); });
 }
 
+// A text and its width.
+std::pair<QStaticText, double> prepared(const QString& words)
+{
+    const QFont font = Theme::instance().small();
+    QStaticText text(words);
+    text.setTextFormat(Qt::PlainText);
+    text.prepare(QTransform(), font);
+    return {text, QFontMetricsF(font).horizontalAdvance(words)};
+}
+
 } // namespace
 
 void TimelinePainter::reset()
@@ -30,6 +41,7 @@ void TimelinePainter::reset()
     colours_.reset();
     labels_.clear();
     stepLabels_.clear();
+    durationLabels_.clear();
     overview_.reset();
 }
 
@@ -95,7 +107,10 @@ void TimelinePainter::paintBands(QPainter& painter, const TimelineScene& scene, 
 void TimelinePainter::paintLanes(QPainter& painter, const TimelineScene& scene, const QRect& plot,
                                  bool vector)
 {
+    constexpr std::size_t kMostDurations = 10'000;
     texts_.clear();
+    if (durationLabels_.size() > kMostDurations)
+        durationLabels_.clear();
     if (vector) {
         painter.save();
         painter.setClipRect(plot);
@@ -189,15 +204,10 @@ const QStaticText* TimelinePainter::fitting(const query::Timeline& timeline, std
     labels.resize(timeline.names.size());
     Label& label = labels[name];
     if (label.prefixes.empty()) {
-        const QFont font = Theme::instance().small();
-        const QFontMetricsF metrics(font);
         QString text = QString::fromStdString(timeline.names[name].label);
         constexpr int kMostPrefixes = 5;
         for (int i = 0; i < kMostPrefixes && (text.size() > 1 || (i > 0 && isNumber(text))); ++i) {
-            QStaticText prepared(text);
-            prepared.setTextFormat(Qt::PlainText);
-            prepared.prepare(QTransform(), font);
-            label.prefixes.emplace_back(prepared, metrics.horizontalAdvance(text));
+            label.prefixes.push_back(prepared(text));
             auto cut = text.size() - 1;
             while (cut > 0 && text[cut].isLetterOrNumber())
                 --cut;
@@ -212,7 +222,7 @@ const QStaticText* TimelinePainter::fitting(const query::Timeline& timeline, std
                 text.chop(1);
         }
         if (label.prefixes.empty())
-            label.prefixes.emplace_back(QStaticText(text), metrics.horizontalAdvance(text));
+            label.prefixes.push_back(prepared(text));
     }
     for (const auto& [text, needed] : label.prefixes)
         if (needed <= width)
@@ -230,13 +240,16 @@ const QStaticText* TimelinePainter::stepLabel(const query::Timeline& timeline, s
     if (step == timeline.steps.end() || step->hostStart != start)
         return nullptr;
     const auto [found, isNew] = stepLabels_.try_emplace(step->step);
-    if (isNew) {
-        const QFont font = Theme::instance().small();
-        QStaticText text(QStringLiteral("step %1").arg(step->step));
-        text.setTextFormat(Qt::PlainText);
-        text.prepare(QTransform(), font);
-        found->second = {text, QFontMetricsF(font).horizontalAdvance(text.text())};
-    }
+    if (isNew)
+        found->second = prepared(QStringLiteral("step %1").arg(step->step));
+    return found->second.second <= width ? &found->second.first : nullptr;
+}
+
+const QStaticText* TimelinePainter::durationLabel(std::int64_t nanoseconds, double width)
+{
+    const auto [found, isNew] = durationLabels_.try_emplace(nanoseconds);
+    if (isNew)
+        found->second = prepared(timeText(double(nanoseconds)));
     return found->second.second <= width ? &found->second.first : nullptr;
 }
 
@@ -249,7 +262,7 @@ void TimelinePainter::collectLabels(const TimelineScene& scene, const Band& band
     const TimelineSection& section = scene.sections[band.section];
     const Lane& lane = section.timeline->lanes[section.lanes[band.view].lane];
     const double padding = sizes().of(4);
-    const double y = rowRect.top() + (rowRect.height() - metrics.height()) / 2.0;
+    const bool hasTwoLines = rowRect.height() >= 2 * metrics.height();
     for (const BoxSpan& span : boxes_.spans) {
         const double left = rowRect.left() + span.from / ratio;
         const double right = rowRect.left() + span.to / ratio;
@@ -264,8 +277,14 @@ void TimelinePainter::collectLabels(const TimelineScene& scene, const Band& band
             text = fitting(*section.timeline, track.name(span.item), room);
         if (text == nullptr)
             continue;
-        const QRgb fill = colours_->of(lane.kind, track.hue(span.item), row, BoxRun::kLevels);
-        texts_.push_back({QPointF(left + padding, y), text, textOn(QColor(fill))});
+        const QColor colour =
+            textOn(QColor(colours_->of(lane.kind, track.hue(span.item), row, BoxRun::kLevels)));
+        const QStaticText* duration = hasTwoLines ? durationLabel(track.length(span.item), room) : nullptr;
+        const int lines = duration != nullptr ? 2 : 1;
+        const double y = rowRect.top() + (rowRect.height() - lines * metrics.height()) / 2.0;
+        texts_.push_back({QPointF(left + padding, y), text, colour});
+        if (duration != nullptr)
+            texts_.push_back({QPointF(left + padding, y + metrics.height()), duration, colour});
     }
 }
 

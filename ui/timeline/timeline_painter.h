@@ -45,11 +45,13 @@ private:
                        double ratio);
     const QStaticText* fitting(const query::Timeline& timeline, std::uint32_t name, double width);
     const QStaticText* stepLabel(const query::Timeline& timeline, std::int64_t start, double width);
+    const QStaticText* durationLabel(std::int64_t nanoseconds, double width);
 
     std::optional<BoxColours> colours_;
     OverviewStrip overview_;
     std::unordered_map<const query::Timeline*, std::vector<Label>> labels_;
-    std::unordered_map<std::int32_t, std::pair<QStaticText, double>> stepLabels_; ///< by step
+    std::unordered_map<std::int32_t, std::pair<QStaticText, double>> stepLabels_;     ///< by step
+    std::unordered_map<std::int64_t, std::pair<QStaticText, double>> durationLabels_; ///< by nanoseconds
     std::vector<query::Column> columns_;
     RowBoxes boxes_;
     std::vector<TextRun> texts_;

@@ -99,6 +99,22 @@ void TimelineView::relayout()
     scene_.scroll = verticalScrollBar()->value();
 }
 
+// The heights of lanes may change with the zoom: what is under the cursor stays there as far as the lanes scroll.
+void TimelineView::relayoutUnderCursor()
+{
+    const std::vector<Band> before = scene_.layout.bands;
+    const int inPlot = cursor_.y() - scene_.plot(width(), height()).top();
+    const int y = inPlot + scene_.scroll;
+    const auto under = std::ranges::find_if(
+        before, [y](const Band& band) { return y >= band.top && y < band.top + band.height; });
+    relayout();
+    if (!isOver_ || under == before.end() || scene_.layout.bands == before)
+        return;
+    const Band& now = scene_.layout.bands[std::size_t(under - before.begin())];
+    const double share = double(y - under->top) / under->height;
+    verticalScrollBar()->setValue(now.top + int(share * now.height) - inPlot);
+}
+
 TimelineScene TimelineView::wholeScene() const
 {
     TimelineScene whole = scene_;
@@ -121,7 +137,7 @@ void TimelineView::setWindow(const TimeWindow& window, bool remember)
     if (remember)
         history_.add(scene_.window);
     scene_.window = next;
-    relayout();
+    relayoutUnderCursor();
     hoverAgain();
     emit windowChanged();
     viewport()->update();

@@ -138,6 +138,7 @@ private:
     int width() const { return viewport()->width(); }
     int height() const { return viewport()->height(); }
     void relayout();
+    void relayoutUnderCursor();
     std::optional<TimeWindow> selectedWindow() const; ///< of the selected box, on the axis
     void zoom(double factor, double x);
     void hover(QPoint at);

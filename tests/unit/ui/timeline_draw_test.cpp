@@ -4,12 +4,15 @@
 #include "tests/support/not_cancelled.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
+#include "tests/ui/text_recorder.h"
+#include "ui/kit/number_text.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/box_runs.h"
 #include "ui/timeline/lane_arrangement.h"
 #include "ui/timeline/link_lines.h"
 #include "ui/timeline/timeline_alignment.h"
 #include "ui/timeline/timeline_frame.h"
+#include "ui/timeline/timeline_painter.h"
 
 #include "core/query/file_session.h"
 
@@ -164,6 +167,19 @@ protected:
         scene_.sizes =
             LaneSizes::forWindow(scene_.window.length() / (kWidth - 152), scene_.sections, kHeight);
         scene_.layout = layOut(scene_.sections, scene_.sizes);
+    }
+
+    // Runs on a CPU in place of those on a GPU.
+    void useStudy()
+    {
+        scene_.sections.clear();
+        session_.reset();
+        test::writeStudyFile(folder_ / "study.tscope");
+        session_ = std::make_unique<query::FileSession>(folder_ / "study.tscope");
+        for (const RunId run : {RunId{1}, RunId{2}})
+            scene_.sections.push_back(makeSection(session_->timeline(run, testing::kNotCancelled)));
+        scene_.window = fittingWindow(scene_.sections);
+        layOutScene();
     }
 
     const query::Timeline& timeline(std::size_t section = 0) const
@@ -420,6 +436,63 @@ TEST_F(TimelineSceneTest, TwoRunsAreDenseWhereTheyFitOnlySo)
     EXPECT_GT(heightFor(usual - 1), dense) << "no denser than it must be";
     EXPECT_GT(heightFor(dense - 1), least) << "nor here";
     EXPECT_EQ(heightFor(least - 1), usual) << "what must be scrolled anyway need not be small";
+}
+
+TEST_F(TimelineSceneTest, LanesOfRunsWithoutADeviceGrowAsFarAsTheyFitAtAnyZoom)
+{
+    useStudy();
+    const int close = layOut(scene_.sections, LaneSizes::of(LaneSizes::Density::Close)).height;
+    const int tall = layOut(scene_.sections, LaneSizes::of(LaneSizes::Density::Tall)).height;
+    ASSERT_LT(close, tall);
+    const int frame = scene_.sizes.overview + scene_.sizes.ruler;
+    int before = 0;
+    for (int height = close; height < tall + 100; height += 15) {
+        int used = 0;
+        for (const double perPixel : {10.0, 1000.0, 100'000.0}) {
+            const LaneSizes sizes = LaneSizes::forWindow(perPixel, scene_.sections, height + frame);
+            const int needed = layOut(scene_.sections, sizes).height;
+            EXPECT_LE(needed, height);
+            EXPECT_TRUE(used == 0 || needed == used) << "a zoom changes no height";
+            used = needed;
+        }
+        EXPECT_GE(used, before);
+        before = used;
+    }
+    EXPECT_EQ(before, tall);
+}
+
+TEST_F(TimelineSceneTest, BoxesWithRoomForTwoLinesShowTheirDuration)
+{
+    useStudy();
+    scene_.sections.pop_back(); // the naive run has few ops
+    scene_.window = fittingWindow(scene_.sections);
+    const auto textsAt = [this](LaneSizes::Density density) {
+        scene_.sizes = LaneSizes::of(density);
+        scene_.layout = layOut(scene_.sections, scene_.sizes);
+        TextRecorder recorder({kWidth, kHeight});
+        QPainter painter(&recorder);
+        TimelinePainter().paint(painter, scene_, kWidth, kHeight, true);
+        painter.end();
+        std::vector<QString> texts;
+        for (const TextRecorder::Text& text : recorder.texts())
+            texts.push_back(text.words);
+        return texts;
+    };
+    const query::Lane& ops = timeline().lanes[laneOf(query::Lane::Kind::Thread)];
+    const Track& row = ops.rows.front();
+    std::size_t longest = 0;
+    for (std::size_t i = 0; i < row.size(); ++i)
+        if (row.length(i) > row.length(longest))
+            longest = i;
+    const QString name = QString::fromStdString(timeline().names[row.name(longest)].label);
+    const QString duration = timeText(double(row.length(longest)));
+    const std::vector<QString> tall = textsAt(LaneSizes::Density::Tall);
+    const auto named = std::ranges::find(tall, name);
+    ASSERT_NE(named, tall.end());
+    EXPECT_NE(std::find(named, tall.end(), duration), tall.end());
+    const std::vector<QString> close = textsAt(LaneSizes::Density::Close);
+    EXPECT_NE(std::ranges::find(close, name), close.end());
+    EXPECT_EQ(std::ranges::find(close, duration), close.end());
 }
 
 TEST_F(TimelineSceneTest, MemoryLanesOfAllRunsHaveOneRangeFromZero)
