@@ -1,10 +1,12 @@
 // The Kernels page as a person uses it, by mouse and keyboard.
 
+#include "core/query/tables/op_tables.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/kernels/kernel_rows.h"
 #include "ui/kernels/kernels_page.h"
 #include "ui/kernels/roofline_plot.h"
 #include "ui/kit/exporter.h"
+#include "ui/kit/histogram_plot.h"
 #include "ui/kit/table_view.h"
 #include "ui/timeline/timeline_page.h"
 
@@ -86,6 +88,44 @@ TEST_F(WindowTest, KernelsAreGroupedAndAGroupOpensIntoItsKernels)
     waitUntilSettled();
     EXPECT_NEAR(total(), first, 1) << "the kernels of that phase alone";
     EXPECT_EQ(table.model()->headerData(0, Qt::Horizontal).toString(), QStringLiteral("Kernel"));
+}
+
+TEST_F(WindowTest, OpsOfACpuHaveTheSpreadOfTheirInstances)
+{
+    test::writeStudyFile(folder_ / "study.tscope");
+    window_.open({QString::fromStdString((folder_ / "study.tscope").string())});
+    waitUntilSettled();
+    const RunId flash{2};
+    window_.workspace().select({{window_.workspace().files().back().id, flash}});
+    clickRail(QStringLiteral("Kernels"));
+    const TableData& table = page<KernelsPage>("kernels").table().table();
+    const auto column = [&table](const QString& title) {
+        const auto found = std::ranges::find_if(
+            table.columns, [&title](const TableColumn& each) { return each.title.startsWith(title); });
+        return std::size_t(found - table.columns.begin());
+    };
+    EXPECT_EQ(column(QStringLiteral("Tensor")), table.columns.size()) << "a CPU has no tensor cores";
+    const query::FileSession session(folder_ / "study.tscope");
+    const query::OpsTable ops = query::ops(session.reader(), {.run = flash});
+    ASSERT_EQ(table.rows.size(), ops.rows.size());
+    bool isSpread = false;
+    for (const TableRow& row : table.rows) {
+        const auto op = std::ranges::find_if(ops.rows, [&row](const query::OpRow& each) {
+            return row.cells[0].text == QString::fromStdString(each.key);
+        });
+        ASSERT_NE(op, ops.rows.end());
+        EXPECT_EQ(row.cells[std::size_t(KernelColumn::Instances)].sort, double(op->instances));
+        EXPECT_EQ(row.cells[std::size_t(KernelColumn::Total)].sort, double(op->self.count()));
+        const double least = row.cells[column(QStringLiteral("Min,"))].sort;
+        const double most = row.cells[column(QStringLiteral("Max,"))].sort;
+        const double mean = row.cells[column(QStringLiteral("Mean,"))].sort;
+        EXPECT_LE(least, mean);
+        EXPECT_LE(mean, most);
+        isSpread = isSpread || least < most;
+    }
+    EXPECT_TRUE(isSpread);
+    const auto* histogram = window_.page(QStringLiteral("kernels"))->findChild<HistogramPlot*>();
+    EXPECT_TRUE(histogram->isVisible());
 }
 
 TEST_F(WindowTest, KernelsSayWhichOfSeveralRunsTheyAreOf)

@@ -162,7 +162,8 @@ std::vector<KernelLine> linesOf(const query::KernelsTable& table)
     return lines;
 }
 
-std::vector<KernelLine> linesOf(const query::OpsTable& ops, const query::RooflineTable* work)
+std::vector<KernelLine> linesOf(const query::OpsTable& ops, const query::RooflineTable* work,
+                                const OpSpread* spread)
 {
     std::map<std::string_view, const query::RooflineRow*> known;
     if (work != nullptr)
@@ -171,6 +172,9 @@ std::vector<KernelLine> linesOf(const query::OpsTable& ops, const query::Rooflin
     const bool names = ops.grouping == query::Grouping::Name;
     std::vector<KernelLine> lines;
     for (const query::OpRow& row : ops.rows) {
+        const auto stat = spread != nullptr ? spread->find(row.key) : OpSpread::const_iterator();
+        if (spread != nullptr && stat == spread->end())
+            continue;
         const query::Hue hue = query::hueOfOp(row.key);
         KernelLine line;
         line.name = line.label = QString::fromStdString(row.key);
@@ -182,6 +186,14 @@ std::vector<KernelLine> linesOf(const query::OpsTable& ops, const query::Rooflin
         line.instances = row.instances;
         line.total = double(row.self.count());
         line.mean = row.instances > 0 ? line.total / double(row.instances) : 0;
+        if (spread != nullptr) {
+            line.instances = stat->second.instances;
+            line.total = double(stat->second.total);
+            line.mean = stat->second.mean;
+            line.deviation = stat->second.standardDeviation;
+            line.shortest = double(stat->second.shortest);
+            line.longest = double(stat->second.longest);
+        }
         const auto found = known.find(row.key);
         if (found != known.end() && found->second->work) {
             const analysis::Work& done = *found->second->work;
@@ -232,6 +244,10 @@ std::vector<KernelLine> byFamily(const std::vector<KernelLine>& lines)
         family.swatch = line.swatch;
         family.instances += line.instances;
         family.total += line.total;
+        if (line.shortest && line.longest) {
+            family.shortest = std::min(family.shortest.value_or(*line.shortest), *line.shortest);
+            family.longest = std::max(family.longest.value_or(*line.longest), *line.longest);
+        }
     }
     std::vector<KernelLine> list;
     for (auto& [name, family] : families) {
@@ -297,14 +313,16 @@ TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& t
              [&](const Line& line) { return rate(line.byteRate, units.bytes); })
         .tip = titles.noWork.isEmpty() ? QStringLiteral("operands once and results once, over measured time")
                                        : titles.noWork;
-    table
-        .add(makeColumn(QStringLiteral("Tensor, %"), Kind::Number, 66),
-             [](const Line& line) { return tensorCell(line.tensor); })
-        .tip = titles.noTensor.isEmpty()
-                   ? QStringLiteral("share of the time in which tensor cores worked, from a hardware "
-                                    "counter; read per range, so known only for kernels that ran alone in "
-                                    "their ranges")
-                   : titles.noTensor;
+    if (!titles.onHost)
+        table
+            .add(makeColumn(QStringLiteral("Tensor, %"), Kind::Number, 66),
+                 [](const Line& line) { return tensorCell(line.tensor); })
+            .tip =
+            titles.noTensor.isEmpty()
+                ? QStringLiteral("share of the time in which tensor cores worked, from a hardware "
+                                 "counter; read per range, so known only for kernels that ran alone in "
+                                 "their ranges")
+                : titles.noTensor;
     return table.table(lines, &Line::swatch);
 }
 

@@ -3,6 +3,7 @@
 #include "core/query/tables/kernel_stats.h"
 #include "core/query/tables/kernel_tables.h"
 #include "core/query/tables/op_tables.h"
+#include "ui/kernels/op_instances.h"
 #include "ui/kit/table_model.h"
 
 namespace tilescope::ui {
@@ -32,20 +33,23 @@ struct KernelLine {
 
 std::vector<KernelLine> linesOf(const query::KernelsTable& table);
 /// Ops by their own time, for runs without a GPU.
-/// \param work  by op, if there is any
-std::vector<KernelLine> linesOf(const query::OpsTable& ops, const query::RooflineTable* work);
+/// \param work    by op, if there is any
+/// \param spread  of the ops to list, if it is known: of the steps in question
+std::vector<KernelLine> linesOf(const query::OpsTable& ops, const query::RooflineTable* work,
+                                const OpSpread* spread);
 
 /// Ops by their arguments. Their deviation and range are not known.
 std::vector<KernelLine> linesOf(const query::RooflineTable& byShape);
 
-/// Ops summed by family.
+/// Ops summed by family. The deviations of families are not known.
 std::vector<KernelLine> byFamily(const std::vector<KernelLine>& lines);
 
 /// What the columns are called, and why some of them are empty.
 struct KernelTitles {
-    QString first;    ///< Kernel, Op, Family, Range, …
-    QString noWork;   ///< why rates are missing; empty if they are not
-    QString noTensor; ///< the same of the last column
+    QString first;       ///< Kernel, Op, Family, Range, …
+    QString noWork;      ///< why rates are missing; empty if they are not
+    QString noTensor;    ///< the same of the last column
+    bool onHost = false; ///< the lines are ops: the last column is left out
 };
 
 /// A row a line, its id the line's index.

@@ -207,10 +207,11 @@ void KernelsPage::load()
             [this](query::KernelsTable times) { timesLoaded(std::move(times)); },
             [this](const QString& sentence) { showMessage(sentence); });
     counting_.start(
-        [run = *run_, query](const query::Cancelled& cancelled) {
+        [run = *run_, query,
+         process = party() ? party()->process : ProcessIndex{}](const query::Cancelled& cancelled) {
             auto session = run.file->borrow();
             const store::RunReader& reader = session->reader();
-            Full full{query::kernels(reader, query, cancelled), {}, {}, {}, {}};
+            Full full{query::kernels(reader, query, cancelled), {}, {}, {}, {}, {}};
             const store::EventCounts counts = reader.counts(*query.run);
             const query::EventQuery events{.run = query.run,
                                            .rangeGlob = query.range,
@@ -223,6 +224,11 @@ void KernelsPage::load()
                 full.ops = query::ops(reader, events);
                 if (full.ops->grouping == query::Grouping::Name && query.parties.empty() && !cancelled())
                     full.opWork = query::roofline(reader, {query.run, query.range, query::Grouping::Op});
+                // The instances of ops are those of the timeline, which knows no ranges.
+                if (full.ops->grouping == query::Grouping::Name && query.range.empty())
+                    full.opSpread =
+                        spreadOf(run.file->timeline(run.key.run, cancelled),
+                                 {full.ops->run.coversRecording(), query.step, process}, cancelled);
             }
             if (query.grouping == query::Grouping::Shape && counts.deviceEvents + counts.ops <= kMostEvents &&
                 !cancelled())
@@ -269,6 +275,11 @@ void KernelsPage::fullLoaded(Full full)
 {
     full_ = std::move(full);
     fillRanges();
+    // Ops of a range and by range, module or phase are those of all steps.
+    const bool isByStep = !full_->ops || full_->opSpread || full_->byShape;
+    if (!isByStep)
+        step_->setCurrentIndex(0);
+    step_->setEnabled(isByStep);
     if (kGroupings[grouping_->current()] == query::Grouping::Shape) {
         if (!full_->byShape)
             return showMessage(tr("This run has too many events to count the work of each op here.\n"
@@ -278,7 +289,8 @@ void KernelsPage::fullLoaded(Full full)
                                    .arg(QString::fromUtf8(query::whyNoShapes(full_->byShape->run))));
         showLines(linesOf(*full_->byShape), titles());
     } else if (full_->ops && !full_->ops->rows.empty()) {
-        std::vector<KernelLine> lines = linesOf(*full_->ops, full_->opWork ? &*full_->opWork : nullptr);
+        std::vector<KernelLine> lines = linesOf(*full_->ops, full_->opWork ? &*full_->opWork : nullptr,
+                                                full_->opSpread ? &*full_->opSpread : nullptr);
         showLines(grouping_->current() == ByFamily ? byFamily(lines) : std::move(lines), titles());
     } else if (full_->kernels.rows.empty()) {
         if (run_ && run_->run->workload == query::kSnapshotWorkload)
@@ -315,8 +327,8 @@ KernelTitles KernelsPage::titles() const
     titles.noWork = QString::fromStdString(full_->kernels.whyNoWork);
     if (full_->opWork && !full_->opWork->fromShapes)
         titles.noWork = QString::fromUtf8(query::whyNoShapes(full_->opWork->run));
-    titles.noTensor =
-        ops ? tr("only GPUs have tensor cores") : QString::fromStdString(full_->kernels.whyNoTensor);
+    titles.onHost = ops;
+    titles.noTensor = QString::fromStdString(full_->kernels.whyNoTensor);
     return titles;
 }
 
@@ -538,28 +550,41 @@ query::ActivityChoice KernelsPage::instancesOf(const KernelLine& line) const
     return {};
 }
 
+// How long the instances took: self time of ops.
+std::function<std::vector<std::int64_t>(const query::Cancelled& cancelled)>
+KernelsPage::lengthsOfInstances(query::ActivityChoice instances) const
+{
+    if (!full_ || !full_->ops)
+        return [timeline = timeline_, instances = std::move(instances),
+                within = stretchOf()](const query::Cancelled& cancelled) {
+            return lengthsOf(*timeline, instances, within, cancelled);
+        };
+    const OpChoice choice{full_->ops->run.coversRecording(), step(),
+                          party() ? party()->process : ProcessIndex{}};
+    return [timeline = timeline_, instances = std::move(instances),
+            within = choice.stretches(timeline_)](const query::Cancelled& cancelled) {
+        return selfTimesOf(*timeline, instances, within, cancelled);
+    };
+}
+
 void KernelsPage::showHistogram(std::int64_t id)
 {
     const KernelLine& line = lines_[std::size_t(id)];
     histogramPanel_->setTitle(line.label);
-    histogramPanel_->setSubtitle(counted(line.instances, "instance"));
+    const QString instances = counted(line.instances, "instance");
+    histogramPanel_->setSubtitle(full_ && full_->ops ? tr("%1, self time").arg(instances) : instances);
     showOnTimeline_->setEnabled(grouping_->current() == ByName);
-    const QString otherwise = full_ && full_->ops
-                                  ? tr("Durations of single ops are on the timeline.")
-                                  : tr("Durations are available by name or family, over all ranges.");
+    const QString otherwise = tr("Durations are available by name or family, over all ranges.");
     measuring_.cancel();
-    if (query::ActivityChoice instances = instancesOf(line); !instances)
+    if (query::ActivityChoice chosen = instancesOf(line); !chosen)
         showDurations({}, line.swatch.hue, otherwise);
     else
-        measuring_.start(
-            [timeline = timeline_, instances = std::move(instances),
-             within = stretchOf()](const query::Cancelled& cancelled) {
-                return durationsOf(lengthsOf(*timeline, instances, within, cancelled));
-            },
-            [this, hue = line.swatch.hue, otherwise](const Durations& durations) {
-                showDurations(durations, hue, otherwise);
-            },
-            [this](const QString& sentence) { showDurations({}, query::Hue::Other, sentence); });
+        measuring_.start([lengths = lengthsOfInstances(std::move(chosen))](
+                             const query::Cancelled& cancelled) { return durationsOf(lengths(cancelled)); },
+                         [this, hue = line.swatch.hue, otherwise](const Durations& durations) {
+                             showDurations(durations, hue, otherwise);
+                         },
+                         [this](const QString& sentence) { showDurations({}, query::Hue::Other, sentence); });
     emit selectionText(tr("1 %1 selected, %2, %3")
                            .arg(grouping_->current() != ByName ? tr("group")
                                 : full_ && full_->ops          ? tr("op")

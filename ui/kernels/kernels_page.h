@@ -45,6 +45,7 @@ private:
         query::KernelsTable kernels;
         std::optional<query::OpsTable> ops;
         std::optional<query::RooflineTable> opWork;
+        std::optional<OpSpread> opSpread; ///< of the chosen step
         std::optional<query::RooflineTable> byShape;
         std::optional<query::Answer> attention;
     };
@@ -73,6 +74,8 @@ private:
     KernelTitles titles() const;
     std::optional<std::int32_t> step() const;
     query::StretchOf stretchOf() const;
+    std::function<std::vector<std::int64_t>(const query::Cancelled& cancelled)>
+    lengthsOfInstances(query::ActivityChoice instances) const;
     const query::PartyChoice* party() const; ///< null: all
     void chooseLine(std::int64_t id);
     void openLine(std::int64_t id);

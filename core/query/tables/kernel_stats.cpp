@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace tilescope::query {
 
@@ -162,6 +163,91 @@ std::vector<std::int64_t> lengthsOf(const Timeline& timeline, const ActivityChoi
         }
     }
     return lengths;
+}
+
+std::vector<StretchOf> hostSteps(const std::shared_ptr<const Timeline>& timeline,
+                                 std::optional<std::int32_t> step, ProcessIndex process)
+{
+    std::set<std::int32_t> wanted;
+    for (const TimelineStep& each : timeline->steps)
+        if (!step || each.step == *step)
+            wanted.insert(each.step);
+    const auto counted = [process](const Lane& lane) { return !process || lane.process == process; };
+    if (timeline->steps.empty())
+        return {[counted](const Lane& lane) {
+            return counted(lane) ? std::optional(Stretch{INT64_MIN, INT64_MAX}) : std::nullopt;
+        }};
+    std::vector<StretchOf> stretches;
+    for (const std::int32_t number : wanted)
+        stretches.emplace_back([timeline, number, counted](const Lane& lane) -> std::optional<Stretch> {
+            if (counted(lane))
+                for (const TimelineStep& each : timeline->stepsOf(lane.process))
+                    if (each.step == number)
+                        return Stretch{each.hostStart, each.hostEnd};
+            return {};
+        });
+    return stretches;
+}
+
+namespace {
+
+// Calls each(name, hue, self time) for the ops of a thread that start within the stretch.
+template <class Each> void forEachOp(const Lane& lane, const Stretch& stretch, Each each)
+{
+    for (std::size_t r = 0; r < lane.rows.size(); ++r) {
+        const Track& row = lane.rows[r];
+        const Track* const called = r + 1 < lane.rows.size() ? &lane.rows[r + 1] : nullptr;
+        const auto [first, last] = startingIn(row, stretch);
+        std::size_t child = called != nullptr && first < last ? called->firstFrom(row.start(first)) : 0;
+        for (std::size_t i = first; i < last; ++i) {
+            std::int64_t own = row.length(i);
+            for (; called != nullptr && child < called->size() && called->start(child) < row.end(i); ++child)
+                own -= called->length(child);
+            each(row.name(i), row.hue(i), own);
+        }
+    }
+}
+
+// The same of all threads and stretches. Returns whether it came to the end.
+template <class Each>
+bool forEachOp(const Timeline& timeline, const std::vector<StretchOf>& stretches,
+               const std::function<bool()>& cancelled, Each each)
+{
+    for (const StretchOf& stretchOf : stretches)
+        for (const Lane& lane : timeline.lanes) {
+            if (cancelled())
+                return false;
+            if (lane.kind != Lane::Kind::Thread)
+                continue;
+            if (const std::optional<Stretch> stretch = stretchOf(lane))
+                forEachOp(lane, *stretch, each);
+        }
+    return true;
+}
+
+} // namespace
+
+std::vector<std::int64_t> selfTimesOf(const Timeline& timeline, const ActivityChoice& isChosen,
+                                      const std::vector<StretchOf>& stretches,
+                                      const std::function<bool()>& cancelled)
+{
+    std::vector<std::int64_t> times;
+    const bool isWhole =
+        forEachOp(timeline, stretches, cancelled, [&](std::uint32_t name, Hue hue, std::int64_t own) {
+            if (isChosen(name, hue))
+                times.push_back(own);
+        });
+    return isWhole ? times : std::vector<std::int64_t>();
+}
+
+std::vector<KernelStat> opStats(const Timeline& timeline, const std::vector<StretchOf>& stretches,
+                                const std::function<bool()>& cancelled)
+{
+    std::vector<Sums> sums(timeline.names.size());
+    const bool isWhole =
+        forEachOp(timeline, stretches, cancelled,
+                  [&](std::uint32_t name, Hue hue, std::int64_t own) { addTo(sums[name], hue, own); });
+    return isWhole ? statsOf(sums) : std::vector<KernelStat>();
 }
 
 std::optional<TimelineItem> firstInstance(const Timeline& timeline, std::string_view text,

@@ -3,6 +3,7 @@
 #include "core/query/timeline/timeline.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -49,6 +50,21 @@ StretchOf everywhere(std::optional<Stretch> stretch = {});
 /// in no order; empty if cancelled. Reads the timeline's rows, not the file.
 std::vector<std::int64_t> lengthsOf(const Timeline& timeline, const ActivityChoice& isChosen,
                                     const StretchOf& stretchOf, const std::function<bool()>& cancelled);
+
+/// Where the host is in a traced step, in the lanes of a process (none: of all); one for every step if none is
+/// chosen; everywhere if the timeline has no steps.
+std::vector<StretchOf> hostSteps(const std::shared_ptr<const Timeline>& timeline,
+                                 std::optional<std::int32_t> step, ProcessIndex process = {});
+
+/// How long the chosen ops that start within these stretches took without the ops that they call: one entry an
+/// instance, in no order; empty if cancelled.
+std::vector<std::int64_t> selfTimesOf(const Timeline& timeline, const ActivityChoice& isChosen,
+                                      const std::vector<StretchOf>& stretches,
+                                      const std::function<bool()>& cancelled);
+
+/// The same of all ops by name, the costliest first. Unlike with opsWithin(), an op counts whole.
+std::vector<KernelStat> opStats(const Timeline& timeline, const std::vector<StretchOf>& stretches,
+                                const std::function<bool()>& cancelled);
 
 /// Where a device activity with that name first ran, otherwise a host op; none if there is neither, or if
 /// cancelled.

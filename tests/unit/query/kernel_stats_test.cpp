@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <random>
+#include <tuple>
 #include <utility>
 
 namespace tilescope::query {
@@ -83,6 +85,51 @@ TEST(KernelStats, OfOpsCountSelfTime)
     EXPECT_EQ(inside[0].total, 10);
     EXPECT_EQ(inside[1].total, 0) << "linear waits for mm all the time";
     EXPECT_TRUE(kernelsWithin(made, {0, 220}, testing::kNotCancelled).empty()) << "no device activity";
+}
+
+// Two steps of a thread: linear 0 to 100 calls mm 10 to 60; linear 200 to 220 calls nothing. Between them add 150
+// to 160.
+std::shared_ptr<const Timeline> stepsOfOps()
+{
+    auto made = std::make_shared<Timeline>();
+    made->names = {{"aten::linear", "linear"}, {"aten::mm", "mm"}, {"aten::add", "add"}};
+    Lane thread;
+    thread.kind = Lane::Kind::Thread;
+    TrackBuilder outer;
+    outer.add(0, 100, 0, Hue::Other);
+    outer.add(150, 160, 2, Hue::Elementwise);
+    outer.add(200, 220, 0, Hue::Other);
+    thread.rows.push_back(std::move(outer).build());
+    TrackBuilder inner;
+    inner.add(10, 60, 1, Hue::Matmul);
+    thread.rows.push_back(std::move(inner).build());
+    made->lanes.push_back(std::move(thread));
+    made->length = 220;
+    for (const auto& [number, from, to] : {std::tuple(0, 0, 120), {1, 190, 220}})
+        made->steps.push_back({.step = number, .start = from, .end = to, .hostStart = from, .hostEnd = to});
+    return made;
+}
+
+TEST(KernelStats, OfOpsOfStepsCountThoseThatStartInThem)
+{
+    const auto made = stepsOfOps();
+    const auto all = opStats(*made, hostSteps(made, {}), testing::kNotCancelled);
+    ASSERT_EQ(all.size(), 2U) << "add is in no step";
+    EXPECT_EQ(all[0].name, 0U);
+    EXPECT_EQ(all[0].instances, 2);
+    EXPECT_EQ(all[0].total, 70);
+    EXPECT_EQ(all[0].shortest, 20);
+    EXPECT_EQ(all[0].longest, 50);
+    EXPECT_EQ(all[1].total, 50);
+    const auto second = opStats(*made, hostSteps(made, 1), testing::kNotCancelled);
+    ASSERT_EQ(second.size(), 1U);
+    EXPECT_EQ(second[0].total, 20);
+    EXPECT_EQ(opStats(*made, {everywhere()}, testing::kNotCancelled).size(), 3U);
+    const auto linear = [](std::uint32_t name, Hue) { return name == 0; };
+    std::vector<std::int64_t> times = selfTimesOf(*made, linear, hostSteps(made, {}), testing::kNotCancelled);
+    std::sort(times.begin(), times.end());
+    EXPECT_EQ(times, (std::vector<std::int64_t>{20, 50}));
+    EXPECT_TRUE(selfTimesOf(*made, linear, {everywhere()}, [] { return true; }).empty()) << "cancelled";
 }
 
 TEST(KernelStats, AKernelThatExceedsTheIntervalCountsWithItsPartInside)
@@ -177,6 +224,9 @@ TEST(KernelStats, OfAnIntervalAssignEachInstantToTheInnermostEvent)
             ops[i] += more[i];
         EXPECT_EQ(totals(opsWithin(made, stretch, testing::kNotCancelled)), ops) << round;
         EXPECT_EQ(totals(kernelsWithin(made, stretch, testing::kNotCancelled)), stream.timesOf(stretch))
+            << round;
+        EXPECT_EQ(totals(opStats(made, {everywhere()}, testing::kNotCancelled)),
+                  totals(opsWithin(made, {INT64_MIN / 2, INT64_MAX / 2}, testing::kNotCancelled)))
             << round;
         std::int64_t sum = 0;
         for (const KernelStat& stat : kernelsWithin(made, stretch, testing::kNotCancelled))

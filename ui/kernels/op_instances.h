@@ -1,0 +1,31 @@
+#pragma once
+
+#include "core/query/tables/kernel_stats.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope::ui {
+
+/// What the instances of ops took, by the ops' names.
+using OpSpread = std::map<std::string, query::KernelStat, std::less<>>;
+
+/// Which ops of a run are in question: those of one step, of all steps or of the whole recording; of one process
+/// or of all.
+struct OpChoice {
+    bool coversRecording = false; ///< ops outside steps count too
+    std::optional<std::int32_t> step;
+    ProcessIndex process;
+
+    std::vector<query::StretchOf> stretches(const std::shared_ptr<const query::Timeline>& timeline) const;
+};
+
+/// Empty if cancelled. Any thread.
+OpSpread spreadOf(const std::shared_ptr<const query::Timeline>& timeline, const OpChoice& choice,
+                  const std::function<bool()>& cancelled);
+
+} // namespace tilescope::ui
