@@ -445,8 +445,15 @@ QString MemoryBlocks::tip(QPointF at) const
     }
     const std::uint32_t block = layout_->boxes[*box].block;
     QString lines = QStringLiteral("<b>%1</b>").arg(blockName(*run_, block).toHtmlEscaped());
+    constexpr int kMostFrames = 8;
+    int frames = 0;
     for (const auto& [key, value] : blockFacts(*run_, block))
-        lines += QStringLiteral("<br>%1: %2").arg(key.toHtmlEscaped(), value.toHtmlEscaped());
+        if (!key.isEmpty())
+            lines += QStringLiteral("<br>%1: %2").arg(key.toHtmlEscaped(), value.toHtmlEscaped());
+        else if (++frames < kMostFrames)
+            lines += QStringLiteral("<br>&nbsp;&nbsp;%1").arg(value.toHtmlEscaped());
+        else if (frames == kMostFrames)
+            lines += QStringLiteral("<br>&nbsp;&nbsp;…");
     return lines;
 }
 

@@ -90,14 +90,17 @@ void MemoryLists::clear()
     shares_->show({});
 }
 
-void MemoryLists::show(const MemoryRun& run, const MemoryGroupings& groups, const Instant& instant,
-                       bool strips)
+void MemoryLists::show(const MemoryRun& run, const MemoryGroupings& groups, query::MemoryGrouping colours,
+                       const Instant& instant, bool strips)
 {
     const auto by = MemoryTable(sharesBy_->current());
     auto known = by == MemoryTable::Op ? nullptr : groups[std::size_t(by)];
     listing_.start(
-        [run, by, known, strips, list = list(), time = instant.time](const query::Cancelled& cancelled) {
+        [run, by, known, strips, colours, coloured = groups[std::size_t(colours)], list = list(),
+         time = instant.time](const query::Cancelled& cancelled) mutable {
             Made made;
+            if (!coloured)
+                coloured = query::memoryGroups(run.history, colours, cancelled);
             auto grouped = known;
             if (by != MemoryTable::Op && !grouped)
                 grouped = query::memoryGroups(run.history, query::MemoryGrouping(by), cancelled);
@@ -108,7 +111,8 @@ void MemoryLists::show(const MemoryRun& run, const MemoryGroupings& groups, cons
                 made.segments = segmentRows(*run.history, time);
             else
                 made.blocks = blockRows(
-                    run, {.time = list == List::Ever ? std::nullopt : std::optional<std::int64_t>(time)});
+                    run, {.time = list == List::Ever ? std::nullopt : std::optional<std::int64_t>(time)},
+                    coloured.get());
             if (strips || list == List::Segments)
                 made.strips = query::memoryStrips(*run.history, time);
             return made;

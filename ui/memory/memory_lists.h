@@ -44,8 +44,10 @@ public:
     QLineEdit& filter() { return *filter_; }
 
     /// Makes the rows of an instant; emits shown().
-    /// \param strips  also the segments for a plot
-    void show(const MemoryRun& run, const MemoryGroupings& groups, const Instant& instant, bool strips);
+    /// \param colours  the groups whose colours the blocks have
+    /// \param strips   also the segments for a plot
+    void show(const MemoryRun& run, const MemoryGroupings& groups, query::MemoryGrouping colours,
+              const Instant& instant, bool strips);
     void clear();
     void cancel() { listing_.cancel(); }
     /// Groups the shares so, without showing them again.

@@ -115,6 +115,7 @@ QWidget* MemoryPage::makeTools()
     connect(colourBy_, &SegmentedControl::changed, this, [this] {
         isColourChosen_ = true;
         group();
+        showLists();
     });
     connect(instantChoice_, &SegmentedControl::changed, this, [this](int index) {
         instantKind_ = Instant(index);
@@ -520,7 +521,7 @@ void MemoryPage::showLists()
 {
     if (main() == nullptr || main()->isOutline)
         return;
-    lists_->show(*main(), groups_,
+    lists_->show(*main(), groups_, grouping(),
                  {.time = instant(),
                   .isPeak = instantKind_ == Instant::Peak,
                   .title = tr("At %1").arg(timeText(axis_.instant()))},

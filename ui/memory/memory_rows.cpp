@@ -8,6 +8,7 @@
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"
+#include "ui/memory/stack_text.h"
 
 #include <QCoreApplication>
 #include <QRegularExpression>
@@ -211,8 +212,10 @@ QString blockGroup(const query::MemoryHistory& history, std::uint32_t block)
 {
     const MemoryLife& life = history.blocks[block];
     static const QRegularExpression layer(QStringLiteral("layers\\.\\d+"));
-    QString where = QString::fromUtf8(life.isOlder() ? history.text(life.name)
-                                                     : analysis::fromStepDown(history.text(life.path)));
+    QString where = life.isOlder() ? QString() : stackName(history.text(life.path));
+    if (where.isEmpty())
+        where = QString::fromUtf8(life.isOlder() ? history.text(life.name)
+                                                 : analysis::fromStepDown(history.text(life.path)));
     if (where.startsWith(QLatin1String("step/")))
         where.remove(0, 5);
     where.replace(layer, QStringLiteral("layers.*"));
@@ -231,7 +234,8 @@ QString blockName(const MemoryRun& run, std::uint32_t block)
     const QString module = QString::fromUtf8(moduleOf(*run.history, life));
     QString op = life.op == 0 && !run.ops ? QString() : QString::fromUtf8(opOf(run, life));
     op.remove(QStringLiteral("aten::"));
-    const QString place = module.isEmpty() ? blockPlace(run, block) : module;
+    const QString stack = stackName(run.history->text(life.path));
+    const QString place = !stack.isEmpty() ? stack : module.isEmpty() ? blockPlace(run, block) : module;
     if (place.isEmpty())
         return op.isEmpty() ? QString::fromUtf8(wordOf(life.category)) : op;
     return op.isEmpty() ? place : place + QLatin1Char(' ') + op;
@@ -258,8 +262,13 @@ std::vector<std::pair<QString, QString>> blockFacts(const MemoryRun& run, std::u
     add(tr("Held by"), QString::fromUtf8(history.text(life.name)));
     if (!older) {
         add(tr("Made by"), life.op == 0 && !run.ops ? tr("being read…") : QString::fromUtf8(opOf(run, life)));
-        add(tr("Range"), blockPlace(run, block));
-        add(tr("Module"), QString::fromUtf8(moduleOf(history, life)));
+        const QStringList stack = stackFrames(history.text(life.path));
+        for (const QString& frame : stack)
+            add(&frame == &stack.front() ? tr("Stack") : QString(), frame);
+        if (stack.isEmpty()) {
+            add(tr("Range"), blockPlace(run, block));
+            add(tr("Module"), QString::fromUtf8(moduleOf(history, life)));
+        }
         if (const CodePlace* place = history.places.of(history.text(life.path)))
             add(tr("Opened in"),
                 QStringLiteral("%1, %2:%3")
@@ -329,7 +338,7 @@ MemoryShares memoryShareRows(const MemoryRun& run, MemoryTable by, const query::
     return shares;
 }
 
-BlockList blockRows(const MemoryRun& run, const BlockChoice& choice)
+BlockList blockRows(const MemoryRun& run, const BlockChoice& choice, const query::MemoryGroups* groups)
 {
     const MemoryHistory& history = *run.history;
     std::vector<std::uint32_t> blocks;
@@ -370,7 +379,9 @@ BlockList blockRows(const MemoryRun& run, const BlockChoice& choice)
         const bool bounded = !older && block.end != MemoryLife::kAfter;
         TableRow row;
         row.id = std::int64_t(index);
-        row.swatch = Swatch::ofCategory(category);
+        row.swatch = groups != nullptr
+                         ? swatchOfGroup(groups->grouping, groups->names[groups->groupOf[index]])
+                         : Swatch::ofCategory(category);
         TableCell from = makeWords(older ? tr("before") : timeOf(block.begin, run.zero()));
         from.sort = older ? -std::numeric_limits<double>::infinity() : double(block.begin);
         TableCell lives = makeWords(bounded ? timeText(double(block.end - block.begin)) : tr("stays"));

@@ -49,7 +49,7 @@ QString blockPlace(const MemoryRun& run, std::uint32_t block);
 /// The group of a block in the list of the largest: range or tensor with all layers as one, a line break,
 /// category.
 QString blockGroup(const query::MemoryHistory& history, std::uint32_t block);
-/// All that is known of a block, as keys and values.
+/// All that is known of a block, as keys and values. Of the frames of its stack, only the innermost has a key.
 /// \param zero  what its times count from
 std::vector<std::pair<QString, QString>> blockFacts(const MemoryRun& run, std::uint32_t block);
 
@@ -83,7 +83,9 @@ struct BlockList {
     std::size_t blocks = 0; ///< all of them, listed or not
     std::int64_t bytes = 0;
 };
-BlockList blockRows(const MemoryRun& run, const BlockChoice& choice);
+/// \param groups  whose colours the rows have; null: those of the categories
+BlockList blockRows(const MemoryRun& run, const BlockChoice& choice,
+                    const query::MemoryGroups* groups = nullptr);
 
 enum class SegmentColumn { Address, Size, Used, Free, Bar, Blocks, LargestFree, Stream, Kind, Count };
 

@@ -2,6 +2,7 @@
 #include "tests/support/fake_memory.h"
 #include "ui/memory/memory_axis.h"
 #include "ui/memory/memory_rows.h"
+#include "ui/memory/stack_text.h"
 #include "ui/memory/step_points.h"
 
 #include <QAbstractItemModelTester>
@@ -109,6 +110,19 @@ TEST(MemoryRows, BlocksSayWhatTheyAreAndWhoHoldsThem)
     EXPECT_EQ(facts[QStringLiteral("Address")], QStringLiteral("0x1"));
     EXPECT_TRUE(facts[QStringLiteral("Lives")].endsWith(QStringLiteral("beyond the trace")));
     EXPECT_EQ(blockGroup(*run.history, block), QStringLiteral("forward/layers.*/ffn\nactivations"));
+}
+
+TEST(MemoryRows, AStackIsNamedByTheProgramsOwnFrameAndItsInnermostOne)
+{
+    const std::string path = "train.py:97:<module>/src\u2215model.py:24:forward/"
+                             "torch\u2215nn\u2215modules\u2215linear.py:134:forward";
+    EXPECT_EQ(stackName(path), QStringLiteral("model.py:24 forward → linear.py:134 forward"));
+    EXPECT_EQ(stackFrames(path), (QStringList{QStringLiteral("torch/nn/modules/linear.py:134 forward"),
+                                              QStringLiteral("src/model.py:24 forward"),
+                                              QStringLiteral("train.py:97 <module>")}));
+    EXPECT_EQ(stackName("train.py:97:<module>"), QStringLiteral("train.py:97 <module>"));
+    EXPECT_EQ(stackName("step/forward/layers.3/ffn"), QString()) << "a path of ranges";
+    EXPECT_TRUE(stackFrames("step/forward/layers.3/ffn").isEmpty());
 }
 
 TEST(MemoryRows, SharesAddUpToTheAllocatorsCountHoweverTheyAreGrouped)

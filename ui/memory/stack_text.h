@@ -1,0 +1,17 @@
+#pragma once
+
+#include <QStringList>
+
+#include <string_view>
+
+namespace tilescope::ui {
+
+/// The frames of an imported stack, "torch/nn/modules/linear.py:134 forward", the innermost first. The path is that
+/// of a block: frames as components. Empty if it is one of ranges.
+QStringList stackFrames(std::string_view path);
+
+/// A stack in a line: the innermost frame of the program's own code, then that of all, without folders:
+/// "train.py:24 forward → linear.py:134 forward". Empty if the path is one of ranges.
+QString stackName(std::string_view path);
+
+} // namespace tilescope::ui
