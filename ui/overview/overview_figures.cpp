@@ -1,6 +1,7 @@
 #include "ui/overview/overview_figures.h"
 
 #include "core/base/number_text.h"
+#include "core/model/text.h"
 #include "core/query/memory/memory_difference.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace tilescope::ui {
 
@@ -97,13 +99,70 @@ KeyFigure stepTime(const OverviewData& data)
     return figure;
 }
 
+// A trace of such a run would not have GPU time either.
+bool isOnCpu(const OverviewRun& run)
+{
+    const MeanStep* step = stepOf(run);
+    return step != nullptr ? !step->onGpu : run.summary->result.device == "cpu";
+}
+
 QString whyNoGpuStep(const OverviewRun& run)
 {
-    // Of a run on the CPU, a trace would not have GPU time either.
-    const bool onCpu = stepOf(run) != nullptr || run.summary->result.device == "cpu";
-    return onCpu               ? QStringLiteral("on the CPU")
+    return isOnCpu(run)        ? QStringLiteral("on the CPU")
            : run.data->isWhole ? noStepWords(*run.summary)
                                : QStringLiteral("reading the trace");
+}
+
+const analysis::Statistics* timesOf(const OverviewRun& run, Phase phase)
+{
+    for (const query::PhaseTimes& times : run.summary->phases)
+        if (times.phase == phase && times.wallMs)
+            return &*times.wallMs;
+    return nullptr;
+}
+
+// The two phases that take longest in any of the runs, in the order of a step. None if the step is one phase.
+std::vector<Phase> longestPhases(const OverviewData& data)
+{
+    std::map<Phase, double> longest;
+    for (const OverviewRun& run : data.runs)
+        for (const query::PhaseTimes& times : run.summary->phases)
+            if (times.phase != Phase::Step && times.wallMs)
+                longest[times.phase] = std::max(longest[times.phase], times.wallMs->median);
+    if (longest.size() < 2)
+        return {};
+    while (longest.size() > 2)
+        longest.erase(std::ranges::min_element(longest, {}, [](const auto& each) { return each.second; }));
+    std::vector<Phase> phases;
+    for (const auto& each : longest)
+        phases.push_back(each.first);
+    return phases;
+}
+
+KeyFigure phaseTime(const OverviewData& data, Phase phase)
+{
+    KeyFigure figure{.title = QString::fromUtf8(wordOf(phase)) + QStringLiteral(", median"),
+                     .lines = {},
+                     .verdict = {},
+                     .page = QStringLiteral("timeline")};
+    figure.title[0] = figure.title[0].toUpper();
+    std::vector<double> medians;
+    for (const OverviewRun& run : data.runs) {
+        KeyFigure::Line line = lineOf(run);
+        if (const analysis::Statistics* times = timesOf(run, phase)) {
+            medians.push_back(times->median * 1e6);
+            const Split split = timeSplit(medians.back());
+            line.number = split.number;
+            line.unit = split.unit;
+            if (run.summary->step && run.summary->step->median > 0)
+                line.detail =
+                    QStringLiteral("%1 of step").arg(percentText(times->median / run.summary->step->median));
+        }
+        figure.lines.push_back(std::move(line));
+    }
+    if (medians.size() == 2)
+        figure.verdict = signedTimeText(medians[1] - medians[0]);
+    return figure;
 }
 
 KeyFigure gpuBusy(const OverviewData& data)
@@ -357,6 +416,23 @@ void addCpuParts(StepBar& bar, const query::RunOverview& data, const MeanStep& s
 
 std::vector<KeyFigure> keyFigures(const OverviewData& data)
 {
+    const auto hasNoGpuStep = [](const OverviewRun& run) {
+        const bool isUntraced =
+            run.data->isWhole && stepOf(run) == nullptr && run.summary->workload != kTraceWorkload;
+        return isOnCpu(run) || isUntraced;
+    };
+    if (std::ranges::all_of(data.runs, hasNoGpuStep)) {
+        std::vector<KeyFigure> figures{stepTime(data)};
+        const std::vector<Phase> phases = longestPhases(data);
+        for (const Phase phase : phases)
+            figures.push_back(phaseTime(data, phase));
+        if (phases.empty() && anyUtilisation(data))
+            figures.push_back(throughput(data));
+        figures.push_back(peakMemory(data));
+        figures.push_back(anyUtilisation(data) ? utilisation(data) : throughput(data));
+        figures.push_back(tracing(data));
+        return figures;
+    }
     return {stepTime(data),
             gpuBusy(data),
             idle(data),

@@ -43,7 +43,7 @@ struct KeyFigure {
 };
 
 /// Step time, GPU busy, idle time, peak memory, MFU (throughput where the FLOPs are not known), cost of
-/// tracing.
+/// tracing. Where no run was traced on a GPU, the two longest phases take the place of what is about the GPU.
 std::vector<KeyFigure> keyFigures(const OverviewData& data);
 
 /// Part of a bar that shows where a step goes.

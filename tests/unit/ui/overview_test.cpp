@@ -245,6 +245,38 @@ TEST_F(OverviewTest, TheMfuIsThatOfTheSpecsFlopsInTheMedianStep)
     EXPECT_TRUE(figure.verdict.contains(QStringLiteral("data sheet"))) << figure.verdict.toStdString();
 }
 
+TEST(OverviewOnACpu, ShowsTheLongestPhasesInPlaceOfTheGpu)
+{
+    const testing::TemporaryFolder folder;
+    test::writeStudyFile(folder / "study.tscope");
+    query::FileSession session(folder / "study.tscope");
+    const auto snapshot = std::make_shared<const query::FileSnapshot>(session.snapshot());
+    OverviewData data;
+    for (const std::size_t at : {0U, 1U}) {
+        const query::RunSummary& run = snapshot->runs.at(at);
+        data.runs.push_back({QString(QChar(char16_t(u'A' + at))), QString::fromStdString(run.name), snapshot,
+                             &run,
+                             std::make_shared<const query::RunOverview>(
+                                 query::runOverview(session.reader(), run.run, testing::kNotCancelled))});
+    }
+    QStringList titles;
+    for (const KeyFigure& figure : keyFigures(data))
+        titles << figure.title;
+    EXPECT_EQ(titles, (QStringList{QStringLiteral("Step time, median"), QStringLiteral("Forward, median"),
+                                   QStringLiteral("Backward, median"), QStringLiteral("Peak allocated"),
+                                   QStringLiteral("Model FLOP rate"), QStringLiteral("Tracing cost")}));
+    const KeyFigure forward = keyFigures(data)[1];
+    for (std::size_t i = 0; i < 2; ++i) {
+        const query::RunSummary& run = *data.runs[i].summary;
+        const auto phase = std::ranges::find(run.phases, Phase::Forward, &query::PhaseTimes::phase);
+        ASSERT_NE(phase, run.phases.end());
+        EXPECT_EQ(forward.lines[i].number + QChar(0x2009) + forward.lines[i].unit,
+                  timeText(phase->wallMs->median * 1e6));
+        EXPECT_EQ(forward.lines[i].detail,
+                  percentText(phase->wallMs->median / run.step->median) + QStringLiteral(" of step"));
+    }
+}
+
 TEST(OverviewRepeats, ATracedAndAnUntracedRunOfASpecAreDifferentPoints)
 {
     const testing::TemporaryFolder folder;
