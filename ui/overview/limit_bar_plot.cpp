@@ -133,7 +133,7 @@ void LimitBarPlot::drawLimit(QPainter& painter, const Scale& scale) const
     if (bar_.limit) {
         painter.setPen(QPen(colours().warning, sizes().of(2)));
         painter.drawLine(QPointF(scale.x(*bar_.limit), scale.bar.top() - sizes().of(5)),
-                         QPointF(scale.x(*bar_.limit), scale.bar.bottom() + sizes().of(5)));
+                         QPointF(scale.x(*bar_.limit), scale.bar.bottom())); // words are below
         label(*bar_.limit, tr("limit %1").arg(byteText(*bar_.limit)), colours().warning, true);
     }
     if (bar_.needed)
