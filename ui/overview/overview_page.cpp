@@ -5,6 +5,7 @@
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/key_value_table.h"
+#include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
 #include "ui/kit/table_view.h"
@@ -16,6 +17,7 @@
 #include "ui/overview/overview_missing.h"
 #include "ui/overview/overview_tables.h"
 #include "ui/overview/step_bar_plot.h"
+#include "ui/overview/step_times_panel.h"
 #include "ui/overview/study_panel.h"
 #include "ui/theme/theme.h"
 
@@ -79,6 +81,15 @@ void keepTrace(OverviewData& overview, const OverviewData& before)
         merged.drift = now.drift;
         overview.runs[i].data = std::make_shared<const query::RunOverview>(std::move(merged));
     }
+}
+
+bool isWithoutTrace(const OverviewData& overview)
+{
+    return std::ranges::all_of(overview.runs, [](const OverviewRun& run) {
+        const bool isToCome = run.summary->result.status == RunStatus::Running && wantsTrace(*run.summary);
+        return run.data->isWhole && !run.data->step && !run.data->live && !isToCome &&
+               run.summary->workload != kTraceWorkload;
+    });
 }
 
 } // namespace
@@ -156,6 +167,8 @@ QWidget* OverviewPage::makeContent()
     oomPanel_ = new OomPanel(workspace());
     connect(oomPanel_, &OomPanel::figuresReady, this, &OverviewPage::showCards);
     layout->addWidget(oomPanel_);
+    stepTimes_ = new StepTimesPanel;
+    layout->addWidget(stepTimes_);
     layout->addWidget(stepPanel_);
     advicePanel_ = new AdvicePanel;
     connect(advicePanel_, &AdvicePanel::pageWanted, &workspace(), &Workspace::pageWanted);
@@ -437,7 +450,12 @@ void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewDa
                       [](const KeyFigure& figure) { return figure.page != QLatin1String("memory"); });
     if (!isOom)
         showCards(figures);
-    const bool hasSteps = !isSnapshot && !(isOom && stepBars(overview).empty());
+    // Runs that were not traced have the times of their steps and nothing about what is in them.
+    const bool isTimedOnly = !isSnapshot && !isOom && isWithoutTrace(overview);
+    stepTimes_->setVisible(isTimedOnly);
+    if (isTimedOnly)
+        stepTimes_->showRuns(firstTwo(runs), whyNoSteps(overview));
+    const bool hasSteps = !isSnapshot && !isTimedOnly && !(isOom && stepBars(overview).empty());
     for (QWidget* panel : std::initializer_list<QWidget*>{stepPanel_, lists_, advicePanel_})
         panel->setVisible(hasSteps || (isSnapshot && panel == lists_));
     for (Panel* panel : {familyPanel_, rangePanel_})

@@ -21,6 +21,7 @@ class KeyValueTable;
 class OomPanel;
 class Panel;
 class StepBarPlot;
+class StepTimesPanel;
 class StudyPanel;
 class TableView;
 
@@ -71,7 +72,8 @@ private:
     std::vector<KeyFigureCard*> cards_;
     Panel* stepPanel_ = nullptr;
     StepBarPlot* bars_ = nullptr;
-    AdvicePanel* advicePanel_ = nullptr; ///< of the first run
+    StepTimesPanel* stepTimes_ = nullptr; ///< of runs without a traced step
+    AdvicePanel* advicePanel_ = nullptr;  ///< of the first run
     StudyPanel* studies_ = nullptr;
     OomPanel* oomPanel_ = nullptr; ///< of the first run if it was out of memory
     Panel* runPanel_ = nullptr;
