@@ -4,9 +4,11 @@
 #include "tests/ui/fixture.h"
 #include "tests/ui/patience.h"
 #include "ui/kit/message_strip.h"
+#include "ui/kit/table_view.h"
 #include "ui/window/file_opener.h"
 #include "ui/window/main_window.h"
 #include "ui/window/screenshots.h"
+#include "ui/window/start_view.h"
 
 #include <QDragEnterEvent>
 #include <QDropEvent>
@@ -126,6 +128,28 @@ TEST_F(OpenWindowTest, DroppedFilesAndFoldersBecomeOneRun)
     ASSERT_EQ(window_.workspace().files().size(), 1U);
     EXPECT_EQ(window_.workspace().files().front().name(), QStringLiteral("a.json and 1 more"));
     EXPECT_EQ(window_.workspace().files().front().snapshot->runs.size(), 1U);
+}
+
+TEST_F(OpenWindowTest, WithoutAFileItOffersThoseThatWereOpenedBefore)
+{
+    const auto* start = window_.findChild<StartView*>();
+    ASSERT_NE(start, nullptr);
+    EXPECT_TRUE(start->isVisible());
+    open({path("a.json")});
+    EXPECT_FALSE(start->isVisible());
+    window_.workspace().close(window_.workspace().files().front().id);
+    waitUntilSettled();
+    ASSERT_TRUE(start->isVisible());
+    auto* recent = start->findChild<TableView*>();
+    ASSERT_GE(recent->model()->rowCount(), 1);
+    EXPECT_EQ(recent->model()->index(0, 0).data().toString(), QStringLiteral("a.json")) << "the newest first";
+    recent->setFocus();
+    recent->setCurrentIndex(recent->model()->index(0, 0));
+    QTest::keyClick(recent, Qt::Key_Return);
+    waitUntilSettled();
+    ASSERT_EQ(window_.workspace().files().size(), 1U);
+    EXPECT_EQ(window_.workspace().files().front().name(), QStringLiteral("a.json"));
+    EXPECT_FALSE(start->isVisible());
 }
 
 TEST_F(OpenWindowTest, AWrongFileGetsASentenceWithTheKnownFormats)

@@ -14,6 +14,7 @@
 #include "ui/window/screenshots.h"
 
 #include <QApplication>
+#include <QDir>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPlainTextEdit>
@@ -163,6 +164,24 @@ TEST_F(RealEngine, RunsASpecAndShowsWhatItRecorded)
     picture("kernels");
     clickRail(QStringLiteral("Memory"));
     picture("memory");
+}
+
+TEST_F(RealEngine, TheDemoEndsOnTheTimelinesOfItsRuns)
+{
+    const QString here = QDir::currentPath();
+    ASSERT_TRUE(QDir::setCurrent(QString::fromStdString(folder_.path().string()))); // where the demo records
+    QTest::mouseClick(window_->findChild<QPushButton*>(QStringLiteral("demo")), Qt::LeftButton);
+    const auto hasTimeline = [this] { return window_->currentPageName() == QLatin1String("timeline"); };
+    EXPECT_TRUE(QTest::qWaitFor(hasTimeline, kPatienceMs));
+    waitUntilSettled();
+    const TimelineScene& scene =
+        dynamic_cast<TimelinePage&>(*window_->page(QStringLiteral("timeline"))).view().scene();
+    EXPECT_EQ(scene.sections.size(), 2U);
+    EXPECT_EQ(finishedRuns(), 2);
+    picture("demo");
+    auto& page = dynamic_cast<ExperimentPage&>(*window_->page(QStringLiteral("experiment")));
+    EXPECT_TRUE(QTest::qWaitFor([&] { return !page.isRunning(); }, kPatienceMs));
+    QDir::setCurrent(here);
 }
 
 } // namespace

@@ -92,6 +92,8 @@ TEST_F(ToolsWindow, WithoutARunEveryEnabledToolOfEveryPageActs)
         window_.showPage(name);
         waitUntilSettled();
         for (QAbstractButton* button : window_.page(name)->findChildren<QAbstractButton*>()) {
+            if (button->objectName() == QLatin1String("demo")) // starts an experiment, too
+                continue;
             disabled += button->isVisible() && !button->isEnabled() ? 1 : 0;
             if (button->isVisible() && button->isEnabled() && !button->isChecked()) {
                 EXPECT_TRUE(acts([button] { button->click(); }))

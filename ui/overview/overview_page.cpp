@@ -98,8 +98,8 @@ OverviewPage::OverviewPage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent), stack_(new QStackedWidget), message_(makeMessage())
 {
     auto* layout = makePlainColumn(this);
-    auto* shown = new QWidget;
-    auto* shownLayout = new QVBoxLayout(shown);
+    shown_ = new QWidget;
+    auto* shownLayout = new QVBoxLayout(shown_);
     shownLayout->setContentsMargins(0, 0, 0, 0);
     shownLayout->setSpacing(0);
     shownLayout->addWidget(makeHeader());
@@ -112,8 +112,16 @@ OverviewPage::OverviewPage(Workspace& workspace, QWidget* parent)
     shownLayout->addWidget(scroll_, 1);
     soon_.setSingleShot(true);
     stack_->addWidget(message_);
-    stack_->addWidget(shown);
+    stack_->addWidget(shown_);
     layout->addWidget(stack_);
+}
+
+void OverviewPage::setStart(QWidget* start)
+{
+    start_ = start;
+    stack_->addWidget(start);
+    if (workspace().files().empty())
+        stack_->setCurrentWidget(start);
 }
 
 QWidget* OverviewPage::makeHeader()
@@ -321,7 +329,10 @@ void OverviewPage::showRuns(const std::vector<SelectedRun>& runs)
         basics_.cancel();
         soon_.stop();
         isLoading_ = false;
-        showMessage(emptyText(tr("The key numbers of a run, or of two, appear on this page.")));
+        if (start_ != nullptr && workspace().files().empty())
+            stack_->setCurrentWidget(start_);
+        else
+            showMessage(emptyText(tr("The key numbers of a run, or of two, appear on this page.")));
         return;
     }
     isLoading_ = true;
@@ -474,7 +485,7 @@ void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewDa
                             QStringLiteral(", ") + counted(count(Flag::Kind::Note), "note"));
     flags_->show(std::move(flags));
     machine_->setRows(machineRows(overview.runs.front()), true);
-    stack_->setCurrentIndex(1);
+    stack_->setCurrentWidget(shown_);
 }
 
 } // namespace tilescope::ui

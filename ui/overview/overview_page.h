@@ -33,6 +33,9 @@ class OverviewPage : public Page {
 public:
     explicit OverviewPage(Workspace& workspace, QWidget* parent = nullptr);
 
+    /// What is shown while no file is open, instead of a message.
+    void setStart(QWidget* start);
+
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
     bool showGrown(const std::vector<SelectedRun>& runs) override;
@@ -67,6 +70,8 @@ private:
     QLabel* machineLine_ = nullptr;
     QStackedWidget* stack_;
     QLabel* message_;
+    QWidget* start_ = nullptr;
+    QWidget* shown_ = nullptr;
     QScrollArea* scroll_ = nullptr;
     QGridLayout* cardGrid_ = nullptr;
     std::vector<KeyFigureCard*> cards_;

@@ -24,6 +24,7 @@
 #include "ui/window/page_exports.h"
 #include "ui/window/page_rail.h"
 #include "ui/window/run_dock.h"
+#include "ui/window/start_view.h"
 #include "ui/window/window_menus.h"
 
 #include <QApplication>
@@ -75,7 +76,14 @@ MainWindow::MainWindow(QWidget* parent)
     statusBar()->addWidget(selection_, 1);
     statusBar()->addPermanentWidget(job_);
 
-    addPage<OverviewPage>("overview", tr("Overview"), Icon::Overview);
+    addPage(QStringLiteral("overview"), tr("Overview"), Icon::Overview, [this] {
+        auto* overview = new OverviewPage(*workspace_);
+        auto* start = new StartView(*workspace_);
+        overview->setStart(start);
+        connect(start, &StartView::filesWanted, this,
+                [this](const QStringList& paths) { paths.isEmpty() ? chooseFiles() : open(paths); });
+        return overview;
+    });
     experiment_ = new ExperimentPage(*workspace_, stack_);
     experiment_->setForecaster(machineForecaster());
     experiment_->hide();
