@@ -11,6 +11,7 @@
 #include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QPointer>
 #include <QTimer>
 #include <QVBoxLayout>
 
@@ -84,8 +85,10 @@ void FileOpener::open(const QStringList& paths)
             strip->setProgress(words, done);
     });
     refresh->start(kRefreshMs);
-    strip->addButton(tr("Cancel"), [strip, job] {
+    strip->addButton(tr("Cancel"), [strip, job, refresh = QPointer<QTimer>(refresh)] {
         job->tracker.cancel();
+        if (refresh) // which would show the strip again
+            refresh->stop();
         strip->hide();
         strip->deleteLater();
     });
