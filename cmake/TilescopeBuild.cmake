@@ -109,11 +109,11 @@ function(tilescope_library name)
     endif()
 endfunction()
 
-# tilescope_test(NAME SOURCES … LIBRARIES … [PCH target] [WHOLE] [LABELS …] [ENVIRONMENT …]): a GoogleTest program
-# test_NAME. Each case is a separate test; with WHOLE the program is one test (for programs that start slowly,
+# tilescope_test(NAME SOURCES … LIBRARIES … [PCH target] [WHOLE] [SEPARATE] [LABELS …] [ENVIRONMENT …]): a GoogleTest program
+# test_NAME, compiled in batches unless SEPARATE. Each case is a separate test; with WHOLE the program is one test (for programs that start slowly,
 # such as all that load LibTorch).
 function(tilescope_test name)
-    cmake_parse_arguments(arg "WHOLE" "PCH;TIMEOUT" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})
+    cmake_parse_arguments(arg "WHOLE;SEPARATE" "PCH;TIMEOUT" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})
     if(NOT TARGET tilescope_test_pch)
         tilescope_pch(tilescope_test_pch HEADERS ${tilescope_std_headers} <gtest/gtest.h> <gmock/gmock.h>
                       LIBRARIES GTest::gtest GTest::gmock)
@@ -127,7 +127,7 @@ function(tilescope_test name)
         set(arg_PCH tilescope_test_pch)
     endif()
     target_precompile_headers(test_${name} REUSE_FROM ${arg_PCH})
-    if(NOT arg_PCH STREQUAL tilescope_torch_pch)
+    if(NOT arg_SEPARATE AND NOT arg_PCH STREQUAL tilescope_torch_pch)
         tilescope_batch(test_${name} ${TILESCOPE_TEST_BATCH})
     endif()
     if(NOT arg_TIMEOUT)
