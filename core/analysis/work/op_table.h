@@ -41,6 +41,7 @@ enum class OpKind : std::uint8_t {
     Copy,                   ///< destination, source
     Fill,                   ///< writes its first operand
     Adam,                   ///< lists of parameters, gradients and two moments
+    Fused,                  ///< a fused op of the language model's step: fused_op_work.h
 };
 
 /// All that is known of an op.

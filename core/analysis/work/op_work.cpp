@@ -1,5 +1,6 @@
 #include "core/analysis/work/op_work.h"
 
+#include "core/analysis/work/fused_op_work.h"
 #include "core/analysis/work/op_table.h"
 #include "core/model/attention_problem.h"
 
@@ -87,6 +88,8 @@ public:
             return has(1) ? work(0, bytesOf(0)) : std::nullopt;
         case Kind::Adam:
             return adam();
+        case Kind::Fused:
+            return workOfFusedOp(rule_.op, arguments_, context_);
         }
         return {};
     }

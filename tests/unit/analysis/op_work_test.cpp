@@ -1,5 +1,6 @@
 #include "core/analysis/work/op_work.h"
 
+#include "core/analysis/work/op_table.h"
 #include "core/model/attention_problem.h"
 
 #include <gtest/gtest.h>
@@ -122,6 +123,8 @@ TEST(WorkOfOp, TakesCausalityFromTheCall)
     EXPECT_EQ(flops(" =0. =false =false =0.125"), 96 * 2 * 16);
     EXPECT_EQ(flops(" =0. =true =false =0.125"), 60 * 2 * 16);
     EXPECT_FALSE(flops("")) << "unknown";
+    EXPECT_EQ(workOf("tilescope::attention", byHead + " =true =none =ieee =false", unknown).flops.count,
+              60 * 2 * 16);
     // One query sees all keys, causal or not.
     EXPECT_TRUE(workOfOp("aten::_scaled_dot_product_flash_attention",
                          "bf16[2, 3, 1, 8] bf16[2, 3, 4, 8] bf16[2, 3, 4, 8]", unknown));
@@ -198,6 +201,51 @@ TEST(WorkOfOp, CountsAnOptimizersListsTogether)
     // Two parameters of 6 and 4, their gradients and both moments, and a step number for each.
     EXPECT_EQ(workOf("aten::_fused_adamw_", "[2, 3] [4] [2, 3] [4] [2, 3] [4] [2, 3] [4] [] []"),
               expected(14 * 10, 4 * 10 * 7));
+}
+
+TEST(WorkOfOp, CountsFusedOpsOfTheLanguageModel)
+{
+    // 6 rows of 8: sums in fp32, elements in bf16.
+    EXPECT_EQ(workOf("tilescope::add_rms_norm", "f32[6, 8] f32[8]", {.elementBytes = 2}),
+              expected(4 * 48, 48 * (4 + 2) + 4 * (8 + 6)));
+    EXPECT_EQ(workOf("tilescope::add_rms_norm", "f32[6, 8] bf16[6, 8] f32[8] =1e-05 =15"),
+              expected(5 * 48, 48 * (4 + 2 + 4 + 2) + 4 * (8 + 6)));
+    EXPECT_EQ(workOf("tilescope::rms_norm_backward", "bf16[6, 8] f32[6, 8] f32[8] f32[6]"),
+              expected(9 * 48, 2 * 48 * (2 + 4) + 4 * (8 + 6)));
+    EXPECT_EQ(workOf("tilescope::rms_norm_backward", "bf16[6, 8] f32[6, 8] f32[8] f32[6] f32[6, 8]"),
+              expected(10 * 48, 48 * (2 * (2 + 4) + 4) + 4 * (8 + 6)));
+    EXPECT_EQ(workOf("tilescope::sum_parts_", "f32[8] f32[16, 8]"), expected(128, 4 * 136));
+    EXPECT_EQ(workOf("tilescope::swiglu", "bf16[6, 16]"), expected(6 * 48, 2 * (96 + 48)));
+    EXPECT_EQ(workOf("tilescope::swiglu_backward_", "bf16[6, 8] bf16[6, 16]"),
+              expected(13 * 48, 2 * 2 * (48 + 96)));
+    EXPECT_EQ(workOf("tilescope::cross_entropy_", "bf16[6, 10] i64[6]"),
+              expected(6 * 60, 2 * 60 * 2 + 6 * 8 + 6 * 4));
+    // Two heads of four of 24 columns; positions by pairs by cosine and sine.
+    EXPECT_EQ(workOf("tilescope::rotate_heads_", "bf16[6, 24] f32[3, 2, 2] =2 =false"),
+              expected(3 * 48, 2 * 48 * 2 + 12 * 4));
+    EXPECT_EQ(workOf("tilescope::embedding_backward", "f32[6, 8] i64[6] =100"),
+              expected(48, 4 * 48 + 6 * 8 + 4 * 800));
+    // bf16 weights of 6 and 4, remainders, fp32 gradients and moments, and the step.
+    EXPECT_EQ(
+        workOf(
+            "tilescope::adamw_",
+            "bf16[2, 3] bf16[4] i16[2, 3] i16[4] f32[2, 3] f32[4] f32[2, 3] f32[4] f32[2, 3] f32[4] f32[]"),
+        expected(14 * 10, 10 * (16 + 12)));
+    EXPECT_EQ(workOf("tilescope::adamw_", "f32[4] f32[4] f32[4] f32[4] f32[]"), expected(14 * 4, 4 * 4 * 7));
+}
+
+TEST(WorkOfOp, LeavesFusedOpsUncountedWhoseArgumentsDoNotFit)
+{
+    EXPECT_FALSE(workOfOp("tilescope::rotate_heads_", "bf16[6, 24] f32[3, 2, 2]", {})) << "heads unknown";
+    EXPECT_FALSE(workOfOp("tilescope::rotate_heads_", "bf16[6, 24] f32[3, 2, 2] =7", {})) << "too many heads";
+    EXPECT_FALSE(workOfOp("tilescope::embedding_backward", "f32[6, 8] i64[6]", {})) << "vocabulary unknown";
+    EXPECT_FALSE(workOfOp("tilescope::adamw_", "f32[4] f32[4] f32[4]", {}));
+    for (const OpRow& row : opTable()) {
+        if (row.kind != OpKind::Fused)
+            continue;
+        EXPECT_FALSE(workOfOp(row.op, "", {})) << row.op;
+        EXPECT_FALSE(workOfOp(row.op, "f32[2]", {})) << row.op;
+    }
 }
 
 TEST(WorkOfOp, ViewsAreFreeAndTheUnknownIsNotGuessed)
