@@ -40,8 +40,8 @@ std::string changesArguments(const std::string& op)
 std::optional<std::string> whyNotReplayable(std::string_view op)
 {
     const std::string name(op);
-    if (!op.starts_with("aten::"))
-        return name + " is not an op of ATen";
+    if (!op.starts_with("aten::") && !op.starts_with("tilescope::"))
+        return name + " is an op of neither ATen nor Tilescope";
     if (op.ends_with('_'))
         return changesArguments(name);
     const OpRow* const row = findOp(op);
@@ -78,7 +78,7 @@ std::int64_t indexLimit(std::string_view op, const OpArguments& arguments)
         limit = sizeOf(arguments, 0, 0);
     else if (op == "aten::index_select")
         limit = sizeOf(arguments, 0, numberAt(arguments, 1).value_or(0));
-    else if (op == "aten::embedding_dense_backward")
+    else if (op == "aten::embedding_dense_backward" || op == "tilescope::embedding_backward")
         limit = numberAt(arguments, 2);
     else if (op == "aten::nll_loss_forward")
         limit = sizeOf(arguments, 0, -1);

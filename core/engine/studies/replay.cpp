@@ -127,6 +127,8 @@ private:
             if (text == "true" || text == "false")
                 return c10::IValue(at::Scalar(text == "true"));
             return whole ? std::optional(c10::IValue(at::Scalar(*whole))) : numberOf(text);
+        case c10::TypeKind::StringType:
+            return text == "?" ? std::nullopt : std::optional(c10::IValue(text));
         case c10::TypeKind::ListType:
             return listOf(text, wanted);
         default:
@@ -221,14 +223,13 @@ Call findCall(const ReplayRequest& request, const Device& device)
         if (auto arguments = inputs.forSchema(op->schema()))
             return {*op, std::move(*arguments)};
     }
-    throw Error{
-        .what = isKnown ? "no overload of " + request.op + " accepts the recorded arguments"
-                        : "this LibTorch has no op " + request.op,
-        .where = "replay",
-        .mend =
-            isKnown
-                ? "import a trace of torch.profiler with record_shapes, which holds the values of arguments"
-                : "choose another op"};
+    throw Error{.what = isKnown ? "no overload of " + request.op + " accepts the recorded arguments"
+                                : "this LibTorch has no op " + request.op,
+                .where = "replay",
+                .mend = isKnown ? "run with shapes: true, or import a trace of torch.profiler with "
+                                  "record_shapes: both hold the values "
+                                  "of arguments"
+                                : "choose another op"};
 }
 
 /// Captures several calls into a CUDA graph; none if the op cannot be captured.

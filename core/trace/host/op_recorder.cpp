@@ -1,7 +1,7 @@
 #include "core/trace/host/op_recorder.h"
 
+#include "core/trace/host/argument_text.h"
 #include "core/trace/host/host_log.h"
-#include "core/trace/host/input_shapes.h"
 #include "core/trace/host/observed_views.h"
 
 #include <ATen/SequenceNumber.h>
@@ -38,10 +38,10 @@ AutogradProbe::Node runningNode() noexcept
 /// an op takes to record: this one is enough.
 constexpr std::string_view kEvaluation = "autograd::engine::evaluate_function: ";
 
-std::uint32_t shapesOf(const at::RecordFunction& function)
+std::uint32_t numberOfArguments(const at::RecordFunction& function)
 {
-    thread_local InputShapes known;
-    return known.of(function, &ThreadLog::numberOf);
+    const std::string_view arguments = argumentsOf(function);
+    return arguments.empty() ? kNone : ThreadLog::numberOf(arguments);
 }
 
 void begin(const at::RecordFunction& function, bool shapes)
@@ -55,7 +55,7 @@ void begin(const at::RecordFunction& function, bool shapes)
                     OpScope::Backward, kNone);
         return;
     }
-    log->openOp(name, function.seqNr(), OpScope::Function, shapes ? shapesOf(function) : kNone);
+    log->openOp(name, function.seqNr(), OpScope::Function, shapes ? numberOfArguments(function) : kNone);
 }
 
 // State lives in the thread's log: an ObserverContext would be a heap allocation per op.

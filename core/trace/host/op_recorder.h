@@ -9,7 +9,7 @@ public:
     /// Lets HostLogs ask autograd which node a thread evaluates. Idempotent.
     static void installProbe();
     /// Notes ops from now on.
-    /// \param shapes  with the shapes of their tensors (costly: for one step)
+    /// \param shapes  with their arguments (argumentsOf; costly: for one step)
     /// \param views   also views (setViewsObserved), which launch and allocate nothing
     static void enable(bool shapes, bool views);
     /// Ops run at full speed again.

@@ -79,6 +79,16 @@ TEST_F(Replay, ChoosesTheOverloadThatAcceptsTheArguments)
                 SizeIs(2));
 }
 
+TEST_F(Replay, MeasuresOpsOfTilescope)
+{
+    EXPECT_THAT(of("tilescope::swiglu", {tensor({4, 32})}).samplesNs, SizeIs(2));
+    const ReplayArgument heads = tensor({1, 2, 16, 8});
+    EXPECT_THAT(
+        of("tilescope::attention", {heads, heads, heads, literal("true"), literal("none"), literal("ieee")})
+            .samplesNs,
+        SizeIs(2));
+}
+
 TEST_F(Replay, TakesDefaultsWhereLiteralsWereNotRecorded)
 {
     EXPECT_THAT(of("aten::addmm", {tensor({6}), tensor({8, 4}), tensor({4, 6})}, false).signature,

@@ -1,5 +1,6 @@
 // What is noted of LibTorch's operators: the numbers of their shapes, and which operators are observed.
 
+#include "core/trace/host/argument_text.h"
 #include "core/trace/host/input_shapes.h"
 #include "core/trace/host/observed_views.h"
 #include "core/trace/host/tensor_text.h"
@@ -26,6 +27,7 @@ struct Noted {
     std::string name;
     std::string shapes; ///< as text
     std::uint32_t number = InputShapes::kNone;
+    std::string arguments;
 };
 std::vector<Noted> noted;
 std::vector<std::string> texts; ///< by their number
@@ -47,7 +49,8 @@ std::uint32_t numberOf(std::string_view text)
 std::unique_ptr<at::ObserverContext> note(const at::RecordFunction& function)
 {
     static InputShapes shapes;
-    noted.push_back({function.name(), std::string(shapesOf(function)), shapes.of(function, &numberOf)});
+    noted.push_back({function.name(), std::string(shapesOf(function)), shapes.of(function, &numberOf),
+                     std::string(argumentsOf(function))});
     return nullptr;
 }
 
@@ -129,6 +132,29 @@ TEST_F(OpObservation, UndefinedTensorsCount)
         if (op.name == "aten::layer_norm")
             shapes.push_back(texts.at(op.number));
     EXPECT_EQ(shapes, (std::vector<std::string>{"f32[2, 4] [] f32[4]", "f32[2, 4] f32[4] []"}));
+}
+
+TEST_F(OpObservation, ArgumentsHaveStridesLiteralsAndLists)
+{
+    const auto argumentsOfOp = [](const char* name) {
+        const auto found = std::ranges::find(noted, name, &Noted::name);
+        return found == noted.end() ? std::string("not called") : found->arguments;
+    };
+    const at::Tensor matrix = at::ones({2, 4});
+    at::mm(matrix, at::ones({3, 4}).t());
+    EXPECT_EQ(argumentsOfOp("aten::mm"), "f32[2, 4] f32[4, 3]{1, 4}");
+    at::add(matrix, matrix, 2.0);
+    EXPECT_EQ(argumentsOfOp("aten::add"), "f32[2, 4] f32[2, 4] =2.");
+    at::_softmax(matrix, -1, false);
+    EXPECT_EQ(argumentsOfOp("aten::_softmax"), "f32[2, 4] =-1 =false");
+    at::layer_norm(matrix, {4}, at::Tensor(), at::ones({4}));
+    EXPECT_EQ(argumentsOfOp("aten::layer_norm"), "f32[2, 4] =[4] =none f32[4] =1e-05 =true");
+    at::cat({matrix, at::ones({1, 4}, at::kBFloat16)});
+    EXPECT_EQ(argumentsOfOp("aten::cat"), "(f32[2, 4] bf16[1, 4]) =0");
+    at::empty({3});
+    EXPECT_EQ(argumentsOfOp("aten::empty"), "") << "no tensor";
+    at::div(matrix, matrix, "floor");
+    EXPECT_EQ(argumentsOfOp("aten::div"), "f32[2, 4] f32[2, 4] =floor");
 }
 
 TEST_F(OpObservation, ViewsAreLeftOutOnRequest)
