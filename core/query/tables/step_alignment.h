@@ -54,8 +54,9 @@ struct SequencedKernel {
 };
 
 /// Pairs the kernels of two steps by their order: first equal names, then between these equal short names, then
-/// between these matrix products and attention, which every implementation runs in the same order. What stands between two pairs replaces each other if both sides have
-/// something there and it takes at most 5 % of a step; otherwise it is gone or new. Places are those of A.
+/// between these matrix products and attention, which every implementation runs in the same order. What stands between
+/// two pairs replaces each other if both sides have something there and it takes at most 5 % of a step; otherwise it is
+/// gone or new. Places are those of A.
 StepAlignment alignByKernels(std::span<const SequencedKernel> a, std::span<const SequencedKernel> b);
 
 /// One side and where it comes from.

@@ -33,9 +33,10 @@ ChangePart partOf(AlignedCall&& call)
     return part;
 }
 
-void addExposed(std::vector<ChangePart>& parts, ChangeKind kind, const CallTimes& a, const CallTimes& b)
+void addExposed(std::vector<ChangePart>& parts, ChangeKind kind, const CallTimes& a, const CallTimes& b,
+                bool onGpu)
 {
-    for (AlignedCall& call : alignByPlace(AlignedBy::Modules, a, b, true).calls) {
+    for (AlignedCall& call : alignByPlace(AlignedBy::Modules, a, b, onGpu).calls) {
         // Exposed time of a collective or copy that one side hides completely is 0 there, not missing.
         ChangePart part = partOf(std::move(call));
         part.kind = kind;
@@ -186,9 +187,10 @@ std::optional<StepChange> stepChange(const store::RunReader& a, std::span<const 
                       .allocated = allocatedMore(left, right)};
     for (AlignedCall& call : alignment.calls)
         change.parts.push_back(partOf(std::move(call)));
+    addExposed(change.parts, ChangeKind::Communication, left.communication, right.communication,
+               change.onGpu);
     if (change.onGpu) {
-        addExposed(change.parts, ChangeKind::Communication, left.communication, right.communication);
-        addExposed(change.parts, ChangeKind::Copying, left.copies, right.copies);
+        addExposed(change.parts, ChangeKind::Copying, left.copies, right.copies, true);
         addSingle(change.parts, ChangeKind::Overlap, overlapA, overlapB);
         addSingle(change.parts, ChangeKind::Launching, left.idle.launching, right.idle.launching);
         addSingle(change.parts, ChangeKind::Synchronizing, left.idle.synchronizing, right.idle.synchronizing);

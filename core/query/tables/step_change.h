@@ -21,14 +21,14 @@ enum class ChangeKind : std::uint8_t {
     Replaced,      ///< B runs other kernels than A in the same place of the step
     Gone,          ///< only A has it there
     New,           ///< only B
-    Communication, ///< between processes, while no compute kernel runs
+    Communication, ///< between processes, while no compute kernel (without a GPU no op) runs
     Copying,       ///< copies and memsets, while no compute kernel and no communication runs
     Overlap,       ///< work that ran beside other work, or outside of the steps that launched it
     Launching,     ///< the GPU is idle while the host prepares a launch
     Synchronizing, ///< while the host waits for it
     Tracing,       ///< during known work of the tracer
     Unexplained,   ///< for no recorded reason
-    OutsideOps,    ///< without a GPU: time that no op took
+    OutsideOps,    ///< without a GPU: time that neither ops nor collectives took
     Untraced       ///< by which the change of the timed steps differs from that of the traced ones
 };
 

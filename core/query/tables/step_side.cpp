@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -236,23 +237,77 @@ private:
     std::vector<Piece> copies_;
 };
 
-void addCpuRun(const store::RunReader& reader, RunId run, StepSide& side)
-{
-    CallSums sums(reader, side.calls);
-    eachTracedStep(reader, run, [&](const TracedStep& step) {
-        const std::vector<Nanoseconds> self = analysis::selfTimes(step.ops);
-        for (std::size_t i = 0; i < step.ops.size(); ++i) {
-            sums.add(step.ops[i].path, step.ops[i].name, DeviceEventKind::Kernel, self[i]);
-            side.outsideOps -= nsOf(self[i]);
-        }
-    });
-    for (const StepRow& row : steps(reader, {.run = run}).rows) {
-        const double wall = nsOf(row.partition.wall.length());
-        ++side.steps;
-        side.wall += wall;
-        side.outsideOps += wall;
+/// Adds one run without device events to a side.
+class CpuRun {
+public:
+    CpuRun(const store::RunReader& reader, RunId run, const PartyQuery& parties, StepSide& side)
+        : reader_(reader), run_(run), parties_(parties), filter_(reader, run, parties), side_(side)
+    {
     }
-}
+
+    void add()
+    {
+        for (const StepRow& row : steps(reader_, {.run = run_, .parties = parties_}).rows) {
+            const double wall = nsOf(row.partition.wall.length());
+            ++side_.steps;
+            side_.wall += wall;
+            side_.outsideOps += wall;
+            walls_.push_back(row.partition.wall);
+        }
+        std::ranges::sort(walls_, {}, &Interval::start);
+        addOps();
+        addCommunication();
+    }
+
+private:
+    void addOps()
+    {
+        CallSums sums(reader_, side_.calls);
+        eachTracedStep(reader_, run_, [&](const TracedStep& step) {
+            std::vector<Op> ops;
+            std::ranges::copy_if(step.ops, std::back_inserter(ops),
+                                 [this](const Op& op) { return filter_.has(op.thread); });
+            const std::vector<Nanoseconds> self = analysis::selfTimes(ops);
+            for (std::size_t i = 0; i < ops.size(); ++i) {
+                sums.add(ops[i].path, ops[i].name, DeviceEventKind::Kernel, self[i]);
+                side_.outsideOps -= nsOf(self[i]);
+                if (!busy_.empty() && ops[i].start >= busy_.back().start && ops[i].start <= busy_.back().end)
+                    busy_.back().end = std::max(busy_.back().end, ops[i].end);
+                else
+                    busy_.push_back(timeOfEvent(ops[i]));
+            }
+        });
+    }
+
+    /// Collectives while no op runs.
+    void addCommunication()
+    {
+        std::vector<Collective> records;
+        for (const Collective& record : reader_.collectives(run_))
+            if (!record.device && record.thread && record.peer < 0 && filter_.has(record.thread))
+                records.push_back(record);
+        std::ranges::sort(records, {}, &Collective::start);
+        std::vector<Interval> pieces;
+        std::ranges::transform(records, std::back_inserter(pieces), timeOfEvent<Collective>);
+        const std::vector<Nanoseconds> exposed =
+            analysis::exposedTimes(pieces, unionOf(std::move(busy_)), walls_);
+        CallSums sums(reader_, side_.communication);
+        for (std::size_t i = 0; i < records.size(); ++i) {
+            if (exposed[i].count() == 0)
+                continue;
+            sums.add(records[i].path, records[i].op, DeviceEventKind::Kernel, exposed[i]);
+            side_.outsideOps -= nsOf(exposed[i]);
+        }
+    }
+
+    const store::RunReader& reader_;
+    RunId run_;
+    const PartyQuery& parties_;
+    PartyFilter filter_;
+    StepSide& side_;
+    std::vector<Interval> walls_;
+    std::vector<Interval> busy_; ///< while an op runs
+};
 
 void divide(StepSide& side)
 {
@@ -391,16 +446,16 @@ StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, c
     StepSide side;
     reader.atOnce([&] {
         for (const RunId run : runs) {
+            const PartyQuery process = comparedProcess(reader, run, parties);
             if (reader.counts(run).deviceEvents > 0) {
                 side.onGpu = true;
-                const PartyQuery process = comparedProcess(reader, run, parties);
                 GpuRun(reader, run, process, scope, side).add();
-                for (const PartyChoice& choice : partyChoices({reader.parties(run), {}}))
-                    if (choice.query == process)
-                        side.process = choice.title;
             } else {
-                addCpuRun(reader, run, side);
+                CpuRun(reader, run, process, side).add();
             }
+            for (const PartyChoice& choice : partyChoices({reader.parties(run), {}}))
+                if (choice.query == process)
+                    side.process = choice.title;
         }
     });
     if (side.steps > 0)

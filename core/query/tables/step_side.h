@@ -34,13 +34,13 @@ struct IdleTimes {
 };
 
 /// The mean traced step of one side of a comparison, ns. With a GPU `compute`, `communication`, `copies` and `idle`
-/// add up to `wall`; on a CPU `calls` and `outsideOps`.
+/// add up to `wall`; on a CPU `calls`, `communication` and `outsideOps`.
 struct StepSide {
     bool onGpu = false;
     std::int64_t steps = 0; ///< all of them; 1 for a whole recording
     double wall = 0;
     CallTimes calls;         ///< compute kernels by module; without a GPU the self time of ops
-    CallTimes communication; ///< the exposed part: without a compute kernel
+    CallTimes communication; ///< the exposed part: without a compute kernel; on a CPU without an op
     CallTimes copies;        ///< the exposed part: without a compute kernel or communication
     IdleTimes idle;
     double compute =

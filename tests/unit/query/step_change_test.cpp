@@ -1,5 +1,6 @@
 #include "core/query/tables/step_change.h"
 
+#include "core/model/processes.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"
@@ -154,6 +155,61 @@ TEST_F(StepChanges, OnACpuPartsAreTheSelfTimeOfOps)
     EXPECT_FALSE(change.onGpu);
     EXPECT_EQ(change.delta, 40);
     EXPECT_THAT(linesOf(change), ElementsAre("slower forward/attention aten::softmax 40"));
+}
+
+/// Two ranks on a CPU. Rank 0 multiplies for 100 ns, reduces until `end` and adds meanwhile for 20 ns; rank 1 is slower.
+std::filesystem::path writeRanks(const std::filesystem::path& file, std::int64_t end)
+{
+    StringTable strings;
+    testing::FakeTrace trace(strings);
+    trace.step(0, 0, 300).op("aten::mm", 0, 100).op("aten::add", 180, 200);
+    trace.step(0, 0, 1300).op("aten::mm", 0, 900 + end);
+    TraceBatch batch = trace.batch();
+    batch.ranges[1].thread = batch.ops[2].thread = ThreadId{2};
+    RunParties parties;
+    parties.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
+    for (const int rank : {0, 1}) {
+        parties.processes.push_back({.id = ProcessIndex{rank},
+                                     .pid = 100 + rank,
+                                     .host = "node",
+                                     .name = "engine",
+                                     .rank = rank,
+                                     .worldSize = 2,
+                                     .clock = ClockIndex{0}});
+        batch.threads.push_back({ThreadId{static_cast<std::uint32_t>(1 + rank)}, strings.intern("main"),
+                                 ProcessIndex{rank}, 100 + rank});
+    }
+    Collective reduce;
+    reduce.process = ProcessIndex{0};
+    reduce.op = strings.intern("all_reduce");
+    reduce.thread = ThreadId{1};
+    reduce.step = 0;
+    reduce.start = timestampAt(100);
+    reduce.end = timestampAt(end);
+    batch.collectives.push_back(reduce);
+    store::RunWriter writer(file, strings);
+    writer.beginRun({"test", "lm", "{}", "hash", "test"});
+    writer.writeParties(parties);
+    writer.write(batch);
+    writer.endRun({});
+    return file;
+}
+
+TEST_F(StepChanges, OfRanksOnACpuAreThoseOfOneRank)
+{
+    const testing::TemporaryFolder folder;
+    const store::RunReader left(writeRanks(folder / "left.tscope", 250));
+    const store::RunReader right(writeRanks(folder / "right.tscope", 280));
+    const std::vector<RunId> run{RunId{1}};
+    const StepChange lowest = stepChange(left, run, right, run, {}).value();
+    EXPECT_EQ(lowest.process, "rank 0");
+    EXPECT_EQ(lowest.delta, 0);
+    EXPECT_THAT(linesOf(lowest),
+                ::testing::UnorderedElementsAre("exposed communication  all_reduce 30", "outside ops   -30"));
+    const StepChange other = stepChange(left, run, right, run, {}, {.rank = 1}).value();
+    EXPECT_EQ(other.process, "rank 1");
+    EXPECT_THAT(linesOf(other), ::testing::Contains("slower  aten::mm 30"));
+    EXPECT_EQ(sumOf(other), other.delta);
 }
 
 TEST_F(StepChanges, CausesNameTheModuleAndItsKernels)
