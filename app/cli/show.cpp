@@ -106,7 +106,8 @@ options
   --free WHAT   what-if: launches (the host takes no time, as with a CUDA graph) or communication; may be repeated
   --at WHEN     memory: blocks allocated at the peak, or that many ns after the run's first event; ever: all
                 allocations of the traced steps, largest first
-  --weight W    tree: time (of the GPU, the default), host (self time of ops), allocated (bytes) or flops
+  --weight W    tree: time (of the GPU, the default), host (self time of ops), allocated (bytes), flops, or bytes (that
+                ops read and write)
   --from NS, --to NS
                 tree: only what happens in this time span, in ns after the run's first event
   --invert      tree: kernels and ops outermost, their callers inside
@@ -412,8 +413,8 @@ const Section& sectionOf(const std::string& name)
 
 query::CallWeight weightOf(std::string_view word)
 {
-    for (const auto weight :
-         {query::CallWeight::Host, query::CallWeight::Allocated, query::CallWeight::Flops})
+    for (const auto weight : {query::CallWeight::Host, query::CallWeight::Allocated, query::CallWeight::Flops,
+                              query::CallWeight::Moved})
         if (word == wordOf(weight))
             return weight;
     return query::CallWeight::Time;
@@ -482,7 +483,7 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
     arguments.option("--step", step, "");
     arguments.option("--group", group, "");
     arguments.option("--at", at, "");
-    arguments.choice("--weight", weight, {"time", "host", "allocated", "flops"}, "");
+    arguments.choice("--weight", weight, {"time", "host", "allocated", "flops", "bytes"}, "");
     arguments.option("--from", from, "");
     arguments.option("--to", to, "");
     arguments.flag("--invert", request.invert, "");

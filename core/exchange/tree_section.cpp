@@ -32,6 +32,8 @@ Amounts amountsOf(const query::CallTreeTable& tree)
         return {"allocated bytes", "bytes", Unit::Bytes};
     case CallWeight::Flops:
         return {"FLOPs", "flops", Unit::Operations};
+    case CallWeight::Moved:
+        return {"bytes moved", "bytes", Unit::Bytes};
     default:
         return {tree.onGpu ? "GPU time" : "self time of ops", "ns", Unit::Nanoseconds};
     }
@@ -56,6 +58,7 @@ std::string whyEmpty(const query::CallTreeTable& tree)
         return tree.events == 0 ? whyNoEvents(tree.run, "allocations")
                                 : none + counted(tree.events, "event") + " of an allocator is selected.";
     case CallWeight::Flops:
+    case CallWeight::Moved:
         return "No op with recorded shapes and a rule is selected: run with --shapes true, or record with "
                "--ops.";
     default:

@@ -7,6 +7,7 @@
 #include "ui/kit/controls.h"
 #include "ui/kit/key_value_table.h"
 #include "ui/kit/table_view.h"
+#include "ui/timeline/timeline_page.h"
 
 #include <QCheckBox>
 #include <QLineEdit>
@@ -146,6 +147,37 @@ TEST_F(FlameTest, TwoRunsAreColouredByTheirDifference)
     EXPECT_LE(std::abs(*query::changeOf(graph, step)), 1);
     EXPECT_TRUE(showsText(QStringLiteral("mean traced step")));
     EXPECT_TRUE(shareText(graph, step).startsWith(QStringLiteral("A ")));
+}
+
+TEST_F(FlameTest, ASpanOfTheTimelineReplacesTheTracedSteps)
+{
+    view();
+    clickRail(QStringLiteral("Timeline"));
+    auto& timeline = page<TimelinePage>("timeline");
+    const TimeWindow all = timeline.view().window();
+    timeline.view().setSpan(TimeWindow{all.from + 0.25 * all.length(), all.from + 0.5 * all.length()});
+    waitUntilSettled();
+    for (QPushButton* button : timeline.findChildren<QPushButton*>())
+        if (button->text() == QStringLiteral("Flame graph") && button->isVisible())
+            button->click();
+    waitUntilSettled();
+    ASSERT_EQ(window_.currentPage(), &page<FlamePage>("flame"));
+    ASSERT_TRUE(view().graph()->table.span);
+    EXPECT_LE(view().graph()->table.span->to - view().graph()->table.span->from,
+              Nanoseconds(std::llround(0.26 * all.length())));
+    EXPECT_TRUE(view().graph()->table.whole);
+    const RunKey first = window_.workspace().selection().front();
+    window_.workspace().select({{first.file, RunId{2}}});
+    view();
+    EXPECT_FALSE(view().graph()->table.span) << "it is a span of the other run";
+    window_.workspace().select({first});
+    view();
+    EXPECT_TRUE(view().graph()->table.span);
+    for (QCheckBox* box : flame().findChildren<QCheckBox*>())
+        if (box->isChecked())
+            box->click();
+    waitUntilSettled();
+    EXPECT_FALSE(view().graph()->table.span);
 }
 
 TEST_F(FlameTest, AKernelLeadsToThePageKernels)

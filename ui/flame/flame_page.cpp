@@ -6,6 +6,7 @@
 #include "ui/kit/count_text.h"
 #include "ui/kit/key_value_table.h"
 #include "ui/kit/missing_trace.h"
+#include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
 #include "ui/kit/table_cells.h"
 #include "ui/kit/table_view.h"
@@ -15,6 +16,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollArea>
+#include <QSignalBlocker>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QVBoxLayout>
@@ -72,6 +74,7 @@ Unit unitOf(CallWeight weight, double most)
     constexpr double kGiga = 1e9;
     switch (weight) {
     case CallWeight::Allocated:
+    case CallWeight::Moved:
         return byteUnit(most);
     case CallWeight::Flops:
         return {"GFLOP", kGiga};
@@ -143,7 +146,8 @@ QWidget* FlamePage::makeTools()
     weight_ = new ComboBox(tr("Width of the boxes"));
     for (const auto& [weight, words] :
          {std::pair(CallWeight::Time, tr("time")), std::pair(CallWeight::Host, tr("host time")),
-          std::pair(CallWeight::Allocated, tr("allocated bytes")), std::pair(CallWeight::Flops, tr("FLOPs"))})
+          std::pair(CallWeight::Allocated, tr("allocated bytes")), std::pair(CallWeight::Flops, tr("FLOPs")),
+          std::pair(CallWeight::Moved, tr("bytes moved"))})
         weight_->addItem(words, int(weight));
     connect(weight_, &QComboBox::activated, this, &FlamePage::load);
     tools->add(weight_);
@@ -157,6 +161,11 @@ QWidget* FlamePage::makeTools()
     compare_->hide();
     connect(compare_, &QCheckBox::toggled, this, &FlamePage::load);
     tools->add(compare_);
+    inSpan_ = new QCheckBox;
+    inSpan_->setToolTip(tr("Only the span that was chosen on the timeline"));
+    inSpan_->hide();
+    connect(inSpan_, &QCheckBox::toggled, this, &FlamePage::load);
+    tools->add(inSpan_);
     whole_ = tools->addButton(tr("Whole"), tr("Show everything again (Home)"));
     connect(whole_, &QPushButton::clicked, this, [this] { view_->zoomTo(CallTree::kRoot); });
     tools->addStretch();
@@ -227,6 +236,25 @@ bool FlamePage::isOfTwo() const
     return second_ && compare_->isChecked();
 }
 
+bool FlamePage::isInSpan() const
+{
+    return run_ && spanOf_ == run_->key && inSpan_->isChecked();
+}
+
+void FlamePage::showSpan(const RunKey& run, const query::CallSpan& span)
+{
+    spanOf_ = run;
+    span_ = span;
+    inSpan_->setText(
+        tr("%1 to %2").arg(timeText(double(span.from.count())), timeText(double(span.to.count()))));
+    {
+        const QSignalBlocker blocked(inSpan_);
+        inSpan_->setChecked(true);
+    }
+    inSpan_->setVisible(run_ && run_->key == run);
+    load();
+}
+
 void FlamePage::showRuns(const std::vector<SelectedRun>& runs)
 {
     run_.reset();
@@ -238,12 +266,14 @@ void FlamePage::showRuns(const std::vector<SelectedRun>& runs)
     if (runs.empty()) {
         loading_.cancel();
         laying_.cancel();
+        inSpan_->hide();
         return showMessage(
             emptyText(tr("The time of a traced run appears on this page by module, op and kernel.")));
     }
     run_ = runs.front();
     if (runs.size() > 1)
         second_ = runs[1];
+    inSpan_->setVisible(spanOf_ == run_->key);
     load();
 }
 
@@ -254,7 +284,8 @@ void FlamePage::load()
     laying_.cancel();
     const int chosen = party_->currentIndex() - 1;
     const query::PartyQuery party = chosen < 0 ? query::PartyQuery{} : parties_.at(std::size_t(chosen)).query;
-    const query::CallTreeOptions options{.weight = query::CallWeight(weight_->currentData().toInt())};
+    const query::CallTreeOptions options{.weight = query::CallWeight(weight_->currentData().toInt()),
+                                         .span = isInSpan() ? std::optional(span_) : std::nullopt};
     const std::optional<SelectedRun> second = isOfTwo() ? second_ : std::nullopt;
     loading_.start(
         [run = *run_, second, party, options, isInverted = invert_->isChecked()](const query::Cancelled&) {
@@ -327,6 +358,7 @@ QString FlamePage::whyNothing() const
     case CallWeight::Allocated:
         return tr("No allocation was recorded here.\nGive the run memory: true and trace_steps above 0.");
     case CallWeight::Flops:
+    case CallWeight::Moved:
         return tr("No shapes of ops were recorded here.\nGive the run shapes: true.");
     default:
         break;
@@ -344,10 +376,12 @@ QString FlamePage::whatIsShown() const
     const query::CallTreeTable& table = graph_->table;
     const QString what = table.weight == CallWeight::Allocated ? tr("allocated")
                          : table.weight == CallWeight::Flops   ? tr("FLOPs")
+                         : table.weight == CallWeight::Moved   ? tr("bytes moved")
                          : table.onGpu                         ? tr("GPU time")
                                                                : tr("self time of ops");
     return what + QStringLiteral(", ") +
            (graph_->difference && graph_->difference->isPerStep() ? tr("mean traced step")
+            : table.span                                          ? inSpan_->text()
             : table.whole                                         ? tr("whole recording")
                                                                   : tr("traced steps"));
 }

@@ -24,8 +24,9 @@ class Panel;
 class TableView;
 
 /// Where the time of the first selected run goes, by what called it: rank, Python frame, module, op and kernel as
-/// boxes as wide as their time. Beside it what took the time of the selected box. Host time, allocated bytes or FLOPs
-/// may replace GPU time; of two runs the boxes are coloured by their difference.
+/// boxes as wide as their time. Beside it what took the time of the selected box. Host time, allocated bytes, FLOPs or
+/// moved bytes may replace GPU time, and a time span the traced steps; of two runs the boxes are coloured by their
+/// difference.
 class FlamePage : public Page {
     Q_OBJECT
 public:
@@ -34,6 +35,8 @@ public:
     FlameView& view() { return *view_; }
     TableView& shares() { return *shares_; }
     bool startFind() override;
+    /// Shows only a time span of a run while it is the first selected one, until the user takes it back.
+    void showSpan(const RunKey& run, const query::CallSpan& span);
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
@@ -51,6 +54,7 @@ private:
     QWidget* makeDetails();
     void load();
     bool isOfTwo() const; ///< two runs are compared
+    bool isInSpan() const;
     QString whatIsShown() const;
     QString whyNothing() const;
     void loaded(Loaded loaded);
@@ -77,6 +81,9 @@ private:
     ComboBox* party_ = nullptr;
     ComboBox* weight_ = nullptr;
     QCheckBox* compare_ = nullptr;
+    QCheckBox* inSpan_ = nullptr;
+    std::optional<RunKey> spanOf_; ///< the run of `span_`
+    query::CallSpan span_;
     QCheckBox* invert_ = nullptr;
     QPushButton* whole_ = nullptr;
     QLineEdit* find_ = nullptr;

@@ -82,6 +82,7 @@ QString amountText(const query::CallTreeTable& tree, double amount)
 {
     switch (tree.weight) {
     case query::CallWeight::Allocated:
+    case query::CallWeight::Moved:
         return byteText(amount);
     case query::CallWeight::Flops:
         return QString::fromStdString(quantity::withUnit(amount, quantity::Unit::Operations) + "FLOP");

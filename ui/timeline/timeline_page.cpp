@@ -28,6 +28,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace tilescope::ui {
@@ -135,6 +136,14 @@ void TimelinePage::connectParts()
     connect(view_, &TimelineView::spanChanged, this, [this] { panel_->follow(view_->scene()); });
     connect(view_, &TimelineView::lanesChanged, this, [this] { rememberSoon_.start(kRememberAfterMs); });
     connect(panel_, &TimelinePanel::rangesFound, view_, &TimelineView::setSelectedRange);
+    connect(panel_, &TimelinePanel::flameWanted, this, [this] {
+        const TimelineScene& scene = view_->scene();
+        if (!scene.span || runs_.empty())
+            return;
+        const TimelineSection& first = scene.sections.front();
+        emit flameWanted(runs_.front().key, Nanoseconds(std::llround(first.toTimeline(scene.span->from))),
+                         Nanoseconds(std::llround(first.toTimeline(scene.span->to))));
+    });
     connect(panel_, &TimelinePanel::foundChosen, this, &TimelinePage::goToFound);
     connect(view_, &TimelineView::windowChanged, this, [this] {
         back_->setEnabled(view_->canGoBack());

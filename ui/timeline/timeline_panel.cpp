@@ -72,6 +72,13 @@ QWidget* TimelinePanel::makeTable()
     tableWords_->setObjectName(QStringLiteral("span"));
     header->addWidget(tableTitle_);
     header->addWidget(tableWords_, 1);
+    flame_ = new QPushButton(tr("Flame graph"));
+    flame_->setProperty("kind", "link");
+    flame_->setFocusPolicy(Qt::TabFocus);
+    flame_->setToolTip(tr("What called the work of this span, on the page Flame"));
+    flame_->hide();
+    connect(flame_, &QPushButton::clicked, this, &TimelinePanel::flameWanted);
+    header->addWidget(flame_);
     static_cast<QVBoxLayout*>(widget->layout())->addLayout(header);
     table_ = new TableView;
     table_->setAccessibleName(tr("Kernels of the span"));
@@ -213,6 +220,7 @@ void TimelinePanel::followSpan(const TimelineScene& scene)
     if (shows_ != Shows::Span && (keeps_ || (!scene.span && !scene.selected)))
         return;
     shows_ = Shows::Span;
+    flame_->setVisible(scene.span.has_value());
     std::vector<Wanted> wanted;
     QString title = tr("Whole run");
     std::optional<SectionItem> range;
@@ -285,6 +293,7 @@ void TimelinePanel::showOther(Shows shows, const QString& title, const QString& 
 {
     adding_.cancel();
     shows_ = shows;
+    flame_->hide();
     tableTitle_->setText(title);
     tableWords_->setText(words);
     table_->setAccessibleName(name);

@@ -58,6 +58,8 @@ signals:
     void rangesFound(const std::vector<std::optional<TimeWindow>>& ranges);
     /// In words, for the status bar.
     void selectionText(const QString& text);
+    /// The span is wanted as a flame graph.
+    void flameWanted();
 
 private:
     enum class Shows { Span, Found, Notes };
@@ -79,6 +81,7 @@ private:
     bool keeps_ = false;
     QLabel* tableTitle_ = nullptr;
     QLabel* tableWords_ = nullptr;
+    QPushButton* flame_ = nullptr; ///< shown beside a span
     TableView* table_ = nullptr;
     QLabel* detailsTitle_ = nullptr;
     QLabel* detailsSwatch_ = nullptr;

@@ -88,7 +88,16 @@ MainWindow::MainWindow(QWidget* parent)
     experiment_->setForecaster(machineForecaster());
     experiment_->hide();
     addPage(QStringLiteral("experiment"), tr("Experiment"), Icon::Experiment, [this] { return experiment_; });
-    addPage<TimelinePage>("timeline", tr("Timeline"), Icon::Timeline);
+    addPage(QStringLiteral("timeline"), tr("Timeline"), Icon::Timeline, [this] {
+        auto* timeline = new TimelinePage(*workspace_);
+        connect(timeline, &TimelinePage::flameWanted, this,
+                [this](const RunKey& run, Nanoseconds from, Nanoseconds to) {
+                    const QString flame = QStringLiteral("flame");
+                    showPage(flame);
+                    dynamic_cast<FlamePage&>(*page(flame)).showSpan(run, {from, to});
+                });
+        return timeline;
+    });
     addPage<FlamePage>("flame", tr("Flame"), Icon::Flame);
     addPage<KernelsPage>("kernels", tr("Kernels"), Icon::Kernels);
     addPage<MemoryPage>("memory", tr("Memory"), Icon::Memory);

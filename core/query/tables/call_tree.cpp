@@ -50,7 +50,7 @@ std::string_view wordOf(CallKind kind)
 
 std::string_view wordOf(CallWeight weight)
 {
-    constexpr std::array<std::string_view, 4> kWords{"time", "host", "allocated", "flops"};
+    constexpr std::array<std::string_view, 5> kWords{"time", "host", "allocated", "flops", "bytes"};
     return kWords[static_cast<std::size_t>(weight)];
 }
 

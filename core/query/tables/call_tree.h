@@ -84,10 +84,11 @@ enum class CallWeight : std::uint8_t {
     Time,      ///< ns of kernels, copies and memsets; without a GPU self time of ops
     Host,      ///< ns of self time of the host's ops
     Allocated, ///< bytes that were allocated, whether they were freed or not
-    Flops      ///< of ops whose shapes were recorded, as in the roofline
+    Flops,     ///< of ops whose shapes were recorded, as in the roofline
+    Moved      ///< bytes that these ops read and write, as in the roofline
 };
 
-/// time, host, allocated, flops.
+/// time, host, allocated, flops, bytes.
 std::string_view wordOf(CallWeight weight);
 
 /// What part of a run a call tree covers.
@@ -125,8 +126,8 @@ struct CallTreeTable {
 /// Rank (if there are several processes), frames of the interpreter that were open at the launch, components of
 /// the module path, ops from the outermost to the one that launched, and the kernel, copy or memset. Levels that
 /// the run does not have are left out. Of a run without GPU activities, and of host time, the innermost ops are the
-/// ends of the stacks, and their self time counts. Stacks of allocations end in their category; those of FLOPs end in
-/// the op that counts them. In a memory snapshot, the frames of an allocation's stack replace modules.
+/// ends of the stacks, and their self time counts. Stacks of allocations end in their category; those of FLOPs and
+/// moved bytes end in the op that counts them. In a memory snapshot, the frames of an allocation's stack replace modules.
 ///
 /// Each activity counts once, at the end of one stack: times of activities that overlap add up. Activities that
 /// are only partly in a time span count with that part.

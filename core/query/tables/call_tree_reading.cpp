@@ -8,6 +8,7 @@
 #include "core/query/runs/in_order.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
+#include "core/query/runs/work_context.h"
 
 #include <algorithm>
 #include <span>
@@ -81,9 +82,9 @@ public:
     {
         const store::EventCounts counts = reader_.counts(table_.run.run);
         table_.onGpu = counts.deviceEvents > 0 && table_.weight != CallWeight::Host;
-        if (table_.weight == CallWeight::Flops) {
+        if (table_.weight == CallWeight::Flops || table_.weight == CallWeight::Moved) {
             table_.events = counts.ops;
-            addFlops();
+            addWork();
             return std::move(table_);
         }
         readOps();
@@ -195,13 +196,22 @@ private:
         });
     }
 
-    /// FLOPs by module and the op that counts them.
-    void addFlops()
+    /// FLOPs or bytes by module and the op that counts them. Work is not divided: in a time span it counts if one of its kernels
+    /// starts there; without a GPU, if the op does.
+    void addWork()
     {
-        std::vector<Op> ops = reader_.ops(window_);
+        std::vector<Op> ops = reader_.ops({.run = table_.run.run});
         std::vector<DeviceEvent> device = reader_.deviceEvents(window_);
-        std::erase_if(ops, [this](const Op& op) { return !parties_->has(op.thread); });
-        std::erase_if(device, [this](const DeviceEvent& event) { return !parties_->has(event); });
+        const auto startsInSpan = [this](const auto& event) {
+            return !table_.span || (event.start >= window_.from && event.start < window_.to);
+        };
+        std::erase_if(ops, [&](const Op& op) {
+            return !parties_->has(op.thread) || (!table_.onGpu && !startsInSpan(op));
+        });
+        std::erase_if(
+            device, [&](const DeviceEvent& event) { return !parties_->has(event) || !startsInSpan(event); });
+        if (table_.onGpu && device.empty())
+            return;
         std::unordered_map<StringId, analysis::KernelFamily> families;
         const auto familyOf = [&](const DeviceEvent& event) {
             const auto [known, isNew] = families.try_emplace(event.name);
@@ -211,17 +221,17 @@ private:
             return known->second;
         };
         std::string unread;
-        const auto spec = config::specOf(table_.run.specJson, &unread);
-        const analysis::WorkContext context{
-            .elementBytes = spec ? analysis::elementBytesOf(spec->precision) : 4,
-            .causal = !spec || spec->workload == Workload::Lm || spec->causal};
-        for (const analysis::TimedWork& item : timedWorkOfOps(ops, device, textOf_, familyOf, context)) {
-            if (!item.counted || item.work.flops.count == 0 || !isInScope(item.step) ||
+        for (const analysis::TimedWork& item : timedWorkOfOps(
+                 ops, device, textOf_, familyOf, workContextOf(config::specOf(table_.run.specJson, &unread)),
+                 table_.whole ? analysis::WorkScope::Recording : analysis::WorkScope::TracedSteps)) {
+            const std::int64_t amount =
+                table_.weight == CallWeight::Flops ? item.work.flops.count : item.work.bytes.count;
+            if (!item.counted || amount == 0 || !isInScope(item.step) ||
                 (glob_ && !glob_->contains(item.path)))
                 continue;
             const CallTree::Node node = table_.tree.child(
                 componentsNode(CallTree::kRoot, item.path, CallKind::Module), CallKind::Op, item.op);
-            table_.tree.add(node, item.work.flops.count, item.instances);
+            table_.tree.add(node, amount, item.instances);
         }
     }
 

@@ -44,6 +44,7 @@ std::vector<Section> sections()
             {{"tree", "--invert", "--weight", "host", "--from", "0"}, "tree"},
             {{"tree", "--weight", "allocated"}, "tree-allocated"},
             {{"tree", "--weight", "flops"}, "tree-flops", true},
+            {{"tree", "--weight", "bytes"}, "tree-bytes", true},
             {{"tree", "--against", "a.tscope:1"}, "tree-against"},
             {{"memory"}, "memory"},
             {{"memory", "--group", "category"}, "memory-groups"},

@@ -40,6 +40,10 @@ protected:
             writer.write(trace.batch());
             writer.endRun({});
         }
+        return readAgain(query, options);
+    }
+    CallTreeTable readAgain(const EventQuery& query, const CallTreeOptions& options)
+    {
         return callTree(store::RunReader(file_), query, options);
     }
 
@@ -203,6 +207,34 @@ TEST_F(CallTreeOfAFile, FlopsStandOnTheOpThatCountsThem)
     const CallTreeTable table = read({}, {.weight = CallWeight::Flops});
     const std::string flops = std::to_string(2 * 4 * 8 * 16);
     EXPECT_EQ(linesOf(table.tree).back(), "      aten::mm " + flops + " " + flops + " 1");
+    const std::string bytes = std::to_string(4 * (4 * 8 + 8 * 16 + 4 * 16));
+    EXPECT_EQ(linesOf(readAgain({}, {.weight = CallWeight::Moved}).tree).back(),
+              "      aten::mm " + bytes + " " + bytes + " 1");
+}
+
+TEST_F(CallTreeOfAFile, FlopsOfATimeSpanAreThoseOfKernelsThatStartInIt)
+{
+    const auto product = [this](std::int64_t start) {
+        trace.op("aten::mm", start, start + 10).shaped("f32[4, 8] f32[8, 16]");
+        trace.kernel("gemm", start + 100, start + 200).by(trace.lastOp());
+    };
+    product(0);
+    trace.step(0, 300, 1000);
+    product(400);
+    constexpr std::int64_t kFlops = 2 * 4 * 8 * 16;
+    EXPECT_EQ(read({}, {.weight = CallWeight::Flops}).tree.totalAmount(), kFlops) << "of the traced step";
+    const auto of = [this](std::int64_t from, std::int64_t to) {
+        return readAgain({}, {.weight = CallWeight::Flops,
+                              .span = CallSpan{.from = Nanoseconds(from), .to = Nanoseconds(to)}})
+            .tree.totalAmount();
+    };
+    EXPECT_EQ(of(0, 1000), 2 * kFlops);
+    EXPECT_EQ(of(0, 450), kFlops);
+    EXPECT_EQ(of(450, 1000), kFlops) << "the op began earlier, its kernel did not";
+    EXPECT_EQ(of(150, 450), 0);
+    EXPECT_EQ(
+        readAgain({}, {.scope = CallTreeScope::Recording, .weight = CallWeight::Flops}).tree.totalAmount(),
+        2 * kFlops);
 }
 
 class CallTreesOfTwoRuns : public ::testing::Test {
