@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Checks on recordings that the answers of `show tree` and `compare` add up to the tables of the same recordings.
+"""Checks on recordings that the answers of `show tree`, `show path` and `compare` add up to the tables of the same recordings.
 
 For each file: the call tree holds every nanosecond of the table of kernels once; its rows add up; the spans before and after an instant
-add up to the whole; the inverted tree has the same sum; a run compared with itself has no parts. For each pair of files: the parts of
-the change add up to it, and so does the differential tree. With --aligned SHARE the last pair must be aligned to that share.
+add up to the whole; the inverted tree has the same sum; a run compared with itself has no parts; the parts of each step's critical path
+add up to its wall time, and a simulation without a change predicts it. For each pair of files: the parts of the change add up to
+it, and so does the differential tree. With --aligned SHARE the last pair must be aligned to that share.
 
 usage: sums.py --tilescope PROGRAM [--aligned SHARE] FILE…      exit 1 if a sum differs
 """
@@ -14,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+PARTS = ["host_ns", "launch_ns", "compute_ns", "memory_ns", "communication_ns", "data_loading_ns", "synchronization_ns",
+         "unexplained_ns"]
 failures = []
 
 
@@ -36,6 +39,19 @@ class Program:
 
 def roots(rows, key):
     return sum(row[key] for row in rows if row["parent"] is None)
+
+
+def check_path(tilescope, file):
+    paths = tilescope.json("show", file, "path")
+    walls = {(row["step"], row["rank"]): row["wall_ns"] for row in tilescope.json("show", file, "steps")}
+    check(paths and all(sum(row[part] for part in PARTS) == row["wall_ns"] for row in paths), f"{file}: the parts of paths add up")
+    check({(row["step"], row["rank"]): row["wall_ns"] for row in paths} == walls, f"{file}: paths are as long as steps")
+    segments = tilescope.json("show", file, "path", "--step", str(paths[0]["step"]))
+    check(sum(row["duration_ns"] for row in segments) == sum(row["wall_ns"] for row in paths if row["step"] == paths[0]["step"]),
+          f"{file}: segments add up to the path")
+    same = [step for row in tilescope.json("show", file, "what-if", "--scale", "matmul=1") for step in row["per_step"]]
+    check(len(same) == len(walls) and all(step["predicted_ns"] == step["wall_ns"] for step in same),
+          f"{file}: without a change the recorded steps are predicted")
 
 
 def check_file(tilescope, file):
@@ -65,7 +81,7 @@ def check_file(tilescope, file):
     check(not itself["parts"] and itself["alignment"]["aligned"] > 0.99, f"{file}: is no different from itself")
     change = tilescope.json("show", file, "tree", "--against", file)
     check(all(row["difference_ns"] == 0 for row in change), f"{file}: its tree is no different from itself")
-    return kernels
+    check_path(tilescope, file)
 
 
 def check_pair(tilescope, a, b):
