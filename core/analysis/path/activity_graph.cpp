@@ -27,7 +27,9 @@ void ActivityGraph::sortActivities()
 {
     std::vector<std::uint32_t> order(activities_.size());
     std::iota(order.begin(), order.end(), 0U);
-    std::ranges::stable_sort(order, {}, [this](std::uint32_t i) { return activities_[i].time.start; });
+    std::ranges::stable_sort(order, {}, [this](std::uint32_t i) {
+        return std::pair(activities_[i].time.start, activities_[i].time.end);
+    });
     numbers_.resize(order.size());
     std::vector<Activity> sorted;
     sorted.reserve(order.size());

@@ -36,6 +36,7 @@ struct Activity {
     Interval time{};
     PathPart part = PathPart::Host;
     std::uint32_t source = 0; ///< number that the caller gives it
+    Timestamp calledUntil{};  ///< when the call that launches it returned; epoch: not known
 };
 
 /// `to` starts after `from` has ended.
@@ -62,7 +63,8 @@ public:
     };
 
     ActivityGraph() = default;
-    /// \param activities    in any order; the graph numbers them by start, equal ones in the order given
+    /// \param activities    in any order; the graph numbers them by start, then end, equal ones in the order given. So the
+    ///                      arrival of a rank, which is empty, precedes a transfer that begins then
     /// \param dependencies  of indices into `activities`; those of an activity on a later one are left out
     /// O(n log n).
     ActivityGraph(std::vector<Activity> activities, std::vector<Dependency> dependencies);

@@ -51,17 +51,28 @@ public:
                 addUntil(wall_.start, {.next = activity});
                 break;
             }
-            const LagRule rule = ruleOf(*cause);
-            addUntil(std::max(graph_.activities()[binding->from].time.end, each.time.start - rule.most),
-                     {.part = rule.part, .next = activity, .cause = cause});
+            addLag(graph_.activities()[binding->from].time.end, activity, *cause);
             activity = binding->from;
-            addUntil(graph_.activities()[activity].time.end, {.next = activity, .cause = cause});
         }
         std::ranges::reverse(path_);
         return std::move(path_);
     }
 
 private:
+    /// Continues the path back from the start of an activity to the end of the one that it waited for.
+    void addLag(Timestamp end, std::uint32_t next, Cause cause)
+    {
+        const Activity& each = graph_.activities()[next];
+        const LagRule rule = ruleOf(cause);
+        // While the launch call runs, it explains the wait.
+        const Timestamp called =
+            cause == Cause::Launch ? std::max(end, std::min(each.calledUntil, each.time.start)) : end;
+        const PathSegment wait{.part = rule.part, .next = next, .cause = cause};
+        addUntil(std::max(called, each.time.start - rule.most), wait);
+        addUntil(called, {.next = next, .cause = cause});
+        addUntil(end, wait);
+    }
+
     /// Continues the path back to `start`.
     void addUntil(Timestamp start, PathSegment segment)
     {

@@ -19,8 +19,9 @@ struct PathSegment {
 /// The chain of activities that determines when a step ends: each starts when its binding constraint allows it.
 ///
 /// The path is found by walking back from `last` along binding constraints. Its segments are disjoint, in order of time,
-/// and cover `wall` exactly. A lag is launch latency up to 50 µs after a launch and up to 20 µs after other work on a
-/// device; it is host time up to 100 µs between threads. What is longer, and what no constraint explains, is Unexplained.
+/// and cover `wall` exactly. A lag is launch latency while the launch call runs and up to 50 µs after it, and up to 20 µs
+/// after other work on a device; it is host time up to 100 µs between threads. What is longer, and what no constraint
+/// explains, is Unexplained.
 /// \param last  the activity with which the wall time ends
 /// O(length of the path).
 std::vector<PathSegment> criticalPath(const ActivityGraph& graph, std::uint32_t last, Interval wall);

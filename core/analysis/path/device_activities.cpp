@@ -45,6 +45,7 @@ DeviceActivities::DeviceActivities(const RecordingView& view, GraphParts& parts)
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::ranges::stable_sort(order_, {}, [&](std::size_t i) { return view.device[i].start; });
     findCollectives();
+    findCalls();
     addActivities();
     addStreamOrder();
     addGraphOrder();
@@ -95,6 +96,13 @@ void DeviceActivities::findCollectives()
     }
 }
 
+void DeviceActivities::findCalls()
+{
+    for (const ApiCall& call : view_.calls)
+        if (call.correlation && (call.kind == ApiKind::Launch || call.kind == ApiKind::Memory))
+            calls_.emplace(call.correlation.value, call.end);
+}
+
 void DeviceActivities::addActivities()
 {
     for (const std::size_t i : order_) {
@@ -116,13 +124,15 @@ void DeviceActivities::addActivities()
         const PathPart part = meeting     ? PathPart::Communication
                               : !isKernel ? PathPart::Memory
                                           : partOfFamily(family);
+        const auto call = event.correlation ? calls_.find(event.correlation.value) : calls_.end();
+        const Timestamp calledUntil = call == calls_.end() ? Timestamp{} : call->second;
         // Ranks that leave before another arrives, as in a broadcast, do not meet.
         if (meeting && meeting->ready < event.end) {
-            firsts_[i] = parts_.add({event.start, event.start}, part, source);
+            firsts_[i] = parts_.add({event.start, event.start}, part, source, calledUntil);
             lasts_[i] = parts_.add({meeting->ready, event.end}, part, source);
             meeting->activities.push_back(firsts_[i]);
         } else {
-            firsts_[i] = lasts_[i] = parts_.add({event.start, event.end}, part, source);
+            firsts_[i] = lasts_[i] = parts_.add({event.start, event.end}, part, source, calledUntil);
             meeting_[i] = -1;
         }
         causedAt_[i] = event.launched;

@@ -40,6 +40,7 @@ private:
     };
     void addActivities();
     void findCollectives();
+    void findCalls();
     void addStreamOrder();
     void addGraphOrder();
     void addStreamWaits();
@@ -49,12 +50,13 @@ private:
 
     const RecordingView& view_;
     GraphParts& parts_;
-    std::vector<std::size_t> order_;    ///< events by start
-    std::vector<std::uint32_t> firsts_; ///< by event
-    std::vector<std::uint32_t> lasts_;  ///< by event
-    std::vector<std::int32_t> meeting_; ///< by event: index into `meetings_`; -1: none
-    std::vector<Arrivals> meetings_;    ///< of matched collectives
-    std::vector<Timestamp> causedAt_;   ///< by event: latest end of what it depends on, or its launch
+    std::vector<std::size_t> order_;                     ///< events by start
+    std::vector<std::uint32_t> firsts_;                  ///< by event
+    std::vector<std::uint32_t> lasts_;                   ///< by event
+    std::vector<std::int32_t> meeting_;                  ///< by event: index into `meetings_`; -1: none
+    std::vector<Arrivals> meetings_;                     ///< of matched collectives
+    std::unordered_map<std::uint32_t, Timestamp> calls_; ///< by correlation: end of the launch call
+    std::vector<Timestamp> causedAt_; ///< by event: latest end of what it depends on, or its launch
     std::map<ProcessIndex, std::vector<End>> ends_;
     std::unordered_map<StringId, KernelFamily> families_;
 };

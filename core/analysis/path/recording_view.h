@@ -48,9 +48,9 @@ struct GraphParts {
     std::vector<Dependency> dependencies;
     std::vector<PathSource> sources;
 
-    std::uint32_t add(Interval time, PathPart part, std::uint32_t source)
+    std::uint32_t add(Interval time, PathPart part, std::uint32_t source, Timestamp calledUntil = {})
     {
-        activities.push_back({time, part, source});
+        activities.push_back({time, part, source, calledUntil});
         return static_cast<std::uint32_t>(activities.size() - 1);
     }
     std::uint32_t addSource(const PathSource& source)

@@ -189,6 +189,29 @@ TEST(ActivityGraph, LeavesOutDependenciesOnWhatStartsLater)
     EXPECT_EQ(graph.activities()[0].source, 1U);
 }
 
+TEST(ActivityGraph, AnArrivalPrecedesTheTransferThatBeginsThen)
+{
+    // The transfer of the rank that waits is listed before the arrival of the late one.
+    const ActivityGraph graph({{between(0, 0), PathPart::Communication, 0},
+                               {between(50, 60), PathPart::Communication, 1},
+                               {between(50, 50), PathPart::Communication, 2}},
+                              {{0, 1, Cause::Collective}, {2, 1, Cause::Collective}});
+    const ActivityGraph::Constraint* const binding = graph.bindingOf(graph.numberOf(1));
+    ASSERT_TRUE(binding);
+    EXPECT_EQ(binding->from, graph.numberOf(2));
+}
+
+TEST(CriticalPath, ALaunchCallExplainsTheWaitForIt)
+{
+    const ActivityGraph graph({{between(0, 1'000), PathPart::Host, 0},
+                               {between(301'000, 302'000), PathPart::Compute, 1, timestampAt(201'000)}},
+                              {{0, 1, Cause::Launch}});
+    const PathParts parts = partsOf(criticalPath(graph, 1, between(0, 302'000)));
+    EXPECT_EQ(parts[PathPart::Launch], Nanoseconds(200'000 + 50'000));
+    EXPECT_EQ(parts[PathPart::Unexplained], Nanoseconds(50'000));
+    EXPECT_EQ(parts.sum(), Nanoseconds(302'000));
+}
+
 TEST(CriticalPath, ALongLagIsUnexplained)
 {
     const ActivityGraph graph(
