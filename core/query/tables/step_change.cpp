@@ -99,6 +99,29 @@ std::string phrase(const ChangePart& part)
     }
 }
 
+/// A part that no module has.
+std::string_view placelessWords(const ChangePart& part)
+{
+    switch (part.kind) {
+    case ChangeKind::Launching:
+        return "GPU idle while the host launches";
+    case ChangeKind::Synchronizing:
+        return "GPU idle while the host waits for it";
+    case ChangeKind::Tracing:
+        return "GPU idle during work of the tracer";
+    case ChangeKind::Unexplained:
+        return "GPU idle for no recorded reason";
+    case ChangeKind::Overlap:
+        return part.delta < 0 ? "more GPU work overlaps" : "less GPU work overlaps";
+    case ChangeKind::OutsideOps:
+        return "outside of ops";
+    case ChangeKind::Untraced:
+        return "timed steps, beyond the traced ones";
+    default:
+        return wordOf(part.kind);
+    }
+}
+
 /// What happened to attention in a module: fused kernels write no scores, naive ones do.
 std::string attentionPhrase(const std::vector<const ChangePart*>& parts, std::optional<std::int64_t> bytes)
 {
@@ -222,37 +245,36 @@ std::string alignmentSentence(const StepChange& change)
 std::vector<std::string> causesOf(const StepChange& change, std::size_t most)
 {
     struct Module {
-        std::string_view name;
         std::int64_t delta = 0;
         std::vector<const ChangePart*> parts = {}; ///< the largest first
     };
-    std::map<std::string_view, Module> modules;
+    std::map<std::string, Module> modules;
+    std::vector<std::pair<std::int64_t, std::string>> lines; // with their change
     for (const ChangePart& part : change.parts) {
-        if (part.name.empty())
+        if (part.name.empty()) {
+            lines.emplace_back(part.delta, std::string(placelessWords(part)) + " " +
+                                               signedTime(static_cast<double>(part.delta)));
             continue;
+        }
         Module& module = modules[part.module];
-        module.name = part.module;
         module.delta += part.delta;
         module.parts.push_back(&part);
     }
-    std::vector<const Module*> order;
-    for (const auto& [name, module] : modules)
-        if (module.delta != 0)
-            order.push_back(&module);
-    std::ranges::stable_sort(
-        order, [](const Module* x, const Module* y) { return std::abs(x->delta) > std::abs(y->delta); });
-    std::vector<std::string> lines;
-    for (const Module* module : order) {
-        if (lines.size() == most)
-            break;
-        const std::string name(module->name);
+    for (const auto& [name, module] : modules) {
+        if (module.delta == 0)
+            continue;
         const auto bytes = change.allocated.find(name);
-        lines.push_back(causeOf(name, module->delta, module->parts,
-                                bytes == change.allocated.end() || change.alignedBy != AlignedBy::Modules
-                                    ? std::nullopt
-                                    : std::optional(bytes->second)));
+        const bool knowsBytes = bytes != change.allocated.end() && change.alignedBy == AlignedBy::Modules;
+        lines.emplace_back(module.delta, causeOf(name, module.delta, module.parts,
+                                                 knowsBytes ? std::optional(bytes->second) : std::nullopt));
     }
-    return lines;
+    std::ranges::stable_sort(
+        lines, [](const auto& x, const auto& y) { return std::abs(x.first) > std::abs(y.first); });
+    std::vector<std::string> causes;
+    for (auto& [delta, line] : lines)
+        if (causes.size() < most)
+            causes.push_back(std::move(line));
+    return causes;
 }
 
 } // namespace tilescope::query

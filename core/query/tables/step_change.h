@@ -81,8 +81,9 @@ std::optional<StepChange> stepChange(const store::RunReader& a, std::span<const 
 /// What the parts are aligned by, and how much of the time is aligned: one sentence.
 std::string alignmentSentence(const StepChange& change);
 
-/// The modules with the largest changes in words: `forward/layers.*/attention -83.8 ms: scores are no longer written
-/// to memory (-128 MiB), softmax is fused; softmax forward is gone (-40.1 ms)`. At most `most` lines.
+/// The largest changes in words, of modules and of what no module has: `forward/layers.*/attention -83.8 ms: scores are no
+/// longer written to memory (-128 MiB), softmax is fused, softmax forward is gone (-40.1 ms)`, `GPU idle while the host
+/// launches -5.91 ms`. At most `most` lines.
 std::vector<std::string> causesOf(const StepChange& change, std::size_t most = 3);
 
 } // namespace tilescope::query

@@ -215,10 +215,11 @@ TEST_F(StepChanges, OfRanksOnACpuAreThoseOfOneRank)
 TEST_F(StepChanges, CausesNameTheModuleAndItsKernels)
 {
     const std::vector<std::string> causes = causesOf(changeOf(naive, fused));
-    ASSERT_EQ(causes.size(), 2U);
+    ASSERT_EQ(causes.size(), 3U);
     EXPECT_THAT(causes[0], StartsWith("forward/layers.*/attention -140"));
     EXPECT_THAT(causes[0], ::testing::HasSubstr("is gone"));
-    EXPECT_THAT(causes[1], StartsWith("forward/layers.*/ffn +20"));
+    EXPECT_THAT(causes[1], StartsWith("GPU idle for no recorded reason -30"));
+    EXPECT_THAT(causes[2], StartsWith("forward/layers.*/ffn +20"));
     EXPECT_EQ(causesOf(changeOf(naive, fused), 1).size(), 1U);
 }
 
