@@ -25,12 +25,13 @@ constexpr std::array kNodes{Name{"AccumulateGrad", Family::Elementwise},
 
 // Components that identify the family of longer names: `aten::_scaled_dot_product_attention_math`,
 // `aten::cudnn_batch_norm`. Whole components only: `exp` does not match `expand`.
-constexpr std::array kComponents{Name{"attention", Family::Attention}, Name{"softmax", Family::Softmax},
-                                 Name{"layer_norm", Family::Norm},     Name{"rms_norm", Family::Norm},
-                                 Name{"batch_norm", Family::Norm},     Name{"group_norm", Family::Norm},
-                                 Name{"instance_norm", Family::Norm},  Name{"embedding", Family::Embedding},
-                                 Name{"adam", Family::Optimizer},      Name{"adamw", Family::Optimizer},
-                                 Name{"sgd", Family::Optimizer},       Name{"foreach", Family::Optimizer}};
+constexpr std::array kComponents{Name{"attention", Family::Attention},  Name{"softmax", Family::Softmax},
+                                 Name{"layer_norm", Family::Norm},      Name{"rms_norm", Family::Norm},
+                                 Name{"batch_norm", Family::Norm},      Name{"group_norm", Family::Norm},
+                                 Name{"instance_norm", Family::Norm},   Name{"embedding", Family::Embedding},
+                                 Name{"flash_attn", Family::Attention}, Name{"adam", Family::Optimizer},
+                                 Name{"adamw", Family::Optimizer},      Name{"sgd", Family::Optimizer},
+                                 Name{"foreach", Family::Optimizer}};
 
 bool takePrefix(std::string_view& text, std::string_view prefix)
 {

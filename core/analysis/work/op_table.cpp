@@ -15,6 +15,7 @@ using Kind = OpKind;
 constexpr std::array kOps{
     OpRow{"aten::_addmm_activation", Kind::AddedProduct, Family::Matmul},
     OpRow{"aten::_convolution", Kind::Convolution, Family::Matmul},
+    OpRow{"aten::_chunk_cat", Kind::Copy, Family::Copy},
     OpRow{"aten::_cudnn_attention_forward", Kind::Attention, Family::Attention, 1, 0, 9},
     OpRow{"aten::_efficient_attention_backward", Kind::AttentionBackwardByRow, Family::Attention},
     OpRow{"aten::_efficient_attention_forward", Kind::AttentionByRow, Family::Attention},
@@ -268,6 +269,7 @@ constexpr std::array kOps{
     OpRow{"aten::sinh", Kind::Map, Family::Elementwise, 1, 1},
     OpRow{"aten::slice", Kind::View, Family::Other},
     OpRow{"aten::softplus", Kind::Map, Family::Elementwise, 1, 4},
+    OpRow{"aten::split_with_sizes_copy", Kind::Copy, Family::Copy},
     OpRow{"aten::sqrt", Kind::Map, Family::Elementwise, 1, 1},
     OpRow{"aten::square", Kind::Map, Family::Elementwise, 1, 1},
     OpRow{"aten::squeeze", Kind::View, Family::Other},

@@ -339,6 +339,14 @@ private:
             return {};
         if (rule_.op == "aten::cat")
             return work(0, 2 * restBytes(0));
+        // One packed tensor, whose type is recorded, and a list, whose types are not.
+        if (rule_.op == "aten::split_with_sizes_copy")
+            return work(0, 2 * bytesOf(0));
+        if (rule_.op == "aten::_chunk_cat") {
+            const auto packed = std::ranges::find(arguments_.list, OpArgument::Kind::Tensor,
+                                                  [](const OpArgument& each) { return each.kind; });
+            return work(0, 2 * (packed == arguments_.list.end() ? restBytes(0) : bytesOf(packed->first)));
+        }
         return has(2) ? work(0, bytesOf(0) + bytesOf(1)) : std::nullopt;
     }
 

@@ -56,7 +56,7 @@ std::optional<std::string> whyNotReplayable(std::string_view op)
     case OpKind::GroupedProduct:
         return name + " needs the values of its offsets";
     case OpKind::Copy:
-        if (op == "aten::cat")
+        if (op == "aten::cat" || op == "aten::_chunk_cat")
             return {};
         return changesArguments(name);
     case OpKind::Fill:

@@ -189,6 +189,9 @@ TEST(WorkOfOp, CountsOneOperationPerElementAndOperandOnce)
     EXPECT_EQ(workOf("aten::eq", "i64[8] i64[8]"), expected(8, 8 * 16 + 8));
     EXPECT_EQ(workOf("aten::sum", "[4, 8]"), expected(32, 32 * 4));
     EXPECT_EQ(workOf("aten::copy_", "bf16[4, 8] f32[4, 8]"), expected(0, 32 * 6));
+    EXPECT_EQ(workOf("aten::split_with_sizes_copy", "bf16[2, 8] =[3, 5] =1 ([2, 3] [2, 5])"),
+              expected(0, 2 * 32));
+    EXPECT_EQ(workOf("aten::_chunk_cat", "([3] [5]) =0 =2 bf16[2, 4]"), expected(0, 2 * 16));
     EXPECT_EQ(workOf("aten::zero_", "[4, 8]"), expected(0, 32 * 4));
     EXPECT_EQ(workOf("aten::_softmax", "[4, 8]"), expected(5 * 32, 2 * 32 * 4));
     EXPECT_EQ(workOf("aten::_softmax_backward_data", "[4, 8] [4, 8]"), expected(4 * 32, 3 * 32 * 4));
