@@ -21,7 +21,8 @@ struct FakeRanks {
     int lateRank = 1;               ///< its host stalls in each step before the backward kernel of layers.1
     std::int64_t delay = 2'000'000; ///< for so many ns; 0: no rank is late
     int unrecorded = 0;             ///< so many of the last ranks recorded nothing
-    bool hasLauncher = false;       ///< a process without a rank started them
+    bool hostIsAhead = false; ///< a step's kernels are launched when it begins, not 10 µs before they start
+    bool hasLauncher = false; ///< a process without a rank started them
 
     static constexpr std::int64_t kStep = 20'000'000;
     static constexpr std::int64_t kTransfer = 400'000; ///< of each collective
@@ -162,7 +163,8 @@ private:
         event.correlation = CorrelationId{++correlation_};
         event.launchThread = threadOf(rank);
         event.step = step;
-        event.launched = timestampAt(start - 10'000);
+        event.launched =
+            timestampAt(facts_.hostIsAhead ? 1'000'000 + FakeRanks::kStep * step : start - 10'000);
         event.start = timestampAt(start);
         event.end = timestampAt(start + duration);
         batches_[static_cast<std::size_t>(rank)].deviceEvents.push_back(event);

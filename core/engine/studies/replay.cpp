@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -128,12 +129,19 @@ private:
                 return c10::IValue(at::Scalar(text == "true"));
             return whole ? std::optional(c10::IValue(at::Scalar(*whole))) : numberOf(text);
         case c10::TypeKind::StringType:
-            return text == "?" ? std::nullopt : std::optional(c10::IValue(text));
+            // Names of dimensions are texts, too; numbers and flags are none.
+            return isWord(text) ? std::optional(c10::IValue(text)) : std::nullopt;
         case c10::TypeKind::ListType:
             return listOf(text, wanted);
         default:
             return {};
         }
+    }
+
+    static bool isWord(const std::string& text)
+    {
+        return !text.empty() && std::isalpha(static_cast<unsigned char>(text.front())) != 0 &&
+               text != "true" && text != "false";
     }
 
     static std::optional<c10::IValue> numberOf(std::string text)
