@@ -23,6 +23,7 @@
 #include <QLocale>
 #include <QMessageBox>
 #include <QScrollArea>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -275,8 +276,11 @@ void StartView::followDemo()
         if (ended.size() < 2)
             continue;
         demo_.clear();
-        workspace_.select(ended);
-        emit workspace_.pageWanted(QStringLiteral("timeline"));
+        // A file that opens selects a run of its own after this signal.
+        QTimer::singleShot(0, this, [this, ended] {
+            workspace_.select(ended);
+            emit workspace_.pageWanted(QStringLiteral("timeline"));
+        });
         return;
     }
 }
