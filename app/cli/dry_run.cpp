@@ -174,6 +174,22 @@ void writePlans(std::ostream& out, const std::vector<SweepPoint>& points)
         out << line << '\n';
 }
 
+std::string ranksJson(const std::optional<predict::ParallelScaling>& ranks)
+{
+    if (!ranks)
+        return "null";
+    const auto whole = [](const std::optional<int>& number) {
+        return number ? std::to_string(*number) : std::string("null");
+    };
+    const auto milliseconds = [](const std::optional<double>& seconds) {
+        return numberOrNull(seconds ? std::optional(*seconds * 1e3) : std::nullopt);
+    };
+    return fmt::format(
+        R"({{"fits_from":{},"bytes_sent":{:.0f},"communication_ms":{},"exposed_ms":{},"bound_from":{}}})",
+        whole(ranks->fitsFrom), ranks->bytesSent, milliseconds(ranks->communicationSeconds),
+        milliseconds(ranks->exposedSeconds), whole(ranks->boundFrom));
+}
+
 /// The event of a point with its forecast.
 std::string pointJson(const SweepPoint& point, const PointForecast& forecast)
 {
@@ -183,11 +199,12 @@ std::string pointJson(const SweepPoint& point, const PointForecast& forecast)
     const auto stepMs = forecast.stepSeconds ? std::optional(*forecast.stepSeconds * 1e3) : std::nullopt;
     return line +
            fmt::format(
-               R"(,"forecast":{{"device":{},"skipped":{},"memory":{},"step_ms":{},"seconds":{},"error":{},"busy_host":{},"recomputation":{}}}}})",
+               R"(,"forecast":{{"device":{},"skipped":{},"memory":{},"step_ms":{},"seconds":{},"error":{},"busy_host":{},"recomputation":{},"ranks":{}}}}})",
                exchange::jsonString(forecast.device),
                forecast.skipped ? exchange::jsonString(*forecast.skipped) : "null",
                memoryJson(forecast.memory), numberOrNull(stepMs), numberOrNull(forecast.seconds),
-               numberOrNull(forecast.error), forecast.isFromBusyHost, recomputationJson(point.spec));
+               numberOrNull(forecast.error), forecast.isFromBusyHost, recomputationJson(point.spec),
+               ranksJson(forecast.ranks));
 }
 
 void writeJson(std::ostream& out, const std::vector<SweepPoint>& points,
@@ -212,6 +229,44 @@ std::string percentText(double share)
 Cell bytesCell(const std::optional<Bytes>& bytes)
 {
     return bytes ? Cell(bytes->count) : Cell();
+}
+
+/// How points with ranks depend on their number.
+void addRankColumns(exchange::Table& table, const std::vector<PointForecast>& forecasts)
+{
+    const auto add = [&](std::string key, std::string title, Unit unit, int keep, auto value) {
+        const auto cell = [&forecasts, value](std::size_t row) {
+            const auto& ranks = forecasts[row].ranks;
+            return ranks ? value(*ranks) : Cell();
+        };
+        table.columns.push_back(
+            {.key = std::move(key), .title = std::move(title), .cell = cell, .unit = unit, .keep = keep});
+    };
+    const auto milliseconds = [](const std::optional<double>& seconds) {
+        return seconds ? Cell(*seconds * 1e3) : Cell();
+    };
+    const auto whole = [](const std::optional<int>& number) {
+        return number ? Cell(std::int64_t{*number}) : Cell();
+    };
+    using predict::ParallelScaling;
+    add("fits_from", "fits from, ranks", Unit::None, 1, [=](const ParallelScaling& ranks) {
+        return ranks.fitsFrom || !ranks.isCapacityKnown
+                   ? whole(ranks.fitsFrom)
+                   : Cell("none up to " + std::to_string(ParallelScaling::kMostRanks));
+    });
+    add("bytes_sent", "a rank sends", Unit::Bytes, 1,
+        [](const ParallelScaling& ranks) { return Cell(ranks.bytesSent); });
+    add("communication", "in", Unit::Milliseconds, 0,
+        [=](const ParallelScaling& ranks) { return milliseconds(ranks.communicationSeconds); });
+    add("exposed", "exposed", Unit::Milliseconds, 1,
+        [=](const ParallelScaling& ranks) { return milliseconds(ranks.exposedSeconds); });
+    add("bound_from", "bound from, ranks", Unit::None, 0,
+        [=](const ParallelScaling& ranks) { return whole(ranks.boundFrom); });
+    table.notes.push_back(
+        "Fits from: the least number of ranks, up to " + std::to_string(ParallelScaling::kMostRanks) +
+        ", with which a rank with the batch of the point fits. Bound from: the least number "
+        "of ranks with which a step communicates for longer than it computes, if all ranks "
+        "together keep the batch.");
 }
 
 exchange::Table tableOf(const std::vector<SweepPoint>& points, const std::vector<PointForecast>& forecasts)
@@ -278,6 +333,8 @@ exchange::Table tableOf(const std::vector<SweepPoint>& points, const std::vector
         name.keep = 2;
         table.columns.insert(table.columns.begin() + 1, std::move(name));
     }
+    if (std::ranges::any_of(forecasts, [](const PointForecast& point) { return point.ranks.has_value(); }))
+        addRankColumns(table, forecasts);
     return table;
 }
 

@@ -79,6 +79,9 @@ Table ranksOf(Shared ranks)
                       [member](const RankRow& row) { return row.parts.*member; },
                       {.keep = keep, .sharesUnit = true});
     };
+    const bool hasPeaks =
+        std::ranges::any_of(ranks->rows, [](const RankRow& row) { return row.peakAllocated.has_value(); });
+    const Audience ifPeaks = hasPeaks ? Audience::Everyone : Audience::Programs;
     Table table{.heading = describeRun(ranks->run), .rows = ranks->rows.size()};
     table.columns = {column.programs("run", [run = ranks->run.run](const RankRow&) { return run.value; }),
                      column.programs("rank", &RankRow::rank),
@@ -95,6 +98,7 @@ Table ranksOf(Shared ranks)
              part("exposed_communication_ns", "exposed communication", &RankStep::exposedCommunication, 2),
              part("exposed_copy_ns", "exposed copies", &RankStep::exposedCopies),
              part("host_ns", "host", &RankStep::host), part("idle_ns", "idle", &RankStep::idle),
+             column("peak_allocated", "peak allocated", &RankRow::peakAllocated, {.audience = ifPeaks}),
              column("late_ns", "late", &RankRow::late, {.sharesUnit = true}),
              column("last", "last",
                     [](const RankRow& row) { return row.late ? std::optional(row.isLast) : std::nullopt; },

@@ -12,6 +12,10 @@ namespace tilescope {
 /// time. It is not a rate; it indicates how reliable the others are.
 inline constexpr std::string_view kHostWaiting = "host_waiting";
 
+/// Bytes per second that a GPU sends to another: copied in a measurement, and of its NVLinks by NVML.
+inline constexpr std::string_view kPeerCopy = "peer_copy";
+inline constexpr std::string_view kNvlink = "nvlink";
+
 /// From this share of the time on that a thread waits for a CPU, a host counts as busy.
 inline constexpr double kBusyHostShare = 0.02;
 

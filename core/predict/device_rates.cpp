@@ -25,7 +25,27 @@ const Ceiling* latest(std::span<const Ceiling> ceilings, const TargetDevice& dev
     return found;
 }
 
+/// Assumed: what large collectives reach of the nominal bandwidth of NVLink.
+constexpr double kLinkShare = 0.8;
+/// Accesses to memory per byte that a rank on a CPU sends: it is copied to shared memory, read there and added.
+constexpr double kSharedAccesses = 4;
+
 } // namespace
+
+DeviceRates DeviceRates::shareOf(int processes) const
+{
+    DeviceRates share = *this;
+    for (double DeviceRates::*rate : {&DeviceRates::fp32, &DeviceRates::tf32, &DeviceRates::bf16,
+                                      &DeviceRates::fp16, &DeviceRates::bytes, &DeviceRates::link})
+        share.*rate /= processes;
+    return share;
+}
+
+void DeviceRates::assumeLink(double nominal)
+{
+    if (link <= 0)
+        link = kLinkShare * nominal;
+}
 
 double DeviceRates::flops(Type type, bool isTf32) const
 {
@@ -58,6 +78,8 @@ std::optional<DeviceRates> DeviceRates::from(std::span<const Ceiling> ceilings, 
     if (rates.fp32 <= 0 || rates.bytes <= 0 || launches <= 0)
         return {};
     rates.launch = 1 / launches;
+    rates.link = device.isCuda ? rate(kPeerCopy) : rates.bytes / kSharedAccesses;
+    rates.assumeLink(rate(kNvlink));
     std::map<std::string, double> attention;
     for (const Ceiling& ceiling : ceilings)
         if (ceiling.kind.starts_with("attention_") && isOf(ceiling, device))

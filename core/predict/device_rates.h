@@ -20,6 +20,7 @@ struct DeviceRates {
     double fp16 = 0;
     double bytes = 0;  ///< B/s, read and written together
     double launch = 0; ///< host time of the smallest operation, seconds
+    double link = 0;   ///< B/s that a rank sends to another one; 0: unknown
     bool isCuda = false;
     int multiprocessors = 1;
     bool onBusyHost = false; ///< other programs used the CPUs during part of the measurement
@@ -29,6 +30,10 @@ struct DeviceRates {
     TimeFigures figures = {};
 
     double flops(Type type, bool isTf32) const;
+    /// Those of a process that shares a CPU with others.
+    DeviceRates shareOf(int processes) const;
+    /// Sets `link`, if it is unknown, from the nominal bandwidth of the link in one direction.
+    void assumeLink(double nominal);
 
     /// From the ceilings of that device, the latest of each kind. None if a required ceiling is missing.
     static std::optional<DeviceRates> from(std::span<const Ceiling> ceilings, const TargetDevice& device);

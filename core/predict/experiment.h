@@ -26,7 +26,8 @@ public:
 /// Whether points of the spec can be replayed. Requires a workload that has steps, with known operations.
 bool isReplayable(const ExperimentSpec& spec);
 
-/// The device as the spec uses it: with the number of threads of the spec, if set.
+/// The device as a process of the spec uses it: with the number of threads of the spec, if set. Ranks divide the threads
+/// and the memory of a CPU among them.
 TargetDevice usedBy(const ExperimentSpec& spec, TargetDevice device);
 
 /// The phases that a step can have, in execution order.

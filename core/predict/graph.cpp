@@ -77,6 +77,8 @@ void Graph::deliver(const Origin& to, Tensor gradient, Leaves& leaves)
     }
     memory_.recategorize(gradient.storage, MemoryCategory::Gradients);
     kept = std::move(gradient);
+    if (leaves.accumulated)
+        leaves.accumulated(to.leaf);
 }
 
 void Graph::accumulate(Tensor& sum, Tensor gradient)

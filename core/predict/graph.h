@@ -43,6 +43,8 @@ using Tensors = std::array<Tensor, kArity>;
 /// Gradients of leaves, kept until they are dropped.
 struct Leaves {
     std::vector<Tensor> gradients;
+    /// Called with the number of a leaf whose gradient is complete; may take it. Empty: nobody.
+    std::function<void(std::int32_t leaf)> accumulated = {};
 };
 
 /// Models the memory use of autograd: nodes save what backward needs. Backward runs them from last to first

@@ -1,15 +1,31 @@
 #include "core/predict/lm.h"
 
 #include "core/model/attention_backend.h"
+#include "core/model/parallelism.h"
 
 #include <utility>
 
 namespace tilescope::predict {
 
+namespace {
+
+/// The attention of one of `parts` ranks, which divide the heads.
+TypedAttention attentionOfPart(const ExperimentSpec& spec, std::int64_t parts)
+{
+    TypedAttention call = attentionCall(spec);
+    call.heads /= parts;
+    call.kvHeads /= parts;
+    return call;
+}
+
+} // namespace
+
 CountedOps::CountedOps(const ExperimentSpec& spec, const TargetDevice& device, Ops& ops)
-    : ops_(ops), tokens_(spec.batch * spec.context), dModel_(spec.dModel),
-      movesHeads_(spec.heads > 1 && spec.context > 1), groupsHeads_(traitsOf(spec.backend).groupsHeads),
-      attention_(makeAttention(spec.backend, attentionCall(spec), device, ops))
+    : ops_(ops), tokens_(spec.batch * spec.context), dModel_(spec.dModel), parts_(gridOf(spec).tensor),
+      movesHeads_(spec.heads / parts_ > 1 && spec.context > 1),
+      groupsHeads_(traitsOf(spec.backend).groupsHeads),
+      attention_(makeAttention(spec.backend, attentionOfPart(spec, parts_), device, ops)),
+      leaves_(std::make_unique<Leaves>()), parallel_(makeParallelMemory(spec, ops, *leaves_))
 {
     const std::int64_t rotations = 3 * spec.context * (spec.dModel / spec.heads / 2);
     for (const char* what : {"rotation", "rotation of gradients"})
@@ -18,27 +34,30 @@ CountedOps::CountedOps(const ExperimentSpec& spec, const TargetDevice& device, O
     ops.allowTf32(spec.precision == Precision::Tf32);
 }
 
-Tensor CountedOps::embeddingWeight(const std::string&, std::int64_t rows, std::int64_t width)
+Tensor CountedOps::embeddingWeight(const std::string& name, std::int64_t rows, std::int64_t width)
 {
-    return weight(rows * width, "embedding");
+    return weight(name, rows * width, nullptr, "embedding");
 }
 
-Tensor CountedOps::normWeight(const std::string&, std::int64_t width)
+Tensor CountedOps::normWeight(const std::string& name, std::int64_t width)
 {
-    return weight(width, "norm");
+    return weight(name, width, nullptr, "norm");
 }
 
-Tensor CountedOps::linearWeight(const std::string&, const LinearMap& map)
+Tensor CountedOps::linearWeight(const std::string& name, const LinearMap& map)
 {
-    return weight(map.in * map.out, map.name);
+    return weight(name, map.in * map.out, &map, map.name);
 }
 
-Tensor CountedOps::weight(std::int64_t count, const char* what)
+Tensor CountedOps::weight(const std::string& name, std::int64_t count, const LinearMap* map, const char* what)
 {
+    const std::int32_t leaf = parameters_++;
+    leaves_->gradients.resize(static_cast<std::size_t>(parameters_) + kArity);
+    if (parallel_)
+        return parallel_->placed(name, count, map, leaf);
     Tensor w{.count = count};
     w.storage = ops_.memory().make(w.bytes(), MemoryCategory::Parameters, what);
-    w.origin.leaf = parameters_++;
-    leaves_.gradients.resize(static_cast<std::size_t>(parameters_) + kArity);
+    w.origin.leaf = leaf;
     return w;
 }
 
@@ -147,7 +166,7 @@ Tensors CountedOps::recompute(const ModelPart<Tensor>& part, Tensors inputs, std
     Tensors outer;
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(kArity); ++i) {
         inputs[i].origin = inputs[i].origin.needsGradient() ? Origin{.leaf = firstInput + i} : Origin{};
-        outer[i] = std::exchange(leaves_.gradients[firstInput + i], {});
+        outer[i] = std::exchange(leaves_->gradients[firstInput + i], {});
     }
     Graph graph(ops_.memory());
     Tensor output;
@@ -156,10 +175,10 @@ Tensors CountedOps::recompute(const ModelPart<Tensor>& part, Tensors inputs, std
         const Ops::Autocast cast(ops_, autocast);
         output = part(inputs);
     }
-    graph.run(output, gradient, leaves_);
+    graph.run(output, gradient, *leaves_);
     Tensors result;
     for (std::size_t i = 0; i < kArity; ++i)
-        result[i] = std::exchange(leaves_.gradients[firstInput + i], std::move(outer[i]));
+        result[i] = std::exchange(leaves_->gradients[firstInput + i], std::move(outer[i]));
     return result;
 }
 

@@ -17,7 +17,7 @@ class LmExperiment final : public ExperimentMemory {
 public:
     LmExperiment(const ExperimentSpec& spec, const TargetDevice& device, Ops& ops)
         : spec_(spec), ops_(ops), autocast_(autocastType(spec.precision)),
-          model_(spec, CountedOps(spec, device, ops)), graph_(ops.memory())
+          model_(spec, CountedOps(spec, device, ops)), updated_(bytesToUpdate()), graph_(ops.memory())
     {
         const std::int64_t tokens = spec.batch * spec.context;
         // Drawn on the host, so it counts as host memory as well.
@@ -30,10 +30,6 @@ public:
             ops.memory().make(gradient_.bytes(), MemoryCategory::Inputs, "gradient of the loss");
         if (spec.mode == Mode::Train)
             addOptimizer();
-        // The message of the all-reduce, as large as the gradients.
-        if (spec.parallel == Parallel::DdpFlat)
-            for (const Tensor& parameter : model_.parameters())
-                hold(MemoryCategory::Gradients, parameter.bytes(), "message of an all-reduce");
     }
 
     bool has(Phase phase) const override
@@ -43,6 +39,8 @@ public:
 
     void dropGradients() override
     {
+        if (ParallelMemory* ranks = model_.ops().parallel())
+            return ranks->dropGradients();
         for (Tensor& gradient : model_.ops().leaves().gradients)
             gradient = {};
     }
@@ -81,9 +79,9 @@ private:
     // with the loss scale.
     void addOptimizer()
     {
-        for (const Tensor& parameter : model_.parameters())
+        for (const std::int64_t bytes : updated_)
             for (const char* what : {"first moment", "second moment"})
-                hold(MemoryCategory::Optimizer, parameter.bytes(), what);
+                hold(MemoryCategory::Optimizer, bytes, what);
         for (const char* what : {"step count", "loss scale", "growth tracker", "found inf"})
             hold(MemoryCategory::Optimizer, bytesOf(Type::Float32), what);
         gradient_.storage = held_[held_.size() - 3];
@@ -94,21 +92,43 @@ private:
     void optimize()
     {
         std::int64_t bytes = 0;
-        for (const Tensor& parameter : model_.parameters())
-            bytes += parameter.bytes();
+        for (const std::int64_t each : updated_)
+            bytes += each;
         if (spec_.precision == Precision::Fp16) {
             ops_.temporary(bytesOf(Type::Float32), "one over the scale");
             ops_.moves(2 * bytes);
         }
         constexpr std::int64_t kStreams = 7;
         ops_.moves(kStreams * bytes);
+        if (ParallelMemory* ranks = model_.ops().parallel())
+            ranks->finishUpdate();
+    }
+
+    /// Bytes of the tensors that the optimizer of this process updates.
+    std::vector<std::int64_t> bytesToUpdate()
+    {
+        std::vector<std::int64_t> bytes;
+        if (ParallelMemory* ranks = model_.ops().parallel()) {
+            for (const std::int64_t count : ranks->updated())
+                bytes.push_back(count * bytesOf(Type::Float32));
+            return bytes;
+        }
+        for (const Tensor& parameter : model_.parameters())
+            bytes.push_back(parameter.bytes());
+        return bytes;
     }
 
     void forward()
     {
-        const Ops::Recording recording(ops_, spec_.mode != Mode::Forward || spec_.grad ? &graph_ : nullptr);
+        const bool makesGradients = spec_.mode != Mode::Forward || spec_.grad;
+        const Ops::Recording recording(ops_, makesGradients ? &graph_ : nullptr);
         const Ops::Autocast cast(ops_, autocast_);
+        ParallelMemory* const ranks = model_.ops().parallel();
+        if (ranks)
+            ranks->beginForward(makesGradients);
         logits_ = model_.forward({.count = spec_.batch * spec_.context, .type = Type::Int64});
+        if (ranks)
+            ranks->endForward();
     }
 
     void computeLoss()
@@ -121,14 +141,22 @@ private:
 
     void backward()
     {
-        const Ops::BackwardThread thread(ops_);
-        graph_.run(loss_, gradient_, model_.ops().leaves());
+        ParallelMemory* const ranks = model_.ops().parallel();
+        if (ranks)
+            ranks->beginBackward();
+        {
+            const Ops::BackwardThread thread(ops_);
+            graph_.run(loss_, gradient_, model_.ops().leaves());
+        }
+        if (ranks)
+            ranks->finishBackward();
     }
 
     ExperimentSpec spec_;
     Ops& ops_;
     std::optional<Type> autocast_;
     LanguageModel model_;
+    std::vector<std::int64_t> updated_; // bytes
     std::vector<Storage> held_;
     Tensor gradient_;
     Graph graph_;

@@ -1,5 +1,6 @@
 #include "core/predict/predict_memory.h"
 
+#include "core/model/parallelism.h"
 #include "core/model/text.h"
 #include "core/predict/experiment.h"
 
@@ -105,15 +106,16 @@ std::optional<OomInfo> failure(const ExperimentSpec& spec, const TargetDevice& d
 
 TargetDevice usedBy(const ExperimentSpec& spec, TargetDevice device)
 {
-    device.threads = spec.threads.value_or(device.threads);
+    const int processes = hasRanks(spec) && !device.isCuda ? spec.gpus : 1;
+    device.threads = spec.threads.value_or(std::max(1, device.threads / processes));
+    if (device.capacity)
+        device.capacity = Bytes{device.capacity->count / processes};
     return device;
 }
 
 bool isReplayable(const ExperimentSpec& spec)
 {
-    // Ranks that divide weights or optimizer need less than this counts.
-    const bool isWhole = spec.workload != Workload::Lm || spec.parallel <= Parallel::Ddp;
-    return (spec.workload == Workload::Lm || spec.workload == Workload::Attention) && isWhole &&
+    return (spec.workload == Workload::Lm || spec.workload == Workload::Attention) &&
            spec.compile.kind != CompileRequest::Kind::Package &&
            spec.compile.kind != CompileRequest::Kind::Fused;
 }
@@ -123,7 +125,7 @@ std::optional<MemoryPrediction> predictMemory(const ExperimentSpec& spec, const 
     if (!isReplayable(spec))
         return {};
     MemoryPrediction prediction = replay(spec, device);
-    std::optional<Bytes> limit = device.capacity;
+    std::optional<Bytes> limit = usedBy(spec, device).capacity;
     if (spec.memoryLimit)
         limit = limit ? std::min(*limit, *spec.memoryLimit) : *spec.memoryLimit;
     if (limit && prediction.peakReserved.value_or(prediction.peakAllocated) > *limit)

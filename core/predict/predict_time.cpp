@@ -1,5 +1,6 @@
 #include "core/predict/predict_time.h"
 
+#include "core/predict/communication.h"
 #include "core/predict/experiment.h"
 #include "core/predict/predict_memory.h"
 
@@ -25,6 +26,7 @@ struct IdleError {
 constexpr std::array kErrorByIdleShare{IdleError{0.05, 0.13}, IdleError{0.2, 0.2}, IdleError{0.5, 0.28},
                                        IdleError{1, 0.38}};
 constexpr double kErrorOnACpu = 0.5;
+constexpr double kErrorOfRanks = 0.5; // assumed: waiting for each other is not predicted
 
 } // namespace
 
@@ -55,6 +57,16 @@ std::vector<PhaseWork> replayed(const ExperimentSpec& spec, const TargetDevice& 
     }
     allocated = Bytes{memory.allocated()};
     return phases;
+}
+
+/// Communication of a phase beside which nothing is computed.
+double exposedSeconds(const PhaseTraffic& traffic, double compute, const DeviceRates& rates)
+{
+    if (traffic.sum() <= 0)
+        return 0;
+    // On a CPU both use the same cores.
+    const double hidden = rates.isCuda ? compute : 0;
+    return std::max(0.0, traffic.beside / rates.link - hidden) + traffic.alone / rates.link;
 }
 
 /// All timed phases as one.
@@ -105,19 +117,28 @@ double expectedError(double idleShare, bool isCuda)
 }
 
 std::optional<TimePrediction> predictTime(const ExperimentSpec& spec, const TargetDevice& device,
-                                          const DeviceRates& rates)
+                                          const DeviceRates& ofDevice)
 {
-    // How long ranks wait for each other does not follow from the operations of one.
-    if (!isReplayable(spec) || spec.parallel != Parallel::None)
+    const DeviceRates rates = ofDevice.isCuda ? ofDevice : ofDevice.shareOf(spec.gpus);
+    const StepTraffic traffic = spec.workload == Workload::Lm ? trafficOf(spec) : StepTraffic{};
+    if (!isReplayable(spec) || (traffic.sum() > 0 && rates.link <= 0))
         return {};
     Bytes allocated{};
     TimePrediction prediction;
     double whole = 0;
     const std::vector<PhaseWork> phases = replayed(spec, device, rates, allocated);
     prediction.error = expectedError(idleShare(spec, phases, rates), rates.isCuda);
+    if (traffic.sum() > 0)
+        prediction.error = std::max(prediction.error, kErrorOfRanks);
     for (const PhaseWork& work : phases) {
-        const PhaseSeconds seconds =
-            playedSeconds(work.works, rates, howOf(spec), work.phase == Phase::Backward);
+        PhaseSeconds seconds = playedSeconds(work.works, rates, howOf(spec), work.phase == Phase::Backward);
+        const PhaseTraffic sent = traffic.of(work.phase);
+        seconds.exposed = exposedSeconds(sent, seconds.wall, rates);
+        seconds.wall += seconds.exposed;
+        if (work.isTimed && sent.sum() > 0) {
+            prediction.communicationSeconds += sent.sum() / rates.link;
+            prediction.exposedSeconds += seconds.exposed;
+        }
         prediction.phases.emplace_back(work.phase, seconds);
         whole += seconds.wall;
         if (work.isTimed)

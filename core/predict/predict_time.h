@@ -23,7 +23,9 @@ struct TimePrediction {
     double stepSeconds = 0; ///< the timed phases of a step
     double error = 0;       ///< relative; the 90th percentile among recorded steps of this kind
     std::vector<std::pair<Phase, PhaseSeconds>> phases = {}; ///< of a step, timed or not
-    double seconds = 0; ///< the whole point: all steps, set-up and the time between steps
+    double communicationSeconds = 0; ///< of the timed phases: what a rank sends, over the link's bandwidth
+    double exposedSeconds = 0;       ///< of it, beside which nothing is computed; part of stepSeconds
+    double seconds = 0;              ///< the whole point: all steps, set-up and the time between steps
 };
 
 /// The work of each phase of a step, in order. Independent of `rates.figures`. Empty if the spec cannot be
@@ -45,8 +47,9 @@ double expectedError(double idleShare, bool isCuda);
 
 /// Predicts the time of a point by replaying the operations of a step. Each takes the longest of: its
 /// arithmetic at the calibrated rate for its precision and size, its bytes at the calibrated bandwidth, and
-/// its launch on the host. Thread-safe.
-/// \return  none if it cannot be predicted, like predictMemory()
+/// its launch on the host. Ranks also send their traffic (communication.h) over the link, beside the phase that it
+/// belongs to as far as that lasts; they never wait for each other. Thread-safe.
+/// \return  none if it cannot be predicted, like predictMemory(), or the link of its ranks is unknown
 /// O(layers) operations.
 std::optional<TimePrediction> predictTime(const ExperimentSpec& spec, const TargetDevice& device,
                                           const DeviceRates& rates);

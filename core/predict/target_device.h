@@ -17,7 +17,7 @@ struct TargetDevice {
     std::string uuid = {}; ///< of a GPU of this machine
     int computeMajor = 9;  ///< compute capability
     int computeMinor = 0;
-    std::optional<Bytes> capacity = {}; ///< available to a process; none: unlimited
+    std::optional<Bytes> capacity = {}; ///< available to a point; ranks share that of a CPU; none: unlimited
     int multiprocessors = 132;          ///< default: H100 and H200, if not calibrated
     int threads = 1;                    ///< of a CPU
     CpuInstructionSet instructionSet = CpuInstructionSet::Avx512; ///< of a CPU

@@ -9,8 +9,9 @@ namespace tilescope::predict {
 /// The duration of a phase.
 struct PhaseSeconds {
     double wall = 0;
-    double device = 0; ///< time with kernels running
-    double host = 0;   ///< time until all kernels are launched
+    double device = 0;  ///< time with kernels running
+    double host = 0;    ///< time until all kernels are launched
+    double exposed = 0; ///< of `wall`: communication beside which nothing is computed
 };
 
 enum class Replay { Eager, Graph };

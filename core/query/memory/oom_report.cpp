@@ -1,8 +1,9 @@
 #include "core/query/memory/oom_report.h"
 
-#include "core/base/number_text.h"
 #include "core/config/schema.h"
+#include "core/model/parallelism.h"
 #include "core/predict/predict_memory.h"
+#include "core/query/runs/run_device.h"
 #include "core/query/runs/run_tables.h"
 
 #include <algorithm>
@@ -46,32 +47,11 @@ void addScene(OomReport& report, const store::RunReader& reader, const MemoryHis
                              [](const auto& entry) { return entry.second; });
 }
 
-std::optional<std::int64_t> numberIn(const std::vector<EnvironmentEntry>& facts, std::string_view key)
-{
-    const auto found = std::ranges::find(facts, key, &EnvironmentEntry::key);
-    return found == facts.end() ? std::nullopt : parseNumber<std::int64_t>(found->value);
-}
-
 /// The device of the run. Its capacity is what the allocator had reserved at the failure plus the driver's
 /// free memory.
-predict::TargetDevice deviceOf(const OomReport& report, const std::vector<EnvironmentEntry>& facts)
+predict::TargetDevice deviceOf(const OomReport& report, const store::RunReader& reader)
 {
-    predict::TargetDevice device;
-    const std::string_view name = report.run.result.device;
-    device.isCuda = name.starts_with("cuda");
-    const std::string gpu =
-        "gpu." + std::string(name.substr(std::min(name.size(), name.find(':') + 1))) + ".";
-    if (device.isCuda) {
-        device.computeMajor = static_cast<int>(numberIn(facts, gpu + "compute_capability").value_or(9));
-        device.multiprocessors =
-            static_cast<int>(numberIn(facts, gpu + "multiprocessors").value_or(device.multiprocessors));
-        if (const auto memory = numberIn(facts, gpu + "memory"))
-            device.capacity = Bytes{*memory};
-    }
-    device.threads = static_cast<int>(numberIn(facts, "torch_threads").value_or(1));
-    const auto set = std::ranges::find(facts, "cpu.instruction_set", &EnvironmentEntry::key);
-    if (set != facts.end())
-        device.instructionSet = fromWord<CpuInstructionSet>(set->value).value_or(device.instructionSet);
+    predict::TargetDevice device = deviceOfRun(reader, report.run);
     const auto held = report.info.reserved ? report.info.reserved : report.info.allocated;
     const Bytes left = report.deviceFree.value_or(Bytes{});
     if (held && (report.deviceFree || !device.capacity))
@@ -84,7 +64,10 @@ void addSuggestions(OomReport& report, const store::RunReader& reader)
     const auto spec = config::specOf(report.run.specJson);
     if (!spec)
         return;
-    const predict::TargetDevice device = deviceOf(report, reader.environment(report.run.run));
+    predict::TargetDevice device = deviceOf(report, reader);
+    // The figures of the report are those of one rank; a prediction divides the memory of a CPU among the ranks.
+    if (!device.isCuda && device.capacity && hasRanks(*spec))
+        device.capacity = Bytes{device.capacity->count * spec->gpus};
     // The capacity of a CPU is not recorded; deviceOf() then has a lower bound.
     if (device.isCuda)
         report.limit = device.capacity;

@@ -3,6 +3,7 @@
 #include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/time/process_steps.h"
+#include "core/base/number_text.h"
 #include "core/base/plural.h"
 #include "core/base/quantity.h"
 #include "core/query/runs/run_tables.h"
@@ -191,8 +192,29 @@ private:
             processes_[processOf(record)].hostCollectives.push_back(intervalOf(record));
     }
 
+    /// Peak memory by rank, as the engine noted it for points with ranks.
+    std::map<std::int32_t, Bytes> recordedPeaks() const
+    {
+        constexpr std::string_view kBegin = "rank.";
+        constexpr std::string_view kEnd = ".peak_allocated";
+        std::map<std::int32_t, Bytes> peaks;
+        for (const EnvironmentEntry& entry : reader_.environment(run_.run)) {
+            std::string_view key = entry.key;
+            if (!key.starts_with(kBegin) || !key.ends_with(kEnd))
+                continue;
+            key.remove_prefix(kBegin.size());
+            key.remove_suffix(std::min(kEnd.size(), key.size()));
+            const auto rank = parseNumber<std::int32_t>(key);
+            const auto bytes = parseNumber<std::int64_t>(entry.value);
+            if (rank && bytes)
+                peaks[*rank] = Bytes{*bytes};
+        }
+        return peaks;
+    }
+
     void divideSteps()
     {
+        const std::map<std::int32_t, Bytes> peaks = recordedPeaks();
         for (auto& [process, each] : processes_) {
             const std::vector<analysis::StepPartition> partitions = each.parts.partitions();
             const std::vector<analysis::BusyParts> busy = each.parts.busyParts();
@@ -202,6 +224,8 @@ private:
                             .process = process,
                             .title = parties_.titleOf(process),
                             .rank = rankOf(process)};
+                if (const auto peak = row.rank ? peaks.find(*row.rank) : peaks.end(); peak != peaks.end())
+                    row.peakAllocated = peak->second;
                 row.parts = onGpu_ ? analysis::rankStepOf(partitions[i], busy[i])
                                    : analysis::rankStepOnCpu(wall, within(each.compute, wall),
                                                              within(each.hostCollectives, wall));

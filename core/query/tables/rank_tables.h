@@ -29,6 +29,7 @@ struct RankRow {
     std::string title = {};                ///< "rank 1", "python 4711"; empty in a run of one process
     std::optional<std::int32_t> rank = {}; ///< none if the process is not part of a group
     analysis::RankStep parts = {};
+    std::optional<Bytes> peakAllocated = {}; ///< of the rank within the timed steps; none: not recorded
     std::optional<Nanoseconds> late = {}; ///< by which it kept others waiting; none: no complete collective
     bool isLast = false;                  ///< it was later than all others
 };

@@ -8,6 +8,7 @@
 #include "core/model/ceilings.h"
 #include "core/model/text.h"
 #include "core/query/runs/json_members.h"
+#include "core/query/runs/run_device.h"
 #include "core/query/runs/selection.h"
 #include "core/query/runs/traced_pieces.h"
 #include "core/query/runs/work_context.h"
@@ -24,13 +25,6 @@ namespace {
 
 using analysis::TimedWork;
 using analysis::Work;
-
-std::string valueOf(const std::vector<EnvironmentEntry>& environment, std::string_view key)
-{
-    const auto found = std::find_if(environment.begin(), environment.end(),
-                                    [key](const EnvironmentEntry& entry) { return entry.key == key; });
-    return found == environment.end() ? std::string() : found->value;
-}
 
 void readMeasured(DeviceCeilings& ceilings, const store::RunReader& reader, const std::string& device,
                   const std::string& name, Precision precision)
@@ -218,18 +212,6 @@ StepWork stepWorkOf(const store::RunRecord& run)
     return work;
 }
 
-/// The name of the run's GPU, or of its CPU; empty if unknown.
-std::string deviceName(const store::RunReader& reader, const store::RunRecord& run, bool onGpu,
-                       const std::vector<EnvironmentEntry>& environment)
-{
-    std::string name = valueOf(environment, onGpu ? "gpu.name" : "cpu.model");
-    if (name.empty() && onGpu)
-        for (const TracedDevice& device : reader.parties(run.run).devices)
-            if (name.empty())
-                name = device.name;
-    return name;
-}
-
 /// \param precision  none: unknown for the reason `why`
 DeviceCeilings ceilingsAt(const store::RunReader& reader, const store::RunRecord& run,
                           std::optional<Precision> precision, const std::string& why)
@@ -239,12 +221,10 @@ DeviceCeilings ceilingsAt(const store::RunReader& reader, const store::RunRecord
         ceilings.measuredFrom = ceilings.sheetFrom = why;
         return ceilings;
     }
-    const std::vector<EnvironmentEntry> environment = reader.environment(run.run);
-    const bool onGpu = run.result.device.starts_with("cuda");
-    const std::string name = deviceName(reader, run, onGpu, environment);
-    const std::string device =
-        onGpu ? valueOf(environment, "gpu.uuid") : "cpu:" + valueOf(environment, "host");
-    readMeasured(ceilings, reader, device, name, *precision);
+    const predict::TargetDevice device = deviceOfRun(reader, run);
+    const bool onGpu = device.isCuda;
+    const std::string& name = device.name;
+    readMeasured(ceilings, reader, device.uuid, name, *precision);
     const analysis::DeviceSheet* sheet = onGpu ? analysis::DeviceSheets::standard().find(name) : nullptr;
     if (sheet) {
         ceilings.sheet = sheet->ceilings(*precision);

@@ -340,8 +340,10 @@ void EngineLoop::joinRanks(RankJoin& join, RunResult& result, InputLines& input)
 {
     const bool isLost = hasFlag(result.flags, FlagKind::RankLost);
     if (const auto others = awaitJoin(isLost ? kLostRankGrace : kRankGrace, input)) {
+        std::vector<EnvironmentEntry> peaks = peaksOf(0, result);
         for (const JoinLine::Rank& rank : others->ranks)
-            join.add(rank, result);
+            addEntries(peaks, peaksOf(rank.rank, join.add(rank, result)));
+        recorder_.environment(std::move(peaks));
         recorder_.parties(join.parties());
     } else if (result.status == RunStatus::Ok) {
         const bool isStopped = stopAll_.stop_requested();

@@ -278,16 +278,18 @@ void RankJoin::append(TraceBatch&& batch, ProcessIndex process)
     all_.recordsChecked += batch.recordsChecked;
 }
 
-void RankJoin::add(const JoinLine::Rank& rank, RunResult& result)
+RunResult RankJoin::add(const JoinLine::Rank& rank, RunResult& result)
 {
     firstStream_ = nextStream_;
     RankRun run(rank, strings_,
                 {.range = nextRange_, .op = nextOp_, .stream = nextStream_, .correlation = nextCorrelation_});
     addProcess(rank.rank, rank.pid);
     parties_.processes.back().firstCorrelation = nextCorrelation_;
-    combineOutcome(result, rank.rank, run.result());
+    RunResult own = run.result();
+    combineOutcome(result, rank.rank, own);
     append(run.records(), ProcessIndex{rank.rank});
     addFacts(run.environment());
+    return own;
 }
 
 TraceBatch RankJoin::take()
@@ -296,6 +298,18 @@ TraceBatch RankJoin::take()
                 all_.waits);
     std::ranges::stable_sort(all_.allocEvents, {}, &AllocEvent::time);
     return std::exchange(all_, {});
+}
+
+std::vector<EnvironmentEntry> peaksOf(int rank, const RunResult& result)
+{
+    std::vector<EnvironmentEntry> facts;
+    const auto add = [&](const char* what, const std::optional<Bytes>& bytes) {
+        if (bytes)
+            facts.push_back({fmt::format("rank.{}.{}", rank, what), std::to_string(bytes->count), "B"});
+    };
+    add("peak_allocated", result.peakAllocated);
+    add("peak_reserved", result.peakReserved);
+    return facts;
 }
 
 void combineOutcome(RunResult& result, int rank, const RunResult& other)

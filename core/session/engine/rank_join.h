@@ -26,8 +26,9 @@ public:
     void hold(TraceBatch&& batch);
     /// Adds the records of another rank, and its outcome to `result`: the result of a rank that failed by
     /// itself is that of the run.
+    /// \return        the rank's own outcome
     /// \throws Error  its file cannot be read
-    void add(const JoinLine::Rank& rank, RunResult& result);
+    RunResult add(const JoinLine::Rank& rank, RunResult& result);
     /// All records, in start order.
     TraceBatch take();
     /// Who took part, by the ranks added so far.
@@ -50,6 +51,9 @@ private:
     std::uint32_t nextCorrelation_ = 0;
     std::uint32_t firstStream_ = 0; ///< of the rank that is being added
 };
+
+/// The peaks of a rank as facts of the run: rank.1.peak_allocated.
+std::vector<EnvironmentEntry> peaksOf(int rank, const RunResult& result);
 
 /// Adds the outcome of a rank to that of the run.
 void combineOutcome(RunResult& result, int rank, const RunResult& other);

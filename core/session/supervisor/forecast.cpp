@@ -98,6 +98,7 @@ std::vector<PointForecast> forecast(const std::vector<SweepPoint>& points, const
         if (forecast.skipped)
             continue;
         forecast.memory = predict::predictMemory(point.spec, device);
+        forecast.ranks = predict::parallelScaling(point.spec, device, rates);
         const auto time = rates ? predict::predictTime(point.spec, device, *rates) : std::nullopt;
         // A point that runs out of memory ends soon; no time is predicted.
         if (!time || (forecast.memory && forecast.memory->outOfMemory))

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/predict/parallel_scaling.h"
 #include "core/predict/predict_memory.h"
 #include "core/session/supervisor/supervisor.h"
 
@@ -27,7 +28,8 @@ struct PointForecast {
     std::optional<double> stepSeconds = {};
     std::optional<double> seconds = {}; ///< of all steps, including warm-up and traced ones
     std::optional<double> error = {};   ///< relative error of both times: predict::expectedError()
-    bool isFromBusyHost = false;        ///< the times are based on ceilings that were measured on a busy host
+    std::optional<predict::ParallelScaling> ranks = {}; ///< of a point with ranks
+    bool isFromBusyHost = false; ///< the times are based on ceilings that were measured on a busy host
 };
 
 /// The device that a request selects on this machine. If a GPU is requested and there is none: the GPU that
