@@ -1,4 +1,5 @@
 #include "core/base/plural.h"
+#include "core/base/quantity.h"
 #include "core/exchange/json_text.h"
 #include "core/exchange/number.h"
 #include "core/exchange/section_parts.h"
@@ -46,6 +47,18 @@ std::string ranksText(const CollectiveRow& row)
 bool hasSlack(const CollectiveRow& row)
 {
     return row.tightest() != nullptr;
+}
+
+/// Link: 450 GB/s in one direction (NVLink by NVML); a copy between two GPUs reached 383 GB/s.
+std::string linkText(const query::LinkRate& link)
+{
+    const auto rate = [](double bytesPerSecond) {
+        return quantity::threeDigits(bytesPerSecond / 1e9) + " GB/s";
+    };
+    std::string text = "Link: " + rate(link.bytesPerSecond) + " in one direction (" + link.source + ")";
+    if (link.copied)
+        text += "; a copy between two GPUs reached " + rate(*link.copied);
+    return text + ".";
 }
 
 void addNotes(Table& table, const query::RanksTable& ranks)
@@ -180,6 +193,11 @@ Table collectivesOf(Shared ranks)
                [](const CollectiveRow& row) {
                    return row.bandwidth ? std::optional(row.bandwidth->bus) : std::nullopt;
                }),
+        column("link_percent", "of link",
+               [ranks](const CollectiveRow& row) { return ranks->linkPercent(row); },
+               {.unit = Unit::Percent,
+                .keep = 0,
+                .audience = ranks->link ? Audience::Everyone : Audience::Programs}),
         column("exposed_ns", "exposed", &CollectiveRow::exposed, {.sharesUnit = true}),
         column("overlapped_ns", "overlapped", &CollectiveRow::overlapped, {.keep = 0, .sharesUnit = true}),
         slack(
@@ -226,6 +244,8 @@ Table collectivesOf(Shared ranks)
             " needed. Slack: from its end to the first kernel that needs it; stall: how long the "
             "kernel's stream stood still for it.");
     }
+    if (ranks->link)
+        table.notes.push_back(linkText(*ranks->link));
     addNotes(table, *ranks);
     return table;
 }

@@ -48,6 +48,7 @@ void addFixed(std::vector<EnvironmentEntry>& entries, const Nvml& nvml, Nvml::De
     add(entries, "gpu.power_limit", nvml.powerLimitMilliwatt(device), "mW");
     add(entries, "gpu.clock.sm.max", nvml.maxClockMhz(device, Nvml::Clock::Sm), "MHz");
     add(entries, "gpu.clock.memory.max", nvml.maxClockMhz(device, Nvml::Clock::Memory), "MHz");
+    add(entries, "gpu.nvlink", nvml.nvlinkBandwidth(device), "B/s");
     add(entries, "gpu.mig", nvml.migEnabled(device));
     add(entries, "gpu.persistence", nvml.persistence(device));
 }

@@ -30,6 +30,20 @@ struct RawProcess {
     unsigned computeInstanceId = 0;
 };
 
+constexpr unsigned kMostLinks = 18;
+constexpr unsigned kSpeedOfALink = 90; // NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, in one direction
+constexpr std::uint64_t kMega = 1'000'000;
+
+struct RawField {
+    unsigned field = kSpeedOfALink;
+    unsigned scope = 0;
+    long long timestamp = 0;
+    long long latency = 0;
+    unsigned type = 0;
+    int status = -1;
+    unsigned long long value = 0; // a union; on little-endian hosts also right for a type of four bytes
+};
+
 constexpr std::array<std::pair<std::uint64_t, std::string_view>, 9> kReasons{{
     {0x01, "gpu idle"},
     {0x02, "application clocks"},
@@ -212,6 +226,21 @@ std::optional<bool> Nvml::persistence(Device device) const
 {
     int mode = 0;
     return call("nvmlDeviceGetPersistenceMode", device, &mode) ? std::optional(mode == 1) : std::nullopt;
+}
+
+std::optional<std::uint64_t> Nvml::nvlinkBandwidth(Device device) const
+{
+    unsigned links = 0;
+    for (unsigned link = 0; link < kMostLinks; ++link) {
+        unsigned isActive = 0;
+        if (call("nvmlDeviceGetNvLinkState", device, link, &isActive) && isActive == 1)
+            ++links;
+    }
+    RawField speed;
+    if (links == 0 || !call("nvmlDeviceGetFieldValues", device, 1, &speed) || speed.status != kSuccess ||
+        speed.value == 0)
+        return {};
+    return links * speed.value * kMega;
 }
 
 std::vector<Nvml::Process> Nvml::computeProcesses(Device device) const

@@ -52,6 +52,8 @@ public:
     std::optional<std::uint64_t> throttleReasons(Device device) const; ///< bits of nvmlClocksEventReasons
     std::optional<bool> migEnabled(Device device) const;
     std::optional<bool> persistence(Device device) const;
+    /// Bytes per second in one direction over all active NVLinks together; none without NVLink.
+    std::optional<std::uint64_t> nvlinkBandwidth(Device device) const;
     std::vector<Process> computeProcesses(Device device) const;
 
 private:

@@ -183,6 +183,15 @@ TableData collectiveRows(const query::RanksTable& table, std::optional<std::int3
                                    Unit{"GB/s", 1});
              })
         .tip = tr("Bus bandwidth as nccl-tests defines it, from the transfer time");
+    if (table.link)
+        maker
+            .add(makeColumn(tr("Of link, %"), Kind::Number, 80),
+                 [&table](const CollectiveRow& row) {
+                     return makeNumber(table.linkPercent(row), Unit{"%", 1});
+                 })
+            .tip = tr("Bus bandwidth as a share of %1 GB/s in one direction (%2)")
+                       .arg(table.link->bytesPerSecond / 1e9, 0, 'f', 0)
+                       .arg(QString::fromStdString(table.link->source));
     time(tr("Exposed"), exposed, 86, tr("Without a compute kernel of the same rank, mean over the ranks"));
     if (std::ranges::any_of(rows, [](const CollectiveRow* row) { return row->tightest() != nullptr; })) {
         time(tr("Slack"), slack, 76, tr("From the end of an all-gather to the work that needs it"));

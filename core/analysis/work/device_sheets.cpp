@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
-constexpr std::array<std::string_view, 8> kKeys{"name", "match", "fp32",   "tf32",
-                                                "bf16", "fp16",  "memory", "source"};
+constexpr std::array<std::string_view, 9> kKeys{"name", "match",  "fp32", "tf32",  "bf16",
+                                                "fp16", "memory", "link", "source"};
 
 DeviceSheet sheetOf(const YAML::Node& node, const std::filesystem::path& file)
 {
@@ -29,6 +29,8 @@ DeviceSheet sheetOf(const YAML::Node& node, const std::filesystem::path& file)
             sheet.match = entry.second.as<std::vector<std::string>>();
         else if (key == "memory")
             sheet.bytes = entry.second.as<double>() * kGiga;
+        else if (key == "link")
+            sheet.link = entry.second.as<double>() * kGiga;
         else if (key == "source")
             sheet.source = entry.second.as<std::string>();
         else if (const auto precision = fromWord<Precision>(key))

@@ -18,6 +18,7 @@ struct DeviceSheet {
     std::vector<std::string> match = {};    ///< words that its driver's name holds, all of them
     std::map<Precision, double> flops = {}; ///< FLOP/s of dense matmuls, without sparsity
     std::optional<double> bytes = {};       ///< B/s of its memory
+    std::optional<double> link = {};        ///< B/s that it sends to other GPUs by NVLink
     std::string source = {};
 
     Ceilings ceilings(Precision precision) const;

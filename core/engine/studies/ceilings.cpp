@@ -9,6 +9,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
 #include <ATen/cuda/CUDAContext.h>
+#include <c10/core/DeviceGuard.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <cuda_runtime_api.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -90,6 +91,26 @@ Ceiling copy(const Device& device, std::int64_t bytes)
     Tensor to = at::zeros_like(from);
     const Rate rate = rateOf(device, [&] { to.copy_(from); });
     return ceilingOf("copy", rate, 2 * static_cast<double>(bytes), "B/s");
+}
+
+/// To the next GPU of the host, by copy engine or NVLink, as LibTorch copies between devices.
+void addPeerCopy(std::vector<Ceiling>& ceilings, const Device& device, std::int64_t bytes)
+{
+    const int count = c10::cuda::device_count();
+    if (count < 2)
+        return;
+    const int other = (device.torch().index() + 1) % count;
+    std::size_t free = 0;
+    std::size_t total = 0;
+    {
+        const c10::DeviceGuard there(at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(other)));
+        if (cudaMemGetInfo(&free, &total) != cudaSuccess || static_cast<std::int64_t>(free) < 2 * bytes)
+            return;
+    }
+    const Tensor from = at::ones({bytes}, at::device(device.torch()).dtype(at::kByte));
+    Tensor to = at::empty({bytes}, from.options().device(at::kCUDA, static_cast<c10::DeviceIndex>(other)));
+    const Rate rate = rateOf(device, [&] { to.copy_(from, /*non_blocking=*/true); });
+    ceilings.push_back(ceilingOf("peer_copy", rate, static_cast<double>(bytes), "B/s"));
 }
 
 Ceiling launch(const Device& device)
@@ -224,6 +245,7 @@ std::vector<Ceiling> measureCeilings(const Device& device)
     ceilings.push_back(matmul(device, "matmul_bf16", at::kBFloat16, size, false));
     ceilings.push_back(matmul(device, "matmul_fp16", at::kHalf, size, false));
     ceilings.push_back(copy(device, std::min(std::int64_t{2} << 30, budget / 2)));
+    addPeerCopy(ceilings, device, std::min(std::int64_t{512} << 20, budget / 2));
     ceilings.push_back(launch(device));
     ceilings.push_back(multiprocessors(device));
     addAttention(ceilings, device);

@@ -10,7 +10,8 @@ class Device;
 
 /// Measures the maximum performance of the device through LibTorch: large square matrix products in each
 /// supported precision (matmul_fp32, matmul_tf32, matmul_bf16, matmul_fp16; FLOP/s), a copy within its memory
-/// that exceeds every cache (copy; bytes read and written per second), the smallest eager op (launch; ops per
+/// that exceeds every cache (copy; bytes read and written per second), a copy to another GPU of the host if there is
+/// one (peer_copy; bytes sent per second), the smallest eager op (launch; ops per
 /// second, the limit of launch-bound steps), and causal attention (calibration.h) in the kernels that flash
 /// and sdpa use (attention_flash_bf16_forward, attention_cudnn_bf16_backward, …; FLOP/s of the visible
 /// pairs).

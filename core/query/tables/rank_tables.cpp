@@ -104,6 +104,8 @@ public:
         divideSteps();
         addCollectives();
         noteClocks();
+        if (onGpu_ && !table_.collectives.empty())
+            table_.link = linkRateOf(reader_, run_);
         selectRows();
         return std::move(table_);
     }
@@ -469,6 +471,37 @@ std::string RanksTable::sentence() const
         return "Straggler: " + stragglerName + ", last in " + count + " (by chance with probability " +
                chance + "), " + times + ".";
     }
+}
+
+std::optional<analysis::RankStep> RanksTable::meanStep() const
+{
+    if (rows.empty())
+        return {};
+    using analysis::RankStep;
+    RankStep mean;
+    mean.wall.start = Timestamp{};
+    Nanoseconds wall{0};
+    for (const RankRow& row : rows) {
+        wall += row.parts.wall.length();
+        for (Nanoseconds RankStep::*part :
+             {&RankStep::compute, &RankStep::exposedCommunication, &RankStep::exposedCopies, &RankStep::host,
+              &RankStep::idle, &RankStep::overlapped})
+            mean.*part += row.parts.*part;
+    }
+    mean.wall.end = mean.wall.start + meanOf(wall, rows.size());
+    for (Nanoseconds RankStep::*part :
+         {&RankStep::compute, &RankStep::exposedCommunication, &RankStep::exposedCopies, &RankStep::host,
+          &RankStep::idle, &RankStep::overlapped})
+        mean.*part = meanOf(mean.*part, rows.size());
+    return mean;
+}
+
+std::optional<double> RanksTable::linkPercent(const CollectiveRow& row) const
+{
+    if (!link || !row.bandwidth || !(link->bytesPerSecond > 0))
+        return {};
+    constexpr double kGiga = 1e9;
+    return 100 * row.bandwidth->bus * kGiga / link->bytesPerSecond;
 }
 
 RanksTable ranks(const store::RunReader& reader, const RankQuery& query,

@@ -5,6 +5,7 @@
 #include "core/analysis/ranks/straggler.h"
 #include "core/model/collective_bandwidth.h"
 #include "core/query/runs/party_filter.h"
+#include "core/query/tables/link_rate.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -90,11 +91,16 @@ struct RanksTable {
     std::int64_t disjoint = 0;                        ///< whose ranks do not overlap in time
     std::int64_t pointToPoint = 0;                    ///< records of sends and receives, which have no row
     std::optional<Nanoseconds> clockUncertainty = {}; ///< the largest of several clocks
-    std::int64_t rowsOfRun = 0;                       ///< before selection
-    std::int64_t collectivesOfRun = 0;                ///< before selection
+    std::optional<LinkRate> link = {};
+    std::int64_t rowsOfRun = 0;        ///< before selection
+    std::int64_t collectivesOfRun = 0; ///< before selection
 
     /// Whether a rank is late, in a sentence.
     std::string sentence() const;
+    /// The mean of `rows`: its wall begins at 0. None without rows.
+    std::optional<analysis::RankStep> meanStep() const;
+    /// Bus bandwidth as a share of the link, per cent; none if one of them is unknown.
+    std::optional<double> linkPercent(const CollectiveRow& row) const;
 };
 
 /// Reads the whole run: every rank and step counts for the verdict and for lateness, whatever is selected.

@@ -188,6 +188,22 @@ void addHostWaiting(std::vector<Ceiling>& ceilings, const machine::Conditions& f
     ceilings.push_back(std::move(ceiling));
 }
 
+/// The bandwidth of the GPU's NVLinks, which is known rather than measured.
+void addNvlink(std::vector<Ceiling>& ceilings, const std::vector<EnvironmentEntry>& about)
+{
+    const auto found = std::ranges::find(about, "gpu.nvlink", &EnvironmentEntry::key);
+    const auto bandwidth = found == about.end() ? std::nullopt : parseNumber<double>(found->value);
+    const bool isTold = std::ranges::find(ceilings, kNvlink, &Ceiling::kind) != ceilings.end();
+    if (!bandwidth || isTold)
+        return;
+    Ceiling ceiling;
+    ceiling.kind = kNvlink;
+    ceiling.value = *bandwidth;
+    ceiling.unit = "B/s";
+    ceiling.n = 1;
+    ceilings.push_back(std::move(ceiling));
+}
+
 class EngineLoop {
 public:
     EngineLoop(const EngineOptions& options, StringTable& strings, Workbench& workbench, EventStream& events,
@@ -312,6 +328,7 @@ void EngineLoop::measureCeilings(const DeviceRequest& request)
     const machine::Conditions before = machine::conditionsNow({});
     std::vector<Ceiling> ceilings = workbench_.measureCeilings(request);
     addHostWaiting(ceilings, before, machine::conditionsNow({}));
+    addNvlink(ceilings, about);
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     for (Ceiling& ceiling : ceilings) {
         ceiling.deviceName = valueOf(about, isGpu ? "gpu.name" : "cpu.model");

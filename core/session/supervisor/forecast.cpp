@@ -1,5 +1,6 @@
 #include "core/session/supervisor/forecast.h"
 
+#include "core/analysis/work/device_sheets.h"
 #include "core/config/device_rules.h"
 #include "core/machine/capacity.h"
 #include "core/predict/device_rates.h"
@@ -89,6 +90,9 @@ std::vector<PointForecast> forecast(const std::vector<SweepPoint>& points, const
         if (isNew) {
             device = targetDevice(request, target, ceilings);
             rates = predict::DeviceRates::from(ceilings, device);
+            if (const auto* sheet = analysis::DeviceSheets::standard().find(device.name);
+                rates && device.isCuda && sheet && sheet->link)
+                rates->assumeLink(*sheet->link);
             isHere = !device.isCuda || machine::gpuCapacity(request.index.value_or(0)).has_value();
         }
         PointForecast& forecast = forecasts.emplace_back();
