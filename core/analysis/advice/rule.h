@@ -20,8 +20,10 @@ enum class AdviceRule : std::uint8_t {
     Recomputation,        ///< forward work repeated in backward
     Fragmentation,        ///< memory that the allocator holds without use
     DataLoading,          ///< the GPU, or a host without one, waits for data
+    LateRank,             ///< the rank waits in collectives for the same other rank, step after step
+    LateGather,           ///< work waits for an all-gather that it needs
 };
-inline constexpr std::size_t kAdviceRules = 12;
+inline constexpr std::size_t kAdviceRules = 14;
 
 /// launch-bound, small-kernels, synchronization, …
 std::string_view wordOf(AdviceRule rule);

@@ -8,6 +8,7 @@
 #include "core/base/shell_word.h"
 #include "core/query/tables/advice_trace.h"
 #include "core/query/tables/advice_words.h"
+#include "core/query/tables/rank_delays.h"
 
 #include <algorithm>
 #include <cmath>
@@ -75,7 +76,7 @@ class Advisor {
 public:
     Advisor(const store::RunReader& reader, AdviceTrace trace) : reader_(reader), trace_(std::move(trace)) {}
 
-    AdviceTable judge()
+    AdviceTable judge(const RankDelays& delays)
     {
         table_.run = trace_.run;
         table_.rank = trace_.rank;
@@ -89,6 +90,7 @@ public:
         judgeSmallKernels();
         judgeCopies();
         judgeCommunication();
+        judgeRanks(delays);
         judgeOccupancy();
         judgeTensorCores();
         judgeConversions();
@@ -141,6 +143,13 @@ private:
     {
         return "tilescope show " + shellPath(reader_.file()) + " " + section + " --run " +
                std::to_string(trace_.run.run.value) + trace_.option;
+    }
+
+    /// A section about all ranks.
+    std::string showAll(const std::string& section) const
+    {
+        return "tilescope show " + shellPath(reader_.file()) + " " + section + " --run " +
+               std::to_string(trace_.run.run.value);
     }
 
     bool isWorthNaming(Nanoseconds atStake) const
@@ -365,6 +374,37 @@ private:
         });
     }
 
+    /// Their time without compute, by name and place.
+    Stake stakeOfDelays(const std::vector<RankDelay>& delays, const char* kind)
+    {
+        std::vector<analysis::GroupedTime> times;
+        for (const RankDelay& delay : delays)
+            times.push_back(
+                {delay.time, trace_.sources.of({.kind = kind, .name = delay.name, .place = delay.place})});
+        return stakeOf(std::move(times), trace_.walls, trace_.busyWith(isCompute));
+    }
+
+    void judgeRanks(const RankDelays& delays)
+    {
+        using Kind = analysis::StragglerVerdict::Kind;
+        const Stake waits = stakeOfDelays(delays.forOthers, "rank");
+        if (delays.straggler.kind == Kind::TooFewSteps)
+            cannotJudge(AdviceRule::LateRank, "to tell a straggler from chance, it takes " +
+                                                  counted(analysis::kFewestStepsForVerdict, "step") +
+                                                  " in which a rank was last");
+        else if (delays.straggler.kind == Kind::Straggler)
+            find(AdviceRule::LateRank, waits, showAll("ranks"), [&] {
+                return delays.stragglerName + " is last in " + std::to_string(delays.straggler.lastIn) +
+                       " of " + counted(delays.straggler.steps, "step") + "; waiting for late ranks takes " +
+                       timeText(waits.time) + ".";
+            });
+        const Stake gathers = stakeOfDelays(delays.forGathers, "kernel");
+        find(AdviceRule::LateGather, gathers, showAll("collectives"), [&] {
+            return "Work waits for " + countText(gathers, "all-gather") + inAStep() + " for " +
+                   timeText(gathers.time) + ".";
+        });
+    }
+
     void judgeOccupancy()
     {
         if (!hasGpuFor(AdviceRule::LowOccupancy))
@@ -509,7 +549,9 @@ double AdviceTable::percent(Nanoseconds time) const
 AdviceTable advice(const store::RunReader& reader, std::optional<RunId> run, const PartyQuery& parties,
                    const std::function<bool()>& cancelled)
 {
-    return Advisor(reader, adviceTrace(reader, run, parties, cancelled)).judge();
+    AdviceTrace trace = adviceTrace(reader, run, parties, cancelled);
+    const RankDelays delays = rankDelays(reader, trace.run.run, trace.rank, cancelled);
+    return Advisor(reader, std::move(trace)).judge(delays);
 }
 
 } // namespace tilescope::query

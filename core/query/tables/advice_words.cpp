@@ -50,6 +50,12 @@ std::string_view boundOf(AdviceRule rule, bool onGpu)
     case AdviceRule::DataLoading:
         return onGpu ? "the idle time of the GPU within the named ranges, ops or functions"
                      : "the time within the named ranges, ops or functions";
+    case AdviceRule::LateRank:
+        return "the time in collectives until the last rank starts, where no compute kernel runs";
+    case AdviceRule::LateGather:
+        return "the time for which the stream of the work stands still until the gather ends, where no "
+               "compute "
+               "kernel runs";
     }
     return {};
 }
@@ -99,6 +105,13 @@ std::string_view remedyOf(AdviceRule rule)
         return "Load the next batch in other processes while this one is computed (num_workers, "
                "prefetch_factor), "
                "or prepare the data ahead.";
+    case AdviceRule::LateRank:
+        return "Find out what that rank does before its collectives: compare its timeline with another "
+               "rank's, "
+               "and look for more work, a slower GPU or a busy host.";
+    case AdviceRule::LateGather:
+        return "Gather the weights of a layer earlier (prefetch one more layer), or gather fewer bytes (bf16 "
+               "weights, larger layers per gather).";
     }
     return {};
 }

@@ -10,6 +10,8 @@
 #include "core/model/attention_backend.h"
 #include "core/model/text.h"
 #include "core/query/runs/traced_pieces.h"
+#include "core/query/tables/answer_figures.h"
+#include "core/query/tables/rank_answers.h"
 
 #include <algorithm>
 #include <array>
@@ -75,23 +77,11 @@ bool inForwardAndBackward(const Piece& piece)
     return piece.phase == "forward" || piece.phase == "loss" || piece.phase == "backward";
 }
 
-std::optional<double> percent(Nanoseconds part, Nanoseconds whole)
-{
-    if (whole.count() <= 0)
-        return {};
-    return 100.0 * static_cast<double>(part.count()) / static_cast<double>(whole.count());
-}
-
 std::string number(double value, const char* format = "%.1f")
 {
     std::array<char, 40> text{};
     std::snprintf(text.data(), text.size(), format, value);
     return text.data();
-}
-
-std::string timeText(double nanoseconds)
-{
-    return quantity::withUnit(nanoseconds, quantity::Unit::Nanoseconds);
 }
 
 /// A count a step: whole where every step has as many.
@@ -370,12 +360,36 @@ constexpr std::array kQuestions{
     Question{"phase-time", "For what share of the wall time of each phase do kernels run?", phaseTime},
     Question{"instances", "How many kernels does each phase of a step run?", instances}};
 
-constexpr auto kNames = [] {
-    std::array<std::string_view, kQuestions.size()> names{};
-    for (std::size_t i = 0; i < kQuestions.size(); ++i)
-        names[i] = kQuestions[i].name;
+std::vector<std::string_view> questionNames()
+{
+    std::vector<std::string_view> names;
+    for (const Question& question : kQuestions)
+        names.push_back(question.name);
+    for (const RankQuestion& question : rankQuestions())
+        names.push_back(question.name);
     return names;
-}();
+}
+
+/// Answers the questions about all ranks of a run that has collectives; one that is asked by name in any case.
+void addRankAnswers(AnswersTable& table, const store::RunReader& reader,
+                    const std::optional<std::string>& name)
+{
+    const auto isAsked = [&name](const RankQuestion& question) { return !name || *name == question.name; };
+    if (std::ranges::none_of(rankQuestions(), isAsked) ||
+        (!name && reader.collectives(table.run.run).empty()))
+        return;
+    const RanksTable whole = ranks(reader, {.run = table.run.run});
+    for (const RankQuestion& question : rankQuestions()) {
+        if (!isAsked(question))
+            continue;
+        Answer answer = question.answer(whole);
+        answer.name = question.name;
+        answer.question = question.text;
+        answer.command = "tilescope show " + shellPath(reader.file()) + " " + std::string(question.section) +
+                         " --run " + std::to_string(table.run.run.value);
+        table.rows.push_back(std::move(answer));
+    }
+}
 
 /// The process that was asked for, otherwise the one of the lowest rank; none in a run of one process.
 const TracedProcess* chooseProcess(const RunParties& parties, const PartyQuery& query)
@@ -392,10 +406,11 @@ const TracedProcess* chooseProcess(const RunParties& parties, const PartyQuery& 
 
 AnswersTable answers(const store::RunReader& reader, const EventQuery& query, std::optional<std::string> name)
 {
-    if (name && std::find(kNames.begin(), kNames.end(), *name) == kNames.end())
+    const std::vector<std::string_view> names = questionNames();
+    if (name && std::ranges::find(names, *name) == names.end())
         throw Error{.what = "there is no question '" + *name + "'",
                     .where = "show answers",
-                    .mend = didYouMean(*name, kNames)};
+                    .mend = didYouMean(*name, names)};
     AnswersTable table{.run = chooseRun(reader, query.run)};
     PartyQuery asked = query.parties;
     std::string party;
@@ -426,6 +441,7 @@ AnswersTable answers(const store::RunReader& reader, const EventQuery& query, st
         answer.question = question.text;
         table.rows.push_back(std::move(answer));
     }
+    addRankAnswers(table, reader, name);
     return table;
 }
 

@@ -38,7 +38,7 @@ struct AnswersTable {
 /// Answers one question, or all, from the traced steps; on a CPU from its ops instead of kernels.
 ///
 /// Answers hold for one process, since processes that work alike have each kernel once: that of `query`, otherwise the
-/// lowest rank.
+/// lowest rank. Questions about all ranks (rank_answers.h) follow if the run has collectives.
 /// \param name  none: all
 /// \throws Error  no such question, run or process
 AnswersTable answers(const store::RunReader& reader, const EventQuery& query,

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "core/analysis/ranks/straggler.h"
+#include "core/analysis/time/busy_time.h"
+#include "core/store/run_reader.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope::query {
+
+/// A stretch of time in which a rank waits.
+struct RankDelay {
+    analysis::Interval time{};
+    std::string name = {};  ///< of the late rank, or of the kernel that needs a gather
+    std::string place = {}; ///< of the collective: layers.3/ffn
+};
+
+/// When a rank waits for others, for advice.
+struct RankDelays {
+    analysis::StragglerVerdict straggler = {};
+    std::string stragglerName = {};
+    std::vector<RankDelay> forOthers = {};  ///< within collectives, for the rank that starts last
+    std::vector<RankDelay> forGathers = {}; ///< a stream stands still for an all-gather
+};
+
+/// \param rank  none: the lowest that takes part in each collective
+/// \throws Error  no such run
+RankDelays rankDelays(const store::RunReader& reader, RunId run, std::optional<std::int32_t> rank,
+                      const std::function<bool()>& cancelled);
+
+} // namespace tilescope::query
