@@ -5,7 +5,9 @@
 #include "core/config/spec_file.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 
 namespace tilescope::config {
@@ -30,14 +32,18 @@ const SizePreset& tiny()
     return *found;
 }
 
-void makeTiny(ExperimentSpec& spec)
+void makeTiny(ExperimentSpec& spec, const std::function<bool(std::string_view)>& isChosen)
 {
     const SizePreset& preset = tiny();
     spec.size = preset.name;
-    spec.dModel = preset.dModel;
-    spec.dFf = preset.dFf;
-    spec.layers = preset.layers;
-    spec.heads = preset.heads;
+    if (!isChosen("d_model"))
+        spec.dModel = preset.dModel;
+    if (!isChosen("d_ff"))
+        spec.dFf = preset.dFf;
+    if (!isChosen("layers"))
+        spec.layers = preset.layers;
+    if (!isChosen("heads"))
+        spec.heads = preset.heads;
 }
 
 /// Divides one length by the same factor in all points.
@@ -68,7 +74,7 @@ std::vector<ExperimentSpec> quickEdition(std::vector<ExperimentSpec> specs, cons
         if (!isChosen("repeat"))
             spec.repeat = 1;
         if (spec.workload == Workload::Lm)
-            makeTiny(spec);
+            makeTiny(spec, isChosen);
     }
     if (!isChosen("seq_len")) {
         shorten(specs, &ExperimentSpec::seqLen, kLongestSequence);

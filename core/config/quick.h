@@ -10,7 +10,7 @@ namespace tilescope::config {
 /// repeats, and size tiny for an lm. The lengths (seq_len, kv_len, context) are divided by a power of two
 /// that reduces the longest of each key to 512 (context: 128), so that their ratios stay. Of points that
 /// become equal, the first is kept.
-/// \param chosen  keys with values for the small edition; they are not changed
+/// \param chosen  keys with values for the small edition; all but `size` are not changed
 std::vector<ExperimentSpec> quickEdition(std::vector<ExperimentSpec> specs, const Overrides& chosen = {});
 
 /// Removes points that equal an earlier one except for the name.

@@ -76,4 +76,14 @@ TEST(Quick, RunsTheTinyModelWhateverItsSize)
     }
 }
 
+TEST(Quick, KeepsDimensionsThatAreChosen)
+{
+    const Overrides chosen{{"layers", "12"}};
+    const auto specs =
+        quickEdition(parseSpec("{workload: lm, size: small, layers: 12}", "spec.yaml"), chosen);
+    ASSERT_EQ(specs.size(), 1U);
+    EXPECT_EQ(specs[0].layers, 12);
+    EXPECT_EQ(specs[0].dModel, 128);
+}
+
 } // namespace tilescope::config
