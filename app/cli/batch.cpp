@@ -18,7 +18,6 @@ namespace tilescope::cli {
 namespace {
 
 constexpr std::string_view kStudyPrefix = "study:";
-constexpr std::string_view kAllStudies = "all";
 constexpr std::string_view kStandardInput = "-";
 
 /// Parses `key=value` of --set.
@@ -44,11 +43,9 @@ std::vector<ExperimentSpec> specsOf(const std::string& spec, config::Edition edi
                                                                    : config::loadSpecFile(spec, overrides);
         return edition == config::Edition::Quick ? config::quickEdition(std::move(specs)) : specs;
     }
-    const std::string name = spec.substr(kStudyPrefix.size());
-    const bool all = name == kAllStudies;
     std::vector<ExperimentSpec> specs;
-    for (const std::string& study : all ? config::studyNames() : std::vector{name})
-        for (config::StudyPart& part : config::loadStudy(study, edition, overrides).parts)
+    for (config::Study& study : config::loadStudies(spec.substr(kStudyPrefix.size()), edition, overrides))
+        for (config::StudyPart& part : study.parts)
             std::ranges::move(part.specs, std::back_inserter(specs));
     return config::withoutRepeats(std::move(specs));
 }

@@ -57,6 +57,8 @@ int studiesCommand(int argc, char** argv)
     table.notes = {
         "Run one with tilescope --batch study:NAME -o FILE, all with study:all; --quick makes it small.",
         "tilescope report FILE -o DIR writes its tables, figures and findings."};
+    for (const std::string& name : config::handoutNames())
+        table.notes.push_back("study:" + name + ": " + config::loadHandout(name).title);
     printTable(table, format);
     return 0;
 }

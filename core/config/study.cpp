@@ -19,6 +19,19 @@ namespace tilescope::config {
 namespace {
 
 constexpr std::string_view kSeparator = "---";
+constexpr std::string_view kAllStudies = "all";
+
+/// Of the YAML files in a folder of the resources; `NAME.report.yaml` is part of NAME.
+std::vector<std::string> namesIn(const char* folder)
+{
+    std::vector<std::string> names;
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(resourcesDirectory() / folder, none))
+        if (entry.path().extension() == ".yaml" && !entry.path().stem().has_extension())
+            names.push_back(entry.path().stem().string());
+    std::ranges::sort(names);
+    return names;
+}
 
 /// Splits a file into its documents. Each is padded with empty lines so that positions in messages refer to
 /// the file.
@@ -177,6 +190,66 @@ private:
     std::set<std::string> used_;
 };
 
+class HandoutReader {
+public:
+    explicit HandoutReader(std::string origin) : origin_(std::move(origin)) {}
+
+    Handout read(std::string_view text, std::string_view name) const
+    {
+        const SpecValue root = readYaml(text, origin_);
+        Handout handout;
+        for (const SpecValue::Entry& entry : entriesOf(root)) {
+            if (entry.key == "handout")
+                handout.name = entry.value.text;
+            else if (entry.key == "title")
+                handout.title = entry.value.text;
+            else if (entry.key == "studies")
+                for (const SpecValue& study : entry.value.items)
+                    handout.entries.push_back(readEntry(study));
+            else
+                refuse("unknown key '" + entry.key + "'", entry.position);
+        }
+        if (handout.name != name || handout.title.empty() || handout.entries.empty())
+            refuse("the handout lacks its name, its title or its studies", root.position);
+        return handout;
+    }
+
+private:
+    [[noreturn]] void refuse(std::string what, Position position) const
+    {
+        throw Error{.what = std::move(what),
+                    .where = placeOf(origin_, position),
+                    .mend = "a handout has handout:, title: and studies: with study: and set:",
+                    .kind = ErrorKind::Environment};
+    }
+
+    std::vector<SpecValue::Entry> entriesOf(const SpecValue& map) const
+    {
+        if (map.kind != SpecValue::Kind::Map)
+            refuse("expected a map here", map.position);
+        return map.entries();
+    }
+
+    Handout::Entry readEntry(const SpecValue& node) const
+    {
+        Handout::Entry entry;
+        for (const SpecValue::Entry& key : entriesOf(node)) {
+            if (key.key == "study")
+                entry.study = key.value.text;
+            else if (key.key == "set")
+                for (const SpecValue::Entry& setting : entriesOf(key.value))
+                    entry.overrides.emplace_back(setting.key, toYaml(setting.value));
+            else
+                refuse("unknown key '" + key.key + "'", key.position);
+        }
+        if (entry.study.empty())
+            refuse("an entry names no study", node.position);
+        return entry;
+    }
+
+    std::string origin_;
+};
+
 } // namespace
 
 std::size_t Study::points() const
@@ -189,13 +262,39 @@ std::size_t Study::points() const
 
 std::vector<std::string> studyNames()
 {
-    std::vector<std::string> names;
-    std::error_code none;
-    for (const auto& entry : std::filesystem::directory_iterator(resourcesDirectory() / "studies", none))
-        if (entry.path().extension() == ".yaml" && !entry.path().stem().has_extension())
-            names.push_back(entry.path().stem().string());
-    std::ranges::sort(names);
-    return names;
+    return namesIn("studies");
+}
+
+std::vector<std::string> handoutNames()
+{
+    return namesIn("handouts");
+}
+
+Handout loadHandout(std::string_view name)
+{
+    const std::vector<std::string> names = handoutNames();
+    if (std::ranges::find(names, name) == names.end())
+        throw Error{.what = "unknown handout '" + madePrintable(name, 80) + "'",
+                    .mend = didYouMean(name, std::vector<std::string_view>(names.begin(), names.end()))};
+    const std::filesystem::path file = resourcesDirectory() / "handouts" / (std::string(name) + ".yaml");
+    return HandoutReader(file.string()).read(installedText(file), name);
+}
+
+std::vector<Study> loadStudies(const std::string& name, Edition edition, const Overrides& overrides)
+{
+    std::vector<Study> studies;
+    const std::vector<std::string> handouts = handoutNames();
+    if (std::ranges::find(handouts, name) != handouts.end()) {
+        for (const Handout::Entry& entry : loadHandout(name).entries) {
+            Overrides all = edition == Edition::Full ? entry.overrides : Overrides{};
+            all.insert(all.end(), overrides.begin(), overrides.end());
+            studies.push_back(loadStudy(entry.study, edition, all));
+        }
+        return studies;
+    }
+    for (const std::string& study : name == kAllStudies ? studyNames() : std::vector{name})
+        studies.push_back(loadStudy(study, edition, overrides));
+    return studies;
 }
 
 Study loadStudy(std::string_view name, Edition edition, const Overrides& overrides)

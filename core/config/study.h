@@ -34,10 +34,31 @@ struct Study {
 /// Names of the studies included in Tilescope, in alphabetical order.
 std::vector<std::string> studyNames();
 
+/// The studies that a course handout asks for, with the key values that differ from the studies' own. A file of
+/// resources/handouts.
+struct Handout {
+    struct Entry {
+        std::string study;
+        Overrides overrides = {}; ///< in the full edition
+    };
+    std::string name; ///< cs336-2026
+    std::string title;
+    std::vector<Entry> entries;
+};
+
+/// Names of the handouts included in Tilescope, in alphabetical order. None is the name of a study.
+std::vector<std::string> handoutNames();
+/// \throws Error  there is no such handout, or its file is damaged
+Handout loadHandout(std::string_view name);
+
 enum class Edition {
     Full,
     Quick ///< with the keys that `quick` of a part names, then reduced by quickEdition()
 };
+
+/// The studies of a name: of a study, of a handout, or `all`.
+/// \throws Error  like loadStudy()
+std::vector<Study> loadStudies(const std::string& name, Edition edition, const Overrides& overrides = {});
 
 /// Reads a study.
 /// \param overrides  replace keys in every part whose workload has them, in every edition

@@ -40,7 +40,8 @@ std::vector<Group> groupsOf(const FindingTemplate& wanted, const StudyRuns& stud
         for (std::size_t i = 0; i < values.size(); ++i) {
             where.emplace_back(wanted.by[i], values[i]);
             if (!values[i].empty())
-                group.label += (group.label.empty() ? "" : ", ") + wanted.by[i] + " " + values[i];
+                group.label +=
+                    (group.label.empty() ? "" : ", ") + wanted.by[i] + " " + keyText(wanted.by[i], values[i]);
         }
         std::ranges::copy_if(runs, std::back_inserter(group.runs),
                              [&](const RunPtr& run) { return matches(*run, where); });
@@ -252,7 +253,7 @@ std::vector<Finding> crossover(const FindingTemplate& wanted, const StudyRuns& s
         std::string label;
         for (std::size_t i = 0; i < values.size(); ++i) {
             where.emplace_back(wanted.by[i], values[i]);
-            label += (label.empty() ? "" : ", ") + wanted.by[i] + " " + values[i];
+            label += (label.empty() ? "" : ", ") + wanted.by[i] + " " + keyText(wanted.by[i], values[i]);
         }
         FindingTemplate one = wanted;
         one.quantity.from.insert(one.quantity.from.end(), where.begin(), where.end());

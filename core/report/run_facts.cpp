@@ -13,6 +13,9 @@
 #include "core/query/tables/step_tables.h"
 #include "core/query/tables/work_tables.h"
 #include "core/report/advice_facts.h"
+#include "core/report/block_facts.h"
+#include "core/report/forecast_facts.h"
+#include "core/report/rank_facts.h"
 #include "core/report/tensor_facts.h"
 
 #include <fmt/format.h>
@@ -82,6 +85,24 @@ std::string plainText(const nlohmann::json& value)
                              : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// A size as people write it in a spec: 25 MiB, 100 MB. Of the units that it is a whole number of, the one with the least
+/// number.
+std::string sizeText(std::string_view bytes)
+{
+    struct SizeUnit {
+        std::int64_t bytes;
+        const char* name;
+    };
+    constexpr std::array kUnits{SizeUnit{1 << 30, "GiB"}, SizeUnit{1'000'000'000, "GB"},
+                                SizeUnit{1 << 20, "MiB"}, SizeUnit{1'000'000, "MB"},
+                                SizeUnit{1 << 10, "KiB"}, SizeUnit{1'000, "kB"}};
+    const auto count = parseNumber<std::int64_t>(bytes).value_or(0);
+    for (const SizeUnit& unit : kUnits)
+        if (count > 0 && count % unit.bytes == 0)
+            return std::to_string(count / unit.bytes) + " " + unit.name;
+    return std::string(bytes);
+}
+
 } // namespace
 
 RunFacts::RunFacts(Recording recording, query::RunRow row)
@@ -91,6 +112,11 @@ RunFacts::RunFacts(Recording recording, query::RunRow row)
     if (params.is_object())
         for (const auto& item : params.items())
             params_.emplace(item.key(), plainText(item.value()));
+    // The spec of a run without ranks leaves them out.
+    if (const auto spec = config::specOf(row_.record.specJson); spec && spec->workload == Workload::Lm) {
+        params_.emplace("gpus", std::to_string(spec->gpus));
+        params_.emplace("parallel", wordOf(spec->parallel));
+    }
 }
 
 std::string_view RunFacts::param(std::string_view key) const
@@ -162,6 +188,16 @@ Fact RunFacts::read(const std::string& metric) const
         return residualFact(*this, {});
     if (const auto rest = behind(metric, "residual."))
         return residualFact(*this, *rest);
+    if (const auto rest = behind(metric, "ranks."))
+        return ranksFact(ranks(), *rest);
+    if (const auto rest = behind(metric, "collective."))
+        return collectiveFact(ranks(), *rest);
+    if (const auto rest = behind(metric, "moment."))
+        return momentFact(*this, *rest);
+    if (const auto rest = behind(metric, "block."))
+        return blockFact(*this, *rest);
+    if (const auto rest = behind(metric, "forecast."))
+        return forecastFact(forecast(), *rest);
     if (behind(metric, "result."))
         return environment(metric);
     const std::size_t dot = metric.find('.');
@@ -257,6 +293,22 @@ const query::NamedMemory& RunFacts::named() const
     return *named_;
 }
 
+const query::RanksTable& RunFacts::ranks() const
+{
+    if (!ranks_)
+        ranks_ = std::make_shared<const query::RanksTable>(
+            query::ranks(*recording_.reader, {.run = row_.record.run}));
+    return *ranks_;
+}
+
+const query::StepForecast& RunFacts::forecast() const
+{
+    if (!forecast_)
+        forecast_ =
+            std::make_shared<const query::StepForecast>(query::stepForecast(*recording_.reader, row_.record));
+    return *forecast_;
+}
+
 Fact RunFacts::gpuBusy() const
 {
     std::int64_t busy = 0;
@@ -300,8 +352,9 @@ bool isMetric(std::string_view name)
     constexpr std::array kWhole{"status",     "reason",         "peak",     "reserved", "before_backward",
                                 "parameters", "trace_overhead", "gpu_busy", "mfu",      "residual",
                                 "advice"};
-    constexpr std::array kPrefixes{"warmup.", "timed.",  "memory.",   "counter.", "answer.",
-                                   "result.", "tensor.", "residual.", "advice."};
+    constexpr std::array kPrefixes{"warmup.",     "timed.",  "memory.",   "counter.", "answer.",
+                                   "result.",     "tensor.", "residual.", "advice.",  "ranks.",
+                                   "collective.", "moment.", "block.",    "forecast."};
     const std::string_view phase = name.substr(0, name.find('.'));
     const std::string_view rest = name.substr(phase.size());
     return std::ranges::find(kWhole, name) != kWhole.end() ||
@@ -309,12 +362,18 @@ bool isMetric(std::string_view name)
            (fromWord<Phase>(phase) && (rest.empty() || rest == ".gpu")) || config::findKey(name) != nullptr;
 }
 
+std::string keyText(std::string_view key, std::string_view value)
+{
+    const config::KeyInfo* info = config::findKey(key);
+    return info && info->type == config::ValueType::Size ? sizeText(value) : std::string(value);
+}
+
 std::string labelOf(const RunFacts& run, const std::vector<std::string>& keys)
 {
     std::string label;
     for (const std::string& key : keys)
         if (const std::string_view value = run.param(key); !value.empty())
-            label += (label.empty() ? "" : ", ") + key + " " + std::string(value);
+            label += (label.empty() ? "" : ", ") + key + " " + keyText(key, value);
     return label;
 }
 

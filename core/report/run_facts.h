@@ -15,6 +15,8 @@
 namespace tilescope::query {
 struct AdviceTable;
 struct NamedMemory;
+struct RanksTable;
+struct StepForecast;
 } // namespace tilescope::query
 
 namespace tilescope::report {
@@ -49,6 +51,9 @@ struct Recording {
 ///     answer.QUESTION                            its sentence; answer.QUESTION.LABEL: one of its figures
 ///     advice                                     the costliest findings as text; advice.RULE: time at stake, ms
 ///     tensor.NAME, residual, residual.WHAT       of single tensors; see tensor_facts.h
+///     ranks.WHAT, collective.WHAT                of a run with ranks; see rank_facts.h
+///     moment.WHEN.WHAT, block.WHAT               memory at moments of a step, and of a block; see block_facts.h
+///     forecast.WHAT                              of formulas; see forecast_facts.h
 ///     result.KEY                                 results of a workload that measures no time
 ///     any key of the spec                        as text
 ///
@@ -84,6 +89,8 @@ private:
     Fact environment(std::string_view key) const;
     const query::AdviceTable& advice() const;
     const query::NamedMemory& named() const;
+    const query::RanksTable& ranks() const;
+    const query::StepForecast& forecast() const;
     Fact gpuBusy() const;
     Fact modelUse() const;
 
@@ -93,10 +100,15 @@ private:
     mutable std::map<std::string, Fact> known_;
     mutable std::shared_ptr<const query::AdviceTable> advice_;
     mutable std::shared_ptr<const query::NamedMemory> named_;
+    mutable std::shared_ptr<const query::RanksTable> ranks_;
+    mutable std::shared_ptr<const query::StepForecast> forecast_;
 };
 
 /// Whether RunFacts has a metric of that name.
 bool isMetric(std::string_view name);
+
+/// A value of a key as people write it: sizes with a unit.
+std::string keyText(std::string_view key, std::string_view value);
 
 /// The values of these keys as a label: `d_head 64, seq_len 1024`.
 std::string labelOf(const RunFacts& run, const std::vector<std::string>& keys);

@@ -114,6 +114,20 @@ StudyRuns byName(config::Study study, const Runs& runs)
     return found;
 }
 
+/// The names of the studies of a report.
+std::vector<std::string> namesOf(const std::string& only)
+{
+    if (only.empty())
+        return config::studyNames();
+    const std::vector<std::string> handouts = config::handoutNames();
+    if (std::ranges::find(handouts, only) == handouts.end())
+        return {only};
+    std::vector<std::string> names;
+    for (const config::Handout::Entry& entry : config::loadHandout(only).entries)
+        names.push_back(entry.study);
+    return names;
+}
+
 StudyRuns runsOf(const std::string& name, const Runs& runs)
 {
     StudyRuns full = bySpec(config::loadStudy(name), false, runs);
@@ -152,7 +166,7 @@ std::vector<StudyRuns> studyRuns(const std::vector<Recording>& recordings, const
 {
     const Runs runs(recordings);
     std::vector<StudyRuns> studies;
-    for (const std::string& name : only.empty() ? config::studyNames() : std::vector{only}) {
+    for (const std::string& name : namesOf(only)) {
         StudyRuns found = runsOf(name, runs);
         if (found.runs() > 0)
             studies.push_back(std::move(found));

@@ -35,7 +35,7 @@ std::vector<Recording> openRecordings(const std::vector<std::filesystem::path>& 
 /// name that the study gives its points (points run with other keys through --set). Of several attempts at a
 /// point the last one with status ok counts, otherwise the last one. If the file has points of the full
 /// edition, those of the quick edition are omitted.
-/// \param only    only this study; empty: all
+/// \param only    only this study, or those of this handout; empty: all
 /// \throws Error  no such study; a recording cannot be read
 std::vector<StudyRuns> studyRuns(const std::vector<Recording>& recordings, const std::string& only);
 

@@ -6,11 +6,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace tilescope::config {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 
 namespace {
 
@@ -114,6 +118,26 @@ TEST(Study, ThatComeWithTilescopeAllExpandInBothEditions)
         for (const StudyPart& part : full.parts)
             EXPECT_FALSE(part.about.empty()) << part.name;
     }
+}
+
+TEST(Handout, RunsStudiesWithTheSizesOfItsYear)
+{
+    for (const std::string& name : handoutNames()) {
+        SCOPED_TRACE(name);
+        EXPECT_THAT(studyNames(), Not(Contains(name)));
+        const std::vector<Study> full = loadStudies(name, Edition::Full);
+        EXPECT_EQ(full.size(), loadHandout(name).entries.size());
+        EXPECT_EQ(full.size(), loadStudies(name, Edition::Quick).size());
+    }
+    const std::vector<Study> studies = loadStudies("cs336-2026", Edition::Full);
+    std::set<std::string> sizes;
+    for (const StudyPart& part : studies.at(0).parts)
+        for (const ExperimentSpec& spec : part.specs)
+            sizes.insert(spec.size);
+    EXPECT_EQ(sizes, (std::set<std::string>{"small", "medium", "large", "xl-2026", "10B"}));
+    EXPECT_EQ(loadStudies("all", Edition::Quick).size(), studyNames().size());
+    EXPECT_EQ(loadStudies("flash", Edition::Quick).at(0).name, "flash");
+    EXPECT_THROW(loadStudies("cs336-1936", Edition::Full), Error);
 }
 
 TEST(Study, KeepsThePointsThatTheDeviceCannotRun)
