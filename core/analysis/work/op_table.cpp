@@ -14,8 +14,8 @@ using Kind = OpKind;
 // resources/help/analysis.md.
 constexpr std::array kOps{
     OpRow{"aten::_addmm_activation", Kind::AddedProduct, Family::Matmul},
-    OpRow{"aten::_convolution", Kind::Convolution, Family::Matmul},
     OpRow{"aten::_chunk_cat", Kind::Copy, Family::Copy},
+    OpRow{"aten::_convolution", Kind::Convolution, Family::Matmul},
     OpRow{"aten::_cudnn_attention_forward", Kind::Attention, Family::Attention, 1, 0, 9},
     OpRow{"aten::_efficient_attention_backward", Kind::AttentionBackwardByRow, Family::Attention},
     OpRow{"aten::_efficient_attention_forward", Kind::AttentionByRow, Family::Attention},
