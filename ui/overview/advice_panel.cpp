@@ -34,6 +34,8 @@ QString pageOf(AdviceRule rule)
     case AdviceRule::ExposedCopy:
         return QStringLiteral("timeline");
     case AdviceRule::ExposedCommunication:
+    case AdviceRule::LateRank:
+    case AdviceRule::LateGather:
         return QStringLiteral("ranks");
     case AdviceRule::Recomputation:
         return QStringLiteral("flame");
