@@ -121,7 +121,8 @@ def main():
 
         tree = Tree(pathlib.Path(name) / "one after another")
         found, _ = tree("test")
-        same("test builds the preset dev", found, ["cmake --preset dev", "cmake --build --preset dev "[:-1]])
+        same("test builds the preset dev in batches", found,
+             ["cmake --preset dev -DTILESCOPE_BATCH=6 -DTILESCOPE_TEST_BATCH=4", "cmake --build --preset dev "[:-1]])
         same("and does not offer it to people", tree.points_at(), None)
         tree.gpus("8.6")
         tree("gui")
