@@ -144,6 +144,23 @@ StudyRuns runsOf(const std::string& name, const Runs& runs)
     return named.runs() > edition.runs() ? std::move(named) : std::move(edition);
 }
 
+/// Whether a study was run, and not only others that share some of its points.
+bool wasRun(const StudyRuns& found, const std::vector<std::string>& names)
+{
+    std::size_t points = 0;
+    for (const PartRuns& part : found.parts)
+        points += part.points;
+    if (found.runs() == points)
+        return true;
+    const auto isOfAnother = [&](const RunPtr& run) {
+        const std::string& name = run->record().name;
+        const std::string study = name.substr(0, name.find(": "));
+        return study != found.study.name && std::ranges::find(names, study) != names.end();
+    };
+    return !std::ranges::all_of(
+        found.parts, [&](const PartRuns& part) { return std::ranges::all_of(part.runs, isOfAnother); });
+}
+
 } // namespace
 
 std::size_t StudyRuns::runs() const
@@ -166,9 +183,10 @@ std::vector<StudyRuns> studyRuns(const std::vector<Recording>& recordings, const
 {
     const Runs runs(recordings);
     std::vector<StudyRuns> studies;
-    for (const std::string& name : namesOf(only)) {
+    const std::vector<std::string> names = namesOf(only);
+    for (const std::string& name : names) {
         StudyRuns found = runsOf(name, runs);
-        if (found.runs() > 0)
+        if (found.runs() > 0 && (!only.empty() || wasRun(found, names)))
             studies.push_back(std::move(found));
     }
     return studies;

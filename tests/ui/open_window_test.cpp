@@ -132,6 +132,7 @@ TEST_F(OpenWindowTest, DroppedFilesAndFoldersBecomeOneRun)
 
 TEST_F(OpenWindowTest, WithoutAFileItOffersThoseThatWereOpenedBefore)
 {
+    window_.showPage(QStringLiteral("overview")); // the window opens on the page that was shown last
     const auto* start = window_.findChild<StartView*>();
     ASSERT_NE(start, nullptr);
     EXPECT_TRUE(start->isVisible());

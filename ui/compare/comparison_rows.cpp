@@ -421,7 +421,7 @@ QString alignmentWords(const Comparison& comparison)
     if (!comparison.change)
         return {};
     const query::StepChange& change = *comparison.change;
-    return QObject::tr("add up to the change; %1 aligned by %2")
+    return QObject::tr("%1 aligned by %2")
         .arg(percentText(change.aligned),
              change.alignedBy == query::AlignedBy::Kernels
                  ? QObject::tr("kernel order")

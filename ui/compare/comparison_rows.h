@@ -53,7 +53,7 @@ ComparisonVerdict verdictOf(const query::Comparison& comparison);
 /// The parts of the change of the step, with what they add up to; the id is the index among the parts.
 TableData causeRows(const query::Comparison& comparison);
 
-/// What the parts are paired by, in short: "add up to the change; 99.8 % aligned by modules".
+/// What the parts are paired by, in short: "99.8 % aligned by modules".
 QString alignmentWords(const query::Comparison& comparison);
 
 /// Families by difference, with bars to the left (less) and right (more) of the middle.
