@@ -134,8 +134,8 @@ FlameGraph flameGraph(CallTreeTable table, bool isInverted)
 
 FlameGraph flameGraph(std::shared_ptr<const CallTreeDifference> difference, bool isInverted)
 {
-    FlameGraph graph{
-        .table = difference->joined, .isInverted = isInverted, .difference = std::move(difference)};
+    FlameGraph graph{.table = difference->joined, .isInverted = isInverted};
+    graph.difference = std::move(difference);
     layOut(graph);
     return graph;
 }
