@@ -110,8 +110,8 @@ function(tilescope_library name)
 endfunction()
 
 # tilescope_test(NAME SOURCES … LIBRARIES … [PCH target] [WHOLE] [SEPARATE] [LABELS …] [ENVIRONMENT …]): a GoogleTest program
-# test_NAME, compiled in batches unless SEPARATE. Each case is a separate test; with WHOLE the program is one test (for programs that start slowly,
-# such as all that load LibTorch).
+# test_NAME, compiled in batches unless SEPARATE. Each case is a separate test; with WHOLE the program is one test (for programs
+# that start slowly, such as all that load LibTorch).
 function(tilescope_test name)
     cmake_parse_arguments(arg "WHOLE;SEPARATE" "PCH;TIMEOUT" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})
     if(NOT TARGET tilescope_test_pch)

@@ -34,8 +34,8 @@ std::vector<Recording> openRecordings(const std::vector<std::filesystem::path>& 
 /// The studies with runs in the recordings. A run belongs to a study if it has the spec of a point, or the
 /// name that the study gives its points (points run with other keys through --set). Of several attempts at a
 /// point the last one with status ok counts, otherwise the last one. If the file has points of the full
-/// edition, those of the quick edition are omitted. A study of which only points are there that other studies ran and
-/// named is omitted, unless all of its points are there or `only` names it.
+/// edition, those of the quick edition are omitted. A study is omitted if other studies ran all of the
+/// points that it has here, unless no point is missing or `only` names it.
 /// \param only    only this study, or those of this handout; empty: all
 /// \throws Error  no such study; a recording cannot be read
 std::vector<StudyRuns> studyRuns(const std::vector<Recording>& recordings, const std::string& only);

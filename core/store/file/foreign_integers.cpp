@@ -62,7 +62,7 @@ struct Table {
     std::vector<std::string> columns;
     std::int64_t parts = 1;
 
-    /// The row ids of a part. The first and the last part also have those that nobody expects.
+    /// The row ids of a part. The first part also has negative ids, the last part those above the expected number of rows.
     std::int64_t firstOf(std::int64_t part) const
     {
         return part == 0 ? std::numeric_limits<std::int64_t>::min() : part * kPartIds;

@@ -111,7 +111,7 @@ bool RowAppender::continuesTable(std::size_t begin, std::size_t rows)
            row(begin + rows - 1)[0] == lastId_ + static_cast<std::int64_t>(rows);
 }
 
-/// A table with other rows than this writer's would number rows differently.
+/// SQLite would number the rows differently if the table had later rows than those of this writer.
 void RowAppender::requireLastId() const
 {
     const std::int64_t id = sqlite3_last_insert_rowid(database_.getHandle());
