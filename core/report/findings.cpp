@@ -96,10 +96,12 @@ struct Value {
 /// The quantity of each group that has a run with status ok.
 std::vector<Value> valuesOf(const FindingTemplate& wanted, const StudyRuns& study)
 {
+    const RunList part = select(study, wanted.part, {});
     std::vector<Value> values;
     for (const Group& group : groupsOf(wanted, study)) {
         RunPtr run;
-        const Fact fact = quantityOf(group.runs, wanted.quantity, run);
+        const Fact fact = quantityOf(group.runs, divisorsOf(wanted.quantity, wanted.by, group.runs, part),
+                                     wanted.quantity, run);
         if (const auto* measured = std::get_if<Measured>(&fact); measured && run->status() == RunStatus::Ok)
             values.push_back({*measured, group.label, run});
     }

@@ -33,18 +33,19 @@ std::vector<std::vector<std::string>> distinctKeys(const RunList& runs, const st
     return rows;
 }
 
-Fact quantityOf(const RunList& runs, const Quantity& quantity, std::shared_ptr<const RunFacts>& run)
+Fact quantityOf(const RunList& runs, const RunList& divisors, const Quantity& quantity,
+                std::shared_ptr<const RunFacts>& run)
 {
-    const auto first = [&runs](const Where& where) -> std::shared_ptr<const RunFacts> {
-        const auto found = std::ranges::find_if(runs, [&](const auto& one) { return matches(*one, where); });
-        return found == runs.end() ? nullptr : *found;
+    const auto first = [](const RunList& among, const Where& where) -> std::shared_ptr<const RunFacts> {
+        const auto found = std::ranges::find_if(among, [&](const auto& one) { return matches(*one, where); });
+        return found == among.end() ? nullptr : *found;
     };
-    run = first(quantity.from);
+    run = first(runs, quantity.from);
     if (!run)
         return {};
     if (quantity.over.empty())
         return run->fact(quantity.value);
-    const auto divisor = quantity.overFrom.empty() ? run : first(quantity.overFrom);
+    const auto divisor = quantity.overFrom.empty() ? run : first(divisors, quantity.overFrom);
     if (divisor && divisor->status() != RunStatus::Ok)
         run = divisor; // its status explains the missing ratio
     const auto above = run->status() == RunStatus::Ok ? run->number(quantity.value) : std::nullopt;
@@ -52,6 +53,16 @@ Fact quantityOf(const RunList& runs, const Quantity& quantity, std::shared_ptr<c
     if (!above || !below || below->value == 0)
         return {};
     return Measured{above->value / below->value, {}, std::min(above->n, below->n), exchange::Unit::None};
+}
+
+const RunList& divisorsOf(const Quantity& quantity, const std::vector<std::string>& keys, const RunList& row,
+                          const RunList& part)
+{
+    const bool isOneOfPart = !keys.empty() && std::ranges::all_of(keys, [&](const std::string& key) {
+        return std::ranges::find(quantity.overFrom, key, &Where::value_type::first) !=
+               quantity.overFrom.end();
+    });
+    return isOneOfPart ? part : row;
 }
 
 } // namespace tilescope::report

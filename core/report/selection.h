@@ -22,7 +22,14 @@ std::vector<std::vector<std::string>> distinctKeys(const RunList& runs, const st
 
 /// The quantity among runs that agree in their other keys: a metric of the first match, or a ratio. A ratio
 /// has no interval; its n is the smaller one. Monostate if a run is missing or did not measure it.
+/// \param divisors  the runs to which the divisor's belongs
 /// \param run  receives the run of the metric, or null
-Fact quantityOf(const RunList& runs, const Quantity& quantity, std::shared_ptr<const RunFacts>& run);
+Fact quantityOf(const RunList& runs, const RunList& divisors, const Quantity& quantity,
+                std::shared_ptr<const RunFacts>& run);
+
+/// The runs to which the divisor's run belongs: those of the part if the quantity gives a value for each of `keys`, by which the
+/// part is divided into rows; otherwise those of the row.
+const RunList& divisorsOf(const Quantity& quantity, const std::vector<std::string>& keys, const RunList& row,
+                          const RunList& part);
 
 } // namespace tilescope::report

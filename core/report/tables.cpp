@@ -66,12 +66,17 @@ std::string baseUnitOf(exchange::Unit unit)
 /// A column under construction. Its numbers become text together, once all columns are known.
 class ColumnMaker {
 public:
-    ColumnMaker(Table& table, const ColumnTemplate& wanted) : table_(table), wanted_(wanted) {}
+    ColumnMaker(Table& table, const ColumnTemplate& wanted, const std::vector<std::string>& keys,
+                const RunList& part)
+        : table_(table), wanted_(wanted), keys_(keys), part_(part)
+    {
+    }
 
     void add(const RunList& runs)
     {
         RunPtr run;
-        const Fact fact = quantityOf(runs, wanted_.quantity, run);
+        const Fact fact =
+            quantityOf(runs, divisorsOf(wanted_.quantity, keys_, runs, part_), wanted_.quantity, run);
         Cell cell{.kind = Cell::Kind::Missing, .text = "–"};
         if (run) {
             auto [status, why] = cellOfStatus(run->record().result);
@@ -169,6 +174,8 @@ private:
 
     Table& table_;
     const ColumnTemplate& wanted_;
+    const std::vector<std::string>& keys_; ///< of the rows
+    const RunList& part_;
     exchange::Unit unit_ = exchange::Unit::None;
     std::vector<Cell> cells_;
 };
@@ -240,7 +247,7 @@ Table makeTable(const TableTemplate& wanted, const StudyRuns& study)
     }
     std::vector<ColumnMaker> columns;
     for (const ColumnTemplate& column : wanted.columns) {
-        ColumnMaker& maker = columns.emplace_back(table, column);
+        ColumnMaker& maker = columns.emplace_back(table, column, wanted.rows, runs);
         for (const RunList& row : rows)
             maker.add(row);
         if (wanted.geometricMean && !rows.empty())

@@ -79,6 +79,19 @@ TEST_F(Findings, RatiosNeedBothPoints)
     EXPECT_EQ(sentence(faster), "1.52 10");
 }
 
+TEST_F(Findings, ARatioWithEveryKeyOfTheRowsDividesByThatPoint)
+{
+    const FindingTemplate toShortest{.rule = "spread",
+                                     .say = "{range}",
+                                     .quantity = {.value = "peak",
+                                                  .from = {{"backend", "flash"}},
+                                                  .over = "peak",
+                                                  .overFrom = {{"backend", "flash"}, {"seq_len", "512"}}},
+                                     .by = {"backend", "seq_len"}};
+    EXPECT_EQ(sentence(toShortest),
+              "1.00 (backend flash, seq_len 512) to 32.0 (backend flash, seq_len 16384)");
+}
+
 TEST_F(Findings, GrowthHasExponentsWithIntervals)
 {
     const std::string text = sentence({.rule = "growth",
