@@ -139,6 +139,13 @@ private:
         }
     }
 
+    static void replaceSweep(SpecDocument& document, const std::string& yaml)
+    {
+        SpecDocument quick = parseDocument("sweep: " + yaml, "quick sweep");
+        document.axes = std::move(quick.axes);
+        document.points = std::move(quick.points);
+    }
+
     StudyPart readPart(const std::string& text, const Study& study)
     {
         SpecDocument document = parseDocument(text, origin_);
@@ -159,7 +166,10 @@ private:
         if (edition_ == Edition::Quick)
             chosen = part.quick;
         for (const auto& [key, value] : chosen)
-            document.set(key, value, "quick " + key);
+            if (key == "sweep")
+                replaceSweep(document, value);
+            else
+                document.set(key, value, "quick " + key);
         for (const auto& [key, value] : overrides_)
             if (const KeyInfo* info = findKey(key); info && info->appliesTo(part.workload)) {
                 document.set(key, value, "--set " + key);

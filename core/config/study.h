@@ -13,7 +13,7 @@ struct StudyPart {
     std::string name = {};  ///< sizes; its points are named `benchmarking: sizes`
     std::string about = {}; ///< one sentence: what this part contributes
     Workload workload = Workload::Attention;
-    Overrides quick = {}; ///< keys with other values in the quick edition
+    Overrides quick = {}; ///< keys with other values in the quick edition; `sweep` replaces the whole sweep
     std::vector<ExperimentSpec> specs = {};
     std::string yaml = {}; ///< the spec as text, the starting point of a form
 };

@@ -78,6 +78,18 @@ TEST(Study, QuickTakesThePartsOwnSmallerKeysAndMakesTheRestSmall)
     EXPECT_EQ(study.parts[1].specs[0].context, 128);
 }
 
+TEST(Study, QuickReplacesTheWholeSweep)
+{
+    std::string yaml = kTwoParts;
+    const std::string keys = "seq_len: [64, 128]";
+    yaml.replace(yaml.find(keys), keys.size(), "sweep: [{seq_len: 64, heads: 2}, {seq_len: 32, heads: 1}]");
+    const Study study = parseStudy(yaml, "mine.yaml", "mine", Edition::Quick);
+    EXPECT_THAT(lengthsOf(study.parts[0]), ElementsAre(64, 32));
+    EXPECT_EQ(study.parts[0].specs[0].heads, 2);
+    EXPECT_THAT(lengthsOf(parseStudy(yaml, "mine.yaml", "mine", Edition::Full).parts[0]),
+                ElementsAre(1024, 4096));
+}
+
 TEST(Study, OverridesReachThePartsThatHaveTheKey)
 {
     const Study study =
