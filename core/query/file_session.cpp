@@ -45,9 +45,13 @@ const RunSummary* ended(const FileSnapshot& snapshot, const store::RunRecord& re
 
 } // namespace
 
+// The spec of a language model without ranks leaves the keys of ranks out.
 std::string_view RunSummary::param(std::string_view key) const
 {
-    return params[key];
+    const std::string_view value = params[key];
+    if (!value.empty() || workload != "lm")
+        return value;
+    return key == "gpus" ? "1" : key == "parallel" ? "none" : value;
 }
 
 const RunSummary* FileSnapshot::find(RunId run) const

@@ -25,13 +25,13 @@ struct Telling {
     const char* key;
     const char* letters; ///< stands for the key before a number in short titles; no two are equal
 };
-constexpr Telling kTelling[] = {{"size", ""},         {"layers", "l"},  {"d_model", "m"}, {"heads", "h"},
-                                {"kv_heads", "kv"},   {"d_head", "d"},  {"batch", "b"},   {"context", "c"},
-                                {"mode", ""},         {"grad", ""},     {"compile", ""},  {"causal", ""},
-                                {"tile_q", "tq"},     {"tile_k", "tk"}, {"seed", "s"},    {"threads", "t"},
-                                {"checkpointing", ""}};
+constexpr Telling kTelling[] = {{"size", ""},          {"layers", "l"},  {"d_model", "m"}, {"heads", "h"},
+                                {"kv_heads", "kv"},    {"d_head", "d"},  {"batch", "b"},   {"context", "c"},
+                                {"mode", ""},          {"grad", ""},     {"compile", ""},  {"causal", ""},
+                                {"tile_q", "tq"},      {"tile_k", "tk"}, {"seed", "s"},    {"threads", "t"},
+                                {"checkpointing", ""}, {"parallel", ""}, {"gpus", "g"}};
 
-// batch 4, but train and graph without their keys; empty if the value means that something is off.
+// batch 4, but train, graph and ddp without their keys; empty if the value means that something is off.
 QString telling(const Telling& telling, std::string_view value, bool isShort)
 {
     const std::string_view key = telling.key;
