@@ -1,4 +1,4 @@
-// Preloaded into engines: makes the rank on GPU 1 late by LATE_US microseconds at the beginning of each forward pass, which
+// Preloaded into engines: makes the rank on GPU LATE_RANK (1) late by LATE_US microseconds at the beginning of each forward pass, which
 // starts with an embedding. Compiled on the machine with the GPUs against its LibTorch.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/embedding_ops.h>
@@ -17,7 +17,8 @@ void beLate()
     using Clock = std::chrono::steady_clock;
     int device = 0;
     const char* late = std::getenv("LATE_US");
-    if (!late || cudaGetDevice(&device) != cudaSuccess || device != 1)
+    const char* rank = std::getenv("LATE_RANK");
+    if (!late || cudaGetDevice(&device) != cudaSuccess || device != (rank ? std::atoi(rank) : 1))
         return;
     const Clock::time_point until = Clock::now() + std::chrono::microseconds(std::atol(late));
     while (Clock::now() < until) {
