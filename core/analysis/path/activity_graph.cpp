@@ -93,6 +93,16 @@ void ActivityGraph::findUsualLags()
     }
 }
 
+// A launch call that took long explains the time until it returned.
+Nanoseconds ActivityGraph::openLag(const Constraint& constraint, std::uint32_t activity) const
+{
+    const Nanoseconds open = recordedLag(constraint, activity) - constraint.lag;
+    const Timestamp called = activities_[activity].calledUntil;
+    if (constraint.cause != Cause::Launch || called == Timestamp{})
+        return open;
+    return std::min(open, std::max(Nanoseconds(0), activities_[activity].time.start - called));
+}
+
 void ActivityGraph::bind()
 {
     for (std::uint32_t i = 0; i < activities_.size(); ++i) {
@@ -104,7 +114,7 @@ void ActivityGraph::bind()
             // How much of the recorded lag the usual one leaves open; of equal ones the end nearest to the start.
             const auto openness = [this, i](const Constraint& constraint) {
                 const Nanoseconds lag = recordedLag(constraint, i);
-                return std::pair(lag - constraint.lag, lag < Nanoseconds(0) ? -lag : lag);
+                return std::pair(openLag(constraint, i), lag < Nanoseconds(0) ? -lag : lag);
             };
             if (!binding || openness(each) < openness(*binding))
                 binding = &each;

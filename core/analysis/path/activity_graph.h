@@ -92,6 +92,8 @@ private:
     void findUsualLags();
     void bind();
     Nanoseconds recordedLag(const Constraint& constraint, std::uint32_t activity) const;
+    /// The part of the recorded lag that the cause does not explain.
+    Nanoseconds openLag(const Constraint& constraint, std::uint32_t activity) const;
 
     std::vector<Activity> activities_;
     std::vector<std::uint32_t> numbers_;

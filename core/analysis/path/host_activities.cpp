@@ -181,9 +181,11 @@ void HostActivities::cutLanes()
 {
     for (Lane& lane : lanes_) {
         std::ranges::sort(lane.launches);
-        if (lane.events.empty() && !lane.launches.empty())
-            lane.events.push_back(
-                {.host = {{lane.launches.front(), lane.launches.back()}, lane.source}, .mayWait = true});
+        // Of a thread of autograd often only launches are recorded, and few calls.
+        if (!lane.launches.empty())
+            lane.events.push_back({.host = {{lane.launches.front(), lane.launches.back()}, lane.source},
+                                   .layer = -1,
+                                   .mayWait = true});
         std::ranges::stable_sort(lane.events, {}, [](const Event& event) {
             return std::tuple(event.host.time.start, -nanosecondsOf(event.host.time.end), event.layer);
         });

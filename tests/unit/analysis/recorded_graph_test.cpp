@@ -162,6 +162,22 @@ TEST_F(RecordedPath, CrossesToTheThreadOfBackwardAndBack)
                                                 Pair(2, 25), Pair(1, 10), Pair(1, 10)));
 }
 
+// The calls of a thread that were recorded, here one, need not reach to its launches.
+TEST_F(RecordedPath, FollowsTheLaunchesOfAThreadWithoutOps)
+{
+    FakeTrace trace;
+    trace.call("cuptiOverhead", ApiKind::Synchronize, 1 * kMicro, 2 * kMicro)
+        .kernel("sm90_xmma_gemm_bf16", 25 * kMicro, 30 * kMicro)
+        .launchedAt(20 * kMicro)
+        .kernel("sm90_xmma_gemm_bf16", 65 * kMicro, 70 * kMicro)
+        .launchedAt(60 * kMicro);
+    device_ = trace.batch().deviceEvents;
+    for (DeviceEvent& event : device_)
+        event.launchThread = ThreadId{1};
+    EXPECT_EQ(textOf(pathOf(trace, 1 * kMicro, 70 * kMicro)),
+              "synchronization 1, host 18, host 40, launch 5, compute 5");
+}
+
 TEST_F(RecordedPath, OpsAreTheWorkOfACpu)
 {
     FakeTrace trace;
