@@ -19,7 +19,7 @@ struct Quantity {
     std::string over = {};  ///< divisor, a metric; empty: no division
     Where overFrom =
         {}; ///< key values of the divisor's run, in the same row; empty: the same run. If they have every key of the
-        ///< rows, the run may be in another row of the part
+            ///< rows, the run may be in another row of the part
 };
 
 struct ColumnTemplate {
