@@ -3,15 +3,14 @@
 the other units it checks only the locking, if they use a mutex of the project.
 
 A unit is looked at again only when its text, one of the project's headers that it includes or .clang-tidy has changed, so a
-warm run takes a second or two. Results are kept in BUILD/tidy. Units of one folder are looked at in groups, which reads the
-headers they share once: four times as fast. A group with findings, or whose units cannot be compiled together, is looked at
-again unit by unit. BUILD may compile files one by one or in batches.
+warm run takes a second or two. Results are kept in BUILD/tidy. Units of one library are looked at in groups, which parses the
+headers they share once: most of the time goes into headers. A group with findings, or whose units cannot be compiled together,
+is looked at again in halves. BUILD may compile files one by one or in batches.
 
 usage: tidy.py SOURCE BUILD [FILE…]      given files, it looks at these alone
 """
 import concurrent.futures
 import hashlib
-import itertools
 import json
 import os
 import pathlib
@@ -22,13 +21,14 @@ import subprocess
 import sys
 import tempfile
 
+from batches import names
+
 OWN = re.compile(r'^\s*#\s*include "([^"]+)"', re.M)
 FOREIGN = re.compile(r"^\s*#\s*include <(torch|ATen|c10|cupti|cuda|cublas|nvtx3/|nvml|nvrtc)", re.M)
 BATCHED = re.compile(r'^#include "(/[^"]+\.cpp)"', re.M)
 # clang-tidy refuses to run without a check of its own; this one has nothing to find here.
 LOCKS = ["--checks=-*,bugprone-virtual-near-miss,clang-diagnostic-thread-safety*"]
-GROUP = 8
-USING = re.compile(r"^\s*using [\w:]+::\w+;", re.M)
+GROUP = 16
 # In a group the units are included files.
 GROUPED = ["--header-filter=/(core|app|ui|kernels|tests)/"]
 
@@ -93,6 +93,19 @@ def has_mutex(path):
     return any('"core/base/mutex.h"' in file.read_text(encoding="utf-8") for file in own if file.exists())
 
 
+def groups_of(jobs):
+    """Neighbours that are compiled and checked alike, and whose anonymous namespaces have no name in common."""
+    groups, like, taken = [], None, set()
+    for job in sorted(jobs, key=lambda job: (job[2], job[4], job[0])):
+        own = {name for name, _ in names(pathlib.Path(job[1]).read_text(encoding="utf-8"))}
+        if like != (job[2], job[4]) or len(groups[-1]) == GROUP or own & taken:
+            groups.append([])
+            like, taken = (job[2], job[4]), set()
+        groups[-1].append(job)
+        taken |= own
+    return groups
+
+
 def main():
     source, build, *chosen = (pathlib.Path(a).resolve() for a in sys.argv[1:])
     tool = shutil.which("clang-tidy") or sys.exit("clang-tidy is missing; run packaging/dev setup")
@@ -143,28 +156,21 @@ def main():
         return None
 
     def look_at_group(jobs):
-        if len(jobs) > 1:
-            with tempfile.NamedTemporaryFile("w", suffix=".cpp") as group:
-                group.write("// NOLINTBEGIN(bugprone-suspicious-include)\n")
-                group.writelines(f'#include "{job[1]}"\n' for job in jobs)
-                group.write("// NOLINTEND(bugprone-suspicious-include)\n")
-                group.flush()
-                if clang_tidy(group.name, jobs[0][2], jobs[0][4] + GROUPED).returncode == 0:
-                    for job in jobs:
-                        keep(job)
-                    return []
-        return [text for text in map(look, jobs) if text]
+        if len(jobs) == 1:
+            return [text for text in map(look, jobs) if text]
+        with tempfile.NamedTemporaryFile("w", suffix=".cpp") as group:
+            group.write("// NOLINTBEGIN(bugprone-suspicious-include)\n")
+            group.writelines(f'#include "{job[1]}"\n' for job in jobs)
+            group.write("// NOLINTEND(bugprone-suspicious-include)\n")
+            group.flush()
+            if clang_tidy(group.name, jobs[0][2], jobs[0][4] + GROUPED).returncode == 0:
+                for job in jobs:
+                    keep(job)
+                return []
+        half = len(jobs) // 2
+        return look_at_group(jobs[:half]) + look_at_group(jobs[half:])
 
-    def alike(job):
-        relative, path, arguments, _, checks = job
-        # clang-tidy checks using-declarations of the main file only.
-        alone = relative if USING.search(pathlib.Path(path).read_text(encoding="utf-8")) else ""
-        return os.path.dirname(relative), arguments, checks, alone
-
-    groups = []
-    for _, jobs in itertools.groupby(sorted(todo, key=alike), key=alike):
-        jobs = list(jobs)
-        groups += [jobs[i:i + GROUP] for i in range(0, len(jobs), GROUP)]
+    groups = groups_of(todo)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         failures = [text for texts in pool.map(look_at_group, groups) for text in texts]
     for text in failures:
