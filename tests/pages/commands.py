@@ -120,8 +120,8 @@ GIVEN = {
 }
 # Files that skipped commands would create, for later commands.
 STANDS_IN = {"tilescope --batch study:all -o all.tscope --resume": "all.tscope"}
-# The test studies.quick runs this sweep with this command.
-STUDY_SWEEP = "--batch study:all --quick -o "
+# The test studies.quick runs these sweeps with this command: their recording is copied, and the command makes a plan alone.
+STUDY_SWEEP = re.compile(r"--batch study:(all|ddp) --quick .*-o (\S+)$")
 
 TEXTS = {
     "sweep.yaml": "workload: attention\ndevice: cpu\nsteps: 2\nfixed: {batch: 1}\nsweep: {seq_len: [32, 64, 96]}\n",
@@ -236,17 +236,23 @@ class Reader:
         self.run(part)
 
     def run(self, command):
-        if STUDY_SWEEP in command.text:
-            shutil.copy(self.given("all.tscope"), self.folder / command.text.split()[-1])
-            return
-        # One report on all studies draws as many figures as two.
-        if report := re.fullmatch(r"\S*tilescope report \S+ -o (\S+)", command.text):
-            if self.given.report:
+        text = command.text
+        if sweep := STUDY_SWEEP.search(text):
+            shutil.copy(self.given("all.tscope"), self.folder / sweep[2])
+            text += " --dry-run"
+        # studies.quick writes this report; without it, the first of several equal ones counts.
+        if report := re.fullmatch(r"\S*tilescope report \S+ -o (\S+)", text):
+            if self.given.report.is_dir():
                 shutil.copytree(self.given.report, self.folder / report[1])
                 return
             self.given.report = self.folder / report[1]
+        # Calibrating takes a fixed time, and without a file the command depends on the machine alone.
+        if "doctor" in text and " -o " not in text:
+            if text in self.given.ran:
+                return
+            self.given.ran.add(text)
         began = time.monotonic()
-        ended = subprocess.run(["bash", "-o", "pipefail", "-c", command.text], cwd=self.folder, env=self.environment,
+        ended = subprocess.run(["bash", "-o", "pipefail", "-c", text], cwd=self.folder, env=self.environment,
                                stdin=subprocess.DEVNULL, text=True, capture_output=True)
         print(f"{time.monotonic() - began:5.1f} s  {command.where}: {command.text}", flush=True)
         self.judge(command, ended)
@@ -271,7 +277,8 @@ class Given:
 
     def __init__(self, folder, programs):
         self.folder, self.programs = folder, programs
-        self.report = None  # the folder of the first one that was written
+        self.report = STUDIES.parent / "writeup"  # on all studies
+        self.ran = set()  # commands that are run once, whatever the page
         folder.mkdir()
 
     def run(self, *words):
