@@ -124,6 +124,7 @@ void KernelsPage::showRuns(const std::vector<SelectedRun>& runs)
     timeline_.reset();
     times_.reset();
     full_.reset();
+    attentionAnswer_.reset();
     parties_.clear();
     party_->clear();
     party_->hide();
@@ -207,11 +208,11 @@ void KernelsPage::load()
             [this](query::KernelsTable times) { timesLoaded(std::move(times)); },
             [this](const QString& sentence) { showMessage(sentence); });
     counting_.start(
-        [run = *run_, query,
+        [run = *run_, query, answer = attentionAnswer_,
          process = party() ? party()->process : ProcessIndex{}](const query::Cancelled& cancelled) {
             auto session = run.file->borrow();
             const store::RunReader& reader = session->reader();
-            Full full{query::kernels(reader, query, cancelled), {}, {}, {}, {}, {}};
+            Full full{query::kernels(reader, query, cancelled), {}, {}, {}, {}, answer};
             const store::EventCounts counts = reader.counts(*query.run);
             const query::EventQuery events{.run = query.run,
                                            .rangeGlob = query.range,
@@ -237,7 +238,8 @@ void KernelsPage::load()
                                                         .grouping = query.grouping,
                                                         .parties = query.parties,
                                                         .step = query.step});
-            if (counts.deviceEvents + counts.ops <= kMostEvents && !query.parties.device && !cancelled())
+            if (!answer && counts.deviceEvents + counts.ops <= kMostEvents && !query.parties.device &&
+                !cancelled())
                 full.attention = query::answers(reader, {.run = query.run, .parties = query.parties},
                                                 "softmax-in-attention")
                                      .rows.front();
@@ -274,6 +276,7 @@ void KernelsPage::timesLoaded(query::KernelsTable times)
 void KernelsPage::fullLoaded(Full full)
 {
     full_ = std::move(full);
+    attentionAnswer_ = full_->attention;
     fillRanges();
     // Ops of a range and by range, module or phase are those of all steps.
     const bool isByStep = !full_->ops || full_->opSpread || full_->byShape;
@@ -626,7 +629,10 @@ QWidget* KernelsPage::makeTools()
     connect(tools_->addButton(tr("Export…"), tr("Export what the page shows (Ctrl+E)")),
             &QPushButton::clicked, this, &Page::exportWanted);
     connect(grouping_, &SegmentedControl::changed, this, &KernelsPage::load);
-    connect(party_, &QComboBox::activated, this, &KernelsPage::load);
+    connect(party_, &QComboBox::activated, this, [this] {
+        attentionAnswer_.reset();
+        load();
+    });
     connect(step_, &QComboBox::activated, this, &KernelsPage::load);
     connect(range_, &QComboBox::activated, this, &KernelsPage::load);
     connect(filter_, &QLineEdit::textChanged, this, [this](const QString& filter) {

@@ -96,6 +96,8 @@ private:
     std::vector<query::PartyChoice> parties_;         // after "all"
     std::optional<query::KernelsTable> times_;        // until full_ is there
     std::optional<Full> full_;
+    std::optional<query::Answer>
+        attentionAnswer_; // of the run and party, whatever the grouping, step and range
     std::vector<KernelLine> lines_;
     QString wantedRange_; // to be chosen once the ranges are known
     SegmentedControl* grouping_;
