@@ -13,6 +13,7 @@
 #include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QResizeEvent>
 #include <QToolTip>
 
 #include <algorithm>
@@ -90,6 +91,14 @@ int StepBarPlot::heightForWidth(int width) const
     const int bars = std::max(1, int(bars_.size()));
     const std::vector<QPointF> keys = legendPlaces(width - frameOf({width, 0}).left);
     return sizes().of(bars * (kBar + kGap) + 52) + (keys.empty() ? 0 : int(keys.back().y()));
+}
+
+void StepBarPlot::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    // A layout asks for the height before it knows the width that it gives.
+    if (event->size().width() != event->oldSize().width() && heightForWidth(width()) != height())
+        updateGeometry();
 }
 
 StepBarPlot::Frame StepBarPlot::frameOf(const QSize& size) const

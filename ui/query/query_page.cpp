@@ -251,7 +251,7 @@ void QueryPage::showChart()
         box->setEnabled(possible);
     plot_->setVisible(possible);
     if (!possible) {
-        chartPanel_->setSubtitle(tr("needs two rows and a column of numbers"));
+        chartPanel_->setSubtitle(tr("needs two rows with numbers"));
         return plot_->clear();
     }
     const ResultSeries series =
