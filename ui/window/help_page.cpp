@@ -178,8 +178,11 @@ void HelpPage::render()
     QString text = found == topics_.end() ? problem_ : found->text;
     if (keys_ && text.contains(QLatin1String(kKeysMark)))
         text.replace(QLatin1String(kKeysMark), keys_());
+    // Laid out once, not after each of its blocks: a long page took seconds.
+    browser_->document()->setLayoutEnabled(false);
     browser_->setMarkdown(text);
     dress();
+    browser_->document()->setLayoutEnabled(true);
     browser_->verticalScrollBar()->setValue(scrolled);
 }
 
