@@ -17,9 +17,9 @@ struct Quantity {
     std::string value = {}; ///< a metric of RunFacts
     Where from = {};        ///< key values of the run
     std::string over = {};  ///< divisor, a metric; empty: no division
-    Where overFrom =
-        {}; ///< key values of the divisor's run, in the same row; empty: the same run. If they have every key of the
-            ///< rows, the run may be in another row of the part
+    /// Key values of the divisor's run, in the same row; empty: the same run. If they have every key of the rows, the run may
+    /// be in another row of the part.
+    Where overFrom = {};
 };
 
 struct ColumnTemplate {
