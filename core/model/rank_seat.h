@@ -2,8 +2,20 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 namespace tilescope {
+
+/// Where the ranks of several hosts meet: the RankHub (core/meeting) of the supervisor.
+struct HubAddress {
+    std::vector<std::string> hosts =
+        {}; ///< names or numbers of the hub's host, tried in order; empty: no hub
+    int port = 0;
+    std::string secret = {}; ///< known to the hub and the ranks only
+
+    bool isKnown() const { return !hosts.empty(); }
+    bool operator==(const HubAddress&) const = default;
+};
 
 /// The place of a process in a group of ranks that run one point together.
 struct RankSeat {
@@ -11,6 +23,15 @@ struct RankSeat {
     int size = 1;                               ///< ranks of the group
     std::string meeting = {};                   ///< name under which the ranks of this point find each other
     std::chrono::duration<double> patience{60}; ///< maximum wait for another rank in a collective
+    int node = 0;                               ///< host of the rank, by its number in the Slurm job
+    int localRank = 0;                          ///< among the ranks of the point on its node
+    int localSize = 1;                          ///< ranks of the point on its node
+    HubAddress hub = {};                        ///< if the ranks are on several nodes
+
+    /// The seat of this rank in a part of the group.
+    /// \param members  ranks of the part, this one among them, ascending
+    /// \param number   of the call that makes the part, so that no two parts meet under one name
+    RankSeat inPart(const std::vector<int>& members, int number) const;
 
     bool operator==(const RankSeat&) const = default;
 };
