@@ -3,9 +3,9 @@
 #include "core/base/error.h"
 #include "core/engine/common/device.h"
 #include "core/engine/common/failure.h"
+#include "core/engine/ranks/board.h"
 #include "core/engine/ranks/collectives.h"
 #include "core/engine/ranks/nccl_api.h"
-#include "core/engine/ranks/shared_board.h"
 
 #include <ATen/ATen.h>
 #include <ATen/cuda/CUDAEvent.h>
@@ -90,11 +90,12 @@ std::vector<int> numbersBelow(int size)
 class NcclRanks final : public Ranks {
 public:
     NcclRanks(const RankSeat& seat, at::Device device)
-        : Ranks(seat.rank, numbersBelow(seat.size), "all ranks"), seat_(seat), device_(device), board_(seat),
+        : Ranks(seat.rank, numbersBelow(seat.size), "all ranks"), seat_(seat), device_(device),
+          board_(Board::open(seat)),
           stream_(c10::cuda::getStreamFromPool(/*isHighPriority=*/true, device.index())),
           groups_(std::make_shared<std::vector<NcclRanks*>>())
     {
-        meetAtFirst();
+        board_->begin();
         NcclApi::UniqueId id{};
         if (rank() == 0)
             require(nccl_.getUniqueId(&id));
@@ -108,9 +109,9 @@ public:
     NcclRanks(const NcclRanks& whole, const RankSeat& seat, std::vector<int> members, const std::string& name,
               int color)
         : Ranks(seat.rank, std::move(members), name, whole.log()), seat_(seat), device_(whole.device_),
-          board_(seat), stream_(whole.stream_), groups_(whole.groups_)
+          board_(Board::open(seat)), stream_(whole.stream_), groups_(whole.groups_)
     {
-        meetAtFirst();
+        board_->begin();
         NcclApi::Comm comm = nullptr;
         require(nccl_.commSplit(whole.comm_->get(), color, rank(), &comm, nullptr));
         adopt(comm);
@@ -119,18 +120,15 @@ public:
     ~NcclRanks() override
     {
         std::erase(*groups_, this);
-        board_.leave();
+        board_->leave();
     }
 
-    void leave() override { board_.leave(); }
+    void leave() override { board_->leave(); }
 
     std::unique_ptr<Ranks> part(const std::vector<int>& members, const std::string& name) override
     {
-        RankSeat seat = seat_;
-        seat.rank = static_cast<int>(std::ranges::find(members, rank()) - members.begin());
-        seat.size = static_cast<int>(members.size());
-        seat.meeting += c10::str("-", ++parts_, "-", members.front());
-        return std::make_unique<NcclRanks>(*this, seat, numbersOf(members), name, members.front());
+        return std::make_unique<NcclRanks>(*this, seat_.inPart(members, ++parts_), numbersOf(members), name,
+                                           members.front());
     }
 
     // Spins, because a sleep would add to the time of the step.
@@ -150,21 +148,15 @@ public:
     }
 
 private:
-    void meetAtFirst()
-    {
-        board_.meet([] { return "the start of the group"; });
-        if (seat_.rank == 0)
-            SharedBoard::forget(seat_.meeting);
-    }
-
     /// Gives the id of rank 0 to every rank.
     void exchange(NcclApi::UniqueId& id)
     {
-        board_.turn();
+        board_->turn();
         if (rank() == 0)
-            std::memcpy(board_.slot(0), &id, sizeof(id));
-        board_.meet([] { return "the exchange of NCCL's id"; });
-        std::memcpy(&id, board_.slot(0), sizeof(id));
+            std::memcpy(board_->slot(0), &id, sizeof(id));
+        board_->meet([] { return "the exchange of NCCL's id"; },
+                     {.first = 0, .bytes = rank() == 0 ? sizeof(id) : 0});
+        std::memcpy(&id, board_->slot(0), sizeof(id));
     }
 
     void adopt(NcclApi::Comm comm)
@@ -190,7 +182,7 @@ private:
         last_ = std::make_shared<CUDAEvent>();
         last_->record(stream_);
         sequence_ = call.sequence;
-        board_.announce(sequence_);
+        board_->announce(sequence_);
         return Started([ended = last_, tensors = std::move(call.tensors)] {
             ended->block(c10::cuda::getCurrentCUDAStream());
         });
@@ -209,7 +201,7 @@ private:
         if (isIdle())
             return;
         bool hasLeft = false;
-        const std::string absent = board_.latecomers(sequence_, hasLeft);
+        const std::string absent = board_->latecomers(sequence_, hasLeft);
         if (absent.empty())
             return; // every rank has started it, so it ends or the point times out
         if (hasLeft)
@@ -223,7 +215,7 @@ private:
     [[noreturn]] void lose(const std::string& reason)
     {
         for (NcclRanks* group : *groups_) {
-            group->board_.leave();
+            group->board_->leave();
             group->comm_->abort();
         }
         throw LostRank(reason);
@@ -282,13 +274,13 @@ private:
 
     void doBarrier() override
     {
-        board_.meet([] { return "a barrier"; });
+        board_->meet([] { return "a barrier"; }, {});
     }
 
     const NcclApi& nccl_ = NcclApi::instance();
     const RankSeat seat_;
     const at::Device device_;
-    SharedBoard board_;
+    const std::unique_ptr<Board> board_;
     c10::cuda::CUDAStream stream_;
     std::shared_ptr<std::vector<NcclRanks*>> groups_; ///< the whole group and its parts
     std::unique_ptr<Communicator> comm_;

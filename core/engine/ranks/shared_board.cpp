@@ -2,7 +2,6 @@
 
 #include "core/base/error.h"
 #include "core/base/file_descriptor.h"
-#include "core/engine/common/failure.h"
 
 #include <c10/util/StringUtil.h>
 
@@ -12,7 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -23,14 +21,9 @@ namespace tilescope::engine {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
                   std::atomic<std::int64_t>::is_always_lock_free,
               "processes share these");
-
-/// Waiting ranks check for others that were killed, which cannot signal it, at this interval.
-constexpr std::chrono::milliseconds kLook{100};
 
 void sleepUnlessChanged(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::chrono::milliseconds most)
 {
@@ -65,7 +58,7 @@ struct SharedBoard::Header {
     Place places[kMostRanks];
 };
 
-SharedBoard::SharedBoard(const RankSeat& seat) : seat_(seat)
+SharedBoard::SharedBoard(const RankSeat& seat) : Board(seat)
 {
     const auto slots = static_cast<std::size_t>(2 * seat.size);
     bytes_ = sizeof(Header) + slots * kSlotBytes;
@@ -93,79 +86,77 @@ void SharedBoard::forget(const std::string& meeting)
     shm_unlink(meeting.c_str());
 }
 
+SharedBoard::Header& SharedBoard::header() const
+{
+    return *static_cast<Header*>(memory_);
+}
+
 SharedBoard::Place& SharedBoard::place(int rank) const
 {
-    return static_cast<Header*>(memory_)->places[rank];
+    return header().places[rank];
 }
 
-std::byte* SharedBoard::slot(int rank) const
+std::byte* SharedBoard::slot(int rank, std::uint64_t set)
 {
-    const std::size_t index =
-        (turn_ % 2) * static_cast<std::size_t>(seat_.size) + static_cast<std::size_t>(rank);
+    const std::size_t index = set * static_cast<std::size_t>(seat().size) + static_cast<std::size_t>(rank);
     return static_cast<std::byte*>(memory_) + sizeof(Header) + index * kSlotBytes;
-}
-
-template <class Count>
-std::string SharedBoard::below(std::int64_t least, const Count& count, bool& hasLeft) const
-{
-    std::string ranks;
-    int found = 0;
-    for (int rank = 0; rank < seat_.size; ++rank) {
-        if (count(place(rank)).load(std::memory_order_acquire) >= least)
-            continue;
-        hasLeft = hasLeft || place(rank).hasLeft.load(std::memory_order_acquire) != 0;
-        ranks += c10::str(found++ > 0 ? ", " : "", rank);
-    }
-    return found == 0 ? ranks : c10::str(found > 1 ? "ranks " : "rank ", ranks);
 }
 
 void SharedBoard::announce(std::int64_t sequence)
 {
-    place(seat_.rank).started.store(sequence, std::memory_order_release);
+    place(seat().rank).started.store(sequence, std::memory_order_release);
 }
 
-std::string SharedBoard::latecomers(std::int64_t sequence, bool& hasLeft) const
+std::string SharedBoard::latecomers(std::int64_t sequence, bool& hasLeft)
 {
     return below(
-        sequence, [](const Place& place) -> auto& { return place.started; }, hasLeft);
+        sequence, [this](int rank) { return place(rank).started.load(std::memory_order_acquire); }, hasLeft);
 }
 
-void SharedBoard::meet(const std::function<std::string()>& doing)
+// What was filled is in the memory of all ranks.
+void SharedBoard::arrive(std::int64_t round, Filled /*filled*/)
 {
-    ++rounds_;
-    std::atomic<std::uint32_t>& bell = static_cast<Header*>(memory_)->bell;
-    place(seat_.rank).rounds.store(rounds_, std::memory_order_release);
-    bell.fetch_add(1, std::memory_order_acq_rel);
-    wakeAll(bell);
-    const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(seat_.patience);
-    for (;;) {
-        const std::uint32_t heard = bell.load(std::memory_order_acquire);
-        if (left_)
-            throw LostRank(c10::str("rank ", seat_.rank, " left its group before ", doing()));
-        bool hasLeft = false;
-        const std::string absent = below(
-            rounds_, [](const Place& place) -> auto& { return place.rounds; }, hasLeft);
-        if (absent.empty())
-            return;
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-        if (hasLeft || left.count() <= 0) {
-            leave();
-            throw LostRank(hasLeft ? c10::str(absent, " ended before ", doing())
-                                   : c10::str(absent, " did not take part in ", doing(), " within ",
-                                              seat_.patience.count(), " s"));
-        }
-        sleepUnlessChanged(bell, heard, std::min(left, kLook));
-    }
+    place(seat().rank).rounds.store(round, std::memory_order_release);
+    ring();
 }
 
-void SharedBoard::leave()
+std::int64_t SharedBoard::roundsOf(int rank) const
 {
-    if (left_.exchange(true))
-        return;
-    place(seat_.rank).hasLeft.store(1, std::memory_order_release);
-    std::atomic<std::uint32_t>& bell = static_cast<Header*>(memory_)->bell;
-    bell.fetch_add(1, std::memory_order_acq_rel);
-    wakeAll(bell);
+    return place(rank).rounds.load(std::memory_order_acquire);
+}
+
+bool SharedBoard::hasLeft(int rank) const
+{
+    return place(rank).hasLeft.load(std::memory_order_acquire) != 0;
+}
+
+std::uint32_t SharedBoard::news() const
+{
+    return header().bell.load(std::memory_order_acquire);
+}
+
+void SharedBoard::waitForNews(std::uint32_t known, std::chrono::milliseconds most)
+{
+    sleepUnlessChanged(header().bell, known, most);
+}
+
+// Every rank has the memory open now, so the system frees it when the last one ends, even if it is killed.
+void SharedBoard::allMet()
+{
+    if (seat().rank == 0)
+        forget(seat().meeting);
+}
+
+void SharedBoard::sayGoodbye()
+{
+    place(seat().rank).hasLeft.store(1, std::memory_order_release);
+    ring();
+}
+
+void SharedBoard::ring()
+{
+    header().bell.fetch_add(1, std::memory_order_acq_rel);
+    wakeAll(header().bell);
 }
 
 } // namespace tilescope::engine

@@ -6,8 +6,8 @@
 #include "core/engine/common/failure.h"
 #include "core/engine/common/inspection.h"
 #include "core/engine/ranks/collectives.h"
+#include "core/engine/ranks/cpu_ranks.h"
 #include "core/engine/ranks/nccl_ranks.h"
-#include "core/engine/ranks/shared_memory_ranks.h"
 #include "core/engine/run/graphed_experiment.h"
 #include "core/engine/run/point_run.h"
 #include "core/engine/studies/ceilings.h"
@@ -94,7 +94,7 @@ void addGpu(std::vector<EnvironmentEntry>& entries)
 std::unique_ptr<Ranks> join(const RankSeat& seat, const Device& device)
 {
     if (!device.isCuda())
-        return joinThroughSharedMemory(seat);
+        return joinOnCpu(seat);
     if (seat.size > gpuCount())
         throw Unsupported{
             c10::str("gpus ", seat.size, " needs as many GPUs, and this machine has ", gpuCount())};

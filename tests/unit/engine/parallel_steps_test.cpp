@@ -169,6 +169,28 @@ INSTANTIATE_TEST_SUITE_P(OnTheCpu, ShardedSteps,
                                                               Parallel::Fsdp),
                                             ::testing::Values(Precision::Fp32, Precision::Bf16)));
 
+class StepsOnSeveralHosts : public ::testing::TestWithParam<Parallel> {};
+
+TEST_P(StepsOnSeveralHosts, HaveTheBitsOfThoseOnOne)
+{
+    const ExperimentSpec spec = specOf(Mode::Train, GetParam() == Parallel::FsdpTp ? 4 : 2, GetParam());
+    const auto onOne = coursesOf(spec, Where::Cpu, 2);
+    const auto onSeveral = coursesOf(spec, Where::CpuOfHosts, 2);
+    for (std::size_t rank = 0; rank < onOne.size(); ++rank)
+        for (std::size_t step = 0; step < onOne[rank].size(); ++step) {
+            const Held& expected = onOne[rank][step];
+            ASSERT_EQ(onSeveral[rank][step].size(), expected.size());
+            for (const auto& [key, tensor] : expected)
+                EXPECT_TRUE(at::equal(onSeveral[rank][step].at(key), tensor))
+                    << key.second << " of rank " << rank << " in step " << step;
+        }
+}
+
+INSTANTIATE_TEST_SUITE_P(OnTheCpu, StepsOnSeveralHosts,
+                         ::testing::Values(Parallel::DdpNaive, Parallel::DdpFlat, Parallel::Ddp,
+                                           Parallel::OptimizerSharding, Parallel::Zero1, Parallel::Fsdp,
+                                           Parallel::Tp, Parallel::FsdpTp));
+
 TEST(ShardedMemory, IsThatOfAPartBetweenSteps)
 {
     const auto bytesOf = [](const Held& held, MemoryCategory category) {

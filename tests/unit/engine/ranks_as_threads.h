@@ -2,8 +2,9 @@
 
 #include "core/engine/common/device.h"
 #include "core/engine/ranks/collectives.h"
+#include "core/engine/ranks/cpu_ranks.h"
 #include "core/engine/ranks/nccl_ranks.h"
-#include "core/engine/ranks/shared_memory_ranks.h"
+#include "core/meeting/rank_hub.h"
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
@@ -14,25 +15,26 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 namespace tilescope::engine::test {
 
-/// Where ranks run: on the CPU, or each on a GPU of its own.
-enum class Where { Cpu, Gpus };
+/// Where ranks run: on the CPU, there as if on several hosts, or each on a GPU of its own.
+enum class Where { Cpu, CpuOfHosts, Gpus };
 
 inline Device deviceOf(Where where, int rank)
 {
-    return Device(where == Where::Cpu ? at::Device(at::kCPU)
-                                      : at::Device(at::kCUDA, static_cast<at::DeviceIndex>(rank)));
+    return Device(where != Where::Gpus ? at::Device(at::kCPU)
+                                       : at::Device(at::kCUDA, static_cast<at::DeviceIndex>(rank)));
 }
 
 /// Whether this machine has a device for each rank.
 inline bool hasDevices(Where where, int size)
 {
-    if (where == Where::Cpu)
+    if (where != Where::Gpus)
         return true;
     if (!at::hasCUDA() || at::cuda::device_count() < size)
         return false;
@@ -46,16 +48,21 @@ inline void onRanks(int size, const std::function<void(Ranks&)>& work, Where whe
     std::string meeting = "/tilescope-test-" + std::to_string(getpid()) + "-" +
                           ::testing::UnitTest::GetInstance()->current_test_info()->name();
     std::ranges::replace(meeting.begin() + 1, meeting.end(), '/', '-');
+    std::optional<meeting::RankHub> hub;
+    if (where == Where::CpuOfHosts)
+        hub.emplace();
     std::vector<std::thread> threads;
     for (int rank = 0; rank < size; ++rank)
         threads.emplace_back([&, rank] {
-            const RankSeat seat{
-                .rank = rank, .size = size, .meeting = meeting, .patience = std::chrono::minutes(10)};
+            const RankSeat seat{.rank = rank,
+                                .size = size,
+                                .meeting = meeting,
+                                .patience = std::chrono::minutes(10),
+                                .hub = hub ? hub->address() : HubAddress()};
             const Device device = deviceOf(where, rank);
             const DeviceScope current(device);
             at::set_num_threads(1); // of this rank; more only spin against each other on work this small
-            const auto ranks =
-                where == Where::Gpus ? joinThroughNccl(seat, device) : joinThroughSharedMemory(seat);
+            const auto ranks = where == Where::Gpus ? joinThroughNccl(seat, device) : joinOnCpu(seat);
             work(*ranks);
         });
     for (std::thread& thread : threads)

@@ -1,8 +1,9 @@
-#include "core/engine/ranks/shared_memory_ranks.h"
+#include "core/engine/ranks/cpu_ranks.h"
 
 #include "core/engine/common/failure.h"
 #include "core/engine/ranks/collectives.h"
 #include "core/engine/ranks/shared_board.h"
+#include "core/meeting/rank_hub.h"
 #include "tests/unit/engine/ranks_as_threads.h"
 
 #include <ATen/ATen.h>
@@ -13,11 +14,13 @@
 
 #include <functional>
 #include <thread>
+#include <tuple>
 
 namespace tilescope::engine {
 
 using namespace std::chrono_literals;
 using test::onRanks;
+using test::Where;
 using ::testing::HasSubstr;
 
 namespace {
@@ -62,14 +65,23 @@ std::string reasonOf(const std::function<void()>& work)
     return {};
 }
 
-class Collectives : public ::testing::TestWithParam<int> {};
+class Collectives : public ::testing::TestWithParam<std::tuple<int, Where>> {
+protected:
+    static int size() { return std::get<int>(GetParam()); }
+    static void onRanks(const std::function<void(Ranks&)>& work)
+    {
+        test::onRanks(size(), work, std::get<Where>(GetParam()));
+    }
+};
+
+class PartOfRanks : public ::testing::TestWithParam<Where> {};
 
 } // namespace
 
 TEST_P(Collectives, AddUpTheSameBitsOnEachRank)
 {
-    const std::int64_t count = longCount(GetParam());
-    onRanks(GetParam(), [&](Ranks& ranks) {
+    const std::int64_t count = longCount(size());
+    onRanks([&](Ranks& ranks) {
         const at::Tensor tensor = dataOf(ranks.rank(), count);
         ranks.allReduce(tensor).wait();
         EXPECT_TRUE(at::equal(tensor, sumOf(ranks.size(), count)));
@@ -82,9 +94,9 @@ TEST_P(Collectives, AddUpTheSameBitsOnEachRank)
 
 TEST_P(Collectives, MoveEachPartToItsPlace)
 {
-    const std::int64_t count = longCount(GetParam());
-    const std::int64_t part = count / GetParam();
-    onRanks(GetParam(), [&](Ranks& ranks) {
+    const std::int64_t count = longCount(size());
+    const std::int64_t part = count / size();
+    onRanks([&](Ranks& ranks) {
         const at::Tensor mine = dataOf(ranks.rank(), count);
         at::Tensor gathered = at::empty({count * ranks.size()});
         ranks.allGather(gathered, mine).wait();
@@ -106,8 +118,8 @@ TEST_P(Collectives, MoveEachPartToItsPlace)
 
 TEST_P(Collectives, MoveSeveralTensorsInPlaceAsOneMessage)
 {
-    const int size = GetParam();
-    onRanks(size, [&](Ranks& ranks) {
+    const int size = Collectives::size();
+    onRanks([&](Ranks& ranks) {
         const at::Tensor one = at::full({3}, ranks.rank() + 1.0);
         const at::Tensor other = at::full({2, 2}, 10.0 * (ranks.rank() + 1), at::kDouble);
         ranks.allReduce({one, other}).wait();
@@ -127,7 +139,7 @@ TEST_P(Collectives, MoveSeveralTensorsInPlaceAsOneMessage)
 
 TEST_P(Collectives, RunBesideTheCallerUntilItWaits)
 {
-    onRanks(GetParam(), [&](Ranks& ranks) {
+    onRanks([&](Ranks& ranks) {
         const at::Tensor first = at::ones({1000});
         const at::Tensor second = at::ones({10});
         Started one = ranks.allReduce(first);
@@ -140,9 +152,9 @@ TEST_P(Collectives, RunBesideTheCallerUntilItWaits)
     });
 }
 
-TEST(PartOfRanks, ItsCollectivesReachItsMembersOnly)
+TEST_P(PartOfRanks, ItsCollectivesReachItsMembersOnly)
 {
-    onRanks(4, [](Ranks& ranks) {
+    const auto work = [](Ranks& ranks) {
         const int row = ranks.rank() / 2;
         const std::vector<int> members{2 * row, 2 * row + 1};
         const auto part = ranks.part(members, "row " + std::to_string(row));
@@ -153,10 +165,14 @@ TEST(PartOfRanks, ItsCollectivesReachItsMembersOnly)
         EXPECT_EQ(sum.item<double>(), 4 * row + 1);
         ranks.allReduce(sum).wait();
         EXPECT_EQ(sum.item<double>(), 2 * (1 + 5));
-    });
+    };
+    onRanks(4, work, GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(OfRanks, Collectives, ::testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(OfRanks, Collectives,
+                         ::testing::Combine(::testing::Values(1, 2, 3, 4),
+                                            ::testing::Values(Where::Cpu, Where::CpuOfHosts)));
+INSTANTIATE_TEST_SUITE_P(OfRanks, PartOfRanks, ::testing::Values(Where::Cpu, Where::CpuOfHosts));
 
 TEST(Ranks, NameTheRankThatLeft)
 {
@@ -187,9 +203,9 @@ TEST(Ranks, NameTheRankThatDoesNotArrive)
             return made;
         };
         std::unique_ptr<Ranks> absent; // joins, then takes part in nothing
-        std::thread joining([&] { reasonOf([&] { absent = joinThroughSharedMemory(seat(1)); }); });
+        std::thread joining([&] { reasonOf([&] { absent = joinOnCpu(seat(1)); }); });
         std::unique_ptr<Ranks> present;
-        reason = reasonOf([&] { present = joinThroughSharedMemory(seat(0)); });
+        reason = reasonOf([&] { present = joinOnCpu(seat(0)); });
         joining.join();
         SharedBoard::forget(seat(0).meeting);
         if (!present)
@@ -201,9 +217,32 @@ TEST(Ranks, NameTheRankThatDoesNotArrive)
     EXPECT_EQ(afterwards, "rank 0 left its group before a barrier");
 }
 
+TEST(Ranks, OnSeveralHostsNameTheRankThatLeft)
+{
+    std::string reason;
+    onRanks(
+        2,
+        [&](Ranks& ranks) {
+            if (ranks.rank() == 1)
+                return ranks.leave();
+            reason = reasonOf([&] { ranks.allReduce(at::ones({8})).wait(); });
+        },
+        Where::CpuOfHosts);
+    EXPECT_EQ(reason, "rank 1 ended before all_reduce 1");
+}
+
+TEST(Ranks, OnSeveralHostsNameTheRanksThatDoNotJoin)
+{
+    const meeting::RankHub hub;
+    RankSeat seat = seatOf(1, 3, 50ms);
+    seat.hub = hub.address();
+    EXPECT_EQ(reasonOf([&] { joinOnCpu(seat); }),
+              "ranks 0, 2 did not take part in the start of the group within 0.05 s");
+}
+
 TEST(Ranks, NameTheRanksThatDoNotJoin)
 {
-    EXPECT_EQ(reasonOf([] { joinThroughSharedMemory(seatOf(1, 3, 50ms)); }),
+    EXPECT_EQ(reasonOf([] { joinOnCpu(seatOf(1, 3, 50ms)); }),
               "ranks 0, 2 did not take part in the start of the group within 0.05 s");
     SharedBoard::forget(seatOf(1, 3).meeting);
 }

@@ -1,9 +1,9 @@
-#include "core/engine/ranks/shared_memory_ranks.h"
+#include "core/engine/ranks/cpu_ranks.h"
 
 #include "core/base/mutex.h"
 #include "core/engine/common/failure.h"
+#include "core/engine/ranks/board.h"
 #include "core/engine/ranks/collectives.h"
-#include "core/engine/ranks/shared_board.h"
 
 #include <ATen/ATen.h>
 #include <c10/util/StringUtil.h>
@@ -21,7 +21,7 @@ namespace tilescope::engine {
 
 namespace {
 
-constexpr auto kSlot = static_cast<std::int64_t>(SharedBoard::kSlotBytes);
+constexpr auto kSlot = static_cast<std::int64_t>(Board::kSlotBytes);
 
 std::byte* bytesOf(const at::Tensor& tensor)
 {
@@ -106,34 +106,30 @@ private:
     std::thread thread_; ///< started last, joined by the destructor
 };
 
-class SharedMemoryRanks final : public Ranks {
+class CpuRanks final : public Ranks {
 public:
-    explicit SharedMemoryRanks(const RankSeat& seat)
-        : Ranks(seat.rank, membersOf(seat.size), "all ranks"), seat_(seat), board_(seat)
+    explicit CpuRanks(const RankSeat& seat)
+        : Ranks(seat.rank, membersOf(seat.size), "all ranks"), seat_(seat), board_(Board::open(seat))
     {
-        join();
+        board_->begin();
     }
 
-    SharedMemoryRanks(const RankSeat& seat, std::vector<int> members, const std::string& name,
-                      std::shared_ptr<Log> log)
-        : Ranks(seat.rank, std::move(members), name, std::move(log)), seat_(seat), board_(seat)
+    CpuRanks(const RankSeat& seat, std::vector<int> members, const std::string& name,
+             std::shared_ptr<Log> log)
+        : Ranks(seat.rank, std::move(members), name, std::move(log)), seat_(seat), board_(Board::open(seat))
     {
-        join();
+        board_->begin();
     }
 
     // A call that waits for other ranks ends at once, so that the thread ends.
-    ~SharedMemoryRanks() override { board_.leave(); }
+    ~CpuRanks() override { board_->leave(); }
 
     void synchronize() override { thread_.wait(); }
-    void leave() override { board_.leave(); }
+    void leave() override { board_->leave(); }
 
     std::unique_ptr<Ranks> part(const std::vector<int>& members, const std::string& name) override
     {
-        RankSeat seat = seat_;
-        seat.rank = static_cast<int>(std::ranges::find(members, rank()) - members.begin());
-        seat.size = static_cast<int>(members.size());
-        seat.meeting += c10::str("-", ++parts_, "-", members.front());
-        return std::make_unique<SharedMemoryRanks>(seat, numbersOf(members), name, log());
+        return std::make_unique<CpuRanks>(seat_.inPart(members, ++parts_), numbersOf(members), name, log());
     }
 
 private:
@@ -142,14 +138,6 @@ private:
         std::vector<int> members(static_cast<std::size_t>(size));
         std::iota(members.begin(), members.end(), 0);
         return members;
-    }
-
-    void join()
-    {
-        board_.meet([] { return "the start of the group"; });
-        // Every rank has the memory open now, so the system frees it when the last one ends, even if it is killed.
-        if (seat_.rank == 0)
-            SharedBoard::forget(seat_.meeting);
     }
 
     Started start(Call call) override
@@ -177,11 +165,11 @@ private:
         const std::int64_t whole = byteCount(input);
         for (std::int64_t at = 0; at < whole; at += kSlot) {
             const std::int64_t bytes = std::min(kSlot, whole - at);
-            board_.turn();
-            copyBytes(board_.slot(rank()), bytesOf(input) + at, bytes);
-            meet();
+            board_->turn();
+            copyBytes(board_->slot(rank()), bytesOf(input) + at, bytes);
+            meet(0, bytes);
             for (int from = 0; from < size(); ++from)
-                copyBytes(bytesOf(output) + from * whole + at, board_.slot(from), bytes);
+                copyBytes(bytesOf(output) + from * whole + at, board_->slot(from), bytes);
         }
     }
 
@@ -190,12 +178,12 @@ private:
         const std::int64_t whole = byteCount(tensor);
         for (std::int64_t at = 0; at < whole; at += kSlot) {
             const std::int64_t bytes = std::min(kSlot, whole - at);
-            board_.turn();
+            board_->turn();
             if (rank() == root)
-                copyBytes(board_.slot(root), bytesOf(tensor) + at, bytes);
-            meet();
+                copyBytes(board_->slot(root), bytesOf(tensor) + at, bytes);
+            meet(0, rank() == root ? bytes : 0);
             if (rank() != root)
-                copyBytes(bytesOf(tensor) + at, board_.slot(root), bytes);
+                copyBytes(bytesOf(tensor) + at, board_->slot(root), bytes);
         }
     }
 
@@ -205,33 +193,34 @@ private:
         const std::int64_t most = kSlot / size();
         for (std::int64_t at = 0; at < part; at += most) {
             const std::int64_t bytes = std::min(most, part - at);
-            board_.turn();
+            board_->turn();
             for (int to = 0; to < size(); ++to)
-                copyBytes(board_.slot(rank()) + to * bytes, bytesOf(input) + to * part + at, bytes);
-            meet();
+                copyBytes(board_->slot(rank()) + to * bytes, bytesOf(input) + to * part + at, bytes);
+            meet(0, size() * bytes);
             for (int from = 0; from < size(); ++from)
-                copyBytes(bytesOf(output) + from * part + at, board_.slot(from) + rank() * bytes, bytes);
+                copyBytes(bytesOf(output) + from * part + at, board_->slot(from) + rank() * bytes, bytes);
         }
     }
 
     void doBarrier() override
     {
-        thread_.add([this] { board_.meet([] { return "a barrier"; }); })();
+        thread_.add([this] { board_->meet([] { return "a barrier"; }, {}); })();
     }
 
     // Each rank adds up its share of the elements in the order of ranks; the others copy the result. So all
     // ranks get the same bits.
     template <class T> void sumInto(T* data, std::int64_t count)
     {
-        const std::int64_t most = kSlot / static_cast<std::int64_t>(sizeof(T));
+        constexpr auto kBytes = static_cast<std::int64_t>(sizeof(T));
+        const std::int64_t most = kSlot / kBytes;
         for (std::int64_t at = 0; at < count; at += most) {
             const std::int64_t here = std::min(most, count - at);
             const auto share = [&](int of) { return here * of / size(); };
-            board_.turn();
+            board_->turn();
             std::copy_n(data + at, here, slotOf<T>(rank()));
-            meet();
+            meet(0, here * kBytes);
             addShares<T>(slotOf<T>(rank()), share(rank()), share(rank() + 1), 0);
-            meet();
+            meet(share(rank()) * kBytes, (share(rank() + 1) - share(rank())) * kBytes);
             for (int from = 0; from < size(); ++from)
                 std::copy(slotOf<T>(from) + share(from), slotOf<T>(from) + share(from + 1),
                           data + at + share(from));
@@ -240,13 +229,14 @@ private:
 
     template <class T> void scatterSums(T* output, const T* input, std::int64_t count)
     {
-        const std::int64_t most = kSlot / static_cast<std::int64_t>(sizeof(T)) / size();
+        constexpr auto kBytes = static_cast<std::int64_t>(sizeof(T));
+        const std::int64_t most = kSlot / kBytes / size();
         for (std::int64_t at = 0; at < count; at += most) {
             const std::int64_t here = std::min(most, count - at);
-            board_.turn();
+            board_->turn();
             for (int to = 0; to < size(); ++to)
                 std::copy_n(input + to * count + at, here, slotOf<T>(rank()) + to * here);
-            meet();
+            meet(0, size() * here * kBytes);
             addShares<T>(output + at, 0, here, rank() * here);
         }
     }
@@ -262,7 +252,7 @@ private:
         }
     }
 
-    template <class T> T* slotOf(int rank) const { return reinterpret_cast<T*>(board_.slot(rank)); }
+    template <class T> T* slotOf(int rank) const { return reinterpret_cast<T*>(board_->slot(rank)); }
 
     template <class Work> void withType(const at::Tensor& tensor, const Work& work)
     {
@@ -278,13 +268,15 @@ private:
             c10::str("ranks on a CPU add up floating-point numbers, not ", tensor.scalar_type())};
     }
 
-    void meet()
+    /// \param first, bytes  what this rank has filled of its slot
+    void meet(std::int64_t first, std::int64_t bytes)
     {
-        board_.meet([this] { return title_; });
+        board_->meet([this] { return title_; },
+                     {.first = static_cast<std::size_t>(first), .bytes = static_cast<std::size_t>(bytes)});
     }
 
     const RankSeat seat_;
-    SharedBoard board_;
+    const std::unique_ptr<Board> board_;
     std::string title_; ///< of the call in progress; used by the thread
     int parts_ = 0;     ///< made so far
     CallThread thread_; ///< uses the rest
@@ -292,9 +284,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Ranks> joinThroughSharedMemory(const RankSeat& seat)
+std::unique_ptr<Ranks> joinOnCpu(const RankSeat& seat)
 {
-    return std::make_unique<SharedMemoryRanks>(seat);
+    return std::make_unique<CpuRanks>(seat);
 }
 
 } // namespace tilescope::engine

@@ -1,0 +1,79 @@
+#include "core/engine/ranks/board.h"
+
+#include "core/engine/common/failure.h"
+#include "core/engine/ranks/network_board.h"
+#include "core/engine/ranks/shared_board.h"
+
+#include <c10/util/StringUtil.h>
+
+#include <algorithm>
+
+namespace tilescope::engine {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Waiting ranks check for others that were killed, which cannot signal it, at this interval.
+constexpr std::chrono::milliseconds kLook{100};
+
+} // namespace
+
+std::unique_ptr<Board> Board::open(const RankSeat& seat)
+{
+    if (seat.hub.isKnown())
+        return std::make_unique<NetworkBoard>(seat);
+    return std::make_unique<SharedBoard>(seat);
+}
+
+void Board::begin()
+{
+    meet([] { return "the start of the group"; }, {});
+    allMet();
+}
+
+std::string Board::below(std::int64_t least, const std::function<std::int64_t(int)>& count,
+                         bool& hasLeft) const
+{
+    std::string ranks;
+    int found = 0;
+    for (int rank = 0; rank < seat_.size; ++rank) {
+        if (count(rank) >= least)
+            continue;
+        hasLeft = hasLeft || this->hasLeft(rank);
+        ranks += c10::str(found++ > 0 ? ", " : "", rank);
+    }
+    return found == 0 ? ranks : c10::str(found > 1 ? "ranks " : "rank ", ranks);
+}
+
+void Board::meet(const std::function<std::string()>& doing, Filled filled)
+{
+    arrive(++rounds_, filled);
+    const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(seat_.patience);
+    for (;;) {
+        const std::uint32_t known = news();
+        if (left_)
+            throw LostRank(c10::str("rank ", seat_.rank, " left its group before ", doing()));
+        bool hasLeft = false;
+        const std::string absent = below(
+            rounds_, [this](int rank) { return roundsOf(rank); }, hasLeft);
+        if (absent.empty())
+            return;
+        const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+        if (hasLeft || time.count() <= 0) {
+            leave();
+            throw LostRank(hasLeft ? c10::str(absent, " ended before ", doing())
+                                   : c10::str(absent, " did not take part in ", doing(), " within ",
+                                              seat_.patience.count(), " s"));
+        }
+        waitForNews(known, std::min(time, kLook));
+    }
+}
+
+void Board::leave()
+{
+    if (!left_.exchange(true))
+        sayGoodbye();
+}
+
+} // namespace tilescope::engine

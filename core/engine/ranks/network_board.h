@@ -1,0 +1,49 @@
+#pragma once
+
+#include "core/engine/ranks/board.h"
+#include "core/meeting/connection.h"
+
+#include <vector>
+
+namespace tilescope::engine {
+
+/// The board of ranks on several hosts. Each rank has a copy of all slots; what a rank fills goes to the others through the
+/// hub when it arrives at the barrier.
+class NetworkBoard final : public Board {
+public:
+    /// \throws Error (Environment)  the hub cannot be reached
+    explicit NetworkBoard(const RankSeat& seat);
+    /// Leaves the group.
+    ~NetworkBoard() override;
+
+    void announce(std::int64_t sequence) override;
+    std::string latecomers(std::int64_t sequence, bool& hasLeft) override;
+
+private:
+    struct Place {
+        std::int64_t rounds = 0;
+        std::int64_t started = 0;
+        bool hasLeft = false;
+    };
+
+    std::byte* slot(int rank, std::uint64_t set) override;
+    void arrive(std::int64_t round, Filled filled) override;
+    std::int64_t roundsOf(int rank) const override;
+    bool hasLeft(int rank) const override;
+    void waitForNews(std::uint32_t known, std::chrono::milliseconds most) override;
+    void sayGoodbye() override;
+
+    Place& placeOf(int rank) { return places_[static_cast<std::size_t>(rank)]; }
+    void sendAnnouncement();
+    /// \return  false if none came in that time
+    bool takeFrame(std::chrono::milliseconds most);
+    void endConnection();
+
+    meeting::Connection connection_;
+    std::vector<Place> places_;
+    std::unique_ptr<std::byte[]> slots_;                     ///< takes memory when it is used
+    std::int64_t announced_ = 0;                             ///< what the others know
+    std::chrono::steady_clock::time_point announcedAt_ = {}; ///< when they got to know it
+};
+
+} // namespace tilescope::engine
