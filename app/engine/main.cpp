@@ -96,7 +96,8 @@ int run(std::span<char*> arguments)
         std::signal(SIGINT, SIG_IGN);
         std::signal(SIGHUP, SIG_IGN);
     }
-    const session::StopSignals signals{SIGTERM, SIGINT};
+    // SIGUSR1 comes from the supervisor through srun, which does not pass on SIGTERM.
+    const session::StopSignals signals{SIGTERM, SIGINT, SIGUSR1};
     // Libraries may print anything; only events may reach the pipe.
     options.output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     dup2(STDERR_FILENO, STDOUT_FILENO);

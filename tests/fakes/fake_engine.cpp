@@ -288,7 +288,7 @@ int main(int argc, char** argv)
     }
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGINT, SIG_IGN);
-    const session::StopSignals signals{SIGTERM};
+    const session::StopSignals signals{SIGTERM, SIGUSR1};
     session::EventStream events(options.output);
     StringTable strings;
     FakeBench bench(strings);

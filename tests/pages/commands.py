@@ -70,6 +70,9 @@ NOT_RUN = {
         "python -c \"from hta.trace_analysis import TraceAnalysis; print(TraceAnalysis(trace_dir='.').get_gpu_kernel_breakdown())\"": PACKAGES,
         "python -c \"import pandas; print(pandas.read_feather('tables/kernels.arrow').groupby('name', observed=True).size())\"": PACKAGES,
     },
+    "ranks.md": {
+        "sbatch --nodes=2 --ntasks-per-node=8 --gres=gpu:8 slurm/ranks.sbatch run lm --size xl-2026 --mode train --parallel fsdp --gpus 16": CLUSTER,
+    },
     "memory.md": {"python -m torch.cuda._memory_viz trace_plot a.pickle -o a.html": PYTHON},
     "predictor.md": {
         "packaging/dev bench predict --again tests/bench/results/predictor-h200.json": BUILDS,

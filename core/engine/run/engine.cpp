@@ -95,9 +95,9 @@ std::unique_ptr<Ranks> join(const RankSeat& seat, const Device& device)
 {
     if (!device.isCuda())
         return joinOnCpu(seat);
-    if (seat.size > gpuCount())
-        throw Unsupported{
-            c10::str("gpus ", seat.size, " needs as many GPUs, and this machine has ", gpuCount())};
+    if (seat.localSize > gpuCount())
+        throw Unsupported{c10::str("gpus ", seat.size, " needs ", seat.localSize,
+                                   " GPUs on this machine, which has ", gpuCount())};
     return joinThroughNccl(seat, device);
 }
 
@@ -128,7 +128,7 @@ RunResult Engine::Impl::run(const ExperimentSpec& spec, const std::optional<Rank
     std::string_view phase = "setup";
     Device device{at::Device(at::kCPU)};
     try {
-        device = Device{torchDevice(spec.device, seat ? seat->rank : 0)};
+        device = Device{torchDevice(spec.device, seat ? seat->localRank : 0)};
         result.device = device.name();
         attempt(spec, seat, device, observer, std::move(stop), result, phase);
     } catch (...) {
@@ -194,7 +194,7 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const std::optional<RankS
 {
     if (device.isCuda())
         initializeCuda();
-    const int processes = seat ? seat->size : 1;
+    const int processes = seat ? seat->localSize : 1;
     const Numerics numerics(spec, device, std::max(1, defaultThreads / processes));
     const DeviceScope onDevice(device, spec.compile.isCaptured());
     device.clean();

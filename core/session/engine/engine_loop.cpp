@@ -11,6 +11,7 @@
 #include "core/model/flags.h"
 #include "core/model/text.h"
 #include "core/session/engine/memory_books.h"
+#include "core/session/engine/rank_clock.h"
 #include "core/session/engine/rank_join.h"
 #include "core/session/engine/recorder.h"
 #include "core/session/protocol/input_lines.h"
@@ -360,6 +361,7 @@ void EngineLoop::joinRanks(RankJoin& join, RunResult& result, InputLines& input)
         std::vector<EnvironmentEntry> peaks = peaksOf(0, result);
         for (const JoinLine::Rank& rank : others->ranks)
             addEntries(peaks, peaksOf(rank.rank, join.add(rank, result)));
+        join.describeDevices(0, workbench_.environment());
         recorder_.environment(std::move(peaks));
         recorder_.parties(join.parties());
     } else if (result.status == RunStatus::Ok) {
@@ -384,11 +386,13 @@ std::optional<JoinLine> EngineLoop::awaitJoin(std::chrono::seconds patience, Inp
 /// \return false if this process can no longer use its device
 bool EngineLoop::runPoint(const PointLine& point, InputLines& input)
 {
-    const std::string device = workbench_.resolveDevice(point.spec.device, point.seat ? point.seat->rank : 0);
+    const std::string device =
+        workbench_.resolveDevice(point.spec.device, point.seat ? point.seat->localRank : 0);
     const RunId run = recorder_.begin(runHeader(point.spec, point.index));
     events_(PointEvent{point.index, point.of, run.value, config::toJson(point.spec)});
     recorder_.environment(environmentBefore(point.spec, device));
     LivePoint live(run, recorder_, events_, strings_, gpuIndex(device), point.seat);
+    const RankClock clock(point.seat);
     RunResult result;
     if (const auto why = config::whyDeviceCannot(point.spec, gpuIndex(device).has_value())) {
         result.status = RunStatus::Skipped;
@@ -407,6 +411,8 @@ bool EngineLoop::runPoint(const PointLine& point, InputLines& input)
     // Last: of the other ranks' flags only those are added that this rank does not have.
     if (RankJoin* join = live.join())
         joinRanks(*join, result, input);
+    else if (const RunParties itself = clock.parties(); !itself.empty())
+        recorder_.parties(itself);
     live.storeMemory();
     recorder_.environment(live.watch().environment());
     requireRegistered(result.flags);

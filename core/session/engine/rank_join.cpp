@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
+#include "core/session/engine/rank_clock.h"
 #include "core/store/run_reader.h"
 
 #include <fmt/format.h>
@@ -10,7 +11,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <optional>
 #include <unordered_map>
@@ -19,12 +19,6 @@
 namespace tilescope::session {
 
 namespace {
-
-std::string hostName()
-{
-    std::array<char, 256> name{};
-    return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
-}
 
 template <class Event> void moveTo(std::vector<Event>& to, std::vector<Event>& from)
 {
@@ -36,23 +30,31 @@ template <class... Events> void sortByStart(std::vector<Events>&... lists)
     (std::ranges::stable_sort(lists, {}, &Events::start), ...);
 }
 
-/// Reads the run of a rank, with its texts and numbers changed to those of the joined run.
+/// Linux numbers the threads of a host below this one.
+constexpr std::uint32_t kThreadsOfHost = 1U << 22;
+
+/// Reads the run of a rank, with its texts, numbers and times changed to those of the joined run.
 class RankRun {
 public:
-    /// The numbers from which on those of this rank are free.
+    /// The numbers from which on those of this rank are free, and what its times differ by.
     struct First {
         std::uint32_t range = 0;
         std::uint32_t op = 0;
         std::uint32_t stream = 0;
         std::uint32_t correlation = 0;
+        std::uint32_t thread = 0;
+        std::int16_t device = 0;
+        Nanoseconds time{0};
     };
 
-    RankRun(const JoinLine::Rank& rank, StringTable& strings, const First& first)
-        : reader_(rank.file), run_(rank.run), strings_(strings), process_{rank.rank}, first_(first)
+    RankRun(const JoinLine::Rank& rank, StringTable& strings)
+        : reader_(rank.file), run_(rank.run), strings_(strings), process_{rank.rank}
     {
     }
 
     std::vector<EnvironmentEntry> environment() const { return reader_.environment(run_); }
+    /// What a rank on another node stored about itself.
+    RunParties parties() const { return reader_.parties(run_); }
 
     RunResult result() const
     {
@@ -62,10 +64,14 @@ public:
                    : RunResult{.status = RunStatus::Error, .reason = "its records are missing", .device = {}};
     }
 
-    TraceBatch records()
+    TraceBatch records(const First& first)
     {
+        first_ = first;
         TraceBatch batch;
         for (ThreadName thread : reader_.threads(run_)) {
+            if (first_.thread > 0)
+                thread.native = thread.thread.value;
+            thread.thread = moved(thread.thread);
             thread.name = moved(thread.name);
             thread.process = process_;
             batch.threads.push_back(thread);
@@ -75,6 +81,8 @@ public:
             range.parent = moved(range.parent);
             range.path = moved(range.path);
             range.name = moved(range.name);
+            range.thread = moved(range.thread);
+            move(range);
             batch.ranges.push_back(range);
             return true;
         });
@@ -85,6 +93,8 @@ public:
             op.name = moved(op.name);
             op.shapes = moved(op.shapes);
             op.path = moved(op.path);
+            op.thread = moved(op.thread);
+            move(op);
             batch.ops.push_back(op);
             return true;
         });
@@ -93,6 +103,8 @@ public:
             call.op = moved(call.op);
             call.name = moved(call.name);
             call.correlation = moved(call.correlation);
+            call.thread = moved(call.thread);
+            move(call);
             batch.apiCalls.push_back(call);
             return true;
         });
@@ -102,6 +114,9 @@ public:
             collective.range = moved(collective.range);
             collective.stream = moved(collective.stream);
             collective.correlation = moved(collective.correlation);
+            collective.device = moved(collective.device);
+            collective.thread = moved(collective.thread);
+            move(collective);
             for (StringId Collective::*text : {&Collective::op, &Collective::group, &Collective::ranks,
                                                &Collective::dtype, &Collective::path})
                 collective.*text = moved(collective.*text);
@@ -131,6 +146,10 @@ private:
             event.correlation = moved(event.correlation);
             event.range = moved(event.range);
             event.op = moved(event.op);
+            event.device = moved(event.device);
+            event.launchThread = moved(event.launchThread);
+            event.launched = moved(event.launched);
+            move(event);
             batch.deviceEvents.push_back(event);
             return true;
         });
@@ -140,6 +159,8 @@ private:
             wait.waitedFor = moved(wait.waitedFor);
             wait.correlation = moved(wait.correlation);
             wait.recordCorrelation = moved(wait.recordCorrelation);
+            wait.device = moved(wait.device);
+            move(wait);
             batch.waits.push_back(wait);
         }
     }
@@ -150,6 +171,17 @@ private:
     CorrelationId moved(CorrelationId id) const
     {
         return id ? CorrelationId{first_.correlation + id.value} : id;
+    }
+    ThreadId moved(ThreadId id) const { return id ? ThreadId{first_.thread + id.value} : id; }
+    DeviceIndex moved(DeviceIndex id) const
+    {
+        return id ? DeviceIndex{static_cast<std::int16_t>(first_.device + id.value)} : id;
+    }
+    Timestamp moved(Timestamp time) const { return time == Timestamp() ? time : time + first_.time; }
+    template <class Event> void move(Event& event) const
+    {
+        event.start = moved(event.start);
+        event.end = moved(event.end);
     }
     StringId moved(StringId id)
     {
@@ -173,36 +205,47 @@ private:
 
 RankJoin::RankJoin(const RankSeat& seat, StringTable& strings) : strings_(strings), seat_(seat)
 {
-    parties_.clocks.push_back({.id = ClockIndex{0}, .name = hostName(), .method = "same clock"});
-    addProcess(seat.rank, getpid());
+    addProcess(seat.rank, getpid(), hostName(), addClock(0, {.name = hostName(), .method = "same clock"}));
 }
 
-void RankJoin::addProcess(int rank, std::int64_t pid)
+/// The ranks of a node have one clock: the times of one of them do not tell more about it than those of another.
+ClockIndex RankJoin::addClock(int node, const ClockDomain& clock)
+{
+    const auto [known, isNew] =
+        clockOfNode_.try_emplace(node, ClockIndex{static_cast<std::int32_t>(parties_.clocks.size())});
+    if (isNew)
+        parties_.clocks.emplace_back(clock).id = known->second;
+    return known->second;
+}
+
+void RankJoin::addProcess(int rank, std::int64_t pid, const std::string& host, ClockIndex clock)
 {
     parties_.processes.push_back({.id = ProcessIndex{rank},
                                   .pid = pid,
-                                  .host = hostName(),
+                                  .host = host,
                                   .name = "tilescope-engine",
                                   .rank = rank,
                                   .worldSize = seat_.size,
-                                  .clock = ClockIndex{0}});
+                                  .clock = clock});
 }
 
 void RankJoin::hold(TraceBatch&& batch)
 {
+    const ProcessIndex process{seat_.rank};
     for (ThreadName& thread : batch.threads)
-        thread.process = ProcessIndex{seat_.rank};
+        thread.process = process;
     for (Collective& collective : batch.collectives)
-        collective.process = ProcessIndex{seat_.rank};
+        collective.process = process;
     for (Wait& wait : batch.waits)
-        wait.process = ProcessIndex{seat_.rank};
-    append(std::move(batch), ProcessIndex{seat_.rank});
+        wait.process = process;
+    append(std::move(batch), {.process = process, .host = parties_.processes.front().host});
 }
 
-void RankJoin::addDevice(DeviceIndex device)
+void RankJoin::addDevice(DeviceIndex device, const Origin& origin)
 {
-    if (device && std::ranges::find(parties_.devices, device, &TracedDevice::id) == parties_.devices.end())
-        parties_.devices.push_back({.id = device, .ordinal = device.value, .host = hostName()});
+    if (device && nodeOfDevice_.try_emplace(device, origin.node).second)
+        parties_.devices.push_back(
+            {.id = device, .ordinal = device.value - origin.firstDevice, .host = origin.host});
 }
 
 void RankJoin::addStream(DeviceIndex device, StreamId stream, ProcessIndex process)
@@ -218,25 +261,26 @@ void RankJoin::addStream(DeviceIndex device, StreamId stream, ProcessIndex proce
                                 .native = static_cast<std::int64_t>(stream.value) - firstStream_});
 }
 
-/// `gpu.1.name` and others; every rank knows all devices.
-void RankJoin::addFacts(const std::vector<EnvironmentEntry>& environment)
+void RankJoin::describeDevices(int node, const std::vector<EnvironmentEntry>& environment)
 {
-    const auto fact = [&](DeviceIndex device, const char* key) {
-        const auto found = std::ranges::find(environment, fmt::format("gpu.{}.{}", device.value, key),
-                                             &EnvironmentEntry::key);
-        return found == environment.end() ? std::string() : found->value;
-    };
     for (TracedDevice& device : parties_.devices) {
-        device.name = fact(device.id, "name");
-        device.capability = fact(device.id, "compute_capability");
-        if (const std::string bytes = fact(device.id, "memory"); !bytes.empty())
+        if (nodeOfDevice_.at(device.id) != node)
+            continue;
+        const auto fact = [&](const char* key) {
+            const auto found = std::ranges::find(environment, fmt::format("gpu.{}.{}", device.ordinal, key),
+                                                 &EnvironmentEntry::key);
+            return found == environment.end() ? std::string() : found->value;
+        };
+        device.name = fact("name");
+        device.capability = fact("compute_capability");
+        if (const std::string bytes = fact("memory"); !bytes.empty())
             device.memory = Bytes{std::stoll(bytes)};
-        if (const std::string count = fact(device.id, "multiprocessors"); !count.empty())
+        if (const std::string count = fact("multiprocessors"); !count.empty())
             device.multiprocessors = std::stoi(count);
     }
 }
 
-void RankJoin::append(TraceBatch&& batch, ProcessIndex process)
+void RankJoin::append(TraceBatch&& batch, const Origin& origin)
 {
     // Also numbers that records refer to, which need not be stored.
     const auto note = [](std::uint32_t& next, auto id) { next = id ? std::max(next, id.value + 1) : next; };
@@ -256,8 +300,8 @@ void RankJoin::append(TraceBatch&& batch, ProcessIndex process)
     for (const DeviceEvent& event : batch.deviceEvents) {
         note(nextCorrelation_, event.correlation);
         note(nextStream_, event.stream);
-        addDevice(event.device);
-        addStream(event.device, event.stream, process);
+        addDevice(event.device, origin);
+        addStream(event.device, event.stream, origin.process);
     }
     for (const Wait& wait : batch.waits) {
         note(nextCorrelation_, wait.correlation);
@@ -280,15 +324,33 @@ void RankJoin::append(TraceBatch&& batch, ProcessIndex process)
 
 RunResult RankJoin::add(const JoinLine::Rank& rank, RunResult& result)
 {
-    firstStream_ = nextStream_;
-    RankRun run(rank, strings_,
-                {.range = nextRange_, .op = nextOp_, .stream = nextStream_, .correlation = nextCorrelation_});
-    addProcess(rank.rank, rank.pid);
-    parties_.processes.back().firstCorrelation = nextCorrelation_;
+    RankRun run(rank, strings_);
     RunResult own = run.result();
     combineOutcome(result, rank.rank, own);
-    append(run.records(), ProcessIndex{rank.rank});
-    addFacts(run.environment());
+    Origin origin{.process = ProcessIndex{rank.rank}, .node = rank.node, .host = hostName()};
+    RankRun::First first{
+        .range = nextRange_, .op = nextOp_, .stream = nextStream_, .correlation = nextCorrelation_};
+    ClockIndex clock{0};
+    std::int64_t pid = rank.pid;
+    if (rank.node > 0) {
+        const RunParties itself = run.parties();
+        // It ended before it knew its clock: its times cannot be placed.
+        if (itself.processes.empty() || itself.clocks.empty())
+            return own;
+        clock = addClock(rank.node, itself.clocks.front());
+        pid = itself.processes.front().pid;
+        origin.host = itself.processes.front().host;
+        // Each rank has the device of its number on its node.
+        origin.firstDevice = static_cast<std::int16_t>(rank.rank - rank.localRank);
+        first.device = origin.firstDevice;
+        first.thread = kThreadsOfHost * static_cast<std::uint32_t>(rank.node);
+        first.time = parties_.clocks[static_cast<std::size_t>(clock.value)].offset;
+    }
+    firstStream_ = nextStream_;
+    addProcess(rank.rank, pid, origin.host, clock);
+    parties_.processes.back().firstCorrelation = nextCorrelation_;
+    append(run.records(first), origin);
+    describeDevices(rank.node, run.environment());
     return own;
 }
 

@@ -8,6 +8,8 @@
 #include "core/session/protocol/point_line.h"
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace tilescope::session {
@@ -15,8 +17,8 @@ namespace tilescope::session {
 /// Joins the records of the ranks of a point into one run, which rank 0 writes: the other ranks' runs are in
 /// working files of their own.
 ///
-/// Ranges, ops, streams and correlations are renumbered; threads and devices keep their numbers, which are unique on a
-/// host. Allocations are those of rank 0, because addresses of several processes would be mixed up; peaks are the
+/// Ranges, ops, streams and correlations are renumbered. Threads and devices of rank 0's node keep their numbers, which are
+/// unique on a host; those of other nodes get others. Times of another node are moved onto the clock of rank 0's. Allocations are those of rank 0, because addresses of several processes would be mixed up; peaks are the
 /// largest of all ranks. The tracer's thread calls hold(), the session thread the rest, after the last hold().
 class RankJoin {
 public:
@@ -31,19 +33,32 @@ public:
     RunResult add(const JoinLine::Rank& rank, RunResult& result);
     /// All records, in start order.
     TraceBatch take();
+    /// Names the devices of a node, from the environment of a rank there: `gpu.1.name` and others; every rank knows all devices
+    /// of its node.
+    void describeDevices(int node, const std::vector<EnvironmentEntry>& environment);
     /// Who took part, by the ranks added so far.
     const RunParties& parties() const { return parties_; }
 
 private:
-    void addProcess(int rank, std::int64_t pid);
-    void append(TraceBatch&& batch, ProcessIndex process);
-    void addDevice(DeviceIndex device);
+    /// The place of the rank whose records are added.
+    struct Origin {
+        ProcessIndex process;
+        int node = 0;
+        std::int16_t firstDevice = 0; ///< number in the run of the node's first device
+        std::string host;
+    };
+
+    void addProcess(int rank, std::int64_t pid, const std::string& host, ClockIndex clock);
+    ClockIndex addClock(int node, const ClockDomain& clock);
+    void append(TraceBatch&& batch, const Origin& origin);
+    void addDevice(DeviceIndex device, const Origin& origin);
     void addStream(DeviceIndex device, StreamId stream, ProcessIndex process);
-    void addFacts(const std::vector<EnvironmentEntry>& environment);
 
     StringTable& strings_;
     const RankSeat seat_;
     RunParties parties_;
+    std::map<int, ClockIndex> clockOfNode_;
+    std::map<DeviceIndex, int> nodeOfDevice_;
     TraceBatch all_;
     std::uint32_t nextRange_ = 0;
     std::uint32_t nextOp_ = 0;

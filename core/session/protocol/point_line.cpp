@@ -11,13 +11,32 @@ namespace tilescope::session {
 
 namespace {
 
-RankSeat seatFrom(const nlohmann::ordered_json& seat)
+nlohmann::json seatToJson(const RankSeat& seat)
+{
+    nlohmann::json object{{"rank", seat.rank},           {"size", seat.size},
+                          {"meeting", seat.meeting},     {"patience", seat.patience.count()},
+                          {"node", seat.node},           {"local_rank", seat.localRank},
+                          {"local_size", seat.localSize}};
+    if (seat.hub.isKnown())
+        object["hub"] = {{"hosts", seat.hub.hosts}, {"port", seat.hub.port}, {"secret", seat.hub.secret}};
+    return object;
+}
+
+RankSeat seatFrom(const nlohmann::ordered_json& object)
 {
     try {
-        return {.rank = seat.at("rank"),
-                .size = seat.at("size"),
-                .meeting = seat.at("meeting"),
-                .patience = std::chrono::duration<double>(seat.at("patience").get<double>())};
+        RankSeat seat{.rank = object.at("rank"),
+                      .size = object.at("size"),
+                      .meeting = object.at("meeting"),
+                      .patience = std::chrono::duration<double>(object.at("patience").get<double>()),
+                      .node = object.at("node"),
+                      .localRank = object.at("local_rank"),
+                      .localSize = object.at("local_size")};
+        if (const auto hub = object.find("hub"); hub != object.end())
+            seat.hub = {.hosts = hub->at("hosts").get<std::vector<std::string>>(),
+                        .port = hub->at("port"),
+                        .secret = hub->at("secret")};
+        return seat;
     } catch (const nlohmann::json::exception& exception) {
         throw Error{.what = std::string("the seat of this point is incomplete: ") + exception.what()};
     }
@@ -61,11 +80,7 @@ std::string pointLine(const PointLine& point)
 {
     std::string seat;
     if (point.seat)
-        seat = R"(,"seat":)" + nlohmann::json{{"rank", point.seat->rank},
-                                              {"size", point.seat->size},
-                                              {"meeting", point.seat->meeting},
-                                              {"patience", point.seat->patience.count()}}
-                                   .dump();
+        seat = R"(,"seat":)" + seatToJson(*point.seat).dump();
     return R"({"index":)" + std::to_string(point.index) + R"(,"of":)" + std::to_string(point.of) +
            R"(,"params":)" + config::toJson(point.spec) + seat + "}";
 }
@@ -74,8 +89,12 @@ std::string joinLine(const JoinLine& join)
 {
     nlohmann::json ranks = nlohmann::json::array();
     for (const JoinLine::Rank& rank : join.ranks)
-        ranks.push_back(
-            {{"rank", rank.rank}, {"pid", rank.pid}, {"file", rank.file.string()}, {"run", rank.run.value}});
+        ranks.push_back({{"rank", rank.rank},
+                         {"node", rank.node},
+                         {"local_rank", rank.localRank},
+                         {"pid", rank.pid},
+                         {"file", rank.file.string()},
+                         {"run", rank.run.value}});
     return nlohmann::json{{"join", ranks}}.dump();
 }
 
@@ -88,6 +107,8 @@ std::optional<JoinLine> parseJoinLine(std::string_view line)
         JoinLine join;
         for (const nlohmann::json& rank : object.at("join"))
             join.ranks.push_back({.rank = rank.at("rank"),
+                                  .node = rank.at("node"),
+                                  .localRank = rank.at("local_rank"),
                                   .pid = rank.at("pid"),
                                   .file = rank.at("file").get<std::string>(),
                                   .run = RunId{rank.at("run").get<std::int64_t>()}});

@@ -14,7 +14,8 @@
 namespace tilescope::session {
 
 /// A point that the supervisor sends to the engine, one line of JSON: {"index", "of", "params"}, and for one of
-/// several ranks "seat": {"rank", "size", "meeting", "patience"}.
+/// several ranks "seat": {"rank", "size", "meeting", "patience", "node", "local_rank", "local_size"}, with several nodes also
+/// "hub": {"hosts", "port", "secret"}.
 struct PointLine {
     std::int64_t index = 0;
     std::int64_t of = 0;
@@ -22,12 +23,14 @@ struct PointLine {
     std::optional<RankSeat> seat = {};
 };
 
-/// Tells rank 0 that the other ranks have ended the point, and where their runs are: {"join": [{"rank", "pid",
-/// "file", "run"}]}.
+/// Tells rank 0 that the other ranks have ended the point, and where their runs are: {"join": [{"rank", "node", "local_rank",
+/// "pid", "file", "run"}]}.
 struct JoinLine {
     struct Rank {
         int rank = 0;
-        std::int64_t pid = 0;
+        int node = 0;         ///< as RankSeat::node
+        int localRank = 0;    ///< as RankSeat::localRank
+        std::int64_t pid = 0; ///< on another node: that of srun
         std::filesystem::path file;
         RunId run;
     };

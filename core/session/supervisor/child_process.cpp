@@ -3,11 +3,13 @@
 #include "core/base/error.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 
@@ -16,6 +18,9 @@ extern char** environ;
 namespace tilescope::session {
 
 namespace {
+
+/// Maximum wait for the end of srun; longer than Slurm's usual KillWait.
+constexpr std::chrono::seconds kSrunEnd{90};
 
 struct Pipe {
     FileDescriptor read;
@@ -91,7 +96,8 @@ std::string ExitStatus::text() const
 }
 
 ChildProcess::ChildProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                           const std::map<std::string, std::string>& environment)
+                           const std::map<std::string, std::string>& environment, Kind kind)
+    : kind_(kind)
 {
     Pipe in = makePipe();
     Pipe out = makePipe();
@@ -110,8 +116,8 @@ ChildProcess::ChildProcess(const std::filesystem::path& program, const std::vect
     std::vector<std::string> words{program.string()};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<std::string> variables = environmentWith(environment);
-    const int failure = posix_spawn(&pid_, program.c_str(), &settings.actions, &settings.attributes,
-                                    pointersTo(words).data(), pointersTo(variables).data());
+    const int failure = posix_spawnp(&pid_, program.c_str(), &settings.actions, &settings.attributes,
+                                     pointersTo(words).data(), pointersTo(variables).data());
     if (failure != 0)
         throw Error{.what = std::string("cannot be started (") + std::strerror(failure) + ")",
                     .where = program.string(),
@@ -130,12 +136,23 @@ ChildProcess::~ChildProcess()
     if (pid_ < 0 || ended())
         return;
     signal(SIGKILL);
+    // Slurm kills a program that does not end by itself within its KillWait.
+    if (kind_ == Kind::ThroughSrun) {
+        const auto deadline = std::chrono::steady_clock::now() + kSrunEnd;
+        while (!ended() && std::chrono::steady_clock::now() < deadline)
+            poll(nullptr, 0, 20);
+        if (ended())
+            return;
+        kill(pid_, SIGKILL);
+    }
     while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
 }
 
 void ChildProcess::signal(int number)
 {
+    if (kind_ == Kind::ThroughSrun)
+        number = number == SIGTERM ? SIGUSR1 : number == SIGKILL ? SIGTERM : number;
     if (!ended())
         kill(pid_, number);
 }
@@ -146,6 +163,9 @@ std::optional<ExitStatus> ChildProcess::ended()
     if (!status_ && waitpid(pid_, &raw, WNOHANG) == pid_)
         status_ = WIFSIGNALED(raw) ? ExitStatus{.code = 0, .signal = WTERMSIG(raw)}
                                    : ExitStatus{.code = WEXITSTATUS(raw), .signal = 0};
+    // srun ends with 128 plus the signal.
+    if (kind_ == Kind::ThroughSrun && status_ && status_->code > 128)
+        status_ = ExitStatus{.code = 0, .signal = status_->code - 128};
     return status_;
 }
 

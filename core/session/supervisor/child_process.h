@@ -23,12 +23,18 @@ struct ExitStatus {
 
 /// A child process with pipes on its three standard streams (non-blocking on our side). The destructor kills
 /// and reaps it. One thread.
+///
+/// Through srun, the child is srun and stands for a program on another node: signals and exit statuses are those of the
+/// program. srun passes on SIGUSR1, which therefore stands for SIGTERM, and ends the program when it gets SIGTERM itself.
 class ChildProcess {
 public:
+    enum class Kind { Local, ThroughSrun };
+
+    /// \param program      found in PATH if it is a name only
     /// \param environment  variables that replace or extend ours
     /// \throws Error (Environment)  the program cannot be started
     ChildProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                 const std::map<std::string, std::string>& environment);
+                 const std::map<std::string, std::string>& environment, Kind kind = Kind::Local);
     ~ChildProcess();
     ChildProcess(const ChildProcess&) = delete;
     ChildProcess& operator=(const ChildProcess&) = delete;
@@ -44,6 +50,7 @@ public:
     std::optional<ExitStatus> ended();
 
 private:
+    const Kind kind_;
     pid_t pid_ = -1;
     std::optional<ExitStatus> status_;
 };

@@ -28,8 +28,10 @@ ErrorKind kindFromWord(const std::string& word)
 } // namespace
 
 EngineKeeper::EngineKeeper(const SweepOptions& options, std::vector<std::string> devices,
-                           std::stop_token stop, std::function<void(Event&&)> take)
+                           std::stop_token stop, std::function<void(Event&&)> take,
+                           std::vector<std::string> srun)
     : options_(options), devices_(std::move(devices)), stop_(std::move(stop)), take_(std::move(take)),
+      srun_(std::move(srun)),
       program_(options.engine.empty() ? siblingProgram("TILESCOPE_ENGINE", "tilescope-engine")
                                       : options.engine),
       wake_(stop_, [this] { wakeEvent_.signal(); }),
@@ -59,7 +61,14 @@ void EngineKeeper::launch()
     toldToStop_ = false;
     killAt_ = SteadyTime::max();
     killedBecause_.clear();
-    engine_ = std::make_unique<EngineProcess>(program_, arguments, environment_);
+    if (srun_.empty()) {
+        engine_ = std::make_unique<EngineProcess>(program_, arguments, environment_);
+        return;
+    }
+    arguments.insert(arguments.begin(), program_.string());
+    arguments.insert(arguments.begin(), srun_.begin() + 1, srun_.end());
+    engine_ = std::make_unique<EngineProcess>(srun_.front(), arguments, environment_,
+                                              ChildProcess::Kind::ThroughSrun);
 }
 
 /// True if the engine did not load because LibTorch is missing and another one was found.
@@ -91,8 +100,7 @@ std::optional<std::string> EngineKeeper::finish()
          "it did not seal its file in time");
     if (fatal_)
         throwFatal();
-    const bool inOrder = stoppedAsTold() || endedWith(0) || endedWith(kRestartExit);
-    std::optional<std::string> died = inOrder ? std::nullopt : std::optional(howItDied());
+    std::optional<std::string> died = endedInOrder() ? std::nullopt : std::optional(howItDied());
     engine_.reset();
     return died;
 }
@@ -186,6 +194,11 @@ void EngineKeeper::throwFatal()
 bool EngineKeeper::endedWith(int code) const
 {
     return engine_->exit().signal == 0 && engine_->exit().code == code;
+}
+
+bool EngineKeeper::endedInOrder() const
+{
+    return stoppedAsTold() || endedWith(0) || endedWith(kRestartExit);
 }
 
 bool EngineKeeper::stoppedAsTold() const

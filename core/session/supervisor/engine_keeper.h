@@ -21,8 +21,9 @@ class EngineKeeper {
 public:
     /// \param devices  requested devices; an engine checks them before anything is stored
     /// \param take     receives all events except hello and fatal ones
+    /// \param srun     command that starts the engine on another node; empty: it runs here
     EngineKeeper(const SweepOptions& options, std::vector<std::string> devices, std::stop_token stop,
-                 std::function<void(Event&&)> take);
+                 std::function<void(Event&&)> take, std::vector<std::string> srun = {});
 
     /// Whether there is an engine that has not been cleared; it may have ended.
     bool present() const { return engine_ != nullptr; }
@@ -36,6 +37,8 @@ public:
     bool start();
     /// Sends one line to its standard input.
     void send(std::string_view line) { engine_->send(line); }
+    /// No more lines: it seals its file and ends.
+    void closeInput() { engine_->closeInput(); }
     /// Passes on its events until `happened` returns true or the engine has ended. Kills the engine after the
     /// deadline, with that reason.
     /// \throws Error  the reason for which the engine cannot continue
@@ -58,6 +61,7 @@ public:
     // For an engine that has ended:
     bool wasKilled() const { return !killedBecause_.empty(); } ///< by us
     bool endedWith(int code) const;
+    bool endedInOrder() const;  ///< its file is sealed
     bool stoppedAsTold() const; ///< it ended normally after it was told to stop
     bool cancelled() const;     ///< the same, or it was killed after it was told to stop
     std::string howItDied() const;
@@ -75,6 +79,7 @@ private:
     const std::vector<std::string> devices_;
     const std::stop_token stop_;
     const std::function<void(Event&&)> take_;
+    const std::vector<std::string> srun_;
     const std::filesystem::path program_;
     std::map<std::string, std::string> environment_;
     bool searchedTorch_ = false;

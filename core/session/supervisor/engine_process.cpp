@@ -25,8 +25,8 @@ constexpr std::size_t kGarbageTold = 3;
 } // namespace
 
 EngineProcess::EngineProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                             const std::map<std::string, std::string>& environment)
-    : child_(program, arguments, environment)
+                             const std::map<std::string, std::string>& environment, ChildProcess::Kind kind)
+    : child_(program, arguments, environment, kind)
 {
 }
 

@@ -21,7 +21,8 @@ class EngineProcess {
 public:
     /// \throws Error (Environment)  the program cannot be started
     EngineProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                  const std::map<std::string, std::string>& environment);
+                  const std::map<std::string, std::string>& environment,
+                  ChildProcess::Kind kind = ChildProcess::Kind::Local);
 
     /// Queues one line for its standard input; never blocks.
     void send(std::string_view line);

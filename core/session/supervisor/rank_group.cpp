@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 namespace tilescope::session {
 
@@ -23,15 +24,24 @@ namespace {
 /// Maximum wait of a rank for another one in a collective.
 constexpr double kLongestWait = 120;
 
-fs::path newFolder()
+/// The folder of the working files: on a disk of this host, or beside the output where all nodes can reach it.
+std::unique_ptr<TemporaryPath> newFolder(const fs::path& output, bool hasSeveralNodes)
 {
+    if (hasSeveralNodes)
+        return std::make_unique<TemporaryPath>(fs::absolute(output), TemporaryPath::Kind::Folder);
     std::string name = (fs::temp_directory_path() / "tilescope-ranks-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr)
         throw Error{.what = std::string("no folder for the ranks can be made (") + std::strerror(errno) + ")",
                     .where = name,
                     .mend = "name a writable folder in TMPDIR",
                     .kind = ErrorKind::Environment};
-    return name;
+    return std::make_unique<TemporaryPath>(name);
+}
+
+std::string environmentVariable(const char* name)
+{
+    const char* value = std::getenv(name);
+    return value ? value : "";
 }
 
 std::string newMeeting()
@@ -43,20 +53,41 @@ std::string newMeeting()
 } // namespace
 
 struct RankGroup::Companion {
-    Companion(int number, SweepOptions working, const std::stop_token& stop,
+    Companion(int number, const RankPlace& where, SweepOptions working, const std::stop_token& stop,
               const std::function<void(const Event&)>& log)
-        : rank(number), options(std::move(working)), keeper(options, {}, stop, [this, log](Event&& event) {
-              if (const auto* point = std::get_if<PointEvent>(&event))
-                  run = RunId{point->run};
-              else if (std::holds_alternative<ResultEvent>(event))
-                  hasEnded = true;
-              else if (auto* text = std::get_if<LogEvent>(&event))
-                  log(LogEvent{text->level, fmt::format("rank {}: {}", rank, text->text)});
-          })
+        : rank(number), place(where), options(std::move(working)),
+          keeper(
+              options, {}, stop, [this, log](Event&& event) { take(std::move(event), log); },
+              where.node > 0 ? srunOn(where.node) : std::vector<std::string>())
     {
     }
 
+    void take(Event&& event, const std::function<void(const Event&)>& log)
+    {
+        if (const auto* point = std::get_if<PointEvent>(&event))
+            run = RunId{point->run};
+        else if (std::holds_alternative<ResultEvent>(event))
+            end();
+        else if (auto* text = std::get_if<LogEvent>(&event))
+            log(LogEvent{text->level, fmt::format("rank {}: {}", rank, text->text)});
+    }
+
+    // On another node the file may be a copy on its disk, which reaches its place when the engine ends.
+    void end()
+    {
+        hasEnded = true;
+        if (place.node > 0)
+            keeper.closeInput();
+    }
+
+    bool isFileComplete() const { return hasEnded && (place.node == 0 || keeper.ended()); }
+    bool hasLostFile() const
+    {
+        return hasEnded && keeper.ended() && place.node > 0 && !keeper.endedInOrder();
+    }
+
     int rank;
+    RankPlace place;
     SweepOptions options; ///< the keeper refers to it
     EngineKeeper keeper;
     RunId run;
@@ -65,18 +96,22 @@ struct RankGroup::Companion {
 
 RankGroup::RankGroup(const SweepPoint& point, const SweepOptions& options, std::stop_token stop,
                      std::function<void(const Event&)> log)
-    : stop_(std::move(stop)), log_(std::move(log)), seat_{.rank = 0,
-                                                          .size = point.spec.gpus,
-                                                          .meeting = newMeeting(),
-                                                          .patience = std::chrono::duration<double>(std::min(
-                                                              kLongestWait, point.spec.timeoutSeconds / 2))},
-      folder_(newFolder())
+    : stop_(std::move(stop)), log_(std::move(log)), places_(placesOf(point.spec.gpus, environmentVariable)),
+      hub_(places_.back().node > 0 ? std::make_unique<meeting::RankHub>() : nullptr),
+      seat_{.rank = 0,
+            .size = point.spec.gpus,
+            .meeting = newMeeting(),
+            .patience = std::chrono::duration<double>(std::min(kLongestWait, point.spec.timeoutSeconds / 2)),
+            .hub = hub_ ? hub_->address() : HubAddress()},
+      folder_(newFolder(options.file, hub_ != nullptr))
 {
+    seat_ = seatOf(0);
     for (int rank = 1; rank < seat_.size; ++rank) {
         SweepOptions working = options;
-        working.file = folder_.path() / fmt::format("rank{}.tscope", rank);
+        working.file = folder_->path() / fmt::format("rank{}.tscope", rank);
         working.before.clear();
-        companions_.push_back(std::make_unique<Companion>(rank, std::move(working), stop_, log_));
+        companions_.push_back(std::make_unique<Companion>(rank, places_[static_cast<std::size_t>(rank)],
+                                                          std::move(working), stop_, log_));
         EngineKeeper& keeper = companions_.back()->keeper;
         if (!keeper.start() && !stop_.stop_requested())
             throw Error{.what = fmt::format("rank {} did not start: {}", rank, keeper.howItDied()),
@@ -86,25 +121,38 @@ RankGroup::RankGroup(const SweepPoint& point, const SweepOptions& options, std::
 
 RankGroup::~RankGroup()
 {
+    hub_.reset(); // ends collectives that wait for others
+    // All at once: through srun it may take a while.
+    for (const auto& companion : companions_)
+        if (companion->keeper.present())
+            companion->keeper.kill("its point has ended");
     companions_.clear();
     // Has no effect if all ranks have met.
     shm_unlink(seat_.meeting.c_str());
 }
 
+RankSeat RankGroup::seatOf(int rank) const
+{
+    const RankPlace& place = places_[static_cast<std::size_t>(rank)];
+    RankSeat seat = seat_;
+    seat.rank = rank;
+    seat.node = place.node;
+    seat.localRank = place.localRank;
+    seat.localSize = place.localSize;
+    return seat;
+}
+
 void RankGroup::send(const SweepPoint& point)
 {
-    for (const auto& companion : companions_) {
-        RankSeat seat = seat_;
-        seat.rank = companion->rank;
-        companion->keeper.send(pointLine({point.index, point.of, point.spec, seat}));
-    }
+    for (const auto& companion : companions_)
+        companion->keeper.send(pointLine({point.index, point.of, point.spec, seatOf(companion->rank)}));
 }
 
 std::optional<std::string> RankGroup::poll()
 {
     for (const auto& companion : companions_) {
         companion->keeper.poll();
-        if (companion->hasEnded || stop_.stop_requested())
+        if (stop_.stop_requested() || (companion->hasEnded && !companion->hasLostFile()))
             continue;
         if (companion->keeper.fatal())
             return fmt::format("rank {}: {}", companion->rank, companion->keeper.fatal()->what);
@@ -116,12 +164,14 @@ std::optional<std::string> RankGroup::poll()
 
 std::optional<std::string> RankGroup::joinLine()
 {
-    if (joined_ || !std::ranges::all_of(companions_, [](const auto& each) { return each->hasEnded; }))
+    if (joined_ || !std::ranges::all_of(companions_, [](const auto& each) { return each->isFileComplete(); }))
         return {};
     joined_ = true;
     JoinLine join;
     for (const auto& companion : companions_)
         join.ranks.push_back({.rank = companion->rank,
+                              .node = companion->place.node,
+                              .localRank = companion->place.localRank,
                               .pid = companion->keeper.pid(),
                               .file = companion->options.file,
                               .run = companion->run});

@@ -1,9 +1,11 @@
 #pragma once
 
 #include "core/base/temporary_path.h"
+#include "core/meeting/rank_hub.h"
 #include "core/model/rank_seat.h"
 #include "core/session/protocol/event.h"
 #include "core/session/supervisor/engine_keeper.h"
+#include "core/session/supervisor/slurm_job.h"
 #include "core/session/supervisor/supervisor.h"
 
 #include <functional>
@@ -17,12 +19,12 @@ namespace tilescope::session {
 
 /// The engines of the ranks 1 and up of one point. Rank 0 is the engine of the sweep, which writes the file;
 /// these write working files that rank 0 joins. The destructor kills the engines and removes their files.
-/// One thread.
+/// In a Slurm job of several nodes the engines are on its nodes (slurm_job.h). One thread.
 class RankGroup {
 public:
     /// Starts the engines, one after the other.
     /// \param log  receives their log events
-    /// \throws Error  an engine does not start
+    /// \throws Error  an engine does not start, or the Slurm job is too small
     RankGroup(const SweepPoint& point, const SweepOptions& options, std::stop_token stop,
               std::function<void(const Event&)> log);
     ~RankGroup();
@@ -42,10 +44,15 @@ public:
 private:
     struct Companion;
 
+    /// The seat of a rank.
+    RankSeat seatOf(int rank) const;
+
     const std::stop_token stop_;
     const std::function<void(const Event&)> log_;
+    const std::vector<RankPlace> places_;   ///< by rank
+    std::unique_ptr<meeting::RankHub> hub_; ///< if they are on several nodes
     RankSeat seat_;
-    TemporaryPath folder_; ///< of the working files
+    std::unique_ptr<TemporaryPath> folder_; ///< of the working files
     std::vector<std::unique_ptr<Companion>> companions_;
     bool joined_ = false;
 };

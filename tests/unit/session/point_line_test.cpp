@@ -33,6 +33,11 @@ TEST(PointLine, CarriesTheSeatOfARank)
     point.seat =
         RankSeat{.rank = 1, .size = 4, .meeting = "/m-1", .patience = std::chrono::duration<double>(2.5)};
     EXPECT_EQ(parsePointLine(pointLine(point)).seat, point.seat);
+    point.seat->node = 1;
+    point.seat->localRank = 1;
+    point.seat->localSize = 2;
+    point.seat->hub = {.hosts = {"node1", "10.0.0.1"}, .port = 40'000, .secret = "s"};
+    EXPECT_EQ(parsePointLine(pointLine(point)).seat, point.seat);
 }
 
 TEST(JoinLine, NamesTheRunsOfTheOtherRanks)

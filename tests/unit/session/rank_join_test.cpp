@@ -121,4 +121,75 @@ TEST(RankJoin, GivesTheRecordsOfEachGpuNumbersOfTheirOwn)
     EXPECT_GT(parties.processes[1].firstCorrelation, 0);
 }
 
+TEST(RankJoin, MovesTheRecordsOfAnotherNodeOntoTheClockOfRank0)
+{
+    // Both nodes call their only device 0, and their threads may have one number.
+    const testing::TemporaryFolder folder;
+    const auto file = folder.path() / "rank1.tscope";
+    {
+        StringTable strings;
+        store::RunWriter writer(file, strings);
+        writer.beginRun({"lm", "lm", R"({"workload":"lm"})", "hash", "test"});
+        const EnvironmentEntry environment[] = {{"gpu.0.name", "NVIDIA H200"}};
+        writer.writeEnvironment(environment);
+        TraceBatch batch = recordsOf(0, strings);
+        for (DeviceEvent& event : batch.deviceEvents)
+            event.launchThread = ThreadId{100};
+        batch.deviceEvents.front().launched = Timestamp(Nanoseconds(5));
+        writer.write(batch);
+        RunParties itself;
+        itself.clocks.push_back({.id = ClockIndex{0},
+                                 .name = "second",
+                                 .offset = Nanoseconds(-4),
+                                 .uncertainty = Nanoseconds(3),
+                                 .method = "times asked over the network"});
+        itself.processes.push_back(
+            {.id = ProcessIndex{1}, .pid = 77, .host = "second", .rank = 1, .clock = ClockIndex{0}});
+        writer.writeParties(itself);
+        RunResult result;
+        result.device = "cuda:0";
+        writer.endRun(result);
+    }
+    StringTable strings;
+    RankJoin join({.rank = 0, .size = 2}, strings);
+    join.hold(recordsOf(0, strings));
+    RunResult result;
+    join.add({.rank = 1, .node = 1, .localRank = 0, .pid = 5, .file = file, .run = RunId{1}}, result);
+    const EnvironmentEntry ofFirst[] = {{"gpu.0.name", "NVIDIA H100"}};
+    join.describeDevices(0, {std::begin(ofFirst), std::end(ofFirst)});
+    const TraceBatch all = join.take();
+
+    const RunParties& parties = join.parties();
+    ASSERT_EQ(parties.clocks.size(), 2);
+    EXPECT_EQ(parties.clocks[1].offset, Nanoseconds(-4));
+    EXPECT_EQ(parties.clocks[1].uncertainty, Nanoseconds(3));
+    ASSERT_EQ(parties.processes.size(), 2);
+    EXPECT_EQ(parties.processes[1].pid, 77) << "not that of srun";
+    EXPECT_EQ(parties.processes[1].host, "second");
+    EXPECT_EQ(parties.processes[1].clock, ClockIndex{1});
+    ASSERT_EQ(parties.devices.size(), 2);
+    EXPECT_EQ(parties.devices[0].name, "NVIDIA H100");
+    EXPECT_EQ(parties.devices[1].name, "NVIDIA H200");
+    EXPECT_EQ(parties.devices[1].ordinal, 0);
+    EXPECT_EQ(parties.devices[1].host, "second");
+
+    ASSERT_EQ(all.deviceEvents.size(), 4);
+    int moved = 0;
+    for (const DeviceEvent& event : all.deviceEvents) {
+        if (event.device != parties.devices[1].id)
+            continue;
+        const bool isFirst = strings.text(event.name) == "gemm";
+        EXPECT_EQ(event.start, Timestamp(Nanoseconds(isFirst ? 6 : 16)));
+        EXPECT_EQ(event.end, Timestamp(Nanoseconds(isFirst ? 16 : 26)));
+        EXPECT_EQ(event.launched, isFirst ? Timestamp(Nanoseconds(1)) : Timestamp())
+            << "unknown stays unknown";
+        EXPECT_NE(event.launchThread, ThreadId{100});
+        ++moved;
+    }
+    EXPECT_EQ(moved, 2);
+    ASSERT_EQ(all.threads.size(), 2);
+    EXPECT_NE(all.threads[0].thread, all.threads[1].thread);
+    EXPECT_EQ(all.threads[1].native, 100);
+}
+
 } // namespace tilescope::session

@@ -11,6 +11,8 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
+#include <optional>
 #include <set>
 
 namespace tilescope::session {
@@ -132,7 +134,97 @@ protected:
     }
 };
 
+/// The same in a Slurm job of two nodes, whose srun starts the program here.
+class SupervisedNodes : public SupervisedRanks {
+protected:
+    void SetUp() override
+    {
+        SupervisedRanks::SetUp();
+        const auto srun = folder / "srun";
+        // Like the real one, it passes on SIGUSR1, kills the program at SIGTERM, and ends with its status.
+        std::ofstream(srun) << R"(#!/bin/sh
+[ "$1" = --relative=1 ] || exit 2
+while case $1 in --*) ;; *) false ;; esac; do shift; done
+exec 3<&0
+"$@" <&3 &
+program=$!
+trap 'kill -USR1 $program' USR1
+trap 'kill -KILL $program' TERM
+while wait $program; code=$?; kill -0 $program 2>/dev/null; do :; done
+exit $code
+)";
+        std::filesystem::permissions(srun, std::filesystem::perms::owner_all);
+        set("PATH", folder.path().string() + ":" + std::getenv("PATH"));
+        set("SLURM_NNODES", "2");
+        set("SLURM_NODEID", "0");
+        set("SLURM_TASKS_PER_NODE", "1,2");
+    }
+    void TearDown() override
+    {
+        for (const auto& [name, value] : before_)
+            value ? setenv(name.c_str(), value->c_str(), 1) : unsetenv(name.c_str());
+    }
+
+private:
+    void set(const char* name, const std::string& value)
+    {
+        const char* present = std::getenv(name);
+        before_.try_emplace(name, present ? std::optional<std::string>(present) : std::nullopt);
+        setenv(name, value.c_str(), 1);
+    }
+    std::map<std::string, std::optional<std::string>> before_;
+};
+
 } // namespace
+
+TEST_F(SupervisedNodes, BecomeProcessesOfOneRunOnOneClock)
+{
+    EXPECT_EQ(run("ok,ok").counts.ok, 2);
+    const store::RunReader reader(options.file);
+    ASSERT_EQ(reader.runs().size(), 2);
+    const RunParties parties = reader.parties(RunId{2});
+    ASSERT_EQ(parties.processes.size(), 3);
+    ASSERT_EQ(parties.clocks.size(), 2) << "one of each node";
+    EXPECT_EQ(parties.clocks[0].offset, Nanoseconds(0));
+    ASSERT_TRUE(parties.clocks[1].uncertainty);
+    EXPECT_LE(std::chrono::abs(parties.clocks[1].offset), *parties.clocks[1].uncertainty)
+        << "it is this host";
+    std::set<std::int64_t> pids;
+    for (int rank = 0; rank < 3; ++rank) {
+        const TracedProcess& process = parties.processes[static_cast<std::size_t>(rank)];
+        EXPECT_EQ(process.rank, rank);
+        EXPECT_EQ(process.clock, ClockIndex{rank == 0 ? 0 : 1});
+        pids.insert(process.pid);
+    }
+    EXPECT_EQ(pids.size(), 3);
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+        EXPECT_EQ(entry.path().string().find("rank"), std::string::npos) << entry.path();
+}
+
+TEST_F(SupervisedNodes, EndWithTheRankThatDied)
+{
+    EXPECT_EQ(run("rank1,ok").counts.error, 1);
+    EXPECT_THAT(statusesTold(), ElementsAre("error", "ok"));
+    EXPECT_THAT(all<ResultEvent>().front().reason,
+                ::testing::StartsWith("rank 1: the engine ended with SIGSEGV"));
+}
+
+TEST_F(SupervisedNodes, AreStoppedTogether)
+{
+    onEvent = [&](const Event& event) {
+        if (std::holds_alternative<SampleEvent>(event))
+            stop.request_stop();
+    };
+    base.steps = 1'000'000;
+    EXPECT_TRUE(run("slow").cancelled);
+    EXPECT_THAT(statusesTold(), ElementsAre("cancelled"));
+}
+
+TEST_F(SupervisedNodes, NeedATaskForEachRank)
+{
+    base.gpus = 4;
+    EXPECT_THROW(run("ok"), Error);
+}
 
 TEST_F(SupervisedRanks, BecomeProcessesOfOneRun)
 {
