@@ -8,6 +8,7 @@
 #include "core/store/rows/party_rows.h"
 #include "core/store/rows/row_inserter.h"
 #include "core/store/rows/writable_file.h"
+#include "core/store/tracks/track_feed.h"
 #include "core/store/tracks/track_writer.h"
 
 #include <nlohmann/json.hpp>
@@ -120,7 +121,10 @@ private:
             return;
         }
         noteReferences(record);
-        toRow(record, frame, target.strings(), target.appender(kind).append());
+        std::int64_t* row = target.appender(kind).append();
+        toRow(record, frame, target.strings(), row);
+        if (feed_)
+            feed_->add(kind, row);
         ++events_;
         ++rowsSinceCommit_;
     }
@@ -166,6 +170,7 @@ private:
         {"id", "device", "device_name", "kind", "value", "unit", "n", "spread", "measured", "program"}};
     MemoryRows memory_{target.database(), target.ledger(), target.strings()};
     PartyRows parties_{target.database(), target.ledger(), target.strings()};
+    std::optional<TrackFeed> feed_; ///< of a run whose events arrive in order
     std::size_t rowsSinceCommit_ = 0;
     std::int64_t lastOp_ = -1; ///< highest numbers that the open run's records refer to
     std::int64_t lastRange_ = -1;
@@ -194,12 +199,16 @@ void RunWriter::Impl::beginRun(const RunHeader& header)
                              "running"sv, header.startedUnixNs.value_or(unixNs()), frame.clockOrigin,
                              frame.firstRange, frame.firstOp});
     target.updateRunChecksum(frame.run);
+    feed_.reset();
+    if (header.isInOrder)
+        feed_.emplace(target, frame.run);
     commit();
 }
 
 void RunWriter::Impl::reopenRun(RunId run)
 {
     target.begin();
+    feed_.reset();
     lastOp_ = -1;
     lastRange_ = -1;
     SQLite::Statement query(target.database(), "select uid, clock_origin, first_range, first_op from run "
@@ -280,6 +289,8 @@ void RunWriter::Impl::write(const TraceBatch& batch)
         append(EventKind::Allocation, event);
     for (const Frame& call : batch.frames)
         append(EventKind::Frame, call);
+    if (feed_)
+        feed_->endBatch();
     for (const Collective& collective : batch.collectives)
         parties_.insert(collective, frame);
     for (const Wait& wait : batch.waits)
@@ -334,7 +345,11 @@ void RunWriter::Impl::endRun(const RunResult& result)
 {
     target.begin();
     target.flush();
-    TrackWriter(target, frame.run).write();
+    if (feed_)
+        feed_->write();
+    else if (TrackWriter::hasEnough(target, frame.run))
+        TrackWriter(target, frame.run).write();
+    feed_.reset();
     SQLite::Statement update(
         target.database(),
         "update run set status = ?, reason = ?, device = ?, parameters = ?, before_backward = ?, "

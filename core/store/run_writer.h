@@ -33,6 +33,9 @@ struct RunHeader {
     std::optional<Timestamp> clockOrigin = {};
     /// Events beyond this number are not stored; they are counted as the loss `event_cap`.
     std::int64_t eventCap = 50'000'000;
+    /// The events of each kind arrive in start order, device events after the others, all after the run's parties and
+    /// threads: the tracks are made while they are written.
+    bool isInOrder = false;
     /// beginRun() refuses to start with less free space than this on the file's disk.
     Bytes freeBytesNeeded{64LL << 20};
 };

@@ -36,8 +36,6 @@ void ProcessSteps::addStep(std::int32_t number, Interval host)
 
 void ProcessSteps::addCall(ApiKind kind, Interval time)
 {
-    if (lastLaunches_.empty())
-        return;
     if (kind == ApiKind::Synchronize || kind == ApiKind::Wait || kind == ApiKind::Overhead)
         waits_.push_back({.kind = kind, .start = time.start, .end = time.end});
     else if (kind == ApiKind::Launch)

@@ -12,8 +12,8 @@ namespace tilescope::analysis {
 
 /// Partitions the wall times (StepWalls) of the traced steps of one process.
 ///
-/// Steps come first, in start order, then events in any order. One thread. Memory grows with the number of
-/// steps, waiting calls and gaps in device activity.
+/// Steps come in start order, each before the launches within it and before device events; otherwise events come in
+/// any order. One thread. Memory grows with the number of steps, waiting calls and gaps in device activity.
 class ProcessSteps {
 public:
     /// \param host  range of the step on the host

@@ -63,12 +63,14 @@ public:
                 return a.start < b.start;
             return a.end != b.end ? a.end > b.end : a.kind < b.kind;
         };
-        std::ranges::sort(trace_.host, outermostFirst);
+        if (!std::ranges::is_sorted(trace_.host, outermostFirst))
+            std::ranges::sort(trace_.host, outermostFirst);
         const auto byStart = [](const DeviceRow& a, const DeviceRow& b) {
             return std::tie(a.start, a.stream, a.correlation, a.end, a.name) <
                    std::tie(b.start, b.stream, b.correlation, b.end, b.name);
         };
-        std::ranges::sort(trace_.activities, byStart);
+        if (!std::ranges::is_sorted(trace_.activities, byStart))
+            std::ranges::sort(trace_.activities, byStart);
         launches_.expect(trace_);
     }
 
@@ -439,6 +441,7 @@ private:
         constexpr std::int64_t kYear2001 = 1'000'000'000'000'000'000;
         header.startedUnixNs = time_.first > kYear2001 ? time_.first : 0;
         header.eventCap = std::numeric_limits<std::int64_t>::max();
+        header.isInOrder = !trace_.memory; // the stacks of a snapshot come last
         return header;
     }
 

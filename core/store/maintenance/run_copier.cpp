@@ -132,7 +132,8 @@ std::int64_t RunCopier::copyRows(RunId run, std::optional<std::int64_t> number)
         }
     if (hasEvents) {
         target_.flush();
-        TrackWriter(target_, copied).write();
+        if (TrackWriter::hasEnough(target_, copied))
+            TrackWriter(target_, copied).write();
     }
     return copied;
 }

@@ -89,7 +89,16 @@ std::int64_t StringMap::addText(StringId id)
         hasShortName_.resize(ids_.size());
     }
     ids_[id.value] = ours;
+    const MutexLock lock(givenMutex_);
+    given_.emplace(ours, id);
     return ours;
+}
+
+std::optional<std::string_view> StringMap::givenText(std::int64_t id) const
+{
+    const MutexLock lock(givenMutex_);
+    const auto found = given_.find(id);
+    return found == given_.end() ? std::nullopt : std::optional(strings_.text(found->second));
 }
 
 std::int64_t StringMap::kernelName(StringId id)

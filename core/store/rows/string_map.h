@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/mutex.h"
 #include "core/model/strings.h"
 #include "core/store/rows/event_rows.h"
 #include "core/store/rows/row_inserter.h"
@@ -7,6 +8,8 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <array>
+#include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -32,6 +35,8 @@ public:
 
     /// The text behind an id of the process.
     std::string_view textOf(StringId id) const { return strings_.text(id); }
+    /// The text behind an id of the file that text() or kernelName() gave; none for other ids. Any thread may call it.
+    std::optional<std::string_view> givenText(std::int64_t id) const;
     /// The file's id of a text.
     std::int64_t intern(std::string_view text);
     /// Like id(), for a kernel's name; the file also stores its short name.
@@ -51,6 +56,8 @@ private:
     SQLite::Database& database_;
     std::vector<std::int64_t> ids_;  ///< by the process's id; 0: not looked up yet
     std::vector<bool> hasShortName_; ///< by the process' id
+    mutable Mutex givenMutex_;
+    std::unordered_map<std::int64_t, StringId> given_ GUARDED_BY(givenMutex_); ///< by the file's id
     std::array<std::array<std::int64_t, kMostWords>, kWordSets> words_{};
     std::unordered_map<LaunchConfig, std::int64_t, LaunchHash> launches_;
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <tuple>
 
 namespace tilescope::store {
@@ -80,7 +81,11 @@ TotalsWriter::~TotalsWriter() = default;
 std::string_view TotalsWriter::text(StringId id)
 {
     const auto [known, isNew] = texts_.try_emplace(id);
-    if (isNew && id) {
+    if (!isNew || !id)
+        return known->second;
+    if (const auto given = target_.strings().givenText(id.value)) {
+        known->second = *given;
+    } else {
         const StatementCache::Loan row = target_.query("select text from string where id = ?");
         row->bind(1, static_cast<std::int64_t>(id.value));
         if (row->executeStep())
@@ -131,19 +136,20 @@ void TotalsWriter::addOp(std::int64_t start, std::int64_t duration, std::int64_t
     paths_.add(op);
 }
 
-void TotalsWriter::endRanges()
+void TotalsWriter::passSteps()
 {
-    if (rangesEnded_)
+    if (passed_ == steps_.size())
         return;
-    rangesEnded_ = true;
-    std::ranges::stable_sort(steps_, {}, &Step::start);
-    for (const Step& step : steps_)
+    const std::span<Step> since = std::span(steps_).subspan(passed_);
+    std::ranges::stable_sort(since, {}, &Step::start);
+    for (const Step& step : since)
         processes_[step.process].addStep(step.number, {at(step.start), at(step.end)});
+    passed_ = steps_.size();
 }
 
 void TotalsWriter::addCall(std::int64_t start, std::int64_t duration, std::int64_t thread, ApiKind kind)
 {
-    endRanges();
+    passSteps();
     processes_[parties_.of(idOf<ThreadId>(thread))].addCall(kind, {at(start), at(start + duration)});
 }
 
@@ -151,7 +157,7 @@ void TotalsWriter::addDeviceEvent(DeviceEventKind kind, std::int64_t start, std:
                                   std::int64_t name, std::int64_t path, std::int64_t device,
                                   std::int64_t stream, std::int64_t step, std::int64_t queued)
 {
-    endRanges();
+    passSteps();
     onGpu_ = true;
     DeviceEvent event;
     event.kind = kind;
@@ -213,7 +219,7 @@ void TotalsWriter::writePaths()
 
 void TotalsWriter::writeSteps()
 {
-    endRanges();
+    passSteps();
     std::map<ProcessIndex, std::vector<analysis::StepPartition>> partitions;
     for (const auto& [process, steps] : processes_)
         partitions[process] = steps.partitions();

@@ -16,8 +16,8 @@
 namespace tilescope::store {
 
 /// Writes the totals of a run's traced steps (`kernel_total`, `range_total`, `step_total`). The caller passes
-/// the rows: ranges first, then ops and calls, then device events, each in start order. Part of the
-/// transaction in which the run is sealed.
+/// the rows: ranges in start order, each before the calls within it; ops and calls in start order; then device
+/// events in start order. Part of the transaction in which the run is sealed.
 ///
 /// Values are those of the tables: times count from the run's start, kNull represents null. Memory grows with
 /// the number of names, paths, steps, waiting calls and gaps in device activity.
@@ -55,10 +55,11 @@ private:
         }
     };
 
+    /// Of a text of the file. Asks the database only for texts that the writer did not give.
     std::string_view text(StringId id);
     bool isStep(std::int64_t path);
-    /// Passes the steps on once all ranges are known.
-    void endRanges();
+    /// Passes on the steps since the last call.
+    void passSteps();
     void writeKernels();
     void writePaths();
     void writeSteps();
@@ -75,9 +76,9 @@ private:
     analysis::RangeTotals paths_;
     std::unordered_map<KernelKey, KernelTotal, KernelHash> kernels_;
     std::unordered_map<std::int64_t, bool> isStep_; ///< by path
-    std::vector<Step> steps_;                       ///< by start once the ranges are known
+    std::vector<Step> steps_;                       ///< by start once passed on
+    std::size_t passed_ = 0;                        ///< steps
     std::map<ProcessIndex, analysis::ProcessSteps> processes_;
-    bool rangesEnded_ = false;
     bool onGpu_ = false;
 };
 

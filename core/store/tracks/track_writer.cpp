@@ -1,7 +1,6 @@
 #include "core/store/tracks/track_writer.h"
 
 #include "core/model/events.h"
-#include "core/store/rows/sorted_rows.h"
 #include "core/store/tracks/packed_track.h"
 
 #include <algorithm>
@@ -25,15 +24,9 @@ struct TrackWriter::Lane {
 
 namespace {
 
-/// Out of a copy's code.
-std::int64_t nameOfCopy(std::int64_t code)
-{
-    return code == kNull ? kNull : code >> 2;
-}
-
 /// The rows of both in start order; of two that start together that of `first`.
 template <class UseFirst, class UseSecond>
-void merge(SortedRows& first, SortedRows& second, const UseFirst& useFirst, const UseSecond& useSecond)
+void merge(SortedRows&& first, SortedRows&& second, const UseFirst& useFirst, const UseSecond& useSecond)
 {
     const SortedRows::Row* a = first.next();
     const SortedRows::Row* b = second.next();
@@ -50,7 +43,9 @@ void merge(SortedRows& first, SortedRows& second, const UseFirst& useFirst, cons
 } // namespace
 
 TrackWriter::TrackWriter(WritableFile& target, std::int64_t run)
-    : target_(target), run_(run),
+    : target_(target), run_(run), stepPath_(target.strings().intern("step")),
+      memset_(
+          target.strings().word(WordSet::DeviceEventKind, static_cast<std::size_t>(DeviceEventKind::Memset))),
       tracks_(target.database(), target.ledger(), Source::Track,
               {"id", "run", "kind", "device", "stream", "thread", "row", "events", "start", "end"}),
       data_(target.database(), target.ledger(), Source::TrackData,
@@ -61,48 +56,127 @@ TrackWriter::TrackWriter(WritableFile& target, std::int64_t run)
 
 TrackWriter::~TrackWriter() = default;
 
+bool TrackWriter::hasEnough(WritableFile& target, std::int64_t run)
+{
+    const StatementCache::Loan query =
+        target.query("select coalesce(sum(rows), 0) from chunk where run = ? and source in "
+                     "('range', 'op', 'api_call', 'kernel', 'copy', 'allocation')");
+    query->bind(1, run);
+    return integerOf(*query) >= kFewestEvents;
+}
+
 void TrackWriter::write()
 {
-    if (events() < kFewestEvents)
-        return;
-    writeRanges();
-    writeThreads();
-    writeDevices();
-    writeMemory();
+    read(EventKind::Range);
+    read(EventKind::Op, EventKind::ApiCall);
+    read(EventKind::Kernel, EventKind::Copy);
+    writeAdded();
+}
+
+void TrackWriter::writeAdded()
+{
+    endDevices();
+    readMemory();
     finish();
     totals_.write();
 }
 
-std::int64_t TrackWriter::events() const
-{
-    const StatementCache::Loan query =
-        target_.query("select coalesce(sum(rows), 0) from chunk where run = ? and source in "
-                      "('range', 'op', 'api_call', 'kernel', 'copy', 'allocation')");
-    query->bind(1, run_);
-    return integerOf(*query);
-}
+// Reading -----------------------------------------------------------------------------------------------------
 
 /// The run's rows are contiguous: its chunks give their ids, so other rows are not read.
-std::string TrackWriter::select(Source source, const char* columns) const
+std::string TrackWriter::select(Source source, const std::string& columns) const
 {
     const std::string table(nameOf(source));
     const std::string chunks = " from chunk where run = ?1 and source = '" + table + "')";
-    return "select " + std::string(columns) + " from " + table +
-           " where run = ?1 and id between (select min(first)" + chunks + " and (select max(last)" + chunks +
-           " order by id";
+    return "select " + columns + " from " + table + " where run = ?1 and id between (select min(first)" +
+           chunks + " and (select max(last)" + chunks + " order by id";
 }
 
-void TrackWriter::writeRanges()
+SortedRows TrackWriter::rowsOf(EventKind kind) const
 {
-    const std::int64_t stepPath = target_.strings().intern("step");
-    SortedRows ranges(target_.database(), select(Source::Range, "start, duration, path, thread, step"), run_);
-    while (const SortedRows::Row* row = ranges.next()) {
-        const auto [start, duration, path, thread, step, unused1, unused2, unused3] = *row;
-        totals_.addRange(start, duration, path, thread, step);
-        add(LaneBox::range(idOf<ThreadId>(thread), idOf<StringId>(path), start, start + duration));
-        if (path == stepPath && step != kNull)
-            add(LaneBox::step(static_cast<std::int32_t>(step), start, start + duration));
+    std::string columns;
+    for (const std::string_view column : trackColumns(kind))
+        columns.append(columns.empty() ? "" : ", ").append(column);
+    return {target_.database(), select(sourceOf(kind), columns), run_};
+}
+
+void TrackWriter::read(EventKind kind)
+{
+    SortedRows rows = rowsOf(kind);
+    while (const SortedRows::Row* row = rows.next()) {
+        add(TrackRow{kind, *row});
+        writePieces();
     }
+}
+
+void TrackWriter::read(EventKind first, EventKind second)
+{
+    const auto taking = [this](EventKind kind) {
+        return [this, kind](const SortedRows::Row& row) {
+            add(TrackRow{kind, row});
+            writePieces();
+        };
+    };
+    merge(rowsOf(first), rowsOf(second), taking(first), taking(second));
+}
+
+void TrackWriter::readMemory()
+{
+    SortedRows rows(target_.database(), select(Source::Allocation, "start, device, allocated, reserved"),
+                    run_);
+    while (const SortedRows::Row* row = rows.next()) {
+        Track& curve = track(lane({.kind = LaneKind::Memory, .device = idOf<DeviceIndex>((*row)[1])}), 0);
+        curve.points.push_back({(*row)[0], (*row)[2], (*row)[3]});
+        if (curve.points.size() == kPacked)
+            packPointsOf(curve);
+        writePieces();
+    }
+}
+
+// Boxes -------------------------------------------------------------------------------------------------------
+
+void TrackWriter::add(const TrackRow& row)
+{
+    switch (row.kind) {
+    case EventKind::Range:
+        return addRange(row.values);
+    case EventKind::Op:
+        return addOp(row.values);
+    case EventKind::ApiCall:
+        return addCall(row.values);
+    case EventKind::Kernel:
+        return addDeviceEvent(row.values, DeviceEventKind::Kernel);
+    case EventKind::Copy:
+        return addDeviceEvent(row.values,
+                              row.values[8] == memset_ ? DeviceEventKind::Memset : DeviceEventKind::Memcpy);
+    case EventKind::Allocation:
+    case EventKind::Frame:
+        return;
+    }
+}
+
+void TrackWriter::addRange(const SortedRows::Row& row)
+{
+    const auto [start, duration, path, thread, step, unused1, unused2, unused3, unused4] = row;
+    totals_.addRange(start, duration, path, thread, step);
+    add(LaneBox::range(idOf<ThreadId>(thread), idOf<StringId>(path), start, start + duration));
+    if (path == stepPath_ && step != kNull)
+        add(LaneBox::step(static_cast<std::int32_t>(step), start, start + duration));
+}
+
+void TrackWriter::addOp(const SortedRows::Row& row)
+{
+    const auto [start, duration, name, thread, path, step, unused1, unused2, unused3] = row;
+    totals_.addOp(start, duration, path, step);
+    add(LaneBox::op(idOf<ThreadId>(thread), idOf<StringId>(name), start, start + duration));
+}
+
+void TrackWriter::addCall(const SortedRows::Row& row)
+{
+    const auto [start, duration, name, thread, word, unused1, unused2, unused3, unused4] = row;
+    const ApiKind kind = callKind(word);
+    totals_.addCall(start, duration, thread, kind);
+    add(LaneBox::call(idOf<ThreadId>(thread), idOf<StringId>(name), kind, start, start + duration));
 }
 
 ApiKind TrackWriter::callKind(std::int64_t word) const
@@ -113,75 +187,27 @@ ApiKind TrackWriter::callKind(std::int64_t word) const
     return ApiKind::Other;
 }
 
-/// Ops and calls of a thread share its rows.
-void TrackWriter::writeThreads()
+void TrackWriter::addDeviceEvent(const SortedRows::Row& row, DeviceEventKind kind)
 {
-    SortedRows ops(target_.database(), select(Source::Op, "start, duration, name, thread, path, step"), run_);
-    SortedRows calls(target_.database(), select(Source::ApiCall, "start, duration, name, thread, kind"),
-                     run_);
-    merge(
-        ops, calls,
-        [this](const SortedRows::Row& row) {
-            const auto [start, duration, name, thread, path, step, unused1, unused2] = row;
-            totals_.addOp(start, duration, path, step);
-            add(LaneBox::op(idOf<ThreadId>(thread), idOf<StringId>(name), start, start + duration));
-        },
-        [this](const SortedRows::Row& row) {
-            const auto [start, duration, name, thread, word, unused1, unused2, unused3] = row;
-            const ApiKind kind = callKind(word);
-            totals_.addCall(start, duration, thread, kind);
-            add(LaneBox::call(idOf<ThreadId>(thread), idOf<StringId>(name), kind, start, start + duration));
-        });
+    const auto [start, duration, name, device, stream, queued, path, step, unused] = row;
+    totals_.addDeviceEvent(kind, start, duration, name, path, device, stream, step, queued);
+    const LaneBox event = LaneBox::onStream(idOf<DeviceIndex>(device), idOf<StreamId>(stream), kind,
+                                            idOf<StringId>(name), start, start + duration);
+    add(event);
+    lane({.kind = LaneKind::Busy, .device = event.lane.device})
+        .spans.add(start, event.end(), queued == kNull ? BusySpans::kUnknown : start - queued,
+                   [&](std::int64_t from, std::int64_t to, BusyReason reason) {
+                       add(LaneBox::busy(event.lane.device, reason, from, to));
+                   });
 }
 
-void TrackWriter::writeDevices()
+void TrackWriter::endDevices()
 {
-    const std::int64_t memset =
-        target_.strings().word(WordSet::DeviceEventKind, static_cast<std::size_t>(DeviceEventKind::Memset));
-    SortedRows kernels(target_.database(),
-                       select(Source::Kernel, "start, duration, name, device, stream, queued, path, step"),
-                       run_);
-    const std::string kind = "case kind when " + std::to_string(memset) + " then 2 else 1 end";
-    // The kind in the name's low bits, so that eight columns do.
-    SortedRows copies(
-        target_.database(),
-        select(Source::Copy,
-               ("start, duration, name * 4 + " + kind + ", device, stream, queued, path, step").c_str()),
-        run_);
-    const auto addEvent = [this](const SortedRows::Row& row, DeviceEventKind eventKind, std::int64_t name) {
-        const auto [start, duration, unused, device, stream, queued, path, step] = row;
-        totals_.addDeviceEvent(eventKind, start, duration, name, path, device, stream, step, queued);
-        const LaneBox event = LaneBox::onStream(idOf<DeviceIndex>(device), idOf<StreamId>(stream), eventKind,
-                                                idOf<StringId>(name), start, start + duration);
-        add(event);
-        lane({.kind = LaneKind::Busy, .device = event.lane.device})
-            .spans.add(start, event.end(), queued == kNull ? BusySpans::kUnknown : start - queued,
-                       [&](std::int64_t from, std::int64_t to, BusyReason reason) {
-                           add(LaneBox::busy(event.lane.device, reason, from, to));
-                       });
-    };
-    merge(
-        kernels, copies, [&](const SortedRows::Row& row) { addEvent(row, DeviceEventKind::Kernel, row[2]); },
-        [&](const SortedRows::Row& row) {
-            addEvent(row, static_cast<DeviceEventKind>(row[2] & 3), nameOfCopy(row[2]));
-        });
     for (const auto& [key, lane] : lanes_)
         if (lane->info.kind == LaneKind::Busy)
             lane->spans.finish([&, &lane = lane](std::int64_t from, std::int64_t to, BusyReason reason) {
                 add(LaneBox::busy(lane->info.device, reason, from, to));
             });
-}
-
-void TrackWriter::writeMemory()
-{
-    SortedRows rows(target_.database(), select(Source::Allocation, "start, device, allocated, reserved"),
-                    run_);
-    while (const SortedRows::Row* row = rows.next()) {
-        Track& curve = track(lane({.kind = LaneKind::Memory, .device = idOf<DeviceIndex>((*row)[1])}), 0);
-        curve.points.push_back({(*row)[0], (*row)[2], (*row)[3]});
-        if (curve.points.size() == kPacked)
-            flushPoints(curve);
-    }
 }
 
 TrackWriter::Lane& TrackWriter::lane(const TrackInfo& info)
@@ -205,7 +231,6 @@ TrackWriter::Track& TrackWriter::track(Lane& lane, std::size_t row)
         auto track = std::make_unique<Track>();
         track->info = lane.info;
         track->info.row = lane.tracks.size();
-        track->info.id = target_.ledger().takeId(Source::Track);
         lane.tracks.push_back(std::move(track));
     }
     return *lane.tracks[row];
@@ -219,37 +244,48 @@ void TrackWriter::add(const LaneBox& event)
     row.end = event.end();
     row.boxes.push_back(event.box);
     if (row.boxes.size() == kPacked)
-        flush(row);
+        pack(row);
 }
 
-void TrackWriter::flush(Track& track)
+void TrackWriter::pack(Track& track)
 {
     if (track.boxes.empty())
         return;
     const std::vector<Box>& boxes = track.boxes;
-    const std::int64_t start = boxes.front().start;
-    if (track.packed == 0)
-        track.start = start;
-    const std::string packed = packBoxes(boxes);
-    data_.insert(run_, {run_, track.info.id, track.packed, static_cast<std::int64_t>(boxes.size()), start,
-                        track.end, Blob{packed}});
-    track.packed += static_cast<std::int64_t>(boxes.size());
+    keep(track, static_cast<std::int64_t>(boxes.size()), boxes.front().start, packBoxes(boxes));
     track.boxes.clear();
 }
 
-void TrackWriter::flushPoints(Track& track)
+void TrackWriter::packPointsOf(Track& track)
 {
     if (track.points.empty())
         return;
     const std::vector<MemoryPoint>& points = track.points;
-    if (track.packed == 0)
-        track.start = points.front().time;
     track.end = points.back().time;
-    const std::string packed = packPoints(points);
-    data_.insert(run_, {run_, track.info.id, track.packed, static_cast<std::int64_t>(points.size()),
-                        points.front().time, track.end, Blob{packed}});
-    track.packed += static_cast<std::int64_t>(points.size());
+    keep(track, static_cast<std::int64_t>(points.size()), points.front().time, packPoints(points));
     track.points.clear();
+}
+
+void TrackWriter::keep(Track& track, std::int64_t events, std::int64_t start, std::string&& bytes)
+{
+    if (track.packed == 0)
+        track.start = start;
+    pieces_.push_back({&track, track.packed, events, start, track.end, std::move(bytes)});
+    track.packed += events;
+}
+
+// Writing -----------------------------------------------------------------------------------------------------
+
+void TrackWriter::writePieces()
+{
+    for (const Piece& piece : pieces_) {
+        std::int64_t& track = piece.track->info.id;
+        if (track == 0)
+            track = target_.ledger().takeId(Source::Track);
+        data_.insert(run_,
+                     {run_, track, piece.first, piece.events, piece.start, piece.end, Blob{piece.bytes}});
+    }
+    pieces_.clear();
 }
 
 void TrackWriter::finish()
@@ -257,10 +293,11 @@ void TrackWriter::finish()
     std::vector<Track*> tracks;
     for (const auto& [key, lane] : lanes_)
         for (const auto& track : lane->tracks) {
-            flush(*track);
-            flushPoints(*track);
+            pack(*track);
+            packPointsOf(*track);
             tracks.push_back(track.get());
         }
+    writePieces();
     std::ranges::sort(tracks, {}, [](const Track* track) { return track->info.id; });
     for (const Track* track : tracks) {
         const TrackInfo& info = track->info;

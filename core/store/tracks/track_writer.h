@@ -2,33 +2,46 @@
 
 #include "core/store/rows/lanes.h"
 #include "core/store/rows/row_inserter.h"
+#include "core/store/rows/sorted_rows.h"
 #include "core/store/rows/writable_file.h"
 #include "core/store/tracks/totals_writer.h"
+#include "core/store/tracks/track_rows.h"
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <tuple>
 #include <vector>
 
 namespace tilescope::store {
 
-/// Writes the tracks of a run: its boxes by lane and row, packed (`track`, `track_data`).
+/// Writes the tracks of a run: its boxes by lane and row, packed (`track`, `track_data`); and its totals.
 ///
-/// Passes the rows to a TotalsWriter as it reads them.
-///
-/// Reads the run's events from the file that is being written, in start order, table by table; memory does
-/// not grow with their number. Part of the transaction in which the run is sealed.
+/// It reads the run's events from the file that is being written, in start order, table by table; memory does not
+/// grow with their number. If the caller adds the events instead, the packed boxes wait in memory, about six bytes
+/// each. Part of the transaction in which the run is sealed.
 class TrackWriter {
 public:
     /// Runs of fewer events get no tracks: a reader makes them as fast as it would read them.
     static constexpr std::int64_t kFewestEvents = 50'000;
 
     /// \pre the file's appenders are flushed
+    static bool hasEnough(WritableFile& target, std::int64_t run);
+
+    /// \pre the run's processes, devices, streams and threads are in the file
     TrackWriter(WritableFile& target, std::int64_t run);
     ~TrackWriter();
 
+    /// Reads the run's events and writes tracks and totals.
+    /// \pre the file's appenders are flushed, and hasEnough()
     void write();
+
+    /// Takes an event that has boxes. Ranges arrive in start order, ops and calls together, and device events
+    /// together, after all others. Uses neither the file nor its connection, so that any one thread may call it.
+    void add(const TrackRow& row);
+    /// Writes tracks and totals of what was added. Only allocations are read from the file.
+    void writeAdded();
 
 private:
     /// Boxes packed together.
@@ -36,31 +49,50 @@ private:
 
     struct Track;
     struct Lane;
+    /// Packed boxes or points of a track, to be written.
+    struct Piece {
+        Track* track = nullptr;
+        std::int64_t first = 0;
+        std::int64_t events = 0;
+        std::int64_t start = 0;
+        std::int64_t end = 0;
+        std::string bytes;
+    };
     using LaneKey = std::tuple<LaneKind, DeviceIndex, StreamId, ThreadId>;
 
-    std::int64_t events() const;
-    std::string select(Source source, const char* columns) const;
-    void writeRanges();
+    std::string select(Source source, const std::string& columns) const;
+    SortedRows rowsOf(EventKind kind) const;
+    void read(EventKind kind);
+    void read(EventKind first, EventKind second);
+    void readMemory();
+
+    void addRange(const SortedRows::Row& row);
+    void addOp(const SortedRows::Row& row);
+    void addCall(const SortedRows::Row& row);
+    void addDeviceEvent(const SortedRows::Row& row, DeviceEventKind kind);
     ApiKind callKind(std::int64_t word) const;
-    void writeThreads();
-    void writeDevices();
-    void writeMemory();
+    void endDevices();
 
     Lane& lane(const TrackInfo& info);
     Track& track(Lane& lane, std::size_t row);
     void add(const LaneBox& event);
-    void flush(Track& track);
-    void flushPoints(Track& track);
+    void pack(Track& track);
+    void packPointsOf(Track& track);
+    void keep(Track& track, std::int64_t events, std::int64_t start, std::string&& bytes);
+    void writePieces();
     void finish();
 
     WritableFile& target_;
     const std::int64_t run_;
+    const std::int64_t stepPath_; ///< string.id of `step`
+    const std::int64_t memset_;   ///< string.id of the kind of memsets
     RowInserter tracks_;
     RowInserter data_;
     TotalsWriter totals_;
     std::map<LaneKey, std::unique_ptr<Lane>> lanes_;
     Lane* lastLane_ = nullptr;
     LaneKey lastKey_;
+    std::vector<Piece> pieces_;
 };
 
 } // namespace tilescope::store

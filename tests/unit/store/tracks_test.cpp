@@ -146,6 +146,52 @@ protected:
         writer.endRun({});
     }
 
+    /// The same events in start order: those of the host, then those of the device.
+    std::vector<TraceBatch> orderedBatches(std::uint32_t count)
+    {
+        std::vector<TraceBatch> batches;
+        TraceBatch device;
+        for (std::uint32_t i = 0; i < count; ++i) {
+            TraceBatch host = batch(i);
+            device.deviceEvents.insert(device.deviceEvents.end(), host.deviceEvents.begin(),
+                                       host.deviceEvents.end());
+            host.deviceEvents.clear();
+            batches.push_back(std::move(host));
+        }
+        std::ranges::stable_sort(device.deviceEvents, {}, &DeviceEvent::start);
+        batches.push_back(std::move(device));
+        return batches;
+    }
+
+    /// \return  tracks and totals of the run in the file, as text
+    std::vector<std::string> writeInOrder(const std::vector<TraceBatch>& batches, bool isInOrder)
+    {
+        fs::remove(file);
+        {
+            RunWriter writer(file, strings);
+            RunHeader ours = header();
+            ours.workload = kTraceWorkload;
+            ours.clockOrigin = make.at(0);
+            ours.isInOrder = isInOrder;
+            writer.beginRun(ours);
+            for (const TraceBatch& some : batches)
+                writer.write(some);
+            writer.endRun({});
+        }
+        std::vector<std::string> found;
+        for (const char* query :
+             {"select t.kind, t.device, t.stream, t.thread, t.row, t.start, t.end, t.events, d.first, "
+              "d.events, d.start, d.end, "
+              "hex(d.data) from track_data d join track t on t.id = d.track order by 1, 2, 3, 4, 5, 9",
+              "select kind, name, path, instances, total, shortest, longest, squares from kernel_total order "
+              "by 1, 2, 3",
+              "select path, instances, wall, gpu from range_total order by 1",
+              "select step, start, end, gpu_busy, launching, synchronizing, tracing, unexplained from "
+              "step_total order by 1"})
+            found.push_back(rowsOf(query));
+        return found;
+    }
+
     static std::map<Key, Boxes> boxesFromEvents(const RunReader& reader)
     {
         const EventWindow all{.run = RunId{1}};
@@ -214,6 +260,25 @@ protected:
         return value;
     }
 
+    /// One line each.
+    std::string rowsOf(const std::string& query)
+    {
+        std::string text;
+        sqlite3* database = nullptr;
+        EXPECT_EQ(sqlite3_open_v2(file.c_str(), &database, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
+        const auto append = [](void* to, int columns, char** values, char**) {
+            for (int i = 0; i < columns; ++i)
+                static_cast<std::string*>(to)
+                    ->append(values[i] ? values[i] : "null")
+                    .append(i + 1 < columns ? " " : "\n");
+            return 0;
+        };
+        EXPECT_EQ(sqlite3_exec(database, query.c_str(), append, &text, nullptr), SQLITE_OK)
+            << sqlite3_errmsg(database);
+        sqlite3_close(database);
+        return text;
+    }
+
     void expectSound(const fs::path& path)
     {
         const VerifyReport report = verify(path);
@@ -279,6 +344,33 @@ TEST_F(Tracks, KnowStepsBusyTimeAndMemory)
     ASSERT_EQ(points.size(), events.size());
     for (std::size_t i = 0; i < events.size(); ++i)
         ASSERT_EQ(points[i].allocated, events[i].allocated);
+}
+
+TEST_F(Tracks, AreTheSameIfMadeWhileTheEventsAreWritten)
+{
+    for (const std::uint32_t count : {1, 9, 12}) {
+        const std::vector<TraceBatch> batches = orderedBatches(count);
+        const auto expected = writeInOrder(batches, false);
+        EXPECT_EQ(writeInOrder(batches, true), expected) << count;
+        EXPECT_EQ(std::ranges::count(expected, std::string()), count == 1 ? 4 : 0) << count;
+        expectSound(file);
+    }
+}
+
+TEST_F(Tracks, OfARunThatIsNotEndedAreThoseOfItsEvents)
+{
+    {
+        RunWriter writer(file, strings);
+        RunHeader ours = header();
+        ours.isInOrder = true;
+        writer.beginRun(ours);
+        for (const TraceBatch& some : orderedBatches(12))
+            writer.write(some);
+    }
+    const RunReader reader(file);
+    EXPECT_EQ(reader.run(RunId{1})->result.status, RunStatus::Interrupted);
+    EXPECT_EQ(boxesFromTracks(reader), boxesFromEvents(reader));
+    expectSound(file);
 }
 
 TEST_F(Tracks, AreLeftOutOfASmallRun)
