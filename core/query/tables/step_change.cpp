@@ -249,17 +249,15 @@ std::vector<std::string> causesOf(const StepChange& change, std::size_t most)
         std::vector<const ChangePart*> parts = {}; ///< the largest first
     };
     std::map<std::string, Module> modules;
-    std::vector<std::pair<std::int64_t, std::string>> lines; // with their change
     for (const ChangePart& part : change.parts) {
-        if (part.name.empty()) {
-            lines.emplace_back(part.delta, std::string(placelessWords(part)) + " " +
-                                               signedTime(static_cast<double>(part.delta)));
+        if (part.name.empty())
             continue;
-        }
         Module& module = modules[part.module];
         module.delta += part.delta;
         module.parts.push_back(&part);
     }
+    std::vector<std::pair<std::int64_t, std::string>>
+        lines; // with their change; of equal ones modules come first
     for (const auto& [name, module] : modules) {
         if (module.delta == 0)
             continue;
@@ -268,6 +266,10 @@ std::vector<std::string> causesOf(const StepChange& change, std::size_t most)
         lines.emplace_back(module.delta, causeOf(name, module.delta, module.parts,
                                                  knowsBytes ? std::optional(bytes->second) : std::nullopt));
     }
+    for (const ChangePart& part : change.parts)
+        if (part.name.empty())
+            lines.emplace_back(part.delta, std::string(placelessWords(part)) + " " +
+                                               signedTime(static_cast<double>(part.delta)));
     std::ranges::stable_sort(
         lines, [](const auto& x, const auto& y) { return std::abs(x.first) > std::abs(y.first); });
     std::vector<std::string> causes;
