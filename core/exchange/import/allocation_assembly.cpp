@@ -17,6 +17,8 @@ namespace tilescope::exchange {
 
 namespace {
 
+constexpr std::string_view kDataParallel = "/DistributedDataParallel";
+
 bool isFree(const AllocEvent& event)
 {
     return event.action == AllocAction::FreeRequested || event.action == AllocAction::FreeCompleted;
@@ -59,6 +61,7 @@ public:
             storages.push_back(each.storage);
         uses_ = analysis::allocationUses(events, storages, {});
         inferFromPhases(events, phases);
+        inferBuckets(events, phases);
         namePaths(events, storages);
         analysis::BlockLives<MemoryCategory> lives;
         std::map<std::uint64_t, MemoryCategory> freed; // whose completion is to come
@@ -90,6 +93,50 @@ private:
             if (uses_[index].category == MemoryCategory::Temporaries)
                 uses_[index].category = category;
         pending.blocks.clear();
+    }
+
+    /// Whether a block may be a bucket of gradients: PyTorch's DistributedDataParallel allocates them when its second forward
+    /// begins, outside of the modules in it.
+    bool mayBeBucket(const AllocEvent& event) const
+    {
+        const std::string_view path = strings_.text(event.path);
+        return path.ends_with(kDataParallel) || analysis::phaseOf(path).empty();
+    }
+
+    /// Activations and inputs that two optimizer steps did not free are buckets of gradients.
+    void inferBuckets(std::span<const AllocEvent> events, std::span<const PhaseMark> phases)
+    {
+        const bool hasBuckets = std::ranges::any_of(events, [this](const AllocEvent& event) {
+            return event.path && strings_.text(event.path).ends_with(kDataParallel);
+        });
+        if (!hasBuckets)
+            return;
+        Pending young; // no optimizer step has ended since
+        Pending old;   // one has
+        std::size_t next = 0;
+        const auto reach = [&](std::int64_t time) {
+            for (; next < phases.size() && phases[next].time <= time; ++next) {
+                if (phases[next].kind != PhaseMark::Kind::OptimizerEnds)
+                    continue;
+                for (const auto& [address, index] : old.blocks)
+                    uses_[index].category = MemoryCategory::Gradients;
+                old = std::exchange(young, {});
+            }
+        };
+        for (std::size_t i = 0; i < events.size(); ++i) {
+            const AllocEvent& event = events[i];
+            reach(nanosecondsOf(event.time));
+            if (!isFree(event) && event.action != AllocAction::Alloc)
+                continue;
+            young.blocks.erase(event.address);
+            old.blocks.erase(event.address);
+            const MemoryCategory category = uses_[i].category;
+            const bool isCandidate =
+                category == MemoryCategory::Activations || category == MemoryCategory::Inputs;
+            if (event.action == AllocAction::Alloc && event.path && isCandidate && mayBeBucket(event))
+                young.blocks[event.address] = i;
+        }
+        reach(std::numeric_limits<std::int64_t>::max());
     }
 
     void inferFromPhases(std::span<const AllocEvent> events, std::span<const PhaseMark> phases)

@@ -26,8 +26,8 @@ std::vector<PhaseMark> phaseMarks(const ForeignTrace& trace);
 /// several processes use are the sums over them, and its addresses differ by process. If `phases` are known, blocks
 /// get categories: those that `held` names; inputs, which a step allocated outside of modules before its forward;
 /// activations, which forward allocated and which are alive when backward
-/// begins; gradients, which backward allocated and which are alive when the optimizer begins; the state of the
-/// optimizer, which it allocated and which outlives it; temporaries, what else a step allocated. A named block that
+/// begins; gradients, which backward allocated and which are alive when the optimizer begins, and the buckets in which PyTorch's
+/// DistributedDataParallel reduces them; the state of the optimizer, which it allocated and which outlives it; temporaries, what else a step allocated. A named block that
 /// no range allocated gets the path of its tensor (setUpComponent()). O(n log n).
 /// \param allocations  with devices, paths and steps of the run
 std::vector<AllocEvent> completeAllocations(std::vector<ForeignAllocation>&& allocations,

@@ -127,6 +127,36 @@ TEST_F(AllocationAssembly, TellsTheUseOfBlocksFromThePhasesThatTheyOutlive)
                                                                   {8, "temporaries"}}));
 }
 
+TEST_F(AllocationAssembly, CountsBucketsOfDataParallelModulesAsGradients)
+{
+    std::uint64_t input = 100;
+    for (std::int64_t step = 0, time = 0; step < 4; ++step, time += 100) {
+        if (step > 0)
+            free(time + 1, input);
+        alloc(time + 2, ++input, 8, "step");
+        mark(time + 3, PhaseMark::Kind::ForwardBegins);
+        if (step == 1) {
+            alloc(time + 4, 1, 64, "step/forward/DistributedDataParallel");                // bucket
+            alloc(time + 5, 2, 8, "step/forward/DistributedDataParallel/module/rotation"); // cache
+        }
+        alloc(time + 6, 3, 8, "step/forward/DistributedDataParallel/module/0");
+        alloc(time + 7, 4, 8, "step/forward/DistributedDataParallel"); // its output
+        mark(time + 8, PhaseMark::Kind::BackwardBegins);
+        free(time + 9, 4);
+        free(time + 10, 3);
+        mark(time + 11, PhaseMark::Kind::OptimizerBegins);
+        mark(time + 12, PhaseMark::Kind::OptimizerEnds);
+    }
+    EXPECT_EQ(categories(), (std::map<std::uint64_t, std::string>{{1, "gradients"},
+                                                                  {2, "activations"},
+                                                                  {3, "activations"},
+                                                                  {4, "activations"},
+                                                                  {101, "inputs"},
+                                                                  {102, "inputs"},
+                                                                  {103, "inputs"},
+                                                                  {104, "inputs"}}));
+}
+
 TEST_F(AllocationAssembly, GivesFreesTheCategoryOfTheirBlock)
 {
     alloc(1, 3, 8, "step/forward/Model");
