@@ -56,6 +56,12 @@ void BlockMaker::startDeviceMemory(int devices)
     memoryDevices_.store(devices, std::memory_order_release);
 }
 
+void BlockMaker::stopDeviceMemory()
+{
+    visitDeviceLogs(memoryDevices_.load(std::memory_order_acquire),
+                    [](int, trace::DeviceAllocLog& log) { log.stop(); });
+}
+
 void BlockMaker::drain(trace::CuptiSession* session)
 {
     if (session && !decoder_) {

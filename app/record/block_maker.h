@@ -31,6 +31,8 @@ public:
 
     /// From now on DeviceAllocLog records the allocators of this many devices, which are empty now. Any thread.
     void startDeviceMemory(int devices);
+    /// Ends that. Any thread, before the last drain().
+    void stopDeviceMemory();
     /// CUPTI was taken out of the process and comes back, so its correlation ids begin anew. Any thread.
     void noteCuptiReturns() { cuptiReturns_.store(true); }
 

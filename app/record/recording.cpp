@@ -408,6 +408,7 @@ void Recording::finish(trace::CuptiSession* session) noexcept
             const MutexLock lock(mutex_);
             cuptiLosses_.add(losses);
         }
+        blocks_.stopDeviceMemory();
         blocks_.drain(session);
         write();
         const MutexLock lock(calibrationMutex_);

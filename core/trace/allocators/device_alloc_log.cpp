@@ -4,6 +4,7 @@
 #include "core/trace/host/host_log.h"
 
 #include <array>
+#include <thread>
 
 namespace tilescope::trace {
 
@@ -29,7 +30,10 @@ void DeviceAllocLog::start(std::size_t capacity, std::int64_t allocated, std::in
 
 void DeviceAllocLog::stop()
 {
-    on_.store(false, std::memory_order_release);
+    // Sequentially consistent, like the two in note(): either it sees that the recording has ended, or it is waited for.
+    on_.store(false);
+    while (isNoting_.load())
+        std::this_thread::yield();
     if (std::exchange(hasRequested_, false))
         ring_->push(requested_);
 }
@@ -55,8 +59,17 @@ std::int64_t DeviceAllocLog::totalAfter(AllocAction action, std::int64_t bytes) 
 void DeviceAllocLog::note(AllocAction action, std::uint64_t address, std::int64_t bytes, const void* stream,
                           std::uint32_t pool) noexcept
 {
-    if (!on_.load(std::memory_order_acquire))
+    if (!on_.load(std::memory_order_relaxed))
         return;
+    isNoting_.store(true);
+    if (on_.load())
+        noteRecorded(action, address, bytes, stream, pool);
+    isNoting_.store(false, std::memory_order_release);
+}
+
+void DeviceAllocLog::noteRecorded(AllocAction action, std::uint64_t address, std::int64_t bytes,
+                                  const void* stream, std::uint32_t pool) noexcept
+{
     if (hasRequested_) {
         hasRequested_ = false;
         // Most blocks are free as soon as that is requested.

@@ -39,7 +39,7 @@ public:
     /// Session thread, while nothing allocates on the device.
     /// \param allocated, reserved  bytes now, from which the events' totals count on
     void start(std::size_t capacity, std::int64_t allocated, std::int64_t reserved);
-    /// Also while nothing allocates on the device: notes a requested free that waits for its completion.
+    /// Ends the recording, and notes a requested free that waits for its completion. Other threads may allocate.
     void stop();
 
     void note(AllocAction action, std::uint64_t address, std::int64_t bytes, const void* stream,
@@ -83,10 +83,14 @@ private:
     };
     static_assert(sizeof(Noted) == 64);
 
+    /// note() while it records.
+    void noteRecorded(AllocAction action, std::uint64_t address, std::int64_t bytes, const void* stream,
+                      std::uint32_t pool) noexcept;
     std::int64_t totalAfter(AllocAction action, std::int64_t bytes) noexcept;
     DeviceAllocRecord expanded(const Noted& noted) noexcept;
 
     std::atomic<bool> on_{false};
+    std::atomic<bool> isNoting_{false}; ///< note() may use what follows
     std::unique_ptr<Ring<Noted>> ring_;
     // Under the allocator's lock.
     std::int64_t allocated_ = 0;

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
 #include <vector>
 
 namespace tilescope::trace {
@@ -114,6 +116,25 @@ TEST_F(DeviceAllocations, AnOpenRequestArrivesAtTheEnd)
     ASSERT_EQ(records.size(), 1U);
     EXPECT_EQ(records[0].action, AllocAction::FreeRequested);
     EXPECT_EQ(records[0].allocated, 0);
+}
+
+TEST_F(DeviceAllocations, StopWhileAnotherThreadAllocates)
+{
+    log.start(16, 0, 0);
+    std::atomic<bool> isOver{false};
+    std::thread allocating([&] {
+        while (!isOver)
+            log.note(AllocAction::FreeRequested, 0x1000, 0, nullptr, 0);
+    });
+    while (drained().empty()) {
+    }
+    log.stop();
+    drained();
+    std::this_thread::yield();
+    EXPECT_TRUE(drained().empty());
+    isOver = true;
+    allocating.join();
+    EXPECT_TRUE(drained().empty());
 }
 
 TEST_F(DeviceAllocations, NothingIsNotedUnlessAsked)
