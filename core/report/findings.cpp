@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/plural.h"
 #include "core/base/shell_word.h"
+#include "core/config/value_text.h"
 #include "core/exchange/number.h"
 #include "core/report/fits.h"
 #include "core/report/selection.h"
@@ -40,8 +41,8 @@ std::vector<Group> groupsOf(const FindingTemplate& wanted, const StudyRuns& stud
         for (std::size_t i = 0; i < values.size(); ++i) {
             where.emplace_back(wanted.by[i], values[i]);
             if (!values[i].empty())
-                group.label +=
-                    (group.label.empty() ? "" : ", ") + wanted.by[i] + " " + keyText(wanted.by[i], values[i]);
+                group.label += (group.label.empty() ? "" : ", ") + wanted.by[i] + " " +
+                               config::valueText(wanted.by[i], values[i]);
         }
         std::ranges::copy_if(runs, std::back_inserter(group.runs),
                              [&](const RunPtr& run) { return matches(*run, where); });
@@ -219,14 +220,15 @@ std::vector<Finding> statuses(const FindingTemplate& wanted, const StudyRuns& st
 }
 
 /// An interval wider than the difference between N and N² is inconclusive.
+/// \param name  with a space behind it; empty for the only line
 std::string exponentText(const std::string& name, const std::string& x, const PowerLaw& law)
 {
     constexpr double kTelling = 1;
     const std::string interval =
         fmt::format("(95 % {:.2f} to {:.2f}, {} points)", law.low, law.high, law.points);
     return law.high - law.low < kTelling
-               ? fmt::format("{} as {}^{:.2f} {}", name, x, law.exponent, interval)
-               : fmt::format("{} not determined: the points scatter {}", name, interval);
+               ? fmt::format("{}as {}^{:.2f} {}", name, x, law.exponent, interval)
+               : fmt::format("{}not determined: the points scatter {}", name, interval);
 }
 
 std::vector<Finding> growth(const FindingTemplate& wanted, const StudyRuns& study)
@@ -234,10 +236,11 @@ std::vector<Finding> growth(const FindingTemplate& wanted, const StudyRuns& stud
     std::string exponents;
     for (const Curve& curve : curvesOf(wanted, study)) {
         const std::optional<PowerLaw> law = powerLaw(curve.points);
-        const std::string name = curve.name.empty() ? "it" : curve.name;
+        const std::string name = curve.name.empty() ? "" : curve.name + " ";
         exponents += (exponents.empty() ? "" : "; ") +
                      (law ? exponentText(name, wanted.x, *law)
-                          : fmt::format("{} not determined ({})", name, ofPoints(curve.points.size())));
+                          : fmt::format("{}not determined from {}; a slope takes at least {}", name,
+                                        ofPoints(curve.points.size()), kLeastForSlope));
     }
     if (exponents.empty())
         return inconclusive(wanted, study, "no point measured it.");
@@ -255,7 +258,8 @@ std::vector<Finding> crossover(const FindingTemplate& wanted, const StudyRuns& s
         std::string label;
         for (std::size_t i = 0; i < values.size(); ++i) {
             where.emplace_back(wanted.by[i], values[i]);
-            label += (label.empty() ? "" : ", ") + wanted.by[i] + " " + keyText(wanted.by[i], values[i]);
+            label +=
+                (label.empty() ? "" : ", ") + wanted.by[i] + " " + config::valueText(wanted.by[i], values[i]);
         }
         FindingTemplate one = wanted;
         one.quantity.from.insert(one.quantity.from.end(), where.begin(), where.end());

@@ -16,8 +16,6 @@ namespace tilescope::report {
 
 namespace {
 
-constexpr std::size_t kLeastPoints = 3;
-
 bool passes(std::optional<double> at)
 {
     return at && std::isfinite(*at) && *at > 0;
@@ -149,9 +147,9 @@ std::vector<Curve> curvesOf(const FindingTemplate& wanted, const StudyRuns& stud
 
 std::optional<PowerLaw> powerLaw(std::span<const CurvePoint> points)
 {
-    if (points.size() < kLeastPoints)
+    if (points.size() < kLeastForSlope)
         return {};
-    const std::size_t taken = std::max(kLeastPoints, (points.size() + 1) / 2);
+    const std::size_t taken = std::max(kLeastForSlope, (points.size() + 1) / 2);
     const auto tail = points.last(taken);
     const auto n = static_cast<double>(taken);
     double meanX = 0;

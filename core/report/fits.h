@@ -36,7 +36,10 @@ struct PowerLaw {
     std::size_t points = 0;
 };
 
-/// Least squares on logarithms through the larger half of the points by x, at least three. None with fewer
+/// The least number of points through which powerLaw() puts a line.
+inline constexpr std::size_t kLeastForSlope = 3;
+
+/// Least squares on logarithms through the larger half of the points by x, at least kLeastForSlope. None with fewer
 /// points or with values <= 0. O(n).
 std::optional<PowerLaw> powerLaw(std::span<const CurvePoint> points);
 

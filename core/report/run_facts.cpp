@@ -4,6 +4,7 @@
 #include "core/base/number_text.h"
 #include "core/base/shell_word.h"
 #include "core/config/schema.h"
+#include "core/config/value_text.h"
 #include "core/exchange/number.h"
 #include "core/model/text.h"
 #include "core/query/memory/memory_tables.h"
@@ -83,24 +84,6 @@ std::string plainText(const nlohmann::json& value)
 {
     return value.is_string() ? value.get<std::string>()
                              : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-/// A size as people write it in a spec: 25 MiB, 100 MB. Of the units that it is a whole number of, the one with the least
-/// number.
-std::string sizeText(std::string_view bytes)
-{
-    struct SizeUnit {
-        std::int64_t bytes;
-        const char* name;
-    };
-    constexpr std::array kUnits{SizeUnit{1 << 30, "GiB"}, SizeUnit{1'000'000'000, "GB"},
-                                SizeUnit{1 << 20, "MiB"}, SizeUnit{1'000'000, "MB"},
-                                SizeUnit{1 << 10, "KiB"}, SizeUnit{1'000, "kB"}};
-    const auto count = parseNumber<std::int64_t>(bytes).value_or(0);
-    for (const SizeUnit& unit : kUnits)
-        if (count > 0 && count % unit.bytes == 0)
-            return std::to_string(count / unit.bytes) + " " + unit.name;
-    return std::string(bytes);
 }
 
 } // namespace
@@ -362,18 +345,12 @@ bool isMetric(std::string_view name)
            (fromWord<Phase>(phase) && (rest.empty() || rest == ".gpu")) || config::findKey(name) != nullptr;
 }
 
-std::string keyText(std::string_view key, std::string_view value)
-{
-    const config::KeyInfo* info = config::findKey(key);
-    return info && info->type == config::ValueType::Size ? sizeText(value) : std::string(value);
-}
-
 std::string labelOf(const RunFacts& run, const std::vector<std::string>& keys)
 {
     std::string label;
     for (const std::string& key : keys)
         if (const std::string_view value = run.param(key); !value.empty())
-            label += (label.empty() ? "" : ", ") + key + " " + keyText(key, value);
+            label += (label.empty() ? "" : ", ") + key + " " + config::valueText(key, value);
     return label;
 }
 

@@ -107,9 +107,6 @@ private:
 /// Whether RunFacts has a metric of that name.
 bool isMetric(std::string_view name);
 
-/// A value of a key as people write it: sizes with a unit.
-std::string keyText(std::string_view key, std::string_view value);
-
 /// The values of these keys as a label: `d_head 64, seq_len 1024`.
 std::string labelOf(const RunFacts& run, const std::vector<std::string>& keys);
 

@@ -1,6 +1,6 @@
 #include "core/report/tables.h"
 
-#include "core/config/schema.h"
+#include "core/config/value_text.h"
 #include "core/exchange/number.h"
 #include "core/report/selection.h"
 
@@ -234,7 +234,7 @@ Table makeTable(const TableTemplate& wanted, const StudyRuns& study)
         std::vector<Cell> cells;
         for (std::size_t i = 0; i < values.size(); ++i) {
             where.emplace_back(wanted.rows[i], values[i]);
-            cells.push_back({.text = keyText(wanted.rows[i], values[i])});
+            cells.push_back({.text = config::valueText(wanted.rows[i], values[i])});
         }
         RunList& row = rows.emplace_back();
         std::ranges::copy_if(runs, std::back_inserter(row),
