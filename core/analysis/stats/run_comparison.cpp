@@ -177,6 +177,7 @@ BetweenRuns betweenRuns(std::span<const TimedRun> a, std::span<const TimedRun> b
         between.source = Source::Repeats;
         return between;
     }
+    between.deviation = known.ofStep;
     for (const std::span<const TimedRun> side : {a, b})
         for (const TimedRun& run : side)
             between.deviation =

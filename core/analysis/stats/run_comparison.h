@@ -76,6 +76,9 @@ struct KnownDeviation {
     /// Medians of further repeats: runs of the specs of A or B that are on neither side, one group per spec.
     std::vector<std::vector<double>> repeats = {};
     std::optional<double> given = {}; ///< replaces every estimate
+    /// Of a part of the step while nothing is measured: the deviation that the steps of the same runs suggest. A part
+    /// is not trusted more than its step.
+    double ofStep = 0;
 };
 
 /// The deviation between runs like these.

@@ -204,14 +204,17 @@ public:
         return records_[static_cast<std::size_t>(side)];
     }
 
-    std::optional<analysis::TimeDifference> compare(Phase phase, bool onGpu,
-                                                    std::optional<double> runToRun) const
+    /// \param step  the comparison of the steps, if `phase` is a part of them
+    std::optional<analysis::TimeDifference> compare(Phase phase, bool onGpu, std::optional<double> runToRun,
+                                                    const analysis::TimeDifference* step = nullptr) const
     {
         std::array<std::vector<analysis::TimedRun>, 2> timed;
         for (std::size_t side = 0; side < timed.size(); ++side)
             for (const RunSamples& run : sides_[side])
                 timed[side].push_back({seriesOf(run.samples, phase, onGpu), run.disturbed});
         analysis::KnownDeviation known{.given = runToRun};
+        if (step && !step->between.isMeasured())
+            known.ofStep = step->between.deviation;
         for (const std::vector<RunSamples>& group : repeats_) {
             std::vector<double>& medians = known.repeats.emplace_back();
             for (const RunSamples& run : group)
@@ -354,7 +357,7 @@ Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const s
     comparison.environment = factsThatDiffer(environmentOf(a, first.run), environmentOf(b, second.run));
     for (const auto& [phase, word] : enumWords<Phase>())
         for (const bool onGpu : {false, true})
-            if (const auto difference = sides.compare(phase, onGpu, runToRun))
+            if (const auto difference = sides.compare(phase, onGpu, runToRun, comparison.step()))
                 comparison.times.push_back({phase, onGpu, *difference});
     comparison.memory = {{"peak_allocated", first.result.peakAllocated, second.result.peakAllocated},
                          {"peak_reserved", first.result.peakReserved, second.result.peakReserved},

@@ -104,6 +104,17 @@ TEST(CompareRuns, SingleRunsAreTrustedLessWhenTheyVaryOrWereDisturbed)
     EXPECT_EQ(difference({runOf(10)}, {runOf(40)}).verdict, Verdict::Slower);
 }
 
+TEST(CompareRuns, APartOfTheStepIsNotTrustedMoreThanTheStep)
+{
+    const TimeDifference alone = difference({runOf(1000)}, {runOf(1500)});
+    EXPECT_EQ(alone.verdict, Verdict::Slower);
+    const KnownDeviation step{.ofStep = 0.5};
+    EXPECT_EQ(difference({runOf(1000)}, {runOf(1500)}, step).verdict, Verdict::Inconclusive);
+    EXPECT_EQ(difference({runOf(1000)}, {runOf(1500)}, step).between.deviation, 0.5);
+    EXPECT_EQ(difference(runsOf({1, 1.01}), runsOf({1.5, 1.51}), step).between.source, Source::Repeats);
+    EXPECT_LT(difference(runsOf({1, 1.01}), runsOf({1.5, 1.51}), step).between.deviation, 0.5);
+}
+
 TEST(CompareRuns, RepeatsGiveStudentsInterval)
 {
     // By hand: logarithms -d, 0, d on either side, so a pooled variance of d^2 on four degrees of freedom.
