@@ -408,8 +408,10 @@ void addCpuParts(StepBar& bar, const query::RunOverview& data, const MeanStep& s
         bar.parts.push_back({QString::fromUtf8(hueWord(share.hue)), share.hue, share.perStep});
         families += share.perStep;
     }
-    if (step.wall > families)
-        bar.parts.push_back({QStringLiteral("outside ops"), Hue::GapUnexplained, step.wall - families});
+    if (step.communication > 0)
+        bar.parts.push_back({QStringLiteral("communication"), Hue::Collective, step.communication});
+    if (const double known = families + step.communication; step.wall > known)
+        bar.parts.push_back({QStringLiteral("outside ops"), Hue::GapUnexplained, step.wall - known});
 }
 
 } // namespace

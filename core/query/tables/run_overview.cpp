@@ -5,6 +5,7 @@
 #include "core/query/memory/peak_memory.h"
 #include "core/query/runs/selection.h"
 #include "core/query/tables/kernel_tables.h"
+#include "core/query/tables/rank_tables.h"
 #include "core/query/tables/step_tables.h"
 #include "core/query/tables/work_tables.h"
 
@@ -85,6 +86,13 @@ std::vector<FamilyShare> familySharesOf(const store::RunReader& reader, RunId ru
         for (const OpRow& row : ops(reader, {.run = run}).rows)
             shares.add(hueOfOp(row.key), row.self, row.instances);
     return shares.list(step.steps);
+}
+
+/// Of ranks on a CPU, per step and rank.
+double communicationOf(const store::RunReader& reader, RunId run, const std::function<bool()>& cancelled)
+{
+    const std::optional<analysis::RankStep> mean = ranks(reader, {.run = run}, cancelled).meanStep();
+    return mean ? double(mean->exposedCommunication.count()) : 0;
 }
 
 RangesTable rangesOf(const store::RunReader& reader, const store::RunTotals& totals,
@@ -173,6 +181,8 @@ void read(RunOverview& overview, const store::RunReader& reader, RunId run,
     overview.step = meanStepOf(stepsOf(reader, run));
     if (overview.step && !cancelled()) {
         overview.families = familySharesOf(reader, run, *overview.step);
+        if (!overview.step->onGpu && overview.parties.processes.size() > 1)
+            overview.step->communication = communicationOf(reader, run, cancelled);
         const std::optional<store::RunTotals> totals = reader.totals(run);
         overview.ranges = totals ? rangesOf(reader, *totals, overview.run) : ranges(reader, {.run = run});
     }

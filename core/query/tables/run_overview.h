@@ -17,13 +17,14 @@ namespace tilescope::query {
 /// Where the wall of a mean traced step went, in nanoseconds.
 struct MeanStep {
     std::int64_t steps = 0;
-    bool onGpu = false; ///< false: there is only the wall
+    bool onGpu = false; ///< false: there are only the wall and `communication`
     double wall = 0;
     double gpuBusy = 0;
     double launching = 0;
     double synchronizing = 0;
     double tracing = 0;
     double unexplained = 0;
+    double communication = 0; ///< on a CPU: collectives of ranks while none of their ops runs
     analysis::StepVerdict verdict = analysis::StepVerdict::Cpu; ///< of the steps added up
 };
 

@@ -1,9 +1,11 @@
 #include "core/query/tables/step_change.h"
 
 #include "core/model/processes.h"
+#include "core/query/tables/run_overview.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"
+#include "tests/support/not_cancelled.h"
 #include "tests/support/temporary_folder.h"
 
 #include <gmock/gmock.h>
@@ -210,6 +212,17 @@ TEST_F(StepChanges, OfRanksOnACpuAreThoseOfOneRank)
     EXPECT_EQ(other.process, "rank 1");
     EXPECT_THAT(linesOf(other), ::testing::Contains("slower  aten::mm 30"));
     EXPECT_EQ(sumOf(other), other.delta);
+}
+
+TEST_F(StepChanges, TheOverviewOfRanksOnACpuHasTheirCommunication)
+{
+    const testing::TemporaryFolder folder;
+    const store::RunReader reader(writeRanks(folder / "ranks.tscope", 250));
+    const RunOverview overview = runOverview(reader, RunId{1}, testing::kNotCancelled);
+    ASSERT_TRUE(overview.step);
+    EXPECT_EQ(overview.step->steps, 2) << "of each rank";
+    // 150 ns of a collective, 20 of them beside an op, in one of two steps.
+    EXPECT_EQ(overview.step->communication, 65);
 }
 
 TEST_F(StepChanges, CausesNameTheModuleAndItsKernels)
