@@ -46,6 +46,7 @@ StepsPlot::StepsPlot(QWidget* parent)
         graph->setLineStyle(QCPGraph::lsNone);
     xAxis->grid()->setVisible(false);
     xAxis->setLabel(tr("step"));
+    useCounts(*xAxis);
     warmup_->setLayer(QStringLiteral("background"));
     for (QCPItemPosition* corner : {warmup_->topLeft, warmup_->bottomRight}) {
         corner->setTypeX(QCPItemPosition::ptPlotCoords);
@@ -130,6 +131,7 @@ HeldMemoryPlot::HeldMemoryPlot(QWidget* parent)
         graph->setLineStyle(QCPGraph::lsStepCenter);
     xAxis->grid()->setVisible(false);
     xAxis->setLabel(tr("step"));
+    useCounts(*xAxis);
     connect(this, &ThemedPlot::rethemed, this, &HeldMemoryPlot::dress);
     dress();
     show({}, 0);

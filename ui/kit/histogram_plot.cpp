@@ -14,6 +14,7 @@ HistogramPlot::HistogramPlot(QWidget* parent)
     xAxis->grid()->setVisible(false);
     bars_->setName(tr("instances by duration"));
     yAxis->setLabel(tr("instances"));
+    useCounts(*yAxis);
     legend_->setPositionAlignment(Qt::AlignRight | Qt::AlignTop);
     legend_->setTextAlignment(Qt::AlignRight);
     legend_->position->setType(QCPItemPosition::ptAxisRectRatio);

@@ -66,6 +66,12 @@ QString NumberTicker::getTickLabel(double tick, const QLocale&, QChar, int)
     return tickText(tick);
 }
 
+double NumberTicker::getTickStep(const QCPRange& range)
+{
+    const double step = QCPAxisTicker::getTickStep(range);
+    return scale_ == Scale::Counts ? std::max(1.0, std::floor(step)) : step;
+}
+
 PowerTicker::PowerTicker(double base)
 {
     setLogBase(base);
@@ -133,6 +139,13 @@ ThemedPlot::ThemedPlot(QWidget* parent) : QCustomPlot(parent)
         replot(QCustomPlot::rpQueuedReplot);
     });
     retheme();
+}
+
+void ThemedPlot::useCounts(QCPAxis& axis)
+{
+    const int ticks = axis.ticker()->tickCount();
+    axis.setTicker(QSharedPointer<NumberTicker>::create(axis, NumberTicker::Scale::Counts));
+    axis.ticker()->setTickCount(ticks);
 }
 
 void ThemedPlot::drawVectors(QPainter& painter, const QSize& size)

@@ -12,6 +12,8 @@ public:
 
     /// Draws it as shapes into the logical rectangle (0, 0, size).
     void drawVectors(QPainter& painter, const QSize& size);
+    /// Ticks of this axis are at whole numbers only: it counts steps, instances or ranks.
+    static void useCounts(QCPAxis& axis);
 
 signals:
     /// The theme has changed: set pens and brushes again.
@@ -27,17 +29,26 @@ protected:
 /// Ticks of a linear axis, labelled by tickText().
 class NumberTicker : public QCPAxisTicker {
 public:
+    /// What an axis measures: counts have ticks at whole numbers only.
+    enum class Scale { Continuous, Counts };
+
     /// \param axis  a horizontal one gets fewer ticks than tickCount() if their labels would touch
-    explicit NumberTicker(const QCPAxis& axis) : axis_(&axis) {}
+    explicit NumberTicker(const QCPAxis& axis, Scale scale = Scale::Continuous) : axis_(&axis), scale_(scale)
+    {
+    }
 
     void generate(const QCPRange& range, const QLocale& locale, QChar format, int precision,
                   QVector<double>& ticks, QVector<double>* subTicks, QVector<QString>* labels) override;
     QString getTickLabel(double tick, const QLocale& locale, QChar format, int precision) override;
 
+protected:
+    double getTickStep(const QCPRange& range) override;
+
 private:
     bool areApart(const QVector<double>& ticks, const QVector<QString>& labels) const;
 
     const QCPAxis* axis_;
+    Scale scale_;
 };
 
 /// Ticks of a logarithmic axis, labelled by tickText(): at whole powers of its base, such as 0.01, 1, 4096.

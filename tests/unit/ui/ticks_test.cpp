@@ -2,7 +2,9 @@
 
 #include "tests/unit/ui/chart_fixture.h"
 #include "ui/charts/chart_plot.h"
+#include "ui/experiment/live_plots.h"
 #include "ui/kernels/roofline_plot.h"
+#include "ui/kit/histogram_plot.h"
 #include "ui/kit/themed_plot.h"
 #include "ui/kit/time_axis.h"
 
@@ -72,6 +74,38 @@ TEST(Ticks, OfLinearAxesAreWhatTheirLabelsSay)
             const QCPRange range(from, from + length);
             Labels(ticker, range).expectTrue(range);
         }
+}
+
+TEST(Ticks, OfCountsAreWholeNumbersApart)
+{
+    const ThemedPlot plot;
+    for (const double length : {1.0, 1.3, 2.6, 4.0, 11.0, 13.0, 26.0, 120.0, 1.3e5}) {
+        NumberTicker ticker(*plot.yAxis, NumberTicker::Scale::Counts);
+        const QCPRange range(0, length);
+        Labels(ticker, range).expectTrue(range);
+        QVector<double> ticks;
+        ticker.generate(range, QLocale::c(), QLatin1Char('g'), 6, ticks, nullptr, nullptr);
+        for (const double tick : ticks)
+            EXPECT_EQ(tick, std::round(tick)) << "0 to " << length;
+    }
+}
+
+TEST(Ticks, OfStepsAndInstancesAreWholeNumbers)
+{
+    const auto expectWhole = [](const QCPAxis& axis) {
+        for (const double tick : axis.tickVector())
+            EXPECT_EQ(tick, std::round(tick)) << axis.label().toStdString();
+    };
+    StepsPlot steps;
+    steps.show({{0, 4.4e6}, {1, 4.5e6}, {11, 4.6e6}}, 12);
+    steps.toPixmap(900, 240);
+    expectWhole(*steps.xAxis);
+    HistogramPlot instances;
+    instances.show(
+        {.histogram = {.from = 44e6, .width = 2e6, .counts = {1, 0, 0, 1}}, .mean = 46e6, .median = 46e6},
+        query::Hue::Matmul);
+    instances.toPixmap(300, 300);
+    expectWhole(*instances.yAxis);
 }
 
 TEST(Ticks, BetweenThoseOfALogarithmicAxisAreTheOtherMultiplesOfItsPowers)
