@@ -176,10 +176,15 @@ void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     const bool number = column.kind == TableColumn::Kind::Number;
     // A number is never truncated.
     const bool fits = metrics.horizontalAdvance(cell.text) <= rect.width();
-    const QString text = fits     ? cell.text
-                         : number ? QStringLiteral("…")
-                                  : elidedText(cell.text, metrics, Qt::ElideMiddle, rect.width());
-    painter->drawText(rect, (number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter | Qt::TextSingleLine,
+    const bool wraps =
+        !fits && !number &&
+        lineCount(cell.text, metrics, rect.width()) * metrics.lineSpacing() <= option.rect.height();
+    const QString text = fits || wraps ? cell.text
+                         : number      ? QStringLiteral("…")
+                                       : elidedText(cell.text, metrics, Qt::ElideMiddle, rect.width());
+    painter->drawText(rect,
+                      (number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter |
+                          (wraps ? Qt::TextWordWrap : Qt::TextSingleLine),
                       text);
     if (toned.sign && !cell.text.isEmpty()) {
         const double side = sizes().of(kSign);
@@ -198,6 +203,13 @@ int TableDelegate::padding(int column)
 int TableDelegate::signWidth(Tone tone)
 {
     return tonedBy(tone, colours()).sign ? sizes().of(kSign) + sizes().of(4) : 0;
+}
+
+int TableDelegate::lineCount(const QString& text, const QFontMetrics& metrics, int width)
+{
+    constexpr int kAnyHeight = 1 << 20;
+    const QRect bounds = metrics.boundingRect(QRect(0, 0, width, kAnyHeight), Qt::TextWordWrap, text);
+    return bounds.height() / std::max(1, metrics.lineSpacing());
 }
 
 QFont TableDelegate::fontOf(const TableRow& row, const TableCell& cell)

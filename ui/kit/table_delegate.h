@@ -26,7 +26,8 @@ struct Toned {
 };
 Toned tonedBy(Tone tone, const Palette& palette);
 
-/// Draws the cells of a TableModel: swatches, bars, strips, tones.
+/// Draws the cells of a TableModel: swatches, bars, strips, tones. A text that is too wide wraps if its row has
+/// room for all its lines; otherwise it is elided.
 class TableDelegate : public QStyledItemDelegate {
     Q_OBJECT
 public:
@@ -37,6 +38,8 @@ public:
     /// Additional width of a text, in pixels: the padding of a cell, and the sign of its tone.
     static int padding(int column);
     static int signWidth(Tone tone);
+    /// Lines of a text that wraps at this width.
+    static int lineCount(const QString& text, const QFontMetrics& metrics, int width);
     static QFont fontOf(const TableRow& row, const TableCell& cell);
 };
 

@@ -22,7 +22,8 @@ namespace {
 constexpr double kLeastText = 90;    // design pixels
 constexpr double kShortestText = 56; // before the view scrolls
 constexpr double kReadableText = 128;
-constexpr double kMostText = 180; // beyond which a text need not be whole before anything gives way
+constexpr double kMostText = 180;  // beyond which a text need not be whole before dim texts are hidden
+constexpr double kWholeText = 360; // beyond which it need not be whole before numbers and bars give way
 constexpr double kLeastBar = 28;
 
 // Total of "Total, µs".
@@ -106,7 +107,14 @@ TableView::TableView(QWidget* parent)
 void TableView::setRowHeight(double design)
 {
     verticalHeader()->setMinimumSectionSize(1);
-    verticalHeader()->setDefaultSectionSize(sizes().of(design));
+    rowHeight_ = sizes().of(design);
+    verticalHeader()->setDefaultSectionSize(rowHeight_);
+}
+
+void TableView::setMostLines(int lines)
+{
+    mostLines_ = lines;
+    layColumns();
 }
 
 void TableView::show(TableData rows)
@@ -171,7 +179,7 @@ int TableView::textWidth(std::size_t column) const
     for (std::size_t i = 0; i < std::min(kLooked, rows.size()); ++i)
         widest = std::max(widest, metrics.horizontalAdvance(rows[i].cells[column].text));
     const bool swatch = model_->table().columns[column].swatch;
-    return std::clamp(widest + sizes().of(swatch ? 40 : 20), sizes().of(kLeastText), sizes().of(kMostText));
+    return std::clamp(widest + sizes().of(swatch ? 40 : 20), sizes().of(kLeastText), sizes().of(kWholeText));
 }
 
 int TableView::titleWidth(int column) const
@@ -217,8 +225,8 @@ void TableView::keepWidth(int column, int width)
 }
 
 // Columns of numbers are as wide as their widest number, others keep their width, and those of width 0 share
-// the rest. If that is too narrow: hide empty columns, remove the space before numbers, shorten bars, hide
-// dim texts, elide names, hide dim numbers, hide bars. A table that is still too wide scrolls: no number is
+// the rest. If that is too narrow: hide empty columns, remove the space before numbers, shorten bars, elide
+// long names, hide dim texts, elide names, hide dim numbers, hide bars. A table that is still too wide scrolls: no number is
 // ever truncated.
 void TableView::layColumns()
 {
@@ -267,6 +275,7 @@ void TableView::layColumns()
     for (std::size_t c = 0; c < columns.size(); ++c)
         if (widths[c] > 0 && isBar(c))
             shrink(c, sizes().of(kLeastBar));
+    elide(kMostText);
     drop([&](std::size_t c) { return columns[c].dim && columns[c].kind == TableColumn::Kind::Text; });
     elide(kReadableText);
     drop([&](std::size_t c) { return columns[c].dim && columns[c].kind == TableColumn::Kind::Number; });
@@ -281,6 +290,27 @@ void TableView::layColumns()
             setColumnWidth(int(c), widths[c] + (columns[c].width == 0 ? more : 0));
     }
     laying_ = false;
+    if (mostLines_ > 1)
+        layLines();
+}
+
+void TableView::layLines()
+{
+    const TableData& table = model_->table();
+    const QFontMetrics metrics(Theme::instance().body());
+    int lines = 1;
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+        if (table.columns[c].width > 0 || table.columns[c].kind != TableColumn::Kind::Text)
+            continue;
+        const int width = columnWidth(int(c)) - TableDelegate::padding(int(c));
+        for (const TableRow& row : table.rows)
+            lines = std::max(lines, TableDelegate::lineCount(row.cells[c].text, metrics, width));
+    }
+    const int height = rowHeight_ + (std::min(lines, mostLines_) - 1) * metrics.lineSpacing();
+    if (height == verticalHeader()->defaultSectionSize())
+        return;
+    verticalHeader()->setDefaultSectionSize(height);
+    emit rowHeightChanged(height);
 }
 
 void TableView::fillColumnMenu(QMenu& menu)

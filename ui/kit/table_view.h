@@ -29,6 +29,9 @@ public:
     /// Makes the row of that id current without emitting a signal.
     void setCurrentId(std::optional<std::int64_t> id);
     void setRowHeight(double design);
+    /// Texts of the column that takes the remaining width wrap to this many lines if it is too narrow for them;
+    /// all rows then have the height of the one with the most lines.
+    void setMostLines(int lines);
     /// The table as shown: sorted, filtered, without the columns that are hidden.
     TableData shown() const;
     /// Actions that show and hide columns.
@@ -41,6 +44,8 @@ signals:
     void chosen(std::int64_t id);
     /// Enter or double click on a row.
     void activatedRow(std::int64_t id);
+    /// The rows have another height, since their texts wrap differently.
+    void rowHeightChanged(int height);
 
 protected:
     void resizeEvent(QResizeEvent* event) override;
@@ -48,6 +53,7 @@ protected:
 
 private:
     void layColumns();
+    void layLines();
     void keepWidth(int column, int width);
     bool holdsNothing(std::size_t column) const;
     int textWidth(std::size_t column) const;
@@ -64,6 +70,8 @@ private:
     QSet<QString> hidden_;          // titles without units, because units change with the data
     QHash<QString, int> dragged_;   // widths set by the user, by the same titles
     std::vector<int> numberWidths_; // of the columns; 0 for those without numbers
+    int rowHeight_ = 0;             // of one line
+    int mostLines_ = 1;
     bool quiet_ = false;
     bool laying_ = false;
 };

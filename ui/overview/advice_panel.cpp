@@ -22,6 +22,7 @@ using query::Advice;
 
 constexpr double kFindingHeight = 22;
 constexpr int kMostFindings = 7; // before the list scrolls
+constexpr int kMostLines = 3;    // of a finding in a narrow window
 
 /// The page that shows what a finding is about.
 QString pageOf(AdviceRule rule)
@@ -93,6 +94,8 @@ AdvicePanel::AdvicePanel(QWidget* parent)
 {
     table_->setAccessibleName(tr("Advice"));
     table_->setRowHeight(kFindingHeight);
+    table_->setMostLines(kMostLines);
+    connect(table_, &TableView::rowHeightChanged, this, &AdvicePanel::fitRows);
     table_->setToolTip(tr("Enter or double click opens the page that shows the rows behind a finding"));
     message_->setContentsMargins(sizes().padding, sizes().gap, sizes().padding, sizes().gap);
     connect(table_, &TableView::activatedRow, this, [this](std::int64_t id) {
@@ -144,10 +147,15 @@ void AdvicePanel::show(std::shared_ptr<const query::AdviceTable> advice)
         return;
     }
     table_->show(adviceRows(*advice_));
-    const int rows = std::min(kMostFindings, int(advice_->rows.size()));
-    table_->setFixedHeight(sizes().header + rows * sizes().of(kFindingHeight) + 2);
+    fitRows(table_->verticalHeader()->defaultSectionSize());
     table_->setVisible(true);
     message_->setVisible(false);
+}
+
+void AdvicePanel::fitRows(int height)
+{
+    const int rows = advice_ ? std::min(kMostFindings, int(advice_->rows.size())) : 0;
+    table_->setFixedHeight(sizes().header + rows * height + 2);
 }
 
 void AdvicePanel::say(const QString& text)

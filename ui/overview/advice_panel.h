@@ -33,6 +33,7 @@ signals:
 
 private:
     void show(std::shared_ptr<const query::AdviceTable> advice);
+    void fitRows(int height); ///< \param height  of a row
     void say(const QString& text);
 
     JobTracker loading_{this};
