@@ -2,9 +2,11 @@
 
 #include "tests/ui/window_fixture.h"
 #include "ui/kernels/kernels_page.h"
+#include "ui/kit/controls.h"
 #include "ui/kit/key_value_table.h"
 #include "ui/kit/table_view.h"
 #include "ui/memory/memory_page.h"
+#include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
 
 #include <QComboBox>
@@ -97,6 +99,25 @@ TEST_F(RanksWindow, AKernelLeadsToTheCallThatLaunchedIt)
     EXPECT_EQ(timeline().names[timeline().lanes[item.lane].rows[item.row].name(item.index)].text,
               stack.front().toStdString());
     EXPECT_FALSE(view().scene().sections[0].lanes[placeOf("rank 0 Python")->view].folded) << "it can be read";
+}
+
+TEST_F(RanksWindow, ANarrowToolBarHasAListInsteadOfSegments)
+{
+    clickRail(QStringLiteral("Kernels"));
+    auto& grouping = *page<KernelsPage>("kernels").findChild<SegmentedControl*>();
+    const auto& list = *grouping.findChild<QComboBox*>();
+    window_.resize(1600, 900);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !grouping.isCompact(); }, kPatienceMs));
+    window_.resize(sizes().of(1150), 720);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return grouping.isCompact(); }, kPatienceMs));
+    waitUntilSettled();
+    EXPECT_TRUE(list.isVisible());
+    EXPECT_GE(list.width(), list.minimumSizeHint().width());
+    choose(*grouping.findChild<QComboBox*>(), 1);
+    EXPECT_EQ(grouping.current(), 1) << "the list does what the segments do";
+    window_.resize(1600, 900);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !grouping.isCompact(); }, kPatienceMs));
+    EXPECT_EQ(grouping.current(), 1);
 }
 
 TEST_F(RanksWindow, TheHeaderIsAboutAStepOfTheFirstRank)

@@ -36,6 +36,8 @@ protected:
         for (std::size_t i = 0; i < parts.size(); ++i) {
             if (!bar.rect().contains(parts[i]->geometry()))
                 return "tool " + std::to_string(i) + " ends beyond its bar";
+            if (parts[i]->width() < parts[i]->minimumSizeHint().width())
+                return "tool " + std::to_string(i) + " is narrower than its contents";
             for (std::size_t j = 0; j < i; ++j)
                 if (parts[i]->geometry().intersects(parts[j]->geometry()))
                     return "tools " + std::to_string(j) + " and " + std::to_string(i) + " overlap";

@@ -601,7 +601,7 @@ QWidget* KernelsPage::makeTools()
     tools_->addWord(tr("Group by"));
     tools_->add(grouping_);
     tools_->addGap();
-    filter_->setMinimumWidth(sizes().of(170));
+    filter_->setMinimumWidth(sizes().of(110));
     filter_->setToolTip(tr("Keep rows that contain every word (/): any text, or family:softmax"));
     tools_->add(filter_);
     for (QComboBox* box : {party_, step_, range_}) {

@@ -201,7 +201,8 @@ QVBoxLayout* makePlainColumn(QWidget* parent)
     return column;
 }
 
-SegmentedControl::SegmentedControl(const QStringList& words, QWidget* parent) : QWidget(parent)
+SegmentedControl::SegmentedControl(const QStringList& words, QWidget* parent)
+    : QWidget(parent), list_(new ComboBox(QString()))
 {
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -211,17 +212,43 @@ SegmentedControl::SegmentedControl(const QStringList& words, QWidget* parent) : 
         button->setCheckable(true);
         button->setProperty("segment", i == 0 ? "first" : i + 1 == int(words.size()) ? "last" : "middle");
         button->setFocusPolicy(Qt::TabFocus);
-        connect(button, &QPushButton::clicked, this, [this, i] {
-            const bool other = i != current_;
-            setCurrent(i);
-            if (other)
-                emit changed(i);
-        });
+        connect(button, &QPushButton::clicked, this, [this, i] { choose(i); });
         layout->addWidget(button);
         buttons_.push_back(button);
+        list_->addItem(words[i]);
         setWord(i, words[i]);
     }
+    list_->hide();
+    layout->addWidget(list_);
+    connect(list_, &QComboBox::activated, this, &SegmentedControl::choose);
     setCurrent(0);
+}
+
+void SegmentedControl::choose(int index)
+{
+    const bool other = index != current_;
+    setCurrent(index);
+    if (other)
+        emit changed(index);
+}
+
+void SegmentedControl::setCompact(bool compact)
+{
+    if (compact_ == compact)
+        return;
+    compact_ = compact;
+    list_->setAccessibleName(accessibleName());
+    for (QPushButton* button : buttons_)
+        button->setVisible(!compact);
+    list_->setVisible(compact);
+}
+
+int SegmentedControl::savedByCompact() const
+{
+    int full = 0;
+    for (const QPushButton* button : buttons_)
+        full += std::max(button->minimumWidth(), button->minimumSizeHint().width());
+    return std::max(0, full - list_->minimumSizeHint().width());
 }
 
 void SegmentedControl::setCurrent(int index)
@@ -229,12 +256,14 @@ void SegmentedControl::setCurrent(int index)
     current_ = index;
     for (int i = 0; i < int(buttons_.size()); ++i)
         buttons_[std::size_t(i)]->setChecked(i == index);
+    list_->setCurrentIndex(index);
 }
 
 void SegmentedControl::setWord(int index, const QString& word)
 {
     QPushButton& button = *buttons_[std::size_t(index)];
     button.setText(word);
+    list_->setItemText(index, word);
     // The checked button is bold: each has the width of bold text.
     button.setMinimumWidth(QFontMetrics(Theme::instance().bold()).horizontalAdvance(word) + sizes().of(24));
 }
@@ -250,6 +279,8 @@ ToolBar::ToolBar(QWidget* parent) : QFrame(parent), layout_(new QHBoxLayout(this
 void ToolBar::add(QWidget* widget)
 {
     layout_->addWidget(widget);
+    if (auto* segmented = qobject_cast<SegmentedControl*>(widget))
+        segmented_.push_back(segmented);
 }
 
 void ToolBar::addWide(QWidget* widget)
@@ -308,12 +339,22 @@ void ToolBar::fit()
     int needed = layout_->totalMinimumSize().width();
     for (const QWidget* widget : order)
         needed += widget->isHidden() ? widthOf(*widget) : 0;
+    for (const SegmentedControl* control : segmented_)
+        needed += control->isCompact() && !control->isHidden() ? control->savedByCompact() : 0;
     for (QWidget* widget : order) {
         const bool goes = needed > width();
         if (goes)
             needed -= widthOf(*widget);
         if (widget->isHidden() != goes)
             widget->setVisible(!goes);
+    }
+    for (SegmentedControl* control : segmented_) {
+        if (control->isHidden())
+            continue;
+        const bool isTooWide = needed > width();
+        if (isTooWide)
+            needed -= control->savedByCompact();
+        control->setCompact(isTooWide);
     }
 }
 

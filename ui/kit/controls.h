@@ -78,16 +78,26 @@ public:
     int current() const { return current_; }
     void setCurrent(int index);
     void setWord(int index, const QString& word);
+    /// Shows a list to choose from instead of a button for each word, which takes less room.
+    void setCompact(bool compact);
+    bool isCompact() const { return compact_; }
+    /// By how much narrower it is when it is compact.
+    int savedByCompact() const;
 
 signals:
     void changed(int index);
 
 private:
+    void choose(int index);
+
     std::vector<QPushButton*> buttons_;
+    ComboBox* list_;
+    bool compact_ = false;
     int current_ = 0;
 };
 
-/// The tool bar of a page. If it is too narrow, words are hidden first, then the tools given to mayGo().
+/// The tool bar of a page. If it is too narrow, words are hidden first, then the tools given to mayGo(); then
+/// segmented controls become lists.
 class ToolBar : public QFrame {
     Q_OBJECT
 public:
@@ -114,6 +124,7 @@ private:
     QHBoxLayout* layout_;
     std::vector<QWidget*> words_;
     std::vector<QWidget*> mayGo_; ///< hidden in this order
+    std::vector<SegmentedControl*> segmented_;
 };
 
 } // namespace tilescope::ui
