@@ -1,5 +1,6 @@
 // The list of runs as a person uses it, by mouse and keyboard.
 
+#include "core/store/run_writer.h"
 #include "tests/ui/window_fixture.h"
 #include "tests/unit/report/study_file.h"
 #include "ui/kit/key_value_table.h"
@@ -60,6 +61,29 @@ TEST_F(WindowTest, ManyRunsAreDescribedByWhatVaries)
         rows[row.key] = row.values;
     EXPECT_EQ(rows[QStringLiteral("varies")], QStringList{QStringLiteral("backend")});
     EXPECT_EQ(rows[QStringLiteral("status")], QStringList{QStringLiteral("4 ok, 1 oom")});
+}
+
+TEST_F(WindowTest, DetailsOfACollectiveHaveItsOperationAndMessage)
+{
+    const std::filesystem::path file = folder_ / "collective.tscope";
+    {
+        StringTable strings;
+        store::RunWriter writer(file, strings);
+        writer.beginRun({"ring", "collective",
+                         R"({"workload":"collective","op":"all_gather","bytes":67108864,"gpus":4})", "hash",
+                         "test"});
+        writer.endRun({});
+    }
+    window_.open({QString::fromStdString(file.string())});
+    waitUntilSettled();
+    window_.workspace().select({{window_.workspace().files().back().id, RunId{1}}});
+    waitUntilSettled();
+    std::map<QString, QStringList> rows;
+    for (const KeyValueRow& row : window_.dock().findChild<KeyValueTable*>()->rows())
+        rows[row.key] = row.values;
+    EXPECT_EQ(rows[QStringLiteral("op")], QStringList{QStringLiteral("all_gather")});
+    EXPECT_EQ(rows[QStringLiteral("bytes")], QStringList{QStringLiteral("64 MiB")});
+    EXPECT_EQ(rows[QStringLiteral("gpus")], QStringList{QStringLiteral("4")});
 }
 
 TEST_F(WindowTest, DetailsOfARunShowItsReasonWhole)

@@ -1,5 +1,6 @@
 #include "ui/experiment/point_grid.h"
 
+#include "core/config/value_text.h"
 #include "core/session/supervisor/sweep_text.h"
 #include "ui/kit/number_text.h"
 
@@ -78,6 +79,21 @@ std::size_t rowKeyOf(const std::vector<Key>& keys)
     return best;
 }
 
+// Stored values of a key as people write them: sizes have units.
+QString shownValue(const QString& key, const QString& value)
+{
+    return QString::fromStdString(config::valueText(key.toStdString(), value.toStdString()));
+}
+
+void showValues(PointGrid& grid)
+{
+    for (QString& value : grid.rows)
+        value = shownValue(grid.rowKey, value);
+    for (QStringList& column : grid.columns)
+        for (qsizetype i = 0; i < column.size(); ++i)
+            column[i] = shownValue(grid.columnKeys[i], column[i]);
+}
+
 } // namespace
 
 std::optional<PointGrid> gridOf(const std::vector<session::SweepPoint>& points)
@@ -123,6 +139,7 @@ std::optional<PointGrid> gridOf(const std::vector<session::SweepPoint>& points)
             return {}; // two points have the same values: only a list can show both
         cell = std::ptrdiff_t(i);
     }
+    showValues(grid);
     return grid;
 }
 

@@ -1,5 +1,6 @@
 #include "ui/window/run_dock.h"
 
+#include "core/config/value_text.h"
 #include "core/model/text.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
@@ -66,9 +67,17 @@ QSet<int> hiddenColumns()
 }
 
 // The keys of a run, the important ones first.
-constexpr const char* kKeys[] = {"workload", "size",   "backend", "precision", "batch",    "context",
-                                 "heads",    "d_head", "seq_len", "mode",      "parallel", "gpus",
-                                 "causal",   "warmup", "steps",   "trace",     "compile",  "seed"};
+constexpr const char* kKeys[] = {"workload", "op",     "bytes",  "size",    "backend", "precision", "batch",
+                                 "context",  "heads",  "d_head", "seq_len", "mode",    "parallel",  "gpus",
+                                 "bucket",   "causal", "warmup", "steps",   "trace",   "compile",   "seed"};
+
+// A key of a run as people read it; empty if the run lacks it.
+QString valueOf(const query::RunSummary& run, std::string_view key)
+{
+    if (key == "workload")
+        return QString::fromStdString(run.workload);
+    return QString::fromStdString(config::valueText(key, run.param(key)));
+}
 
 QString measuredStep(const query::RunSummary& run)
 {
@@ -93,8 +102,7 @@ QStringList aboutOf(const query::RunSummary& run)
     QStringList about{QObject::tr("step %1, %2 %3").arg(stepWithInterval(run), peakName(run), peakOf(run))};
     QStringList keys;
     for (const char* key : kKeys) {
-        const QString value = key == std::string_view("workload") ? QString::fromStdString(run.workload)
-                                                                  : QString::fromUtf8(run.param(key));
+        const QString value = valueOf(run, key);
         if (!value.isEmpty() && value != QLatin1String("none"))
             keys << QStringLiteral("%1 %2").arg(QLatin1String(key), value);
     }
@@ -135,12 +143,12 @@ std::vector<KeyValueRow> rowsOfOne(const query::RunSummary& run)
 {
     std::vector<KeyValueRow> rows;
     for (const char* key : kKeys) {
-        const QString value = key == std::string_view("workload") ? QString::fromStdString(run.workload)
-                                                                  : QString::fromUtf8(run.param(key));
+        const QString value = valueOf(run, key);
         if (!value.isEmpty())
             rows.push_back({QString::fromLatin1(key), {value}});
     }
-    rows.push_back({QStringLiteral("device"), {QString::fromStdString(run.result.device)}});
+    if (!run.result.device.empty())
+        rows.push_back({QStringLiteral("device"), {QString::fromStdString(run.result.device)}});
     rows.push_back({QStringLiteral("step"), {stepWithInterval(run)}, false, true});
     rows.push_back({peakName(run), {peakOf(run)}, false, true});
     const std::string_view word = wordOf(run.result.status);
@@ -166,9 +174,7 @@ std::vector<KeyValueRow> rowsOfSeveral(const std::vector<SelectedRun>& runs)
         QStringList values;
         bool differs = false;
         for (const SelectedRun& run : runs) {
-            const QString value = key == std::string_view("workload")
-                                      ? QString::fromStdString(run.run->workload)
-                                      : QString::fromUtf8(run.run->param(key));
+            const QString value = valueOf(*run.run, key);
             differs = differs || (!values.isEmpty() && values.front() != value);
             values << value;
         }
@@ -198,8 +204,7 @@ std::vector<KeyValueRow> rowsOfMany(const std::vector<SelectedRun>& runs)
     for (const char* key : kKeys) {
         std::set<QString> values;
         for (const SelectedRun& run : runs)
-            values.insert(key == std::string_view("workload") ? QString::fromStdString(run.run->workload)
-                                                              : QString::fromUtf8(run.run->param(key)));
+            values.insert(valueOf(*run.run, key));
         if (values.size() > 1)
             varying << QString::fromLatin1(key);
         else if (!values.begin()->isEmpty())

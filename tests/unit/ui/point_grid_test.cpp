@@ -33,6 +33,18 @@ TEST(PointGrid, PutsTheLongestRowOfNumbersDownAndNestsTheRest)
     EXPECT_EQ(grid->at(0, 1), 3);
 }
 
+TEST(PointGrid, ShowsSizesWithTheirUnits)
+{
+    const auto grid = gridOf(
+        session::numbered(config::parseSpec("workload: lm\nsize: tiny\nmode: train\ngpus: 2\nparallel: ddp\n"
+                                            "sweep:\n  bucket: [1 MiB, 25 MiB, 100 MB]\n  batch: [2, 4]\n",
+                                            "s.yaml")));
+    ASSERT_TRUE(grid);
+    EXPECT_EQ(grid->rowKey, "bucket");
+    EXPECT_EQ(grid->rows, QStringList({"1 MiB", "25 MiB", "100 MB"}));
+    EXPECT_EQ(grid->columns[1], QStringList({"4"}));
+}
+
 TEST(PointGrid, GivesEachRepeatAColumn)
 {
     const auto grid =
