@@ -136,9 +136,13 @@ void LimitBarPlot::drawLimit(QPainter& painter, const Scale& scale) const
                          QPointF(scale.x(*bar_.limit), scale.bar.bottom())); // words are below
         label(*bar_.limit, tr("limit %1").arg(byteText(*bar_.limit)), colours().warning, true);
     }
-    if (bar_.needed)
-        label(std::min(*bar_.needed, bar_.limit.value_or(*bar_.needed)),
-              tr("needed %1, predicted").arg(byteText(*bar_.needed)), colours().dimText, !bar_.limit);
+    if (bar_.needed) {
+        const QString words = tr("needed %1, predicted").arg(byteText(*bar_.needed));
+        // The arrow says that the end of the box is beyond the axis.
+        const bool ends = *bar_.needed <= scale.most;
+        label(std::min(*bar_.needed, scale.most), ends ? words : words + QStringLiteral(" \u2192"),
+              colours().dimText, true);
+    }
 }
 
 void LimitBarPlot::drawAxis(QPainter& painter, const Scale& scale) const

@@ -302,7 +302,7 @@ void paintMemoryPeak(QPainter& painter, const TimelineScene& scene, const Band& 
     painter.drawEllipse(QPointF(x, y), radius, radius);
     if (area.height() < QFontMetrics(Theme::instance().small()).ascent())
         return painter.restore();
-    const QString text = QStringLiteral("peak allocated ") + byteText(bytes);
+    const QString text = QStringLiteral("peak ") + byteText(bytes);
     painter.setFont(Theme::instance().small());
     const QFontMetricsF font(painter.font());
     const double width = font.horizontalAdvance(text);
