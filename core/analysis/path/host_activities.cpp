@@ -169,7 +169,8 @@ void HostActivities::readCollectives()
                      {.host = {{record.start, record.end}},
                       .layer = 4,
                       .part = PathPart::Communication,
-                      .collective = i},
+                      .collective = i,
+                      .isActive = true},
                      {.kind = PathSource::Kind::Collective,
                       .family = KernelFamily::Collective,
                       .name = record.op,
@@ -203,6 +204,12 @@ void HostActivities::cutLanes()
             events.push_back(event.host);
         lane.spans = hostSpans(events, lane.launches);
         findActive(lane);
+        constexpr int kRange = 0;
+        const auto isCollective = [](const Event& event) { return event.collective.has_value(); };
+        lane.isForCollectives = std::ranges::any_of(lane.events, isCollective) &&
+                                std::ranges::all_of(lane.events, [&isCollective](const Event& event) {
+                                    return isCollective(event) || event.layer == kRange;
+                                });
     }
 }
 
@@ -268,7 +275,8 @@ void HostActivities::addActivities(std::size_t index)
                 continue;
             }
         if (!innermost || innermost->mayWait)
-            if (std::optional<HandOver> handOver = handedOver(index, span.time)) {
+            if (std::optional<HandOver> handOver = lane.isForCollectives ? submittedBy(index, span.time.end)
+                                                                         : handedOver(index, span.time)) {
                 handOver->to = addSpan(lane, {handOver->time, span.time.end}, part, source);
                 handOvers_.push_back(*handOver);
                 continue;
@@ -355,6 +363,8 @@ std::optional<HostActivities::HandOver> HostActivities::startedBy(std::size_t in
     if (lanes_[index].spans.empty())
         return {};
     const Timestamp start = lanes_[index].spans.front().time.start;
+    if (lanes_[index].isForCollectives)
+        return submittedBy(index, start);
     std::optional<HandOver> found;
     for (const std::size_t other : processes_.at(lanes_[index].process)) {
         const std::vector<Interval>& active = lanes_[other].active;
@@ -367,12 +377,31 @@ std::optional<HostActivities::HandOver> HostActivities::startedBy(std::size_t in
     return found;
 }
 
+/// The op that submits a collective, or what was done last before.
+std::optional<HostActivities::HandOver> HostActivities::submittedBy(std::size_t index, Timestamp time) const
+{
+    std::optional<HandOver> found;
+    for (const std::size_t other : processes_.at(lanes_[index].process)) {
+        const std::vector<Interval>& active = lanes_[other].active;
+        const auto after = std::ranges::upper_bound(active, time, {}, &Interval::end);
+        if (other == index || lanes_[other].isForCollectives)
+            continue;
+        if (after != active.end() && after->start <= time)
+            return HandOver{.lane = other, .time = time, .isWithin = true};
+        if (after != active.begin() && (!found || (after - 1)->end > found->time))
+            found = HandOver{.lane = other, .time = (after - 1)->end};
+    }
+    return found;
+}
+
 void HostActivities::addHandOvers()
 {
     for (const HandOver& handOver : handOvers_) {
         const std::vector<Ended>& ended = lanes_[handOver.lane].ended;
         const auto after = std::ranges::upper_bound(ended, handOver.time, {}, &Ended::time);
-        if (after != ended.begin())
+        if (handOver.isWithin && after != ended.end())
+            parts_.depend(after->activity, handOver.to, Cause::HandOver);
+        else if (after != ended.begin())
             parts_.depend((after - 1)->activity, handOver.to, Cause::HandOver);
     }
 }

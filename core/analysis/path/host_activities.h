@@ -16,9 +16,10 @@ namespace tilescope::analysis {
 ///
 /// A call that waits for the device is left out until what it waits for has ended: what the recorded wait names, else what
 /// the process ran last before the call returned. A thread that is in no op or call while another thread of the process
-/// works for at least half of that time waits for it likewise; backward on a thread of autograd is found this way. The first
-/// activity of a thread depends on what another thread of the process did last. A
-/// collective on the host has an empty activity for its arrival; its transfer begins when the last rank has arrived.
+/// works for at least half of that time waits for it likewise; backward on a thread of autograd and collectives on a thread
+/// of their own are found this way. The first activity of a thread depends on what another thread of the process did last. A
+/// thread that only runs collectives begins one when an op of another thread submits it; that op may go on. A collective on
+/// the host has an empty activity for its arrival; its transfer begins when the last rank has arrived.
 class HostActivities {
 public:
     /// \param parts  receives activities and dependencies; kept by the caller
@@ -35,8 +36,8 @@ private:
         const ApiCall* call = nullptr;
         std::optional<std::size_t> collective = {}; ///< index of its record
         bool mayWait = false;                       ///< for another thread
-        bool isActive = false;                      ///< an op or a call: another thread may wait for it
-        bool loads = false;                         ///< the next batch
+        bool isActive = false; ///< an op, a call or a collective: another thread may wait for it
+        bool loads = false;    ///< the next batch
     };
     struct Ended {
         Timestamp time{};
@@ -51,6 +52,7 @@ private:
         std::vector<Interval> active = {}; ///< in order
         std::vector<Ended> ended = {};     ///< its activities, by end
         std::uint32_t source = 0;          ///< between its events
+        bool isForCollectives = false;     ///< it has collectives and ranges, but no ops or calls
     };
     /// A collective on the host.
     struct Meeting {
@@ -63,6 +65,7 @@ private:
         std::size_t lane = 0;
         Timestamp time{};
         std::uint32_t to = 0;
+        bool isWithin = false; ///< the other lane goes on after it
     };
 
     Lane& laneOf(ThreadId thread);
@@ -80,6 +83,7 @@ private:
     std::optional<DeviceActivities::End> awaited(const Lane& lane, const ApiCall& call, Interval span) const;
     std::optional<HandOver> handedOver(std::size_t lane, Interval span) const;
     std::optional<HandOver> startedBy(std::size_t lane) const;
+    std::optional<HandOver> submittedBy(std::size_t lane, Timestamp time) const;
 
     const RecordingView& view_;
     const DeviceActivities& device_;

@@ -178,6 +178,33 @@ TEST_F(RecordedPath, FollowsTheLaunchesOfAThreadWithoutOps)
               "synchronization 1, host 18, host 40, launch 5, compute 5");
 }
 
+// A rank of a CPU's ranks: one thread computes, another one moves gradients.
+TEST_F(RecordedPath, CrossesToTheThreadOfCollectivesAndBack)
+{
+    FakeTrace trace;
+    trace.step(0, 0, 200 * kMicro)
+        .op("aten::mm", 0, 40 * kMicro)
+        .op("aten::mm", 40 * kMicro, 90 * kMicro)
+        .op("aten::add_", 180 * kMicro, 200 * kMicro);
+    const auto allReduce = [&trace](std::int64_t start, std::int64_t end) {
+        Collective collective;
+        collective.op = trace.strings().intern("all_reduce");
+        collective.thread = ThreadId{2};
+        collective.start = timestampAt(start);
+        collective.end = timestampAt(end);
+        return collective;
+    };
+    // The first one is hidden behind an op, the main thread waits for the second one.
+    collectives_ = {allReduce(45 * kMicro, 80 * kMicro), allReduce(100 * kMicro, 170 * kMicro)};
+    const auto path = pathOf(trace, 0, 200 * kMicro, false);
+    EXPECT_EQ(textOf(path), "compute 40, compute 50, host 10, communication 70, host 10, memory 20");
+    EXPECT_EQ(path[2].cause, Cause::HandOver);
+    // An op submits it and goes on.
+    collectives_ = {allReduce(60 * kMicro, 170 * kMicro)};
+    EXPECT_EQ(textOf(pathOf(trace, 0, 200 * kMicro, false)),
+              "compute 40, compute 20, communication 110, host 10, memory 20");
+}
+
 TEST_F(RecordedPath, OpsAreTheWorkOfACpu)
 {
     FakeTrace trace;
