@@ -44,7 +44,7 @@ protected:
 
     void waitForRuns(std::size_t count)
     {
-        QTRY_COMPARE_WITH_TIMEOUT(runsInFile(), count, kPatienceMs);
+        ASSERT_TRUE(QTest::qWaitFor([&] { return runsInFile() == count; }, kPatienceMs));
         waitUntilSettled();
     }
 
@@ -95,8 +95,8 @@ TEST_F(RunMenuTest, NotesAndTagsARun)
     edits.setNote(run(2), QStringLiteral("fan was loud"));
     edits.setTag(run(2), QStringLiteral("baseline"));
     const auto two = [this] { return window_.workspace().files()[0].snapshot->find(RunId{2}); };
-    QTRY_COMPARE_WITH_TIMEOUT(two()->tag, std::string("baseline"), kPatienceMs);
-    QTRY_COMPARE_WITH_TIMEOUT(two()->note, std::string("fan was loud"), kPatienceMs);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return two()->tag == "baseline"; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return two()->note == "fan was loud"; }, kPatienceMs));
     auto& filter = named<QLineEdit>(QStringLiteral("Filter runs"));
     filter.setText(QStringLiteral("tag:baseline"));
     waitUntilSettled();
@@ -135,7 +135,8 @@ protected:
         auto& field = *palette.findChild<QLineEdit*>();
         auto& list = *palette.findChild<QListWidget*>();
         QTest::keyClicks(&field, typed);
-        QTRY_VERIFY_WITH_TIMEOUT(list.count() > 0 && list.item(0)->text() == first, kPatienceMs);
+        ASSERT_TRUE(
+            QTest::qWaitFor([&] { return list.count() > 0 && list.item(0)->text() == first; }, kPatienceMs));
         QTest::keyClick(&field, Qt::Key_Return);
         waitUntilSettled();
     }
@@ -162,7 +163,7 @@ TEST_F(PaletteTest, FindsAKernelAndShowsIt)
         return QString();
     };
     QTest::keyClicks(palette.findChild<QLineEdit*>(), QStringLiteral("softmax"));
-    QTRY_VERIFY_WITH_TIMEOUT(!kernel().isEmpty(), kPatienceMs);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !kernel().isEmpty(); }, kPatienceMs));
     while (list.currentItem()->data(Qt::UserRole + 1).toString() != QStringLiteral("Kernel"))
         QTest::keyClick(palette.findChild<QLineEdit*>(), Qt::Key_Down);
     QTest::keyClick(palette.findChild<QLineEdit*>(), Qt::Key_Return);
@@ -176,9 +177,18 @@ TEST_F(PaletteTest, SaysThatNothingFits)
     CommandPalette& palette = open();
     QTest::keyClicks(palette.findChild<QLineEdit*>(), QStringLiteral("qqqq"));
     EXPECT_TRUE(palette.findChild<QListWidget*>()->isHidden());
-    QTest::keyClick(&palette, Qt::Key_Escape);
-    waitUntilSettled();
-    QTRY_VERIFY_WITH_TIMEOUT(window_.findChild<CommandPalette*>() == nullptr, kPatienceMs);
+}
+
+TEST_F(PaletteTest, EscClosesItOnEveryPage)
+{
+    for (const QString& name : window_.pageNames()) {
+        window_.showPage(name);
+        waitUntilSettled();
+        QTest::keyClick(open().findChild<QLineEdit*>(), Qt::Key_Escape);
+        ASSERT_TRUE(
+            QTest::qWaitFor([&] { return window_.findChild<CommandPalette*>() == nullptr; }, kPatienceMs))
+            << name.toStdString();
+    }
 }
 
 class StudyTest : public WindowTest {
@@ -203,7 +213,7 @@ protected:
 
 TEST_F(StudyTest, AFileOpensOnItsStudyAndOnARunThatWasTraced)
 {
-    QTRY_VERIFY_WITH_TIMEOUT(studies().isVisible(), kPatienceMs);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return studies().isVisible(); }, kPatienceMs));
     ASSERT_EQ(studies().table().rows.size(), 1U);
     const QString all = QString::number(runs().runs.size());
     EXPECT_EQ(studies().table().rows[0].cells[1].text, QStringLiteral("%1 of %1 ok").arg(all));
@@ -216,7 +226,7 @@ TEST_F(StudyTest, AFileOpensOnItsStudyAndOnARunThatWasTraced)
 
 TEST_F(StudyTest, EnterSelectsItsRunsAndAClickOnAPointSelectsOne)
 {
-    QTRY_VERIFY_WITH_TIMEOUT(studies().isVisible(), kPatienceMs);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return studies().isVisible(); }, kPatienceMs));
     studies().setFocus();
     QTest::keyClick(&studies(), Qt::Key_Return);
     EXPECT_EQ(window_.workspace().selection().size(), runs().runs.size());
@@ -260,7 +270,7 @@ protected:
 TEST_F(OomTest, SaysWhatWouldFitAndRunsIt)
 {
     auto& fits = named<TableView>(QStringLiteral("Changes that fit"));
-    QTRY_VERIFY_WITH_TIMEOUT(!fits.table().rows.empty(), kPatienceMs);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !fits.table().rows.empty(); }, kPatienceMs));
     EXPECT_TRUE(fits.isVisible());
     WantedRuns wanted;
     window_.workspace().disconnect(window_.page(QStringLiteral("experiment"))); // no engine is started

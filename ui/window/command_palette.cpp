@@ -175,6 +175,17 @@ void CommandPalette::choose()
     QMetaObject::invokeMethod(&window_, chosen, Qt::QueuedConnection);
 }
 
+// Esc closes the palette, also where it is a shortcut of the page below: those of a window act in its popups, too.
+bool CommandPalette::event(QEvent* event)
+{
+    if (event->type() == QEvent::ShortcutOverride &&
+        static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+        event->accept();
+        return true;
+    }
+    return QDialog::event(event);
+}
+
 bool CommandPalette::eventFilter(QObject* watched, QEvent* event)
 {
     if (watched != field_ || event->type() != QEvent::KeyPress)

@@ -23,6 +23,7 @@ public:
     explicit CommandPalette(MainWindow& window);
 
 protected:
+    bool event(QEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
