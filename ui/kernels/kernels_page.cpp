@@ -74,6 +74,7 @@ KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
     stack_->addWidget(splitter);
     layout->addWidget(stack_, 1);
     table_->setAccessibleName(tr("Kernels"));
+    grouping_->setAccessibleName(tr("Group by"));
     table_->sortByColumn(int(KernelColumn::Total), Qt::DescendingOrder);
     leadOut(*filter_, *table_);
     setFocusProxy(table_);

@@ -237,7 +237,11 @@ void SegmentedControl::setCompact(bool compact)
     if (compact_ == compact)
         return;
     compact_ = compact;
-    list_->setAccessibleName(accessibleName());
+    QStringList words;
+    for (const QPushButton* button : buttons_)
+        words << button->text();
+    list_->setAccessibleName(accessibleName().isEmpty() ? words.join(QStringLiteral(", "))
+                                                        : accessibleName());
     for (QPushButton* button : buttons_)
         button->setVisible(!compact);
     list_->setVisible(compact);

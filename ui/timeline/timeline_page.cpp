@@ -535,6 +535,7 @@ QWidget* TimelinePage::makeTools()
     tools->addGap();
     tools->addWord(tr("Scale"));
     scale_->setToolTip(tr("One time scale for all runs, or aligned parts drawn at equal length"));
+    scale_->setAccessibleName(tr("Scale of time"));
     tools->add(scale_);
     tools->addGap();
     makeFind(*tools);
