@@ -43,8 +43,8 @@ constexpr int kReadsInARow = 16;
 Message messageOf(const Frame& frame, std::span<const std::byte> content = {})
 {
     const HeaderBytes header = encode(frame);
-    auto bytes = std::make_shared<ByteList>(header.begin(), header.end());
-    bytes->insert(bytes->end(), content.begin(), content.end());
+    auto bytes = std::make_shared<ByteList>(header.size() + content.size());
+    std::ranges::copy(content, std::ranges::copy(header, bytes->begin()).out);
     return bytes;
 }
 
