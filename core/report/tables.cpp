@@ -1,5 +1,6 @@
 #include "core/report/tables.h"
 
+#include "core/config/schema.h"
 #include "core/config/value_text.h"
 #include "core/exchange/number.h"
 #include "core/report/selection.h"
