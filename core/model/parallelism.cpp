@@ -1,5 +1,7 @@
 #include "core/model/parallelism.h"
 
+#include "core/model/text.h"
+
 namespace tilescope {
 
 namespace {
@@ -28,6 +30,11 @@ bool hasRanks(const ExperimentSpec& spec)
 {
     return spec.workload == Workload::Collective ||
            (spec.workload == Workload::Lm && spec.parallel != Parallel::None);
+}
+
+std::string_view valueWithoutRanks(std::string_view key)
+{
+    return key == "gpus" ? "1" : key == "parallel" ? wordOf(Parallel::None) : std::string_view();
 }
 
 bool hasBuckets(Parallel parallel)

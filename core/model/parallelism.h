@@ -2,6 +2,8 @@
 
 #include "core/model/spec.h"
 
+#include <string_view>
+
 namespace tilescope {
 
 /// The ranks of a step as rows and columns. The ranks of a row divide each layer (tensor parallelism) and have the same
@@ -22,6 +24,9 @@ RankGrid gridOf(const ExperimentSpec& spec);
 
 /// Whether a point is run by a group of ranks, which may have one rank.
 bool hasRanks(const ExperimentSpec& spec);
+/// The value of a key that the spec of a language model without ranks leaves out: 1 for gpus, none for parallel. Empty for
+/// other keys.
+std::string_view valueWithoutRanks(std::string_view key);
 /// Whether `bucket` has an effect.
 bool hasBuckets(Parallel parallel);
 /// Whether each rank updates only a part of the weights and needs an optimizer for it.

@@ -1,5 +1,6 @@
 #include "core/query/file_session.h"
 
+#include "core/model/parallelism.h"
 #include "core/query/runs/run_list.h"
 #include "core/query/timeline/timeline_reader.h"
 #include "core/store/run_reader.h"
@@ -45,13 +46,10 @@ const RunSummary* ended(const FileSnapshot& snapshot, const store::RunRecord& re
 
 } // namespace
 
-// The spec of a language model without ranks leaves the keys of ranks out.
 std::string_view RunSummary::param(std::string_view key) const
 {
     const std::string_view value = params[key];
-    if (!value.empty() || workload != "lm")
-        return value;
-    return key == "gpus" ? "1" : key == "parallel" ? "none" : value;
+    return value.empty() && workload == "lm" ? valueWithoutRanks(key) : value;
 }
 
 const RunSummary* FileSnapshot::find(RunId run) const

@@ -6,6 +6,7 @@
 #include "core/config/schema.h"
 #include "core/config/value_text.h"
 #include "core/exchange/number.h"
+#include "core/model/parallelism.h"
 #include "core/model/text.h"
 #include "core/query/memory/memory_tables.h"
 #include "core/query/tables/advice_table.h"
@@ -95,17 +96,14 @@ RunFacts::RunFacts(Recording recording, query::RunRow row)
     if (params.is_object())
         for (const auto& item : params.items())
             params_.emplace(item.key(), plainText(item.value()));
-    // The spec of a run without ranks leaves them out.
-    if (const auto spec = config::specOf(row_.record.specJson); spec && spec->workload == Workload::Lm) {
-        params_.emplace("gpus", std::to_string(spec->gpus));
-        params_.emplace("parallel", wordOf(spec->parallel));
-    }
 }
 
 std::string_view RunFacts::param(std::string_view key) const
 {
     const auto found = params_.find(key);
-    return found == params_.end() ? std::string_view() : std::string_view(found->second);
+    if (found != params_.end())
+        return found->second;
+    return row_.record.workload == "lm" ? valueWithoutRanks(key) : std::string_view();
 }
 
 std::string RunFacts::command(std::string_view section) const
