@@ -19,17 +19,18 @@ QString shortCount(const QString& number)
     return value >= 1024 && value % 1024 == 0 ? QString::number(value / 1024) + QLatin1Char('k') : number;
 }
 
-// Keys that distinguish runs of one file, beside the backend and the columns of the list.
+// Keys that distinguish runs of one file, beside the backend and the columns of the list, the most telling first: where a
+// title is too long, its middle is omitted.
 constexpr const char* kPrecision = "precision"; // the list has a column for it
 struct Telling {
     const char* key;
     const char* letters; ///< stands for the key before a number in short titles; no two are equal
 };
-constexpr Telling kTelling[] = {{"size", ""},          {"layers", "l"},  {"d_model", "m"}, {"heads", "h"},
-                                {"kv_heads", "kv"},    {"d_head", "d"},  {"batch", "b"},   {"context", "c"},
-                                {"mode", ""},          {"grad", ""},     {"compile", ""},  {"causal", ""},
-                                {"tile_q", "tq"},      {"tile_k", "tk"}, {"seed", "s"},    {"threads", "t"},
-                                {"checkpointing", ""}, {"parallel", ""}, {"gpus", "g"}};
+constexpr Telling kTelling[] = {{"parallel", ""}, {"gpus", "g"},    {"size", ""},         {"layers", "l"},
+                                {"d_model", "m"}, {"heads", "h"},   {"kv_heads", "kv"},   {"d_head", "d"},
+                                {"batch", "b"},   {"context", "c"}, {"mode", ""},         {"grad", ""},
+                                {"compile", ""},  {"causal", ""},   {"tile_q", "tq"},     {"tile_k", "tk"},
+                                {"seed", "s"},    {"threads", "t"}, {"checkpointing", ""}};
 
 // batch 4, but train, graph and ddp without their keys; empty if the value means that something is off.
 QString telling(const Telling& telling, std::string_view value, bool isShort)
