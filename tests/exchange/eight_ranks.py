@@ -33,7 +33,8 @@ def show(section, *options):
     return json.loads(done.stdout)
 
 
-def check_collective(row):
+def facts_of(row):
+    """What must hold of a collective, by its words."""
     ranks = row["per_rank"]
     durations = [rank["duration_ns"] for rank in ranks]
     starts = {rank["rank"]: rank["start_ns"] for rank in ranks}
@@ -61,8 +62,9 @@ def main():
     check(len(paths) == len(ranks) and not off, "parts of critical paths add up to the wall time", off)
     collectives = show("collectives")
     check({row["op"] for row in collectives} >= {"all_gather", "reduce_scatter", "all_reduce"}, "three kinds of collectives are there")
-    for what in check_collective(collectives[0]):
-        off = [row for row in collectives if not check_collective(row)[what]]
+    verdicts = [facts_of(row) for row in collectives]
+    for what in verdicts[0]:
+        off = [row for row, facts in zip(collectives, verdicts) if not facts[what]]
         check(not off, f"each of {len(collectives)} collectives {what}", off[:1])
     return 1 if failed else 0
 

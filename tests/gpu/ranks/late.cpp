@@ -1,5 +1,5 @@
-// Preloaded into engines: makes the rank on GPU LATE_RANK (1) late by LATE_US microseconds at the beginning of each forward pass, which
-// starts with an embedding. Compiled on the machine with the GPUs against its LibTorch.
+// Preloaded into engines: delays the rank on GPU LATE_RANK (default: 1) by LATE_US microseconds at the beginning of each
+// forward pass, which starts with an embedding. Compiled on the machine with the GPUs against its LibTorch.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/embedding_ops.h>
 #include <cuda_runtime_api.h>
