@@ -49,10 +49,11 @@ struct Dependency {
 /// The recorded activities and their dependencies, as a model that reproduces the recorded times.
 ///
 /// An activity starts when each of its dependencies allows it: at the end of `from` plus a lag. The dependency that binds
-/// has the lag that was recorded. Which one binds is decided by the usual lag of each cause, the lower quartile of the
-/// recorded ones: an earlier end may bind because a launch takes longer than the step from kernel to kernel. The others
-/// get the usual lag of their cause, or what was recorded if that is less. Activities without a dependency keep their
-/// start. Every start is therefore reproduced exactly, and changed durations give a prediction.
+/// has the lag that was recorded. Which one binds is decided by the usual lag of each cause: an earlier end may bind
+/// because a launch takes longer than the step from kernel to kernel. The usual lag is the lower quartile of the lags
+/// that were recorded where no other dependency held the activity back. Dependencies that do not bind get the usual lag
+/// of their cause, or what was recorded if that is less. Activities without a dependency keep their start. Every start is
+/// therefore reproduced exactly, and changed durations give a prediction.
 class ActivityGraph {
 public:
     struct Constraint {
@@ -89,6 +90,9 @@ public:
 private:
     void sortActivities();
     void addConstraints(const std::vector<Dependency>& dependencies);
+    using LagsByCause = std::array<std::vector<Nanoseconds>, kCauses>;
+    /// The recorded lags of the dependencies that ended last. \param onlyAlone  of activities that no other one held back
+    LagsByCause lagsOfLast(bool onlyAlone) const;
     void findUsualLags();
     void bind();
     Nanoseconds recordedLag(const Constraint& constraint, std::uint32_t activity) const;

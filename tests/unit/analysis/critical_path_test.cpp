@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace tilescope::analysis {
 
@@ -178,6 +179,41 @@ TEST(ActivityGraph, TellsALaunchFromTheKernelBeforeByTheirUsualLags)
     EXPECT_EQ(graph.bindingOf(graph.numberOf(kernel))->cause, Cause::Launch);
     EXPECT_EQ(graph.usualLag(Cause::Launch), Nanoseconds(6));
     EXPECT_EQ(graph.usualLag(Cause::Stream), Nanoseconds(1));
+}
+
+TEST(ActivityGraph, LearnsTheStepFromKernelToKernelFromTheOnesThatNoLaunchHeldBack)
+{
+    // Every launch takes 6 ns. Nine kernels of ten wait for it and begin 4 ns after the one before; one follows after 1.
+    Recorded recorded;
+    const auto add = [&recorded](std::int64_t start, std::int64_t end, PathPart part) {
+        recorded.activities.push_back({between(start, end), part, 0});
+        return static_cast<std::uint32_t>(recorded.activities.size() - 1);
+    };
+    std::optional<std::uint32_t> before;
+    std::int64_t end = 0;
+    for (int i = 0; i < 100; ++i) {
+        const bool isQueued = i % 10 == 9;
+        const std::int64_t start = end + (isQueued ? 1 : 4);
+        const std::int64_t launched = isQueued ? start - 20 : start - 6;
+        const std::uint32_t host = add(launched - 1, launched, PathPart::Host);
+        end = start + 30;
+        const std::uint32_t kernel = add(start, end, PathPart::Compute);
+        recorded.dependencies.push_back({host, kernel, Cause::Launch});
+        if (before)
+            recorded.dependencies.push_back({*before, kernel, Cause::Stream});
+        before = kernel;
+    }
+    const ActivityGraph graph = recorded.graph();
+    EXPECT_EQ(graph.usualLag(Cause::Stream), Nanoseconds(1));
+    // With free launches, each kernel follows 1 ns after the one before.
+    const auto times = graph.simulate(
+        [&](std::uint32_t i) {
+            return graph.activities()[i].part == PathPart::Host ? Nanoseconds(0) : Nanoseconds(30);
+        },
+        [](const ActivityGraph::Constraint& each, auto...) {
+            return each.cause == Cause::Launch ? Nanoseconds(-1'000) : each.lag;
+        });
+    EXPECT_LE(times.back().end - times.front().end, Nanoseconds(100 * 31 + 10));
 }
 
 TEST(ActivityGraph, LeavesOutDependenciesOnWhatStartsLater)
