@@ -128,29 +128,43 @@ std::vector<std::string> namesOf(const std::string& only)
     return names;
 }
 
-StudyRuns runsOf(const std::string& name, const Runs& runs)
+/// The part of a study's points that was run.
+double shareOf(const StudyRuns& study)
+{
+    std::size_t points = 0;
+    for (const PartRuns& part : study.parts)
+        points += part.points;
+    return points == 0 ? 0.0 : static_cast<double>(study.runs()) / static_cast<double>(points);
+}
+
+/// The runs of a study's full edition, or of the points that a handout asks for if more of these were run.
+StudyRuns fullRunsOf(const std::string& name, const Runs& runs)
 {
     StudyRuns full = bySpec(config::loadStudy(name), false, runs);
+    for (const std::string& handout : config::handoutNames())
+        for (const config::Handout::Entry& entry : config::loadHandout(handout).entries)
+            if (entry.study == name && !entry.overrides.empty())
+                if (StudyRuns asked =
+                        bySpec(config::loadStudy(name, config::Edition::Full, entry.overrides), false, runs);
+                    asked.runs() > full.runs())
+                    full = std::move(asked);
+    return full;
+}
+
+StudyRuns runsOf(const std::string& name, const Runs& runs)
+{
+    StudyRuns full = fullRunsOf(name, runs);
     StudyRuns quick = bySpec(config::loadStudy(name, config::Edition::Quick), true, runs);
     StudyRuns named = byName(config::loadStudy(name), runs);
     // Both editions may share points: the edition with the larger share of its points was meant.
-    const auto share = [](const StudyRuns& study) {
-        std::size_t points = 0;
-        for (const PartRuns& part : study.parts)
-            points += part.points;
-        return points == 0 ? 0.0 : static_cast<double>(study.runs()) / static_cast<double>(points);
-    };
-    StudyRuns& edition = share(full) >= share(quick) || full.runs() > quick.runs() ? full : quick;
+    StudyRuns& edition = shareOf(full) >= shareOf(quick) || full.runs() > quick.runs() ? full : quick;
     return named.runs() > edition.runs() ? std::move(named) : std::move(edition);
 }
 
 /// Whether a study was run, and not only others that share some of its points.
 bool wasRun(const StudyRuns& found, const std::vector<std::string>& names)
 {
-    std::size_t points = 0;
-    for (const PartRuns& part : found.parts)
-        points += part.points;
-    if (found.runs() == points)
+    if (shareOf(found) == 1)
         return true;
     const auto isOfAnother = [&](const RunPtr& run) {
         const std::string& name = run->record().name;

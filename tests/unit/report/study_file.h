@@ -18,14 +18,13 @@ struct FakeResult {
     std::vector<std::string> flags = {};
 };
 
-/// Writes a file with every point of a study's edition, with results from `resultOf`. The steps of a run
-/// differ by one per cent.
-inline void writeStudyFile(const std::filesystem::path& file, std::string_view study, config::Edition edition,
+/// Writes a file with every point of a study, with results from `resultOf`. The steps of a run differ by one per cent.
+inline void writeStudyFile(const std::filesystem::path& file, const config::Study& study,
                            const std::function<FakeResult(const ExperimentSpec&)>& resultOf, int samples = 10)
 {
     StringTable strings;
     store::RunWriter writer(file, strings);
-    for (const config::StudyPart& part : config::loadStudy(study, edition).parts)
+    for (const config::StudyPart& part : study.parts)
         for (const ExperimentSpec& spec : part.specs) {
             const FakeResult result = resultOf(spec);
             store::RunHeader header;
@@ -65,6 +64,12 @@ inline void writeStudyFile(const std::filesystem::path& file, std::string_view s
                                   .phase = "forward"};
             writer.endRun(end);
         }
+}
+
+inline void writeStudyFile(const std::filesystem::path& file, std::string_view study, config::Edition edition,
+                           const std::function<FakeResult(const ExperimentSpec&)>& resultOf, int samples = 10)
+{
+    writeStudyFile(file, config::loadStudy(study, edition), resultOf, samples);
 }
 
 } // namespace tilescope::report
