@@ -46,6 +46,11 @@ void writeTextFile(const QString& path, const QString& text)
     writeOutput(path.toStdString(), text.toStdString());
 }
 
+QString captionWithMachine(const QString& caption, const QString& machine)
+{
+    return machine.isEmpty() ? caption : caption + QLatin1Char('\n') + machine + QLatin1Char('.');
+}
+
 ChartRecipe readRecipe(const QString& path)
 {
     return ChartRecipe::fromJson(recipeText(path), path);
@@ -92,9 +97,10 @@ void writeCharts(const QStringList& recipes, const QStringList& recordings, cons
             continue;
         }
         const ChartRecipe recipe = ChartRecipe::fromJson(json, path);
-        const Chart chart = chartOf(recipe, runs, machine);
+        Chart chart = chartOf(recipe, runs);
         if (!chart.empty.isEmpty())
             throw Error{.what = chart.empty.toStdString(), .where = path.toStdString()};
+        chart.caption = captionWithMachine(chart.caption, machine);
         ChartPlot plot;
         plot.show(chart, recipe);
         for (const ExportFormat format : {ExportFormat::Pdf, ExportFormat::Svg, ExportFormat::Png})

@@ -12,6 +12,10 @@ class ChartPlot;
 /// \throws Error  it cannot be written
 void writeTextFile(const QString& path, const QString& text);
 
+/// The text of a caption file: a line about what was drawn, and one about the machine, which a report states
+/// elsewhere.
+QString captionWithMachine(const QString& caption, const QString& machine);
+
 /// Reads a recipe.
 /// \throws Error  the file cannot be read, or is none
 ChartRecipe readRecipe(const QString& path);

@@ -75,8 +75,7 @@ QString timelineCaption(const TimelineRecipe& recipe, const std::vector<Selected
     if (runs.size() > 1)
         caption += recipe.equalLengths ? QStringLiteral(", drawn to equal lengths")
                                        : QStringLiteral(", on one scale of time");
-    caption += QStringLiteral(". ");
-    return machine.isEmpty() ? caption.trimmed() : caption + machine + QLatin1Char('.');
+    return captionWithMachine(caption + QLatin1Char('.'), machine);
 }
 
 } // namespace
