@@ -73,6 +73,25 @@ std::string textOf(const fs::path& file)
     return text.str();
 }
 
+/// For the format that embeds it: the drawing, or its picture where a timeline with thousands of boxes makes that the
+/// smaller one.
+report::Drawings::Image imageOf(const fs::path& folder, const std::string& id)
+{
+    constexpr std::size_t kLargeDrawing = 400'000; // bytes
+    std::string svg = textOf(folder / (id + ".svg"));
+    if (svg.size() > kLargeDrawing)
+        if (std::string png = textOf(folder / (id + ".png")); !png.empty() && png.size() < svg.size())
+            return {"image/png", std::move(png)};
+    return {"image/svg+xml", std::move(svg)};
+}
+
+/// The first line of a figure's caption file; the second one is about the machine.
+std::string captionOf(const fs::path& folder, const std::string& id)
+{
+    const std::string caption = textOf(folder / (id + ".caption.txt"));
+    return caption.substr(0, caption.find('\n'));
+}
+
 /// The program's last sentence; earlier lines are warnings.
 std::string lastLine(std::string text)
 {
@@ -83,7 +102,7 @@ std::string lastLine(std::string text)
 
 } // namespace
 
-report::Drawings drawFigures(const report::Document& document, const fs::path& folder)
+report::Drawings drawFigures(report::Document& document, const fs::path& folder)
 {
     report::Drawings drawings;
     const fs::path window = siblingProgram("TILESCOPE_GUI", "tilescope-gui");
@@ -92,19 +111,16 @@ report::Drawings drawFigures(const report::Document& document, const fs::path& f
         drawings.whyNone = "charts need tilescope-gui, which is not installed here";
         return drawings;
     }
-    for (const report::Section& section : document.sections)
-        for (const report::Figure& figure : section.figures) {
+    for (report::Section& section : document.sections)
+        for (report::Figure& figure : section.figures) {
             const fs::path recipe = folder / (figure.id + ".json");
             writeOutput(recipe, figure.recipe + "\n");
             std::vector<std::string> arguments{"--charts", recipe.string(), "-o", folder.string()};
             arguments.insert(arguments.end(), figure.files.begin(), figure.files.end());
             const Ended ended = runToItsEnd(window, arguments);
             if (ended.well) {
-                drawings.svg.emplace(figure.id, textOf(folder / (figure.id + ".svg")));
-                std::string caption = textOf(folder / (figure.id + ".caption.txt"));
-                while (caption.ends_with('\n'))
-                    caption.pop_back();
-                drawings.captions.emplace(figure.id, std::move(caption));
+                drawings.images.emplace(figure.id, imageOf(folder, figure.id));
+                figure.drawn = captionOf(folder, figure.id);
             } else
                 drawings.whyNone = lastLine(ended.said);
         }

@@ -8,9 +8,9 @@
 namespace tilescope::cli {
 
 /// Lets tilescope-gui draw the figures of a document, without a display, into `folder`: recipe, PDF, SVG,
-/// PNG, caption and values of each. If tilescope-gui is missing or a figure fails, the result contains the
-/// reason and the remaining figures.
+/// PNG, caption and values of each. Adds to each figure what was drawn. If tilescope-gui is missing or a figure fails, the
+/// result contains the reason and the remaining figures.
 /// \throws Error  the folder cannot be written
-report::Drawings drawFigures(const report::Document& document, const std::filesystem::path& folder);
+report::Drawings drawFigures(report::Document& document, const std::filesystem::path& folder);
 
 } // namespace tilescope::cli

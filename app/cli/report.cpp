@@ -107,16 +107,6 @@ void Draft::writeAll(std::string_view format, const report::Document& document,
         writeTables(document);
 }
 
-/// The template describes what a figure shows; the program that draws it adds the facts about its data.
-void addCaptions(report::Document& document, const report::Drawings& drawings)
-{
-    for (report::Section& section : document.sections)
-        for (report::Figure& figure : section.figures)
-            if (const auto drawn = drawings.captions.find(figure.id);
-                drawn != drawings.captions.end() && !drawn->second.empty())
-                figure.caption += (figure.caption.ends_with('.') ? " " : ". ") + drawn->second;
-}
-
 } // namespace
 
 int reportCommand(int argc, char** argv)
@@ -125,14 +115,17 @@ int reportCommand(int argc, char** argv)
     std::string folder;
     std::string formatList;
     report::ReportOptions options;
-    Arguments arguments("report FILE… -o DIR [options]",
-                        "Writes a report on the studies in these files: tables, figures and findings.",
-                        "tilescope report all.tscope -o writeup --format html,latex");
+    Arguments arguments(
+        "report FILE… -o DIR [options]",
+        "Writes a report on the studies in these files: summary, figures, findings and tables.",
+        "tilescope report all.tscope -o writeup --title 'Assignment 2' --author 'A. Student'");
     arguments.positionals("FILE", files, "recordings of tilescope --batch study:NAME");
     arguments.output("-o,--output", folder, "the folder to write to");
     arguments.option("--study", options.study, "only this study");
     arguments.option("--format", formatList, "html, md, latex, typst, csv, json; separated by commas (all)");
-    arguments.flag("--anonymous", options.anonymous, "without host, user and folders");
+    arguments.option("--title", options.title, "title of the report (the study's, or the machine's)");
+    arguments.option("--author", options.author, "author, under the title");
+    arguments.flag("--anonymous", options.anonymous, "without host, user and folders; keeps the author");
     if (!arguments.parse(argc, argv))
         return 0;
     if (files.empty() || folder.empty())
@@ -148,7 +141,6 @@ int reportCommand(int argc, char** argv)
     OutputFolder output(folder, {files.begin(), files.end()});
     Draft draft(output, folder);
     const report::Drawings drawings = drawFigures(document, draft.subfolder("figures"));
-    addCaptions(document, drawings);
     for (const std::string_view format : formats)
         draft.writeAll(format, document, drawings);
     output.commit();

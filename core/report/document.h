@@ -36,10 +36,12 @@ struct Column {
     std::string unit = {};     ///< of its numbers as text; empty for plain numbers and texts
     std::string baseUnit = {}; ///< of Cell::value: ms, B, 1, %
     bool numeric = true;
+    bool isKey = false; ///< names the row
 };
 
 struct Table {
-    std::string id = {}; ///< file name: letters, digits and dashes
+    std::string id = {};    ///< file name: letters, digits and dashes
+    std::size_t number = 0; ///< in the document, from 1
     std::string caption = {};
     std::vector<Column> columns = {};
     std::vector<std::vector<Cell>> rows = {};
@@ -49,20 +51,37 @@ struct Table {
 /// A figure that `tilescope-gui --charts` draws.
 struct Figure {
     std::string id = {};
+    std::size_t number = 0; ///< in the document, from 1
     std::string caption = {};
+    std::string drawn = {};              ///< what was drawn, from how many samples; added once it is drawn
     std::string recipe = {};             ///< JSON
     std::vector<std::string> files = {}; ///< recordings with the runs of the figure
+    std::string command = {};            ///< draws it again
+    bool isTimeline = false;
 };
 
 /// A computed statement.
 struct Finding {
     std::string text = {};
-    std::string rule = {};    ///< how it was computed
-    std::string command = {}; ///< shows the data behind the statement
+    std::string rule = {};                  ///< how it was computed
+    std::vector<std::string> commands = {}; ///< show the data behind the statement
+    bool conclusive = true;                 ///< false: the data do not support a statement; the text says why
+    /// The largest factor between the two configurations that it compares, as the absolute value of its
+    /// logarithm; 0 if it compares none.
+    double effect = 0;
+    std::string figure = {}; ///< id of the figure that shows it; empty: the first one
 };
 
 /// A caveat that a reader must know before relying on a figure.
-using Caution = std::string;
+struct Caution {
+    std::string text = {};
+    std::size_t runs = 0; ///< that it is about; 0: all of the study
+
+    bool operator==(const Caution&) const = default;
+};
+
+/// `text (3 runs)`.
+std::string textOf(const Caution& caution);
 
 /// How many points of a study have which result.
 struct PointCounts {
@@ -88,11 +107,26 @@ struct Section {
     std::vector<Caution> cautions = {};
 };
 
+/// A finding of the summary.
+struct Highlight {
+    std::size_t section = 0;
+    std::size_t finding = 0; ///< within the section
+
+    bool operator==(const Highlight&) const = default;
+};
+
 struct Document {
     std::string title = {};
+    std::string author = {};
     std::string program = {};              ///< Tilescope and its version
+    std::string measured = {};             ///< the days of the measurements: 2026-11-25 to 2026-11-26
     std::vector<std::string> sources = {}; ///< the recordings; without folders if anonymous
+    std::vector<std::string> method = {};  ///< how the values were measured, one sentence each
+    std::vector<Highlight> summary = {};   ///< the strongest findings
     std::vector<Section> sections = {};
 };
+
+/// The figure that shows a finding of the section; null if the section has none.
+const Figure* figureOf(const Section& section, const Finding& finding);
 
 } // namespace tilescope::report

@@ -70,22 +70,24 @@ std::string sectionOfMetric(const std::string& metric)
                                            : "";
 }
 
-/// A command that shows the data of a finding.
+/// The commands that show the data of a finding.
 /// \param of  the runs that the finding names, for metrics that are shown run by run
-std::string commandOf(const FindingTemplate& wanted, const StudyRuns& study, const RunList& of = {})
+std::vector<std::string> commandsOf(const FindingTemplate& wanted, const StudyRuns& study,
+                                    const RunList& of = {})
 {
     const RunList runs = select(study, wanted.part, {});
     if (runs.empty())
         return {};
     const std::string section = sectionOfMetric(wanted.quantity.value);
-    std::string commands;
+    std::vector<std::string> commands;
     for (const RunPtr& run : of)
-        if (const std::string one = run->command(section);
-            !section.empty() && commands.find(one) == std::string::npos)
-            commands += (commands.empty() ? "" : "; ") + one;
-    return commands.empty()
-               ? "tilescope show " + shellPath(runs.front()->recording().file) + " runs --format json"
-               : commands;
+        if (std::string one = run->command(section);
+            !section.empty() && std::ranges::find(commands, one) == commands.end())
+            commands.push_back(std::move(one));
+    if (commands.empty())
+        commands.push_back("tilescope show " + shellPath(runs.front()->recording().file) +
+                           " runs --format json");
+    return commands;
 }
 
 struct Value {
@@ -145,14 +147,41 @@ std::string outline(std::string_view say)
 std::vector<Finding> inconclusive(const FindingTemplate& wanted, const StudyRuns& study,
                                   const std::string& why)
 {
-    return {{fmt::format("Inconclusive (“{}”): {}", outline(wanted.say), why), wanted.rule,
-             commandOf(wanted, study)}};
+    return {{.text = fmt::format("Inconclusive (“{}”): {}", outline(wanted.say), why),
+             .commands = commandsOf(wanted, study),
+             .conclusive = false}};
 }
 
 std::vector<Finding> finding(const FindingTemplate& wanted, const StudyRuns& study,
                              const Placeholders& placeholders, std::string rule, const RunList& of = {})
 {
-    return {{filled(wanted.say, placeholders), std::move(rule), commandOf(wanted, study, of)}};
+    return {{.text = filled(wanted.say, placeholders),
+             .rule = std::move(rule),
+             .commands = commandsOf(wanted, study, of)}};
+}
+
+/// Finding::effect of ratios; 0 if they do not compare two configurations.
+/// \param values  sorted
+double effectOf(const FindingTemplate& wanted, const std::vector<Value>& values)
+{
+    if (wanted.quantity.overFrom.empty() || values.empty() || values.front().measured.value <= 0)
+        return 0;
+    return std::max(std::abs(std::log(values.front().measured.value)),
+                    std::abs(std::log(values.back().measured.value)));
+}
+
+/// The same of two lines, at the largest x that both have.
+double effectOf(const std::vector<Curve>& curves, const std::string& first, const std::string& second)
+{
+    const auto a = std::ranges::find(curves, first, &Curve::name);
+    const auto b = std::ranges::find(curves, second, &Curve::name);
+    if (a == curves.end() || b == curves.end())
+        return 0;
+    for (auto point = a->points.rbegin(); point != a->points.rend(); ++point)
+        if (const auto other = std::ranges::find(b->points, point->x, &CurvePoint::x);
+            other != b->points.end() && point->y > 0 && other->y > 0)
+            return std::abs(std::log(point->y / other->y));
+    return 0;
 }
 
 std::vector<Finding> spread(const FindingTemplate& wanted, const StudyRuns& study)
@@ -166,16 +195,18 @@ std::vector<Finding> spread(const FindingTemplate& wanted, const StudyRuns& stud
     Measured median = values.front().measured;
     median.value = analysis::median(numbers);
     median.interval = {};
-    return finding(wanted, study,
-                   {{"range", rangeOf(values)},
-                    {"least", textOf(values.front().measured)},
-                    {"least_at", values.front().at},
-                    {"largest", textOf(values.back().measured)},
-                    {"largest_at", values.back().at},
-                    {"median", textOf(median)},
-                    {"points", std::to_string(values.size())}},
-                   "Minimum, maximum and median over the points that ran.",
-                   {values.front().run, values.back().run});
+    std::vector<Finding> made = finding(wanted, study,
+                                        {{"range", rangeOf(values)},
+                                         {"least", textOf(values.front().measured)},
+                                         {"least_at", values.front().at},
+                                         {"largest", textOf(values.back().measured)},
+                                         {"largest_at", values.back().at},
+                                         {"median", textOf(median)},
+                                         {"points", std::to_string(values.size())}},
+                                        "Minimum, maximum and median over the points that ran.",
+                                        {values.front().run, values.back().run});
+    made.front().effect = effectOf(wanted, values);
+    return made;
 }
 
 std::vector<Finding> geometricMean(const FindingTemplate& wanted, const StudyRuns& study)
@@ -187,10 +218,12 @@ std::vector<Finding> geometricMean(const FindingTemplate& wanted, const StudyRun
     if (values.empty() || !std::isfinite(logs))
         return inconclusive(wanted, study, "no point has both values.");
     const Measured mean{std::exp(logs / static_cast<double>(values.size()))};
-    return finding(
+    std::vector<Finding> made = finding(
         wanted, study,
         {{"mean", textOf(mean)}, {"range", rangeOf(values)}, {"points", std::to_string(values.size())}},
         "The geometric mean of the ratios over the points that ran.");
+    made.front().effect = effectOf(wanted, values);
+    return made;
 }
 
 std::vector<Finding> statuses(const FindingTemplate& wanted, const StudyRuns& study)
@@ -220,22 +253,28 @@ std::vector<Finding> statuses(const FindingTemplate& wanted, const StudyRuns& st
 }
 
 /// An interval wider than the difference between N and N² is inconclusive.
+bool isTelling(const PowerLaw& law)
+{
+    constexpr double kTelling = 1;
+    return law.high - law.low < kTelling;
+}
+
 /// \param name  with a space behind it; empty for the only line
 std::string exponentText(const std::string& name, const std::string& x, const PowerLaw& law)
 {
-    constexpr double kTelling = 1;
     const std::string interval =
         fmt::format("(95 % {:.2f} to {:.2f}, {} points)", law.low, law.high, law.points);
-    return law.high - law.low < kTelling
-               ? fmt::format("{}as {}^{:.2f} {}", name, x, law.exponent, interval)
-               : fmt::format("{}not determined: the points scatter {}", name, interval);
+    return isTelling(law) ? fmt::format("{}as {}^{:.2f} {}", name, x, law.exponent, interval)
+                          : fmt::format("{}not determined: the points scatter {}", name, interval);
 }
 
 std::vector<Finding> growth(const FindingTemplate& wanted, const StudyRuns& study)
 {
     std::string exponents;
+    bool conclusive = false;
     for (const Curve& curve : curvesOf(wanted, study)) {
         const std::optional<PowerLaw> law = powerLaw(curve.points);
+        conclusive = conclusive || (law && isTelling(*law));
         const std::string name = curve.name.empty() ? "" : curve.name + " ";
         exponents += (exponents.empty() ? "" : "; ") +
                      (law ? exponentText(name, wanted.x, *law)
@@ -244,15 +283,19 @@ std::vector<Finding> growth(const FindingTemplate& wanted, const StudyRuns& stud
     }
     if (exponents.empty())
         return inconclusive(wanted, study, "no point measured it.");
-    return finding(
+    std::vector<Finding> made = finding(
         wanted, study, {{"exponents", exponents}},
         "Least squares on the logarithms through the larger half of the points of each line, three at "
         "least, with Student's 95 % interval of the slope.");
+    made.front().conclusive = conclusive;
+    return made;
 }
 
 std::vector<Finding> crossover(const FindingTemplate& wanted, const StudyRuns& study)
 {
     std::string list;
+    double effect = 0;
+    bool conclusive = false;
     for (const auto& values : distinctKeys(select(study, wanted.part, {}), wanted.by)) {
         Where where;
         std::string label;
@@ -263,19 +306,24 @@ std::vector<Finding> crossover(const FindingTemplate& wanted, const StudyRuns& s
         }
         FindingTemplate one = wanted;
         one.quantity.from.insert(one.quantity.from.end(), where.begin(), where.end());
-        const std::optional<std::string> from =
-            crossoverOf(curvesOf(one, study), wanted.first, wanted.second);
+        const std::vector<Curve> curves = curvesOf(one, study);
+        const std::optional<std::string> from = crossoverOf(curves, wanted.first, wanted.second);
+        effect = std::max(effect, effectOf(curves, wanted.first, wanted.second));
+        conclusive = conclusive || (from && !from->starts_with("inconclusive"));
         list += (list.empty() ? "" : "; ") + (label.empty() ? "" : label + ": ") +
                 from.value_or("not determined: they have fewer than two lengths in common");
     }
     if (list.empty())
         return inconclusive(wanted, study, "no point was run.");
-    return finding(
+    std::vector<Finding> made = finding(
         wanted, study, {{"crossovers", list}},
         "The least " + wanted.x + " from which " + wanted.second + " is below " + wanted.first +
             " at every larger common point by more than runs differ (Welch's test on the logarithms of "
             "the medians, 5 %, with the deviation between repeats; for single runs with the deviation "
             "expected from their steps and flags).");
+    made.front().effect = effect;
+    made.front().conclusive = conclusive;
+    return made;
 }
 
 std::vector<Finding> boundary(const FindingTemplate& wanted, const StudyRuns& study)
@@ -336,8 +384,10 @@ std::optional<Trade> bestTrade(const FindingTemplate& wanted, const RunList& run
 std::vector<Finding> trade(const FindingTemplate& wanted, const StudyRuns& study)
 {
     std::string list;
+    double effect = 0;
     for (const Group& group : groupsOf(wanted, study)) {
         const std::optional<Trade> best = bestTrade(wanted, group.runs);
+        effect = best ? std::max(effect, std::abs(std::log(1 - best->share))) : effect;
         list += (list.empty() ? "" : "; ") + (group.label.empty() ? "" : group.label + ": ");
         if (!best)
             list += "no choice saves any";
@@ -350,8 +400,11 @@ std::vector<Finding> trade(const FindingTemplate& wanted, const StudyRuns& study
     }
     if (list.empty())
         return inconclusive(wanted, study, "no point was run.");
-    return finding(wanted, study, {{"trades", list}},
-                   "The choice with the largest share saved per share of additional cost.");
+    std::vector<Finding> made =
+        finding(wanted, study, {{"trades", list}},
+                "The choice with the largest share saved per share of additional cost.");
+    made.front().effect = effect;
+    return made;
 }
 
 std::vector<Finding> say(const FindingTemplate& wanted, const StudyRuns& study)
@@ -361,8 +414,9 @@ std::vector<Finding> say(const FindingTemplate& wanted, const StudyRuns& study)
         if (run->status() != RunStatus::Ok || std::holds_alternative<std::monostate>(fact))
             continue;
         const auto* text = std::get_if<std::string>(&fact);
-        return {{filled(wanted.say, {{"value", text ? *text : textOf(std::get<Measured>(fact))}}),
-                 "Taken from the run.", run->command("environment")}};
+        return {{.text = filled(wanted.say, {{"value", text ? *text : textOf(std::get<Measured>(fact))}}),
+                 .rule = "Taken from the run.",
+                 .commands = {run->command("environment")}}};
     }
     return inconclusive(wanted, study, "no point has this value.");
 }
@@ -392,7 +446,11 @@ std::vector<Finding> makeFindings(const FindingTemplate& wanted, const StudyRuns
     const auto rule = std::ranges::find(kRules, wanted.rule, &Rule::name);
     if (rule == kRules.end())
         throw Error{.what = "there is no rule '" + wanted.rule + "'", .where = study.study.name};
-    return rule->make(wanted, study);
+    std::vector<Finding> findings = rule->make(wanted, study);
+    for (Finding& finding : findings)
+        if (!wanted.figure.empty())
+            finding.figure = study.study.name + "-" + wanted.figure;
+    return findings;
 }
 
 std::string filled(std::string_view say, const Placeholders& placeholders)

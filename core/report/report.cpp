@@ -1,10 +1,13 @@
 #include "core/report/report.h"
 
 #include "core/base/error.h"
+#include "core/base/shell_word.h"
 #include "core/base/version.h"
 #include "core/report/findings.h"
+#include "core/report/method.h"
 #include "core/report/selection.h"
 #include "core/report/setting.h"
+#include "core/report/summary.h"
 #include "core/report/tables.h"
 
 #include <nlohmann/json.hpp>
@@ -57,7 +60,10 @@ std::optional<Figure> chartOf(const FigureTemplate& wanted, const StudyRuns& stu
     // If x is a quantity, the label distinguishes the points.
     if (!drawable || distinctKeys(runs, {wanted.label.empty() ? wanted.x : wanted.label}).size() < 2)
         return {};
-    return Figure{study.study.name + "-" + wanted.id, wanted.caption, recipeOf(wanted, runs), filesOf(runs)};
+    return Figure{.id = study.study.name + "-" + wanted.id,
+                  .caption = wanted.caption,
+                  .recipe = recipeOf(wanted, runs),
+                  .files = filesOf(runs)};
 }
 
 /// Timelines of those wanted runs that were traced; none if there are none.
@@ -82,13 +88,24 @@ std::optional<Figure> timelinesOf(const FigureTemplate& wanted, const StudyRuns&
         recipe["align_at"] = wanted.alignAt;
     if (wanted.aboutMemory)
         recipe["memory_height"] = kMemoryHeight;
-    return Figure{study.study.name + "-" + wanted.id, wanted.caption,
-                  recipe.dump(2, ' ', false, nlohmann::json::error_handler_t::replace), filesOf(runs)};
+    return Figure{.id = study.study.name + "-" + wanted.id,
+                  .caption = wanted.caption,
+                  .recipe = recipe.dump(2, ' ', false, nlohmann::json::error_handler_t::replace),
+                  .files = filesOf(runs),
+                  .isTimeline = true};
 }
 
+/// The figure with the command that draws it again from within the folder of the report.
 std::optional<Figure> figureOf(const FigureTemplate& wanted, const StudyRuns& study)
 {
-    return wanted.timelines.empty() ? chartOf(wanted, study) : timelinesOf(wanted, study);
+    std::optional<Figure> figure =
+        wanted.timelines.empty() ? chartOf(wanted, study) : timelinesOf(wanted, study);
+    if (!figure)
+        return {};
+    figure->command = "tilescope-gui --charts figures/" + figure->id + ".json -o figures";
+    for (const std::string& file : figure->files)
+        figure->command += " " + shellPath(file);
+    return figure;
 }
 
 void count(Section& section, const StudyRuns& study)
@@ -130,7 +147,7 @@ Section sectionOf(const StudyRuns& study, bool anonymous)
     for (const TableTemplate& table : wanted.tables) {
         Table made = makeTable(table, study);
         made.id = study.study.name + "-" + made.id;
-        if (!made.rows.empty())
+        if (!made.rows.empty() && !made.columns.back().isKey)
             section.tables.push_back(std::move(made));
     }
     for (const FigureTemplate& figure : wanted.figures)
@@ -144,25 +161,68 @@ Section sectionOf(const StudyRuns& study, bool anonymous)
 /// Folders may identify the user; file names stay.
 void hideFolders(Document& document, const std::vector<std::filesystem::path>& files)
 {
+    std::vector<std::string*> texts;
+    for (Section& section : document.sections) {
+        for (Finding& finding : section.findings) {
+            texts.push_back(&finding.text);
+            for (std::string& command : finding.commands)
+                texts.push_back(&command);
+        }
+        for (Figure& figure : section.figures)
+            texts.push_back(&figure.command);
+    }
     for (const std::filesystem::path& file : files)
-        for (Section& section : document.sections)
-            for (Finding& finding : section.findings)
-                for (std::string* text : {&finding.command, &finding.text})
-                    for (std::size_t at = text->find(file.string()); at != std::string::npos;
-                         at = text->find(file.string(), at + file.filename().string().size()))
-                        text->replace(at, file.string().size(), file.filename().string());
+        for (std::string* text : texts)
+            for (std::size_t at = text->find(file.string()); at != std::string::npos;
+                 at = text->find(file.string(), at + file.filename().string().size()))
+                text->replace(at, file.string().size(), file.filename().string());
+}
+
+/// The study's title; of several studies the machine's.
+std::string titleOf(const std::vector<Section>& sections)
+{
+    if (sections.size() == 1)
+        return sections.front().title;
+    std::string machine;
+    for (const Section& section : sections) {
+        auto named = std::ranges::find(section.setting, "GPU", &std::pair<std::string, std::string>::first);
+        if (named == section.setting.end())
+            named = std::ranges::find(section.setting, "CPU", &std::pair<std::string, std::string>::first);
+        if (named == section.setting.end() || (!machine.empty() && machine != named->second))
+            return "Measurements";
+        machine = named->second;
+    }
+    return "Measurements on " + machine;
+}
+
+/// Numbers figures and tables in the order of the document.
+void number(std::vector<Section>& sections)
+{
+    std::size_t figures = 0;
+    std::size_t tables = 0;
+    for (Section& section : sections) {
+        for (Figure& figure : section.figures)
+            figure.number = ++figures;
+        for (Table& table : section.tables)
+            table.number = ++tables;
+    }
 }
 
 Document documentOf(const std::vector<StudyRuns>& studies, const std::vector<std::filesystem::path>& files,
-                    bool anonymous)
+                    const ReportOptions& options)
 {
-    Document document{.title = studies.size() == 1 ? studies.front().study.title : "What was measured",
-                      .program = "Tilescope " + version()};
+    Document document{.author = options.author,
+                      .program = "Tilescope " + version(),
+                      .measured = daysOf(studies),
+                      .method = methodOf(studies)};
     for (const std::filesystem::path& file : files)
-        document.sources.push_back(anonymous ? file.filename().string() : file.string());
+        document.sources.push_back(options.anonymous ? file.filename().string() : file.string());
     for (const StudyRuns& study : studies)
-        document.sections.push_back(sectionOf(study, anonymous));
-    if (anonymous)
+        document.sections.push_back(sectionOf(study, options.anonymous));
+    number(document.sections);
+    document.title = options.title.empty() ? titleOf(document.sections) : options.title;
+    document.summary = highlightsOf(document.sections);
+    if (options.anonymous)
         hideFolders(document, files);
     return document;
 }
@@ -177,12 +237,12 @@ Document makeReport(const std::vector<std::filesystem::path>& files, const Repor
                                                   : "no run of the study '" + options.study + "'",
                     .where = files.empty() ? "report" : files.front().string(),
                     .mend = "run one with tilescope --batch study:NAME -o FILE"};
-    return documentOf(studies, files, options.anonymous);
+    return documentOf(studies, files, options);
 }
 
 Document studiesOf(const std::filesystem::path& file)
 {
-    return documentOf(studyRuns(openRecordings({file}), {}), {file}, false);
+    return documentOf(studyRuns(openRecordings({file}), {}), {file}, {});
 }
 
 } // namespace tilescope::report

@@ -9,8 +9,10 @@
 namespace tilescope::report {
 
 struct ReportOptions {
-    std::string study = {}; ///< only this study; empty: every study with runs in the files
-    bool anonymous = false; ///< without host, user and folders
+    std::string study = {};  ///< only this study; empty: every study with runs in the files
+    std::string title = {};  ///< empty: the study's, or the machine's
+    std::string author = {}; ///< shown in an anonymous report too
+    bool anonymous = false;  ///< without host, user and folders
 };
 
 /// Evaluates the runs of these files by study: question, setting, tables, figures to draw, findings and

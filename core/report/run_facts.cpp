@@ -352,13 +352,19 @@ std::string labelOf(const RunFacts& run, const std::vector<std::string>& keys)
     return label;
 }
 
+bool showsInterval(double median, const std::optional<analysis::ConfidenceInterval>& interval)
+{
+    constexpr double kShownSpread = 0.1;
+    return interval && interval->high - interval->low > kShownSpread * std::abs(median);
+}
+
 std::string textOf(const Measured& measured)
 {
     const exchange::Scale scale = exchange::scaleFor(measured.unit, std::abs(measured.value));
     std::string text = scale.text(measured.value);
     if (!scale.suffix.empty())
         text += " " + scale.suffix;
-    if (measured.interval)
+    if (showsInterval(measured.value, measured.interval))
         text += fmt::format(" ({} to {})", scale.text(measured.interval->low),
                             scale.text(measured.interval->high));
     return text;

@@ -110,7 +110,10 @@ bool isMetric(std::string_view name);
 /// The values of these keys as a label: `d_head 64, seq_len 1024`.
 std::string labelOf(const RunFacts& run, const std::vector<std::string>& keys);
 
-/// A value with its unit: `12.3 ms (12.1 to 12.6)`, `4.10 GiB`.
+/// Whether a median is shown with its interval: only if that is wider than a tenth of it.
+bool showsInterval(double median, const std::optional<analysis::ConfidenceInterval>& interval);
+
+/// A value with its unit, and its interval where that is shown: `12.3 ms (11.1 to 14.6)`, `4.10 GiB`.
 std::string textOf(const Measured& measured);
 
 } // namespace tilescope::report

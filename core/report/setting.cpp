@@ -61,11 +61,10 @@ std::string joined(const std::vector<std::string>& values)
 class Tally {
 public:
     void add(const std::string& what) { ++counts_[what]; }
-    /// Appends sentences such as `what (3 runs)`.
     void into(std::vector<Caution>& cautions) const
     {
         for (const auto& [what, count] : counts_)
-            cautions.push_back(fmt::format("{} ({} {})", what, count, count == 1 ? "run" : "runs"));
+            cautions.push_back({what, count});
     }
 
 private:
@@ -105,12 +104,14 @@ std::vector<Caution> cautionsOf(const StudyRuns& study)
 {
     std::vector<Caution> cautions;
     if (study.quick)
-        cautions.emplace_back("This is the quick edition of the study: few steps and small sizes, to check "
-                              "that everything works. Do not quote its figures.");
+        cautions.push_back({.text =
+                                "This is the quick edition of the study: few steps and small sizes, to check "
+                                "that everything works. Do not quote its figures"});
     for (const PartRuns& part : study.parts)
         if (part.runs.size() < part.points)
-            cautions.push_back(fmt::format("Of the part {}, {} of {} {} ran.", part.name, part.runs.size(),
-                                           part.points, plural(std::int64_t(part.points), "point")));
+            cautions.push_back(
+                {.text = fmt::format("Of the part {}, {} of {} {} ran", part.name, part.runs.size(),
+                                     part.points, plural(std::int64_t(part.points), "point"))});
     Tally tally;
     for (const auto& run : select(study, {}, {})) {
         const store::RunRecord& record = run->record();

@@ -127,8 +127,9 @@ public:
             if (cell.value) {
                 cell.text =
                     counts ? scale.text(static_cast<std::int64_t>(*cell.value)) : scale.text(*cell.value);
-                if (cell.interval)
-                    cell.text += " ± " + scale.text((cell.interval->high - cell.interval->low) / 2);
+                if (showsInterval(*cell.value, cell.interval))
+                    cell.text += fmt::format(" ({} to {})", scale.text(cell.interval->low),
+                                             scale.text(cell.interval->high));
             }
         const bool numeric =
             std::ranges::any_of(cells_, [](const Cell& cell) { return cell.value.has_value(); });
@@ -198,26 +199,40 @@ bool allNumbers(const std::vector<std::vector<std::string>>& rows, std::size_t c
     });
 }
 
-/// The note that explains medians, if the table has any: `Median ± half its 95 % interval, n = 10.`
-std::string intervalNote(const Table& table)
+/// The number of samples behind the medians, if the table has any: `Medians, n = 10.`
+std::string samplesNote(const Table& table)
 {
     std::int64_t least = 0;
     std::int64_t most = 0;
-    bool intervals = false;
     for (const auto& row : table.rows)
         for (const Cell& cell : row)
             if (cell.value && cell.n && *cell.n > 1) {
                 least = least == 0 ? *cell.n : std::min(least, *cell.n);
                 most = std::max(most, *cell.n);
-                intervals = intervals || cell.interval;
             }
     if (most == 0)
         return {};
-    const std::string n =
-        least == most ? fmt::format("n = {}", least) : fmt::format("n = {} to {}", least, most);
-    if (!intervals)
-        return fmt::format("Medians, {}; below {} there is no interval.", n, analysis::kFewestForInterval);
-    return fmt::format("Median ± half its 95 % interval, {}.", n);
+    return least == most ? fmt::format("Medians, n = {}.", least)
+                         : fmt::format("Medians, n = {} to {}.", least, most);
+}
+
+/// Removes columns without any result and names them in a note: on a CPU those of the GPU, for example.
+void removeEmpty(Table& table)
+{
+    std::string removed;
+    for (std::size_t column = table.columns.size(); column-- > 0;) {
+        const auto isEmpty = [column](const std::vector<Cell>& row) {
+            return row[column].kind == Cell::Kind::Missing || row[column].text.empty();
+        };
+        if (table.columns[column].isKey || !std::ranges::all_of(table.rows, isEmpty))
+            continue;
+        removed = table.columns[column].heading + (removed.empty() ? "" : "; ") + removed;
+        table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(column));
+        for (auto& row : table.rows)
+            row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+    }
+    if (!removed.empty())
+        table.caption += (table.caption.empty() ? "" : " ") + ("Not measured: " + removed + ".");
 }
 
 } // namespace
@@ -228,7 +243,7 @@ Table makeTable(const TableTemplate& wanted, const StudyRuns& study)
     const RunList runs = select(study, wanted.part, wanted.from);
     const auto keys = distinctKeys(runs, wanted.rows);
     for (std::size_t i = 0; i < wanted.rows.size(); ++i)
-        table.columns.push_back({.heading = wanted.rows[i], .numeric = allNumbers(keys, i)});
+        table.columns.push_back({.heading = wanted.rows[i], .numeric = allNumbers(keys, i), .isKey = true});
     std::vector<RunList> rows;
     for (const std::vector<std::string>& values : keys) {
         Where where;
@@ -242,6 +257,7 @@ Table makeTable(const TableTemplate& wanted, const StudyRuns& study)
                              [&](const RunPtr& run) { return matches(*run, where); });
         table.rows.push_back(std::move(cells));
     }
+    // A row of means; removed again if no ratio has a value.
     if (wanted.geometricMean && !rows.empty()) {
         table.rows.emplace_back(wanted.rows.size());
         table.rows.back().front().text = "geometric mean";
@@ -259,8 +275,12 @@ Table makeTable(const TableTemplate& wanted, const StudyRuns& study)
         scales.push_back(scaleOf(column, columns));
     for (std::size_t i = 0; i < columns.size(); ++i)
         columns[i].finish(scales[i]);
-    if (const std::string note = intervalNote(table); !note.empty())
+    const auto hasValue = [](const Cell& cell) { return cell.value.has_value(); };
+    if (wanted.geometricMean && !rows.empty() && std::ranges::none_of(table.rows.back(), hasValue))
+        table.rows.pop_back();
+    if (const std::string note = samplesNote(table); !note.empty())
         table.caption += (table.caption.empty() ? "" : " ") + note;
+    removeEmpty(table);
     return table;
 }
 

@@ -205,6 +205,7 @@ private:
                               {"series", text(finding.series)},
                               {"first", text(finding.first)},
                               {"second", text(finding.second)},
+                              {"figure", text(finding.figure)},
                           },
                           quantityKeys(finding.quantity)));
         const std::vector<std::string_view> rules = ruleNames();

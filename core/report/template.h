@@ -62,6 +62,7 @@ struct FindingTemplate {
     std::string x = {};
     std::string series = {};
     std::string first = {}, second = {}; ///< two values of `series`
+    std::string figure = {};             ///< id of the figure that shows it; empty: the first one
 };
 
 /// The content of a study's section: a file NAME.report.yaml beside the study.

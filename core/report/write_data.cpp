@@ -48,8 +48,11 @@ Json cellJson(const Cell& cell, const Table& table)
 
 Json tableJson(const Table& table)
 {
-    Json json{
-        {"id", table.id}, {"caption", table.caption}, {"columns", Json::array()}, {"rows", Json::array()}};
+    Json json{{"id", table.id},
+              {"number", table.number},
+              {"caption", table.caption},
+              {"columns", Json::array()},
+              {"rows", Json::array()}};
     for (const Column& column : table.columns)
         json["columns"].push_back(
             {{"heading", column.heading},
@@ -67,17 +70,25 @@ Json tableJson(const Table& table)
 Json sectionJson(const Section& section)
 {
     Json json{{"study", section.study},    {"title", section.title},    {"asks", section.asks},
-              {"about", section.about},    {"setting", Json::object()}, {"cautions", section.cautions},
+              {"about", section.about},    {"setting", Json::object()}, {"cautions", Json::array()},
               {"findings", Json::array()}, {"tables", Json::array()},   {"figures", Json::array()}};
+    for (const Caution& caution : section.cautions)
+        json["cautions"].push_back(textOf(caution));
     for (const auto& [key, value] : section.setting)
         json["setting"][key] = value;
-    for (const Finding& finding : section.findings)
-        json["findings"].push_back(
-            {{"text", finding.text}, {"rule", finding.rule}, {"command", finding.command}});
+    for (const Finding& finding : section.findings) {
+        const Figure* figure = figureOf(section, finding);
+        json["findings"].push_back({{"text", finding.text},
+                                    {"conclusive", finding.conclusive},
+                                    {"rule", finding.rule},
+                                    {"commands", finding.commands},
+                                    {"figure", figure ? Json(figure->id) : Json(nullptr)}});
+    }
     for (const Table& table : section.tables)
         json["tables"].push_back(tableJson(table));
     for (const Figure& figure : section.figures)
         json["figures"].push_back({{"id", figure.id},
+                                   {"number", figure.number},
                                    {"caption", figure.caption},
                                    {"recipe", Json::parse(figure.recipe, nullptr, false)}});
     return json;
@@ -92,11 +103,11 @@ std::string headingOf(const Column& column)
 
 void writeJson(std::ostream& out, const Document& document)
 {
-    Json json{{"tilescope_report", 1},
-              {"title", document.title},
-              {"program", document.program},
-              {"sources", document.sources},
-              {"sections", Json::array()}};
+    Json json{{"tilescope_report", 1},       {"title", document.title},       {"author", document.author},
+              {"program", document.program}, {"measured", document.measured}, {"sources", document.sources},
+              {"method", document.method},   {"summary", Json::array()},      {"sections", Json::array()}};
+    for (const Highlight& one : document.summary)
+        json["summary"].push_back(document.sections[one.section].findings[one.finding].text);
     for (const Section& section : document.sections)
         json["sections"].push_back(sectionJson(section));
     out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';

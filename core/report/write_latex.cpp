@@ -1,4 +1,6 @@
+#include "core/report/blocks.h"
 #include "core/report/escape.h"
+#include "core/report/table_parts.h"
 #include "core/report/writers.h"
 
 #include <fmt/format.h>
@@ -10,6 +12,7 @@ namespace tilescope::report {
 
 namespace {
 
+// The document numbers figures and tables itself, as in the other formats.
 constexpr std::string_view kLatexPreamble = R"(\documentclass[10pt]{article}
 \usepackage[utf8]{inputenc}
 \usepackage[a4paper,margin=2cm]{geometry}
@@ -18,136 +21,187 @@ constexpr std::string_view kLatexPreamble = R"(\documentclass[10pt]{article}
 \usepackage[hidelinks]{hyperref}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{0.5em}
-\setlength{\tabcolsep}{4pt}
+\setlength{\tabcolsep}{3pt}
+\setlength{\LTleft}{0pt}
+\setlength{\LTpre}{2pt}
+\setcounter{secnumdepth}{0}
+\makeatletter
+\renewcommand*{\l@section}{\@dottedtocline{1}{0em}{2em}}
+\makeatother
 \sloppy
 )";
 
 std::string latexCell(const Cell& cell)
 {
-    std::string text = escapeLatex(cell.text);
+    std::string text;
+    if (cell.kind == Cell::Kind::Text)
+        for (const std::string_view piece : breakable(cell.text))
+            text += (text.empty() ? "" : "\\allowbreak{}") + escapeLatex(piece);
+    else
+        text = escapeLatex(cell.text);
     if (cell.note)
         text += fmt::format("\\textsuperscript{{{}}}", *cell.note + 1);
     return text;
 }
 
-/// Whether a column contains sentences, which need line breaks.
-bool needsParagraph(const Table& table, std::size_t column)
+/// Columns of sentences share the width that the others leave.
+std::string columnsOf(const TablePart& part)
 {
-    constexpr std::size_t kSentence = 24;
-    return !table.columns[column].numeric && std::ranges::any_of(table.rows, [column](const auto& row) {
-        return row[column].text.size() > kSentence;
-    });
-}
-
-/// Columns of sentences share the remaining width.
-std::string columnsOf(const Table& table)
-{
-    std::size_t sentences = 0;
-    for (std::size_t column = 0; column < table.columns.size(); ++column)
-        sentences += needsParagraph(table, column) ? 1 : 0;
+    const auto sentences = std::ranges::count_if(
+        part.columns, [&part](std::size_t column) { return hasSentences(*part.table, column); });
+    TablePart others = part;
+    std::erase_if(others.columns, [&part](std::size_t column) { return hasSentences(*part.table, column); });
+    constexpr double kWidthOfCharacter = 0.0105; // of the line
+    const double left = std::max(0.2, 0.96 - kWidthOfCharacter * static_cast<double>(widthOf(others)));
     std::string columns;
-    for (std::size_t column = 0; column < table.columns.size(); ++column)
-        columns += table.columns[column].numeric ? "r"
-                   : needsParagraph(table, column)
-                       ? fmt::format("p{{{:.2f}\\textwidth}}", 0.7 / static_cast<double>(sentences))
+    for (const std::size_t column : part.columns)
+        columns += part.table->columns[column].numeric ? "r"
+                   : hasSentences(*part.table, column)
+                       ? fmt::format(">{{\\raggedright\\arraybackslash}}p{{{:.3f}\\textwidth}}",
+                                     left / static_cast<double>(sentences))
                        : "l";
     return columns;
 }
 
-/// Headings of wide tables break at spaces.
-std::string heading(const Table& table, const Column& column)
+/// A heading breaks at spaces.
+std::string heading(const Column& column)
 {
-    constexpr std::size_t kWide = 6;
-    std::string text = escapeLatex(column.heading + (column.unit.empty() ? "" : ","));
-    if (!column.unit.empty())
-        text += " " + escapeLatex(column.unit);
-    if (table.columns.size() < kWide)
+    const std::string text = escapeLatex(headingOf(column));
+    if (text.find(' ') == std::string::npos)
         return text;
     std::string lines;
     for (const char character : text)
-        lines += character == ' ' ? std::string("\\\\") : std::string(1, character);
+        lines += character == ' ' ? std::string("\\\\ ") : std::string(1, character);
     return fmt::format("\\begin{{tabular}}[b]{{@{{}}{}@{{}}}}{}\\end{{tabular}}", column.numeric ? "r" : "l",
                        lines);
 }
 
-/// Wide tables use a smaller font.
-const char* latexSize(const Table& table)
-{
-    constexpr std::size_t kWide = 8;
-    return table.columns.size() >= kWide ? "\\scriptsize" : "\\small";
-}
+/// Translates blocks.
+class Latex {
+public:
+    Latex(std::ostream& out, const Drawings& drawings) : out_(out), drawings_(drawings) {}
 
-void writeLatexTable(std::ostream& out, const Table& table)
-{
-    out << "\\begingroup" << latexSize(table) << "\n\\begin{longtable}{" << columnsOf(table)
-        << "}\n\\caption{" << escapeLatex(table.caption) << "}\\\\\n\\toprule\n";
-    for (std::size_t i = 0; i < table.columns.size(); ++i)
-        out << (i == 0 ? "" : " & ") << heading(table, table.columns[i]);
-    out << " \\\\\n\\midrule\n\\endhead\n";
-    for (const auto& row : table.rows) {
-        for (std::size_t i = 0; i < row.size(); ++i)
-            out << (i == 0 ? "" : " & ") << latexCell(row[i]);
-        out << " \\\\\n";
-    }
-    out << "\\bottomrule\n\\end{longtable}\n";
-    for (std::size_t i = 0; i < table.notes.size(); ++i)
-        out << "\\textsuperscript{" << i + 1 << "} " << escapeLatex(table.notes[i]) << "\\par\n";
-    out << "\\endgroup\n\n";
-}
+    void operator()(const Heading& heading) { out_ << "\\section{" << escapeLatex(heading.text) << "}\n"; }
 
-void writeLatexFigure(std::ostream& out, const Figure& figure, const Drawings& drawings)
-{
-    out << "\\begin{figure}[htbp]\n\\centering\n";
-    if (drawings.has(figure.id))
-        out << "\\includegraphics[width=\\linewidth]{" << drawings.folder << '/' << figure.id << ".pdf}\n";
-    else
-        out << "(not drawn: " << escapeLatex(drawings.whyNone) << ")\n";
-    out << "\\caption{" << escapeLatex(figure.caption) << "}\n\\end{figure}\n\n";
-}
-
-void writeLatexSection(std::ostream& out, const Section& section, const Drawings& drawings)
-{
-    out << "\\section{" << escapeLatex(section.title) << "}\n\\emph{" << escapeLatex(section.asks) << "}\n\n";
-    for (const std::string& about : section.about)
-        out << escapeLatex(about) << '\n';
-    out << '\n';
-    for (const Caution& caution : section.cautions)
-        out << "\\textbf{Note.} " << escapeLatex(caution) << "\n\n";
-    if (!section.findings.empty()) {
-        out << "\\begin{itemize}\n";
-        for (const Finding& finding : section.findings) {
-            out << "\\item " << escapeLatex(finding.text);
-            if (!finding.command.empty())
-                out << " {\\footnotesize\\texttt{" << latexCode(finding.command) << "}}";
-            out << '\n';
+    void operator()(const Paragraph& paragraph)
+    {
+        const std::string text = escapeLatex(paragraph.text);
+        switch (paragraph.kind) {
+        case Paragraph::Kind::Plain:
+            out_ << text;
+            break;
+        case Paragraph::Kind::Question:
+            out_ << "\\emph{" << text << "}";
+            break;
+        case Paragraph::Kind::Caution:
+            out_ << "{\\small\\textbf{Caution.} " << text << "\\par}";
+            break;
+        case Paragraph::Kind::Small:
+            out_ << "{\\footnotesize " << text << "\\par}";
+            break;
         }
-        out << "\\end{itemize}\n\n";
+        out_ << "\n\n";
     }
-    for (const Table& table : section.tables)
-        writeLatexTable(out, table);
-    for (const Figure& figure : section.figures)
-        writeLatexFigure(out, figure, drawings);
-    out << "{\\footnotesize Setting:";
-    for (const auto& [key, value] : section.setting)
-        out << (&value == &section.setting.front().second ? " " : "; ") << escapeLatex(key) << ": "
-            << escapeLatex(value);
-    out << ".\\par}\n\\clearpage\n\n";
-}
+
+    void operator()(const Bullets& bullets)
+    {
+        out_ << "\\begin{itemize}\n";
+        for (const Bullet& item : bullets.items) {
+            out_ << "\\item ";
+            if (!item.lead.empty())
+                out_ << "\\textbf{" << escapeLatex(item.lead) << "} ";
+            out_ << escapeLatex(item.text);
+            if (!item.figure.empty())
+                out_ << " (" << item.figure << ")";
+            out_ << '\n';
+        }
+        out_ << "\\end{itemize}\n\n";
+    }
+
+    void operator()(const Facts& facts)
+    {
+        if (facts.items.empty())
+            return;
+        out_ << "{\\small\\begin{tabular}{@{}l>{\\raggedright\\arraybackslash}p{0.7\\textwidth}@{}}\n";
+        for (const auto& [key, value] : facts.items)
+            out_ << escapeLatex(key) << " & " << escapeLatex(value) << " \\\\\n";
+        out_ << "\\end{tabular}\\par}\n\n";
+    }
+
+    void operator()(const Figures& figures)
+    {
+        std::size_t count = 0;
+        for (const Figure* figure : figures.items) {
+            out_ << "\\begin{minipage}[t]{" << (figures.small ? "0.48" : "") << "\\linewidth}\n";
+            write(*figure, figures.small);
+            out_ << "\\end{minipage}"
+                 << (figures.small && ++count % 2 == 1 ? "\\hfill\n" : "\\par\\medskip\n\n");
+        }
+        out_ << "\n";
+    }
+
+    void operator()(const TablePart& part)
+    {
+        const Table& table = *part.table;
+        out_ << "\\begingroup\\small\n\\textbf{" << labelOf(table) << "} "
+             << (part.first ? escapeLatex(table.caption) : "continued")
+             << "\\par\\nopagebreak\n\\begin{longtable}{" << columnsOf(part) << "}\n\\toprule\n";
+        for (const std::size_t column : part.columns)
+            out_ << (column == part.columns.front() ? "" : " & ") << heading(table.columns[column]);
+        out_ << " \\\\\n\\midrule\n\\endhead\n";
+        for (const auto& row : table.rows) {
+            for (const std::size_t column : part.columns)
+                out_ << (column == part.columns.front() ? "" : " & ") << latexCell(row[column]);
+            out_ << " \\\\\n";
+        }
+        out_ << "\\bottomrule\n\\end{longtable}\n";
+        for (std::size_t i = 0; part.last && i < table.notes.size(); ++i)
+            out_ << "\\textsuperscript{" << i + 1 << "} " << escapeLatex(table.notes[i]) << "\\par\n";
+        out_ << "\\endgroup\n\n";
+    }
+
+    void operator()(const Commands& commands)
+    {
+        out_ << "\\begin{itemize}\n";
+        for (const std::string& command : commands.items)
+            out_ << "\\item {\\footnotesize\\texttt{" << latexCode(command) << "}}\n";
+        out_ << "\\end{itemize}\n\n";
+    }
+
+    void operator()(const Contents&) { out_ << "\\tableofcontents\n\n"; }
+
+    void operator()(const PageBreak&) { out_ << "\\clearpage\n\n"; }
+
+private:
+    /// \param brief  without what was drawn
+    void write(const Figure& figure, bool brief)
+    {
+        out_ << "\\centering\n";
+        if (drawings_.has(figure.id))
+            out_ << "\\includegraphics[width=\\linewidth,height=" << (brief ? "5cm" : "0.68\\textheight")
+                 << ",keepaspectratio]{" << drawings_.folder << '/' << figure.id << ".pdf}\\par\n";
+        else
+            out_ << "Not drawn: " << escapeLatex(drawings_.whyNone) << "\\par\n";
+        out_ << "\\raggedright\\small\\textbf{" << labelOf(figure) << "} "
+             << escapeLatex(captionOf(figure, brief));
+        out_ << "\\par\n";
+    }
+
+    std::ostream& out_;
+    const Drawings& drawings_;
+};
 
 } // namespace
 
 void writeLatex(std::ostream& out, const Document& document, const Drawings& drawings)
 {
-    out << kLatexPreamble << "\\title{" << escapeLatex(document.title) << "}\n\\author{}\n\\date{Made by "
-        << escapeLatex(document.program) << " from";
-    for (const std::string& source : document.sources)
-        out << " \\texttt{" << latexCode(source) << '}';
-    out << "}\n\\begin{document}\n\\maketitle\n";
-    if (document.sections.size() > 1)
-        out << "\\tableofcontents\n\\clearpage\n";
-    out << '\n';
-    for (const Section& section : document.sections)
-        writeLatexSection(out, section, drawings);
+    out << kLatexPreamble << "\\title{" << escapeLatex(document.title) << "}\n\\author{"
+        << escapeLatex(document.author) << "}\n\\date{"
+        << (document.measured.empty() ? "" : escapeLatex("Measured " + document.measured))
+        << "}\n\\begin{document}\n\\maketitle\n\n";
+    Latex latex(out, drawings);
+    for (const Block& block : blocksOf(document, CommandPlace::Appendix))
+        std::visit(latex, block);
     out << "\\end{document}\n";
 }
 

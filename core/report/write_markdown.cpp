@@ -1,3 +1,4 @@
+#include "core/report/blocks.h"
 #include "core/report/escape.h"
 #include "core/report/writers.h"
 
@@ -17,79 +18,120 @@ std::string markdownCell(const Cell& cell)
     return text;
 }
 
-void writeMarkdownTable(std::ostream& out, const Table& table)
-{
-    out << "**" << escapeMarkdown(table.caption) << "**\n\n|";
-    for (const Column& column : table.columns)
-        out << ' ' << escapeMarkdown(headingOf(column)) << " |";
-    out << "\n|";
-    for (const Column& column : table.columns)
-        out << (column.numeric ? " ---: |" : " --- |");
-    out << '\n';
-    for (const auto& row : table.rows) {
-        out << '|';
-        for (const Cell& cell : row)
-            out << ' ' << markdownCell(cell) << " |";
-        out << '\n';
-    }
-    out << '\n';
-    for (std::size_t i = 0; i < table.notes.size(); ++i)
-        out << "<sup>" << i + 1 << "</sup> " << escapeMarkdown(table.notes[i]) << "  \n";
-    if (!table.notes.empty())
-        out << '\n';
-}
+/// Translates blocks.
+class Markdown {
+public:
+    Markdown(std::ostream& out, const Drawings& drawings) : out_(out), drawings_(drawings) {}
 
-void writeMarkdownFigure(std::ostream& out, const Figure& figure, const Drawings& drawings)
-{
-    if (drawings.has(figure.id))
-        out << "![" << escapeMarkdown(figure.caption) << "](" << drawings.folder << '/' << figure.id
-            << ".svg)\n\n";
-    out << '*' << escapeMarkdown(figure.caption);
-    if (!drawings.has(figure.id))
-        out << " (not drawn: " << escapeMarkdown(drawings.whyNone) << ")";
-    out << "*\n\n";
-}
+    void operator()(const Heading& heading) { out_ << "## " << escapeMarkdown(heading.text) << "\n\n"; }
 
-void writeMarkdownSection(std::ostream& out, const Section& section, const Drawings& drawings)
-{
-    out << "## " << escapeMarkdown(section.title) << "\n\n*" << escapeMarkdown(section.asks) << "*\n\n";
-    for (const std::string& about : section.about)
-        out << escapeMarkdown(about) << '\n';
-    out << '\n';
-    for (const Caution& caution : section.cautions)
-        out << "> **Note.** " << escapeMarkdown(caution) << "\n>\n";
-    if (!section.cautions.empty())
-        out << '\n';
-    for (const Finding& finding : section.findings) {
-        out << "- " << escapeMarkdown(finding.text);
-        if (!finding.command.empty())
-            out << " (" << markdownCode(finding.command) << ")";
-        out << '\n';
+    void operator()(const Paragraph& paragraph)
+    {
+        const std::string text = escapeMarkdown(paragraph.text);
+        if (paragraph.kind == Paragraph::Kind::Question)
+            out_ << '*' << text << "*\n\n";
+        else if (paragraph.kind == Paragraph::Kind::Caution)
+            out_ << "> **Caution.** " << text << "\n\n";
+        else
+            out_ << text << "\n\n";
     }
-    if (!section.findings.empty())
-        out << '\n';
-    for (const Table& table : section.tables)
-        writeMarkdownTable(out, table);
-    for (const Figure& figure : section.figures)
-        writeMarkdownFigure(out, figure, drawings);
-    out << "Setting:";
-    for (const auto& [key, value] : section.setting)
-        out << (&value == &section.setting.front().second ? " " : "; ") << escapeMarkdown(key) << ": "
-            << escapeMarkdown(value);
-    out << ".\n\n";
-}
+
+    void operator()(const Bullets& bullets)
+    {
+        for (const Bullet& item : bullets.items) {
+            out_ << "- ";
+            if (!item.lead.empty())
+                out_ << "**" << escapeMarkdown(item.lead) << "** ";
+            out_ << escapeMarkdown(item.text);
+            if (!item.figure.empty())
+                out_ << " (" << item.figure << ")";
+            out_ << '\n';
+        }
+        out_ << '\n';
+    }
+
+    void operator()(const Facts& facts)
+    {
+        out_ << "| | |\n| --- | --- |\n";
+        for (const auto& [key, value] : facts.items)
+            out_ << "| " << escapeMarkdown(key) << " | " << escapeMarkdown(value) << " |\n";
+        out_ << '\n';
+    }
+
+    void operator()(const Figures& figures)
+    {
+        for (const Figure* figure : figures.items)
+            write(*figure, figures.small);
+    }
+
+    void operator()(const TablePart& part)
+    {
+        const Table& table = *part.table;
+        out_ << "**" << labelOf(table) << "** " << (part.first ? escapeMarkdown(table.caption) : "continued")
+             << "\n\n|";
+        for (const std::size_t column : part.columns)
+            out_ << ' ' << escapeMarkdown(headingOf(table.columns[column])) << " |";
+        out_ << "\n|";
+        for (const std::size_t column : part.columns)
+            out_ << (table.columns[column].numeric ? " ---: |" : " --- |");
+        out_ << '\n';
+        for (const auto& row : table.rows) {
+            out_ << '|';
+            for (const std::size_t column : part.columns)
+                out_ << ' ' << markdownCell(row[column]) << " |";
+            out_ << '\n';
+        }
+        out_ << '\n';
+        if (!part.last || table.notes.empty())
+            return;
+        for (std::size_t i = 0; i < table.notes.size(); ++i)
+            out_ << "<sup>" << i + 1 << "</sup> " << escapeMarkdown(table.notes[i]) << "  \n";
+        out_ << '\n';
+    }
+
+    void operator()(const Commands& commands)
+    {
+        for (const std::string& command : commands.items)
+            out_ << "- " << markdownCode(command) << '\n';
+        out_ << '\n';
+    }
+
+    void operator()(const Contents& contents)
+    {
+        for (const Heading& item : contents.items)
+            out_ << "1. " << escapeMarkdown(item.text) << '\n';
+        out_ << '\n';
+    }
+
+    void operator()(const PageBreak&) {}
+
+private:
+    /// \param brief  without what was drawn
+    void write(const Figure& figure, bool brief)
+    {
+        if (drawings_.has(figure.id))
+            out_ << "![" << escapeMarkdown(figure.caption) << "](" << drawings_.folder << '/' << figure.id
+                 << ".svg)\n\n";
+        out_ << "**" << labelOf(figure) << "** " << escapeMarkdown(captionOf(figure, brief));
+        if (!drawings_.has(figure.id))
+            out_ << " (not drawn: " << escapeMarkdown(drawings_.whyNone) << ")";
+        out_ << "\n\n";
+    }
+
+    std::ostream& out_;
+    const Drawings& drawings_;
+};
 
 } // namespace
 
 void writeMarkdown(std::ostream& out, const Document& document, const Drawings& drawings)
 {
     out << "# " << escapeMarkdown(document.title) << "\n\n";
-    for (const Section& section : document.sections)
-        writeMarkdownSection(out, section, drawings);
-    out << "Made by " << escapeMarkdown(document.program) << " from";
-    for (const std::string& source : document.sources)
-        out << ' ' << markdownCode(source);
-    out << ".\n";
+    for (const std::string& line : bylineOf(document))
+        out << escapeMarkdown(line) << "\n\n";
+    Markdown markdown(out, drawings);
+    for (const Block& block : blocksOf(document, CommandPlace::Appendix))
+        std::visit(markdown, block);
 }
 
 } // namespace tilescope::report

@@ -1,8 +1,8 @@
+#include "core/report/blocks.h"
 #include "core/report/escape.h"
+#include "core/report/table_parts.h"
 #include "core/report/writers.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <ostream>
 
 namespace tilescope::report {
@@ -12,10 +12,15 @@ namespace {
 constexpr std::string_view kTypstPreamble = R"(#set page(paper: "a4", margin: 2cm, numbering: "1")
 #set text(size: 10pt)
 #set par(justify: false)
-#set heading(numbering: "1.")
-#show figure: set block(breakable: true)
-#set figure(gap: 0.8em)
+#show heading: set block(above: 1.6em, below: 0.8em)
 #show table.cell.where(y: 0): strong
+#show raw: set text(size: 8pt)
+#let drawing(file, height) = layout(size => {
+  let whole = image(file, width: 100%)
+  if measure(block(width: size.width, whole)).height > height { align(center, image(file, height: height)) } else { whole }
+})
+#let caption(label, body, above-table: false) = block(sticky: above-table, below: 0.8em, text(size: 9pt)[*#label* #body])
+#let caution(body) = block(width: 100%, fill: luma(238), inset: 6pt, text(size: 9pt)[*Caution.* #body])
 )";
 
 /// Literal text, whatever it contains.
@@ -24,103 +29,155 @@ std::string shown(std::string_view text)
     return "#" + typstString(text);
 }
 
+/// Text of a cell, whose long words may break.
+std::string cellText(const Cell& cell)
+{
+    if (cell.kind != Cell::Kind::Text)
+        return shown(cell.text);
+    std::string text;
+    for (const std::string_view piece : breakable(cell.text))
+        text += (text.empty() ? "" : "#sym.zws;") + shown(piece);
+    return text;
+}
+
 std::string typstCell(const Cell& cell)
 {
-    std::string text = "[" + shown(cell.text);
+    std::string text = "[" + cellText(cell);
     if (cell.note)
         text += "#super(" + typstString(std::to_string(*cell.note + 1)) + ")";
     return text + "]";
 }
 
-bool needsFraction(const Table& table, std::ptrdiff_t column)
-{
-    constexpr std::size_t kSentence = 40;
-    return std::ranges::any_of(table.rows, [column](const auto& row) {
-        return row[static_cast<std::size_t>(column)].text.size() > kSentence;
-    });
-}
+/// Translates blocks.
+class Typst {
+public:
+    Typst(std::ostream& out, const Drawings& drawings) : out_(out), drawings_(drawings) {}
 
-/// Wide tables use a smaller font.
-const char* typstSize(const Table& table)
-{
-    constexpr std::size_t kWide = 8;
-    return table.columns.size() >= kWide ? "6.5pt" : "9pt";
-}
+    void operator()(const Heading& heading) { out_ << "= " << shown(heading.text) << "\n\n"; }
 
-void writeTypstTable(std::ostream& out, const Table& table)
-{
-    out << "#figure(caption: [" << shown(table.caption) << "], text(size: " << typstSize(table)
-        << ", table(\n  columns: (";
-    for (const Column& column : table.columns)
-        out << (needsFraction(table, &column - table.columns.data()) ? "1fr, " : "auto, ");
-    out << "),\n  align: (";
-    for (const Column& column : table.columns)
-        out << (column.numeric ? "right, " : "left, ");
-    out << "),\n  stroke: none, inset: 3pt,\n  table.hline(),\n  table.header(";
-    for (const Column& column : table.columns)
-        out << '[' << shown(headingOf(column)) << "], ";
-    out << "),\n  table.hline(stroke: 0.5pt),\n";
-    for (const auto& row : table.rows) {
-        out << "  ";
-        for (const Cell& cell : row)
-            out << typstCell(cell) << ", ";
-        out << '\n';
+    void operator()(const Paragraph& paragraph)
+    {
+        const std::string text = shown(paragraph.text);
+        switch (paragraph.kind) {
+        case Paragraph::Kind::Plain:
+            out_ << text;
+            break;
+        case Paragraph::Kind::Question:
+            out_ << "#emph[" << text << "]";
+            break;
+        case Paragraph::Kind::Caution:
+            out_ << "#caution[" << text << "]";
+            break;
+        case Paragraph::Kind::Small:
+            out_ << "#text(size: 8pt)[" << text << "]";
+            break;
+        }
+        out_ << "\n\n";
     }
-    out << "  table.hline(),\n)))\n";
-    for (std::size_t i = 0; i < table.notes.size(); ++i)
-        out << "#text(size: 8pt)[#super(" << typstString(std::to_string(i + 1)) << ") "
-            << shown(table.notes[i]) << "] \\\n";
-    out << '\n';
-}
 
-void writeTypstFigure(std::ostream& out, const Figure& figure, const Drawings& drawings)
-{
-    out << "#figure(caption: [" << shown(figure.caption) << "], ";
-    if (drawings.has(figure.id))
-        out << "image(" << typstString(drawings.folder + "/" + figure.id + ".svg") << ", width: 100%)";
-    else
-        out << '[' << shown("not drawn: " + drawings.whyNone) << ']';
-    out << ")\n\n";
-}
-
-void writeTypstSection(std::ostream& out, const Section& section, const Drawings& drawings)
-{
-    out << "= " << shown(section.title) << "\n\n#emph[" << shown(section.asks) << "]\n\n";
-    for (const std::string& about : section.about)
-        out << shown(about) << '\n';
-    out << '\n';
-    for (const Caution& caution : section.cautions)
-        out << "#block(fill: luma(235), inset: 6pt)[*Note.* " << shown(caution) << "]\n\n";
-    for (const Finding& finding : section.findings) {
-        out << "- " << shown(finding.text);
-        if (!finding.command.empty())
-            out << " #raw(" << typstString(finding.command) << ")";
-        out << '\n';
+    void operator()(const Bullets& bullets)
+    {
+        for (const Bullet& item : bullets.items) {
+            out_ << "- ";
+            if (!item.lead.empty())
+                out_ << "*" << shown(item.lead) << "* ";
+            out_ << shown(item.text);
+            if (!item.figure.empty())
+                out_ << " (" << item.figure << ")";
+            out_ << '\n';
+        }
+        out_ << '\n';
     }
-    out << '\n';
-    for (const Table& table : section.tables)
-        writeTypstTable(out, table);
-    for (const Figure& figure : section.figures)
-        writeTypstFigure(out, figure, drawings);
-    out << "#text(size: 8pt)[Setting:";
-    for (const auto& [key, value] : section.setting)
-        out << (&value == &section.setting.front().second ? " " : "; ") << shown(key + ": " + value);
-    out << ".]\n\n";
-}
+
+    void operator()(const Facts& facts)
+    {
+        out_ << "#text(size: 9pt, grid(columns: (auto, 1fr), column-gutter: 12pt, row-gutter: 6pt,\n";
+        for (const auto& [key, value] : facts.items)
+            out_ << "  [" << shown(key) << "], [" << shown(value) << "],\n";
+        out_ << "))\n\n";
+    }
+
+    void operator()(const Figures& figures)
+    {
+        if (figures.small)
+            out_ << "#grid(columns: (1fr, 1fr), gutter: 10pt,\n";
+        for (const Figure* figure : figures.items) {
+            out_ << (figures.small ? "  [" : "#block(breakable: false)[");
+            write(*figure, figures.small);
+            out_ << (figures.small ? "],\n" : "]\n\n");
+        }
+        if (figures.small)
+            out_ << ")\n\n";
+    }
+
+    void operator()(const TablePart& part)
+    {
+        const Table& table = *part.table;
+        out_ << "#caption(above-table: true)[" << labelOf(table) << "]["
+             << (part.first ? shown(table.caption) : "continued")
+             << "]\n#text(size: 8.5pt, table(\n  columns: (";
+        for (const std::size_t column : part.columns)
+            out_ << (hasSentences(table, column) ? "1fr, " : "auto, ");
+        out_ << "),\n  align: (";
+        for (const std::size_t column : part.columns)
+            out_ << (table.columns[column].numeric ? "right, " : "left, ");
+        out_ << "),\n  stroke: none, inset: 3pt,\n  table.hline(),\n  table.header(";
+        for (const std::size_t column : part.columns)
+            out_ << '[' << shown(headingOf(table.columns[column])) << "], ";
+        out_ << "),\n  table.hline(stroke: 0.5pt),\n";
+        for (const auto& row : table.rows) {
+            out_ << "  ";
+            for (const std::size_t column : part.columns)
+                out_ << typstCell(row[column]) << ", ";
+            out_ << '\n';
+        }
+        out_ << "  table.hline(),\n))\n";
+        for (std::size_t i = 0; part.last && i < table.notes.size(); ++i)
+            out_ << "#text(size: 8pt)[#super(" << typstString(std::to_string(i + 1)) << ") "
+                 << shown(table.notes[i]) << "] \\\n";
+        out_ << '\n';
+    }
+
+    void operator()(const Commands& commands)
+    {
+        for (const std::string& command : commands.items)
+            out_ << "- #raw(" << typstString(command) << ")\n";
+        out_ << '\n';
+    }
+
+    void operator()(const Contents&) { out_ << "#outline(depth: 1)\n\n"; }
+
+    void operator()(const PageBreak&) { out_ << "#pagebreak(weak: true)\n\n"; }
+
+private:
+    /// \param brief  without what was drawn
+    void write(const Figure& figure, bool brief)
+    {
+        if (drawings_.has(figure.id))
+            out_ << "#drawing(" << typstString(drawings_.folder + "/" + figure.id + ".svg") << ", "
+                 << (brief ? "5cm" : "17cm") << ")\n";
+        else
+            out_ << shown("Not drawn: " + drawings_.whyNone) << '\n';
+        out_ << "#caption[" << labelOf(figure) << "][" << shown(captionOf(figure, brief)) << ']';
+    }
+
+    std::ostream& out_;
+    const Drawings& drawings_;
+};
 
 } // namespace
 
 void writeTypst(std::ostream& out, const Document& document, const Drawings& drawings)
 {
-    out << kTypstPreamble << "\n#align(center, text(size: 17pt)[" << shown(document.title) << "])\n\n";
-    if (document.sections.size() > 1)
-        out << "#outline()\n\n";
-    for (const Section& section : document.sections)
-        writeTypstSection(out, section, drawings);
-    out << shown("Made by " + document.program + " from");
-    for (const std::string& source : document.sources)
-        out << ' ' << "#raw(" << typstString(source) << ")";
-    out << ".\n";
+    out << kTypstPreamble << "#set document(title: " << typstString(document.title)
+        << ", author: " << typstString(document.author)
+        << ")\n\n#align(center)[#text(size: 17pt, weight: \"bold\")[" << shown(document.title) << "]\n\n";
+    for (const std::string& line : bylineOf(document))
+        out << shown(line) << "\n\n";
+    out << "]\n\n";
+    Typst typst(out, drawings);
+    for (const Block& block : blocksOf(document, CommandPlace::Appendix))
+        std::visit(typst, block);
 }
 
 } // namespace tilescope::report

@@ -11,14 +11,17 @@ namespace tilescope::report {
 
 /// The drawn figures: files ID.pdf, ID.svg and ID.png in a folder beside the report.
 struct Drawings {
-    std::string folder = "figures";              ///< as the report names it
-    std::map<std::string, std::string> svg = {}; ///< by id: the drawing itself, for the format that
-                                                 ///< embeds it
-    std::map<std::string, std::string> captions =
-        {};                   ///< by id: what was drawn, the number of samples, the machine
-    std::string whyNone = {}; ///< why figures are missing
+    /// A drawing for the format that embeds it.
+    struct Image {
+        std::string type; ///< image/svg+xml, image/png
+        std::string bytes;
+    };
 
-    bool has(const std::string& id) const { return svg.contains(id); }
+    std::string folder = "figures";           ///< as the report names it
+    std::map<std::string, Image> images = {}; ///< by id
+    std::string whyNone = {};                 ///< why figures are missing
+
+    bool has(const std::string& id) const { return images.contains(id); }
 };
 
 // Each function writes a complete document in one format and escapes all names for it.

@@ -39,18 +39,30 @@ const std::vector<std::string> kHostile{"a b`<img src=x onerror=alert(1)>`",
 /// A report that contains the name in every possible place.
 Document documentOf(const std::string& name)
 {
-    Document document{.title = name, .program = name, .sources = {name, name}};
+    Document document{.title = name,
+                      .author = name,
+                      .program = name,
+                      .measured = name,
+                      .sources = {name, name},
+                      .method = {name},
+                      .summary = {{0, 0}}};
     Section section{.study = "study", .title = name, .asks = name, .about = {name}};
     section.setting = {{name, name}};
-    section.cautions = {name};
-    section.findings = {{.text = name, .rule = name, .command = "tilescope show " + shellPath(name)}};
-    section.figures = {{.id = "figure", .caption = name, .recipe = "{}"}};
+    section.cautions = {{.text = name, .runs = 2}};
+    section.findings = {{.text = name, .rule = name, .commands = {"tilescope show " + shellPath(name)}}};
+    section.figures = {
+        {.id = "figure", .caption = name, .drawn = name, .recipe = "{}", .command = shellPath(name)}};
     section.tables = {{.id = "table",
                        .caption = name,
                        .columns = {{.heading = name, .unit = name, .numeric = false}},
                        .rows = {{{.text = name, .note = 0}}},
                        .notes = {name}}};
-    document.sections = {section, section};
+    Section other = section;
+    other.title += " 2"; // what differs stands in its section
+    other.setting = {{name, name + " 2"}};
+    other.cautions = {{.text = name + " 2"}};
+    other.findings[0].commands[0] += " 2";
+    document.sections = {section, other};
     return document;
 }
 
@@ -168,16 +180,14 @@ TEST(HostileNames, AreOneWordOfAPrintedCommand)
         const Document document = makeReport({file}, {});
         std::size_t commands = 0;
         for (const Section& section : document.sections)
-            for (const Finding& finding : section.findings) {
-                if (finding.command.empty())
-                    continue;
-                ++commands;
-                const std::string first = finding.command.substr(0, finding.command.find("; tilescope"));
-                const std::string words = first.substr(std::string("tilescope").size());
-                const testing::ProgramResult result =
-                    testing::runProgram({"/bin/bash", "-c", "printf '%s\\n'" + words}, folder.path());
-                EXPECT_THAT(result.out, HasSubstr("show\n" + file.string() + "\n")) << finding.command;
-            }
+            for (const Finding& finding : section.findings)
+                for (const std::string& command : finding.commands) {
+                    ++commands;
+                    const std::string words = command.substr(std::string("tilescope").size());
+                    const testing::ProgramResult result =
+                        testing::runProgram({"/bin/bash", "-c", "printf '%s\\n'" + words}, folder.path());
+                    EXPECT_THAT(result.out, HasSubstr("show\n" + file.string() + "\n")) << command;
+                }
         EXPECT_GT(commands, 0u);
         std::filesystem::remove(file);
     }
