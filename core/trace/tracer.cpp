@@ -84,9 +84,9 @@ public:
         const bool capturing = recording == Recording::Capture;
         if (recording == Recording::Events || rehearsing || capturing)
             startAllocations();
-        const bool shapes = rehearsing && (options_.shapes || options_.memory);
-        if (shapes || (opsRecorded() && (recording == Recording::Events || rehearsing)) ||
-            (capturing && options_.memory))
+        const bool shapes =
+            (rehearsing && (options_.shapes || options_.memory)) || (capturing && options_.shapes);
+        if (shapes || (opsRecorded() && recording != Recording::Launches) || (capturing && options_.memory))
             OpRecorder::enable(shapes, !options_.cuda);
         {
             const MutexLock lock(mutex_);

@@ -37,8 +37,10 @@ void Assembler::begin(Recording recording, Wanted wanted)
         listedRanges_.clear();
     } else if (recording == Recording::Capture) {
         captured_ = {};
+        capturingOps_.clear();
     } else if (recording == Recording::Events) {
         handOverRehearsedOps();
+        handOverCapturedOps();
     }
     launches_.clear();
     losses_ = {};
@@ -144,9 +146,13 @@ void Assembler::rehearse(std::uint32_t thread, const HostRecord& record)
 void Assembler::keepCapturedOp(std::uint32_t thread, const HostRecord& record)
 {
     captured_.ops.push_back({.id = opId(record.op.id),
+                             .parent = opId(record.context.op),
                              .name = nameOf(record.op.name),
+                             .shapes = nameOf(record.op.shapes),
                              .path = pathOf(record.context.path),
-                             .thread = ThreadId{thread}});
+                             .thread = ThreadId{thread},
+                             .sequence = record.op.sequence,
+                             .scope = static_cast<OpScope>(record.detail)});
 }
 
 CapturedStep Assembler::captured() const
@@ -171,6 +177,23 @@ void Assembler::handOverRehearsedOps()
     }
     std::ranges::move(rehearsedOps_, std::back_inserter(batch_.ops));
     rehearsedOps_.clear();
+}
+
+/// What kernels of replayed graphs may point to, with the ops around it, outer ones first.
+void Assembler::handOverCapturedOps()
+{
+    std::unordered_set<OpId> wanted = std::exchange(capturingOps_, {});
+    std::vector<Op> ops = captured_.ops;
+    std::ranges::sort(ops, {}, &Op::id); // the op around another has a lower number
+    for (auto op = ops.rbegin(); op != ops.rend(); ++op)
+        if (op->parent && wanted.contains(op->id))
+            wanted.insert(op->parent);
+    const Timestamp now = TraceClock::now();
+    for (Op& op : ops)
+        if (wanted.contains(op.id)) {
+            op.start = op.end = now;
+            batch_.ops.push_back(op);
+        }
 }
 
 void Assembler::list(const HostRecord& record)
@@ -199,10 +222,14 @@ LaunchList Assembler::launchList() const
 
 void Assembler::addGraphNode(const HostRecord& record)
 {
-    if (record.graphNode.original == 0)
-        graphNodes_.created(record.graphNode.node, record.context);
-    else
-        graphNodes_.cloned(record.graphNode.node, record.graphNode.original);
+    if (record.graphNode.original != 0)
+        return graphNodes_.cloned(record.graphNode.node, record.graphNode.original);
+    HostContext context = record.context;
+    if (!wanted_.ops && !wanted_.shapes)
+        context.op = kNone; // ops are not handed on
+    graphNodes_.created(record.graphNode.node, context);
+    if (const OpId op = opId(context.op); op && recording_ == Recording::Capture)
+        capturingOps_.insert(op);
 }
 
 void Assembler::addLaunch(std::uint32_t thread, const HostRecord& record)
@@ -395,7 +422,7 @@ void Assembler::attribute(DeviceEvent& event)
     if (!event.path)
         event.path = pathOf(node ? node->path : launch->context.path);
     event.range = rangeId(launch->context.range);
-    event.op = opId(launch->context.op);
+    event.op = opId(node && node->op != kNone ? node->op : launch->context.op);
     event.launchThread = ThreadId{launch->thread};
     event.step = launch->step;
     event.launched = timestampAt(launch->time);

@@ -17,6 +17,7 @@
 #include <deque>
 #include <functional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -33,7 +34,9 @@ public:
 
     /// Starts a recording: discards launches, losses and counts of earlier ones.
     ///
-    /// A rehearsal and a capture produce no events; their results are used by later recordings.
+    /// A rehearsal and a capture produce no events; their results are used by later recordings. The next recording of events
+    /// gets the ops that its launches, allocations and graph nodes point to; they belong to no step. Those of a capture have
+    /// the time at which that recording begins and no length, because the capture may have been long before.
     struct Wanted {
         bool ops = true;     ///< the following recordings have their own ops
         bool shapes = false; ///< else launches get the ops of the rehearsal
@@ -106,6 +109,7 @@ private:
     void addFrame(std::uint32_t thread, const HostRecord& record);
     void keepAllocation(const AllocEvent& event);
     void handOverRehearsedOps();
+    void handOverCapturedOps();
     void attribute(DeviceEvent& event);
     void checkTimes(DeviceEvent& event);
     std::int32_t stepAt(std::int64_t time) const;
@@ -130,6 +134,7 @@ private:
     std::vector<AllocEvent> rehearsedAllocations_;
     CapturedStep captured_;
     GraphNodes graphNodes_;
+    std::unordered_set<OpId> capturingOps_; // that made nodes of graphs in the last capture
     std::vector<std::pair<std::uint32_t, std::uint32_t>> listedLaunches_; // correlation id and path
     std::vector<std::uint32_t> listedRanges_;                             // paths
     std::deque<std::pair<std::int64_t, std::int32_t>> stepChanges_; // the latest: when, and to which step

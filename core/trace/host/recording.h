@@ -12,8 +12,8 @@ enum class Recording : std::uint8_t {
     /// with their ops (Tracer::rehearsedAllocations), and how often the host makes calls that are not stored.
     /// Nothing goes to the sink before the next Events.
     Rehearsal,
-    /// During the capture of CUDA graphs: the range of each node, and the allocations made for them
-    /// (Tracer::captured). Nothing goes to the sink.
+    /// During the capture of CUDA graphs: the range and the op of each node, and the allocations made for them
+    /// (Tracer::captured). Nothing goes to the sink before the next Events, which hands on the ops of the nodes.
     Capture,
     /// One step, recording only the order of its kernel launches. Nothing goes to the sink.
     Launches,

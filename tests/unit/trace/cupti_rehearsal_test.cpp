@@ -1,6 +1,8 @@
 // What is learnt before the steps that are recorded: nodes of graphs, and one step that counts for nothing
 // else.
 
+#include "core/trace/host/host_log.h"
+#include "core/trace/host/thread_log.h"
 #include "tests/unit/trace/cupti_pipeline.h"
 
 #include <gmock/gmock.h>
@@ -83,6 +85,70 @@ TEST_F(Rehearsed, KernelsOfAGraphBelongToTheModulesTheyWereCapturedIn)
     }
     EXPECT_EQ(events()[1].graphNode, kExecutable + 1) << "node numbers are wider than 32 bits";
     EXPECT_THAT(losses(), IsEmpty());
+}
+
+TEST_F(Rehearsed, KernelsOfAGraphBelongToTheOpsThatWereCaptured)
+{
+    TracerOptions how = options();
+    how.shapes = true;
+    Tracer tracer(how, strings, sink, cupti);
+    tracer.start(Recording::Capture);
+    {
+        const ScopedRange range("step");
+        ThreadLog& log = *HostLogs::mine();
+        log.openOp("aten::silu", -1, OpScope::Function, kNone); // makes no node
+        log.closeOp();
+        log.openOp("aten::matmul", 5, OpScope::Function, kNone);
+        log.openOp("aten::mm", 5, OpScope::Function, ThreadLog::numberOf("f32[2, 3] f32[3, 4]"));
+        cupti.makeGraphNode(kCaptured);
+        log.closeOp();
+        log.closeOp();
+        cupti.makeGraphNode(kCaptured + 1); // by no op
+        cupti.cloneGraphNode(kExecutable, kCaptured);
+        cupti.cloneGraphNode(kExecutable + 1, kCaptured + 1);
+    }
+    tracer.stop();
+    for (const int number : {0, 1})
+        step(tracer, Recording::Events, number, [&] { replay({kExecutable, kExecutable + 1}); });
+
+    ASSERT_THAT(sink.all.ops, SizeIs(2)) << "those that made nodes and the ones around them, once";
+    const Op& outer = sink.all.ops[0];
+    const Op& inner = sink.all.ops[1];
+    EXPECT_EQ(text(outer.name), "aten::matmul");
+    EXPECT_EQ(text(inner.name), "aten::mm");
+    EXPECT_EQ(text(inner.shapes), "f32[2, 3] f32[3, 4]");
+    EXPECT_EQ(text(inner.path), "step");
+    EXPECT_EQ(inner.parent, outer.id);
+    EXPECT_EQ(inner.sequence, 5);
+    EXPECT_EQ(inner.step, kNoStep);
+    EXPECT_EQ(inner.start, inner.end) << "the capture is not part of the recording";
+    EXPECT_LE(inner.end, sink.all.ranges.front().start);
+    ASSERT_THAT(events(), SizeIs(4));
+    for (const std::size_t replayed : {0, 2}) {
+        EXPECT_EQ(events()[replayed].op, inner.id);
+        EXPECT_FALSE(events()[replayed + 1].op);
+    }
+    EXPECT_THAT(losses(), IsEmpty());
+}
+
+TEST_F(Rehearsed, KernelsOfAGraphHaveNoOpWhereOpsAreNotRecorded)
+{
+    TracerOptions how = options();
+    how.memory = true; // needs the names of the captured ops, but no rows of them
+    Tracer tracer(how, strings, sink, cupti);
+    tracer.start(Recording::Capture);
+    {
+        const ScopedRange range("step");
+        ThreadLog& log = *HostLogs::mine();
+        log.openOp("aten::mm", 5, OpScope::Function, kNone);
+        cupti.makeGraphNode(kExecutable);
+        log.closeOp();
+    }
+    tracer.stop();
+    step(tracer, Recording::Events, 0, [&] { replay({kExecutable}); });
+    EXPECT_THAT(sink.all.ops, IsEmpty());
+    ASSERT_THAT(events(), SizeIs(1));
+    EXPECT_FALSE(events()[0].op);
 }
 
 TEST_F(Rehearsed, ANodeThatTheCaptureDidNotShowBelongsToItsReplayAndIsCounted)
