@@ -10,7 +10,8 @@ namespace tilescope::analysis {
 
 /// What an op reads, writes and computes.
 enum class OpKind : std::uint8_t {
-    Uncounted,      ///< only the family is known: mostly ops that call others
+    Uncounted,      ///< only the family is known
+    Caller,         ///< calls other ops, which are counted, and does no work itself
     View,           ///< nothing
     Product,        ///< a b: mm, bmm
     AddedProduct,   ///< c + a b: addmm, baddbmm

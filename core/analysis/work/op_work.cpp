@@ -28,6 +28,7 @@ public:
     {
         switch (rule_.kind) {
         case Kind::Uncounted:
+        case Kind::Caller:
             return {};
         case Kind::View:
             return Work{};
@@ -385,7 +386,16 @@ const OpRow* countedRow(std::string_view op)
     if (!row &&
         (op.starts_with("triton_poi_") || op.starts_with("triton_red_") || op.starts_with("triton_per_")))
         row = &kInductorKernel;
-    return row && row->kind != Kind::Uncounted ? row : nullptr;
+    return row && row->kind != Kind::Uncounted && row->kind != Kind::Caller ? row : nullptr;
+}
+
+/// AddmmBackward0, torch::autograd::AccumulateGrad, CompiledFunctionBackward
+bool isAutogradNode(std::string_view op)
+{
+    while (!op.empty() && op.back() >= '0' && op.back() <= '9')
+        op.remove_suffix(1);
+    return op.starts_with("autograd::") || op.starts_with("torch::autograd::") ||
+           (op.ends_with("Backward") && op.find("::") == op.npos);
 }
 
 } // namespace
@@ -396,11 +406,17 @@ std::optional<OpRule> ruleOf(std::string_view op)
     return row ? std::optional(OpRule{row->family, row->kind != Kind::View}) : std::nullopt;
 }
 
+bool callsOthers(std::string_view op)
+{
+    const OpRow* row = findOp(op);
+    return row ? row->kind == Kind::Caller : isAutogradNode(op) || op == "CompiledFunction";
+}
+
 std::vector<std::string_view> opsWithRules()
 {
     std::vector<std::string_view> names;
     for (const OpRow& row : opTable())
-        if (row.kind != Kind::Uncounted)
+        if (countedRow(row.op))
             names.push_back(row.op);
     return names;
 }

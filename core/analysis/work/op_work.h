@@ -30,6 +30,9 @@ struct OpRule {
 /// O(log rules).
 std::optional<OpRule> ruleOf(std::string_view op);
 
+/// Whether an op only calls others, which are counted: aten::matmul, or a node of autograd such as AddmmBackward0.
+bool callsOthers(std::string_view op);
+
 /// The names of all ops with a rule, sorted.
 std::vector<std::string_view> opsWithRules();
 

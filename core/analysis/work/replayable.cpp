@@ -45,7 +45,7 @@ std::optional<std::string> whyNotReplayable(std::string_view op)
     if (op.ends_with('_'))
         return changesArguments(name);
     const OpRow* const row = findOp(op);
-    if (!row || row->kind == OpKind::Uncounted)
+    if (!row || row->kind == OpKind::Uncounted || row->kind == OpKind::Caller)
         return name + " is not among the ops that can be measured alone";
     switch (row->kind) {
     case OpKind::View:

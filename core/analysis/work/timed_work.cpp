@@ -149,7 +149,8 @@ class Gathered {
 public:
     void add(const TimedWork& item)
     {
-        const Key key{item.path, item.op, item.shapes, item.family, item.step, item.counted, item.inferred};
+        const Key key{item.path, item.op,      item.shapes,   item.family,
+                      item.step, item.counted, item.inferred, item.replayed};
         const auto [entry, isNew] = items_.try_emplace(key, item);
         if (isNew)
             return;
@@ -170,7 +171,7 @@ public:
 
 private:
     using Key = std::tuple<std::string_view, std::string_view, std::string_view, KernelFamily, std::int32_t,
-                           bool, bool>;
+                           bool, bool, bool>;
     std::map<Key, TimedWork> items_;
 };
 
@@ -255,6 +256,51 @@ void addUnlaunched(Gathered& gathered, const std::vector<const DeviceEvent*>& un
     }
 }
 
+/// Tells kernels of CUDA graphs from others: one call launches all of them.
+class Replays {
+public:
+    explicit Replays(const std::vector<const DeviceEvent*>& events)
+    {
+        for (const DeviceEvent* const event : events)
+            if (event->launched != Timestamp{} && event->kind == DeviceEventKind::Kernel)
+                ++kernels_[callOf(*event)];
+    }
+    bool has(const DeviceEvent& event) const
+    {
+        const auto call = kernels_.find(callOf(event));
+        return event.graphNode != 0 || (call != kernels_.end() && call->second > 1);
+    }
+
+private:
+    using Call = std::tuple<Timestamp, ThreadId, CorrelationId>;
+    static Call callOf(const DeviceEvent& event)
+    {
+        return {event.launched, event.launchThread, event.correlation};
+    }
+
+    std::map<Call, std::size_t> kernels_;
+};
+
+/// Adds kernels whose op is unknown or has no work.
+void addUncounted(Gathered& gathered, const std::vector<const DeviceEvent*>& uncounted,
+                  std::span<const Op> ops, const OpTree& tree, const TextOf& textOf, const FamilyOf& familyOf)
+{
+    const Replays replays(uncounted);
+    for (const DeviceEvent* const event : uncounted) {
+        const auto launcher = event->op ? tree.find(event->op) : std::nullopt;
+        const Op op = launcher ? ops[*launcher] : Op{};
+        gathered.add({.path = fromStepDown(textOf(event->path)),
+                      .op = launcher ? textOf(op.name) : std::string_view{},
+                      .shapes = op.shapes ? textOf(op.shapes) : std::string_view{},
+                      .firstOp = op.id,
+                      .family = familyOf(*event),
+                      .step = event->step,
+                      .instances = 1,
+                      .time = event->end - event->start,
+                      .replayed = replays.has(*event)});
+    }
+}
+
 } // namespace
 
 std::vector<TimedWork> timedWorkOfOps(std::span<const Op> ops, std::span<const DeviceEvent> device,
@@ -265,29 +311,22 @@ std::vector<TimedWork> timedWorkOfOps(std::span<const Op> ops, std::span<const D
     Gathered gathered;
     KernelTimes kernels;
     std::vector<const DeviceEvent*> unlaunched;
+    std::vector<const DeviceEvent*> uncounted;
     std::vector<std::pair<const DeviceEvent*, std::size_t>> launched; // with the op that counts
     for (const DeviceEvent& event : device) {
         if (event.step == kNoStep && scope == WorkScope::TracedSteps)
             continue;
         const std::optional<std::size_t> launcher = event.op ? tree.find(event.op) : std::nullopt;
-        const KernelFamily family = familyOf(event);
         if (const auto counting = tree.countingAt(launcher)) {
-            kernels[{*counting, event.step}].add(event, family);
+            kernels[{*counting, event.step}].add(event, familyOf(event));
             launched.emplace_back(&event, *counting);
         } else if (!launcher && event.launched == Timestamp{}) {
             unlaunched.push_back(&event);
         } else {
-            gathered.add({.path = fromStepDown(textOf(event.path)),
-                          .op = launcher ? textOf(ops[*launcher].name) : std::string_view{},
-                          .shapes = launcher && ops[*launcher].shapes ? textOf(ops[*launcher].shapes)
-                                                                      : std::string_view{},
-                          .firstOp = launcher ? ops[*launcher].id : OpId{},
-                          .family = family,
-                          .step = event.step,
-                          .instances = 1,
-                          .time = event.end - event.start});
+            uncounted.push_back(&event);
         }
     }
+    addUncounted(gathered, uncounted, ops, tree, textOf, familyOf);
     for (const auto& [place, time] : kernels) {
         const Op& op = ops[place.first];
         gathered.add({.path = fromStepDown(textOf(op.path)),
@@ -408,6 +447,8 @@ std::vector<WorkTotal> workTotals(std::span<const TimedWork> items, const WorkGr
                 total->second.countedTime += item.time;
                 total->second.inferredTime += item.inferred ? item.time : Nanoseconds(0);
                 total->second.work += item.work;
+            } else if (item.replayed) {
+                total->second.replayedTime += item.time;
             }
         });
     std::vector<WorkTotal> list;

@@ -25,6 +25,7 @@ struct TimedWork {
     Nanoseconds time{0};        ///< of the kernels it launched; on a CPU its own
     bool counted = false;       ///< whether `time` is that of `work`
     bool inferred = false;      ///< the op is that of kernels with the same name and launch
+    bool replayed = false;      ///< uncounted, and of a CUDA graph: its ops ran when it was captured
     Work work{};
 };
 
@@ -88,6 +89,7 @@ struct WorkTotal {
     Nanoseconds time{0};
     Nanoseconds countedTime{0};  ///< the part of the time with known work
     Nanoseconds inferredTime{0}; ///< the part of `countedTime` whose ops are inferred
+    Nanoseconds replayedTime{0}; ///< the part of the rest that is of CUDA graphs
     Work work{};
 };
 

@@ -60,15 +60,16 @@ constexpr char kBetweenOpAndShapes = '\n';
 
 using CeilingsOfRow = std::function<const DeviceCeilings&(const RooflineRow&)>;
 
-/// The reason for missing work of a group.
+/// The reason for missing work of a group, apart from replayed CUDA graphs.
 std::string whyNoWork(const RooflineTable& table, const RooflineRow& row)
 {
-    if (!table.fromShapes)
-        return std::string(whyNoShapes(table.run));
     if (table.grouping != Grouping::Op && table.grouping != Grouping::Shape)
         return "no rule counts these ops";
     if (row.op == kUnattributed)
         return "the op that launched it is unknown";
+    if (analysis::callsOthers(row.op))
+        return table.onGpu ? "it calls other ops; kernels of its own are not counted"
+                           : "it calls other ops, which are counted";
     const auto rule = analysis::ruleOf(row.op);
     return !rule                ? "no rule counts " + row.op
            : !rule->moves       ? "a view: it does nothing"
@@ -94,7 +95,12 @@ RooflineRow rowOf(const analysis::WorkTotal& total, const RooflineTable& table,
         row.family = analysis::familyOfOp(row.op);
     }
     if (total.countedTime == Nanoseconds{0}) {
-        row.why = whyNoWork(table, row);
+        if (!table.fromShapes)
+            because(row.why, whyNoShapes(table.run));
+        else if (total.replayedTime < total.time || total.time == Nanoseconds{0})
+            because(row.why, whyNoWork(table, row));
+        if (table.fromShapes && total.replayedTime > Nanoseconds{0})
+            because(row.why, "replayed from CUDA graphs: the ops of their capture are not recorded");
         return row;
     }
     row.work = total.work;

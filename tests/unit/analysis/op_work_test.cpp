@@ -251,6 +251,19 @@ TEST(WorkOfOp, LeavesFusedOpsUncountedWhoseArgumentsDoNotFit)
     }
 }
 
+TEST(WorkOfOp, OpsThatOnlyCallOthersAreKnown)
+{
+    for (const char* op : {"aten::matmul", "aten::to", "AddmmBackward0", "torch::autograd::AccumulateGrad",
+                           "torch::autograd::CppNode<Swiglu>", "CompiledFunction", "CompiledFunctionBackward",
+                           "autograd::engine::evaluate_function: MmBackward0"}) {
+        EXPECT_TRUE(callsOthers(op)) << op;
+        EXPECT_FALSE(ruleOf(op)) << op;
+    }
+    for (const char* op : {"aten::mm", "aten::view", "aten::index", "tilescope::attention_backward",
+                           "aten::silu_backward", "vllm::moe_forward"})
+        EXPECT_FALSE(callsOthers(op)) << op;
+}
+
 TEST(WorkOfOp, ViewsAreFreeAndTheUnknownIsNotGuessed)
 {
     EXPECT_EQ(workOf("aten::view", ""), expected(0, 0));

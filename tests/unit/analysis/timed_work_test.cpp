@@ -246,4 +246,23 @@ TEST(TimedWork, ARecordingWithoutStepsCountsWhole)
     EXPECT_EQ(all[0].firstOp, OpId{0});
 }
 
+TEST(TimedWork, UncountedKernelsOfOneLaunchAreOfAGraph)
+{
+    FakeTrace trace;
+    trace.step(0, 0, 1000).op("CompiledFunction", 0, 90);
+    const OpId op = trace.lastOp();
+    trace.kernel("a", 100, 150).by(op).launchedAt(50);
+    trace.kernel("b", 150, 160).by(op).launchedAt(50);
+    trace.kernel("c", 200, 207).by(op).launchedAt(60);
+    std::vector<DeviceEvent> device = trace.batch().deviceEvents;
+    device[1].correlation = device[0].correlation;
+    const auto items = timedWorkOfOps(trace.batch().ops, device, trace.textOf(),
+                                      [&](const DeviceEvent& event) { return familyOf(trace, event); }, {});
+    const auto totals = workTotals(items, [](const TimedWork& item, const auto& group) { group(item.op); });
+    ASSERT_EQ(totals.size(), 1u);
+    EXPECT_EQ(totals[0].time, 67_ns);
+    EXPECT_EQ(totals[0].countedTime, 0_ns);
+    EXPECT_EQ(totals[0].replayedTime, 60_ns);
+}
+
 } // namespace tilescope::analysis
