@@ -120,6 +120,13 @@ void TableView::setMostLines(int lines)
 void TableView::show(TableData rows)
 {
     const std::optional<std::int64_t> current = currentId();
+    const auto textWidths = [this] {
+        std::vector<int> widths;
+        for (std::size_t c = 0; c < model_->table().columns.size(); ++c)
+            widths.push_back(model_->table().columns[c].width == 0 ? textWidth(c) : 0);
+        return widths;
+    };
+    const std::vector<int> textsBefore = textWidths();
     const bool otherColumns =
         !std::equal(rows.columns.begin(), rows.columns.end(), model_->table().columns.begin(),
                     model_->table().columns.end(), isAlike);
@@ -133,7 +140,7 @@ void TableView::show(TableData rows)
     numberWidths_.clear();
     for (std::size_t c = 0; c < model_->table().columns.size(); ++c)
         numberWidths_.push_back(widestNumber(model_->table(), c));
-    if (otherColumns || before != numberWidths_)
+    if (otherColumns || before != numberWidths_ || textsBefore != textWidths() || mostLines_ > 1)
         layColumns();
     setCurrentId(current);
     quiet_ = false;

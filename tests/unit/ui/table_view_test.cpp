@@ -111,6 +111,9 @@ TEST_F(TableViewTest, TextsThatMayWrapGiveAllRowsTheHeightOfTheLongest)
     EXPECT_EQ(told, view_.rowHeight(1));
     at(300);
     EXPECT_EQ(view_.rowHeight(0), sizes().of(22) + 2 * metrics.lineSpacing()) << "the rest is elided";
+    sentences.rows[0].cells[0].text = QStringLiteral("softmax");
+    view_.show(sentences);
+    EXPECT_EQ(view_.rowHeight(0), sizes().of(22)) << "other texts, other lines";
 }
 
 TEST_F(TableViewTest, NoNumberIsCutWhateverTheRoomIsAndWhateverComesLater)
