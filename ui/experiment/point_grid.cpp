@@ -18,18 +18,6 @@ constexpr std::size_t kMostColumns = 64;
 constexpr std::size_t kMostRows = 40;
 constexpr double kLeastSpan = 1.5; // slowest to fastest, for the darkest shade
 
-// Words of a label `backend=flash seq_len=1024`, by key. Values in grids contain no spaces.
-std::map<QString, QString> wordsOf(const std::string& label)
-{
-    std::map<QString, QString> words;
-    for (const QString& word : QString::fromStdString(label).split(QLatin1Char(' '), Qt::SkipEmptyParts)) {
-        const qsizetype at = word.indexOf(QLatin1Char('='));
-        if (at > 0)
-            words[word.left(at)] = word.mid(at + 1);
-    }
-    return words;
-}
-
 struct Key {
     QString name;
     QStringList values; ///< in order of occurrence
@@ -101,8 +89,11 @@ std::optional<PointGrid> gridOf(const std::vector<session::SweepPoint>& points)
     if (points.size() < 2 || points.size() > kMostColumns * kMostRows)
         return {};
     std::vector<std::map<QString, QString>> words;
-    for (const std::string& label : session::pointLabels(points))
-        words.push_back(wordsOf(label));
+    for (const KeyTexts& values : session::varyingValues(points)) {
+        std::map<QString, QString>& ofPoint = words.emplace_back();
+        for (const auto& [key, value] : values)
+            ofPoint[QString::fromStdString(key)] = QString::fromStdString(value);
+    }
     std::vector<Key> keys = keysOf(words);
     if (keys.empty() || keys.size() > kMostKeys)
         return {};

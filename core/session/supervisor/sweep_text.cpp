@@ -2,6 +2,7 @@
 
 #include "core/base/plural.h"
 #include "core/config/schema.h"
+#include "core/config/value_text.h"
 #include "core/model/varying_keys.h"
 
 #include <fmt/format.h>
@@ -35,7 +36,7 @@ bool haveSeveralNames(const std::vector<SweepPoint>& points)
         points, [&points](const SweepPoint& point) { return point.spec.name != points.front().spec.name; });
 }
 
-std::vector<std::string> keyLabels(const std::vector<SweepPoint>& points)
+std::vector<KeyTexts> varyingValues(const std::vector<SweepPoint>& points)
 {
     std::vector<KeyTexts> values;
     values.reserve(points.size());
@@ -49,14 +50,23 @@ std::vector<std::string> keyLabels(const std::vector<SweepPoint>& points)
         }
         keysOfName[point.spec.name].add(ofPoint);
     }
-    std::vector<std::string> labels;
-    labels.reserve(points.size());
     for (std::size_t i = 0; i < points.size(); ++i) {
         const ExperimentSpec& spec = points[i].spec;
-        std::string& label = labels.emplace_back(labelOf(keysOfName.at(spec.name).of(values[i])));
+        values[i] = keysOfName.at(spec.name).of(values[i]);
         if (spec.repeat > 1)
-            label += fmt::format("{}repeat={}/{}", label.empty() ? "" : " ", points[i].repetition + 1,
-                                 spec.repeat);
+            values[i].emplace_back("repeat", fmt::format("{}/{}", points[i].repetition + 1, spec.repeat));
+    }
+    return values;
+}
+
+std::vector<std::string> keyLabels(const std::vector<SweepPoint>& points)
+{
+    std::vector<std::string> labels;
+    labels.reserve(points.size());
+    for (KeyTexts& values : varyingValues(points)) {
+        for (auto& [key, value] : values)
+            value = config::valueText(key, value);
+        labels.push_back(labelOf(values));
     }
     return labels;
 }

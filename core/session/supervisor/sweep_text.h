@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/model/varying_keys.h"
 #include "core/session/supervisor/supervisor.h"
 
 #include <string>
@@ -7,8 +8,12 @@
 
 namespace tilescope::session {
 
-/// For each point, its values of the keys that vary among points with its name: `backend=flash seq_len=1024`.
-/// Empty if no other point has the name.
+/// For each point, the keys that vary among points with its name, with their values as they are stored; then which
+/// repetition it is, as `1/5`, if it is repeated.
+std::vector<KeyTexts> varyingValues(const std::vector<SweepPoint>& points);
+
+/// The same in words: its values of the keys that vary among points with its name: `backend=flash seq_len=1024`.
+/// Sizes have units: `bucket=1 MiB`. Empty if no other point has the name.
 std::vector<std::string> keyLabels(const std::vector<SweepPoint>& points);
 
 /// The name, followed by keyLabels() if there are several points with it: `flash-grid backend=flash

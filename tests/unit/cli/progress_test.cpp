@@ -160,6 +160,18 @@ TEST(PointLabels, NameOnlyTheKeysThatVary)
     EXPECT_THAT(pointLabels(numbered(specs)), ElementsAre("repeat=1/2", "repeat=2/2"));
 }
 
+TEST(PointLabels, GiveSizesUnits)
+{
+    std::vector<ExperimentSpec> specs(2);
+    for (ExperimentSpec& spec : specs) {
+        spec.workload = Workload::Lm;
+        spec.gpus = 2;
+        spec.parallel = Parallel::Ddp;
+    }
+    specs[1].bucket = Bytes{1 << 20};
+    EXPECT_THAT(pointLabels(numbered(specs)), ElementsAre("bucket=25 MiB", "bucket=1 MiB"));
+}
+
 TEST(PointLabels, OfSeveralNamesBeginWithTheNameAndLeaveOutWhatVariesOnlyBetweenNames)
 {
     std::vector<ExperimentSpec> specs(4);
