@@ -465,7 +465,7 @@ TEST_F(PagesTest, RunsThatEndedBeforeTheirTraceAreNotToldToTrace)
     waitUntilSettled();
     const int file = window_.workspace().files().back().id;
     for (const auto& [run, reason] :
-         {std::pair(2, "timed out after 600"), {3, "SIGSEGV"}, {5, "a CPU cannot run precision bf16"}})
+         {std::pair(2, "timed out after 600"), {3, "SIGSEGV"}, {5, "a CPU cannot run backend flash"}})
         for (const char* page : {"overview", "timeline", "flame", "kernels", "memory"}) {
             window_.showPage(QString::fromLatin1(page));
             select(file, {run});

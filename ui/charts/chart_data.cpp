@@ -459,13 +459,23 @@ Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSumma
         one.fit = fitOf(one.points, recipe.fit);
     chart.yTitle = QStringLiteral("%1, %2").arg(wordsOf(recipe.y), chart.unit);
     chart.caption = captionOf(recipe, chart.separatedBy, drawn, machine);
-    if (chart.series.empty())
+    const auto isOutOfMemory = [](const ChartSeries& one) { return one.points.empty(); };
+    if (!chart.series.empty() && std::ranges::all_of(chart.series, isOutOfMemory)) {
+        chart.series.clear();
+        chart.empty =
+            drawn.runs.size() == 1
+                ? QStringLiteral("The run ran out of memory: it has no %1 to draw.").arg(wordsOf(recipe.y))
+                : QStringLiteral("All of these runs ran out of memory: none has a %1 to draw.")
+                      .arg(wordsOf(recipe.y));
+    } else if (chart.series.empty())
         chart.empty =
             runs.empty()
                 ? given.empty()
                       ? QStringLiteral("Select the runs of an experiment in the list on the right.")
                       : QStringLiteral("No run has every word of the filter '%1'.").arg(recipe.filter)
-                : QStringLiteral("None of the runs has both %1 and %2.").arg(recipe.x, recipe.y);
+                : QStringLiteral("None of the runs has both %1 and %2.").arg(recipe.x, wordsOf(recipe.y));
+    if (!chart.empty.isEmpty())
+        chart.caption.clear();
     return chart;
 }
 

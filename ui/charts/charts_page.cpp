@@ -172,6 +172,8 @@ void ChartsPage::say(const QString& sentence)
 
 QString ChartsPage::noteOf(const Chart& chart) const
 {
+    if (!chart.empty.isEmpty())
+        return {};
     if (runs_.size() == 1)
         return tr("One run is one point. Select the runs of an experiment in the list on the right.");
     if (!chart.separatedBy.isEmpty())
@@ -228,9 +230,11 @@ void ChartsPage::draw()
     grey_->setText(ChartPlot::staysApartInGrey(recipe_.palette, std::size_t(chart_.names.size()))
                        ? tr("lines differ in grey")
                        : tr("in grey, markers differ"));
-    emit selectionText(
-        tr("%1 in %2")
-            .arg(counted(std::ssize(runs_), "run"), counted(std::ssize(chart_.series), "series", "series")));
+    emit selectionText(chart_.series.empty()
+                           ? QString()
+                           : tr("%1 in %2")
+                                 .arg(counted(std::ssize(runs_), "run"),
+                                      counted(std::ssize(chart_.series), "series", "series")));
 }
 
 void ChartsPage::fillExamples(QMenu& menu)

@@ -276,6 +276,20 @@ TEST(Chart, SaysWhyThereIsNothingToDraw)
     EXPECT_TRUE(chartOf(recipe, pointersTo(runs)).empty.contains(QStringLiteral("no_such_key")));
 }
 
+TEST(Chart, OfRunsWithoutMemoryIsASentence)
+{
+    std::vector<query::RunSummary> runs = attention();
+    std::erase_if(runs, [](const query::RunSummary& run) { return run.result.status != RunStatus::Oom; });
+    ASSERT_FALSE(runs.empty());
+    runs.resize(1);
+    const Chart one = chartOf({}, pointersTo(runs));
+    EXPECT_EQ(one.empty, QStringLiteral("The run ran out of memory: it has no step time to draw."));
+    EXPECT_TRUE(one.series.empty()) << "an axis without points has invented ticks";
+    runs.push_back(runs.front());
+    EXPECT_EQ(chartOf({}, pointersTo(runs)).empty,
+              QStringLiteral("All of these runs ran out of memory: none has a step time to draw."));
+}
+
 TEST(Chart, XIsANumberThatVariesAndSeriesWhateverVaries)
 {
     const std::vector<query::RunSummary> runs = attention();
