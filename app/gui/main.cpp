@@ -6,12 +6,12 @@
 #include "ui/jobs/job_tracker.h"
 #include "ui/theme/application.h"
 #include "ui/theme/theme.h"
+#include "ui/window/file_opener.h"
 #include "ui/window/first_paint.h"
 #include "ui/window/main_window.h"
 #include "ui/window/screenshots.h"
 
 #include <QCommandLineParser>
-#include <QFileInfo>
 #include <QSettings>
 
 #include <algorithm>
@@ -81,7 +81,7 @@ void needNoDisplay(int argc, char** argv)
 void requireThere(const QStringList& files)
 {
     for (const QString& file : files)
-        if (!QFileInfo::exists(file))
+        if (!ui::isThere(file))
             throw Error{
                 .what = "no such file", .where = file.toStdString(), .mend = "check the path of the file"};
 }

@@ -75,6 +75,9 @@ with tempfile.TemporaryDirectory() as name:
     refused([PROGRAM, "missing.tscope"], {}, folder, 2, "a missing file")
     refused([PROGRAM, "a.tscope", "missing.tscope"], {}, folder, 2, "a missing file")
     refused([WINDOW, "missing.tscope"], {"QT_QPA_PLATFORM": "offscreen"}, folder, 2, "a missing file")
+    (folder / "growing.tscope.recording-Ab12Cd").mkdir()
+    shown = run([WINDOW, "growing.tscope", "--print-painted"], {"QT_QPA_PLATFORM": "offscreen"}, folder)
+    expect(shown.returncode == 0, f"a recording that is being made: {shown.stderr}")
     refused([PROGRAM, "a.tscope"], {"TILESCOPE_GUI": str(folder / "tilescope-gui")}, folder, 4, "no window installed")
 
 for failure in failures:

@@ -49,6 +49,11 @@ QString namesOf(const QStringList& paths)
 
 } // namespace
 
+bool isThere(const QString& path)
+{
+    return QFileInfo::exists(path) || exchange::GrowingRecording::of(path.toStdString());
+}
+
 /// What the user's files are.
 struct FileOpener::Opened {
     QStringList recordings;
