@@ -3,6 +3,7 @@
 #include "core/store/run_writer.h"
 #include "tests/ui/window_fixture.h"
 #include "tests/unit/report/study_file.h"
+#include "ui/kit/controls.h"
 #include "ui/kit/key_value_table.h"
 #include "ui/kit/table_view.h"
 #include "ui/memory/memory_areas.h"
@@ -240,6 +241,56 @@ TEST_F(WindowTest, RunsWithDifferentNamesReadDifferentlyAtTheDefaultWidth)
         }
     }
     EXPECT_GT(cut, 10) << "names that do not fit";
+}
+
+TEST(RunNames, ANameWithoutRoomKeepsWhatVariesInTheFile)
+{
+    RunTreeRow row;
+    row.run = 1;
+    row.title = QStringLiteral("naive 1k batch 16 mode both seed 3 bf16");
+    row.shortTitle = QStringLiteral("naive 1k b16 s3 bf16");
+    row.briefTitle = QStringLiteral("b16 s3 bf16");
+    RunTreeModel model;
+    RunTreeFile file;
+    file.id = 1;
+    file.runs = {row};
+    model.setData({file});
+    const QModelIndex index = model.indexOf(1, 1);
+    const QFontMetrics metrics(Theme::instance().body());
+    int briefs = 0;
+    for (int width = RunDelegate::leastNameWidth(); width < sizes().of(400); ++width) {
+        const QString shown = RunDelegate::nameIn(QRect(0, 0, width, sizes().row), index);
+        briefs += shown == row.briefTitle ? 1 : 0;
+        EXPECT_FALSE(shown.contains(QStringLiteral("…"))) << shown.toStdString() << " at " << width;
+    }
+    EXPECT_GT(briefs, 0);
+}
+
+TEST(RunNames, BriefNamesLeaveOutWhatAllRunsShare)
+{
+    query::FileSnapshot snapshot;
+    for (const char* batch : {"4", "8"}) {
+        query::RunSummary& run = snapshot.runs.emplace_back();
+        run.workload = "attention";
+        run.params = {{"backend", "naive"}, {"seq_len", "1024"}, {"batch", batch}, {"precision", "bf16"}};
+    }
+    EXPECT_EQ(RunTitles(snapshot).shortOf(snapshot.runs[0], true), QStringLiteral("naive 1k b4"));
+    EXPECT_EQ(RunTitles(snapshot).briefOf(snapshot.runs[0], true), QStringLiteral("b4"));
+    snapshot.runs.pop_back();
+    EXPECT_EQ(RunTitles(snapshot).briefOf(snapshot.runs[0], true), QStringLiteral("naive 1k"));
+}
+
+TEST(RunNames, ALongFileNameIsElidedInTitles)
+{
+    TitleLabel title(QStringLiteral("a-very-long-name-of-an-imported-trace-2026-11-26.json.gz"));
+    title.resize(sizes().of(160), sizes().row);
+    EXPECT_TRUE(title.shown().contains(QStringLiteral("…")));
+    EXPECT_LE(title.fontMetrics().horizontalAdvance(title.shown()), title.width());
+    EXPECT_LT(title.minimumSizeHint().width(), title.sizeHint().width()) << "its place may be narrow";
+    EXPECT_EQ(TitleLabel(QStringLiteral("Alive at the peak")).minimumSizeHint().width(),
+              TitleLabel(QStringLiteral("Alive at the peak")).sizeHint().width());
+    title.resize(title.sizeHint());
+    EXPECT_EQ(title.shown(), title.text());
 }
 
 TEST_F(WindowTest, SizeDockPageAndColumnsSurviveARestart)

@@ -5,6 +5,7 @@
 #include "ui/kit/page.h"
 #include "ui/kit/table_view.h"
 #include "ui/theme/theme.h"
+#include "ui/theme/unbroken_text.h"
 #include "ui/window/run_dock.h"
 
 #include <QAbstractButton>
@@ -61,6 +62,13 @@ protected:
             if (table.isColumnHidden(c))
                 continue;
             width += table.columnWidth(c);
+            if (shown.columns[std::size_t(c)].kind == TableColumn::Kind::Text) {
+                const QString& title = shown.columns[std::size_t(c)].title;
+                EXPECT_LE(QFontMetrics(Theme::instance().small()).horizontalAdvance(title) + sizes().of(12),
+                          table.columnWidth(c))
+                    << page.toStdString() << ": the title " << title.toStdString() << " of "
+                    << table.accessibleName().toStdString() << " is cut";
+            }
             if (shown.columns[std::size_t(c)].kind != TableColumn::Kind::Number)
                 continue;
             for (const TableRow& row : shown.rows) {
@@ -108,6 +116,10 @@ protected:
                 !label->text().contains(QLatin1Char('<')) && !label->text().contains(QLatin1Char('\n'));
             if (label->isVisible() && !label->wordWrap() && !gives && plain)
                 expectWholeText(name, *label, label->text());
+            if (label->isVisible() && label->wordWrap() && plain) {
+                EXPECT_EQ(label->text(), unbroken(label->text()))
+                    << name.toStdString() << ": a line may end within an option";
+            }
         }
     }
 };

@@ -7,6 +7,7 @@
 #include "ui/kit/controls.h"
 #include "ui/kit/page.h"
 #include "ui/theme/theme.h"
+#include "ui/theme/unbroken_text.h"
 #include "ui/window/main_window.h"
 #include "ui/window/screenshots.h"
 
@@ -22,6 +23,14 @@
 
 namespace tilescope::ui {
 namespace {
+
+TEST(CopiedText, HasNoWordJoiners)
+{
+    const QString command = QStringLiteral("tilescope run lm --trace-steps 3");
+    QApplication::clipboard()->setText(unbroken(command));
+    EXPECT_TRUE(QTest::qWaitFor([&] { return QApplication::clipboard()->text() == command; }, kPatienceMs))
+        << QApplication::clipboard()->text().toStdString();
+}
 
 class ToolsWindow : public ::testing::Test {
 protected:

@@ -8,6 +8,7 @@
 #include "ui/kit/themed_plot.h"
 #include "ui/kit/tool_tip.h"
 #include "ui/theme/theme.h"
+#include "ui/theme/unbroken_text.h"
 
 #include <QContextMenuEvent>
 #include <QFontMetricsF>
@@ -594,7 +595,7 @@ void FigureView::paintEvent(QPaintEvent*)
     if (paper_.isEmpty()) {
         painter.setPen(colours().dimText);
         painter.setFont(Theme::instance().body());
-        painter.drawText(rect(), Qt::AlignCenter | Qt::TextWordWrap, words_);
+        painter.drawText(rect(), Qt::AlignCenter | Qt::TextWordWrap, unbroken(words_));
         return;
     }
     painter.setRenderHint(QPainter::Antialiasing);

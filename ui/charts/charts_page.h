@@ -14,9 +14,10 @@ class QStackedWidget;
 namespace tilescope::ui {
 
 class ChartPlot;
-class FigureView;
 class ComboBox;
+class FigureView;
 class SegmentedControl;
+class SentenceLabel;
 class TableView;
 class ToolBar;
 
@@ -96,7 +97,7 @@ private:
     TableView* fits_ = nullptr;
     QLabel* caption_ = nullptr;
     QStackedWidget* stack_;
-    QLabel* message_;
+    SentenceLabel* message_;
 };
 
 } // namespace tilescope::ui

@@ -162,8 +162,8 @@ QWidget* ComparePage::makeVerdict()
     verdict_->setObjectName(QStringLiteral("verdict"));
     verdict_->setFont(Theme::instance().large());
     sentence_ = new QLabel;
-    sentence_->setObjectName(QStringLiteral("verdictSentence"));
     sentence_->setWordWrap(true);
+    sentence_->setObjectName(QStringLiteral("verdictSentence"));
     sentence_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     memoryFact_ = new QLabel;
     kernelFact_ = new QLabel;

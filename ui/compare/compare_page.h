@@ -15,6 +15,7 @@ class ComboBox;
 class DistributionPlot;
 class Panel;
 class SegmentedControl;
+class SentenceLabel;
 class TableView;
 
 /// Two runs, the first of those selected, against each other: the verdict with its interval, samples by
@@ -60,7 +61,7 @@ private:
     QAction* swap_ = nullptr;
     std::vector<QWidget*> ofBoth_; ///< tools that act on two runs
     QStackedWidget* stack_;
-    QLabel* message_;
+    SentenceLabel* message_;
     QLabel* verdict_ = nullptr;
     QLabel* sentence_ = nullptr;
     QLabel* memoryFact_ = nullptr;
@@ -69,13 +70,13 @@ private:
     Panel* familyPanel_ = nullptr;
     SegmentedControl* groups_ = nullptr; // causes, families or ranges
     TableView* families_ = nullptr;
-    QLabel* noGroups_ = nullptr; // why there is nothing to compare
+    SentenceLabel* noGroups_ = nullptr; // why there is nothing to compare
     Panel* kernelPanel_ = nullptr;
     SegmentedControl* which_ = nullptr;
     TableView* kernels_ = nullptr;
-    QLabel* noKernels_ = nullptr;
+    SentenceLabel* noKernels_ = nullptr;
     Panel* memoryPanel_ = nullptr;
-    QLabel* noMemory_ = nullptr;
+    SentenceLabel* noMemory_ = nullptr;
     MemoryPlot* memory_ = nullptr;
     TableView* memoryTable_ = nullptr;
 };

@@ -86,9 +86,8 @@ RunView::RunView(SweepQueue& queue, QWidget* parent)
 QWidget* RunView::makePoints()
 {
     pointsPanel_ = new Panel(tr("Points"));
-    status_ = new QLabel;
+    status_ = new SentenceLabel;
     status_->setObjectName(QStringLiteral("status"));
-    status_->setWordWrap(true);
     status_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     machine_ = new QPushButton(tr("What this machine has →"));
     machine_->setObjectName(QStringLiteral("machineLink"));
@@ -129,7 +128,7 @@ QWidget* RunView::makePoints()
     views_ = new QStackedWidget;
     views_->addWidget(gridView_);
     views_->addWidget(table_);
-    QLabel* nothing = makeMessage();
+    SentenceLabel* nothing = makeMessage();
     nothing->setText(tr("The points of the spec and their results appear here."));
     views_->addWidget(nothing);
     content->addWidget(views_, 1);

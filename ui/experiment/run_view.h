@@ -20,6 +20,7 @@ class HeldMemoryPlot;
 class Panel;
 class PointGridView;
 class SegmentedControl;
+class SentenceLabel;
 class StepsPlot;
 class TableView;
 
@@ -73,7 +74,7 @@ private:
     QSplitter* splitter_ = nullptr;
     Panel* pointsPanel_ = nullptr;
     QWidget* statusRow_ = nullptr;
-    QLabel* status_ = nullptr;
+    SentenceLabel* status_ = nullptr;
     QPushButton* machine_ = nullptr;
     QProgressBar* bar_ = nullptr;
     QLabel* counts_ = nullptr;

@@ -114,9 +114,8 @@ QWidget* SpecEditor::makeYaml()
     yaml_->setObjectName(QStringLiteral("spec"));
     yaml_->setAccessibleName(tr("Spec as YAML"));
     yaml_->setPlaceholderText(tr("workload: lm\nsize: tiny\nmode: train\nsweep:\n  batch: [1, 2, 4]"));
-    verdict_ = new QLabel;
+    verdict_ = new SentenceLabel;
     verdict_->setObjectName(QStringLiteral("verdict"));
-    verdict_->setWordWrap(true);
     verdict_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     verdict_->setContentsMargins(sizes().padding, sizes().of(6), sizes().padding, sizes().of(6));
     auto* content = new QVBoxLayout;

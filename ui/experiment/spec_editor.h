@@ -18,6 +18,7 @@ class QSplitter;
 namespace tilescope::ui {
 
 class Panel;
+class SentenceLabel;
 class SpecFormView;
 class YamlEditor;
 
@@ -95,7 +96,7 @@ private:
     QLabel* locked_ = nullptr;
     QPushButton* restore_ = nullptr;
     QWidget* lockBar_ = nullptr;
-    QLabel* verdict_ = nullptr;
+    SentenceLabel* verdict_ = nullptr;
 };
 
 } // namespace tilescope::ui

@@ -21,6 +21,7 @@ class ComboBox;
 class FlameView;
 class KeyValueTable;
 class Panel;
+class SentenceLabel;
 class TableView;
 
 /// Where the time of the first selected run goes, by what called it: rank, Python frame, module, op and kernel as
@@ -90,7 +91,7 @@ private:
     QLabel* trail_ = nullptr;
     QLabel* found_ = nullptr;
     QStackedWidget* stack_ = nullptr;
-    QLabel* message_ = nullptr;
+    SentenceLabel* message_ = nullptr;
     FlameView* view_ = nullptr;
     Panel* sharesPanel_ = nullptr;
     TableView* shares_ = nullptr;

@@ -698,8 +698,7 @@ QWidget* KernelsPage::makeFamilies()
     content->addWidget(heading);
     attention_ = new KeyValueTable;
     content->addWidget(attention_);
-    noAttention_ = new QLabel;
-    noAttention_->setWordWrap(true);
+    noAttention_ = new SentenceLabel;
     noAttention_->setProperty("kind", "dim");
     noAttention_->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
     content->addWidget(noAttention_);

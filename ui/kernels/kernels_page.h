@@ -13,6 +13,7 @@ class QStackedWidget;
 namespace tilescope::ui {
 
 class HistogramPlot;
+class SentenceLabel;
 struct Durations;
 class KeyValueTable;
 class Panel;
@@ -108,18 +109,18 @@ private:
     QLabel* summary_;
     ToolBar* tools_ = nullptr;
     QStackedWidget* stack_;
-    QLabel* message_;
+    SentenceLabel* message_;
     TableView* table_;
     Panel* histogramPanel_;
     HistogramPlot* histogram_;
-    QLabel* noHistogram_ = nullptr;
+    SentenceLabel* noHistogram_ = nullptr;
     QPushButton* showOnTimeline_ = nullptr;
     Panel* rooflinePanel_;
     RooflinePlot* roofline_;
-    QLabel* noRoofline_ = nullptr;
+    SentenceLabel* noRoofline_ = nullptr;
     TableView* familyTable_;
     KeyValueTable* attention_ = nullptr;
-    QLabel* noAttention_ = nullptr;
+    SentenceLabel* noAttention_ = nullptr;
 };
 
 } // namespace tilescope::ui

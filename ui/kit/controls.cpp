@@ -1,8 +1,10 @@
 #include "ui/kit/controls.h"
 
 #include "ui/kit/elided_text.h"
+#include "ui/kit/tool_tip.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
+#include "ui/theme/unbroken_text.h"
 
 #include <QHBoxLayout>
 #include <QHelpEvent>
@@ -141,6 +143,52 @@ bool ElidedLabel::event(QEvent* event)
     return QLabel::event(event);
 }
 
+SentenceLabel::SentenceLabel(const QString& text, QWidget* parent) : QLabel(parent)
+{
+    setTextFormat(Qt::PlainText);
+    setWordWrap(true);
+    setText(text);
+}
+
+void SentenceLabel::setText(const QString& text)
+{
+    QLabel::setText(unbroken(text));
+}
+
+TitleLabel::TitleLabel(const QString& text, QWidget* parent) : QLabel(text, parent)
+{
+    setTextFormat(Qt::PlainText);
+}
+
+QString TitleLabel::shown() const
+{
+    return elidedText(text(), fontMetrics(), Qt::ElideMiddle, contentsRect().width());
+}
+
+QSize TitleLabel::minimumSizeHint() const
+{
+    constexpr int kCharacters = 24; // a shorter one is never elided
+    const QSize whole = QLabel::minimumSizeHint();
+    return {std::min(whole.width(), fontMetrics().horizontalAdvance(QString(kCharacters, QLatin1Char('n')))),
+            whole.height()};
+}
+
+void TitleLabel::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.setPen(colours().text);
+    painter.drawText(contentsRect(), int(alignment()), shown());
+}
+
+bool TitleLabel::event(QEvent* event)
+{
+    if (event->type() == QEvent::ToolTip && toolTip().isEmpty() && shown() != text()) {
+        QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), tipOfLines({text()}), this);
+        return true;
+    }
+    return QLabel::event(event);
+}
+
 QLineEdit* makeFindField(const QString& placeholder, const QString& accessibleName)
 {
     auto* field = new QLineEdit;
@@ -184,11 +232,10 @@ void leadOut(QLineEdit& field, QWidget& content)
     new LeadsOut(field, content);
 }
 
-QLabel* makeMessage()
+SentenceLabel* makeMessage()
 {
-    auto* message = new QLabel;
+    auto* message = new SentenceLabel;
     message->setAlignment(Qt::AlignCenter);
-    message->setWordWrap(true);
     message->setProperty("kind", "dim");
     return message;
 }

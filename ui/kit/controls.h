@@ -58,6 +58,28 @@ private:
     Shown shown() const;
 };
 
+/// Sentences on as many lines as they need. No line ends within an option of a command line, as in --steps.
+class SentenceLabel : public QLabel {
+    Q_OBJECT
+public:
+    explicit SentenceLabel(const QString& text = {}, QWidget* parent = nullptr);
+    void setText(const QString& text); ///< hides QLabel::setText()
+};
+
+/// A heading in its own font. If it is too wide, its middle is elided and the tooltip shows it whole.
+class TitleLabel : public QLabel {
+    Q_OBJECT
+public:
+    explicit TitleLabel(const QString& text = {}, QWidget* parent = nullptr);
+
+    QString shown() const; ///< as it is painted
+    QSize minimumSizeHint() const override;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    bool event(QEvent* event) override;
+};
+
 /// A line edit with a magnifying glass.
 QLineEdit* makeFindField(const QString& placeholder, const QString& accessibleName);
 
@@ -65,7 +87,7 @@ QLineEdit* makeFindField(const QString& placeholder, const QString& accessibleNa
 void leadOut(QLineEdit& field, QWidget& content);
 
 /// The centred message of a page without content.
-QLabel* makeMessage();
+SentenceLabel* makeMessage();
 
 /// A vertical layout without margins and gaps.
 QVBoxLayout* makePlainColumn(QWidget* parent);

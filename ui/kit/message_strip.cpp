@@ -1,5 +1,6 @@
 #include "ui/kit/message_strip.h"
 
+#include "ui/kit/controls.h"
 #include "ui/theme/theme.h"
 
 #include <QHBoxLayout>
@@ -17,12 +18,11 @@ constexpr int kBarSteps = 1000;
 } // namespace
 
 MessageStrip::MessageStrip(QWidget* parent)
-    : QFrame(parent), sign_(new QLabel), words_(new QLabel), bar_(new QProgressBar), buttons_(new QHBoxLayout)
+    : QFrame(parent), sign_(new QLabel), words_(new SentenceLabel), bar_(new QProgressBar),
+      buttons_(new QHBoxLayout)
 {
     setAccessibleName(tr("Message"));
     words_->setObjectName(QStringLiteral("message"));
-    words_->setWordWrap(true);
-    words_->setTextFormat(Qt::PlainText);
     words_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     bar_->setRange(0, kBarSteps);
     bar_->setTextVisible(false);

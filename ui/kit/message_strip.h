@@ -12,6 +12,8 @@ class QProgressBar;
 
 namespace tilescope::ui {
 
+class SentenceLabel;
+
 /// A strip above the pages with a sentence and buttons. It is deleted when the user dismisses it.
 class MessageStrip : public QFrame {
     Q_OBJECT
@@ -33,7 +35,7 @@ private:
 
     Kind kind_ = Kind::Information;
     QLabel* sign_;
-    QLabel* words_;
+    SentenceLabel* words_;
     QProgressBar* bar_;
     QHBoxLayout* buttons_;
 };

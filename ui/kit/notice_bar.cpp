@@ -1,5 +1,6 @@
 #include "ui/kit/notice_bar.h"
 
+#include "ui/kit/controls.h"
 #include "ui/kit/workspace.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -11,13 +12,11 @@
 namespace tilescope::ui {
 
 NoticeBar::NoticeBar(Workspace& workspace, QWidget* parent)
-    : QFrame(parent), workspace_(workspace), sign_(new QLabel), words_(new QLabel)
+    : QFrame(parent), workspace_(workspace), sign_(new QLabel), words_(new SentenceLabel)
 {
     setProperty("kind", "notice");
     setAccessibleName(tr("Notice"));
     words_->setObjectName(QStringLiteral("notice"));
-    words_->setWordWrap(true);
-    words_->setTextFormat(Qt::PlainText);
     words_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     auto* close = new QPushButton(tr("Close file"));
     auto* dismiss = new QPushButton(tr("Dismiss"));

@@ -6,6 +6,7 @@ class QLabel;
 
 namespace tilescope::ui {
 
+class SentenceLabel;
 class Workspace;
 
 /// A strip above the pages that says which file could not be opened, and why. Hidden when it is dismissed,
@@ -21,7 +22,7 @@ private:
 
     Workspace& workspace_;
     QLabel* sign_;
-    QLabel* words_;
+    SentenceLabel* words_;
     int file_ = 0;
 };
 

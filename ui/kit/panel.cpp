@@ -10,7 +10,7 @@
 namespace tilescope::ui {
 
 Panel::Panel(const QString& title, QWidget* parent)
-    : QFrame(parent), title_(new QLabel(title)), subtitle_(new ElidedLabel), header_(new QHBoxLayout),
+    : QFrame(parent), title_(new TitleLabel(title)), subtitle_(new ElidedLabel), header_(new QHBoxLayout),
       layout_(new QVBoxLayout(this))
 {
     setProperty("kind", "panel");

@@ -4,6 +4,7 @@
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_model.h"
 #include "ui/theme/theme.h"
+#include "ui/theme/unbroken_text.h"
 
 #include <QApplication>
 #include <QPainter>
@@ -179,9 +180,10 @@ void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     const bool wraps =
         !fits && !number &&
         lineCount(cell.text, metrics, rect.width()) * metrics.lineSpacing() <= option.rect.height();
-    const QString text = fits || wraps ? cell.text
-                         : number      ? QStringLiteral("…")
-                                       : elidedText(cell.text, metrics, Qt::ElideMiddle, rect.width());
+    const QString text = fits     ? cell.text
+                         : wraps  ? unbroken(cell.text)
+                         : number ? QStringLiteral("…")
+                                  : elidedText(cell.text, metrics, Qt::ElideMiddle, rect.width());
     painter->drawText(rect,
                       (number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter |
                           (wraps ? Qt::TextWordWrap : Qt::TextSingleLine),
@@ -208,7 +210,8 @@ int TableDelegate::signWidth(Tone tone)
 int TableDelegate::lineCount(const QString& text, const QFontMetrics& metrics, int width)
 {
     constexpr int kAnyHeight = 1 << 20;
-    const QRect bounds = metrics.boundingRect(QRect(0, 0, width, kAnyHeight), Qt::TextWordWrap, text);
+    const QRect bounds =
+        metrics.boundingRect(QRect(0, 0, width, kAnyHeight), Qt::TextWordWrap, unbroken(text));
     return bounds.height() / std::max(1, metrics.lineSpacing());
 }
 

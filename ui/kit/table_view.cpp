@@ -250,6 +250,8 @@ void TableView::layColumns()
                                               : textWidth(c);
         if (columns[c].kind == TableColumn::Kind::Number)
             widths[c] = std::max({widths[c], numberWidth(int(c)), titleWidth(int(c))});
+        else if (columns[c].kind == TableColumn::Kind::Text)
+            widths[c] = std::max(widths[c], titleWidth(int(c)));
         needed += widths[c];
         free += columns[c].width == 0 ? 1 : 0;
     }
@@ -273,7 +275,7 @@ void TableView::layColumns()
     const auto elide = [&](double to) {
         for (std::size_t c = 0; c < columns.size(); ++c)
             if (columns[c].width == 0)
-                shrink(c, std::max(sizes().of(to), numberWidth(int(c))));
+                shrink(c, std::max({sizes().of(to), numberWidth(int(c)), titleWidth(int(c))}));
     };
     drop([&](std::size_t c) { return holdsNothing(c); });
     for (std::size_t c = 0; c < columns.size(); ++c)

@@ -1,5 +1,7 @@
 #include "ui/kit/tool_tip.h"
 
+#include "ui/theme/unbroken_text.h"
+
 namespace tilescope::ui {
 
 QString tipOfLines(const QStringList& lines)
@@ -8,7 +10,7 @@ QString tipOfLines(const QStringList& lines)
     for (const QString& line : lines) {
         if (line.isEmpty())
             continue;
-        const QString text = line.toHtmlEscaped();
+        const QString text = unbroken(line).toHtmlEscaped();
         // Rich text wraps; plain text does not.
         tip += tip.isEmpty() && lines.size() > 1 ? QStringLiteral("<b>%1</b>").arg(text)
                : tip.isEmpty()                   ? text

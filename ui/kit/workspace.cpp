@@ -22,6 +22,8 @@ QString shortCount(const QString& number)
 // Keys that distinguish runs of one file, beside the backend and the columns of the list, the most telling first: where a
 // title is too long, its middle is omitted.
 constexpr const char* kPrecision = "precision"; // the list has a column for it
+constexpr const char* kBackend = "backend";
+constexpr const char* kSeqLen = "seq_len";
 struct Telling {
     const char* key;
     const char* letters; ///< stands for the key before a number in short titles; no two are equal
@@ -113,7 +115,7 @@ void RunTitles::findRedundant(const query::FileSnapshot& runs)
                 members.push_back(&run);
         std::vector<std::size_t> titles;
         for (const query::RunSummary* run : members)
-            titles.push_back(qHash(titleOf(*run, true, true)));
+            titles.push_back(qHash(titleOf(*run, true, Length::Short)));
         const auto all = countOf(titles);
         for (std::size_t i = std::size(kTelling); i-- > 0;) {
             const Telling& one = kTelling[i];
@@ -121,7 +123,7 @@ void RunTitles::findRedundant(const query::FileSnapshot& runs)
                 continue;
             group.redundant.insert(one.key);
             for (std::size_t run = 0; run < members.size(); ++run)
-                titles[run] = qHash(titleOf(*members[run], true, true));
+                titles[run] = qHash(titleOf(*members[run], true, Length::Short));
             if (countOf(titles) < all)
                 group.redundant.erase(one.key);
         }
@@ -136,41 +138,54 @@ void RunTitles::add(const query::RunSummary& run)
     for (const Telling& one : kTelling)
         if (run.param(one.key) != group.first->param(one.key))
             group.varying.insert(one.key);
-    if (run.param(kPrecision) != group.first->param(kPrecision))
-        group.varying.insert(kPrecision);
+    for (const char* key : {kPrecision, kBackend, kSeqLen})
+        if (run.param(key) != group.first->param(key))
+            group.varying.insert(key);
 }
 
 QString RunTitles::of(const query::RunSummary& run, bool withPrecision) const
 {
-    return titleOf(run, withPrecision, false);
+    return titleOf(run, withPrecision, Length::Long);
 }
 
 QString RunTitles::shortOf(const query::RunSummary& run, bool withPrecision) const
 {
-    return titleOf(run, withPrecision, true);
+    return titleOf(run, withPrecision, Length::Short);
 }
 
-QString RunTitles::titleOf(const query::RunSummary& run, bool withPrecision, bool isShort) const
+QString RunTitles::briefOf(const query::RunSummary& run, bool withPrecision) const
 {
-    QString title = QString::fromUtf8(run.param("backend"));
-    if (title.isEmpty())
-        title = QString::fromStdString(run.name);
-    if (run.workload == "attention")
-        title += QLatin1Char(' ') + shortCount(QString::fromUtf8(run.param("seq_len")));
-    QStringList words{title};
+    const QString brief = titleOf(run, withPrecision, Length::Brief);
+    return brief.isEmpty() ? shortOf(run, withPrecision) : brief;
+}
+
+QString RunTitles::titleOf(const query::RunSummary& run, bool withPrecision, Length length) const
+{
+    const bool isShort = length != Length::Long;
     const auto group = groups_.find(run.workload);
-    if (group != groups_.end()) {
-        for (const Telling& one : kTelling)
-            if (group->second.varying.contains(one.key) && !isImplied(one.key, run) &&
-                !(isShort && group->second.redundant.contains(one.key)))
-                words << telling(one, run.param(one.key), isShort);
-        if (withPrecision && group->second.varying.contains(kPrecision))
+    const auto isNamed = [&](const char* key) {
+        return length != Length::Brief || group == groups_.end() || group->second.varying.contains(key);
+    };
+    QStringList words;
+    const QString backend = QString::fromUtf8(run.param(kBackend));
+    if (backend.isEmpty())
+        words << QString::fromStdString(run.name);
+    else if (isNamed(kBackend))
+        words << backend;
+    if (run.workload == "attention" && isNamed(kSeqLen))
+        words << shortCount(QString::fromUtf8(run.param(kSeqLen)));
             words << QString::fromUtf8(run.param(kPrecision));
     }
     words.removeAll(QString());
     return words.join(QLatin1Char(' '));
 }
 
+    if (group != groups_.end()) {
+        for (const Telling& one : kTelling)
+            if (group->second.varying.contains(one.key) && !isImplied(one.key, run) &&
+                !(isShort && group->second.redundant.contains(one.key)))
+                words << telling(one, run.param(one.key), isShort);
+        if (withPrecision && group->second.varying.contains(kPrecision))
 QString OpenFile::name() const
 {
     return QString::fromStdString(file->shown().filename().string());

@@ -65,16 +65,19 @@ public:
     /// The same for narrow places: keys are one or two letters, and those that follow from others are left out:
     /// "flash-torch 4k h2 d64". Runs of a file whose titles differ have different short titles.
     QString shortOf(const query::RunSummary& run, bool withPrecision) const;
-
-private:
+    /// The short title without a backend and a sequence length that all runs of the file share.
+    QString briefOf(const query::RunSummary& run, bool withPrecision) const;
     struct Group {
         const query::RunSummary* first = nullptr;
+
+private:
+    enum class Length { Long, Short, Brief };
         std::set<std::string_view> varying;   ///< keys
         std::set<std::string_view> redundant; ///< of these, the ones that short titles do without
     };
     void findRedundant(const query::FileSnapshot& runs);
 
-    QString titleOf(const query::RunSummary& run, bool withPrecision, bool isShort) const;
+    QString titleOf(const query::RunSummary& run, bool withPrecision, Length length) const;
 
     std::map<std::string, Group> groups_; ///< by workload
 };

@@ -49,9 +49,7 @@ QString wordOf(Finding::Verdict verdict)
 
 QLabel* makeText(const std::string& words, const char* kind)
 {
-    auto* label = new QLabel(QString::fromStdString(words));
-    label->setTextFormat(Qt::PlainText);
-    label->setWordWrap(true);
+    auto* label = new SentenceLabel(QString::fromStdString(words));
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     label->setAlignment(Qt::AlignLeft | Qt::AlignTop);
     label->setProperty("kind", kind);

@@ -6,7 +6,6 @@
 #include "ui/memory/memory_placement.h"
 
 class QComboBox;
-class QLabel;
 class QStackedWidget;
 
 namespace tilescope::ui {
@@ -15,6 +14,7 @@ class MemoryAreas;
 class MemoryFacts;
 class MemoryLegend;
 class SegmentedControl;
+class SentenceLabel;
 
 /// The memory of a run over time, its blocks, and the live blocks at an instant; the other selected runs as
 /// outlines.
@@ -105,7 +105,7 @@ private:
     QComboBox* run_;
     QComboBox* device_;
     QStackedWidget* stack_;
-    QLabel* message_;
+    SentenceLabel* message_;
     MemoryAreas* areas_;
     MemoryLegend* legend_;
     Panel* curvesPanel_ = nullptr;

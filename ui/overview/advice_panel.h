@@ -9,10 +9,9 @@
 #include <memory>
 #include <vector>
 
-class QLabel;
-
 namespace tilescope::ui {
 
+class SentenceLabel;
 class TableView;
 
 /// A row a finding; the id is its index.
@@ -39,7 +38,7 @@ private:
     JobTracker loading_{this};
     std::shared_ptr<const query::AdviceTable> advice_;
     TableView* table_;
-    QLabel* message_;
+    SentenceLabel* message_;
 };
 
 } // namespace tilescope::ui

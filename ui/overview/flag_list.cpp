@@ -3,6 +3,7 @@
 #include "ui/kit/elided_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
+#include "ui/theme/unbroken_text.h"
 
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -77,7 +78,7 @@ void FlagList::layRows()
     tops_ = {0};
     for (const Flag& flag : flags_) {
         const QRect room(0, 0, std::max(1, width() - sizes().padding - linkWidth(flag) - textLeft()), 10'000);
-        const int text = metrics.boundingRect(room, Qt::TextWordWrap, flag.sentence()).height();
+        const int text = metrics.boundingRect(room, Qt::TextWordWrap, unbroken(flag.sentence())).height();
         tops_.push_back(tops_.back() + std::max(leastRowHeight(), text + sizes().of(10)));
     }
     setFixedHeight(tops_.back() + sizes().of(4));
@@ -138,7 +139,7 @@ void FlagList::paintEvent(QPaintEvent*)
         painter.setFont(theme.body());
         painter.setPen(p.dimText);
         painter.drawText(rect.adjusted(textLeft(), 0, -pad - linkWidth(flag), 0),
-                         Qt::AlignVCenter | Qt::AlignLeft | Qt::TextWordWrap, flag.sentence());
+                         Qt::AlignVCenter | Qt::AlignLeft | Qt::TextWordWrap, unbroken(flag.sentence()));
         painter.setPen(p.accent);
         painter.drawText(firstLine.adjusted(0, 0, -pad, 0), Qt::AlignVCenter | Qt::AlignRight,
                          linkText(flag.page));

@@ -10,13 +10,13 @@
 #include <memory>
 #include <vector>
 
-class QLabel;
 class QPushButton;
 
 namespace tilescope::ui {
 
 class LimitBarPlot;
 class Panel;
+class SentenceLabel;
 class TableView;
 
 /// Why a run was out of memory: what held the memory up to the limit, the failed request, and changes that fit,
@@ -51,8 +51,8 @@ private:
     LimitBarPlot* bar_;
     TableView* holders_;
     TableView* fits_;
-    QLabel* noHolders_;
-    QLabel* noFits_;
+    SentenceLabel* noHolders_;
+    SentenceLabel* noFits_;
     QPushButton* runOne_;
     QPushButton* runAll_;
 };

@@ -132,8 +132,9 @@ QWidget* OverviewPage::makeHeader()
     auto* layout = new QHBoxLayout(bar);
     layout->setContentsMargins(sizes().margin, 0, sizes().margin, 0);
     layout->setSpacing(sizes().of(10));
-    title_ = new QLabel;
+    title_ = new TitleLabel; // the name of a file may be long
     title_->setFont(Theme::instance().large());
+    title_->setMaximumWidth(sizes().of(420));
     subtitle_ = new ElidedLabel; // names of runs may be long
     machineLine_ = new ElidedLabel;
     machineLine_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
@@ -248,7 +249,7 @@ Panel* OverviewPage::makeList(const QString& title, TableView*& table, const QSt
             if (row.id == id && row.selectable)
                 lead(page, targetOf(row));
     });
-    QLabel* nothing = makeMessage();
+    SentenceLabel* nothing = makeMessage();
     nothing->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
     nothing->setMinimumHeight(table->minimumHeight());
     nothing->hide();

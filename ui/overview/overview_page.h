@@ -20,6 +20,7 @@ class KeyFigureCard;
 class KeyValueTable;
 class OomPanel;
 class Panel;
+class SentenceLabel;
 class StepBarPlot;
 class StepTimesPanel;
 class StudyPanel;
@@ -69,7 +70,7 @@ private:
     QLabel* subtitle_ = nullptr;
     QLabel* machineLine_ = nullptr;
     QStackedWidget* stack_;
-    QLabel* message_;
+    SentenceLabel* message_;
     QWidget* start_ = nullptr;
     QWidget* shown_ = nullptr;
     QScrollArea* scroll_ = nullptr;
@@ -87,7 +88,7 @@ private:
     TableView* families_ = nullptr;
     TableView* ranges_ = nullptr;
     TableView* allocations_ = nullptr;
-    std::map<const TableView*, QLabel*> nothing_; ///< why a list is empty
+    std::map<const TableView*, SentenceLabel*> nothing_; ///< why a list is empty
     Panel* familyPanel_ = nullptr;
     Panel* rangePanel_ = nullptr;
     Panel* allocationPanel_ = nullptr;

@@ -8,6 +8,7 @@
 #include "ui/kit/time_axis.h"
 #include "ui/kit/tone.h"
 #include "ui/theme/theme.h"
+#include "ui/theme/unbroken_text.h"
 
 #include <QContextMenuEvent>
 #include <QHelpEvent>
@@ -287,7 +288,7 @@ void StepBarPlot::draw(QPainter& painter, const QSize& size) const
         painter.setFont(Theme::instance().body());
         const int pad = sizes().padding;
         painter.drawText(QRect(QPoint(0, 0), size).adjusted(pad, 0, -pad, 0),
-                         int(Qt::AlignCenter) | int(Qt::TextWordWrap), otherwise_);
+                         int(Qt::AlignCenter) | int(Qt::TextWordWrap), unbroken(otherwise_));
         return;
     }
     const Frame frame = frameOf(size);

@@ -36,9 +36,8 @@ std::vector<SweepProgress::Step> stepTimes(const query::SamplesTable& samples)
     return steps;
 }
 
-StepTimesPanel::StepTimesPanel(QWidget* parent) : Panel(tr("Step times"), parent), noTrace_(new QLabel)
+StepTimesPanel::StepTimesPanel(QWidget* parent) : Panel(tr("Step times"), parent), noTrace_(new SentenceLabel)
 {
-    noTrace_->setWordWrap(true);
     noTrace_->setProperty("kind", "dim");
     noTrace_->setContentsMargins(sizes().padding, sizes().gap, sizes().padding, 0);
     auto* row = new QHBoxLayout;

@@ -7,11 +7,10 @@
 
 #include <vector>
 
-class QLabel;
-
 namespace tilescope::ui {
 
 class ElidedLabel;
+class SentenceLabel;
 class StepsPlot;
 
 /// The times of a run's steps in their order, the warm-up first; traced steps are left out.
@@ -33,7 +32,7 @@ private:
         QWidget* whole;
         ElidedLabel* title;
         StepsPlot* plot;
-        QLabel* nothing;
+        SentenceLabel* nothing;
     };
 
     void show(const std::vector<SelectedRun>& runs,
@@ -41,7 +40,7 @@ private:
 
     JobTracker loading_{this};
     std::vector<Place> places_;
-    QLabel* noTrace_;
+    SentenceLabel* noTrace_;
 };
 
 } // namespace tilescope::ui

@@ -105,9 +105,7 @@ QWidget* QueryPage::makeEditor()
     editor_->setAccessibleName(tr("SQL statement"));
     connect(&Theme::instance(), &Theme::changed, this,
             [this] { editor_->setFont(Theme::instance().mono()); });
-    failure_ = new QLabel;
-    failure_->setWordWrap(true);
-    failure_->setTextFormat(Qt::PlainText);
+    failure_ = new SentenceLabel;
     failure_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     failure_->setContentsMargins(sizes().padding, sizes().of(6), sizes().padding, sizes().of(8));
     failure_->setProperty("kind", "error");

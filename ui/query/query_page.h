@@ -20,6 +20,7 @@ namespace tilescope::ui {
 class ComboBox;
 class Panel;
 class ResultPlot;
+class SentenceLabel;
 class TableView;
 
 /// A SELECT statement over the file of the first selected run: its rows as a table and as a chart, and the views
@@ -66,9 +67,9 @@ private:
     QPushButton* stopButton_ = nullptr;
     QPushButton* examples_ = nullptr;
     QWidget* content_ = nullptr;
-    QLabel* message_ = nullptr; ///< without a run
+    SentenceLabel* message_ = nullptr; ///< without a run
     QLabel* fileName_ = nullptr;
-    QLabel* failure_ = nullptr;
+    SentenceLabel* failure_ = nullptr;
     Panel* resultPanel_ = nullptr;
     Panel* chartPanel_ = nullptr;
     TableView* rows_ = nullptr;

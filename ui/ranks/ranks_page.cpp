@@ -113,12 +113,10 @@ QWidget* RanksPage::makeVerdict()
     auto* column = new QVBoxLayout(content);
     column->setContentsMargins(sizes().padding, sizes().of(6), sizes().padding, sizes().of(8));
     column->setSpacing(sizes().of(2));
-    verdict_ = new QLabel;
-    exposed_ = new QLabel;
+    verdict_ = new SentenceLabel;
+    exposed_ = new SentenceLabel;
     exposed_->setProperty("kind", "dim");
-    for (QLabel* label : {verdict_, exposed_}) {
-        label->setWordWrap(true);
-        label->setTextFormat(Qt::PlainText);
+    for (SentenceLabel* label : {verdict_, exposed_}) {
         label->setTextInteractionFlags(Qt::TextSelectableByMouse);
         column->addWidget(label);
     }

@@ -16,6 +16,7 @@ namespace tilescope::ui {
 
 class ComboBox;
 class Panel;
+class SentenceLabel;
 class StepBarPlot;
 class TableView;
 
@@ -58,9 +59,9 @@ private:
     ComboBox* step_ = nullptr;
     QLabel* summary_ = nullptr;
     QStackedWidget* stack_;
-    QLabel* message_;
-    QLabel* verdict_ = nullptr;
-    QLabel* exposed_ = nullptr;
+    SentenceLabel* message_;
+    SentenceLabel* verdict_ = nullptr;
+    SentenceLabel* exposed_ = nullptr;
     Panel* barsPanel_ = nullptr;
     QScrollArea* barsArea_ = nullptr;
     StepBarPlot* bars_ = nullptr;

@@ -18,6 +18,7 @@ class QStackedWidget;
 namespace tilescope::ui {
 
 class SegmentedControl;
+class SentenceLabel;
 class TimelineActions;
 class TimelineNotebook;
 class TimelinePanel;
@@ -110,7 +111,7 @@ private:
     QAction* back_ = nullptr;
     QAction* forward_ = nullptr;
     QStackedWidget* stack_;
-    QLabel* message_;
+    SentenceLabel* message_;
     TimelineView* view_;
     QSplitter* splitter_;
     TimelinePanel* panel_;

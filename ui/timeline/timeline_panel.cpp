@@ -65,7 +65,7 @@ QWidget* TimelinePanel::makeTable()
     auto* header = new QHBoxLayout;
     header->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
     header->setSpacing(sizes().of(8));
-    tableTitle_ = new QLabel;
+    tableTitle_ = new TitleLabel;
     tableTitle_->setProperty("kind", "title");
     tableTitle_->setFixedHeight(sizes().panelHeader);
     tableWords_ = new ElidedLabel;
@@ -116,11 +116,10 @@ QWidget* TimelinePanel::makeDetails()
     header->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
     header->setSpacing(sizes().of(8));
     detailsSwatch_ = new QLabel;
-    detailsTitle_ = new QLabel;
+    detailsTitle_ = new TitleLabel;
     detailsTitle_->setObjectName(QStringLiteral("details"));
     detailsTitle_->setProperty("kind", "title");
     detailsTitle_->setFixedHeight(sizes().panelHeader);
-    detailsTitle_->setTextFormat(Qt::PlainText);
     detailsTitle_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
     header->addWidget(detailsSwatch_);
     header->addWidget(detailsTitle_, 1);

@@ -7,13 +7,13 @@
 
 #include <vector>
 
-class QLabel;
 class QLineEdit;
 class QListWidget;
 
 namespace tilescope::ui {
 
 class MainWindow;
+class SentenceLabel;
 
 /// A popup that finds any action, run, kernel and help page by a few letters and does or shows it. The kernels
 /// are those of the first selected run; they appear as soon as they are read. Deletes itself when it closes.
@@ -37,7 +37,7 @@ private:
     JobTracker reading_;
     QLineEdit* field_;
     QListWidget* list_;
-    QLabel* nothing_;
+    SentenceLabel* nothing_;
 };
 
 } // namespace tilescope::ui

@@ -80,10 +80,12 @@ QString RunDelegate::nameIn(const QRect& cell, const QModelIndex& index)
 {
     const QFontMetrics metrics(Theme::instance().body());
     const int room = int(placeOfName(cell, index).width());
-    const QString title = index.data().toString();
-    if (metrics.horizontalAdvance(title) <= room)
-        return title;
-    const QString name = index.data(RunTreeModel::ShortTitleRole).toString();
+    for (const int role : {int(Qt::DisplayRole), int(RunTreeModel::ShortTitleRole)})
+        if (const QString title = index.data(role).toString(); metrics.horizontalAdvance(title) <= room)
+            return title;
+    const QString name = index.data(RunTreeModel::BriefTitleRole).toString();
+    if (metrics.horizontalAdvance(name) <= room)
+        return name;
     const QString backend = name.section(QLatin1Char(' '), 0, 0);
     const QString rest = name.mid(backend.size());
     const int left = room - metrics.horizontalAdvance(rest);

@@ -16,8 +16,8 @@ public:
                const QModelIndex& index) const override;
     QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 
-    /// The name of a run as it is drawn in a cell of its column: the whole title, else the short one, whose
-    /// backend gives way to the numbers.
+    /// The name of a run as it is drawn in a cell of its column: the whole title, else the short one, else what
+    /// varies in the file, whose first word gives way to the numbers.
     static QString nameIn(const QRect& cell, const QModelIndex& index);
     /// The width in which a sign, a number of two digits, twelve characters of a name and a letter have room.
     static int leastNameWidth();

@@ -119,6 +119,7 @@ RunTreeRow rowOf(const query::RunSummary& run, const RunTitles& titles, bool wit
     row.run = run.run.value;
     row.title = titles.of(run, withPrecision);
     row.shortTitle = titles.shortOf(run, withPrecision);
+    row.briefTitle = titles.briefOf(run, withPrecision);
     row.status = run.result.status;
     row.reason = QString::fromStdString(run.result.reason);
     row.workload = QString::fromStdString(run.workload);
@@ -249,7 +250,7 @@ RunDock::RunDock(Workspace& workspace, QWidget* parent)
     : QDockWidget(tr("Runs"), parent), workspace_(workspace), edits_(new RunEdits(workspace, this)),
       model_(new RunTreeModel(this)), filter_(new RunTreeFilter(this)),
       filterField_(makeFindField(tr("status:ok backend:…"), tr("Filter runs"))), tree_(new RunTreeView),
-      hidden_(hiddenColumns()), title_(new QLabel), details_(new KeyValueTable)
+      hidden_(hiddenColumns()), title_(new TitleLabel), details_(new KeyValueTable)
 {
     setObjectName(QStringLiteral("runs"));
     setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable);

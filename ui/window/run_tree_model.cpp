@@ -161,6 +161,8 @@ QVariant RunTreeModel::runData(const RunTreeFile& file, const RunTreeRow& run, i
         return run.letter;
     case ShortTitleRole:
         return run.shortTitle;
+    case BriefTitleRole:
+        return run.briefTitle;
     case SearchRole:
         return searchText(run);
     case Qt::TextAlignmentRole:

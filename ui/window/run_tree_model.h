@@ -16,6 +16,7 @@ struct RunTreeRow {
     std::int64_t run = 0;
     QString title;
     QString shortTitle; ///< where the title does not fit
+    QString briefTitle; ///< where the short title does not fit
     RunStatus status = RunStatus::Ok;
     QString reason;
     QString workload, backend, precision, size, mode, device;
@@ -48,6 +49,7 @@ public:
         StatusRole,
         LetterRole,
         ShortTitleRole, ///< where the title does not fit
+        BriefTitleRole, ///< where the short title does not fit
         SortRole,
         SearchRole ///< everything that a filter can find, as "key:value" words
     };
