@@ -109,7 +109,8 @@ options
   --weight W    tree: time (of the GPU, the default), host (self time of ops), allocated (bytes), flops, or bytes (that
                 ops read and write)
   --from NS, --to NS
-                tree: only what happens in this time span, in ns after the run's first event
+                kernels, ops, ranks, collectives, tree: only what happens in this time span, in ns after the run's
+                first event; what is only partly in it counts with that part
   --invert      tree: kernels and ops outermost, their callers inside
   --against A   tree: the difference from another run, the baseline: FILE or FILE:RUN; a mean traced step of each
   --names       memory: which tensor of attention each block holds (Q, K, V, S, P, O, dO, dP, dS, dQ, dK, dV,
@@ -232,8 +233,10 @@ Table treeTable(const store::RunReader& reader, const Request& request)
 
 std::shared_ptr<const query::RanksTable> ranksOf(const store::RunReader& reader, const Request& request)
 {
-    return shared(query::ranks(
-        reader, {.run = request.query.run, .parties = request.query.parties, .step = request.step}));
+    return shared(query::ranks(reader, {.run = request.query.run,
+                                        .parties = request.query.parties,
+                                        .step = request.step,
+                                        .span = request.tree.span}));
 }
 
 const std::vector<Section>& sections()
@@ -299,6 +302,7 @@ const std::vector<Section>& sections()
                           .grouping = request.query.grouping == Grouping::None ? Grouping::Name
                                                                                : request.query.grouping,
                           .parties = request.query.parties,
+                          .span = request.tree.span,
                           .countSteps = true})));
          }},
         {"ops",
@@ -306,7 +310,7 @@ const std::vector<Section>& sections()
          true,
          false,
          [](const store::RunReader& reader, const Request& request) {
-             return tableOf(shared(query::ops(reader, request.query)));
+             return tableOf(shared(query::ops(reader, request.query, request.tree.span)));
          }},
         {"ranges",
          {},
@@ -421,11 +425,11 @@ query::CallWeight weightOf(std::string_view word)
 }
 
 /// \param from, to  ns since the first event; empty: not given
-std::optional<query::CallSpan> spanOf(const std::string& from, const std::string& to)
+std::optional<query::TimeSpan> spanOf(const std::string& from, const std::string& to)
 {
     if (from.empty() && to.empty())
         return {};
-    query::CallSpan span;
+    query::TimeSpan span;
     if (!from.empty())
         span.from = Nanoseconds(wholeNumber(from, "--from"));
     if (!to.empty())
@@ -561,11 +565,15 @@ void check(Request& request, const Section& section)
         throw Error{.what = "show " + name + " does not support --step",
                     .where = "--step",
                     .mend = "ranks, collectives and path do"};
-    const bool isOfTree = request.tree.span || request.tree.weight != query::CallWeight::Time ||
-                          request.invert || !request.against.empty();
+    constexpr std::string_view kBySpan[] = {"kernels", "ops", "ranks", "collectives", "tree"};
+    if (request.tree.span && std::ranges::find(kBySpan, section.name) == std::end(kBySpan))
+        throw Error{.what = "show " + name + " does not support --from or --to",
+                    .where = "show " + name,
+                    .mend = "kernels, ops, ranks, collectives and tree do"};
+    const bool isOfTree =
+        request.tree.weight != query::CallWeight::Time || request.invert || !request.against.empty();
     if (isOfTree && name != "tree")
-        throw Error{.what =
-                        "show " + name + " does not support --weight, --from, --to, --invert or --against",
+        throw Error{.what = "show " + name + " does not support --weight, --invert or --against",
                     .where = "show " + name,
                     .mend = "tilescope show FILE tree"};
     const bool isChanged = !request.scales.empty() || request.freeLaunches || request.freeCommunication;

@@ -16,7 +16,6 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollArea>
-#include <QSignalBlocker>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QVBoxLayout>
@@ -161,11 +160,6 @@ QWidget* FlamePage::makeTools()
     compare_->hide();
     connect(compare_, &QCheckBox::toggled, this, &FlamePage::load);
     tools->add(compare_);
-    inSpan_ = new QCheckBox;
-    inSpan_->setToolTip(tr("Only the span that was chosen on the timeline"));
-    inSpan_->hide();
-    connect(inSpan_, &QCheckBox::toggled, this, &FlamePage::load);
-    tools->add(inSpan_);
     whole_ = tools->addButton(tr("Whole"), tr("Show everything again (Home)"));
     connect(whole_, &QPushButton::clicked, this, [this] { view_->zoomTo(CallTree::kRoot); });
     tools->addStretch();
@@ -236,25 +230,6 @@ bool FlamePage::isOfTwo() const
     return second_ && compare_->isChecked();
 }
 
-bool FlamePage::isInSpan() const
-{
-    return run_ && spanOf_ == run_->key && inSpan_->isChecked();
-}
-
-void FlamePage::showSpan(const RunKey& run, const query::CallSpan& span)
-{
-    spanOf_ = run;
-    span_ = span;
-    inSpan_->setText(
-        tr("%1 to %2").arg(timeText(double(span.from.count())), timeText(double(span.to.count()))));
-    {
-        const QSignalBlocker blocked(inSpan_);
-        inSpan_->setChecked(true);
-    }
-    inSpan_->setVisible(run_ && run_->key == run);
-    load();
-}
-
 void FlamePage::showRuns(const std::vector<SelectedRun>& runs)
 {
     run_.reset();
@@ -266,14 +241,12 @@ void FlamePage::showRuns(const std::vector<SelectedRun>& runs)
     if (runs.empty()) {
         loading_.cancel();
         laying_.cancel();
-        inSpan_->hide();
         return showMessage(
             emptyText(tr("The time of a traced run appears on this page by module, op and kernel.")));
     }
     run_ = runs.front();
     if (runs.size() > 1)
         second_ = runs[1];
-    inSpan_->setVisible(spanOf_ == run_->key);
     load();
 }
 
@@ -285,7 +258,7 @@ void FlamePage::load()
     const int chosen = party_->currentIndex() - 1;
     const query::PartyQuery party = chosen < 0 ? query::PartyQuery{} : parties_.at(std::size_t(chosen)).query;
     const query::CallTreeOptions options{.weight = query::CallWeight(weight_->currentData().toInt()),
-                                         .span = isInSpan() ? std::optional(span_) : std::nullopt};
+                                         .span = run_->span};
     const std::optional<SelectedRun> second = isOfTwo() ? second_ : std::nullopt;
     loading_.start(
         [run = *run_, second, party, options, isInverted = invert_->isChecked()](const query::Cancelled&) {
@@ -299,7 +272,7 @@ void FlamePage::load()
                 loaded.difference =
                     std::make_shared<const query::CallTreeDifference>(query::callTreeDifference(
                         session->reader(), ofRun, other->reader(), {.run = second->key.run, .parties = party},
-                        options, isInverted));
+                        options, isInverted, second->span));
             } else {
                 loaded.table = std::make_shared<const query::CallTreeTable>(
                     query::callTree(session->reader(), ofRun, options));
@@ -341,6 +314,8 @@ void FlamePage::layOut()
             if (const QString why = run_ ? whyTraceIsMissing(*run_->run) : QString();
                 graph_->rows.empty() && !why.isEmpty())
                 return showMessage(why);
+            if (graph_->rows.empty() && graph_->table.span)
+                return showMessage(tr("Nothing was recorded within the time filter."));
             if (graph_->rows.empty())
                 return showMessage(whyNothing());
             view_->show(graph_);
@@ -381,7 +356,7 @@ QString FlamePage::whatIsShown() const
                                                                : tr("self time of ops");
     return what + QStringLiteral(", ") +
            (graph_->difference && graph_->difference->isPerStep() ? tr("mean traced step")
-            : table.span                                          ? inSpan_->text()
+            : table.span                                          ? spanText(*table.span)
             : table.whole                                         ? tr("whole recording")
                                                                   : tr("traced steps"));
 }

@@ -26,7 +26,7 @@ class TableView;
 
 /// Where the time of the first selected run goes, by what called it: rank, Python frame, module, op and kernel as
 /// boxes as wide as their time. Beside it what took the time of the selected box. Host time, allocated bytes, FLOPs or
-/// moved bytes may replace GPU time, and a time span the traced steps; of two runs the boxes are coloured by their
+/// moved bytes may replace GPU time, and the time filter the traced steps; of two runs the boxes are coloured by their
 /// difference.
 class FlamePage : public Page {
     Q_OBJECT
@@ -36,11 +36,10 @@ public:
     FlameView& view() { return *view_; }
     TableView& shares() { return *shares_; }
     bool startFind() override;
-    /// Shows only a time span of a run while it is the first selected one, until the user takes it back.
-    void showSpan(const RunKey& run, const query::CallSpan& span);
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
+    bool followsTime() const override { return true; }
 
 private:
     struct Loaded {
@@ -55,7 +54,6 @@ private:
     QWidget* makeDetails();
     void load();
     bool isOfTwo() const; ///< two runs are compared
-    bool isInSpan() const;
     QString whatIsShown() const;
     QString whyNothing() const;
     void loaded(Loaded loaded);
@@ -82,9 +80,6 @@ private:
     ComboBox* party_ = nullptr;
     ComboBox* weight_ = nullptr;
     QCheckBox* compare_ = nullptr;
-    QCheckBox* inSpan_ = nullptr;
-    std::optional<RunKey> spanOf_; ///< the run of `span_`
-    query::CallSpan span_;
     QCheckBox* invert_ = nullptr;
     QPushButton* whole_ = nullptr;
     QLineEdit* find_ = nullptr;

@@ -149,7 +149,8 @@ void KernelsPage::showRuns(const std::vector<SelectedRun>& runs)
 
 std::optional<std::int32_t> KernelsPage::step() const
 {
-    const int wanted = step_->count() > 0 ? step_->currentData().toInt() : kAllSteps;
+    const bool isChoice = step_->count() > 0 && !(run_ && run_->span); // a time span is of any steps
+    const int wanted = isChoice ? step_->currentData().toInt() : kAllSteps;
     return wanted == kAllSteps ? std::nullopt : std::optional<std::int32_t>(wanted);
 }
 
@@ -157,13 +158,15 @@ std::optional<std::int32_t> KernelsPage::step() const
 query::StretchOf KernelsPage::stretchOf() const
 {
     const query::PartyChoice* const only = party();
-    return [timeline = timeline_, wanted = step(), process = only ? only->process : ProcessIndex{},
+    const query::Stretch whole = run_->span ? query::Stretch{run_->span->from.count(), run_->span->to.count()}
+                                            : query::Stretch{INT64_MIN, INT64_MAX};
+    return [timeline = timeline_, wanted = step(), whole, process = only ? only->process : ProcessIndex{},
             device = only ? only->device
                           : DeviceIndex{}](const query::Lane& lane) -> std::optional<query::Stretch> {
         if ((process && lane.process != process) || (device && lane.device != device))
             return {};
         if (!wanted)
-            return query::Stretch{INT64_MIN, INT64_MAX};
+            return whole;
         // A step's kernels are those that start before the next step does.
         const std::vector<query::TimelineStep> steps = timeline->stepsOf(lane.process);
         for (std::size_t i = 0; i < steps.size(); ++i)
@@ -194,10 +197,11 @@ void KernelsPage::load()
                                    .step = step(),
                                    .range = range.toStdString(),
                                    .parties = party() ? party()->query : query::PartyQuery{},
+                                   .span = run_->span,
                                    .work = true};
     // Without stored totals, for one step and for one process, the times need all events too.
     summing_.cancel();
-    if (!query.step && query.parties.empty())
+    if (!query.step && !query.span && query.parties.empty())
         summing_.start(
             [run = *run_, times = query](const query::Cancelled& cancelled) mutable {
                 auto session = run.file->borrow();
@@ -223,17 +227,18 @@ void KernelsPage::load()
                                                            : query.grouping,
                                            .parties = query.parties};
             if (counts.deviceEvents == 0 && !cancelled()) {
-                full.ops = query::ops(reader, events);
-                if (full.ops->grouping == query::Grouping::Name && query.parties.empty() && !cancelled())
+                full.ops = query::ops(reader, events, query.span);
+                const bool isWhole = query.parties.empty() && !query.span;
+                if (full.ops->grouping == query::Grouping::Name && isWhole && !cancelled())
                     full.opWork = query::roofline(reader, {query.run, query.range, query::Grouping::Op});
                 // The instances of ops are those of the timeline, which knows no ranges.
-                if (full.ops->grouping == query::Grouping::Name && query.range.empty())
+                if (full.ops->grouping == query::Grouping::Name && query.range.empty() && !query.span)
                     full.opSpread =
                         spreadOf(run.file->timeline(run.key.run, cancelled),
                                  {full.ops->run.coversRecording(), query.step, process}, cancelled);
             }
-            if (query.grouping == query::Grouping::Shape && counts.deviceEvents + counts.ops <= kMostEvents &&
-                !cancelled())
+            if (query.grouping == query::Grouping::Shape && !query.span &&
+                counts.deviceEvents + counts.ops <= kMostEvents && !cancelled())
                 full.byShape = query::roofline(reader, {.run = query.run,
                                                         .rangeGlob = query.range,
                                                         .grouping = query.grouping,
@@ -280,11 +285,14 @@ void KernelsPage::fullLoaded(Full full)
     attentionAnswer_ = full_->attention;
     fillRanges();
     // Ops of a range and by range, module or phase are those of all steps.
-    const bool isByStep = !full_->ops || full_->opSpread || full_->byShape;
+    const bool isByStep = (!full_->ops || full_->opSpread || full_->byShape) && !run_->span;
     if (!isByStep)
         step_->setCurrentIndex(0);
     step_->setEnabled(isByStep);
     if (kGroupings[grouping_->current()] == query::Grouping::Shape) {
+        if (!full_->byShape && run_->span)
+            return showMessage(
+                tr("Shapes are listed of whole steps: clear the time filter, or group by name."));
         if (!full_->byShape)
             return showMessage(tr("This run has too many events to count the work of each op here.\n"
                                   "tilescope show FILE roofline --group shape lists it."));
@@ -301,6 +309,8 @@ void KernelsPage::fullLoaded(Full full)
             return showMessage(tr("A memory snapshot has no kernels.\nThe Memory page shows its contents."));
         if (const QString why = run_ ? whyTraceIsMissing(*run_->run) : QString(); !why.isEmpty())
             return showMessage(why);
+        if (run_->span)
+            return showMessage(tr("No kernel and no op runs within the time filter."));
         showMessage(
             tr("No kernel and no op was traced here.\nGive the run trace: kernels, and trace_steps above "
                "0; or choose all steps and all ranges."));
@@ -562,6 +572,11 @@ KernelsPage::lengthsOfInstances(query::ActivityChoice instances) const
         return [timeline = timeline_, instances = std::move(instances),
                 within = stretchOf()](const query::Cancelled& cancelled) {
             return lengthsOf(*timeline, instances, within, cancelled);
+        };
+    if (run_->span)
+        return [timeline = timeline_, instances = std::move(instances),
+                within = stretchOf()](const query::Cancelled& cancelled) {
+            return selfTimesOf(*timeline, instances, {within}, cancelled);
         };
     const OpChoice choice{full_->ops->run.coversRecording(), step(),
                           party() ? party()->process : ProcessIndex{}};

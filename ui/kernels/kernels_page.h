@@ -39,6 +39,7 @@ public:
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
+    bool followsTime() const override { return true; }
 
 private:
     // With work, from the events; uses ops if there are no kernels.

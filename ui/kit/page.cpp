@@ -11,6 +11,13 @@ Page::Page(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(
         if (isVisible())
             catchUp();
     });
+    connect(&workspace_, &Workspace::timeFilterChanged, this, [this] {
+        if (!followsTime())
+            return;
+        stale_ = true;
+        if (isVisible())
+            catchUp();
+    });
     connect(&workspace_, &Workspace::runsGrew, this, [this] {
         behind_ = true;
         if (isVisible())

@@ -38,6 +38,9 @@ protected:
     /// the run has ended.
     virtual bool showGrown(const std::vector<SelectedRun>&) { return false; }
 
+    /// Whether it shows no more of a run than SelectedRun::span.
+    virtual bool followsTime() const { return false; }
+
     Workspace& workspace() const { return workspace_; }
     /// The message while no run is selected: the problem of a file, or what to do.
     /// \param fills  what would fill the page, as a sentence

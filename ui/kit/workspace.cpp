@@ -1,6 +1,7 @@
 #include "ui/kit/workspace.h"
 
 #include "core/model/attention_backend.h"
+#include "ui/kit/number_text.h"
 
 #include <QFileInfo>
 
@@ -91,6 +92,12 @@ RunId firstToShow(const std::vector<query::RunSummary>& runs)
 
 } // namespace
 
+QString spanText(const query::TimeSpan& span)
+{
+    return QStringLiteral("%1 to %2")
+        .arg(timeText(double(span.from.count())), timeText(double(span.to.count())));
+}
+
 RunTitles::RunTitles(const query::FileSnapshot& runs)
 {
     for (const query::RunSummary& run : runs.runs)
@@ -174,18 +181,18 @@ QString RunTitles::titleOf(const query::RunSummary& run, bool withPrecision, Len
         words << backend;
     if (run.workload == "attention" && isNamed(kSeqLen))
         words << shortCount(QString::fromUtf8(run.param(kSeqLen)));
-            words << QString::fromUtf8(run.param(kPrecision));
-    }
-    words.removeAll(QString());
-    return words.join(QLatin1Char(' '));
-}
-
     if (group != groups_.end()) {
         for (const Telling& one : kTelling)
             if (group->second.varying.contains(one.key) && !isImplied(one.key, run) &&
                 !(isShort && group->second.redundant.contains(one.key)))
                 words << telling(one, run.param(one.key), isShort);
         if (withPrecision && group->second.varying.contains(kPrecision))
+            words << QString::fromUtf8(run.param(kPrecision));
+    }
+    words.removeAll(QString());
+    return words.join(QLatin1Char(' '));
+}
+
 QString OpenFile::name() const
 {
     return QString::fromStdString(file->shown().filename().string());
@@ -430,6 +437,14 @@ void Workspace::setKernel(const QString& name)
     emit kernelChanged();
 }
 
+void Workspace::setTimeFilter(TimeFilter filter)
+{
+    if (filter == timeFilter_)
+        return;
+    timeFilter_ = std::move(filter);
+    emit timeFilterChanged();
+}
+
 void Workspace::select(std::vector<RunKey> runs)
 {
     std::vector<RunKey> once;
@@ -460,8 +475,12 @@ std::vector<SelectedRun> Workspace::selectedRuns() const
         titles.add(*run.run);
     if (selected.size() == 1)
         titles = RunTitles(*selected.front().snapshot);
-    for (SelectedRun& run : selected)
+    for (SelectedRun& run : selected) {
         run.title = titles.of(*run.run, true);
+        const auto filtered = std::ranges::find(timeFilter_, run.key, &TimeFilter::value_type::first);
+        if (filtered != timeFilter_.end())
+            run.span = filtered->second;
+    }
     if (selected.size() > 1)
         for (std::size_t i = 0; i < selected.size() && i < 26; ++i)
             selected[i].letter = QChar(char16_t(u'A' + i));

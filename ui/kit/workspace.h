@@ -2,6 +2,7 @@
 
 #include "core/exchange/import/import_cache.h"
 #include "core/model/spec.h"
+#include "core/query/runs/time_span.h"
 #include "core/query/shared_file.h"
 #include "ui/jobs/job_tracker.h"
 
@@ -47,9 +48,10 @@ struct SelectedRun {
     RunKey key;
     std::shared_ptr<query::SharedFile> file;
     std::shared_ptr<const query::FileSnapshot> snapshot;
-    const query::RunSummary* run = nullptr; ///< points into snapshot
-    QString letter;                         ///< A, B, …; empty if one run is selected
-    QString title;                          ///< naive, flash 4k, naive batch 8 bf16
+    const query::RunSummary* run = nullptr;   ///< points into snapshot
+    QString letter;                           ///< A, B, …; empty if one run is selected
+    QString title;                            ///< naive, flash 4k, naive batch 8 bf16
+    std::optional<query::TimeSpan> span = {}; ///< of the time filter; pages that follow it show nothing else
 
     QString source() const; ///< lm-small2 #1
 };
@@ -67,11 +69,11 @@ public:
     QString shortOf(const query::RunSummary& run, bool withPrecision) const;
     /// The short title without a backend and a sequence length that all runs of the file share.
     QString briefOf(const query::RunSummary& run, bool withPrecision) const;
-    struct Group {
-        const query::RunSummary* first = nullptr;
 
 private:
     enum class Length { Long, Short, Brief };
+    struct Group {
+        const query::RunSummary* first = nullptr;
         std::set<std::string_view> varying;   ///< keys
         std::set<std::string_view> redundant; ///< of these, the ones that short titles do without
     };
@@ -81,6 +83,12 @@ private:
 
     std::map<std::string, Group> groups_; ///< by workload
 };
+
+/// What part of each run the pages show that follow it.
+using TimeFilter = std::vector<std::pair<RunKey, query::TimeSpan>>;
+
+/// 12.3 ms to 15.6 ms
+QString spanText(const query::TimeSpan& span);
 
 /// The target of a link to another page.
 struct PageTarget {
@@ -130,6 +138,10 @@ public:
     const std::vector<RunKey>& selection() const { return selection_; }
     std::vector<SelectedRun> selectedRuns() const;
 
+    /// Limits pages to a time span of each of these runs, until it is empty again. Other runs are shown whole.
+    void setTimeFilter(TimeFilter filter);
+    const TimeFilter& timeFilter() const { return timeFilter_; }
+
     /// The kernel selected on any page, by its full name; empty for none.
     void setKernel(const QString& name);
     const QString& kernel() const { return kernel_; }
@@ -139,6 +151,7 @@ signals:
     /// A file that the user opened cannot be read; its `problem` says why.
     void openFailed(int file);
     void selectionChanged();
+    void timeFilterChanged();
     void kernelChanged();
     /// A selected run that is being written may have grown.
     void runsGrew();
@@ -182,6 +195,7 @@ private:
     bool wantsLast_ = false;  // the last run of it, not the first
     std::set<int> untold_;    // failures that are still to be reported
     QString kernel_;
+    TimeFilter timeFilter_;
     int nextFile_ = 1;
 };
 

@@ -191,10 +191,10 @@ void MemoryAreas::drawLabels(QPainter& painter, const QRect& plot) const
     };
     const auto colourOf = [&](std::size_t i) { return i == 0 ? p.text : outlineOf(i); };
     const auto peakOf = [](const MemoryRun& run) {
-        return double(run.history->allocated.value(run.history->allocated.peak()));
+        return double(run.history->allocated.at(run.peakTime()));
     };
     const auto pointOf = [&](const MemoryRun& run) {
-        return QPointF(xAt(double(run.history->peakTime - run.zero()), plot), yOf(peakOf(run), plot));
+        return QPointF(xAt(double(run.peakTime() - run.zero()), plot), yOf(peakOf(run), plot));
     };
     const auto isShown = [&plot](QPointF point) {
         return point.x() >= plot.left() && point.x() <= plot.right();
@@ -242,7 +242,7 @@ void MemoryAreas::drawMarks(QPainter& painter, const QRect& plot)
 {
     const MemoryRun& run = runs_.front();
     const std::int64_t time = std::llround(axis().instant()) + run.zero();
-    if (time == run.history->peakTime)
+    if (time == run.peakTime())
         return;
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(colours().text, 1.4));

@@ -1,10 +1,13 @@
 #include "ui/memory/memory_axis.h"
 
+#include <algorithm>
+
 namespace tilescope::ui {
 
-void MemoryAxis::start(const TimeWindow& bounds)
+void MemoryAxis::start(const TimeWindow& bounds, bool isLimited)
 {
-    const double slack = 0.01 * bounds.length();
+    isLimited_ = isLimited;
+    const double slack = isLimited ? 0 : 0.01 * bounds.length();
     bounds_ = window_ = {bounds.from - slack, bounds.to + slack};
     past_.clear();
     future_.clear();
@@ -16,7 +19,12 @@ void MemoryAxis::start(const TimeWindow& bounds)
 
 void MemoryAxis::setWindow(const TimeWindow& window, bool remember)
 {
-    const TimeWindow kept = window.within(bounds_, kShortest);
+    TimeWindow kept = window.within(bounds_, kShortest);
+    if (isLimited_) {
+        kept = kept.panned(std::max(0.0, bounds_.from - kept.from));
+        kept = kept.panned(std::min(0.0, bounds_.to - kept.to));
+        kept.from = std::max(kept.from, bounds_.from);
+    }
     if (kept == window_)
         return;
     if (remember) {

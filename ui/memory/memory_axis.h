@@ -17,7 +17,8 @@ public:
     using QObject::QObject;
 
     /// Resets window, history, cursor, instant and span.
-    void start(const TimeWindow& bounds);
+    /// \param isLimited  the window never leaves the bounds
+    void start(const TimeWindow& bounds, bool isLimited = false);
     const TimeWindow& bounds() const { return bounds_; }
     const TimeWindow& window() const { return window_; }
     /// \param remember  for back()
@@ -45,6 +46,7 @@ private:
     static constexpr double kShortest = 100; // nanoseconds that a window shows at least
 
     TimeWindow bounds_;
+    bool isLimited_ = false;
     TimeWindow window_;
     std::vector<TimeWindow> past_, future_;
     std::optional<double> cursor_;

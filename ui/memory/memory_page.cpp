@@ -341,15 +341,19 @@ void MemoryPage::fitAxis()
         bounds.from = std::min(bounds.from, double(run.history->allocated.time(0) - run.zero()));
         bounds.to = std::max(bounds.to, double(run.history->length - run.zero()));
     }
-    axis_.start(bounds);
-    std::vector<MemoryStepMark> steps;
     const MemoryRun& first = shown_.front();
+    if (first.span) {
+        const auto [from, to] = first.shown();
+        bounds = {double(from - first.zero()), double(to - first.zero())};
+    }
+    axis_.start(bounds, first.span.has_value());
+    std::vector<MemoryStepMark> steps;
     // The first view shows the traced steps; the rest can be panned to.
     double stepsEnd = 0;
     for (const MemoryRun& run : shown_)
         if (!run.steps.empty())
             stepsEnd = std::max(stepsEnd, double(run.steps.back().end - run.zero()));
-    if (stepsEnd > 0)
+    if (stepsEnd > 0 && !first.span)
         axis_.setWindow({std::max(bounds.from, -0.02 * stepsEnd), std::min(bounds.to, 1.02 * stepsEnd)},
                         false);
     for (const query::TimelineStep& step : first.steps)
@@ -471,10 +475,11 @@ void MemoryPage::placeInstant()
         return;
     std::int64_t time = instant();
     if (instantKind_ == Instant::Peak) {
-        time = run->history->peakTime;
+        time = run->peakTime();
     } else if (instantKind_ == Instant::StepEnd && !run->steps.empty()) {
         const query::TimelineStep* step = run->stepAt(time);
-        time = step != nullptr ? step->end : run->steps.back().end;
+        const auto [first, last] = run->shown();
+        time = std::clamp(step != nullptr ? step->end : run->steps.back().end, first, last);
     }
     axis_.setInstant(double(time - run->zero()));
     instantChoice_->setCurrent(int(instantKind_));
@@ -487,9 +492,8 @@ void MemoryPage::chooseInstant(double time)
     const MemoryRun* run = main();
     if (run == nullptr)
         return;
-    const double first = double(run->history->allocated.time(0) - run->zero());
-    const double last = double(run->history->length - run->zero());
-    axis_.setInstant(std::floor(std::clamp(time, first, last)));
+    const auto [first, last] = run->shown();
+    axis_.setInstant(std::floor(std::clamp(time, double(first - run->zero()), double(last - run->zero()))));
     instantKind_ = Instant::Chosen;
     placeInstant();
 }
@@ -513,7 +517,9 @@ QString MemoryPage::summaryWords(std::optional<std::int64_t> allocatedSize) cons
         words += tr(" (allocated with rounding: %1)").arg(byteText(double(*allocatedSize)));
     if (run.hasReserved())
         words += tr(", reserved %1").arg(byteText(double(run.history->reserved.at(time))));
-    words += instantKind_ == Instant::Peak ? tr(" at the peak") : tr(" at %1").arg(timeText(axis_.instant()));
+    words += instantKind_ == Instant::Peak
+                 ? (run.span ? tr(" at the peak within the time filter") : tr(" at the peak"))
+                 : tr(" at %1").arg(timeText(axis_.instant()));
     return words;
 }
 
@@ -621,7 +627,7 @@ void MemoryPage::goTo(const PageTarget& target)
         return;
     }
     const MemoryRun& run = *main();
-    for (const std::uint32_t block : run.history->aliveAt(run.history->peakTime))
+    for (const std::uint32_t block : run.history->aliveAt(run.peakTime()))
         if (blockGroup(*run.history, block) == target.text) {
             instantKind_ = Instant::Peak;
             placeInstant();

@@ -41,6 +41,7 @@ public:
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
+    bool followsTime() const override { return true; }
 
 private:
     enum class Instant { Peak, Chosen, StepEnd };

@@ -144,6 +144,21 @@ void addBeyond(TableData& data, const MemoryRun& run, std::int64_t time, double 
 
 } // namespace
 
+std::pair<std::int64_t, std::int64_t> MemoryRun::shown() const
+{
+    const std::int64_t first = history->allocated.empty() ? 0 : history->allocated.time(0);
+    const std::int64_t from = span ? std::max(first, std::int64_t(span->from.count())) : first;
+    const std::int64_t to =
+        span ? std::min(history->length, std::int64_t(span->to.count())) : history->length;
+    return {std::min(from, history->length), std::max(from, to)};
+}
+
+std::int64_t MemoryRun::peakTime() const
+{
+    const auto [from, to] = shown();
+    return span ? history->allocated.highest(from, to) : history->peakTime;
+}
+
 bool MemoryRun::countsRequested() const
 {
     return history->run.workload == query::kSnapshotWorkload;
@@ -345,9 +360,10 @@ BlockList blockRows(const MemoryRun& run, const BlockChoice& choice, const query
     if (choice.time) {
         blocks = history.aliveAt(*choice.time);
     } else {
-        blocks.resize(history.blocks.size());
-        for (std::uint32_t i = 0; i < blocks.size(); ++i)
-            blocks[i] = i;
+        const auto [from, to] = run.shown();
+        for (std::uint32_t i = 0; i < history.blocks.size(); ++i)
+            if (history.blocks[i].begin < to && history.blocks[i].end > from)
+                blocks.push_back(i);
         const auto isLarger = [&](std::uint32_t a, std::uint32_t b) {
             return history.blocks[a].bytes != history.blocks[b].bytes
                        ? history.blocks[a].bytes > history.blocks[b].bytes

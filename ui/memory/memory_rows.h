@@ -2,6 +2,7 @@
 
 #include "core/query/memory/memory_groups.h"
 #include "core/query/memory/memory_reading.h"
+#include "core/query/runs/time_span.h"
 #include "ui/kit/table_model.h"
 
 #include <QString>
@@ -24,9 +25,15 @@ struct MemoryRun {
     bool isOutline = false;
     /// The GPUs that allocated, with titles: rank 1 GPU 1. `history` is of one of them, or of the host.
     std::vector<std::pair<DeviceIndex, QString>> gpus = {};
+    std::optional<query::TimeSpan> span = {}; ///< only this is shown
 
     /// The zero of the axis: the first traced step, otherwise the first event.
     std::int64_t zero() const { return steps.empty() ? 0 : steps.front().start; }
+    /// What is shown, from the first event on: the part of the recording in the span.
+    std::pair<std::int64_t, std::int64_t> shown() const;
+    /// The first instant of the peak within what is shown.
+    /// \pre  the history is not empty
+    std::int64_t peakTime() const;
     /// Whether an allocator keeps memory in reserve: not on a CPU.
     bool hasReserved() const { return bool(history->device); }
     /// Whether blocks and curve count requested bytes, without the allocator's rounding: snapshots do.
@@ -74,7 +81,7 @@ enum class BlockColumn { Name, Category, Bytes, Place, From, Lives, Count };
 
 /// Which blocks a table lists.
 struct BlockChoice {
-    std::optional<std::int64_t> time = {}; ///< alive then; none: at any time
+    std::optional<std::int64_t> time = {}; ///< alive then; none: at any time that is shown
     std::size_t most = 1000;               ///< the largest first
 };
 /// The largest of them; ids are indices into the history's blocks.

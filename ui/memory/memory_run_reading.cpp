@@ -39,6 +39,7 @@ std::vector<MemoryRun> readMemoryOutlines(const std::vector<SelectedRun>& runs,
             break; // reading the blocks of a short run takes no longer
         MemoryRun outline{.letter = run.letter, .title = run.title, .history = history};
         addGpus(outline, parties);
+        outline.span = run.span;
         outline.steps = query::tracedSteps(session->reader(), run.key.run, history->origin, history->device);
         outline.isOutline = true;
         outlines.push_back(std::move(outline));
@@ -54,6 +55,7 @@ std::vector<MemoryRun> readMemoryRuns(const std::vector<SelectedRun>& runs, std:
         auto session = run.file->borrow();
         const store::RunReader& reader = session->reader();
         MemoryRun one{.letter = run.letter, .title = run.title, .history = nullptr};
+        one.span = run.span;
         reader.atOnce([&] {
             const RunParties parties = reader.parties(run.key.run);
             const query::PartyQuery wanted = partiesOf(parties, device);

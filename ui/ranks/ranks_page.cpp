@@ -189,6 +189,7 @@ void RanksPage::showMessage(const QString& text)
 void RanksPage::showRuns(const std::vector<SelectedRun>& runs)
 {
     ofSeveral_ = runs.size() > 1;
+    isFiltered_ = !runs.empty() && runs.front().span;
     if (runs.empty()) {
         loading_.cancel();
         return showMessage(
@@ -198,7 +199,7 @@ void RanksPage::showRuns(const std::vector<SelectedRun>& runs)
         [run = runs.front()](const query::Cancelled& cancelled) -> Table {
             auto session = run.file->borrow();
             return std::make_shared<const query::RanksTable>(
-                query::ranks(session->reader(), {.run = run.key.run}, cancelled));
+                query::ranks(session->reader(), {.run = run.key.run, .span = run.span}, cancelled));
         },
         [this](Table table) { loaded(std::move(table)); },
         [this](const QString& sentence) { showMessage(sentence); });
@@ -210,6 +211,8 @@ void RanksPage::loaded(Table table)
         return showMessage(tr("This run has one process, so that there are no ranks to compare.\nTo compare "
                               "ranks, import their traces into one file:\n"
                               "tilescope import rank0.json rank1.json -o ranks.tscope"));
+    if (table->rows.empty() && isFiltered_)
+        return showMessage(tr("No step of a rank overlaps the time filter."));
     if (table->rows.empty())
         return showMessage(tr("The ranks of this run recorded no steps."));
     const std::optional<std::int32_t> before = step();
@@ -241,7 +244,8 @@ void RanksPage::showStep()
         return;
     bars_->show(rankBars(*table_, step()), {}, tr("No rank recorded this step."));
     barsArea_->setFixedHeight(std::min(bars_->sizeHint().height(), sizes().of(kMostBarsHeight)));
-    barsPanel_->setSubtitle(step() ? tr("by rank") : tr("by rank, mean of all steps"));
+    barsPanel_->setSubtitle((step() ? tr("by rank") : tr("by rank, mean of all steps")) +
+                            (isFiltered_ ? tr(", within the time filter") : QString()));
     TableData rows = collectiveRows(*table_, step());
     collectivesPanel_->setSubtitle(rows.rows.empty() ? tr("none recorded")
                                                      : tr("Enter or double click: on the timeline"));

@@ -37,6 +37,7 @@ signals:
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
+    bool followsTime() const override { return true; }
 
 private:
     using Table = std::shared_ptr<const query::RanksTable>;
@@ -59,6 +60,7 @@ private:
     ComboBox* step_ = nullptr;
     QLabel* summary_ = nullptr;
     QStackedWidget* stack_;
+    bool isFiltered_ = false; ///< by time
     SentenceLabel* message_;
     SentenceLabel* verdict_ = nullptr;
     SentenceLabel* exposed_ = nullptr;

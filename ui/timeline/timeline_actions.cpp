@@ -85,6 +85,11 @@ void TimelineActions::makeMoves()
     zoom_ = add(tr("Zoom to the selection"), {Qt::Key_Z}, [this] { view_.zoomToSelection(); });
     measure_ =
         add(tr("Measure: make the selected box the span"), {Qt::Key_M}, [this] { view_.measureSelection(); });
+    filter_ = add(tr("Filter the pages by the span, or by the selected box"), {Qt::Key_T}, [this] {
+        if (!view_.scene().span)
+            view_.measureSelection();
+        emit filterWanted();
+    });
     add(tr("Clear selection and span, then the search"), {Qt::Key_Escape}, [this] {
         if (!view_.scene().selected && !view_.scene().span)
             emit findWanted({});
@@ -182,7 +187,7 @@ void TimelineActions::fillBox(QMenu& menu)
     const TimelineScene& scene = view_.scene();
     const bool box = scene.selected.has_value();
     if (box) {
-        menu.addActions({zoom_, measure_});
+        menu.addActions({zoom_, measure_, filter_});
         menu.addSeparator();
         if (ties_.acrossLaunch())
             menu.addAction(launch_);
@@ -193,6 +198,10 @@ void TimelineActions::fillBox(QMenu& menu)
         if (ties_.instances() > 0)
             menu.addActions({nextInstance_, previousInstance_, kernels_});
         menu.addActions({find_, copyName_});
+        menu.addSeparator();
+    }
+    if (!box && scene.span) {
+        menu.addActions({zoom_, filter_});
         menu.addSeparator();
     }
     menu.addAction(note_);

@@ -46,6 +46,8 @@ public:
 signals:
     /// The table is to show the notes.
     void notesWanted();
+    /// The pages are to show only the span.
+    void filterWanted();
     /// This name is to be searched for.
     void findWanted(const QString& text);
 
@@ -70,8 +72,8 @@ private:
     TimelineTies& ties_;
     TimelineNotebook& notebook_;
     QPointer<QMenu> open_;
-    QAction *launch_, *autograd_, *frame_, *nextInstance_, *previousInstance_, *measure_, *zoom_, *kernels_,
-        *find_;
+    QAction *launch_, *autograd_, *frame_, *nextInstance_, *previousInstance_, *measure_, *filter_, *zoom_,
+        *kernels_, *find_;
     QAction *copyName_, *fit_, *copyImage_, *copyTable_;
     QAction *fold_, *hide_, *up_, *down_, *taller_, *lower_, *fitLanes_, *showAll_, *reset_;
     QAction *note_, *listNotes_;

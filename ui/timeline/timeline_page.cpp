@@ -136,14 +136,12 @@ void TimelinePage::connectParts()
     connect(view_, &TimelineView::spanChanged, this, [this] { panel_->follow(view_->scene()); });
     connect(view_, &TimelineView::lanesChanged, this, [this] { rememberSoon_.start(kRememberAfterMs); });
     connect(panel_, &TimelinePanel::rangesFound, view_, &TimelineView::setSelectedRange);
+    connect(panel_, &TimelinePanel::filterWanted, this, &TimelinePage::filterBySpan);
     connect(panel_, &TimelinePanel::flameWanted, this, [this] {
-        const TimelineScene& scene = view_->scene();
-        if (!scene.span || runs_.empty())
-            return;
-        const TimelineSection& first = scene.sections.front();
-        emit flameWanted(runs_.front().key, Nanoseconds(std::llround(first.toTimeline(scene.span->from))),
-                         Nanoseconds(std::llround(first.toTimeline(scene.span->to))));
+        filterBySpan();
+        emit workspace().pageWanted(QStringLiteral("flame"));
     });
+    connect(actions_, &TimelineActions::filterWanted, this, &TimelinePage::filterBySpan);
     connect(panel_, &TimelinePanel::foundChosen, this, &TimelinePage::goToFound);
     connect(view_, &TimelineView::windowChanged, this, [this] {
         back_->setEnabled(view_->canGoBack());
@@ -329,6 +327,22 @@ void TimelinePage::loaded(const std::vector<SelectedRun>& runs, LoadedTimelines 
 }
 
 // Runs without a timeline are listed in one line.
+// The pages that follow time show the span, in each run the part that is above each other here.
+void TimelinePage::filterBySpan()
+{
+    const TimelineScene& scene = view_->scene();
+    if (!scene.span)
+        return;
+    TimeFilter filter;
+    for (std::size_t i = 0; i < std::min(runs_.size(), scene.sections.size()); ++i) {
+        const TimelineSection& section = scene.sections[i];
+        filter.emplace_back(runs_[i].key,
+                            query::TimeSpan{Nanoseconds(std::llround(section.toTimeline(scene.span->from))),
+                                            Nanoseconds(std::llround(section.toTimeline(scene.span->to)))});
+    }
+    workspace().setTimeFilter(std::move(filter));
+}
+
 void TimelinePage::tellUntraced(const std::vector<SelectedRun>& runs)
 {
     QStringList names;

@@ -48,10 +48,6 @@ public:
     /// Selects an event of the first selected run, as soon as its timeline is there, and moves the view to it.
     void goToEvent(const StreamEvent& event);
 
-signals:
-    /// A span of a run, from its first event on, is wanted as a flame graph.
-    void flameWanted(const RunKey& run, Nanoseconds from, Nanoseconds to);
-
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
     bool showGrown(const std::vector<SelectedRun>& runs) override;
@@ -77,6 +73,7 @@ private:
     void reachTarget();
     void reachEvent(const StreamEvent& event);
     void show(AlignedSections aligned, TimelineView::Pairs pairs, bool keepWindow);
+    void filterBySpan();
     void tellUntraced(const std::vector<SelectedRun>& runs);
     void fillAlignments(const LoadedTimelines& made);
     void showLinks();

@@ -72,13 +72,18 @@ QWidget* TimelinePanel::makeTable()
     tableWords_->setObjectName(QStringLiteral("span"));
     header->addWidget(tableTitle_);
     header->addWidget(tableWords_, 1);
+    filter_ = new QPushButton(tr("Filter pages"));
+    filter_->setToolTip(tr("Flame, Kernels, Memory and Ranks show only this span (T)"));
+    connect(filter_, &QPushButton::clicked, this, &TimelinePanel::filterWanted);
     flame_ = new QPushButton(tr("Flame graph"));
-    flame_->setProperty("kind", "link");
-    flame_->setFocusPolicy(Qt::TabFocus);
     flame_->setToolTip(tr("What called the work of this span, on the page Flame"));
-    flame_->hide();
     connect(flame_, &QPushButton::clicked, this, &TimelinePanel::flameWanted);
-    header->addWidget(flame_);
+    for (QPushButton* link : {filter_, flame_}) {
+        link->setProperty("kind", "link");
+        link->setFocusPolicy(Qt::TabFocus);
+        link->hide();
+        header->addWidget(link);
+    }
     static_cast<QVBoxLayout*>(widget->layout())->addLayout(header);
     table_ = new TableView;
     table_->setAccessibleName(tr("Kernels of the span"));
@@ -219,7 +224,8 @@ void TimelinePanel::followSpan(const TimelineScene& scene)
     if (shows_ != Shows::Span && (keeps_ || (!scene.span && !scene.selected)))
         return;
     shows_ = Shows::Span;
-    flame_->setVisible(scene.span.has_value());
+    for (QPushButton* link : {filter_, flame_})
+        link->setVisible(scene.span.has_value());
     std::vector<Wanted> wanted;
     QString title = tr("Whole run");
     std::optional<SectionItem> range;
@@ -292,6 +298,7 @@ void TimelinePanel::showOther(Shows shows, const QString& title, const QString& 
 {
     adding_.cancel();
     shows_ = shows;
+    filter_->hide();
     flame_->hide();
     tableTitle_->setText(title);
     tableWords_->setText(words);

@@ -58,7 +58,9 @@ signals:
     void rangesFound(const std::vector<std::optional<TimeWindow>>& ranges);
     /// In words, for the status bar.
     void selectionText(const QString& text);
-    /// The span is wanted as a flame graph.
+    /// The pages are to show only the span.
+    void filterWanted();
+    /// The same, beginning with the flame graph.
     void flameWanted();
 
 private:
@@ -81,7 +83,9 @@ private:
     bool keeps_ = false;
     QLabel* tableTitle_ = nullptr;
     QLabel* tableWords_ = nullptr;
-    QPushButton* flame_ = nullptr; ///< shown beside a span
+    // Shown beside a span.
+    QPushButton* filter_ = nullptr;
+    QPushButton* flame_ = nullptr;
     TableView* table_ = nullptr;
     QLabel* detailsTitle_ = nullptr;
     QLabel* detailsSwatch_ = nullptr;

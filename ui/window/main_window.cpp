@@ -25,6 +25,7 @@
 #include "ui/window/page_rail.h"
 #include "ui/window/run_dock.h"
 #include "ui/window/start_view.h"
+#include "ui/window/time_filter_bar.h"
 #include "ui/window/window_menus.h"
 
 #include <QApplication>
@@ -88,16 +89,7 @@ MainWindow::MainWindow(QWidget* parent)
     experiment_->setForecaster(machineForecaster());
     experiment_->hide();
     addPage(QStringLiteral("experiment"), tr("Experiment"), Icon::Experiment, [this] { return experiment_; });
-    addPage(QStringLiteral("timeline"), tr("Timeline"), Icon::Timeline, [this] {
-        auto* timeline = new TimelinePage(*workspace_);
-        connect(timeline, &TimelinePage::flameWanted, this,
-                [this](const RunKey& run, Nanoseconds from, Nanoseconds to) {
-                    const QString flame = QStringLiteral("flame");
-                    showPage(flame);
-                    dynamic_cast<FlamePage&>(*page(flame)).showSpan(run, {from, to});
-                });
-        return timeline;
-    });
+    addPage<TimelinePage>("timeline", tr("Timeline"), Icon::Timeline);
     addPage<FlamePage>("flame", tr("Flame"), Icon::Flame);
     addPage<KernelsPage>("kernels", tr("Kernels"), Icon::Kernels);
     addPage<MemoryPage>("memory", tr("Memory"), Icon::Memory);
@@ -153,6 +145,7 @@ void MainWindow::makeCentre()
     column->setSpacing(0);
     column->addWidget(new NoticeBar(*workspace_));
     column->addWidget(opener_);
+    column->addWidget(new TimeFilterBar(*workspace_));
     column->addWidget(stack_, 1);
     layout->addLayout(column, 1);
     setCentralWidget(central);

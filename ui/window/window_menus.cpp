@@ -152,6 +152,11 @@ void WindowMenus::makeView()
         add(view, window_.pageTitle(names[i]), pageKey(i),
             [this, name = names[i]] { window_.showPage(name); });
     view->addSeparator();
+    QAction* clear = add(view, tr("Clear the time filter"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_T),
+                         [this] { window_.workspace().setTimeFilter({}); });
+    const auto follow = [this, clear] { clear->setEnabled(!window_.workspace().timeFilter().empty()); };
+    connect(&window_.workspace(), &Workspace::timeFilterChanged, clear, follow);
+    follow();
     QMenu* theme = view->addMenu(tr("Theme"));
     auto* group = new QActionGroup(theme);
     const std::pair<QString, ThemeChoice> choices[] = {{tr("Like the system"), ThemeChoice::System},

@@ -57,9 +57,19 @@ void ProcessSteps::addDeviceEvent(const DeviceEvent& event, DeviceWork work)
         lastLaunches_[*step] = std::max(lastLaunches_[*step], event.launched);
 }
 
-std::vector<StepPartition> ProcessSteps::partitions() const
+std::vector<Interval> ProcessSteps::wallsWithin(const Interval& span) const
 {
-    const std::vector<Interval> walls = walls_.list();
+    std::vector<Interval> walls = walls_.list();
+    for (Interval& wall : walls) {
+        wall.start = std::max(wall.start, span.start);
+        wall.end = std::max(wall.start, std::min(wall.end, span.end));
+    }
+    return walls;
+}
+
+std::vector<StepPartition> ProcessSteps::partitions(const Interval& span) const
+{
+    const std::vector<Interval> walls = wallsWithin(span);
     std::vector<Interval> all;
     for (const std::vector<Interval>& some : busy_)
         all.insert(all.end(), some.begin(), some.end());
@@ -81,9 +91,9 @@ std::vector<StepPartition> ProcessSteps::partitions() const
     return partitions;
 }
 
-std::vector<BusyParts> ProcessSteps::busyParts() const
+std::vector<BusyParts> ProcessSteps::busyParts(const Interval& span) const
 {
-    const std::vector<Interval> walls = walls_.list();
+    const std::vector<Interval> walls = wallsWithin(span);
     std::array<std::vector<Interval>, kDeviceWorks> busy;
     std::ranges::transform(busy_, busy.begin(), unionOf);
     std::vector<BusyParts> parts;

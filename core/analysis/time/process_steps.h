@@ -23,12 +23,18 @@ public:
     /// \param work  what it works on; matters only to busyParts()
     void addDeviceEvent(const DeviceEvent& event, DeviceWork work = DeviceWork::Compute);
 
-    /// Of the steps in the order of adding.
-    std::vector<StepPartition> partitions() const;
-    /// The same steps: the parts of their `gpuBusy`, which they add up to.
-    std::vector<BusyParts> busyParts() const;
+    /// The wall times of the steps in the order of adding.
+    std::vector<Interval> walls() const { return walls_.list(); }
+    /// Of the same steps; only of their parts within `span`, which are empty where a step is outside.
+    std::vector<StepPartition> partitions(const Interval& span = kEver) const;
+    /// The same: the parts of their `gpuBusy`, which they add up to.
+    std::vector<BusyParts> busyParts(const Interval& span = kEver) const;
 
 private:
+    static constexpr Interval kEver{Timestamp::min(), Timestamp::max()};
+
+    std::vector<Interval> wallsWithin(const Interval& span) const;
+
     StepWalls walls_;
     std::vector<Timestamp> lastLaunches_;                  ///< by step, of its own launches
     std::array<std::vector<Interval>, kDeviceWorks> busy_; ///< stretches of device activity, by DeviceWork

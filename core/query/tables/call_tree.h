@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/query/runs/event_query.h"
+#include "core/query/runs/time_span.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -98,16 +99,10 @@ enum class CallTreeScope : std::uint8_t {
     Recording ///< everything
 };
 
-/// A time span of a recording, in ns since its first event.
-struct CallSpan {
-    Nanoseconds from{0};
-    Nanoseconds to = Nanoseconds::max();
-};
-
 struct CallTreeOptions {
     CallTreeScope scope = CallTreeScope::Table;
     CallWeight weight = CallWeight::Time;
-    std::optional<CallSpan> span = {}; ///< only what happens in it, in steps or not; replaces the scope
+    std::optional<TimeSpan> span = {}; ///< only what happens in it, in steps or not; replaces the scope
 };
 
 /// What a run did by what called it.
@@ -116,7 +111,7 @@ struct CallTreeTable {
     CallWeight weight = CallWeight::Time;
     bool onGpu = false; ///< GPU time of kernels, copies and memsets; otherwise self time of the host's ops
     bool whole = false; ///< of the whole recording instead of the traced steps
-    std::optional<CallSpan> span = {};
+    std::optional<TimeSpan> span = {};
     CallTree tree = {};
     std::int64_t events = 0; ///< GPU activities, ops or allocations of the run, selected or not
 

@@ -62,20 +62,23 @@ std::vector<std::int64_t> withBelow(const CallTree& tree, std::vector<std::int64
 
 CallTreeDifference callTreeDifference(const store::RunReader& a, const EventQuery& queryA,
                                       const store::RunReader& b, const EventQuery& queryB,
-                                      CallTreeOptions options, bool isInverted)
+                                      CallTreeOptions options, bool isInverted,
+                                      const std::optional<TimeSpan>& spanB)
 {
     const RunId runA = chooseRun(a, queryA.run).run;
     const RunId runB = chooseRun(b, queryB.run).run;
     CallTreeDifference difference;
     const std::int64_t stepsA = tracedSteps(a, runA);
     const std::int64_t stepsB = tracedSteps(b, runB);
-    const bool isPerStep = stepsA > 0 && stepsB > 0 && !options.span;
+    const bool isPerStep = stepsA > 0 && stepsB > 0 && !options.span && !spanB;
     options.scope = isPerStep ? CallTreeScope::Steps : CallTreeScope::Recording;
     if (isPerStep) {
         difference.stepsA = stepsA;
         difference.stepsB = stepsB;
     }
     CallTreeTable left = callTree(a, queryA, options);
+    if (spanB)
+        options.span = spanB;
     CallTreeTable right = callTree(b, queryB, options);
     if (left.onGpu != right.onGpu)
         throw Error{.what = "only one of the two runs was traced on a GPU",

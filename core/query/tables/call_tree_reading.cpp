@@ -69,13 +69,7 @@ public:
         parties_.emplace(reader, table_.run.run, query.parties);
         if (!query.rangeGlob.empty())
             glob_.emplace(query.rangeGlob);
-        window_.run = table_.run.run;
-        if (const auto recorded = reader.span(table_.run.run); options.span && recorded) {
-            window_.from = recorded->first + options.span->from;
-            window_.to = options.span->to < recorded->second - recorded->first
-                             ? recorded->first + options.span->to
-                             : recorded->second;
-        }
+        window_ = windowOf(reader, table_.run.run, options.span);
     }
 
     CallTreeTable build()
@@ -169,8 +163,7 @@ private:
             if (isSelected(op))
                 node = opNode(pathNode(from, op.path), op.id);
             Op part = op;
-            part.start = std::max(op.start, window_.from);
-            part.end = std::max(part.start, std::min(op.end, window_.to));
+            clip(part, window_);
             sums.add(part, node);
             return true;
         });

@@ -33,7 +33,7 @@ private:
 
 std::optional<SummedKernels> storedSums(const store::RunReader& reader, const KernelSelection& selection)
 {
-    if (selection.step || selection.byOp || !selection.parties.empty())
+    if (selection.step || selection.byOp || selection.span || !selection.parties.empty())
         return {};
     const std::optional<store::RunTotals> totals = reader.totals(selection.run);
     // The totals are of all steps together. If there is only one, it is that of every kernel.
@@ -96,12 +96,14 @@ std::optional<SummedKernels> sumKernels(const store::RunReader& reader, const Ke
     std::optional<PartyFilter> filter;
     if (!selection.parties.empty())
         filter.emplace(reader, selection.run, selection.parties);
-    const bool wholeRecording = reader.run(selection.run)->coversRecording();
-    reader.eachDeviceEvent({.run = selection.run}, [&](const DeviceEvent& event) {
+    const bool wholeRecording = selection.span || reader.run(selection.run)->coversRecording();
+    const store::EventWindow window = windowOf(reader, selection.run, selection.span);
+    reader.eachDeviceEvent(window, [&](DeviceEvent event) {
         if (++summed.events % 65'536 == 0 && cancelled())
             going = false;
         if (filter && !filter->has(event))
             return going;
+        clip(event, window);
         if (event.step == kNoStep && (!wholeRecording || selection.step))
             ++summed.outsideSteps;
         else if (selection.step && *selection.step != event.step)
@@ -112,6 +114,8 @@ std::optional<SummedKernels> sumKernels(const store::RunReader& reader, const Ke
     });
     if (!going)
         return {};
+    if (selection.span)
+        summed.events = reader.counts(selection.run).deviceEvents;
     summed.sums = std::move(sums).list();
     return summed;
 }

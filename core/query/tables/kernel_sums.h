@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/query/runs/party_filter.h"
+#include "core/query/runs/time_span.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -45,13 +46,15 @@ private:
     std::vector<Entry> entries_;
 };
 
-/// Which device events are summed: those of one traced step or of all, by op too or not.
+/// Which device events are summed: those of one traced step or of all, by op too or not; or those in a time span,
+/// in steps or not, where an event that is only partly in it counts with that part.
 struct KernelSelection {
     RunId run = {};
     std::optional<std::int32_t> step = {};
     bool byOp = false;
     bool countSteps = false; ///< the sums include the steps in which they ran
     PartyQuery parties = {}; ///< only these processes and devices; empty: all
+    std::optional<TimeSpan> span = {};
 };
 
 struct SummedKernels {

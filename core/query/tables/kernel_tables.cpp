@@ -83,7 +83,9 @@ public:
     {
         if (!addTimes() || cancelled_())
             return {};
-        if (query_.work) {
+        if (query_.work && query_.span) {
+            table_.whyNoWork = table_.whyNoTensor = "not counted in a time span, which cuts kernels";
+        } else if (query_.work) {
             addWork();
             readCounters();
         }
@@ -164,7 +166,8 @@ private:
                                                                 .step = query_.step,
                                                                 .byOp = query_.grouping == Grouping::Op,
                                                                 .countSteps = query_.countSteps,
-                                                                .parties = query_.parties},
+                                                                .parties = query_.parties,
+                                                                .span = query_.span},
                                                                cancelled_);
         if (!summed)
             return false;

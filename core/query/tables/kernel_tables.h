@@ -2,6 +2,7 @@
 
 #include "core/analysis/kernels/kernel_families.h"
 #include "core/query/runs/party_filter.h"
+#include "core/query/runs/time_span.h"
 #include "core/query/tables/work_tables.h"
 
 #include <cstdint>
@@ -49,6 +50,7 @@ struct KernelQuery {
     std::optional<std::int32_t> step = {}; ///< none: all traced steps
     std::string range = {};                ///< a path; only kernels within it; empty: all
     PartyQuery parties = {};               ///< only these processes and devices; empty: all
+    std::optional<TimeSpan> span = {};     ///< as in KernelSelection; work is not counted then
     bool countSteps = false;
     bool work = false; ///< work, rates, hardware counters and ceilings
 };

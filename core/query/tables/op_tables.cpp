@@ -29,7 +29,7 @@ template <class Record, class Each, class Add> void eachInOrder(Each&& each, Add
 
 } // namespace
 
-OpsTable ops(const store::RunReader& reader, const EventQuery& query)
+OpsTable ops(const store::RunReader& reader, const EventQuery& query, const std::optional<TimeSpan>& span)
 {
     OpsTable table{.run = chooseRun(reader, query.run), .rows = {}};
     if (query.grouping != Grouping::None)
@@ -38,11 +38,13 @@ OpsTable ops(const store::RunReader& reader, const EventQuery& query)
     PathSelection selection(query.rangeGlob, textOf);
     GroupKeys keys(table.grouping, textOf);
     analysis::OpTotals sums;
-    const bool all = table.run.coversRecording();
+    const bool all = span || table.run.coversRecording();
     const PartyFilter filter(reader, table.run.run, query.parties);
-    eachInOrder<Op>([&](auto&& take) { reader.eachOp({.run = table.run.run}, take); },
-                    [&](const Op& op) {
+    const store::EventWindow window = windowOf(reader, table.run.run, span);
+    eachInOrder<Op>([&](auto&& take) { reader.eachOp(window, take); },
+                    [&](Op op) {
                         ++table.events;
+                        clip(op, window);
                         std::optional<std::uint32_t> group;
                         if ((all || op.step != kNoStep) && filter.has(op.thread) && selection.has(op.path))
                             group = keys.numberOf(table.grouping == Grouping::Name ? op.name : op.path);

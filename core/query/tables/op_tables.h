@@ -2,6 +2,7 @@
 
 #include "core/analysis/time/range_totals.h"
 #include "core/query/runs/event_query.h"
+#include "core/query/runs/time_span.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -27,8 +28,10 @@ struct OpsTable {
 };
 
 /// By name, range, phase or module; self time is counted before the selection.
+/// \param span  only what happens in it, in steps or not; an op that is only partly in it counts with that part
 /// \throws Error  no such run; the pattern is invalid
-OpsTable ops(const store::RunReader& reader, const EventQuery& query);
+OpsTable ops(const store::RunReader& reader, const EventQuery& query,
+             const std::optional<TimeSpan>& span = {});
 
 struct RangesTable {
     store::RunRecord run = {};

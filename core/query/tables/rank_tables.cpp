@@ -77,6 +77,8 @@ public:
           parties_(filter_.parties()), records_(reader.collectives(run_.run))
     {
         onGpu_ = reader.counts(run_.run).deviceEvents > 0;
+        const store::EventWindow window = windowOf(reader, run_.run, query.span);
+        span_ = {window.from, window.to};
         for (const Collective& record : records_) {
             hasGathers_ = hasGathers_ || textOf_(record.op) == kGather;
             if (record.correlation)
@@ -218,10 +220,12 @@ private:
     {
         const std::map<std::int32_t, Bytes> peaks = recordedPeaks();
         for (auto& [process, each] : processes_) {
-            const std::vector<analysis::StepPartition> partitions = each.parts.partitions();
-            const std::vector<analysis::BusyParts> busy = each.parts.busyParts();
+            const std::vector<Interval> walls = each.parts.walls();
+            const std::vector<analysis::StepPartition> partitions = each.parts.partitions(span_);
+            const std::vector<analysis::BusyParts> busy = each.parts.busyParts(span_);
             for (std::size_t i = 0; i < each.steps.size(); ++i) {
                 const Interval wall = partitions[i].wall;
+                starts_.emplace(std::pair(process, each.steps[i].step), walls[i].start);
                 RankRow row{.step = each.steps[i].step,
                             .process = process,
                             .title = parties_.titleOf(process),
@@ -231,7 +235,6 @@ private:
                 row.parts = onGpu_ ? analysis::rankStepOf(partitions[i], busy[i])
                                    : analysis::rankStepOnCpu(wall, within(each.compute, wall),
                                                              within(each.hostCollectives, wall));
-                starts_.emplace(std::pair(process, row.step), wall.start);
                 table_.rows.push_back(std::move(row));
             }
         }
@@ -373,12 +376,20 @@ private:
         };
         const auto isOtherStep = [&](const auto& row) { return query_.step && row.step != *query_.step; };
         table_.rowsOfRun = static_cast<std::int64_t>(table_.rows.size());
-        std::erase_if(table_.rows,
-                      [&](const RankRow& row) { return isOtherStep(row) || !isAsked(row.process); });
+        std::erase_if(table_.rows, [&](const RankRow& row) {
+            return isOtherStep(row) || !isAsked(row.process) ||
+                   (query_.span && row.parts.wall.length() <= Nanoseconds(0));
+        });
         for (CollectiveRow& row : table_.collectives)
             std::erase_if(row.ranks, [&](const CollectiveRank& rank) { return !isAsked(rank.process); });
-        std::erase_if(table_.collectives,
-                      [&](const CollectiveRow& row) { return isOtherStep(row) || row.ranks.empty(); });
+        const auto isOutside = [&](const CollectiveRow& row) {
+            return std::ranges::none_of(row.ranks, [&](const CollectiveRank& rank) {
+                return rank.start < span_.end && rank.start + rank.duration > span_.start;
+            });
+        };
+        std::erase_if(table_.collectives, [&](const CollectiveRow& row) {
+            return isOtherStep(row) || row.ranks.empty() || (query_.span && isOutside(row));
+        });
     }
 
     const store::RunReader& reader_;
@@ -390,6 +401,7 @@ private:
     const PartyIndex& parties_;
     std::vector<Collective> records_;
     std::unordered_map<std::uint32_t, Timestamp> ofCollectives_; // launches by correlation
+    Interval span_{};                                            ///< of the rows
     bool onGpu_ = false;
     bool hasGathers_ = false;
     std::unordered_map<StringId, DeviceWork> works_; // by name of the kernel

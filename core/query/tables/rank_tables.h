@@ -5,6 +5,7 @@
 #include "core/analysis/ranks/straggler.h"
 #include "core/model/collective_bandwidth.h"
 #include "core/query/runs/party_filter.h"
+#include "core/query/runs/time_span.h"
 #include "core/query/tables/link_rate.h"
 #include "core/store/run_reader.h"
 
@@ -21,6 +22,7 @@ struct RankQuery {
     std::optional<RunId> run = {};         ///< none: the last run of the file
     PartyQuery parties = {};               ///< only rows and figures of this process; no device
     std::optional<std::int32_t> step = {}; ///< only rows of this step
+    std::optional<TimeSpan> span = {};     ///< only the parts of steps, and the collectives, that overlap it
 };
 
 /// Where the wall time of a step of a rank went, and how late the rank was.

@@ -172,7 +172,7 @@ TEST_F(CallTreeOfAFile, OfATimeSpanCountsWhatLiesWithin)
     trace.step(0, 100, 1000);
     trace.kernel("a", 100, 200);
     trace.kernel("b", 250, 300);
-    const CallTreeTable table = read({}, {.span = CallSpan{.from = Nanoseconds(50), .to = Nanoseconds(260)}});
+    const CallTreeTable table = read({}, {.span = TimeSpan{.from = Nanoseconds(50), .to = Nanoseconds(260)}});
     EXPECT_TRUE(table.whole);
     EXPECT_THAT(linesOf(table.tree), ElementsAre("a 100 100 1", "before 50 50 1", "b 10 10 1"));
 }
@@ -225,7 +225,7 @@ TEST_F(CallTreeOfAFile, FlopsOfATimeSpanAreThoseOfKernelsThatStartInIt)
     EXPECT_EQ(read({}, {.weight = CallWeight::Flops}).tree.totalAmount(), kFlops) << "of the traced step";
     const auto of = [this](std::int64_t from, std::int64_t to) {
         return readAgain({}, {.weight = CallWeight::Flops,
-                              .span = CallSpan{.from = Nanoseconds(from), .to = Nanoseconds(to)}})
+                              .span = TimeSpan{.from = Nanoseconds(from), .to = Nanoseconds(to)}})
             .tree.totalAmount();
     };
     EXPECT_EQ(of(0, 1000), 2 * kFlops);

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace tilescope::query {
 namespace {
@@ -70,6 +71,30 @@ protected:
     testing::TemporaryFolder folder_;
     std::filesystem::path file_ = folder_ / "a.tscope";
 };
+
+TEST_F(KernelWork, OfATimeSpanCountsThePartsInIt)
+{
+    write(true);
+    const store::RunReader reader(file_);
+    const std::vector<DeviceEvent> events = reader.deviceEvents({.run = RunId{1}});
+    const Timestamp origin = reader.span(RunId{1})->first;
+    for (const auto& [from, to] :
+         {std::pair(0_ns, 5000_ns), {120_ns, 205_ns}, {310_ns, 2130_ns}, {150_ns, 151_ns}}) {
+        std::map<std::string, std::int64_t> expected;
+        for (const DeviceEvent& event : events) {
+            const Timestamp start = std::max(event.start, origin + from);
+            const Timestamp end = std::min(event.end, origin + to);
+            if (end > start)
+                expected[std::string(reader.text(event.name))] += (end - start).count();
+        }
+        const KernelsTable table = read({.run = RunId{1}, .span = TimeSpan{from, to}});
+        std::map<std::string, std::int64_t> found;
+        for (const KernelRow& row : table.rows)
+            found[row.key] = row.total.count();
+        EXPECT_EQ(found, expected) << from.count() << " to " << to.count();
+        EXPECT_FALSE(table.whyNoWork.empty()) << "parts of kernels have no rates";
+    }
+}
 
 TEST_F(KernelWork, AddsUpTimeSpreadAndWorkByName)
 {

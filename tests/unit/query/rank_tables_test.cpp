@@ -141,6 +141,38 @@ TEST_F(RankTables, AreOfTheRankAndTheStepAskedFor)
     EXPECT_THAT(ranks(reader, {.step = 99}).rows, IsEmpty());
 }
 
+TEST_F(RankTables, OfATimeSpanHaveThePartsOfStepsInIt)
+{
+    const store::RunReader reader = fileOf(FakeRanks{.ranks = 2});
+    const RanksTable whole = ranks(reader, {});
+    const auto ofSpan = [&](Nanoseconds from, Nanoseconds to) {
+        return ranks(reader, {.span = TimeSpan{from, to}});
+    };
+    // Cut anywhere, the parts add up to the whole.
+    for (const auto cut : {7'000'000_ns, 31'500'000_ns, 90'000'001_ns}) {
+        analysis::RankStep sums[3] = {};
+        const RanksTable before = ofSpan(0_ns, cut);
+        const RanksTable after = ofSpan(cut, Nanoseconds::max());
+        const RanksTable* const tables[] = {&whole, &before, &after};
+        for (std::size_t i = 0; i < 3; ++i)
+            for (const RankRow& row : tables[i]->rows) {
+                sums[i].wall.end += row.parts.wall.length();
+                sums[i].compute += row.parts.compute;
+                sums[i].exposedCommunication += row.parts.exposedCommunication;
+                sums[i].exposedCopies += row.parts.exposedCopies;
+                sums[i].overlapped += row.parts.overlapped;
+            }
+        EXPECT_EQ(sums[1].wall.length() + sums[2].wall.length(), sums[0].wall.length());
+        EXPECT_EQ(sums[1].compute + sums[2].compute, sums[0].compute);
+        EXPECT_EQ(sums[1].exposedCommunication + sums[2].exposedCommunication, sums[0].exposedCommunication);
+        EXPECT_EQ(sums[1].exposedCopies + sums[2].exposedCopies, sums[0].exposedCopies);
+        EXPECT_EQ(sums[1].overlapped + sums[2].overlapped, sums[0].overlapped);
+        EXPECT_GE(before.collectives.size() + after.collectives.size(), whole.collectives.size());
+        EXPECT_EQ(before.straggler.steps, whole.straggler.steps) << "of the whole run";
+    }
+    EXPECT_THAT(ofSpan(1'000'000'000'000_ns, Nanoseconds::max()).rows, IsEmpty());
+}
+
 TEST_F(RankTables, StateTheRanksThatAreMissing)
 {
     const RanksTable table = ranks(fileOf(FakeRanks{.ranks = 4, .unrecorded = 2}), {});

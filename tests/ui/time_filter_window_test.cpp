@@ -1,0 +1,127 @@
+// A span of the timeline that other pages follow, by mouse and keyboard.
+
+#include "tests/ui/window_fixture.h"
+#include "ui/flame/flame_page.h"
+#include "ui/flame/flame_view.h"
+#include "ui/kernels/kernel_rows.h"
+#include "ui/kernels/kernels_page.h"
+#include "ui/kit/controls.h"
+#include "ui/kit/table_view.h"
+#include "ui/memory/memory_page.h"
+#include "ui/timeline/timeline_page.h"
+
+#include <QPushButton>
+
+namespace tilescope::ui {
+namespace {
+
+class TimeFilterTest : public WindowTest {
+protected:
+    // Of the first half of the first traced step.
+    query::TimeSpan filterByKey()
+    {
+        clickRail(QStringLiteral("Timeline"));
+        TimelineView& view = page<TimelinePage>("timeline").view();
+        const TimelineSection& first = view.scene().sections.front();
+        const query::TimelineStep step = first.timeline->firstSteps().front();
+        view.setSpan(TimeWindow{first.toAxis(double(step.start)),
+                                first.toAxis(double(step.start + (step.end - step.start) / 2))});
+        waitUntilSettled();
+        QTest::keyClick(&view, Qt::Key_T);
+        waitUntilSettled();
+        const TimeFilter& filter = window_.workspace().timeFilter();
+        return filter.empty() ? query::TimeSpan{} : filter.front().second;
+    }
+
+    double kernelTime()
+    {
+        clickRail(QStringLiteral("Kernels"));
+        TableView& table = page<KernelsPage>("kernels").table();
+        double sum = 0;
+        for (int row = 0; row < table.model()->rowCount(); ++row)
+            sum += table.model()->index(row, int(KernelColumn::Total)).data(TableModel::SortRole).toDouble();
+        return sum;
+    }
+
+    double flameTime()
+    {
+        clickRail(QStringLiteral("Flame"));
+        return double(page<FlamePage>("flame").view().graph()->width());
+    }
+
+    QWidget& bar() { return named<QWidget>(QStringLiteral("Time filter")); }
+};
+
+TEST_F(TimeFilterTest, EveryPageFollowsItUntilItIsCleared)
+{
+    const double all = kernelTime();
+    const double allOfFlame = flameTime();
+    EXPECT_FALSE(bar().isVisible());
+    const query::TimeSpan span = filterByKey();
+    ASSERT_GT(span.to, span.from);
+    ASSERT_TRUE(bar().isVisible());
+    const QString words = bar().findChild<QLabel*>(QStringLiteral("timeFilter"))->text();
+    EXPECT_TRUE(words.contains(spanText(span))) << words.toStdString();
+
+    // The timeline's own table has the same sum, for the same reason: a box counts with its part in the span.
+    const TimelineScene& scene = page<TimelinePage>("timeline").view().scene();
+    double expected = 0;
+    for (const query::KernelStat& stat : query::kernelsWithin(
+             *scene.sections.front().timeline, {span.from.count(), span.to.count()}, [] { return false; }))
+        expected += double(stat.total);
+    ASSERT_GT(expected, 0);
+    EXPECT_NEAR(kernelTime(), expected, 0.5);
+    EXPECT_LT(expected, all);
+    EXPECT_EQ(flameTime(), expected);
+
+    clickRail(QStringLiteral("Memory"));
+    MemoryPage& memory = page<MemoryPage>("memory");
+    EXPECT_NEAR(memory.axis().bounds().length(), double((span.to - span.from).count()), 1);
+    EXPECT_GE(memory.instant(), span.from.count());
+    EXPECT_LE(memory.instant(), span.to.count()) << "the peak is that of the span";
+    memory.axis().setWindow({-1e9, 1e9});
+    EXPECT_EQ(memory.axis().window(), memory.axis().bounds()) << "nothing else can be reached";
+
+    auto& clear = *bar().findChild<QPushButton*>(QStringLiteral("clearTimeFilter"));
+    QTest::mouseClick(&clear, Qt::LeftButton);
+    waitUntilSettled();
+    EXPECT_FALSE(bar().isVisible());
+    EXPECT_NEAR(kernelTime(), all, 0.5);
+    EXPECT_EQ(flameTime(), allOfFlame);
+}
+
+TEST_F(TimeFilterTest, StaysWithItsRunsAndIsClearedByKey)
+{
+    filterByKey();
+    const int file = window_.workspace().files().front().id;
+    const RunKey first = window_.workspace().selection().front();
+    window_.workspace().select({{file, RunId{2}}});
+    waitUntilSettled();
+    EXPECT_FALSE(bar().isVisible()) << "the filter is about another run";
+    window_.workspace().select({first});
+    waitUntilSettled();
+    EXPECT_TRUE(bar().isVisible());
+    QTest::keyClick(&window_, Qt::Key_T, Qt::ControlModifier | Qt::ShiftModifier);
+    EXPECT_FALSE(bar().isVisible());
+    EXPECT_TRUE(window_.workspace().timeFilter().empty());
+}
+
+TEST_F(TimeFilterTest, OfTwoAlignedRunsIsThePartOfEachThatLiesInTheSpan)
+{
+    const int file = window_.workspace().files().front().id;
+    window_.workspace().select({{file, RunId{1}}, {file, RunId{2}}});
+    waitUntilSettled();
+    filterByKey();
+    const TimeFilter& filter = window_.workspace().timeFilter();
+    ASSERT_EQ(filter.size(), 2U);
+    EXPECT_EQ(filter[1].first, (RunKey{file, RunId{2}}));
+    const TimelineScene& scene = page<TimelinePage>("timeline").view().scene();
+    for (std::size_t i = 0; i < 2; ++i)
+        EXPECT_NEAR(scene.sections[i].toAxis(double(filter[i].second.from.count())), scene.span->from, 1);
+    const QString words = bar().findChild<QLabel*>(QStringLiteral("timeFilter"))->text();
+    EXPECT_TRUE(words.contains(QStringLiteral("A ")) && words.contains(QStringLiteral("B ")))
+        << words.toStdString();
+}
+
+} // namespace
+} // namespace tilescope::ui
