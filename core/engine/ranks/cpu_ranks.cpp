@@ -142,10 +142,14 @@ private:
 
     Started start(Call call) override
     {
-        return Started(thread_.add([this, call = std::move(call)]() mutable {
-            title_ = call.title();
-            call.run(*log());
-        }));
+        // The future of the thread's last call keeps its function. The tensors must not live longer than wait().
+        std::vector<at::Tensor> tensors = call.tensors;
+        std::function<void()> wait = thread_.add([this, call = std::move(call)]() mutable {
+            Call running = std::move(call);
+            title_ = running.title();
+            running.run(*log());
+        });
+        return Started([wait = std::move(wait), tensors = std::move(tensors)] { wait(); });
     }
 
     void doAllReduce(const at::Tensor& tensor) override

@@ -15,6 +15,7 @@
 #include <functional>
 #include <thread>
 #include <tuple>
+#include <utility>
 
 namespace tilescope::engine {
 
@@ -89,6 +90,19 @@ TEST_P(Collectives, AddUpTheSameBitsOnEachRank)
         ranks.allReduce(few).wait();
         const int n = ranks.size();
         EXPECT_EQ(few.item<double>(), n * (n - 1) / 2.0 + 0.5 * n);
+    });
+}
+
+TEST_P(Collectives, KeepTheirTensorsUntilTheWaitAndNoLonger)
+{
+    onRanks([](Ranks& ranks) {
+        at::Tensor tensor = dataOf(ranks.rank(), 100);
+        const c10::weak_intrusive_ptr<c10::TensorImpl> watched(tensor.getIntrusivePtr());
+        Started started = ranks.allReduce(std::exchange(tensor, at::Tensor()));
+        ranks.synchronize(); // the call has ended
+        EXPECT_FALSE(watched.expired());
+        started.wait();
+        EXPECT_TRUE(watched.expired());
     });
 }
 
