@@ -23,6 +23,7 @@
 #include "ui/window/key_sheet.h"
 #include "ui/window/page_exports.h"
 #include "ui/window/page_rail.h"
+#include "ui/window/report_dialog.h"
 #include "ui/window/run_dock.h"
 #include "ui/window/start_view.h"
 #include "ui/window/time_filter_bar.h"
@@ -302,6 +303,16 @@ void MainWindow::exportPage()
             names << QStringLiteral("run%1").arg(run.run->run.value);
     names << currentPageName();
     ExportDialog(exportsOf(*currentPage(), *dock_), title + currentPageName(), names, this).exec();
+}
+
+void MainWindow::writeReport()
+{
+    const OpenFile* file = currentFile();
+    if (file == nullptr)
+        return;
+    auto* dialog = new ReportDialog(QString::fromStdString(file->file->path().string()), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->show();
 }
 
 // Tables and plots have their own menus; this one serves cards, flags, findings and the grid of points.

@@ -50,6 +50,8 @@ public:
     void closeFile();
     /// Opens the export dialog.
     void exportPage();
+    /// Opens the dialog that writes a report on the file of the first selected run.
+    void writeReport();
     void showHelp(const QString& topic);
     Workspace& workspace() { return *workspace_; }
 

@@ -88,7 +88,8 @@ void WindowMenus::makeFile()
     QAction* const ofFile[] = {
         add(file, tr("Save As…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S),
             [this] { window_.saveAs(); }),
-        add(file, tr("Close file"), QKeySequence(Qt::CTRL | Qt::Key_W), [this] { window_.closeFile(); })};
+        add(file, tr("Close file"), QKeySequence(Qt::CTRL | Qt::Key_W), [this] { window_.closeFile(); }),
+        add(file, tr("Write report…"), {}, [this] { window_.writeReport(); })};
     for (QAction* action : ofFile) {
         const auto follow = [this, action] { action->setEnabled(!window_.workspace().files().empty()); };
         connect(&window_.workspace(), &Workspace::filesChanged, action, follow);
