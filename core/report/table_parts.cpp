@@ -8,7 +8,7 @@ namespace tilescope::report {
 
 namespace {
 
-constexpr std::size_t kPageWidth = 88;     // characters of a table's font on 17 cm
+constexpr std::size_t kPageWidth = 92;     // characters of a table's font on 17 cm
 constexpr std::size_t kBetweenColumns = 2; // characters
 constexpr std::size_t kSentence = 24;      // the least width of a column with sentences
 
