@@ -216,7 +216,7 @@ private:
             const std::size_t number = numberOf(caution.text);
             if (number == 0 && std::ranges::find(shared_, caution.text) != shared_.end())
                 continue;
-            text += text.empty() ? "" : "; ";
+            text += text.empty() ? "" : ". ";
             text += number == 0 ? textOf(caution)
                                 : textOf(Caution{fmt::format("({}) of the summary", number), caution.runs});
         }

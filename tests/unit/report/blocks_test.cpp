@@ -94,7 +94,7 @@ TEST(Blocks, AStudyHasItsFigureThenItsFindingThenItsTable)
                             "# Machine, versions and method", "facts GPU NVIDIA H200 threads used 8",
                             "Rules of the findings: Counted.", "page", "# Title of flash",
                             "What about flash?", "0 points: 0 ok.",
-                            "This is the quick edition; Only flash is slow (2 runs).", "figure",
+                            "This is the quick edition. Only flash is slow (2 runs).", "figure",
                             "findings flash is fast", "table", "commands draw flash " + kGeneral,
                             "Made by Tilescope from a.tscope."));
 }
