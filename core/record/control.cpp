@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -22,6 +23,25 @@ namespace fs = std::filesystem;
 
 using namespace control;
 
+namespace {
+
+/// Binds a socket in a folder, which is created. Another process may remove the folder while it is empty.
+bool bindIn(const fs::path& folder, int descriptor, const sockaddr_un& address)
+{
+    constexpr int kTries = 10;
+    for (int i = 0; i < kTries; ++i) {
+        if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+            return false;
+        if (bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0)
+            return true;
+        if (errno != ENOENT)
+            return false;
+    }
+    return false;
+}
+
+} // namespace
+
 fs::path controlFolder()
 {
     const char* folder = std::getenv("XDG_RUNTIME_DIR");
@@ -32,7 +52,7 @@ bool ControlSocket::open(std::int64_t recorder) noexcept
 {
     try {
         const fs::path folder = controlFolder();
-        if (folder.empty() || (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST))
+        if (folder.empty())
             return false;
         const fs::path path =
             folder / (std::to_string(recorder) + "-" + std::to_string(getpid()) + std::string(kSuffix));
@@ -42,8 +62,7 @@ bool ControlSocket::open(std::int64_t recorder) noexcept
             return false;
         unlink(path.c_str()); // of an earlier process with this id
         // The mode of the descriptor becomes the socket's: it is never open to others.
-        if (fchmod(descriptor_, 0600) != 0 ||
-            bind(descriptor_, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
+        if (fchmod(descriptor_, 0600) != 0 || !bindIn(folder, descriptor_, *address)) {
             abandon();
             return false;
         }
@@ -83,8 +102,11 @@ void ControlSocket::serve(const std::function<std::string(std::string_view verb)
 void ControlSocket::close() noexcept
 {
     abandon();
-    if (!path_.empty())
-        unlink(std::exchange(path_, {}).c_str());
+    if (path_.empty())
+        return;
+    unlink(path_.c_str());
+    rmdir(path_.parent_path().c_str()); // fails while it holds sockets of others
+    path_.clear();
 }
 
 void ControlSocket::abandon() noexcept

@@ -29,7 +29,7 @@ public:
     /// Answers the requests that wait. Does not wait for any.
     /// \param answer  gets the verb, start or stop, and returns why it cannot be obeyed; empty: it is
     void serve(const std::function<std::string(std::string_view verb)>& answer) noexcept;
-    /// Removes the socket.
+    /// Removes the socket, and the folder if it is empty.
     void close() noexcept;
     /// Closes it without removing it, as a forked child must.
     void abandon() noexcept;
@@ -44,7 +44,7 @@ private:
 /// \throws Error  no such process is recorded, or one refused
 std::vector<std::int64_t> tellProcesses(std::int64_t pid, std::string_view verb);
 
-/// Removes what killed processes of the `tilescope record` with this id left behind.
+/// Removes what killed processes of the `tilescope record` with this id left behind, and the folder if it is empty.
 void removeSockets(std::int64_t recorder) noexcept;
 
 } // namespace tilescope::record

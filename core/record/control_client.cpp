@@ -88,6 +88,7 @@ void removeSockets(std::int64_t recorder) noexcept
             if (of == recorder)
                 unlink(path.c_str());
         });
+        rmdir(controlFolder().c_str()); // fails while it holds sockets of others
     } catch (...) {
         return; // they do no harm
     }
