@@ -24,11 +24,24 @@ bool ignoresBootstrap(const std::vector<std::string>& command)
 {
     if (!fs::path(command.front()).filename().string().starts_with("python"))
         return false;
-    for (std::size_t i = 1; i < command.size() && command[i].starts_with('-'); ++i) {
-        if (command[i] == "-m" || command[i] == "-c")
+    for (std::size_t i = 1; i < command.size(); ++i) {
+        const std::string& word = command[i];
+        if (word.size() < 2 || word.front() != '-')
             return false; // the rest is the program's
-        if (!command[i].starts_with("--") && command[i].find_first_of("IES") != std::string::npos)
-            return true;
+        if (word.starts_with("--"))
+            continue;
+        for (std::size_t at = 1; at < word.size(); ++at) {
+            const char option = word[at];
+            if (option == 'I' || option == 'E' || option == 'S')
+                return true;
+            if (option == 'm' || option == 'c')
+                return false;
+            if (option == 'W' || option == 'X') {
+                if (at + 1 == word.size())
+                    ++i; // its argument is the next word
+                break;
+            }
+        }
     }
     return false;
 }
