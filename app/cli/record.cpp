@@ -260,6 +260,7 @@ int recordCommand(int argc, char** argv)
                     .mend = "write it behind two dashes: tilescope record -- python train.py"};
     requireNoOtherTool();
     const fs::path library = recorderLibrary();
+    requireSafe(fs::canonical(resourcesDirectory() / "record")); // what Python programs load
     const fs::path file = output.empty() ? newFileName() : fs::path(output);
     if (output.empty())
         std::cerr << "tilescope record: recording into " << file.string() << std::endl;

@@ -80,12 +80,13 @@ class record(object):
         library = os.path.realpath(os.path.join(root, "lib", "libtilescope_record.so"))
         _require_safe(library)
         _require_safe(os.path.dirname(library))
+        resources = os.environ.get("TILESCOPE_RESOURCES") or os.path.join(root, "share", "tilescope")
+        _require_safe(os.path.join(resources, "record"))
         try:
             self._folder = tempfile.mkdtemp(prefix=os.path.basename(self._file) + ".recording-",
                                             dir=os.path.dirname(self._file))
         except OSError as error:
             raise Error(self._file, "no folder can be created beside it: " + str(error), "check its folder")
-        resources = os.environ.get("TILESCOPE_RESOURCES") or os.path.join(root, "share", "tilescope")
         os.environ.update({_NVTX: library, "TILESCOPE_RECORD_FOLDER": self._folder,
                            "TILESCOPE_RECORD_TORCH": self._wanted,
                            "TILESCOPE_RECORD_PLUGINS": _plugins() + os.path.dirname(library)})

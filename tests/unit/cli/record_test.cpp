@@ -270,6 +270,17 @@ TEST_F(Record, RefusesALibraryThatOthersCanWrite)
     EXPECT_THAT(result.err, HasSubstr("can be written by other users"));
 }
 
+TEST_F(Record, RefusesABootstrapThatOthersCanWrite)
+{
+    const fs::path bootstrap = folder_.path() / "resources/record";
+    fs::create_directories(bootstrap);
+    ASSERT_EQ(chmod(bootstrap.c_str(), 0777), 0);
+    const ProgramResult result = run({TILESCOPE_PROGRAM, "record", "--", "true"},
+                                     {{"TILESCOPE_RESOURCES", bootstrap.parent_path().string()}});
+    EXPECT_EQ(result.code, 4);
+    EXPECT_THAT(result.err, AllOf(HasSubstr("resources/record"), HasSubstr("can be written by other users")));
+}
+
 TEST_F(Record, SaysThatNothingWasRecorded)
 {
     const ProgramResult result = record({"true"});
