@@ -12,6 +12,7 @@
 #include "core/exchange/text.h"
 #include "core/record/command_line.h"
 #include "core/record/control.h"
+#include "core/store/run_reader.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -90,6 +91,24 @@ std::string nameOf(const std::vector<std::string>& command, bool programOnly)
     return exchange::validUtf8(line.substr(0, kMostName));
 }
 
+/// Says what kept a part from being recorded, in which way allocations and operators were, and at what cost.
+void sayHow(const fs::path& file, RunId run)
+{
+    constexpr std::array<std::string_view, 5> kSaid{"record.device", "record.ended", "record.memory",
+                                                    "record.ops", "record.cost"};
+    bool hasWay = false;
+    bool hasCost = false;
+    for (const EnvironmentEntry& fact : store::RunReader(file).environment(run)) {
+        if (std::ranges::find(kSaid, fact.key) == kSaid.end())
+            continue;
+        hasWay = hasWay || fact.key == "record.memory" || fact.key == "record.ops";
+        hasCost = hasCost || fact.key == "record.cost";
+        std::cerr << "tilescope record: " << escapeForTerminal(fact.value) << std::endl;
+    }
+    if (hasWay && !hasCost)
+        std::cerr << "tilescope record: the cost was not measured; --calibrate measures it" << std::endl;
+}
+
 /// Joins what the processes wrote. The program has ended: an error is printed, and the working files stay.
 void join(const fs::path& folder, const fs::path& output, const std::string& name)
 {
@@ -105,9 +124,10 @@ void join(const fs::path& folder, const fs::path& output, const std::string& nam
         const std::array named{folder};
         const exchange::ImportResult joined =
             exchange::importFiles(exchange::importableFiles(named), output, {}, name);
-        fs::remove_all(folder);
         std::cerr << "tilescope record: run " << joined.run.value << " of "
                   << escapeForTerminal(output.string()) << std::endl;
+        sayHow(output, joined.run);
+        fs::remove_all(folder);
     } catch (...) {
         std::cerr << "tilescope record: " << currentError().sentence() << "\ntilescope record: to try again: "
                   << "tilescope import " << shellWord(folder.string()) << " -o FILE" << std::endl;

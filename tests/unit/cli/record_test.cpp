@@ -226,7 +226,10 @@ TEST_F(Record, LeavesForkedChildrenOut)
 
 TEST_F(Record, NamesAnotherProfilerAndRecordsTheRangesAllTheSame)
 {
-    EXPECT_EQ(record({RECORDED_PROGRAM, "rival"}).code, 0);
+    const ProgramResult result = record({RECORDED_PROGRAM, "rival"});
+    EXPECT_EQ(result.code, 0);
+    EXPECT_THAT(result.err, HasSubstr("another profiler (Another profiler) traces this process already"));
+    EXPECT_THAT(environment(), Contains(Pair("record.device", HasSubstr("(Another profiler)"))));
     EXPECT_THAT(rangePaths(), Contains("step/forward"));
     EXPECT_THAT(kernelCounts(), ::testing::IsEmpty());
 }

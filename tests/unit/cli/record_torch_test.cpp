@@ -252,8 +252,11 @@ TEST_F(RecordTorch, LeavesMemoryOut)
 
 TEST_F(RecordTorch, RecordsOpsWithShapes)
 {
-    ASSERT_EQ(record({PYTHON_PROGRAM, script("train.py", training())}, {}, {"--ops"}).code, 0);
+    const ProgramResult result = record({PYTHON_PROGRAM, script("train.py", training())}, {}, {"--ops"});
+    ASSERT_EQ(result.code, 0) << result.err;
     EXPECT_THAT(environment()["record.ops"], AllOf(HasSubstr("by the plug-in"), HasSubstr("views")));
+    EXPECT_THAT(result.err,
+                AllOf(HasSubstr("ops with shapes by the plug-in"), HasSubstr("the cost was not measured")));
     std::map<std::string, int> counts;
     for (const json& row : show({"ops"}))
         counts[row.at("name")] = row.at("instances");
@@ -422,7 +425,10 @@ TEST_F(RecordTorch, MeasuresItsCost)
                              "for _ in range(70):\n"
                              "    model(torch.ones(1)).sum().backward()\n"
                              "    optimizer.step()\n";
-    ASSERT_EQ(record({PYTHON_PROGRAM, script("loop.py", text)}, {}, {"--calibrate"}).code, 0);
+    const ProgramResult result = record({PYTHON_PROGRAM, script("loop.py", text)}, {}, {"--calibrate"});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.err,
+                AllOf(HasSubstr("a recorded step takes"), Not(HasSubstr("the cost was not measured"))));
     // Ten steps come first; a pair has two blocks of seven.
     EXPECT_THAT(environment(), Contains(Pair("record.cost", HasSubstr("4 pairs of 5 steps"))));
     EXPECT_EQ(record({"true"}, {}, {"--calibrate", "--steps", "1:2"}).code, 2);
