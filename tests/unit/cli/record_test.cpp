@@ -145,6 +145,20 @@ TEST_F(Record, HonoursTheProfilerApi)
     EXPECT_EQ(kernelCounts()["gemm"], 2);
 }
 
+TEST_F(Record, StoresCallsOfCudaWithFullTracing)
+{
+    const auto calls = [this](const char* trace) {
+        EXPECT_EQ(record({RECORDED_PROGRAM}, {}, {"--trace", trace}).code, 0);
+        const ProgramResult count =
+            run({TILESCOPE_PROGRAM, "sql", "t.tscope",
+                 "select count(*) as calls from api_call where run = (select max(run) from api_call)",
+                 "--format", "csv"});
+        return count.out;
+    };
+    EXPECT_THAT(calls("kernels"), HasSubstr("calls\r\n0"));
+    EXPECT_THAT(calls("full"), Not(HasSubstr("calls\r\n0")));
+}
+
 TEST_F(Record, WaitsForTheDelay)
 {
     ASSERT_EQ(record({RECORDED_PROGRAM, "many"}, {}, {"--delay", "0.5"}).code, 0);
@@ -247,9 +261,12 @@ TEST_F(Record, IsOneOfSeveralSubscribersOfCupti)
 
 TEST_F(Record, RefusesIfAnotherToolIsSet)
 {
-    const ProgramResult result = record({RECORDED_PROGRAM}, {{"CUDA_INJECTION64_PATH", "/opt/other.so"}});
-    EXPECT_EQ(result.code, 2);
-    EXPECT_THAT(result.err, AllOf(HasSubstr("/opt/other.so"), HasSubstr("unset it")));
+    for (const char* variable : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
+        const ProgramResult result = record({RECORDED_PROGRAM}, {{variable, "/opt/other.so"}});
+        EXPECT_EQ(result.code, 2);
+        EXPECT_THAT(result.err,
+                    AllOf(HasSubstr(variable), HasSubstr("/opt/other.so"), HasSubstr("unset it")));
+    }
 }
 
 TEST_F(Record, SaysThatAProgramCannotBeStarted)
@@ -349,6 +366,15 @@ TEST_F(Record, MasksSecretsInCommandLines)
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
     EXPECT_NE(bytes.find("--api-token ***"), std::string::npos);
     EXPECT_EQ(bytes.find("hunter"), std::string::npos);
+}
+
+TEST_F(Record, LeavesCommandLinesOut)
+{
+    ASSERT_EQ(record({RECORDED_PROGRAM, "none", "--layers"}, {}, {"--no-command-line"}).code, 0);
+    std::ifstream file(folder_.path() / "t.tscope", std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_NE(bytes.find("recorded_program"), std::string::npos);
+    EXPECT_EQ(bytes.find("--layers"), std::string::npos);
 }
 
 } // namespace
