@@ -1,10 +1,9 @@
 #include "core/query/tables/path_steps.h"
 
 #include "core/analysis/time/data_loading.h"
-#include "core/analysis/time/path_glob.h"
 #include "core/analysis/time/step_walls.h"
-#include "core/base/error.h"
 #include "core/query/runs/selection.h"
+#include "core/query/runs/step_paths.h"
 
 #include <algorithm>
 #include <map>
@@ -13,8 +12,6 @@
 namespace tilescope::query {
 
 namespace {
-
-constexpr std::size_t kMostPathEvents = 4'000'000; // 800 MB of them
 
 /// What a process did, before its steps are known.
 struct ProcessSpan {
@@ -62,9 +59,10 @@ private:
 
     void readRanges()
     {
+        StepPaths stepPaths(reader_);
         reader_.eachRange({.run = run_}, [&](const Range& range) {
             ProcessSpan& process = processes_[parties_.of(range.thread)];
-            if (range.step != kNoStep && analysis::fromStepDown(reader_.text(range.path)) == "step")
+            if (stepPaths.isStep(range))
                 process.steps.push_back(range);
             noteHost(process, range);
             return !cancelled_();
@@ -121,20 +119,19 @@ private:
     std::map<ProcessIndex, ProcessSpan> processes_;
 };
 
-/// Collects events until there are too many.
-template <class Event> class Collector {
-public:
-    Collector(std::vector<Event>& events, std::size_t& count) : events_(events), count_(count) {}
-    bool operator()(const Event& event) const
-    {
-        events_.push_back(event);
-        return ++count_ <= kMostPathEvents;
-    }
+constexpr Nanoseconds kShortestPiece{1'000'000};
 
-private:
-    std::vector<Event>& events_;
-    std::size_t& count_;
-};
+void addPieces(const store::RunReader& reader, RunId run, analysis::Interval time, std::int64_t most,
+               std::vector<analysis::Interval>& pieces)
+{
+    if (time.length() < kShortestPiece || !hasMoreEvents(reader, run, time, most)) {
+        pieces.push_back(time);
+        return;
+    }
+    const Timestamp middle = time.start + time.length() / 2;
+    addPieces(reader, run, {time.start, middle}, most, pieces);
+    addPieces(reader, run, {middle, time.end}, most, pieces);
+}
 
 } // namespace
 
@@ -145,20 +142,47 @@ std::vector<analysis::RecordedStep> pathSteps(const store::RunReader& reader, Ru
     return StepsReading(reader, run, parties, cancelled).read();
 }
 
+bool hasMoreEvents(const store::RunReader& reader, RunId run, analysis::Interval time, std::int64_t most)
+{
+    const store::EventCounts counts = reader.counts(run);
+    if (counts.ranges + counts.ops + counts.apiCalls + counts.deviceEvents <= most)
+        return false;
+    std::int64_t count = 0;
+    const auto note = [&](const auto&) { return ++count <= most; };
+    const store::EventWindow window{.run = run, .from = time.start, .to = time.end};
+    reader.eachDeviceEvent(window, note);
+    if (count <= most)
+        reader.eachOp(window, note);
+    if (count <= most)
+        reader.eachApiCall(window, note);
+    if (count <= most)
+        reader.eachRange(window, note);
+    return count > most;
+}
+
+std::vector<analysis::Interval> readablePieces(const store::RunReader& reader, RunId run,
+                                               analysis::Interval time, std::int64_t most)
+{
+    std::vector<analysis::Interval> pieces;
+    addPieces(reader, run, time, most, pieces);
+    return pieces;
+}
+
 analysis::RecordedGraph graphWithin(const store::RunReader& reader, RunId run, const PartyIndex& parties,
-                                    analysis::Interval time, const std::string& what)
+                                    analysis::Interval time)
 {
     TraceBatch batch;
-    std::size_t count = 0;
+    const auto collected = [](auto& events) {
+        return [&events](const auto& event) {
+            events.push_back(event);
+            return true;
+        };
+    };
     const store::EventWindow window{.run = run, .from = time.start, .to = time.end};
-    reader.eachRange(window, Collector(batch.ranges, count));
-    reader.eachOp(window, Collector(batch.ops, count));
-    reader.eachApiCall(window, Collector(batch.apiCalls, count));
-    reader.eachDeviceEvent(window, Collector(batch.deviceEvents, count));
-    if (count > kMostPathEvents)
-        throw Error{.what = what + " has more than 4 million events",
-                    .where = reader.file().string(),
-                    .mend = "record steps, which are read one by one: ranges named step or ProfilerStep"};
+    reader.eachRange(window, collected(batch.ranges));
+    reader.eachOp(window, collected(batch.ops));
+    reader.eachApiCall(window, collected(batch.apiCalls));
+    reader.eachDeviceEvent(window, collected(batch.deviceEvents));
     reader.eachFrame(window, [&](const Frame& frame) {
         if (analysis::loadsData(reader.text(frame.name)))
             batch.frames.push_back(frame);

@@ -2,10 +2,11 @@
 
 #include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/time/path_glob.h"
+#include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
-#include "core/query/tables/path_steps.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <unordered_map>
 
@@ -64,54 +65,85 @@ private:
                 ((!asked.rank || process->rank == asked.rank) && (!asked.pid || process->pid == *asked.pid)));
     }
 
-    std::optional<std::int32_t> rankOf(ProcessIndex process) const
-    {
-        const std::vector<TracedProcess>& all = parties().parties().processes;
-        return process || all.empty() ? parties().rankOf(process) : all.front().rank;
-    }
+    /// A path that is followed from the end of its step.
+    struct OpenPath {
+        PathRow row = {};
+        ProcessIndex process = {};                              ///< on which it is
+        ThreadId thread = {};                                   ///< none: on a device
+        std::vector<std::vector<PathSegmentRow>> segments = {}; ///< by piece, the last one first
+    };
 
     void addPaths(PathTable& table, std::span<const analysis::RecordedStep> steps)
     {
         analysis::Interval time = steps.front().wall;
-        for (const analysis::RecordedStep& step : steps)
-            time = {std::min(time.start, step.wall.start), std::max(time.end, step.wall.end)};
-        const std::string what =
-            steps.front().step == kNoStep ? "the recording" : "step " + std::to_string(steps.front().step);
-        const analysis::RecordedGraph graph = graphWithin(reader_, run_.run, parties(), time, what);
+        std::vector<OpenPath> paths;
         for (const analysis::RecordedStep& step : steps) {
-            PathRow row{.step = step.step == kNoStep ? std::nullopt : std::optional(step.step),
-                        .process = step.process,
-                        .title = parties().titleOf(step.process),
-                        .rank = rankOf(step.process),
-                        .wall = step.wall};
-            std::vector<analysis::PathSegment> path;
-            if (const auto last = graph.lastOf(step.process, step.thread, step.wall.end))
-                path = criticalPath(graph.graph, *last, step.wall);
-            else
-                path.push_back({.time = step.wall});
-            row.parts = partsOf(path);
-            if (query_.step)
-                for (const analysis::PathSegment& segment : path)
-                    addSegment(row, graph, segment);
-            table.rows.push_back(std::move(row));
+            time = {std::min(time.start, step.wall.start), std::max(time.end, step.wall.end)};
+            paths.push_back({.row = {.step = step.step == kNoStep ? std::nullopt : std::optional(step.step),
+                                     .process = step.process,
+                                     .title = parties().titleOf(step.process),
+                                     .rank = rankOf(parties(), step.process),
+                                     .wall = step.wall},
+                             .process = step.process,
+                             .thread = step.thread});
+        }
+        const std::vector<analysis::Interval> pieces =
+            readablePieces(reader_, run_.run, time, query_.mostEvents);
+        for (std::size_t i = pieces.size(); i-- > 0;) {
+            const analysis::RecordedGraph graph = graphWithin(reader_, run_.run, parties(), pieces[i]);
+            for (OpenPath& path : paths)
+                follow(path, graph, pieces[i]);
+        }
+        for (OpenPath& path : paths) {
+            for (std::size_t i = path.segments.size(); i-- > 0;)
+                std::ranges::move(path.segments[i], std::back_inserter(path.row.segments));
+            table.rows.push_back(std::move(path.row));
         }
     }
 
-    void addSegment(PathRow& row, const analysis::RecordedGraph& graph, const analysis::PathSegment& segment)
+    /// The part of a path within a piece of the recording.
+    void follow(OpenPath& path, const analysis::RecordedGraph& graph, const analysis::Interval& piece)
     {
-        PathSegmentRow each{.start = segment.time.start - row.wall.start,
+        const analysis::Interval time{std::max(path.row.wall.start, piece.start),
+                                      std::min(path.row.wall.end, piece.end)};
+        if (time.end <= time.start)
+            return;
+        std::vector<analysis::PathSegment> segments;
+        if (const auto last = graph.lastOf(path.process, path.thread, time.end))
+            segments = criticalPath(graph.graph, *last, time);
+        else
+            segments.push_back({.time = time});
+        const analysis::PathParts parts = partsOf(segments);
+        for (std::size_t i = 0; i < analysis::kPathParts; ++i)
+            path.row.parts[static_cast<analysis::PathPart>(i)] += parts[static_cast<analysis::PathPart>(i)];
+        const analysis::PathSegment& first = segments.front();
+        if (const auto activity = first.activity ? first.activity : first.next) {
+            path.process = graph.sourceOf(*activity).process;
+            path.thread = graph.sourceOf(*activity).thread;
+        }
+        if (!query_.step)
+            return;
+        std::vector<PathSegmentRow>& rows = path.segments.emplace_back();
+        for (const analysis::PathSegment& segment : segments)
+            addSegment(rows, path.row.wall.start, graph, segment);
+    }
+
+    void addSegment(std::vector<PathSegmentRow>& rows, Timestamp start, const analysis::RecordedGraph& graph,
+                    const analysis::PathSegment& segment)
+    {
+        PathSegmentRow each{.start = segment.time.start - start,
                             .duration = segment.time.length(),
                             .part = segment.part,
                             .cause = segment.cause};
         if (const auto activity = segment.activity ? segment.activity : segment.next)
             describe(each, graph.sourceOf(*activity));
-        PathSegmentRow* const before = row.segments.empty() ? nullptr : &row.segments.back();
+        PathSegmentRow* const before = rows.empty() ? nullptr : &rows.back();
         if (before && before->part == each.part && before->name == each.name &&
             before->module == each.module && before->lane == each.lane &&
             each.cause == analysis::Cause::Program)
             before->duration += each.duration;
         else
-            row.segments.push_back(std::move(each));
+            rows.push_back(std::move(each));
     }
 
     void describe(PathSegmentRow& row, const PathSource& source)
@@ -127,7 +159,7 @@ private:
         if (source.path)
             row.module = analysis::moduleOf(analysis::fromStepDown(reader_.text(source.path)));
         row.process = parties().titleOf(source.process);
-        row.rank = rankOf(source.process);
+        row.rank = rankOf(parties(), source.process);
         if (source.thread) {
             const auto name = threads_.find(source.thread);
             row.lane = "thread " + (name == threads_.end() ? std::to_string(source.thread.value)

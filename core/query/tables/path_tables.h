@@ -2,6 +2,7 @@
 
 #include "core/analysis/path/critical_path.h"
 #include "core/query/runs/party_filter.h"
+#include "core/query/tables/path_steps.h"
 #include "core/store/run_reader.h"
 
 #include <functional>
@@ -12,9 +13,10 @@
 namespace tilescope::query {
 
 struct PathQuery {
-    std::optional<RunId> run = {};         ///< none: the last run of the file
-    PartyQuery parties = {};               ///< only paths of this process; no device
-    std::optional<std::int32_t> step = {}; ///< only this step
+    std::optional<RunId> run = {};             ///< none: the last run of the file
+    PartyQuery parties = {};                   ///< only paths of this process; no device
+    std::optional<std::int32_t> step = {};     ///< only this step
+    std::int64_t mostEvents = kMostPathEvents; ///< in memory at a time
 };
 
 /// A stretch of a critical path, in words.
@@ -54,9 +56,11 @@ struct PathTable {
     bool hasCalls = false;
 };
 
-/// The critical path of each step. The events of one step are in memory at a time.
+/// The critical path of each step. The events of one step are in memory at a time; one that has more than `mostEvents` is
+/// read in pieces from its end, and the path goes on from piece to piece on the thread or device on which it is. What runs
+/// where pieces meet may be unexplained.
 /// \param cancelled  ends the reading early; the table is then without rows
-/// \throws Error  no such run, rank or process; a device is asked for; a step has too many events
+/// \throws Error  no such run, rank or process; a device is asked for
 PathTable criticalPaths(
     const store::RunReader& reader, const PathQuery& query,
     const std::function<bool()>& cancelled = [] { return false; });

@@ -6,8 +6,10 @@
 #include "core/base/number_text.h"
 #include "core/base/plural.h"
 #include "core/base/quantity.h"
+#include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
+#include "core/query/runs/step_paths.h"
 
 #include <algorithm>
 #include <array>
@@ -118,16 +120,11 @@ private:
         return parties_.hasSeveral() ? record.process : ProcessIndex{};
     }
 
-    std::optional<std::int32_t> rankOf(ProcessIndex process) const
-    {
-        const std::vector<TracedProcess>& all = parties_.parties().processes;
-        return process || all.empty() ? parties_.rankOf(process) : all.front().rank;
-    }
-
     void readSteps()
     {
+        StepPaths stepPaths(reader_);
         reader_.eachRange({.run = run_.run}, [&](const Range& range) {
-            if (range.step != kNoStep && analysis::fromStepDown(textOf_(range.path)) == "step")
+            if (stepPaths.isStep(range))
                 processes_[parties_.of(range.thread)].steps.push_back(range);
             return !cancelled_();
         });
@@ -229,7 +226,7 @@ private:
                 RankRow row{.step = each.steps[i].step,
                             .process = process,
                             .title = parties_.titleOf(process),
-                            .rank = rankOf(process)};
+                            .rank = rankOf(parties_, process)};
                 if (const auto peak = row.rank ? peaks.find(*row.rank) : peaks.end(); peak != peaks.end())
                     row.peakAllocated = peak->second;
                 row.parts = onGpu_ ? analysis::rankStepOf(partitions[i], busy[i])

@@ -6,11 +6,12 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/base/quantity.h"
+#include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
-#include "core/query/tables/path_steps.h"
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <unordered_map>
 
 namespace tilescope::query {
@@ -98,6 +99,7 @@ public:
     {
         for (const WorkScale& scale : query.scales)
             selections_.emplace_back(scale, reader);
+        selected_.assign(selections_.size(), Nanoseconds(0));
     }
 
     WhatIfTable read()
@@ -110,30 +112,32 @@ public:
         const std::vector<RecordedStep> steps = pathSteps(reader_, run_.run, filter_.parties(), cancelled_);
         if (steps.empty() || cancelled_())
             return table;
-        analysis::Interval time = steps.front().wall;
-        std::map<ProcessIndex, std::vector<RecordedStep>> processes;
-        for (const RecordedStep& step : steps) {
-            time = {std::min({time.start, step.wall.start, step.host.start}),
-                    std::max({time.end, step.wall.end, step.host.end})};
-            processes[step.process].push_back(step);
-        }
-        const analysis::RecordedGraph graph =
-            graphWithin(reader_, run_.run, filter_.parties(), time, "the run");
-        const std::vector<double> factors = factorsOf(graph, table);
-        const std::vector<analysis::Interval> times = changedTimes(
-            graph, {.factorOf = [&](const PathSource& source) { return factors[numberOf(graph, source)]; },
-                    .freeLaunches = query_.freeLaunches,
-                    .freeCommunication = query_.freeCommunication});
-        for (auto& [process, ofProcess] : processes) {
-            std::ranges::sort(ofProcess, {}, [](const RecordedStep& step) { return step.wall.start; });
+        simulate(steps);
+        if (cancelled_())
+            return table;
+        requireWork();
+        for (const Nanoseconds selected : selected_)
+            table.changed += selected;
+        for (auto& [process, done] : done_) {
+            std::ranges::sort(done, {}, [](const Simulated& each) { return each.start; });
             if (isSelected(process))
-                table.rows.push_back(rowOf(process, ofProcess, changedWalls(graph, ofProcess, times)));
+                table.rows.push_back(rowOf(process, done));
         }
         std::ranges::stable_sort(table.rows, {}, &WhatIfRow::rank);
         return table;
     }
 
 private:
+    /// A step that was simulated, maybe in pieces.
+    struct Simulated {
+        Timestamp start{};
+        WhatIfStep step = {};
+    };
+
+    static std::optional<std::int32_t> numberOf(const RecordedStep& step)
+    {
+        return step.step == kNoStep ? std::nullopt : std::optional(step.step);
+    }
     static std::size_t numberOf(const analysis::RecordedGraph& graph, const PathSource& source)
     {
         return static_cast<std::size_t>(&source - graph.sources.data());
@@ -146,16 +150,102 @@ private:
                           (!query_.parties.pid || found->pid == *query_.parties.pid));
     }
 
+    /// \param steps  by number
+    void simulate(std::span<const RecordedStep> steps)
+    {
+        if (cancelled_())
+            return;
+        analysis::Interval time = steps.front().wall;
+        for (const RecordedStep& step : steps)
+            time = {std::min({time.start, step.wall.start, step.host.start}),
+                    std::max({time.end, step.wall.end, step.host.end})};
+        if (!hasMoreEvents(reader_, run_.run, time, query_.mostEvents))
+            return simulate(steps, time);
+        const std::int32_t middle = steps[steps.size() / 2].step;
+        const auto cut = static_cast<std::size_t>(
+            std::ranges::find(steps, middle == steps.front().step ? steps.back().step : middle,
+                              &RecordedStep::step) -
+            steps.begin());
+        if (cut > 0) {
+            simulate(steps.first(cut));
+            simulate(steps.subspan(cut));
+            return;
+        }
+        for (const analysis::Interval& piece : readablePieces(reader_, run_.run, time, query_.mostEvents))
+            if (const std::vector<RecordedStep> parts = partsWithin(steps, piece); !parts.empty())
+                simulate(parts, piece);
+    }
+
+    /// What lies within a piece of the time of a step that is too long.
+    static std::vector<RecordedStep> partsWithin(std::span<const RecordedStep> steps,
+                                                 const analysis::Interval& piece)
+    {
+        const auto within = [&piece](const analysis::Interval& time) {
+            const Timestamp start = std::clamp(time.start, piece.start, piece.end);
+            return analysis::Interval{start, std::clamp(time.end, start, piece.end)};
+        };
+        std::vector<RecordedStep> parts;
+        for (RecordedStep step : steps) {
+            step.wall = within(step.wall);
+            step.host = within(step.host);
+            if (step.wall.end > step.wall.start)
+                parts.push_back(step);
+        }
+        return parts;
+    }
+
+    /// Simulates steps whose events are in memory together.
+    void simulate(std::span<const RecordedStep> steps, const analysis::Interval& time)
+    {
+        std::map<ProcessIndex, std::vector<RecordedStep>> processes;
+        for (const RecordedStep& step : steps)
+            processes[step.process].push_back(step);
+        const analysis::RecordedGraph graph = graphWithin(reader_, run_.run, filter_.parties(), time);
+        const std::vector<double> factors = factorsOf(graph);
+        const std::vector<analysis::Interval> times = changedTimes(
+            graph, {.factorOf = [&](const PathSource& source) { return factors[numberOf(graph, source)]; },
+                    .freeLaunches = query_.freeLaunches,
+                    .freeCommunication = query_.freeCommunication});
+        for (auto& [process, ofProcess] : processes) {
+            std::ranges::sort(ofProcess, {}, [](const RecordedStep& step) { return step.wall.start; });
+            const std::vector<analysis::Interval> walls = changedWalls(graph, ofProcess, times);
+            for (std::size_t i = 0; i < walls.size(); ++i)
+                note(ofProcess[i], walls[i].length());
+        }
+    }
+
+    void note(const RecordedStep& step, Nanoseconds predicted)
+    {
+        std::vector<Simulated>& done = done_[step.process];
+        if (done.empty() || done.back().step.step != numberOf(step))
+            done.push_back({.start = step.wall.start, .step = {.step = numberOf(step)}});
+        done.back().step.wall += step.wall.length();
+        done.back().step.predicted += predicted;
+    }
+
+    void requireWork() const
+    {
+        for (std::size_t i = 0; i < selections_.size(); ++i)
+            if (selected_[i] == Nanoseconds(0))
+                throw Error{.what = "run " + std::to_string(run_.run.value) + " has no work '" +
+                                    selections_[i].key() + "'",
+                            .where = "--scale",
+                            .mend =
+                                "name a family, a kernel or a path with /: show FILE kernels --group family"};
+        if (query_.freeCommunication && communication_ == Nanoseconds(0))
+            throw Error{.what = "run " + std::to_string(run_.run.value) + " has no communication",
+                        .where = "--free communication",
+                        .mend = "choose a run of several ranks"};
+    }
+
     /// By source: how many times as long its work takes.
-    std::vector<double> factorsOf(const analysis::RecordedGraph& graph, WhatIfTable& table)
+    std::vector<double> factorsOf(const analysis::RecordedGraph& graph)
     {
         std::vector<double> factors(graph.sources.size(), 1);
-        std::vector<Nanoseconds> selected(selections_.size(), Nanoseconds(0));
-        Nanoseconds communication{0};
         for (const analysis::Activity& activity : graph.graph.activities()) {
             const PathSource& source = graph.sources[activity.source];
             if (activity.part == analysis::PathPart::Communication)
-                communication += activity.time.length();
+                communication_ += activity.time.length();
             // On a GPU the host's ops only launch the work.
             if (source.kind < PathSource::Kind::Op || source.kind == PathSource::Kind::Call ||
                 (source.kind == PathSource::Kind::Op && onGpu_))
@@ -164,42 +254,24 @@ private:
             for (std::size_t i = 0; i < selections_.size(); ++i)
                 if (selections_[i].has(source)) {
                     factor *= selections_[i].factor();
-                    selected[i] += activity.time.length();
+                    selected_[i] += activity.time.length();
                 }
             factors[activity.source] = factor;
         }
-        for (std::size_t i = 0; i < selections_.size(); ++i) {
-            if (selected[i] == Nanoseconds(0))
-                throw Error{.what = "run " + std::to_string(run_.run.value) + " has no work '" +
-                                    selections_[i].key() + "'",
-                            .where = "--scale",
-                            .mend =
-                                "name a family, a kernel or a path with /: show FILE kernels --group family"};
-            table.changed += selected[i];
-        }
-        if (query_.freeCommunication && communication == Nanoseconds(0))
-            throw Error{.what = "run " + std::to_string(run_.run.value) + " has no communication",
-                        .where = "--free communication",
-                        .mend = "choose a run of several ranks"};
         return factors;
     }
 
-    WhatIfRow rowOf(ProcessIndex process, const std::vector<RecordedStep>& steps,
-                    const std::vector<analysis::Interval>& walls)
+    WhatIfRow rowOf(ProcessIndex process, const std::vector<Simulated>& done) const
     {
-        const std::vector<TracedProcess>& all = filter_.parties().parties().processes;
         WhatIfRow row{.title = filter_.parties().titleOf(process),
-                      .rank = process || all.empty() ? filter_.parties().rankOf(process) : all.front().rank};
+                      .rank = rankOf(filter_.parties(), process)};
         std::vector<double> recorded;
         std::vector<double> predicted;
         std::vector<double> ratios;
-        for (std::size_t i = 0; i < steps.size(); ++i) {
-            row.steps.push_back(
-                {.step = steps[i].step == kNoStep ? std::nullopt : std::optional(steps[i].step),
-                 .wall = steps[i].wall.length(),
-                 .predicted = walls[i].length()});
-            recorded.push_back(milliseconds(steps[i].wall.length()));
-            predicted.push_back(milliseconds(walls[i].length()));
+        for (const Simulated& each : done) {
+            row.steps.push_back(each.step);
+            recorded.push_back(milliseconds(each.step.wall));
+            predicted.push_back(milliseconds(each.step.predicted));
             ratios.push_back(recorded.back() > 0 ? predicted.back() / recorded.back() : 1);
         }
         row.recordedMs = analysis::summarise(recorded).value_or(analysis::Statistics{});
@@ -223,6 +295,9 @@ private:
     PartyFilter filter_;
     const bool onGpu_;
     std::vector<WorkSelection> selections_;
+    std::vector<Nanoseconds> selected_; ///< by selection: time of its work
+    Nanoseconds communication_{0};
+    std::map<ProcessIndex, std::vector<Simulated>> done_;
 };
 
 } // namespace

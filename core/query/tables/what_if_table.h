@@ -2,6 +2,7 @@
 
 #include "core/analysis/stats/statistics.h"
 #include "core/query/runs/party_filter.h"
+#include "core/query/tables/path_steps.h"
 #include "core/store/run_reader.h"
 
 #include <functional>
@@ -29,6 +30,7 @@ struct WhatIfQuery {
     std::vector<WorkScale> scales = {};
     bool freeLaunches = false;
     bool freeCommunication = false;
+    std::int64_t mostEvents = kMostPathEvents; ///< in memory at a time
 };
 
 /// A step as recorded and as predicted.
@@ -57,10 +59,11 @@ struct WhatIfTable {
     std::vector<WhatIfRow> rows = {}; ///< by rank
 };
 
-/// Simulates all steps of the run with changed times (analysis::changedTimes).
+/// Simulates all steps of the run with changed times (analysis::changedTimes). If the run has more than `mostEvents`, as many
+/// steps as possible are simulated at a time, and a longer step in pieces, each from its recorded start.
 /// \param cancelled  ends the reading early; the table is then without rows
 /// \throws Error  no such run, rank or process; a scale selects nothing; the run has no launches or communication that could
-///                be free; it has more than 4 million events
+///                be free
 WhatIfTable whatIf(
     const store::RunReader& reader, const WhatIfQuery& query,
     const std::function<bool()>& cancelled = [] { return false; });
