@@ -53,7 +53,7 @@ sections
                     tilescope show a.tscope path --step 1 --format json
   what-if       the step if work took another time, by simulation of the recorded order and dependencies
                     tilescope show a.tscope what-if --scale softmax=0.5
-                    tilescope show a.tscope what-if --scale '**/attention/**=0.5'
+                    tilescope show a.tscope what-if --scale '**/attention/**=0.5' --remove softmax
   kernels       total times of GPU kernels, copies and memsets in the traced steps
                     tilescope show a.tscope kernels --group family --range '**/attention/**'
   ops           the host's ops with their self time (the finest level on a CPU)
@@ -103,6 +103,7 @@ options
                 roofline: family, op, shape, range, phase, module
   --scale K=F   what-if: the work K takes F times as long; K: a family, a path with / such as '**/attention/**', or
                 the name of a kernel or, on a CPU, an op; may be repeated
+  --remove K    what-if: the program leaves out the work K, and its host the time that launches it; may be repeated
   --free WHAT   what-if: launches (the host takes no time, as with a CUDA graph) or communication; may be repeated
   --at WHEN     memory: blocks allocated at the peak, or that many ns after the run's first event; ever: all
                 allocations of the traced steps, largest first
@@ -135,6 +136,7 @@ struct Request {
     std::string against;
     bool names = false;
     std::vector<query::WorkScale> scales;
+    std::vector<std::string> removed;
     bool freeLaunches = false;
     bool freeCommunication = false;
     ShowFormat format = ShowFormat::Table;
@@ -288,6 +290,7 @@ const std::vector<Section>& sections()
              return tableOf(shared(query::whatIf(reader, {.run = request.query.run,
                                                           .parties = request.query.parties,
                                                           .scales = request.scales,
+                                                          .removed = request.removed,
                                                           .freeLaunches = request.freeLaunches,
                                                           .freeCommunication = request.freeCommunication})));
          }},
@@ -494,6 +497,7 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
     arguments.option("--against", request.against, "");
     arguments.flag("--names", request.names, "");
     arguments.repeated("--scale", scales, "");
+    arguments.repeated("--remove", request.removed, "");
     arguments.repeated("--free", free, "");
     arguments.choice("--format", format, {"table", "json", "csv", "md"}, "");
     arguments.option("--limit", limit, "");
@@ -576,12 +580,14 @@ void check(Request& request, const Section& section)
         throw Error{.what = "show " + name + " does not support --weight, --invert or --against",
                     .where = "show " + name,
                     .mend = "tilescope show FILE tree"};
-    const bool isChanged = !request.scales.empty() || request.freeLaunches || request.freeCommunication;
+    const bool isChanged = !request.scales.empty() || !request.removed.empty() || request.freeLaunches ||
+                           request.freeCommunication;
     if (isChanged != (name == "what-if"))
-        throw Error{.what = isChanged ? "show " + name + " does not support --scale or --free"
+        throw Error{.what = isChanged ? "show " + name + " does not support --scale, --remove or --free"
                                       : "nothing is to change",
                     .where = "show " + name,
-                    .mend = isChanged ? "what-if does" : "give --scale KEY=FACTOR or --free launches"};
+                    .mend = isChanged ? "what-if does"
+                                      : "give --scale KEY=FACTOR, --remove KEY or --free launches"};
     if (request.at && !section.takesAt)
         throw Error{.what = "only show memory supports --at",
                     .where = "--at",

@@ -23,7 +23,8 @@ Table tableOf(std::shared_ptr<const query::WhatIfTable> whatIf)
         column.programs("run", [run = whatIf->run.run](const Row&) { return run.value; }),
         column.programs("rank", &Row::rank),
         column.programs("change", [change = whatIf->change](const Row&) { return change; }),
-        column.programs("changed_ns", [changed = whatIf->changed](const Row&) { return changed; })};
+        column.programs("changed_ns", [changed = whatIf->changed](const Row&) { return changed; }),
+        column.programs("removed_host_ns", [host = whatIf->removedHost](const Row&) { return host; })};
     if (std::ranges::any_of(whatIf->rows, [](const Row& row) { return !row.title.empty(); }))
         table.columns.push_back(column.people("rank", &Row::title, {.keep = 2}));
     for (Column& each : std::vector<Column>{
@@ -57,6 +58,10 @@ Table tableOf(std::shared_ptr<const query::WhatIfTable> whatIf)
     if (table.rows == 0)
         return table;
     table.notes = {"Medians over the steps; least and most are of single steps."};
+    if (whatIf->removedHost > Nanoseconds(0))
+        table.notes.push_back("What is left out took the host " +
+                              withUnit(static_cast<double>(whatIf->removedHost.count()), Unit::Nanoseconds) +
+                              " to launch, in all steps and ranks.");
     for (const Row& row : whatIf->rows)
         if (row.timedMs && row.title.empty())
             table.notes.push_back("Timed without tracing, a step takes " +

@@ -147,7 +147,7 @@ std::vector<Interval> ActivityGraph::simulate(const DurationOf& duration, const 
     for (std::uint32_t i = 0; i < activities_.size(); ++i) {
         std::optional<Timestamp> start;
         for (const Constraint& each : constraintsOf(i)) {
-            const Timestamp allowed = times[each.from].end + lag(each);
+            const Timestamp allowed = times[each.from].end + lag(each, i);
             start = start ? std::max(*start, allowed) : allowed;
         }
         times[i].start = start.value_or(activities_[i].time.start);

@@ -81,10 +81,10 @@ public:
 
     /// The times of the activities if durations and lags change. The identity gives the recorded times exactly.
     /// \param duration  of an activity, by its number
-    /// \param lag       of a constraint
+    /// \param lag       of a constraint of an activity
     /// O(n).
     using DurationOf = std::function<Nanoseconds(std::uint32_t)>;
-    using LagOf = std::function<Nanoseconds(const Constraint&)>;
+    using LagOf = std::function<Nanoseconds(const Constraint&, std::uint32_t activity)>;
     std::vector<Interval> simulate(const DurationOf& duration, const LagOf& lag) const;
 
 private:

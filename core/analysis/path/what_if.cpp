@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <unordered_map>
 
 namespace tilescope::analysis {
@@ -11,6 +12,12 @@ namespace {
 bool isHostWork(PathPart part)
 {
     return part == PathPart::Host || part == PathPart::Launch;
+}
+
+bool isOrderOnDevice(Cause cause)
+{
+    return cause == Cause::Stream || cause == Cause::StreamWait || cause == Cause::Graph ||
+           cause == Cause::Inferred;
 }
 
 /// When what a thread or device had done at an instant is done after a change.
@@ -36,13 +43,49 @@ private:
 
 } // namespace
 
+std::vector<bool> removedActivities(const RecordedGraph& recorded,
+                                    const std::function<bool(const PathSource&)>& isLeftOut,
+                                    std::span<const Timestamp> steps)
+{
+    enum class Launch : std::uint8_t { None, LeftOut, Kept };
+    const std::span<const Activity> activities = recorded.graph.activities();
+    std::vector<bool> removed(activities.size(), false);
+    std::vector<Launch> launches(activities.size(), Launch::None); // with which an activity of a thread ends
+    for (std::uint32_t i = 0; i < activities.size(); ++i) {
+        removed[i] = isLeftOut(recorded.sourceOf(i));
+        for (const ActivityGraph::Constraint& each : recorded.graph.constraintsOf(i))
+            if (each.cause == Cause::Launch && launches[each.from] != Launch::Kept)
+                launches[each.from] = removed[i] ? Launch::LeftOut : Launch::Kept;
+    }
+    for (const auto& [thread, ends] : recorded.byThread) {
+        std::vector<std::uint32_t> sinceLaunch;
+        auto step = steps.begin();
+        for (const auto& [end, i] : ends) {
+            for (; step != steps.end() && *step <= activities[i].time.start; ++step)
+                sinceLaunch.clear();
+            if (isHostWork(activities[i].part))
+                sinceLaunch.push_back(i);
+            else
+                sinceLaunch.clear();
+            if (launches[i] == Launch::None)
+                continue;
+            if (launches[i] == Launch::LeftOut)
+                for (const std::uint32_t each : sinceLaunch)
+                    removed[each] = true;
+            sinceLaunch.clear();
+        }
+    }
+    return removed;
+}
+
 std::vector<Interval> changedTimes(const RecordedGraph& recorded, const PathChange& change)
 {
     const std::span<const Activity> activities = recorded.graph.activities();
+    const auto isRemoved = [&](std::uint32_t i) { return !change.removed.empty() && change.removed[i]; };
     const auto duration = [&](std::uint32_t i) {
         const Activity& activity = activities[i];
         const PathSource& source = recorded.sourceOf(i);
-        if ((change.freeLaunches && source.thread && isHostWork(activity.part)) ||
+        if (isRemoved(i) || (change.freeLaunches && source.thread && isHostWork(activity.part)) ||
             (change.freeCommunication && activity.part == PathPart::Communication))
             return Nanoseconds(0);
         const double factor = change.factorOf(source);
@@ -50,10 +93,11 @@ std::vector<Interval> changedTimes(const RecordedGraph& recorded, const PathChan
                    ? activity.time.length()
                    : Nanoseconds(std::llround(factor * static_cast<double>(activity.time.length().count())));
     };
-    const auto lag = [&](const ActivityGraph::Constraint& constraint) {
-        return change.freeLaunches && constraint.cause == Cause::Launch
-                   ? std::min(constraint.lag, Nanoseconds(0))
-                   : constraint.lag;
+    const auto lag = [&](const ActivityGraph::Constraint& constraint, std::uint32_t to) {
+        const bool isFree = constraint.cause == Cause::Launch
+                                ? change.freeLaunches || isRemoved(to)
+                                : isOrderOnDevice(constraint.cause) && isRemoved(constraint.from);
+        return isFree ? std::min(constraint.lag, Nanoseconds(0)) : constraint.lag;
     };
     return recorded.graph.simulate(duration, lag);
 }

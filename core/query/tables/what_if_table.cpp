@@ -33,8 +33,9 @@ std::optional<KernelFamily> familyOf(std::string_view word)
 /// Whether a source is part of the work of a key.
 class WorkSelection {
 public:
-    WorkSelection(const WorkScale& scale, const store::RunReader& reader)
-        : key_(scale.key), factor_(scale.factor), reader_(reader), family_(familyOf(scale.key))
+    WorkSelection(const WorkScale& scale, bool isRemoved, const store::RunReader& reader)
+        : key_(scale.key), factor_(scale.factor), isRemoved_(isRemoved), reader_(reader),
+          family_(familyOf(scale.key))
     {
         if (!family_ && (key_.find('/') != std::string::npos || key_.find("**") != std::string::npos))
             glob_.emplace(key_);
@@ -42,6 +43,8 @@ public:
 
     double factor() const { return factor_; }
     const std::string& key() const { return key_; }
+    const char* option() const { return isRemoved_ ? "--remove" : "--scale"; }
+    bool isRemoved() const { return isRemoved_; }
 
     bool has(const PathSource& source)
     {
@@ -65,6 +68,7 @@ private:
 
     std::string key_;
     double factor_;
+    bool isRemoved_;
     const store::RunReader& reader_;
     std::optional<KernelFamily> family_;
     std::optional<analysis::PathGlob> glob_;
@@ -77,6 +81,8 @@ std::string changeText(const WhatIfQuery& query)
     const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
     for (const WorkScale& scale : query.scales)
         add(scale.key + " takes " + quantity::threeDigits(scale.factor) + " times as long");
+    for (const std::string& key : query.removed)
+        add(key + " is left out");
     if (query.freeLaunches)
         add("launches are free");
     if (query.freeCommunication)
@@ -98,7 +104,9 @@ public:
           filter_(reader, run_.run, query.parties), onGpu_(reader.counts(run_.run).deviceEvents > 0)
     {
         for (const WorkScale& scale : query.scales)
-            selections_.emplace_back(scale, reader);
+            selections_.emplace_back(scale, false, reader);
+        for (const std::string& key : query.removed)
+            selections_.emplace_back(WorkScale{.key = key, .factor = 0}, true, reader);
         selected_.assign(selections_.size(), Nanoseconds(0));
     }
 
@@ -118,6 +126,7 @@ public:
         requireWork();
         for (const Nanoseconds selected : selected_)
             table.changed += selected;
+        table.removedHost = removedHost_;
         for (auto& [process, done] : done_) {
             std::ranges::sort(done, {}, [](const Simulated& each) { return each.start; });
             if (isSelected(process))
@@ -205,7 +214,8 @@ private:
         const std::vector<analysis::Interval> times = changedTimes(
             graph, {.factorOf = [&](const PathSource& source) { return factors[numberOf(graph, source)]; },
                     .freeLaunches = query_.freeLaunches,
-                    .freeCommunication = query_.freeCommunication});
+                    .freeCommunication = query_.freeCommunication,
+                    .removed = removedOf(graph, steps)});
         for (auto& [process, ofProcess] : processes) {
             std::ranges::sort(ofProcess, {}, [](const RecordedStep& step) { return step.wall.start; });
             const std::vector<analysis::Interval> walls = changedWalls(graph, ofProcess, times);
@@ -229,7 +239,7 @@ private:
             if (selected_[i] == Nanoseconds(0))
                 throw Error{.what = "run " + std::to_string(run_.run.value) + " has no work '" +
                                     selections_[i].key() + "'",
-                            .where = "--scale",
+                            .where = selections_[i].option(),
                             .mend =
                                 "name a family, a kernel or a path with /: show FILE kernels --group family"};
         if (query_.freeCommunication && communication_ == Nanoseconds(0))
@@ -246,9 +256,7 @@ private:
             const PathSource& source = graph.sources[activity.source];
             if (activity.part == analysis::PathPart::Communication)
                 communication_ += activity.time.length();
-            // On a GPU the host's ops only launch the work.
-            if (source.kind < PathSource::Kind::Op || source.kind == PathSource::Kind::Call ||
-                (source.kind == PathSource::Kind::Op && onGpu_))
+            if (!isWork(source))
                 continue;
             double factor = 1;
             for (std::size_t i = 0; i < selections_.size(); ++i)
@@ -259,6 +267,33 @@ private:
             factors[activity.source] = factor;
         }
         return factors;
+    }
+
+    /// On a GPU the host's ops only launch the work.
+    bool isWork(const PathSource& source) const
+    {
+        return source.kind == PathSource::Kind::Op ? !onGpu_ : source.kind > PathSource::Kind::Call;
+    }
+
+    std::vector<bool> removedOf(const analysis::RecordedGraph& graph, std::span<const RecordedStep> steps)
+    {
+        if (query_.removed.empty())
+            return {};
+        std::vector<Timestamp> starts;
+        for (const RecordedStep& step : steps)
+            starts.push_back(step.host.start);
+        std::ranges::sort(starts);
+        const auto isLeftOut = [this](const PathSource& source) {
+            return isWork(source) && std::ranges::any_of(selections_, [&](WorkSelection& selection) {
+                       return selection.isRemoved() && selection.has(source);
+                   });
+        };
+        std::vector<bool> removed = removedActivities(graph, isLeftOut, starts);
+        const std::span<const analysis::Activity> activities = graph.graph.activities();
+        for (std::uint32_t i = 0; i < activities.size(); ++i)
+            if (removed[i] && graph.sourceOf(i).thread && !isWork(graph.sourceOf(i)))
+                removedHost_ += activities[i].time.length();
+        return removed;
     }
 
     WhatIfRow rowOf(ProcessIndex process, const std::vector<Simulated>& done) const
@@ -297,6 +332,7 @@ private:
     std::vector<WorkSelection> selections_;
     std::vector<Nanoseconds> selected_; ///< by selection: time of its work
     Nanoseconds communication_{0};
+    Nanoseconds removedHost_{0};
     std::map<ProcessIndex, std::vector<Simulated>> done_;
 };
 

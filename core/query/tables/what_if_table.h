@@ -28,6 +28,7 @@ struct WhatIfQuery {
     std::optional<RunId> run = {}; ///< none: the last run of the file
     PartyQuery parties = {};
     std::vector<WorkScale> scales = {};
+    std::vector<std::string> removed = {}; ///< work that the program leaves out, by keys as of WorkScale
     bool freeLaunches = false;
     bool freeCommunication = false;
     std::int64_t mostEvents = kMostPathEvents; ///< in memory at a time
@@ -55,14 +56,15 @@ struct WhatIfRow {
 struct WhatIfTable {
     store::RunRecord run = {};
     std::string change = {};          ///< in words
-    Nanoseconds changed{0};           ///< recorded time of the work that `scales` select
+    Nanoseconds changed{0};           ///< recorded time of the work that `scales` and `removed` select
+    Nanoseconds removedHost{0};       ///< recorded time in which the host launched what is removed
     std::vector<WhatIfRow> rows = {}; ///< by rank
 };
 
 /// Simulates all steps of the run with changed times (analysis::changedTimes). If the run has more than `mostEvents`, as many
 /// steps as possible are simulated at a time, and a longer step in pieces, each from its recorded start.
 /// \param cancelled  ends the reading early; the table is then without rows
-/// \throws Error  no such run, rank or process; a scale selects nothing; the run has no launches or communication that could
+/// \throws Error  no such run, rank or process; a key selects nothing; the run has no launches or communication that could
 ///                be free
 WhatIfTable whatIf(
     const store::RunReader& reader, const WhatIfQuery& query,

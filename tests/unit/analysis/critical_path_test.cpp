@@ -132,14 +132,14 @@ TEST_P(CriticalPathProperty, SimulationAgreesWithTheLongestPath)
         const ActivityGraph graph = randomRecording(random).graph();
         std::vector<Nanoseconds> durations = recordedDurations(graph);
         const auto same = graph.simulate([&](std::uint32_t i) { return durations[i]; },
-                                         [](const ActivityGraph::Constraint& each) { return each.lag; });
+                                         [](const auto& each, std::uint32_t) { return each.lag; });
         for (std::size_t i = 0; i < same.size(); ++i)
             ASSERT_EQ(same[i], graph.activities()[i].time);
         for (Nanoseconds& duration : durations)
             duration = Nanoseconds(static_cast<std::int64_t>(random.below(60)));
         const auto changed =
             graph.simulate([&](std::uint32_t i) { return durations[i]; },
-                           [](const ActivityGraph::Constraint& each) { return each.lag + Nanoseconds(3); });
+                           [](const auto& each, std::uint32_t) { return each.lag + Nanoseconds(3); });
         for (std::uint32_t i = 0; i < changed.size(); ++i)
             ASSERT_EQ(changed[i].end, longestPathTo(graph, i, durations, Nanoseconds(3)))
                 << "seed " << GetParam() << ", round " << round << ", activity " << i;

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <string_view>
+
 namespace tilescope::analysis {
 
 namespace {
@@ -14,7 +17,8 @@ using testing::FakeTrace;
 /// waits for them.
 class TwoSteps {
 public:
-    TwoSteps(int kernels, std::int64_t interval, std::int64_t length)
+    /// \param other  name of every second kernel, from the first one on
+    TwoSteps(int kernels, std::int64_t interval, std::int64_t length, std::string_view other = {})
     {
         std::int64_t host = 0;
         std::int64_t device = 0;
@@ -24,16 +28,20 @@ public:
             for (int i = 0; i < kernels; ++i) {
                 host += interval;
                 device = std::max(device + 1'000, host + 5'000);
-                kernels_.push_back({host, device, device + length, step});
+                const bool isOther = !other.empty() && i % 2 == 0;
+                kernels_.push_back({host, device, device + length, step, isOther});
                 device += length;
             }
             const std::int64_t call = host + interval;
             host = std::max(call, device) + 3'000;
             trace_.step(step, start, host).call("cudaStreamSynchronize", ApiKind::Synchronize, call, host);
         }
-        for (const auto& [launched, from, to, step] : kernels_)
+        for (const auto& [launched, from, to, step, isOther] : kernels_)
             trace_
-                .kernel(step == 0 && from % 2 == 0 ? "sm90_xmma_gemm_bf16" : "softmax_warp_forward", from, to)
+                .kernel(isOther                      ? other
+                        : step == 0 && from % 2 == 0 ? "sm90_xmma_gemm_bf16"
+                                                     : "softmax_warp_forward",
+                        from, to)
                 .launchedAt(launched);
         device_ = trace_.batch().deviceEvents;
         for (std::size_t i = 0; i < device_.size(); ++i) {
@@ -64,6 +72,19 @@ public:
             lengths.push_back(wall.length());
         return lengths;
     }
+    std::vector<bool> without(const std::function<bool(const PathSource&)>& isLeftOut) const
+    {
+        std::vector<Timestamp> starts;
+        for (const RecordedStep& step : steps_)
+            starts.push_back(step.host.start);
+        return removedActivities(recorded_, isLeftOut, starts);
+    }
+    std::vector<bool> without(std::string_view kernel) const
+    {
+        return without([text = trace_.textOf(), kernel](const PathSource& source) {
+            return !source.thread && text(source.name) == kernel;
+        });
+    }
     Nanoseconds wall(std::size_t step) const { return steps_[step].wall.length(); }
     const RecordedGraph& recorded() const { return recorded_; }
 
@@ -73,6 +94,7 @@ private:
         std::int64_t from;
         std::int64_t to;
         std::int32_t step;
+        bool isOther;
     };
     StringTable strings_;
     FakeTrace trace_{strings_};
@@ -125,6 +147,65 @@ TEST(WhatIf, FreeLaunchesLeaveTheKernels)
     EXPECT_GE(after[0], Nanoseconds(20 * 2'000));
     EXPECT_LE(after[0], Nanoseconds(20 * (2'000 + 8'000)));
     EXPECT_LT(after[0], before.wall(0));
+}
+
+TEST(WhatIf, WorkThatIsLeftOutGoesWithTheTimeOfItsLaunches)
+{
+    // Limited by launches and by kernels: as if only the others had been recorded.
+    for (const std::int64_t length : {2'000, 40'000}) {
+        const TwoSteps both(40, 10'000, length, "left_out");
+        const TwoSteps rerun(20, 10'000, length);
+        const auto after = both.after({.removed = both.without("left_out")});
+        EXPECT_EQ(after[0], rerun.wall(0)) << length;
+        EXPECT_EQ(after[1], rerun.wall(1)) << length;
+    }
+}
+
+TEST(WhatIf, AStepWithoutItsKernelsStillWaits)
+{
+    const TwoSteps before(20, 10'000, 2'000);
+    const auto after = before.after({.removed = before.without([](const PathSource& source) {
+        return !source.thread && source.step == 1;
+    })});
+    EXPECT_EQ(after[0], before.wall(0)) << "the end of a step is not for a launch in the next";
+    EXPECT_EQ(after[1], Nanoseconds(10'000 + 3'000)) << "from the last launch to the call, and its return";
+}
+
+TEST(WhatIf, ALaunchOfSeveralKernelsRemainsUntilAllAreLeftOut)
+{
+    StringTable strings;
+    FakeTrace trace(strings);
+    trace.step(0, 0, 100'000);
+    trace.kernel("left_out", 60'000, 70'000).launchedAt(50'000);
+    trace.kernel("other", 71'000, 90'000).launchedAt(50'000);
+    std::vector<DeviceEvent> device = trace.batch().deviceEvents;
+    for (DeviceEvent& event : device)
+        event.launchThread = ThreadId{1};
+    const PartyIndex parties;
+    const RecordedGraph recorded = recordedGraph({.ranges = trace.batch().ranges,
+                                                  .ops = {},
+                                                  .frames = {},
+                                                  .calls = {},
+                                                  .device = device,
+                                                  .waits = {},
+                                                  .collectives = {},
+                                                  .parties = parties,
+                                                  .textOf = trace.textOf()});
+    const auto hostTimeWithout = [&](const std::function<bool(std::string_view)>& isLeftOut) {
+        const std::vector<bool> removed =
+            removedActivities(recorded,
+                              [&](const PathSource& source) {
+                                  return !source.thread && isLeftOut(trace.textOf()(source.name));
+                              },
+                              {});
+        Nanoseconds time{0};
+        for (std::uint32_t i = 0; i < removed.size(); ++i)
+            if (removed[i] && recorded.sourceOf(i).thread)
+                time += recorded.graph.activities()[i].time.length();
+        return time;
+    };
+    EXPECT_EQ(hostTimeWithout([](std::string_view name) { return name == "left_out"; }), Nanoseconds(0));
+    EXPECT_EQ(hostTimeWithout([](std::string_view) { return true; }), Nanoseconds(50'000));
 }
 
 } // namespace tilescope::analysis

@@ -33,6 +33,7 @@ std::vector<Section> sections()
             {{"path"}, "path"},
             {{"path", "--step", "0"}, "path-segments"},
             {{"what-if", "--scale", "matmul=0.5"}, "what-if"},
+            {{"what-if", "--remove", "softmax"}, "what-if"},
             {{"kernels"}, "kernels", true},
             {{"kernels", "--group", "family"}, "kernels-by-family", true},
             {{"ops"}, "ops"},
