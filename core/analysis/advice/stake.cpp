@@ -78,7 +78,8 @@ bool touches(const Interval& time, std::span<const Interval> walls)
 std::vector<GroupedTime> inWalls(std::vector<GroupedTime> times, std::span<const Interval> walls)
 {
     std::erase_if(times, [&](const GroupedTime& each) { return !touches(each.time, walls); });
-    std::ranges::sort(times, startsBefore);
+    if (!std::ranges::is_sorted(times, startsBefore))
+        std::ranges::sort(times, startsBefore);
     return times;
 }
 

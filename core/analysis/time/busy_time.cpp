@@ -7,8 +7,9 @@ namespace tilescope::analysis {
 std::vector<Interval> unionOf(std::vector<Interval> intervals)
 {
     std::erase_if(intervals, [](const Interval& interval) { return interval.end <= interval.start; });
-    std::sort(intervals.begin(), intervals.end(),
-              [](const Interval& a, const Interval& b) { return a.start < b.start; });
+    // Events are mostly in order: looking is cheaper than sorting.
+    if (!std::ranges::is_sorted(intervals, {}, &Interval::start))
+        std::ranges::sort(intervals, {}, &Interval::start);
     std::vector<Interval> merged;
     for (const Interval& interval : intervals) {
         if (!merged.empty() && interval.start <= merged.back().end)

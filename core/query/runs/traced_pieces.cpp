@@ -5,61 +5,187 @@
 #include "core/analysis/work/op_totals.h"
 #include "core/query/runs/selection.h"
 
+#include <algorithm>
 #include <set>
 #include <unordered_map>
 
 namespace tilescope::query {
 
+namespace {
+
+bool isBatchedProduct(std::string_view op)
+{
+    return op.starts_with("aten::bmm") || op.starts_with("aten::baddbmm");
+}
+
+/// Sums activities by name, place and op.
+class PieceSums {
+public:
+    explicit PieceSums(const store::RunReader& reader) : reader_(reader) {}
+
+    void addKernels(StringId name, DeviceEventKind kind, StringId path, bool isBatched, Nanoseconds time,
+                    std::int64_t instances)
+    {
+        const std::uint64_t ofName = std::uint64_t{name.value} << 2 | static_cast<std::uint64_t>(kind);
+        const auto [place, isNew] = places_.try_emplace(
+            {ofName, std::uint64_t{path.value} << 1 | std::uint64_t(isBatched)}, pieces_.size());
+        if (isNew) {
+            const auto [description, isFirst] = described_.try_emplace(name);
+            if (isFirst)
+                description->second = analysis::KernelFamilies::standard().describe(reader_.text(name), kind);
+            add(path, isBatched, description->second.shortName, description->second.does,
+                description->second.family);
+        }
+        pieces_[place->second].time += time;
+        pieces_[place->second].instances += instances;
+    }
+
+    void addOp(const Op& op, Nanoseconds self)
+    {
+        const auto [place, isNew] = places_.try_emplace({op.name.value, op.path.value}, pieces_.size());
+        if (isNew) {
+            const std::string_view name = reader_.text(op.name);
+            add(op.path, isBatchedProduct(name), std::string(name), {}, analysis::familyOfOp(name));
+        }
+        pieces_[place->second].time += self;
+        ++pieces_[place->second].instances;
+    }
+
+    std::vector<Piece> take() { return std::move(pieces_); }
+
+private:
+    struct Key {
+        std::uint64_t name = 0;
+        std::uint64_t path = 0;
+        bool operator==(const Key&) const = default;
+    };
+    struct Hash {
+        std::size_t operator()(const Key& key) const noexcept
+        {
+            return (key.name * 0x9E37'79B9'7F4A'7C15ULL) ^ (key.path * 0xC2B2'AE3D'27D4'EB4FULL >> 7);
+        }
+    };
+
+    void add(StringId path, bool isBatched, std::string name, std::string does, analysis::KernelFamily family)
+    {
+        const std::string_view place = path ? analysis::fromStepDown(reader_.text(path)) : std::string_view{};
+        pieces_.push_back({.path = place,
+                           .phase = analysis::phaseOf(place),
+                           .isBatched = isBatched,
+                           .name = std::move(name),
+                           .does = std::move(does),
+                           .family = family});
+    }
+
+    const store::RunReader& reader_;
+    std::unordered_map<Key, std::size_t, Hash> places_;
+    std::unordered_map<StringId, analysis::KernelDescription> described_;
+    std::vector<Piece> pieces_;
+};
+
+/// Whether its op tells what a product of attention is for.
+bool needsOp(const Piece& piece)
+{
+    return piece.family == analysis::KernelFamily::Matmul &&
+           piece.path.find("/attention") != std::string_view::npos;
+}
+
+/// From the totals of the steps; false if there are none, or if they do not suffice.
+bool addTotals(const store::RunReader& reader, RunId run, TracedPieces& traced)
+{
+    // Those of a whole recording include what happens between steps.
+    if (reader.run(run)->coversRecording())
+        return false;
+    const std::optional<store::RunTotals> totals = reader.totals(run);
+    if (!totals || totals->kernels.empty())
+        return false;
+    PieceSums sums(reader);
+    for (const store::KernelTotal& total : totals->kernels)
+        sums.addKernels(total.name, total.kind, total.path, false, Nanoseconds(total.total), total.instances);
+    traced.pieces = sums.take();
+    if (reader.counts(run).ops > 0 && std::ranges::any_of(traced.pieces, needsOp))
+        return false;
+    std::set<std::int32_t> steps;
+    for (const store::StepTotal& step : totals->steps)
+        steps.insert(step.step);
+    traced.steps = static_cast<std::int64_t>(steps.size());
+    traced.onGpu = true;
+    return true;
+}
+
+/// By OpId.
+std::vector<bool> batchedProducts(const store::RunReader& reader, RunId run)
+{
+    constexpr std::uint32_t kMostOps = 1U << 28; // numbers of a damaged file
+    std::vector<bool> batched;
+    std::unordered_map<StringId, bool> known;
+    reader.eachOp({.run = run}, [&](const Op& op) {
+        const auto [isBatched, isNew] = known.try_emplace(op.name, false);
+        if (isNew)
+            isBatched->second = isBatchedProduct(reader.text(op.name));
+        if (isBatched->second && op.id && op.id.value < kMostOps) {
+            batched.resize(std::max<std::size_t>(batched.size(), std::size_t{op.id.value} + 1));
+            batched[op.id.value] = true;
+        }
+        return true;
+    });
+    return batched;
+}
+
+void addDeviceEvents(const store::RunReader& reader, RunId run, const PartyFilter& filter,
+                     TracedPieces& traced)
+{
+    const std::vector<bool> batched = batchedProducts(reader, run);
+    PieceSums sums(reader);
+    std::set<std::int32_t> steps;
+    std::int32_t lastStep = kNoStep;
+    reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
+        if (!filter.has(event))
+            return true;
+        traced.onGpu = true;
+        if (event.step == kNoStep)
+            return true;
+        if (event.step != lastStep)
+            steps.insert(event.step);
+        lastStep = event.step;
+        sums.addKernels(event.name, event.kind, event.path,
+                        event.op && event.op.value < batched.size() && batched[event.op.value],
+                        event.end - event.start, 1);
+        return true;
+    });
+    traced.steps = static_cast<std::int64_t>(steps.size());
+    traced.pieces = sums.take();
+}
+
+void addOps(const store::RunReader& reader, RunId run, const PartyFilter& filter, TracedPieces& traced)
+{
+    std::vector<Op> ops = reader.ops({.run = run});
+    std::erase_if(ops, [&](const Op& op) { return !filter.has(op.thread); });
+    const std::vector<Nanoseconds> self = analysis::selfTimes(ops);
+    PieceSums sums(reader);
+    std::set<std::int32_t> steps;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        if (ops[i].step == kNoStep)
+            continue;
+        steps.insert(ops[i].step);
+        sums.addOp(ops[i], self[i]);
+    }
+    traced.steps = static_cast<std::int64_t>(steps.size());
+    traced.pieces = sums.take();
+}
+
+} // namespace
+
 TracedPieces tracedPieces(const store::RunReader& reader, RunId run, const PartyQuery& parties)
 {
     TracedPieces traced;
+    if (parties.empty() && addTotals(reader, run, traced))
+        return traced;
     const PartyFilter filter(reader, run, parties);
-    std::vector<DeviceEvent> device = reader.deviceEvents({.run = run});
-    std::vector<Op> ops = reader.ops({.run = run});
-    std::erase_if(device, [&](const DeviceEvent& event) { return !filter.has(event); });
-    std::erase_if(ops, [&](const Op& op) { return !filter.has(op.thread); });
-    traced.onGpu = !device.empty();
-    std::set<std::int32_t> steps;
-    const auto place = [&reader](StringId path) {
-        return path ? analysis::fromStepDown(reader.text(path)) : std::string_view{};
-    };
-    std::unordered_map<OpId, StringId> opNames;
-    for (const Op& op : ops)
-        opNames.emplace(op.id, op.name);
-    std::unordered_map<StringId, analysis::KernelDescription> described;
-    for (const DeviceEvent& event : device) {
-        if (event.step == kNoStep)
-            continue;
-        steps.insert(event.step);
-        const auto [description, isNew] = described.try_emplace(event.name);
-        if (isNew)
-            description->second =
-                analysis::KernelFamilies::standard().describe(reader.text(event.name), event.kind);
-        const auto op = opNames.find(event.op);
-        const std::string_view path = place(event.path);
-        traced.pieces.push_back({path, analysis::phaseOf(path),
-                                 op == opNames.end() ? std::string_view{} : reader.text(op->second),
-                                 description->second.shortName, description->second.does,
-                                 description->second.family, event.end - event.start});
-    }
-    if (!traced.onGpu) {
-        const std::vector<Nanoseconds> self = analysis::selfTimes(ops);
-        for (std::size_t i = 0; i < ops.size(); ++i) {
-            if (ops[i].step == kNoStep)
-                continue;
-            steps.insert(ops[i].step);
-            const std::string_view name = reader.text(ops[i].name);
-            const std::string_view path = place(ops[i].path);
-            traced.pieces.push_back({path,
-                                     analysis::phaseOf(path),
-                                     name,
-                                     std::string(name),
-                                     {},
-                                     analysis::familyOfOp(name),
-                                     self[i]});
-        }
-    }
-    traced.steps = static_cast<std::int64_t>(steps.size());
+    if (reader.counts(run).deviceEvents > 0)
+        addDeviceEvents(reader, run, filter, traced);
+    if (!traced.onGpu)
+        addOps(reader, run, filter, traced);
     return traced;
 }
 

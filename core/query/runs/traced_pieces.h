@@ -10,15 +10,16 @@
 
 namespace tilescope::query {
 
-/// A kernel of a traced step; on a CPU an op with its self time.
+/// The kernels of one name at one place in the traced steps; on a CPU the ops, with their self time.
 struct Piece {
     std::string_view path; ///< begins with `step`
     std::string_view phase;
-    std::string_view op; ///< the op that launched it; empty if unknown
-    std::string name;    ///< short name
+    bool isBatched = false; ///< a batched matrix product launched them, or they are one
+    std::string name;       ///< short name
     std::string does;
     analysis::KernelFamily family = analysis::KernelFamily::Other;
     Nanoseconds time{0};
+    std::int64_t instances = 0;
 };
 
 /// The kernels or ops of a run's traced steps. Views are valid as long as the reader.
@@ -28,6 +29,7 @@ struct TracedPieces {
     bool onGpu = false;
 };
 
+/// Reads no events if the file has totals of the run's steps that suffice.
 /// \param parties  only these processes and devices; empty: all
 /// \throws Error  from the reader, or the run has no such process or device
 TracedPieces tracedPieces(const store::RunReader& reader, RunId run, const PartyQuery& parties = {});

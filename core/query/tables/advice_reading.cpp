@@ -7,18 +7,17 @@
 #include "core/analysis/work/device_sheets.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
-#include "core/query/tables/step_change.h"
+#include "core/query/runs/step_paths.h"
+#include "core/query/tables/activity_kinds.h"
 
 #include <algorithm>
 #include <charconv>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace tilescope::query {
 
 namespace {
 
-using analysis::DeviceWork;
 using analysis::GroupedTime;
 
 /// The process that was asked for, otherwise that of the lowest rank; null in a run of one process.
@@ -77,7 +76,7 @@ class AdviceReading {
 public:
     AdviceReading(const store::RunReader& reader, std::optional<RunId> run, PartyQuery parties,
                   const std::function<bool()>& cancelled)
-        : reader_(reader), cancelled_(cancelled), textOf_(textsOf(reader))
+        : reader_(reader), cancelled_(cancelled), textOf_(textsOf(reader)), kinds_(textOf_, trace_)
     {
         trace_.run = chooseRun(reader, run);
         const RunParties all = reader.parties(trace_.run.run);
@@ -121,31 +120,6 @@ private:
         StringId frame = {};
         bool isLibrary = true;
     };
-    struct KindKey {
-        StringId name = {};
-        StringId path = {};
-        DeviceIndex device = {};
-        CopyKind copy = CopyKind::None;
-        bool isRecomputed = false;
-        LaunchConfig launch{};
-        bool operator==(const KindKey&) const = default;
-    };
-    struct KindHash {
-        std::size_t operator()(const KindKey& key) const noexcept
-        {
-            std::size_t hash = key.name.value;
-            const auto mix = [&hash](std::uint64_t value) {
-                hash = (hash ^ value) * 0x9E37'79B9'7F4A'7C15ULL;
-            };
-            mix(key.path.value);
-            mix(static_cast<std::uint64_t>(key.device.value) << 1 | std::uint64_t(key.isRecomputed));
-            for (const std::uint32_t extent : key.launch.grid)
-                mix(extent);
-            mix(key.launch.block[0]);
-            return hash ^ hash >> 32;
-        }
-    };
-
     void readDevices(const RunParties& parties)
     {
         const std::vector<EnvironmentEntry> environment = reader_.environment(trace_.run.run);
@@ -176,14 +150,6 @@ private:
                 add(device.id, device.name, device.capability, device.multiprocessors);
     }
 
-    std::string placeOf(StringId path)
-    {
-        const auto [known, isNew] = places_.try_emplace(path);
-        if (isNew && path)
-            known->second = alignedModule(analysis::fromStepDown(textOf_(path)));
-        return known->second;
-    }
-
     bool loads(StringId name)
     {
         const auto [known, isNew] = loading_.try_emplace(name, false);
@@ -208,10 +174,10 @@ private:
 
     void readRanges()
     {
+        StepPaths stepPaths(reader_);
         std::vector<Range> steps;
         reader_.eachRange({.run = trace_.run.run}, [&](const Range& range) {
-            if (filter_->has(range.thread) && range.step != kNoStep &&
-                analysis::fromStepDown(textOf_(range.path)) == "step")
+            if (stepPaths.isStep(range) && filter_->has(range.thread))
                 steps.push_back(range);
             return !cancelled_();
         });
@@ -252,14 +218,9 @@ private:
             if (filter_->has(op.thread) && recomputation_.has(op.id))
                 trace_.recomputed.push_back(
                     {{op.start, op.end},
-                     trace_.sources.of({.kind = "module", .name = placeOr(placeOf(op.path))})});
+                     trace_.sources.of({.kind = "module", .name = kinds_.placeOrNone(op.path)})});
             return !cancelled_();
         });
-    }
-
-    static std::string placeOr(std::string place)
-    {
-        return place.empty() ? std::string("outside of modules") : std::move(place);
     }
 
     void readCalls()
@@ -293,7 +254,7 @@ private:
                     trace_.host.allocating.push_back(
                         {time, trace_.sources.of({.kind = "call",
                                                   .name = std::string(name),
-                                                  .place = placeOf(pathOf(call.range))})});
+                                                  .place = kinds_.placeOf(pathOf(call.range))})});
                 else if (holdsTheHost(name))
                     addWait(call);
                 break;
@@ -344,65 +305,21 @@ private:
         if (!trace_.onGpu)
             return;
         for (const Collective& collective : reader_.collectives(trace_.run.run))
-            if (collective.correlation)
-                collectives_.insert(collective.correlation.value);
+            kinds_.noteCollective(collective.correlation);
+        trace_.activities.reserve(static_cast<std::size_t>(reader_.counts(trace_.run.run).deviceEvents));
         Timestamp busyUntil = Timestamp::min();
         reader_.eachDeviceEvent({.run = trace_.run.run}, [&](const DeviceEvent& event) {
             if (!filter_->has(event))
                 return !cancelled_();
             cover(event.start, event.end);
             noteActivity(event);
-            const std::uint32_t kind = kindOf(event);
+            const std::uint32_t kind = kinds_.of(event, recomputation_.has(event.op));
             trace_.activities.push_back({{event.start, event.end}, kind, event.device, event.stream});
-            if (event.start > busyUntil) {
-                const ActivityKind& known = trace_.kinds[kind];
-                trace_.host.next.push_back(
-                    {{event.start, event.end},
-                     trace_.sources.of({.kind = "module", .name = placeOr(known.place)})});
-            }
+            if (event.start > busyUntil)
+                trace_.host.next.push_back({{event.start, event.end}, kinds_.placeSourceOf(kind)});
             busyUntil = std::max(busyUntil, event.end);
             return !cancelled_();
         });
-    }
-
-    std::uint32_t kindOf(const DeviceEvent& event)
-    {
-        const KindKey key{.name = event.name,
-                          .path = event.path,
-                          .device = event.device,
-                          .copy = event.copy,
-                          .isRecomputed = recomputation_.has(event.op),
-                          .launch = event.launch};
-        const auto [known, isNew] = kindNumbers_.try_emplace(key, std::uint32_t(trace_.kinds.size()));
-        if (!isNew)
-            return known->second;
-        ActivityKind& kind = trace_.kinds.emplace_back();
-        const analysis::KernelDescription description =
-            analysis::KernelFamilies::standard().describe(textOf_(event.name), event.kind);
-        kind.event = event.kind;
-        kind.family = description.family;
-        kind.copy = event.copy;
-        kind.device = event.device;
-        kind.launch = event.launch;
-        kind.fullName = textOf_(event.name);
-        kind.name = description.shortName.empty() ? kind.fullName : description.shortName;
-        kind.place = placeOf(event.path);
-        const bool isBackward =
-            event.path && analysis::phaseOf(analysis::fromStepDown(textOf_(event.path))) == "backward";
-        kind.isRecomputed =
-            key.isRecomputed || (isBackward && analysis::computesForwardAttention(kind.fullName));
-        trace_.hasBackwardWork = trace_.hasBackwardWork || isBackward;
-        if (event.kind != DeviceEventKind::Kernel)
-            kind.work = DeviceWork::Copy;
-        else if (kind.family == analysis::KernelFamily::Collective ||
-                 collectives_.contains(event.correlation.value))
-            kind.work = DeviceWork::Communication;
-        if (const auto device = trace_.devices.find(event.device);
-            device != trace_.devices.end() && device->second.limits &&
-            event.kind == DeviceEventKind::Kernel && analysis::needsOccupancy(kind.family))
-            kind.reach =
-                analysis::reachOf(event.launch, *device->second.limits, device->second.multiprocessors);
-        return known->second;
     }
 
     /// Finds the function of the program that was open at each call that waits: the innermost that is not a library's.
@@ -465,7 +382,7 @@ private:
                 {wait.time.time, trace_.sources.of({.kind = "call",
                                                     .name = std::string(textOf_(wait.name)),
                                                     .place = wait.frame ? std::string(textOf_(wait.frame))
-                                                                        : placeOf(wait.path)})});
+                                                                        : kinds_.placeOf(wait.path)})});
         for (const analysis::Interval& time : waitedFor_)
             trace_.host.waiting.push_back({time, trace_.sources.of({.kind = "call", .name = "wait"})});
         noteErrands();
@@ -536,9 +453,7 @@ private:
     std::vector<Timestamp> starts_;             ///< of calls that wait, or let a stream wait
     std::vector<Timestamp> lastLaunches_;       ///< by step
     Timestamp lastLaunch_ = Timestamp::min();
-    std::unordered_set<std::uint32_t> collectives_; ///< correlations
-    std::unordered_map<KindKey, std::uint32_t, KindHash> kindNumbers_;
-    std::unordered_map<StringId, std::string> places_;
+    ActivityKinds kinds_;
     std::unordered_map<StringId, bool> loading_;
 };
 

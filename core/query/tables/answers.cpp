@@ -109,7 +109,7 @@ std::vector<Kind> kindsOf(const Subject& subject, const Chosen& chosen)
             continue;
         Kind& kind = kinds.try_emplace(piece.name, Kind{piece.name, piece.does, piece.family}).first->second;
         kind.total += piece.time;
-        ++kind.instances;
+        kind.instances += piece.instances;
     }
     std::vector<Kind> list;
     for (auto& [name, kind] : kinds)
@@ -222,10 +222,9 @@ AttentionTimes attentionTimes(const Subject& subject, const ExperimentSpec& spec
             continue;
         }
         // Projections are mm and addmm; the products of attention are batched.
-        const bool batched = piece.op.starts_with("aten::bmm") || piece.op.starts_with("aten::baddbmm");
         if (piece.family == KernelFamily::Softmax)
             times.softmax += piece.time;
-        else if (matmul && (batched || spec.workload == Workload::Attention))
+        else if (matmul && (piece.isBatched || spec.workload == Workload::Attention))
             times.matmuls += piece.time;
     }
     return times;
@@ -328,8 +327,9 @@ Answer instances(const Subject& subject)
     Answer answer{.command = subject.show(subject.traced.onGpu ? "kernels" : "ops") + " --group phase"};
     std::string list;
     for (const char* phase : kPhases) {
-        const auto count =
-            std::count_if(subject.traced.pieces.begin(), subject.traced.pieces.end(), inPhase(phase));
+        std::int64_t count = 0;
+        for (const Piece& piece : subject.traced.pieces)
+            count += piece.phase == phase ? piece.instances : 0;
         if (count == 0)
             continue;
         const double perStep = static_cast<double>(count) / static_cast<double>(subject.traced.steps);

@@ -46,7 +46,7 @@ std::optional<SummedKernels> storedSums(const store::RunReader& reader, const Ke
         KernelSum& sum = summed.sums.emplace_back();
         static_cast<store::KernelTotal&>(sum) = total;
         if (selection.countSteps)
-            sum.steps = {totals->steps.front().step};
+            sum.steps.add(totals->steps.front().step);
     }
     return summed;
 }
@@ -57,29 +57,23 @@ void KernelSums::add(const DeviceEvent& event, StringId op)
 {
     const Key key{std::uint64_t{event.name.value} << 2 | std::uint64_t(event.kind),
                   std::uint64_t{op.value} << 32 | event.path.value};
-    const auto [place, isNew] = places_.try_emplace(key, std::uint32_t(entries_.size()));
+    const auto [place, isNew] = places_.try_emplace(key, std::uint32_t(sums_.size()));
     if (isNew) {
-        KernelSum& sum = entries_.emplace_back().sum;
+        KernelSum& sum = sums_.emplace_back();
         sum.kind = event.kind;
         sum.name = event.name;
         sum.path = event.path;
         sum.op = op;
     }
-    Entry& entry = entries_[place->second];
-    entry.sum.add((event.end - event.start).count());
-    if (event.step != entry.lastStep) {
-        entry.sum.steps.insert(event.step);
-        entry.lastStep = event.step;
-    }
+    KernelSum& sum = sums_[place->second];
+    sum.add((event.end - event.start).count());
+    if (event.step != kNoStep)
+        sum.steps.add(event.step);
 }
 
 std::vector<KernelSum> KernelSums::list() &&
 {
-    std::vector<KernelSum> sums;
-    sums.reserve(entries_.size());
-    for (Entry& entry : entries_)
-        sums.push_back(std::move(entry.sum));
-    return sums;
+    return std::move(sums_);
 }
 
 std::optional<SummedKernels> sumKernels(const store::RunReader& reader, const KernelSelection& selection,

@@ -2,6 +2,7 @@
 
 #include "core/query/runs/party_filter.h"
 #include "core/query/runs/time_span.h"
+#include "core/query/tables/step_set.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -15,8 +16,8 @@ namespace tilescope::query {
 
 /// The kernels, copies or memsets of one name that were attributed to one path.
 struct KernelSum : store::KernelTotal {
-    StringId op = {};                  ///< name of the op that launched them; only if the sums are by op
-    std::set<std::int32_t> steps = {}; ///< steps in which they ran; empty if they come from the stored totals
+    StringId op = {};   ///< name of the op that launched them; only if the sums are by op
+    StepSet steps = {}; ///< in which they ran; empty if they come from the stored totals
 };
 
 /// Sums device events by kind, name, path and op. One hash look-up an event.
@@ -38,12 +39,8 @@ private:
             return (key.name * 0x9E37'79B9'7F4A'7C15ULL) ^ (key.path * 0xC2B2'AE3D'27D4'EB4FULL >> 7);
         }
     };
-    struct Entry {
-        KernelSum sum = {};
-        std::int32_t lastStep = kNoStep; ///< events are mostly in step order
-    };
     std::unordered_map<Key, std::uint32_t, Hash> places_;
-    std::vector<Entry> entries_;
+    std::vector<KernelSum> sums_;
 };
 
 /// Which device events are summed: those of one traced step or of all, by op too or not; or those in a time span,

@@ -33,7 +33,7 @@ struct Group {
     KernelRow row = {};
     double squares = 0; ///< sum of the squared durations
     std::set<StringId> names = {};
-    std::set<std::int32_t> steps = {};
+    StepSet steps = {};
     std::map<KernelFamily, std::int64_t> families = {};
     std::unordered_map<std::string_view, std::int64_t> places = {}; ///< time by path
 
@@ -46,7 +46,7 @@ struct Group {
         row.total += Nanoseconds(sum.total);
         squares += sum.squares;
         names.insert(sum.name);
-        steps.insert(sum.steps.begin(), sum.steps.end());
+        steps.add(sum.steps);
         families[family] += sum.total;
         places[place] += sum.total;
     }
@@ -287,7 +287,7 @@ private:
             row.does = known.does;
         }
         row.kernels = static_cast<std::int64_t>(group.names.size());
-        row.steps = static_cast<std::int64_t>(group.steps.size());
+        row.steps = group.steps.count();
         const auto n = static_cast<double>(row.instances);
         if (row.instances > 1)
             row.standardDeviation =

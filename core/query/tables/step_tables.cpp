@@ -1,24 +1,63 @@
 #include "core/query/tables/step_tables.h"
 
-#include "core/analysis/time/path_glob.h"
 #include "core/analysis/time/process_steps.h"
+#include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
+#include "core/query/runs/step_paths.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 namespace tilescope::query {
 
 namespace {
 
+/// From the totals that the file stores for the steps.
+StepRow storedRow(const store::StepTotal& step, RunId run, bool onGpu, const PartyIndex& parties)
+{
+    return {.run = run,
+            .step = step.step,
+            .process = parties.titleOf(step.process),
+            .rank = rankOf(parties, step.process),
+            .onGpu = onGpu,
+            .partition = {.wall = {step.start, step.end},
+                          .gpuBusy = step.gpuBusy,
+                          .launching = step.launching,
+                          .synchronizing = step.synchronizing,
+                          .tracing = step.tracing,
+                          .unexplained = step.unexplained}};
+}
+
 void addSteps(const store::RunReader& reader, RunId run, const PartyQuery& query, std::vector<StepRow>& rows)
+{
+    const std::vector<store::StepTotal> totals = reader.stepTotals(run);
+    if (totals.empty() && !reader.totals(run)) {
+        std::ranges::move(stepsFromEvents(reader, run, query), std::back_inserter(rows));
+        return;
+    }
+    const PartyFilter filter(reader, run, query);
+    const bool onGpu = reader.counts(run).deviceEvents > 0;
+    const auto isAsked = [&](const TracedProcess* process) {
+        return !process ||
+               ((!query.rank || process->rank == query.rank) && (!query.pid || process->pid == *query.pid));
+    };
+    for (const store::StepTotal& step : totals)
+        if (isAsked(filter.parties().find(step.process)))
+            rows.push_back(storedRow(step, run, onGpu, filter.parties()));
+}
+
+} // namespace
+
+std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, const PartyQuery& query)
 {
     const PartyFilter filter(reader, run, query);
     const PartyIndex& parties = filter.parties();
+    std::vector<StepRow> rows;
+    StepPaths stepPaths(reader);
     std::vector<Range> stepRanges;
     reader.eachRange({.run = run}, [&](const Range& range) {
-        if (range.step != kNoStep && analysis::fromStepDown(reader.text(range.path)) == "step" &&
-            filter.has(range.thread))
+        if (stepPaths.isStep(range) && filter.has(range.thread))
             stepRanges.push_back(range);
         return true;
     });
@@ -46,41 +85,19 @@ void addSteps(const store::RunReader& reader, RunId run, const PartyQuery& query
         StepRow row{.run = run,
                     .step = range.step,
                     .process = parties.titleOf(process),
-                    .rank = parties.rankOf(process),
+                    .rank = rankOf(parties, process),
                     .onGpu = onGpu,
                     .partition = partitions[process][next[process]++]};
         if (!onGpu)
             row.partition = {.wall = row.partition.wall};
         rows.push_back(row);
     }
+    return rows;
 }
-
-/// From the totals that the file stores for the steps.
-StepRow storedRow(const store::StepTotal& step, RunId run, bool onGpu)
-{
-    return {.run = run,
-            .step = step.step,
-            .onGpu = onGpu,
-            .partition = {.wall = {step.start, step.end},
-                          .gpuBusy = step.gpuBusy,
-                          .launching = step.launching,
-                          .synchronizing = step.synchronizing,
-                          .tracing = step.tracing,
-                          .unexplained = step.unexplained}};
-}
-
-} // namespace
 
 std::vector<StepRow> stepsOf(const store::RunReader& reader, RunId run)
 {
-    const std::vector<store::StepTotal> totals = reader.stepTotals(run);
-    if (totals.empty() && !reader.totals(run))
-        return steps(reader, {.run = run}).rows;
-    const bool onGpu = reader.counts(run).deviceEvents > 0;
-    std::vector<StepRow> rows;
-    for (const store::StepTotal& step : totals)
-        rows.push_back(storedRow(step, run, onGpu));
-    return rows;
+    return steps(reader, {.run = run}).rows;
 }
 
 StepsTable steps(const store::RunReader& reader, const EventQuery& query)

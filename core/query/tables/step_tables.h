@@ -26,11 +26,15 @@ struct StepsTable {
     std::optional<store::RunRecord> last = {}; ///< of the runs in question; none: the file has no runs
 };
 
-/// Of one run or of all.
+/// Of one run or of all. Reads no events if the file stores the totals of the steps.
 /// \throws Error  no such run
 StepsTable steps(const store::RunReader& reader, const EventQuery& query);
 
-/// Of one run. Reads no events if the file stores the totals of its steps; the rows then name no process.
+/// Of one run, as the function above gives them for files without totals.
+std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run,
+                                     const PartyQuery& parties = {});
+
+/// Of one run.
 std::vector<StepRow> stepsOf(const store::RunReader& reader, RunId run);
 
 } // namespace tilescope::query

@@ -238,16 +238,16 @@ TEST_F(RunTotals, PartitionEachStepAsItsEventsDo)
     const store::RunReader reader(file_);
     const auto totals = reader.totals(kOnlyRun);
     ASSERT_TRUE(totals);
-    const StepsTable expected = steps(reader, {.run = kOnlyRun});
+    const std::vector<StepRow> expected = stepsFromEvents(reader, kOnlyRun);
     ASSERT_EQ(totals->steps.size(), std::size_t(kMany));
-    ASSERT_EQ(expected.rows.size(), std::size_t(kMany));
+    ASSERT_EQ(expected.size(), std::size_t(kMany));
     Nanoseconds tracing{0};
     Nanoseconds waiting{0};
     Nanoseconds unexplained{0};
-    for (std::size_t i = 0; i < expected.rows.size(); ++i) {
+    for (std::size_t i = 0; i < expected.size(); ++i) {
         const store::StepTotal& found = totals->steps[i];
-        const analysis::StepPartition& parts = expected.rows[i].partition;
-        EXPECT_EQ(found.step, expected.rows[i].step);
+        const analysis::StepPartition& parts = expected[i].partition;
+        EXPECT_EQ(found.step, expected[i].step);
         EXPECT_EQ(found.start, parts.wall.start);
         EXPECT_EQ(found.end, parts.wall.end);
         EXPECT_EQ(found.gpuBusy, parts.gpuBusy) << i;

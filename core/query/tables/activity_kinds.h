@@ -1,0 +1,77 @@
+#pragma once
+
+#include "core/analysis/time/text_of.h"
+#include "core/query/tables/advice_trace.h"
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace tilescope::query {
+
+/// Numbers the activities of a device that are alike for advice: adds them to AdviceTrace::kinds.
+///
+/// Layers count together, and launch configurations only where occupancy depends on them: a run has few kinds.
+class ActivityKinds {
+public:
+    /// \param trace  its devices must be known before the first activity
+    ActivityKinds(const analysis::TextOf& textOf, AdviceTrace& trace) : textOf_(textOf), trace_(trace) {}
+
+    /// The correlation of a collective's kernel; none is ignored.
+    void noteCollective(CorrelationId correlation);
+    /// \param isRecomputed  an op that repeats forward launched it
+    std::uint32_t of(const DeviceEvent& event, bool isRecomputed);
+    /// The module of a kind as a row of evidence.
+    std::uint32_t placeSourceOf(std::uint32_t kind) const { return placeSources_[kind]; }
+
+    /// The module of a path as in AdviceSource; empty for none.
+    const std::string& placeOf(StringId path) { return places_[factsOf(path).place]; }
+    /// The same, "outside of modules" for none.
+    std::string placeOrNone(StringId path);
+
+private:
+    /// What a name says of a kernel, copy or memset.
+    struct NameFacts {
+        analysis::KernelDescription description = {};
+        bool needsOccupancy = false;
+        bool computesForward = false;
+    };
+    /// What a path says of an activity.
+    struct PathFacts {
+        std::uint32_t place = 0; ///< index into `places_`
+        bool isBackward = false;
+    };
+    struct Key {
+        StringId name = {};
+        DeviceEventKind event = DeviceEventKind::Kernel;
+        CopyKind copy = CopyKind::None;
+        DeviceIndex device = {};
+        std::uint32_t place = 0;
+        bool isRecomputed = false;
+        bool isCollective = false;
+        LaunchConfig launch = {};
+        bool operator==(const Key&) const = default;
+    };
+    struct Hash {
+        std::size_t operator()(const Key& key) const noexcept;
+    };
+
+    const NameFacts& factsOf(const DeviceEvent& event);
+    const PathFacts& factsOf(StringId path);
+    const AdviceDevice* limitedDevice(DeviceIndex device) const;
+    void add(const Key& key, const analysis::KernelDescription& description, const AdviceDevice* device);
+
+    const analysis::TextOf& textOf_;
+    AdviceTrace& trace_;
+    std::unordered_set<std::uint32_t> collectives_; ///< correlations
+    std::unordered_map<Key, std::uint32_t, Hash> numbers_;
+    std::vector<std::uint32_t> placeSources_;            ///< by kind
+    std::unordered_map<std::uint64_t, NameFacts> names_; ///< by name and kind
+    std::unordered_map<StringId, PathFacts> paths_;
+    std::vector<std::string> places_{std::string()}; ///< 0: unknown
+    std::unordered_map<std::string, std::uint32_t> placeNumbers_{{std::string(), 0}};
+};
+
+} // namespace tilescope::query
