@@ -259,13 +259,23 @@ bool isTelling(const PowerLaw& law)
     return law.high - law.low < kTelling;
 }
 
-/// \param name  with a space behind it; empty for the only line
-std::string exponentText(const std::string& name, const std::string& x, const PowerLaw& law)
+/// How one line grows.
+/// \param law  none: there are too few points
+std::string exponentText(const Curve& curve, const FindingTemplate& wanted,
+                         const std::optional<PowerLaw>& law)
 {
+    // A number needs the name of its key.
+    const bool isNumber = !curve.name.empty() && curve.name.front() >= '0' && curve.name.front() <= '9';
+    const std::string name = isNumber ? wanted.series + " " + curve.name : curve.name;
+    const std::string_view comma = name.empty() ? "" : ", ";
+    if (!law)
+        return fmt::format("{}{}exponent not determined from {}; a slope takes at least {}", name, comma,
+                           ofPoints(curve.points.size()), kLeastForSlope);
     const std::string interval =
-        fmt::format("(95 % {:.2f} to {:.2f}, {} points)", law.low, law.high, law.points);
-    return isTelling(law) ? fmt::format("{}as {}^{:.2f} {}", name, x, law.exponent, interval)
-                          : fmt::format("{}not determined: the points scatter {}", name, interval);
+        fmt::format("(95 % {:.2f} to {:.2f}, {} points)", law->low, law->high, law->points);
+    return isTelling(*law) ? fmt::format("{}{}as {}^{:.2f} {}", name, name.empty() ? "" : " ", wanted.x,
+                                         law->exponent, interval)
+                           : fmt::format("{}{}exponent not determined {}", name, comma, interval);
 }
 
 std::vector<Finding> growth(const FindingTemplate& wanted, const StudyRuns& study)
@@ -275,11 +285,7 @@ std::vector<Finding> growth(const FindingTemplate& wanted, const StudyRuns& stud
     for (const Curve& curve : curvesOf(wanted, study)) {
         const std::optional<PowerLaw> law = powerLaw(curve.points);
         conclusive = conclusive || (law && isTelling(*law));
-        const std::string name = curve.name.empty() ? "" : curve.name + " ";
-        exponents += (exponents.empty() ? "" : "; ") +
-                     (law ? exponentText(name, wanted.x, *law)
-                          : fmt::format("{}not determined from {}; a slope takes at least {}", name,
-                                        ofPoints(curve.points.size()), kLeastForSlope));
+        exponents += (exponents.empty() ? "" : "; ") + exponentText(curve, wanted, law);
     }
     if (exponents.empty())
         return inconclusive(wanted, study, "no point measured it.");

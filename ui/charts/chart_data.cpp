@@ -236,8 +236,8 @@ QString captionOf(const ChartRecipe& recipe, const QStringList& separatedBy, con
     if (drawn.outOfMemory && recipe.outOfMemory)
         caption += QStringLiteral("Open triangles at the top: out of memory. ");
     if (drawn.leftOut > 0)
-        caption += QStringLiteral("%1 without %2 or %3 left out. ")
-                       .arg(counted(drawn.leftOut, "run"), recipe.x, recipe.y);
+        caption += QStringLiteral("Left out: %1 without %2 or %3. ")
+                       .arg(counted(drawn.leftOut, "run"), wordsOfX(recipe.x), wordsOf(recipe.y));
     if (!machine.isEmpty())
         caption += machine + QStringLiteral(". ");
     if (!recipe.filter.isEmpty())

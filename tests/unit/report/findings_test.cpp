@@ -109,13 +109,23 @@ TEST_F(Findings, GrowthHasExponentsWithIntervals)
     EXPECT_THAT(text, HasSubstr("naive as seq_len^2.00 (95 % 2.00 to 2.00, 5 points)"));
 }
 
+TEST_F(Findings, GrowthOfLinesThatAreNumbersNamesTheirKey)
+{
+    EXPECT_THAT(sentence({.rule = "growth",
+                          .say = "It grows: {exponents}.",
+                          .quantity = {.value = "peak", .from = {{"backend", "naive"}}},
+                          .x = "seq_len",
+                          .series = "heads"}),
+                HasSubstr("heads 8 as seq_len^2.00"));
+}
+
 TEST_F(Findings, GrowthOfOnePointIsASentenceToo)
 {
     EXPECT_EQ(sentence({.rule = "growth",
                         .say = "It grows: {exponents}.",
                         .quantity = {.value = "peak", .from = {{"backend", "naive"}, {"seq_len", "512"}}},
                         .x = "seq_len"}),
-              "It grows: not determined from 1 point; a slope takes at least 3.");
+              "It grows: exponent not determined from 1 point; a slope takes at least 3.");
 }
 
 TEST_F(Findings, CrossoverIsThePointFromWhichOneStaysBelow)
