@@ -6,7 +6,7 @@ namespace tilescope::report {
 
 namespace {
 
-constexpr std::size_t kLongest = 280; // characters: three lines
+constexpr std::size_t kLongest = 220; // characters: three lines on paper, with the title of the study
 
 } // namespace
 

@@ -39,8 +39,10 @@ details { margin: 1rem 0; font-size: .85rem; } summary { cursor: pointer; color:
   table.wide, .wide tbody, .wide tr, .wide td { display: block; } .wide thead { display: none; } .wide tr { padding: .4rem .5rem; border-bottom: 1px solid var(--line); }
   .wide td, .wide td.n, .wide td.key { display: grid; grid-template-columns: minmax(6rem, 2fr) 3fr; gap: .6rem; padding: .05rem 0; border: 0; text-align: left; white-space: normal; overflow-wrap: anywhere; } .wide td::before { content: attr(data-heading); color: var(--soft); }
   .wide td.key { font-weight: 600; } }
-@media print { body { max-width: none; padding: 0; font-size: 10pt; } h1 { font-size: 1.5rem; } h2 { margin-top: 1.2rem; break-after: avoid; } .page { break-before: page; } h2.page { margin-top: 0; border: 0; padding: 0; }
-  .small-figures { gap: .3rem 1.5rem; } .small-figures img { max-height: 4.3cm; } figure, tr, .caution, details { break-inside: avoid; } figure img { max-height: 17cm; } table { font-size: 8.5pt; } th, td { padding: .15rem .35rem; } th button::after { content: none !important; } thead { display: table-header-group; } a { color: inherit; text-decoration: none; } }
+@media print { body { max-width: none; padding: 0; font-size: 9.5pt; line-height: 1.4; } h1 { font-size: 1.5rem; } h2 { margin-top: 1.2rem; break-after: avoid; } .page { break-before: page; } h2.page { margin-top: 0; border: 0; padding: 0; }
+  .byline { display: inline; margin-right: 1.5rem; } ul { margin: .5rem 0; } li { margin: .15rem 0; } .caution, figcaption, .caption, .notes, .small, dl, details { font-size: 8.5pt; } figcaption { margin-top: .2rem; }
+  .small-figures { gap: .2rem 1.5rem; } .small-figures figure { margin: .2rem 0; } .small-figures img { max-height: 4.1cm; } figure, tr, .caution, details { break-inside: avoid; } figure img { max-height: 17cm; }
+  table { font-size: 8.5pt; } th, td { padding: .15rem .35rem; } th button::after { content: none !important; } thead { display: table-header-group; } a { color: inherit; text-decoration: none; } }
 )";
 
 // Sorts a table by the column of the clicked heading: by value, texts after numbers. On a phone, a tap enlarges a figure.

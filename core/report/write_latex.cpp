@@ -178,7 +178,7 @@ private:
     {
         out_ << "\\centering\n";
         if (drawings_.has(figure.id))
-            out_ << "\\includegraphics[width=\\linewidth,height=" << (brief ? "5cm" : "0.68\\textheight")
+            out_ << "\\includegraphics[width=\\linewidth,height=" << (brief ? "4.1cm" : "0.68\\textheight")
                  << ",keepaspectratio]{" << drawings_.folder << '/' << figure.id << ".pdf}\\par\n";
         else
             out_ << "Not drawn: " << escapeLatex(drawings_.whyNone) << "\\par\n";
@@ -195,10 +195,11 @@ private:
 
 void writeLatex(std::ostream& out, const Document& document, const Drawings& drawings)
 {
-    out << kLatexPreamble << "\\title{" << escapeLatex(document.title) << "}\n\\author{"
-        << escapeLatex(document.author) << "}\n\\date{"
-        << (document.measured.empty() ? "" : escapeLatex("Measured " + document.measured))
-        << "}\n\\begin{document}\n\\maketitle\n\n";
+    out << kLatexPreamble << "\\begin{document}\n\\begin{center}\n{\\LARGE " << escapeLatex(document.title)
+        << "\\par}\n";
+    for (const std::string& line : bylineOf(document))
+        out << "\\medskip " << escapeLatex(line) << "\\par\n";
+    out << "\\end{center}\n\n";
     Latex latex(out, drawings);
     for (const Block& block : blocksOf(document, CommandPlace::Appendix))
         std::visit(latex, block);

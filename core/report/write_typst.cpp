@@ -155,7 +155,7 @@ private:
     {
         if (drawings_.has(figure.id))
             out_ << "#drawing(" << typstString(drawings_.folder + "/" + figure.id + ".svg") << ", "
-                 << (brief ? "5cm" : "17cm") << ")\n";
+                 << (brief ? "4.1cm" : "17cm") << ")\n";
         else
             out_ << shown("Not drawn: " + drawings_.whyNone) << '\n';
         out_ << "#caption[" << labelOf(figure) << "][" << shown(captionOf(figure, brief)) << ']';
