@@ -24,7 +24,7 @@ Table tableOf(std::shared_ptr<const query::KernelsTable> kernels)
     const auto column = columnsOf(kernels);
     const bool byName = kernels->grouping == query::Grouping::Name;
     const std::string group = titleOf(kernels->grouping);
-    Table table{.heading = describeRun(kernels->run) + "; " + coverageOf(kernels->run),
+    Table table{.heading = describeRun(kernels->run) + "; " + coverageOf(kernels->run, kernels->span),
                 .rows = kernels->rows.size()};
     if (byName)
         table.columns = {column("name", "name", &Row::key, {.audience = Audience::Programs}),
@@ -107,7 +107,7 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
 Table tableOf(std::shared_ptr<const query::OpsTable> ops)
 {
     using Row = query::OpRow;
-    Table table{.heading = describeRun(ops->run) + "; " + coverageOf(ops->run) + ", host time",
+    Table table{.heading = describeRun(ops->run) + "; " + coverageOf(ops->run, ops->span) + ", host time",
                 .rows = ops->rows.size()};
     const auto column = columnsOf(ops);
     const std::string group = titleOf(ops->grouping);

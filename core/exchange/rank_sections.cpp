@@ -50,6 +50,11 @@ bool hasSlack(const CollectiveRow& row)
 }
 
 /// Link: 450 GB/s in one direction (NVLink by NVML); a copy between two GPUs reached 383 GB/s.
+std::string headingOf(const query::RanksTable& ranks)
+{
+    return describeRun(ranks.run) + (ranks.span ? "; " + spanText(*ranks.span) : "");
+}
+
 std::string linkText(const query::LinkRate& link)
 {
     const auto rate = [](double bytesPerSecond) {
@@ -95,7 +100,7 @@ Table ranksOf(Shared ranks)
     const bool hasPeaks =
         std::ranges::any_of(ranks->rows, [](const RankRow& row) { return row.peakAllocated.has_value(); });
     const Audience ifPeaks = hasPeaks ? Audience::Everyone : Audience::Programs;
-    Table table{.heading = describeRun(ranks->run), .rows = ranks->rows.size()};
+    Table table{.heading = headingOf(*ranks), .rows = ranks->rows.size()};
     table.columns = {column.programs("run", [run = ranks->run.run](const RankRow&) { return run.value; }),
                      column.programs("rank", &RankRow::rank),
                      column("step", "step", &RankRow::step, {.keep = 2})};
@@ -143,7 +148,7 @@ Table collectivesOf(Shared ranks)
                       {.keep = 0, .audience = audience});
     };
     const auto isTimed = [](const CollectiveRow& row) { return row.transfer.has_value(); };
-    Table table{.heading = describeRun(ranks->run), .rows = ranks->collectives.size()};
+    Table table{.heading = headingOf(*ranks), .rows = ranks->collectives.size()};
     const bool showsSlack = std::ranges::any_of(ranks->collectives, hasSlack);
     const Audience ifSlack = showsSlack ? Audience::Everyone : Audience::Programs;
     table.columns = {

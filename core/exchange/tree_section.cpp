@@ -43,11 +43,7 @@ std::string partText(const query::CallTreeTable& tree)
 {
     if (!tree.span)
         return tree.whole ? "whole recording" : "traced steps";
-    const auto time = [](Nanoseconds at) {
-        return quantity::withUnit(static_cast<double>(at.count()), Unit::Nanoseconds);
-    };
-    return "from " + time(tree.span->from) +
-           (tree.span->to == Nanoseconds::max() ? "" : " to " + time(tree.span->to));
+    return spanText(*tree.span);
 }
 
 std::string whyEmpty(const query::CallTreeTable& tree)

@@ -75,6 +75,7 @@ public:
             glob_.emplace(query.rangeGlob);
         table_.run = chooseRun(reader, query.run);
         table_.grouping = query.grouping;
+        table_.span = query.span;
         if (query.work)
             table_.ceilings = ceilingsOf(reader, table_.run);
     }

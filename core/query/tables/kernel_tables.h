@@ -58,6 +58,7 @@ struct KernelQuery {
 struct KernelsTable {
     store::RunRecord run = {};
     Grouping grouping = Grouping::Name;
+    std::optional<TimeSpan> span = {};
     std::vector<KernelRow> rows = {}; ///< costliest first
     std::int64_t events = 0;          ///< device events of the run, selected or not
     std::int64_t outsideSteps = 0;

@@ -31,7 +31,7 @@ template <class Record, class Each, class Add> void eachInOrder(Each&& each, Add
 
 OpsTable ops(const store::RunReader& reader, const EventQuery& query, const std::optional<TimeSpan>& span)
 {
-    OpsTable table{.run = chooseRun(reader, query.run), .rows = {}};
+    OpsTable table{.run = chooseRun(reader, query.run), .span = span, .rows = {}};
     if (query.grouping != Grouping::None)
         table.grouping = query.grouping;
     const TextOf textOf = textsOf(reader);

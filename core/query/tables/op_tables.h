@@ -23,6 +23,7 @@ struct OpRow {
 struct OpsTable {
     store::RunRecord run = {};
     Grouping grouping = Grouping::Name;
+    std::optional<TimeSpan> span = {};
     std::vector<OpRow> rows = {}; ///< most self time first
     std::int64_t events = 0;
 };

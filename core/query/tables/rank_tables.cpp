@@ -91,6 +91,7 @@ public:
     RanksTable read()
     {
         table_.run = run_;
+        table_.span = query_.span;
         if (const auto span = reader_.span(run_.run))
             table_.origin = span->first;
         table_.rankCount = countRanks(parties_.parties().processes);

@@ -82,6 +82,7 @@ struct CollectiveRow {
 /// What the ranks of a run did, step by step and collective by collective.
 struct RanksTable {
     store::RunRecord run = {};
+    std::optional<TimeSpan> span = {};
     Timestamp origin{}; ///< start of the run's first event
     std::size_t rankCount =
         0; ///< processes with a rank, which a launcher lacks; all if none has one; at least 1
