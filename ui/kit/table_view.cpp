@@ -176,8 +176,8 @@ bool TableView::isHidden(int column) const
     return hidden_.contains(withoutUnit(model_->table().columns[std::size_t(column)].title));
 }
 
-// The width of the texts of a column in the first rows.
-int TableView::textWidth(std::size_t column) const
+// The width that the texts of a column need in the first rows.
+int TableView::neededWidth(std::size_t column) const
 {
     constexpr std::size_t kLooked = 40;
     const std::vector<TableRow>& rows = model_->table().rows;
@@ -185,8 +185,12 @@ int TableView::textWidth(std::size_t column) const
     int widest = 0;
     for (std::size_t i = 0; i < std::min(kLooked, rows.size()); ++i)
         widest = std::max(widest, metrics.horizontalAdvance(rows[i].cells[column].text));
-    const bool swatch = model_->table().columns[column].swatch;
-    return std::clamp(widest + sizes().of(swatch ? 40 : 20), sizes().of(kLeastText), sizes().of(kWholeText));
+    return widest + sizes().of(model_->table().columns[column].swatch ? 40 : 20);
+}
+
+int TableView::textWidth(std::size_t column) const
+{
+    return std::clamp(neededWidth(column), sizes().of(kLeastText), sizes().of(kWholeText));
 }
 
 int TableView::titleWidth(int column) const
@@ -232,7 +236,7 @@ void TableView::keepWidth(int column, int width)
 }
 
 // Columns of numbers are as wide as their widest number, others keep their width, and those of width 0 share
-// the rest. If that is too narrow: hide empty columns, remove the space before numbers, shorten bars, elide
+// the rest. If that is too narrow: hide empty columns, remove the space before numbers and behind texts, shorten bars, elide
 // long names, hide dim texts, elide names, hide dim numbers, hide bars. A table that is still too wide scrolls: no number is
 // ever truncated.
 void TableView::layColumns()
@@ -281,6 +285,8 @@ void TableView::layColumns()
     for (std::size_t c = 0; c < columns.size(); ++c)
         if (widths[c] > 0 && columns[c].kind == TableColumn::Kind::Number)
             shrink(c, std::max(numberWidth(int(c)), titleWidth(int(c))));
+        else if (widths[c] > 0 && columns[c].kind == TableColumn::Kind::Text && columns[c].width > 0)
+            shrink(c, std::max(neededWidth(c), titleWidth(int(c))));
     for (std::size_t c = 0; c < columns.size(); ++c)
         if (widths[c] > 0 && isBar(c))
             shrink(c, sizes().of(kLeastBar));

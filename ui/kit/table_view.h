@@ -56,6 +56,7 @@ private:
     void layLines();
     void keepWidth(int column, int width);
     bool holdsNothing(std::size_t column) const;
+    int neededWidth(std::size_t column) const;
     int textWidth(std::size_t column) const;
     int titleWidth(int column) const;
     QString keyOf(int column) const;
