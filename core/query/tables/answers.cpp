@@ -247,6 +247,8 @@ Answer softmaxInAttention(const Subject& subject)
                              " --group family --range 'step/forward/**/attention'"};
     std::string why;
     const auto spec = config::specOf(subject.run.specJson, &why);
+    if (!spec)
+        why = "Softmax and matmuls of attention cannot be distinguished: " + why + ".";
     if (spec && !traitsOf(spec->backend).keepsScores)
         why = "Softmax has no time of its own: " + std::string(wordOf(spec->backend)) +
               " computes attention in one kernel. Use backend: naive.";
