@@ -96,7 +96,7 @@ options
                 tree, roofline, memory, answers and advice (the lowest rank)
   --process PID likewise, by the number of the process
   --device N    only this GPU: kernels, tree, roofline and memory; default of memory: the one with the highest peak
-  --step N      only this step: ranks, collectives and path
+  --step N      only this step: kernels, ranks, collectives and path
   --range GLOB  only events in matching ranges: * within a component, ** across; show ranges: whole paths
   --group BY    kernels: name, family, range, phase, module, op; ops: name, range, phase, module;
                 memory: category, range, phase, module, op, step; saved: layer, module, range, phase;
@@ -304,6 +304,7 @@ const std::vector<Section>& sections()
                           .rangeGlob = request.query.rangeGlob,
                           .grouping = request.query.grouping == Grouping::None ? Grouping::Name
                                                                                : request.query.grouping,
+                          .step = request.step,
                           .parties = request.query.parties,
                           .span = request.tree.span,
                           .countSteps = true})));
@@ -565,10 +566,10 @@ void check(Request& request, const Section& section)
         throw Error{.what = "show " + name + " does not support --device",
                     .where = "--device",
                     .mend = "choose a process: --rank or --process"};
-    if (request.step && !isOfRanks)
+    if (request.step && !isOfRanks && name != "kernels")
         throw Error{.what = "show " + name + " does not support --step",
                     .where = "--step",
-                    .mend = "ranks, collectives and path do"};
+                    .mend = "kernels, ranks, collectives and path do"};
     constexpr std::string_view kBySpan[] = {"kernels", "ops", "ranks", "collectives", "tree"};
     if (request.tree.span && std::ranges::find(kBySpan, section.name) == std::end(kBySpan))
         throw Error{.what = "show " + name + " does not support --from or --to",

@@ -10,6 +10,8 @@
 #include "ui/memory/memory_page.h"
 #include "ui/timeline/timeline_page.h"
 
+#include <QApplication>
+#include <QClipboard>
 #include <QPushButton>
 
 namespace tilescope::ui {
@@ -24,8 +26,8 @@ protected:
         TimelineView& view = page<TimelinePage>("timeline").view();
         const TimelineSection& first = view.scene().sections.front();
         const query::TimelineStep step = first.timeline->firstSteps().front();
-        view.setSpan(TimeWindow{first.toAxis(double(step.start)),
-                                first.toAxis(double(step.start + (step.end - step.start) / 2))});
+        const std::int64_t half = (step.end - step.start) / 2;
+        view.setSpan(TimeWindow{first.toAxis(double(step.start)), first.toAxis(double(step.start + half))});
         waitUntilSettled();
         QTest::keyClick(&view, Qt::Key_T);
         waitUntilSettled();
@@ -121,6 +123,35 @@ TEST_F(TimeFilterTest, OfTwoAlignedRunsIsThePartOfEachThatLiesInTheSpan)
     const QString words = bar().findChild<QLabel*>(QStringLiteral("timeFilter"))->text();
     EXPECT_TRUE(words.contains(QStringLiteral("A ")) && words.contains(QStringLiteral("B ")))
         << words.toStdString();
+}
+
+TEST_F(TimeFilterTest, APageIsCopiedAsTheCommandThatPrintsIt)
+{
+    const QString file = QString::fromStdString((folder_ / "lm.tscope").string());
+    const auto copied = [this](const char* page) {
+        window_.showPage(QString::fromLatin1(page));
+        waitUntilSettled();
+        QApplication::clipboard()->clear();
+        QTest::keyClick(&window_, Qt::Key_C, Qt::ControlModifier | Qt::AltModifier);
+        return QApplication::clipboard()->text();
+    };
+    const QString show = QStringLiteral("tilescope show %1 %2").arg(file);
+    EXPECT_EQ(copied("overview"), show.arg(QStringLiteral("runs --run 1")));
+    EXPECT_EQ(copied("timeline"), show.arg(QStringLiteral("steps --run 1")));
+    EXPECT_EQ(copied("flame"), show.arg(QStringLiteral("tree --run 1")));
+    EXPECT_EQ(copied("kernels"), show.arg(QStringLiteral("kernels --run 1 --group name")));
+    EXPECT_EQ(copied("memory"), show.arg(QStringLiteral("memory --run 1 --at peak")));
+    EXPECT_EQ(copied("ranks"), show.arg(QStringLiteral("ranks --run 1")));
+    EXPECT_EQ(copied("machine"), QStringLiteral("tilescope doctor"));
+    EXPECT_TRUE(copied("query").startsWith(QStringLiteral("tilescope sql %1 '").arg(file)));
+    EXPECT_EQ(copied("help"), QString());
+    const query::TimeSpan span = filterByKey();
+    EXPECT_EQ(copied("kernels"), show.arg(QStringLiteral("kernels --run 1 --from %1 --to %2 --group name"))
+                                     .arg(span.from.count())
+                                     .arg(span.to.count()));
+    const int open = window_.workspace().files().front().id;
+    window_.workspace().select({{open, RunId{1}}, {open, RunId{2}}});
+    EXPECT_EQ(copied("compare"), QStringLiteral("tilescope compare %1:1 %1:2").arg(file));
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
 #include "ui/kit/table_view.h"
+#include "ui/kit/view_command.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
@@ -258,6 +259,12 @@ QWidget* ComparePage::makeMemory()
     content->addWidget(memoryTable_);
     memoryPanel_->setContent(content);
     return memoryPanel_;
+}
+
+QString ComparePage::command() const
+{
+    const std::vector<SelectedRun> runs = workspace().selectedRuns();
+    return runs.size() > 1 ? compareCommand(runs) : QString();
 }
 
 void ComparePage::fillChoices()

@@ -25,6 +25,8 @@ class ComparePage : public Page {
 public:
     explicit ComparePage(Workspace& workspace, QWidget* parent = nullptr);
 
+    QString command() const override;
+
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
 

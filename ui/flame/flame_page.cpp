@@ -10,6 +10,7 @@
 #include "ui/kit/panel.h"
 #include "ui/kit/table_cells.h"
 #include "ui/kit/table_view.h"
+#include "ui/kit/view_command.h"
 #include "ui/theme/theme.h"
 
 #include <QCheckBox>
@@ -214,6 +215,22 @@ bool FlamePage::startFind()
     find_->setFocus();
     find_->selectAll();
     return find_->isVisible() && find_->isEnabled();
+}
+
+QString FlamePage::command() const
+{
+    if (!run_)
+        return {};
+    ViewCommand command(isOfTwo() ? *second_ : *run_, "tree");
+    if (const auto weight = CallWeight(weight_->currentData().toInt()); weight != CallWeight::Time)
+        command.add("--weight", std::string(wordOf(weight)));
+    if (invert_->isChecked())
+        command.add("--invert");
+    if (isOfTwo())
+        command.add("--against", run_->file->path().string() + ":" + std::to_string(run_->key.run.value));
+    if (const int chosen = party_->currentIndex() - 1; chosen >= 0)
+        command.add(parties_.at(std::size_t(chosen)).query);
+    return command.text();
 }
 
 void FlamePage::showMessage(const QString& text)

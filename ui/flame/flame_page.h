@@ -36,6 +36,7 @@ public:
     FlameView& view() { return *view_; }
     TableView& shares() { return *shares_; }
     bool startFind() override;
+    QString command() const override;
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;

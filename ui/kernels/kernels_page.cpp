@@ -10,6 +10,7 @@
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
 #include "ui/kit/table_view.h"
+#include "ui/kit/view_command.h"
 #include "ui/theme/theme.h"
 
 #include <QComboBox>
@@ -111,6 +112,25 @@ void KernelsPage::goTo(const PageTarget& target)
         break;
     }
     load();
+}
+
+QString KernelsPage::command() const
+{
+    if (!run_)
+        return {};
+    const query::Grouping by = kGroupings[grouping_->current()];
+    const bool isOfOps = full_ && full_->ops;
+    const bool isByShape = by == query::Grouping::Shape;
+    ViewCommand command(*run_, isByShape ? "roofline" : isOfOps ? "ops" : "kernels");
+    if (isByShape || !(isOfOps && by == query::Grouping::Family))
+        command.add("--group", std::string(wordOf(by)));
+    if (const std::string range = range_->currentData().toString().toStdString(); !range.empty())
+        command.add("--range", range);
+    if (const auto only = step(); only && !isOfOps && !isByShape)
+        command.add("--step", std::to_string(*only));
+    if (party())
+        command.add(party()->query);
+    return command.text();
 }
 
 void KernelsPage::showMessage(const QString& text)

@@ -36,6 +36,7 @@ public:
     RooflinePlot& roofline() { return *roofline_; }
     bool startFind() override;
     void goTo(const PageTarget& target) override;
+    QString command() const override;
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;

@@ -19,6 +19,8 @@ public:
     virtual bool startFind() { return false; }
     /// Moves the focus to the content of the page as soon as it exists.
     void takeFocus();
+    /// The command that prints what the page shows; empty if there is none.
+    virtual QString command() const { return {}; }
     /// Shows the target of a link from another page, as soon as the page has its data.
     virtual void goTo(const PageTarget&) {}
 

@@ -22,6 +22,7 @@ public:
 
     /// The findings as a table: verdict, topic, finding, remedy.
     TableData findingsTable() const;
+    QString command() const override { return QStringLiteral("tilescope doctor"); }
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;

@@ -7,6 +7,7 @@
 #include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
+#include "ui/kit/view_command.h"
 #include "ui/memory/memory_areas.h"
 #include "ui/memory/memory_blocks.h"
 #include "ui/memory/memory_facts.h"
@@ -184,6 +185,20 @@ bool MemoryPage::startFind()
     lists_->filter().setFocus();
     lists_->filter().selectAll();
     return lists_->filter().isVisible() && lists_->filter().isEnabled();
+}
+
+QString MemoryPage::command() const
+{
+    if (main() == nullptr)
+        return {};
+    SelectedRun run = runs_[std::size_t(std::max(0, run_->currentIndex()))];
+    const bool isPeak = instantKind_ == Instant::Peak && !run.span;
+    run.span.reset(); // the instant is in it
+    ViewCommand command(run, "memory");
+    command.add("--at", isPeak ? "peak" : std::to_string(std::max<std::int64_t>(0, instant())));
+    if (const auto only = device())
+        command.add("--device", std::to_string(only->value));
+    return command.text();
 }
 
 void MemoryPage::showMessage(const QString& text)

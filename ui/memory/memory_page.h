@@ -34,6 +34,7 @@ public:
     TableView& shares() { return lists_->shares(); } ///< what is allocated at the instant, by group
     bool startFind() override;
     void goTo(const PageTarget& target) override;
+    QString command() const override;
     /// The instant that is looked at, from the run's first event.
     /// \pre  a run is shown
     std::int64_t instant() const;

@@ -9,6 +9,7 @@
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
 #include "ui/kit/table_view.h"
+#include "ui/kit/view_command.h"
 #include "ui/overview/advice_panel.h"
 #include "ui/overview/flag_list.h"
 #include "ui/overview/key_figure_card.h"
@@ -122,6 +123,11 @@ void OverviewPage::setStart(QWidget* start)
     stack_->addWidget(start);
     if (workspace().files().empty())
         stack_->setCurrentWidget(start);
+}
+
+QString OverviewPage::command() const
+{
+    return compareCommand(workspace().selectedRuns());
 }
 
 QWidget* OverviewPage::makeHeader()

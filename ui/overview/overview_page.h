@@ -36,6 +36,7 @@ public:
 
     /// What is shown while no file is open, instead of a message.
     void setStart(QWidget* start);
+    QString command() const override;
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;

@@ -1,5 +1,6 @@
 #include "ui/query/query_page.h"
 
+#include "core/base/shell_word.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/key_actions.h"
@@ -259,6 +260,14 @@ void QueryPage::showChart()
     if (series.values.empty())
         return plot_->clear();
     plot_->show(series, keys_->currentText(), values_->currentText());
+}
+
+QString QueryPage::command() const
+{
+    if (!file_)
+        return {};
+    return QString::fromStdString("tilescope sql " + shellPath(file_->path()) + " " +
+                                  shellWord(editor_->toPlainText().simplified().toStdString()));
 }
 
 void QueryPage::showFailure(const QString& sentence)

@@ -35,6 +35,7 @@ public:
     void run();
     void stop();
     bool startFind() override;
+    QString command() const override;
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;

@@ -5,6 +5,7 @@
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
 #include "ui/kit/table_view.h"
+#include "ui/kit/view_command.h"
 #include "ui/overview/step_bar_plot.h"
 #include "ui/ranks/rank_rows.h"
 #include "ui/theme/theme.h"
@@ -174,6 +175,17 @@ QWidget* RanksPage::makeParts()
     partsPanel_->setContent(content);
     partsPanel_->setMinimumWidth(sizes().of(220));
     return partsPanel_;
+}
+
+QString RanksPage::command() const
+{
+    const std::vector<SelectedRun> runs = workspace().selectedRuns();
+    if (runs.empty())
+        return {};
+    ViewCommand command(runs.front(), "ranks");
+    if (const auto only = step())
+        command.add("--step", std::to_string(*only));
+    return command.text();
 }
 
 void RanksPage::showMessage(const QString& text)

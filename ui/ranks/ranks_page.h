@@ -30,6 +30,7 @@ public:
     TableView& collectives() { return *collectives_; }
     TableView& parts() { return *parts_; }
     StepBarPlot& bars() { return *bars_; }
+    QString command() const override;
 
 signals:
     /// The user wants to see on the timeline what begins on this stream at that time.

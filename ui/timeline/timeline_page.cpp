@@ -6,6 +6,7 @@
 #include "ui/kit/key_actions.h"
 #include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
+#include "ui/kit/view_command.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/lane_arrangement.h"
@@ -327,6 +328,32 @@ void TimelinePage::loaded(const std::vector<SelectedRun>& runs, LoadedTimelines 
 }
 
 // Runs without a timeline are listed in one line.
+// Of a span its kernels, which the table below lists; otherwise the traced steps.
+QString TimelinePage::command() const
+{
+    const TimelineScene& scene = view_->scene();
+    if (runs_.empty() || scene.sections.empty())
+        return {};
+    SelectedRun run = runs_.front();
+    run.span.reset();
+    if (!scene.span)
+        return ViewCommand(run, "steps").text();
+    run.span = spanIn(0);
+    const bool isOnGpu =
+        std::ranges::any_of(scene.sections.front().timeline->lanes,
+                            [](const query::Lane& lane) { return lane.kind == query::Lane::Kind::Stream; });
+    return ViewCommand(run, isOnGpu ? "kernels" : "ops").text();
+}
+
+query::TimeSpan TimelinePage::spanIn(std::size_t section) const
+{
+    const TimelineScene& scene = view_->scene();
+    const auto at = [&](double axis) {
+        return Nanoseconds(std::llround(scene.sections[section].toTimeline(axis)));
+    };
+    return {at(scene.span->from), at(scene.span->to)};
+}
+
 // The pages that follow time show the span, in each run the part that is above each other here.
 void TimelinePage::filterBySpan()
 {
@@ -334,12 +361,8 @@ void TimelinePage::filterBySpan()
     if (!scene.span)
         return;
     TimeFilter filter;
-    for (std::size_t i = 0; i < std::min(runs_.size(), scene.sections.size()); ++i) {
-        const TimelineSection& section = scene.sections[i];
-        filter.emplace_back(runs_[i].key,
-                            query::TimeSpan{Nanoseconds(std::llround(section.toTimeline(scene.span->from))),
-                                            Nanoseconds(std::llround(section.toTimeline(scene.span->to)))});
-    }
+    for (std::size_t i = 0; i < std::min(runs_.size(), scene.sections.size()); ++i)
+        filter.emplace_back(runs_[i].key, spanIn(i));
     workspace().setTimeFilter(std::move(filter));
 }
 

@@ -45,6 +45,9 @@ public:
     TimelineTies& ties() { return *ties_; }
     bool startFind() override;
     void goTo(const PageTarget& target) override;
+    QString command() const override;
+    /// Makes the marked span the time filter, if there is one.
+    void filterBySpan();
     /// Selects an event of the first selected run, as soon as its timeline is there, and moves the view to it.
     void goToEvent(const StreamEvent& event);
 
@@ -73,7 +76,7 @@ private:
     void reachTarget();
     void reachEvent(const StreamEvent& event);
     void show(AlignedSections aligned, TimelineView::Pairs pairs, bool keepWindow);
-    void filterBySpan();
+    query::TimeSpan spanIn(std::size_t section) const; ///< the marked one. \pre there is one
     void tellUntraced(const std::vector<SelectedRun>& runs);
     void fillAlignments(const LoadedTimelines& made);
     void showLinks();

@@ -134,6 +134,14 @@ void WindowMenus::makeEdit()
     followUndo();
     add(edit, tr("Copy page as image"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C),
         [this] { QApplication::clipboard()->setPixmap(window_.currentPage()->grab()); });
+    add(edit, tr("Copy page as command"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_C), [this] {
+        const QString command = window_.currentPage()->command();
+        if (!command.isEmpty())
+            QApplication::clipboard()->setText(command);
+        window_.statusBar()->showMessage(command.isEmpty() ? tr("No command prints what this page shows.")
+                                                           : tr("Copied: %1").arg(command),
+                                         kMessageMs);
+    });
     edit->addSeparator();
     add(edit, tr("Find on this page"), QKeySequence(Qt::Key_Slash), [this] {
         if (!window_.currentPage()->startFind())

@@ -1,0 +1,55 @@
+#include "ui/kit/view_command.h"
+
+#include "core/base/shell_word.h"
+
+namespace tilescope::ui {
+
+ViewCommand::ViewCommand(const SelectedRun& run, const std::string& section)
+    : text_("tilescope show " + shellPath(run.file->path()) + " " + section)
+{
+    add("--run", std::to_string(run.key.run.value));
+    if (!run.span)
+        return;
+    add("--from", std::to_string(std::max<std::int64_t>(0, run.span->from.count())));
+    if (run.span->to != Nanoseconds::max())
+        add("--to", std::to_string(run.span->to.count()));
+}
+
+ViewCommand& ViewCommand::add(const std::string& option, const std::string& value)
+{
+    text_ += " " + option;
+    if (!value.empty())
+        text_ += " " + shellWord(value);
+    return *this;
+}
+
+ViewCommand& ViewCommand::add(const query::PartyQuery& parties)
+{
+    if (parties.rank)
+        add("--rank", std::to_string(*parties.rank));
+    if (parties.pid)
+        add("--process", std::to_string(*parties.pid));
+    if (parties.device)
+        add("--device", std::to_string(*parties.device));
+    return *this;
+}
+
+QString addressOf(const SelectedRun& run)
+{
+    return QString::fromStdString(
+        shellWord(run.file->path().string() + ":" + std::to_string(run.key.run.value)));
+}
+
+QString compareCommand(const std::vector<SelectedRun>& runs)
+{
+    if (runs.empty())
+        return {};
+    if (runs.size() == 1) {
+        SelectedRun whole = runs.front();
+        whole.span.reset(); // no table of whole runs follows the filter
+        return ViewCommand(whole, "runs").text();
+    }
+    return QStringLiteral("tilescope compare %1 %2").arg(addressOf(runs[0]), addressOf(runs[1]));
+}
+
+} // namespace tilescope::ui
