@@ -55,6 +55,38 @@ std::optional<SectionItem> longestOf(const TimelineScene& scene)
     return longest;
 }
 
+void writePicture(MainWindow& window, const QString& file)
+{
+    waitUntilSettled();
+    QBuffer png;
+    png.open(QIODevice::WriteOnly);
+    window.grab().save(&png, "PNG");
+    writeOutput(file.toStdString(), png.data().toStdString());
+}
+
+// The pages that follow the time filter, limited to the first half of the step that the runs are aligned at.
+void writeFiltered(MainWindow& window, const QString& folder, const QString& suffix)
+{
+    window.showPage(QStringLiteral("timeline"));
+    waitUntilSettled();
+    auto& timeline = dynamic_cast<TimelinePage&>(*window.currentPage());
+    const TimelineScene& scene = timeline.view().scene();
+    if (scene.sections.empty() || !scene.sections.front().step)
+        return;
+    const TimelineSection& first = scene.sections.front();
+    const std::int64_t half = (first.step->end - first.step->start) / 2;
+    timeline.view().setSpan(
+        TimeWindow{first.toAxis(double(first.step->start)), first.toAxis(double(first.step->start + half))});
+    timeline.filterBySpan();
+    for (const char* name : {"timeline", "flame", "kernels", "memory", "ranks"}) {
+        window.showPage(QString::fromLatin1(name));
+        writePicture(window,
+                     QStringLiteral("%1/%2_filtered_%3.png").arg(folder, QLatin1String(name), suffix));
+    }
+    window.workspace().setTimeFilter({});
+    timeline.view().clearSelection();
+}
+
 } // namespace
 
 void writeScreenshots(MainWindow& window, const QString& folder)
@@ -72,12 +104,9 @@ void writeScreenshots(MainWindow& window, const QString& folder)
                 timeline->view().select(longestOf(timeline->view().scene()));
                 waitUntilSettled();
             }
-            const QString file = QStringLiteral("%1/%2_%3.png").arg(folder, name, QLatin1String(suffix));
-            QBuffer png;
-            png.open(QIODevice::WriteOnly);
-            window.grab().save(&png, "PNG");
-            writeOutput(file.toStdString(), png.data().toStdString());
+            writePicture(window, QStringLiteral("%1/%2_%3.png").arg(folder, name, QLatin1String(suffix)));
         }
+        writeFiltered(window, folder, QLatin1String(suffix));
     }
     Theme::instance().apply(before);
 }
