@@ -16,6 +16,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <optional>
+
 namespace tilescope::ui {
 namespace {
 
@@ -88,6 +91,45 @@ TEST_F(WindowTest, KernelsAreGroupedAndAGroupOpensIntoItsKernels)
     waitUntilSettled();
     EXPECT_NEAR(total(), first, 1) << "the kernels of that phase alone";
     EXPECT_EQ(table.model()->headerData(0, Qt::Horizontal).toString(), QStringLiteral("Kernel"));
+}
+
+TEST_F(WindowTest, KernelsOfTwoRunsStandSideBySide)
+{
+    clickRail(QStringLiteral("Kernels"));
+    TableView& view = page<KernelsPage>("kernels").table();
+    const int file = window_.workspace().files().front().id;
+    // Sums of the columns whose titles begin so; none: there is no such column.
+    const auto sum = [&view](const QString& title) -> std::optional<double> {
+        const TableData& table = view.table();
+        for (std::size_t c = 0; c < table.columns.size(); ++c) {
+            if (!table.columns[c].title.startsWith(title))
+                continue;
+            double all = 0;
+            for (const TableRow& row : table.rows)
+                all += std::isnan(row.cells[c].sort) ? 0 : row.cells[c].sort;
+            return all;
+        }
+        return {};
+    };
+    const auto totalOf = [&](std::int64_t run) {
+        window_.workspace().select({{file, RunId{run}}});
+        waitUntilSettled();
+        EXPECT_FALSE(sum(QStringLiteral("B"))) << "one run has nothing beside it";
+        return sum(QStringLiteral("Total")).value_or(0);
+    };
+    const double a = totalOf(1);
+    const double b = totalOf(2);
+    ASSERT_NE(a, b);
+    for (const char* word : {"name", "family", "module"}) {
+        window_.workspace().select({{file, RunId{1}}, {file, RunId{2}}});
+        for (QPushButton* button : window_.page(QStringLiteral("kernels"))->findChildren<QPushButton*>())
+            if (button->text() == QLatin1String(word))
+                QTest::mouseClick(button, Qt::LeftButton);
+        waitUntilSettled();
+        EXPECT_NEAR(sum(QStringLiteral("Total")).value_or(0), a, 1) << word;
+        EXPECT_NEAR(sum(QStringLiteral("B,")).value_or(0), b, 1) << word << ": what only B has is a row, too";
+        EXPECT_NEAR(sum(QStringLiteral("B − A")).value_or(0), b - a, 1) << word;
+    }
 }
 
 TEST_F(WindowTest, OpsOfACpuHaveTheSpreadOfTheirInstances)

@@ -118,7 +118,7 @@ struct Extent {
     {
         for (const KernelLine& line : lines) {
             all += line.total;
-            most = std::max(most, line.total);
+            most = std::max({most, line.total, line.other.value_or(0)});
             families = families || !line.family.isEmpty();
             if (line.shortest)
                 axis.add(*line.shortest);
@@ -259,6 +259,54 @@ std::vector<KernelLine> byFamily(const std::vector<KernelLine>& lines)
     return list;
 }
 
+void addOther(std::vector<KernelLine>& lines, const std::vector<KernelLine>& others)
+{
+    std::map<QString, const KernelLine*> unmatched;
+    for (const KernelLine& other : others)
+        unmatched[other.name] = &other;
+    for (KernelLine& line : lines) {
+        const auto found = unmatched.find(line.name);
+        line.other = found == unmatched.end() ? 0 : found->second->total;
+        if (found != unmatched.end())
+            unmatched.erase(found);
+    }
+    for (const KernelLine& other : others) {
+        if (!unmatched.contains(other.name))
+            continue;
+        KernelLine& line = lines.emplace_back();
+        line.name = other.name;
+        line.label = other.label;
+        line.does = other.does;
+        line.family = other.family;
+        line.swatch = other.swatch;
+        line.other = other.total;
+    }
+}
+
+namespace {
+
+// The total in another run, and by how much it differs.
+void addOtherColumns(TableMaker<KernelLine>& table, const KernelTitles& titles, const Unit& unit)
+{
+    using Kind = TableColumn::Kind;
+    table
+        .add(makeColumn(titleIn(titles.other, unit), Kind::Number, 66),
+             [unit](const KernelLine& line) { return time(line.other, unit); })
+        .tip = QStringLiteral("the total in %1").arg(titles.other);
+    table
+        .add(
+            makeColumn(titleIn(titles.other + QStringLiteral(" − ") + titles.letter, unit), Kind::Number, 76),
+            [unit, isKnown = titles.whyNoDifference.isEmpty()](const KernelLine& line) {
+                return line.other && isKnown ? makeDifference(*line.other - line.total, unit, Tone::Plain)
+                                             : makeWords(notMeasured());
+            })
+        .tip = titles.whyNoDifference.isEmpty()
+                   ? QStringLiteral("of the totals; the page Compare says which differences are significant")
+                   : titles.whyNoDifference;
+}
+
+} // namespace
+
 TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& titles)
 {
     using Kind = TableColumn::Kind;
@@ -280,10 +328,16 @@ TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& t
               [](const Line& line) { return makeCount(double(line.instances)); });
     table.add(makeColumn(titleIn(QStringLiteral("Total"), units.total), Kind::Number, 76),
               [&](const Line& line) { return time(line.total, units.total, Tone::Strong); });
-    table.add(makeColumn({}, Kind::Bar, 116),
-              [&](const Line& line) { return makeBar(line.total, extent.most); });
+    table.add(makeColumn({}, Kind::Bar, 116), [&](const Line& line) {
+        TableCell bar = makeBar(line.total, extent.most);
+        if (line.other)
+            bar.secondBar = extent.most > 0 ? *line.other / extent.most : 0;
+        return bar;
+    });
     table.add(makeColumn(QStringLiteral("Share, %"), Kind::Number, 62),
               [&](const Line& line) { return share(line.total, extent.all); });
+    if (!titles.other.isEmpty())
+        addOtherColumns(table, titles, units.total);
     table.add(makeColumn(titleIn(QStringLiteral("Mean"), units.each), Kind::Number, 68),
               [&](const Line& line) { return time(line.mean, units.each); });
     table.add(makeColumn(titleIn(QStringLiteral("± s. d."), units.each), Kind::Number, 72, true),

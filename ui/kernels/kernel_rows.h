@@ -29,6 +29,7 @@ struct KernelLine {
     std::optional<double> byteRate;  ///< B/s
     std::optional<double> intensity; ///< FLOP/B
     std::optional<double> tensor;    ///< per cent of its time
+    std::optional<double> other;     ///< ns in the run beside it; 0 if only this one has the name
 };
 
 std::vector<KernelLine> linesOf(const query::KernelsTable& table);
@@ -44,12 +45,18 @@ std::vector<KernelLine> linesOf(const query::RooflineTable& byShape);
 /// Ops summed by family. The deviations of families are not known.
 std::vector<KernelLine> byFamily(const std::vector<KernelLine>& lines);
 
+/// Adds the totals of the same names in another run, and lines without time for the names that only it has.
+void addOther(std::vector<KernelLine>& lines, const std::vector<KernelLine>& others);
+
 /// What the columns are called, and why some of them are empty.
 struct KernelTitles {
-    QString first;       ///< Kernel, Op, Family, Range, …
-    QString noWork;      ///< why rates are missing; empty if they are not
-    QString noTensor;    ///< the same of the last column
-    bool onHost = false; ///< the lines are ops: the last column is left out
+    QString first;                ///< Kernel, Op, Family, Range, …
+    QString noWork;               ///< why rates are missing; empty if they are not
+    QString noTensor;             ///< the same of the last column
+    bool onHost = false;          ///< the lines are ops: the last column is left out
+    QString letter = {};          ///< of the run
+    QString other = {};           ///< letter of the run beside it; empty: there is none
+    QString whyNoDifference = {}; ///< from it; empty if the totals can be compared
 };
 
 /// A row a line, its id the line's index.

@@ -21,6 +21,7 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <map>
 
 namespace tilescope::ui {
@@ -49,6 +50,31 @@ std::vector<KeyValueRow> rowsOf(const query::Answer& answer)
                         {figure.unit == "ns" ? timeText(*figure.value) : threeDigits(*figure.value)}});
     }
     return rows;
+}
+
+// The rows of another run for the same question.
+std::vector<KernelLine> linesOfOther(const SelectedRun& run, query::KernelQuery query,
+                                     const query::Cancelled& cancelled)
+{
+    auto session = run.file->borrow();
+    const store::RunReader& reader = session->reader();
+    query.run = run.key.run;
+    query.span = run.span;
+    query.work = false;
+    if (reader.counts(run.key.run).deviceEvents > 0)
+        return linesOf(query::kernels(reader, query, cancelled));
+    const bool isByFamily = query.grouping == query::Grouping::Family;
+    const query::OpsTable ops = query::ops(reader,
+                                           {.run = query.run,
+                                            .rangeGlob = query.range,
+                                            .grouping = isByFamily ? query::Grouping::Name : query.grouping},
+                                           query.span);
+    std::optional<OpSpread> spread;
+    if (ops.grouping == query::Grouping::Name && query.range.empty() && !query.span)
+        spread = spreadOf(run.file->timeline(run.key.run, cancelled),
+                          {ops.run.coversRecording(), query.step, {}}, cancelled);
+    std::vector<KernelLine> lines = linesOf(ops, nullptr, spread ? &*spread : nullptr);
+    return isByFamily ? byFamily(lines) : lines;
 }
 
 } // namespace
@@ -142,6 +168,7 @@ void KernelsPage::showMessage(const QString& text)
 void KernelsPage::showRuns(const std::vector<SelectedRun>& runs)
 {
     run_.reset();
+    second_.reset();
     timeline_.reset();
     times_.reset();
     full_.reset();
@@ -162,7 +189,7 @@ void KernelsPage::showRuns(const std::vector<SelectedRun>& runs)
         return;
     }
     run_ = runs.front();
-    ofSeveral_ = runs.size() > 1;
+    second_ = runs.size() > 1 ? std::optional(runs[1]) : std::nullopt;
     tools_->setEnabled(true); // another step or range may have kernels where this one has none
     load();
 }
@@ -178,15 +205,13 @@ std::optional<std::int32_t> KernelsPage::step() const
 query::StretchOf KernelsPage::stretchOf() const
 {
     const query::PartyChoice* const only = party();
-    const query::Stretch whole = run_->span ? query::Stretch{run_->span->from.count(), run_->span->to.count()}
-                                            : query::Stretch{INT64_MIN, INT64_MAX};
-    return [timeline = timeline_, wanted = step(), whole, process = only ? only->process : ProcessIndex{},
+    return [timeline = timeline_, wanted = step(), process = only ? only->process : ProcessIndex{},
             device = only ? only->device
                           : DeviceIndex{}](const query::Lane& lane) -> std::optional<query::Stretch> {
         if ((process && lane.process != process) || (device && lane.device != device))
             return {};
         if (!wanted)
-            return whole;
+            return query::Stretch{INT64_MIN, INT64_MAX};
         // A step's kernels are those that start before the next step does.
         const std::vector<query::TimelineStep> steps = timeline->stepsOf(lane.process);
         for (std::size_t i = 0; i < steps.size(); ++i)
@@ -233,11 +258,13 @@ void KernelsPage::load()
             [this](query::KernelsTable times) { timesLoaded(std::move(times)); },
             [this](const QString& sentence) { showMessage(sentence); });
     counting_.start(
-        [run = *run_, query, answer = attentionAnswer_,
+        [run = *run_, second = second_, query, answer = attentionAnswer_,
          process = party() ? party()->process : ProcessIndex{}](const query::Cancelled& cancelled) {
             auto session = run.file->borrow();
             const store::RunReader& reader = session->reader();
-            Full full{query::kernels(reader, query, cancelled), {}, {}, {}, {}, answer};
+            Full full{query::kernels(reader, query, cancelled), {}, {}, {}, {}, answer, {}};
+            if (second && query.parties.empty() && query.grouping != query::Grouping::Shape && !cancelled())
+                full.other = linesOfOther(*second, query, cancelled);
             const store::EventCounts counts = reader.counts(*query.run);
             const query::EventQuery events{.run = query.run,
                                            .rangeGlob = query.range,
@@ -323,7 +350,7 @@ void KernelsPage::fullLoaded(Full full)
     } else if (full_->ops && !full_->ops->rows.empty()) {
         std::vector<KernelLine> lines = linesOf(*full_->ops, full_->opWork ? &*full_->opWork : nullptr,
                                                 full_->opSpread ? &*full_->opSpread : nullptr);
-        showLines(grouping_->current() == ByFamily ? byFamily(lines) : std::move(lines), titles());
+        showLines(withOther(grouping_->current() == ByFamily ? byFamily(lines) : std::move(lines)), titles());
     } else if (full_->kernels.rows.empty()) {
         if (run_ && run_->run->workload == query::kSnapshotWorkload)
             return showMessage(tr("A memory snapshot has no kernels.\nThe Memory page shows its contents."));
@@ -336,10 +363,17 @@ void KernelsPage::fullLoaded(Full full)
                "0; or choose all steps and all ranges."));
         return;
     } else {
-        showLines(linesOf(full_->kernels), titles());
+        showLines(withOther(linesOf(full_->kernels)), titles());
     }
     showFamilies();
     showAttention();
+}
+
+std::vector<KernelLine> KernelsPage::withOther(std::vector<KernelLine> lines) const
+{
+    if (full_->other)
+        addOther(lines, *full_->other);
+    return lines;
 }
 
 KernelTitles KernelsPage::titles() const
@@ -352,8 +386,19 @@ KernelTitles KernelsPage::titles() const
                              tr("Phase"),
                              tr("Op and shapes")};
     KernelTitles titles{first[grouping_->current()], {}, {}};
-    if (ofSeveral_ && run_) // the page is about one of the runs that are selected
+    if (second_ && run_) {
+        titles.letter = run_->letter;
+        titles.other = kGroupings[grouping_->current()] == query::Grouping::Shape || party()
+                           ? QString()
+                           : second_->letter;
+        const auto steps = [](const SelectedRun& run) {
+            return counted(QString::fromUtf8(run.run->param("trace_steps")).toLongLong(), "traced step");
+        };
+        if (steps(*run_) != steps(*second_) && !step() && !run_->span)
+            titles.whyNoDifference = tr("%1 has %2, %3 has %4: choose one step")
+                                         .arg(run_->letter, steps(*run_), second_->letter, steps(*second_));
         titles.first += tr(" of %1 %2").arg(run_->letter, run_->title);
+    }
     if (!full_) {
         titles.noWork = titles.noTensor = tr("still being counted");
         return titles;
@@ -390,14 +435,18 @@ void KernelsPage::summarize()
         const auto line = std::size_t(filter.index(row, 0).data(TableModel::IdRole).toLongLong());
         if (line >= lines_.size())
             continue;
+        if (lines_[line].instances == 0)
+            continue; // only the second run has it
         ++shown;
         instances += lines_[line].instances;
         total += lines_[line].total;
     }
     const bool ops = full_ && full_->ops;
     const char* const one = grouping_->current() != ByName ? "group" : ops ? "op" : "kernel";
-    QString number = counted(std::ssize(lines_), one);
-    if (shown < std::ssize(lines_))
+    const std::int64_t all =
+        std::ranges::count_if(lines_, [](const KernelLine& line) { return line.instances > 0; });
+    QString number = counted(all, one);
+    if (shown < all)
         number = tr("%1 of %2").arg(wholeNumber(shown), number);
     summary_->setText(QStringLiteral("%1, %2").arg(number, timeText(total)));
     summary_->setToolTip(tr("%1, %2, %3 %4")
@@ -574,7 +623,7 @@ void KernelsPage::showDurations(const Durations& durations, query::Hue hue, cons
 // The instances that a line sums; empty if the grouping is not by name or family.
 query::ActivityChoice KernelsPage::instancesOf(const KernelLine& line) const
 {
-    if (!timeline_ || range_->currentIndex() > 0)
+    if (!timeline_ || range_->currentIndex() > 0 || run_->span)
         return {};
     if (grouping_->current() == ByFamily)
         return [hue = line.swatch.hue](std::uint32_t, query::Hue other) { return other == hue; };
@@ -593,11 +642,6 @@ KernelsPage::lengthsOfInstances(query::ActivityChoice instances) const
                 within = stretchOf()](const query::Cancelled& cancelled) {
             return lengthsOf(*timeline, instances, within, cancelled);
         };
-    if (run_->span)
-        return [timeline = timeline_, instances = std::move(instances),
-                within = stretchOf()](const query::Cancelled& cancelled) {
-            return selfTimesOf(*timeline, instances, {within}, cancelled);
-        };
     const OpChoice choice{full_->ops->run.coversRecording(), step(),
                           party() ? party()->process : ProcessIndex{}};
     return [timeline = timeline_, instances = std::move(instances),
@@ -613,7 +657,9 @@ void KernelsPage::showHistogram(std::int64_t id)
     const QString instances = counted(line.instances, "instance");
     histogramPanel_->setSubtitle(full_ && full_->ops ? tr("%1, self time").arg(instances) : instances);
     showOnTimeline_->setEnabled(grouping_->current() == ByName);
-    const QString otherwise = tr("Durations are available by name or family, over all ranges.");
+    const QString otherwise = run_->span
+                                  ? tr("A time filter cuts instances: clear it to see how long they took.")
+                                  : tr("Durations are available by name or family, over all ranges.");
     measuring_.cancel();
     if (query::ActivityChoice chosen = instancesOf(line); !chosen)
         showDurations({}, line.swatch.hue, otherwise);

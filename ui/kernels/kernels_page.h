@@ -22,8 +22,8 @@ class SegmentedControl;
 class TableView;
 class ToolBar;
 
-/// The kernels of the first selected run (its ops if it used no GPU): a table by name or group, the
-/// durations of the selected one's instances, the roofline, and families.
+/// The kernels of the first selected run (its ops if it used no GPU), beside their totals in the second: a table by
+/// name or group, the durations of the selected one's instances, the roofline, and families.
 ///
 /// The times appear first, usually from the totals that the file stores; what needs all events (work, counters)
 /// follows.
@@ -51,6 +51,7 @@ private:
         std::optional<OpSpread> opSpread; ///< of the chosen step
         std::optional<query::RooflineTable> byShape;
         std::optional<query::Answer> attention;
+        std::optional<std::vector<KernelLine>> other; ///< of the second selected run
     };
 
     // What the run offers to choose from, and its instances.
@@ -74,6 +75,7 @@ private:
     void fillSteps();
     void fillParties();
     void fillRanges();
+    std::vector<KernelLine> withOther(std::vector<KernelLine> lines) const;
     KernelTitles titles() const;
     std::optional<std::int32_t> step() const;
     query::StretchOf stretchOf() const;
@@ -94,7 +96,7 @@ private:
     JobTracker counting_{this};
     JobTracker measuring_{this};
     std::optional<SelectedRun> run_;
-    bool ofSeveral_ = false;                          // several runs are selected: this is the first of them
+    std::optional<SelectedRun> second_;               // of several selected runs
     std::shared_ptr<const query::Timeline> timeline_; // for steps and durations
     std::vector<query::PartyChoice> parties_;         // after "all"
     std::optional<query::KernelsTable> times_;        // until full_ is there
