@@ -373,6 +373,8 @@ void Recording::turn(trace::CuptiSession* session, bool due, bool forced) noexce
         blocks_.drain(session);
         if (due || blocks_.pending() > kMostPending)
             write();
+        if (forced)
+            file_.addFact("finished", "yes"); // the process may end now
     } catch (...) {
         giveUp(currentError().sentence());
     }
@@ -414,6 +416,7 @@ void Recording::finish(trace::CuptiSession* session) noexcept
         const MutexLock lock(calibrationMutex_);
         if (const auto cost = calibration_.text())
             file_.addFact("cost", *cost);
+        file_.addFact("finished", "yes");
     } catch (...) {
         giveUp(currentError().sentence());
     }

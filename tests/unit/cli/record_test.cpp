@@ -95,6 +95,7 @@ TEST_F(Record, KeepsWhatAKilledProgramDidHalfASecondBefore)
     const ProgramResult result = record({RECORDED_PROGRAM, "kill"});
     EXPECT_EQ(result.code, -SIGKILL);
     EXPECT_EQ(kernelCounts()["gemm"], 3);
+    EXPECT_THAT(result.err, HasSubstr("the process was killed or still runs"));
 }
 
 TEST_F(Record, EndsAfterCuptiWasTornDown)
@@ -113,6 +114,7 @@ TEST_F(Record, KeepsEverythingOfATerminatedProgram)
     const ProgramResult result = record({RECORDED_PROGRAM, "terminate"});
     EXPECT_EQ(result.code, -SIGTERM);
     EXPECT_EQ(kernelCounts()["softmax"], 3);
+    EXPECT_FALSE(environment().contains("record.ended"));
 }
 
 TEST_F(Record, PassesSignalsOnAndKeepsTheRecording)
@@ -236,6 +238,7 @@ TEST_F(Record, LeavesForkedChildrenOut)
 {
     EXPECT_EQ(record({RECORDED_PROGRAM, "fork"}).code, 0);
     EXPECT_EQ(kernelCounts()["gemm"], 3);
+    EXPECT_FALSE(environment().contains("record.ended"));
 }
 
 TEST_F(Record, NamesAnotherProfilerAndRecordsTheRangesAllTheSame)

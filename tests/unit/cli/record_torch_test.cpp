@@ -357,6 +357,7 @@ TEST_F(RecordTorch, RecordsChildrenOfMultiprocessingAsProcesses)
     const ProgramResult result = record({PYTHON_PROGRAM, script("spawn.py", spawn)});
     ASSERT_EQ(result.code, 0) << result.err;
     EXPECT_EQ(show({"steps"}).size(), 6U) << "three of each";
+    EXPECT_FALSE(environment().contains("record.ended"));
 }
 
 TEST_F(RecordTorch, RecordsTheRanksOfTorchrun)

@@ -19,6 +19,10 @@ namespace tilescope::exchange {
 
 namespace {
 
+constexpr const char* kNoEnd =
+    "the recording of a process has no end: the process was killed or still runs, and up to its "
+    "last half second is missing";
+
 /// Reads one process into the builder. One thread.
 class WorkingReader {
 public:
@@ -32,11 +36,11 @@ public:
         const record::WorkingFileEnd end = record::readWorkingFile(
             file, [this](record::ProcessFacts&& facts) { take(facts); },
             [this](record::WorkingBlock&& block) { take(std::move(block)); });
+        if (end.isCut || facts_.contains("record_ended"))
+            builder_.addLoss(RecordLoss::SourceCut);
         addEnvironment();
         if (process_)
             collectives_.addTo(builder_, process_);
-        if (end.isCut || facts_.contains("record_ended"))
-            builder_.addLoss(RecordLoss::SourceCut);
         for (const auto& [key, count] : losses_)
             builder_.addLoss(key.first, count, key.second);
         builder_.countRecord(records_);
@@ -99,6 +103,8 @@ private:
     /// Facts for the table of the environment. A process may correct a fact until its end.
     void addEnvironment()
     {
+        if (!facts_.contains("finished"))
+            facts_.try_emplace("record_ended", kNoEnd);
         for (const auto& [fact, key] : {std::pair{"device_untraced", "record.device"},
                                         {"record_ended", "record.ended"},
                                         {"cost", "record.cost"},
