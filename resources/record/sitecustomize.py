@@ -34,7 +34,8 @@ def _has_option_B():
 
 
 try:
-    if "TILESCOPE_RECORD_FOLDER" in os.environ:
+    # Python 2 cannot use what watches imports.
+    if "TILESCOPE_RECORD_FOLDER" in os.environ and sys.version_info >= (3, 6):
         import _tilescope_recorder
 
         _tilescope_recorder.start()
