@@ -352,11 +352,10 @@ class _Parties:
     """The processes of a run and what belongs to them; None for everything if the run has one process."""
 
     def __init__(self, connection, run):
-        processes = connection.execute("select process, rank from process where run = ?", (run,)).fetchall()
-        self._ranks, self._threads, self._streams = {}, {}, {}
+        processes = connection.execute("select process, rank from process where run = ? order by process", (run,)).fetchall()
+        self._ranks, self._threads, self._streams = dict(processes), {}, {}
         if len(processes) < 2:
             return
-        self._ranks = dict(processes)
         self._threads = dict(connection.execute("select thread, process from thread where run = ?", (run,)))
         self._streams = {(device, stream): process for device, stream, process in connection.execute(
             "select device, stream, process from stream where run = ?", (run,))}
@@ -368,4 +367,5 @@ class _Parties:
         return self._streams.get((device, stream))
 
     def rank_of(self, process):
-        return self._ranks.get(process)
+        """The rank of a process; of none, that of the run's only process."""
+        return self._ranks.get(process) if process else next(iter(self._ranks.values()), None)

@@ -98,8 +98,26 @@ TEST_F(ShowRanks, ARankIsSelectedByNumberOrProcess)
     EXPECT_EQ(errorOf({file, "ranks", "--rank", "7"}), "--rank: run 1 has no rank 7; it has: 0, 1");
     EXPECT_THAT(errorOf({file, "ranks", "--device", "0"}),
                 HasSubstr("choose a process: --rank or --process"));
-    EXPECT_THAT(errorOf({file, "kernels", "--step", "0"}), HasSubstr("ranks, collectives and path do"));
+    EXPECT_THAT(errorOf({file, "ops", "--step", "0"}), HasSubstr("kernels, ranks, collectives and path do"));
     EXPECT_THAT(errorOf({file, "ranks", "--step", "x"}), HasSubstr("not a whole number"));
+}
+
+TEST_F(ShowRanks, KernelsOfTheStepsAddUpToThoseOfAll)
+{
+    const std::string file = fileOf({});
+    const auto totalOf = [&](const std::vector<std::string>& options) {
+        std::vector<std::string> words{file, "kernels"};
+        words.insert(words.end(), options.begin(), options.end());
+        std::int64_t total = 0;
+        for (const auto& row : valid(words))
+            total += row["total_ns"].get<std::int64_t>();
+        return total;
+    };
+    std::int64_t sum = 0;
+    for (int step = 0; step < 8; ++step)
+        sum += totalOf({"--step", std::to_string(step)});
+    EXPECT_GT(sum, 0);
+    EXPECT_EQ(sum, totalOf({}));
 }
 
 TEST_F(ShowRanks, TextSaysTheVerdictAndWhatAddsUp)
