@@ -169,8 +169,13 @@ TEST_F(Record, WaitsForTheDelay)
 
 TEST_F(Record, EndsAfterSoManySeconds)
 {
-    ASSERT_EQ(record({RECORDED_PROGRAM, "many"}, {}, {"--seconds", "0.3"}).code, 0);
-    EXPECT_EQ(kernelCounts(), (std::map<std::string, int>{{"gemm", 3}, {"softmax", 3}}));
+    Program program(
+        {TILESCOPE_PROGRAM, "record", "-o", "t.tscope", "--seconds", "2", "--", RECORDED_PROGRAM, "watched"},
+        folder_.path());
+    EXPECT_TRUE(program.waitFor("CUPTI left 1 times")) << "the program still runs";
+    script("end", "");
+    EXPECT_EQ(program.wait().code, 0);
+    EXPECT_THAT(environment(), Contains(Pair("record.part", "at most 2 s")));
 }
 
 TEST_F(Record, StopsAndStartsOnRequest)
