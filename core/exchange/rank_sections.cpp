@@ -49,12 +49,12 @@ bool hasSlack(const CollectiveRow& row)
     return row.tightest() != nullptr;
 }
 
-/// Link: 450 GB/s in one direction (NVLink by NVML); a copy between two GPUs reached 383 GB/s.
 std::string headingOf(const query::RanksTable& ranks)
 {
     return describeRun(ranks.run) + (ranks.span ? "; " + spanText(*ranks.span) : "");
 }
 
+/// Link: 450 GB/s in one direction (NVLink by NVML); a copy between two GPUs reached 383 GB/s.
 std::string linkText(const query::LinkRate& link)
 {
     const auto rate = [](double bytesPerSecond) {

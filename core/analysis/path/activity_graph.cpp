@@ -92,8 +92,8 @@ ActivityGraph::LagsByCause ActivityGraph::lagsOfLast(bool onlyAlone) const
     return lags;
 }
 
-// A stream that is always ahead of the launches does not show how fast kernels follow each other. So a second pass
-// reads only the activities that every other dependency, with its usual lag, allowed before the last one ended.
+// Where kernels wait for their launches, the gaps on a stream do not show how fast kernels follow each other. So a second
+// pass reads only the activities that every other dependency, with its usual lag, allowed before the last one ended.
 void ActivityGraph::findUsualLags()
 {
     for (const bool onlyAlone : {false, true}) {
