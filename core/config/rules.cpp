@@ -59,6 +59,10 @@ Broken attentionRule(const ExperimentSpec& spec)
     if (spec.loss == LossKind::CrossEntropy)
         return BrokenRule{
             "loss cross_entropy is for workload lm: attention gives no logits", "allowed: sum", {"loss"}};
+    if (spec.precision == Precision::Fp32x6)
+        return BrokenRule{"precision fp32x6 is for workload lm: it computes products with weights",
+                          "allowed: fp32, tf32, bf16, fp16",
+                          {"precision"}};
     if (spec.heads % spec.kvHeads != 0)
         return BrokenRule{fmt::format("kv_heads {} does not divide heads {}", spec.kvHeads, spec.heads),
                           "every key and value head serves the same number of query heads",
@@ -241,6 +245,10 @@ Broken modeRule(const ExperimentSpec& spec)
         return BrokenRule{"compile package runs a forward pass without a graph",
                           "write mode: forward and grad: false",
                           {"compile", "mode", "grad"}};
+    if (spec.compile.kind == CompileRequest::Kind::Package && spec.precision == Precision::Fp32x6)
+        return BrokenRule{"compile package computes products as it was compiled, and precision is fp32x6",
+                          "write precision: fp32 or compile: none",
+                          {"compile", "precision"}};
     if (spec.timing == StepTiming::Step && spec.mode == Mode::Backward)
         return BrokenRule{"timing step measures whole steps, and mode backward a part",
                           "write mode: both or timing: phase",

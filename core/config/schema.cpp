@@ -110,7 +110,8 @@ void addExperiment(std::vector<KeyRow>& rows)
                                .choices = words<Precision>(),
                                .defaultText = "fp32",
                                .help = "number format of the inputs; autocast for the lm, where fp16 "
-                                       "also scales the loss",
+                                       "also scales the loss and fp32x6 is fp32 with products from six "
+                                       "bf16 products",
                                .example = "bf16"}));
     rows.push_back(
         row<&Spec::backend>({.name = "backend",

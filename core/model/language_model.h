@@ -82,8 +82,8 @@ concept LanguageModelOps = requires(Ops& ops, const typename Ops::Tensor& x,
         ops.addmm(x, x, x)
         } -> std::same_as<typename Ops::Tensor>; // x + a b
     {
-        ops.castsProducts()
-        } -> std::same_as<bool>; // whether autocast is on
+        ops.addsProducts()
+        } -> std::same_as<bool>; // whether x + a b is an mm and an add: addmm would cast x, or does not exist
     // (rows, 3·heads·d) to q, k and v by head, q and k rotated; and the inverse for attention's output.
     {
         ops.splitHeads(x)
@@ -231,12 +231,13 @@ private:
         return addProduct(x, ops_.swiGlu(ops_.mm(ops_.intoParts(normed), layer.gateUp)), layer.down);
     }
 
-    // x + y weight. Under autocast addmm would cast the residual stream, which stays in the parameters' dtype.
+    // x + y weight. Under autocast addmm would cast the residual stream, which stays in the parameters' dtype; split
+    // products have no addmm.
     Tensor addProduct(const Tensor& x, const Tensor& y, const Tensor& weight)
     {
         if (ops_.dividesLayers())
             return ops_.add(x, ops_.sumOfParts(ops_.mm(y, weight)));
-        if (ops_.castsProducts())
+        if (ops_.addsProducts())
             return ops_.add(x, ops_.mm(y, weight));
         return ops_.addmm(x, y, weight);
     }

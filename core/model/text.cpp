@@ -39,7 +39,8 @@ template <> std::span<const EnumWord<Precision>> enumWords()
     static constexpr EnumWord<Precision> words[] = {{Precision::Fp32, "fp32"},
                                                     {Precision::Tf32, "tf32"},
                                                     {Precision::Bf16, "bf16"},
-                                                    {Precision::Fp16, "fp16"}};
+                                                    {Precision::Fp16, "fp16"},
+                                                    {Precision::Fp32x6, "fp32x6"}};
     return words;
 }
 

@@ -32,6 +32,7 @@ CountedOps::CountedOps(const ExperimentSpec& spec, const TargetDevice& device, O
         rotations_.push_back(
             ops.memory().make(rotations * bytesOf(Type::Complex64), MemoryCategory::Inputs, what));
     ops.allowTf32(spec.precision == Precision::Tf32);
+    ops.splitProducts(spec.precision == Precision::Fp32x6);
 }
 
 Tensor CountedOps::embeddingWeight(const std::string& name, std::int64_t rows, std::int64_t width)

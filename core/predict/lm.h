@@ -30,7 +30,7 @@ public:
     Tensor mm(const Tensor& x, const Tensor& weight);
     Tensor add(const Tensor& x, const Tensor& y) { return ops_.add(x, y); }
     Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b) { return ops_.addmm(x, a, b); }
-    bool castsProducts() const { return ops_.autocast().has_value(); }
+    bool addsProducts() const { return ops_.splitsProducts() || ops_.autocast().has_value(); }
     Tensors splitHeads(const Tensor& qkv);
     Tensor mergeHeads(const Tensor& o);
     Tensor attention(const Tensors& qkv) { return attention_->apply(qkv[0], qkv[1], qkv[2]); }

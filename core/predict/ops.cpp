@@ -156,6 +156,8 @@ Tensor Ops::rmsNorm(const Tensor& x, const Tensor& weight, std::int64_t rows)
 // a b, with the gradients a^T g and g b^T.
 Tensor Ops::mm(const Tensor& a, const Tensor& b, std::int64_t count)
 {
+    if (splitsProducts_)
+        return splitMm(a, b, count);
     // Arguments are evaluated right to left, so the weight is cast first.
     const Tensor second = lowered(b, "activation, cast");
     const Tensor first = lowered(a, "activation, cast");
@@ -180,6 +182,52 @@ Tensor Ops::mm(const Tensor& a, const Tensor& b, std::int64_t count)
         return result;
     });
     return product;
+}
+
+Tensor Ops::splitMm(const Tensor& a, const Tensor& b, std::int64_t count)
+{
+    Tensor product = splitProduct(a, b, count, "product");
+    record(product, {&a, &b}, {&a, &b}, [this, a, b](const Tensors& g) {
+        Tensor gradient = g[0];
+        if (g[0].isExpanded) {
+            gradient = make(g[0].count, g[0].type, "gradient written out");
+            moves(gradient.bytes());
+        }
+        Tensors result;
+        result[1] = splitProduct(gradient, a, b.count, "gradient of a weight");
+        result[0] = splitProduct(gradient, b, a.count, "gradient of a product's input");
+        return result;
+    });
+    return product;
+}
+
+// As splitMmInto() of core/engine/lm/split_product.cpp, with its choice of copies.
+Tensor Ops::splitProduct(const Tensor& a, const Tensor& b, std::int64_t count, const char* what)
+{
+    constexpr int kProducts = 6;
+    Tensor product = make(count, Type::Float32, what);
+    const std::int64_t copies = 16 * count > 6 * (a.count + b.count) ? 6 : 3;
+    const Storage left = bf16Parts(a, copies);
+    const Storage right = bf16Parts(b, copies);
+    useWorkspace();
+    if (log_ != nullptr) {
+        const double inner = std::sqrt(static_cast<double>(a.count) * static_cast<double>(b.count) /
+                                       static_cast<double>(count));
+        log_->product(Type::BFloat16, false, 1, static_cast<double>(a.count) / inner,
+                      static_cast<double>(b.count) / inner, kProducts * inner);
+    }
+    return product;
+}
+
+// The processor multiplies them in fp32.
+Storage Ops::bf16Parts(const Tensor& x, std::int64_t copies)
+{
+    const std::int64_t bytes = copies * x.count * bytesOf(Type::BFloat16);
+    Storage parts = temporary(bytes, "bf16 parts of a factor");
+    moves(x.bytes() + bytes);
+    if (!isCuda_)
+        parts = temporary(2 * bytes, "parts of a factor, widened");
+    return parts;
 }
 
 Tensor Ops::addmm(const Tensor& x, const Tensor& a, const Tensor& b)

@@ -101,6 +101,9 @@ public:
     std::optional<Type> autocast() const { return autocast_; }
     /// Allows TF32 in fp32 products.
     void allowTf32(bool isAllowed) { isTf32_ = isAllowed; }
+    /// Computes fp32 products of mm() from bf16 parts (core/engine/lm/split_product.h).
+    void splitProducts(bool splits) { splitsProducts_ = splits; }
+    bool splitsProducts() const { return splitsProducts_; }
 
     Tensor make(std::int64_t count, Type type, const char* what);
     /// Temporary memory of an operation, freed with the handle.
@@ -146,6 +149,9 @@ private:
     void setBackward(bool isBackward);
     void multiplies(const Tensor& a, const Tensor& b, std::int64_t count, std::int64_t batch);
     Tensor lowered(const Tensor& x, const char* what);
+    Tensor splitMm(const Tensor& a, const Tensor& b, std::int64_t count);
+    Tensor splitProduct(const Tensor& a, const Tensor& b, std::int64_t count, const char* what);
+    Storage bf16Parts(const Tensor& x, std::int64_t copies);
     Tensor reciprocalRoots(const Tensor& x, std::int64_t rows);
     Storage withNumber(std::int64_t bytes, const char* what);
     Tensor rmsNormOfParts(const Tensor& x, const Tensor& weight, std::int64_t rows);
@@ -157,6 +163,7 @@ private:
     Storage workspaces_[2]; ///< of the forward and of the backward thread
     bool inBackward_ = false;
     bool isTf32_ = false;
+    bool splitsProducts_ = false;
     WorkLog* log_ = nullptr;
     Graph* graph_ = nullptr;
     std::optional<Type> autocast_;

@@ -3,6 +3,7 @@
 #include "kernels/include/lm.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -169,6 +170,24 @@ template <class T> void crossEntropyRow(const CrossEntropy& loss, std::int64_t r
     }
 }
 
+void splitRow(const SplitBf16& split, std::int64_t row)
+{
+    const std::int64_t pitch = split.below ? split.width : split.copies * split.width;
+    const std::int64_t between = split.below ? split.rows * split.width : split.width;
+    const float* x = split.x + row * split.width;
+    Bf16* target = at<Bf16>(split.parts, row * pitch);
+    for (std::int64_t i = 0; i < split.width; ++i) {
+        std::array<Bf16, 3> parts;
+        float rest = x[i];
+        for (Bf16& part : parts) {
+            put(part, rest);
+            rest -= number(part);
+        }
+        for (std::int64_t copy = 0; copy < split.copies; ++copy)
+            target[copy * between + i] = parts[SplitBf16::part(copy, split.left)];
+    }
+}
+
 /// AdamW of one weight in the type of sums, as torch.optim.AdamW orders it.
 template <class S> struct AdamwStep {
     AdamwStep(const AdamwOptions& given, double step)
@@ -301,6 +320,12 @@ void embeddingBackwardCpu(ElementType type, const EmbeddingBackward& embedding)
                 row[i] += gradient[i];
         }
     });
+}
+
+void splitBf16Cpu(const SplitBf16& split, std::int64_t begin, std::int64_t end)
+{
+    for (std::int64_t row = begin; row < end; ++row)
+        splitRow(split, row);
 }
 
 void adamwCpu(ElementType type, const AdamwTensor& tensor, const AdamwOptions& options, double step,

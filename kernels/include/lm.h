@@ -105,6 +105,32 @@ struct EmbeddingBackward {
     void* gradWeight = nullptr;     ///< sums (vocabulary, width)
 };
 
+/// Writes fp32 values as sums of bf16 numbers: part 0 is the value rounded to nearest, part 1 what is left rounded,
+/// and part 2 what is left of that. The three are exactly the value, if no part underflows and part 0 is finite.
+///
+/// Copies of the parts stand side by side, as (rows, copies * width), or below each other, as (copies * rows, width):
+/// 0 1 2 for a right factor of a product, 2 1 0 for a left one, or with six copies 0 1 2 0 1 0 and 2 1 0 1 0 0. Then the
+/// sum over the copies of left times right consists of the six largest products of parts, the smallest first.
+struct SplitBf16 {
+    std::int64_t rows = 0;
+    std::int64_t width = 0;
+    std::int64_t copies = 3; ///< 3 or 6
+    bool left = false;
+    bool below = false;
+    const float* x = nullptr; ///< (rows, width)
+    void* parts = nullptr;    ///< bf16
+
+    /// The part that a copy is: copies 3 and 4 repeat the last two parts of a left factor, and so on.
+    static constexpr std::int64_t part(std::int64_t copy, bool left)
+    {
+        const std::int64_t product = copy < 3   ? copy
+                                     : copy < 5 ? copy - 3
+                                                : 0;               // its place among those of equal size
+        const std::int64_t most = copy < 3 ? 2 : copy < 5 ? 1 : 0; // the sum of both parts' numbers
+        return left ? most - product : product;
+    }
+};
+
 /// One weight of AdamW. A bf16 weight and its remainder together are an exact fp32 weight: its bits are
 /// (weight << 16) + remainder, so the weight is the fp32 weight rounded to nearest. Other weights have no
 /// remainder.
@@ -138,6 +164,7 @@ void swiGluBackwardCpu(ElementType type, const SwiGluBackward& glu, std::int64_t
 void crossEntropyCpu(ElementType type, const CrossEntropy& loss, std::int64_t begin, std::int64_t end);
 /// All rows. `type` is that of sums.
 void embeddingBackwardCpu(ElementType type, const EmbeddingBackward& embedding);
+void splitBf16Cpu(const SplitBf16& split, std::int64_t begin, std::int64_t end);
 /// Elements begin to end - 1 of one tensor. `type` is that of the weight, `step` counts from 1.
 void adamwCpu(ElementType type, const AdamwTensor& tensor, const AdamwOptions& options, double step,
               std::int64_t begin, std::int64_t end);
@@ -155,6 +182,8 @@ void swiGluCuda(ElementType type, const SwiGlu& glu, CudaStream stream);
 void swiGluBackwardCuda(ElementType type, const SwiGluBackward& glu, CudaStream stream);
 void crossEntropyCuda(ElementType type, const CrossEntropy& loss, CudaStream stream);
 void embeddingBackwardCuda(const EmbeddingBackward& embedding, CudaStream stream);
+/// Any width.
+void splitBf16Cuda(const SplitBf16& split, CudaStream stream);
 /// \param step  fp32 on the device, from 1
 void adamwCuda(ElementType type, std::span<const AdamwTensor> tensors, const AdamwOptions& options,
                const float* step, CudaStream stream);

@@ -288,6 +288,33 @@ Tensor embeddingBackward(const Tensor& gradient, const Tensor& tokens, std::int6
     return gradWeight;
 }
 
+Tensor splitBf16(const Tensor& x, std::int64_t copies, bool left, bool below)
+{
+    TORCH_CHECK_VALUE(x.dim() == 2 && x.scalar_type() == at::kFloat && x.is_contiguous(),
+                      "tilescope::split_bf16: x is ", x.scalar_type(), x.sizes(),
+                      "; it must be fp32 (rows, width), contiguous");
+    TORCH_CHECK_VALUE(copies == 3 || copies == 6, "tilescope::split_bf16: copies is ", copies,
+                      "; it must be 3 or 6");
+    const std::int64_t rows = x.size(0);
+    const std::int64_t width = x.size(1);
+    Tensor parts = at::empty({below ? copies * rows : rows, below ? width : copies * width},
+                             x.options().dtype(at::kBFloat16));
+    if (x.numel() == 0)
+        return parts;
+    const SplitBf16 split{.rows = rows,
+                          .width = width,
+                          .copies = copies,
+                          .left = left,
+                          .below = below,
+                          .x = x.const_data_ptr<float>(),
+                          .parts = parts.mutable_data_ptr()};
+    if (x.is_cuda())
+        onCuda(x, [&](CudaStream stream) { splitBf16Cuda(split, stream); });
+    else
+        forRange(rows, [&](auto begin, auto end) { splitBf16Cpu(split, begin, end); });
+    return parts;
+}
+
 /// The records of checked tensors.
 std::vector<AdamwTensor> adamwTensors(at::TensorList weights, at::TensorList remainders,
                                       at::TensorList gradients, at::TensorList firstMoments,
@@ -357,6 +384,7 @@ void implement(torch::Library& library)
     library.impl("swiglu_backward_", &swiGluBackward);
     library.impl("cross_entropy_", &crossEntropy);
     library.impl("embedding_backward", &embeddingBackward);
+    library.impl("split_bf16", &splitBf16);
     library.impl("adamw_", &adamw);
 }
 
@@ -374,6 +402,7 @@ TORCH_LIBRARY_FRAGMENT(tilescope, library)
     library.def("swiglu_backward_(Tensor(a!) grad_y, Tensor(b!) x) -> ()");
     library.def("cross_entropy_(Tensor(a!) logits, Tensor targets, float scale) -> Tensor losses");
     library.def("embedding_backward(Tensor grad, Tensor tokens, int vocabulary) -> Tensor");
+    library.def("split_bf16(Tensor x, int copies, bool left, bool below) -> Tensor");
     library.def("adamw_(Tensor(a!)[] weights, Tensor(b!)[] remainders, Tensor[] gradients, "
                 "Tensor(c!)[] first_moments, Tensor(d!)[] second_moments, Tensor step, *, float lr=0.001, "
                 "float beta1=0.9, float beta2=0.999, float eps=1e-08, float weight_decay=0.01) -> ()");

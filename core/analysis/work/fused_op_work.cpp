@@ -61,6 +61,14 @@ public:
                    : work(3 * rotated, 2 * rotated * elementBytes(0) + bytes(1));
     }
 
+    /// x and the number of bf16 copies: two differences.
+    std::optional<Work> splitBf16() const
+    {
+        const auto copies = number(1);
+        return hasRows(0) && copies ? work(2 * elements(0), bytes(0) + *copies * 2 * elements(0))
+                                    : std::nullopt;
+    }
+
     /// Gate and up side by side.
     std::optional<Work> swiGlu() const
     {
@@ -155,6 +163,7 @@ constexpr std::array kRules{
     Rule{"tilescope::embedding_backward", &FusedCall::embeddingBackward},
     Rule{"tilescope::rms_norm_backward", &FusedCall::rmsNormBackward},
     Rule{"tilescope::rotate_heads_", &FusedCall::rotateHeads},
+    Rule{"tilescope::split_bf16", &FusedCall::splitBf16},
     Rule{"tilescope::sum_parts_", &FusedCall::sumParts},
     Rule{"tilescope::swiglu", &FusedCall::swiGlu},
     Rule{"tilescope::swiglu_backward_", &FusedCall::swiGluBackward},

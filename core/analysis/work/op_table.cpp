@@ -316,6 +316,7 @@ constexpr auto kOps = std::to_array<OpRow>({
     {"tilescope::embedding_backward", Kind::Fused, Family::Embedding},
     {"tilescope::rms_norm_backward", Kind::Fused, Family::Norm},
     {"tilescope::rotate_heads_", Kind::Fused, Family::Elementwise},
+    {"tilescope::split_bf16", Kind::Fused, Family::Elementwise},
     {"tilescope::sum_parts_", Kind::Fused, Family::Norm},
     {"tilescope::swiglu", Kind::Fused, Family::Elementwise},
     {"tilescope::swiglu_backward_", Kind::Fused, Family::Elementwise},

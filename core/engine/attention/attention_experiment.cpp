@@ -24,6 +24,7 @@ at::ScalarType dtypeOf(Precision precision)
         return at::kHalf;
     case Precision::Fp32:
     case Precision::Tf32:
+    case Precision::Fp32x6: // for the language model only
         break;
     }
     return at::kFloat;

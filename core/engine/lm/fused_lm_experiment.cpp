@@ -34,6 +34,7 @@ FusedOptions optionsOf(const ExperimentSpec& spec, const Device& device)
     return {.device = device.torch(),
             .elements = spec.precision == Precision::Bf16 ? at::kBFloat16 : at::kFloat,
             .tf32 = spec.precision == Precision::Tf32,
+            .splitsProducts = spec.precision == Precision::Fp32x6,
             .deterministic = spec.deterministic,
             .keepsRemainders = spec.mode == Mode::Train,
             .chunkRows = chunkRows(spec)};

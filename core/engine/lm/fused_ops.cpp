@@ -2,6 +2,7 @@
 
 #include "core/engine/common/set_up.h"
 #include "core/engine/lm/lm.h"
+#include "core/engine/lm/split_product.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -261,10 +262,10 @@ Value FusedOps::mm(const Tensor& x, const Tensor& weight)
         headWeight_ = weight;
         return valueOf({});
     }
-    const Value y = valueOf(at::mm(x->data, weight->data));
+    const Value y = valueOf(product(x->data, weight->data));
     note("aten::mm", {x, weight}, [this, x, weight, y] {
         const Data gradient = taken(y);
-        x->grad = at::mm(gradient, weight->data.t());
+        x->grad = product(gradient, weight->data.t());
         if (x->isRecomputed)
             x->whenRecomputed = [this, weight, gradient](const Data& data) {
                 weightGradient(weight, data, gradient);
@@ -275,6 +276,19 @@ Value FusedOps::mm(const Tensor& x, const Tensor& weight)
     if (x->isRecomputed && recording_)
         x->data.reset();
     return y;
+}
+
+Data FusedOps::product(const Data& a, const Data& b) const
+{
+    return options_.splitsProducts ? splitMm(a, b) : at::mm(a, b);
+}
+
+void FusedOps::setProduct(Data& target, const Data& a, const Data& b) const
+{
+    if (options_.splitsProducts)
+        splitMmInto(target, SplitTarget::Set, a, b);
+    else
+        at::mm_out(target, a, b);
 }
 
 Data FusedOps::gradientLike(const Tensor& weight) const
@@ -297,7 +311,7 @@ void FusedOps::setWeightGradient(const Tensor& weight, const Data& x, const Data
 {
     Data target = weight->grad.t();
     if (options_.elements == sums_)
-        at::mm_out(target, gradient.t(), x);
+        setProduct(target, gradient.t(), x);
     else if (options_.device.is_cuda())
         at::mm_out(target, gradient.t(), x, sums_);
     else
@@ -307,7 +321,9 @@ void FusedOps::setWeightGradient(const Tensor& weight, const Data& x, const Data
 void FusedOps::addWeightGradient(const Tensor& weight, const Data& x, const Data& gradient) const
 {
     Data target = weight->grad.t();
-    if (options_.elements == sums_)
+    if (options_.splitsProducts)
+        splitMmInto(target, SplitTarget::Add, gradient.t(), x);
+    else if (options_.elements == sums_)
         target.addmm_(gradient.t(), x);
     else if (options_.device.is_cuda())
         at::addmm_out(target, target, gradient.t(), x, sums_);
@@ -426,10 +442,10 @@ Data FusedOps::crossEntropyByChunks(const Data& targets)
     for (std::int64_t begin = 0; begin < tokens; begin += options_.chunkRows) {
         const std::int64_t count = std::min(options_.chunkRows, tokens - begin);
         const Data part = x->data.narrow(0, begin, count);
-        const Data logits = at::mm(part, weight->data);
+        const Data logits = product(part, weight->data);
         losses.push_back(crossEntropyInPlace(logits, targets.narrow(0, begin, count), tokens));
         Data gradPart = x->grad.narrow(0, begin, count);
-        at::mm_out(gradPart, logits, weight->data.t());
+        setProduct(gradPart, logits, weight->data.t());
         begin == 0 ? setWeightGradient(weight, part, logits) : addWeightGradient(weight, part, logits);
     }
     note("tilescope::cross_entropy_", {}, [this, weight] { tellGradient(weight); });

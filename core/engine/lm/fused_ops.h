@@ -53,6 +53,7 @@ struct FusedOptions {
     at::Device device = at::kCPU;
     at::ScalarType elements = at::kBFloat16; ///< of products: bf16, fp32 or (CPU) fp64
     bool tf32 = false;                       ///< attention rounds fp32 to TF32
+    bool splitsProducts = false;             ///< fp32 products from bf16 parts (split_product.h)
     bool deterministic = false;
     bool keepsRemainders = false; ///< of bf16 weights, for training
     std::int64_t chunkRows = 0;   ///< tokens whose logits exist at a time; 0: all, kept for backward
@@ -81,7 +82,7 @@ public:
     Tensor mm(const Tensor& x, const Tensor& weight);
     Tensor add(const Tensor& x, const Tensor& y);
     Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b) { return add(x, mm(a, b)); }
-    bool castsProducts() const { return false; }
+    bool addsProducts() const { return false; }
     // Ranks do not share this model.
     Tensor enterBlock(std::int64_t /*block*/, const Tensor& x) const { return x; }
     Tensor leaveBlock(std::int64_t /*block*/, const Tensor& x) const { return x; }
@@ -128,6 +129,8 @@ private:
     void note(const char* op, std::vector<Tensor> saved, std::function<void()> backward);
     void runNotes();
     void tellGradient(const Tensor& parameter) const;
+    at::Tensor product(const at::Tensor& a, const at::Tensor& b) const;
+    void setProduct(at::Tensor& target, const at::Tensor& a, const at::Tensor& b) const;
     void weightGradient(const Tensor& weight, const at::Tensor& x, const at::Tensor& gradient);
     void setWeightGradient(const Tensor& weight, const at::Tensor& x, const at::Tensor& gradient) const;
     void addWeightGradient(const Tensor& weight, const at::Tensor& x, const at::Tensor& gradient) const;

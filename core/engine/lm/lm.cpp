@@ -48,7 +48,8 @@ std::optional<at::Generator> weightSource(at::Device device, std::int64_t seed)
 
 EagerOps::EagerOps(const ExperimentSpec& spec, at::TensorOptions options, const AttentionCall& attention,
                    Parallelism* parallelism)
-    : batch_(spec.batch), parts_(gridOf(spec).tensor), heads_(spec.heads / parts_), options_(options),
+    : batch_(spec.batch), parts_(gridOf(spec).tensor), heads_(spec.heads / parts_),
+      splitsProducts_(spec.precision == Precision::Fp32x6), options_(options),
       weightSource_(weightSource(options.device(), spec.seed)), parallelism_(parallelism),
       attention_(makeAttention(spec.backend, attention)), groupsHeads_(traitsOf(spec.backend).groupsHeads)
 {
@@ -94,9 +95,9 @@ Tensor EagerOps::rmsNorm(const Tensor& x, const Tensor& weight) const
     return std::get<0>(at::_fused_rms_norm(x, weight.sizes(), weight, kNormEpsilon));
 }
 
-bool EagerOps::castsProducts() const
+bool EagerOps::addsProducts() const
 {
-    return at::autocast::is_autocast_enabled(options_.device().type());
+    return splitsProducts_ || at::autocast::is_autocast_enabled(options_.device().type());
 }
 
 void EagerOps::visitHeld(const HoldVisitor& visit) const

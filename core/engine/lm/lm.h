@@ -3,6 +3,7 @@
 #include "core/engine/attention/attention.h"
 #include "core/engine/lm/lm_functions.h"
 #include "core/engine/lm/recomputation.h"
+#include "core/engine/lm/split_product.h"
 #include "core/engine/parallel/parallelism.h"
 #include "core/model/language_model.h"
 #include "core/trace/host/range.h"
@@ -48,10 +49,13 @@ public:
         return at::embedding(weight, tokens);
     }
     Tensor rmsNorm(const Tensor& x, const Tensor& weight) const;
-    Tensor mm(const Tensor& x, const Tensor& weight) const { return at::mm(x, weight); }
+    Tensor mm(const Tensor& x, const Tensor& weight) const
+    {
+        return splitsProducts_ ? splitMm(x, weight) : at::mm(x, weight);
+    }
     Tensor add(const Tensor& x, const Tensor& y) const { return at::add(x, y); }
     Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b) const { return at::addmm(x, a, b); }
-    bool castsProducts() const;
+    bool addsProducts() const;
     TensorTriple<Tensor> splitHeads(const Tensor& qkv) const
     {
         return engine::splitHeads(qkv, rotation_, groupsHeads_);
@@ -91,6 +95,7 @@ private:
     std::int64_t batch_;
     std::int64_t parts_; ///< ranks that divide a layer
     std::int64_t heads_; ///< of this rank
+    bool splitsProducts_;
     at::TensorOptions options_;
     std::optional<at::Generator> weightSource_;
     Parallelism* parallelism_;

@@ -1,8 +1,8 @@
-// The rotary embedding in place, and SwiGLU forward and backward.
+// The rotary embedding in place, SwiGLU forward and backward, and fp32 values as sums of bf16 numbers.
 //
 // Bound by memory, one thread per vector. Per element of bf16: the rotation reads and writes 2 bytes of q and k
 // (its table stays in L2); SwiGLU reads 4 and writes 2 per element of y; backward reads 6 and writes 6, and so
-// needs neither silu nor y to be stored.
+// needs neither silu nor y to be stored. A split reads 4 bytes and writes 2 per copy.
 #include "kernels/cuda/lm/elements.cuh"
 
 namespace tilescope::kernels {
@@ -101,6 +101,51 @@ template <class T> __global__ void __launch_bounds__(kThreads) swiGluBackwardKer
     store(x + glu.width, gradient);
 }
 
+/// Rows whose width is a multiple of kVector are written by vectors, others by elements.
+template <bool kVectors> __global__ void __launch_bounds__(kThreads) splitBf16Kernel(SplitBf16 split)
+{
+    const std::int64_t row = blockIdx.x;
+    const std::int64_t column = columnOfThread();
+    if (column >= split.width)
+        return;
+    const std::int64_t pitch = split.below ? split.width : split.copies * split.width;
+    const std::int64_t between = split.below ? split.rows * split.width : split.width;
+    const float* x = split.x + row * split.width + column;
+    Bf16* target = static_cast<Bf16*>(split.parts) + row * pitch + column;
+    const auto isInside = [&](int i) { return kVectors || column + i < split.width; };
+    float parts[3][kVector];
+    if constexpr (kVectors) {
+        load(parts[0], x);
+    } else {
+#pragma unroll
+        for (int i = 0; i < kVector; ++i)
+            parts[0][i] = isInside(i) ? x[i] : 0;
+    }
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) {
+        const float value = parts[0][i];
+        parts[0][i] = __bfloat162float(__float2bfloat16_rn(value));
+        const float rest = value - parts[0][i];
+        parts[1][i] = __bfloat162float(__float2bfloat16_rn(rest));
+        parts[2][i] = rest - parts[1][i];
+    }
+    for (std::int64_t copy = 0; copy < split.copies; ++copy, target += between) {
+        const std::int64_t part = SplitBf16::part(copy, split.left);
+        float values[kVector];
+#pragma unroll
+        for (int i = 0; i < kVector; ++i)
+            values[i] = part == 0 ? parts[0][i] : part == 1 ? parts[1][i] : parts[2][i];
+        if constexpr (kVectors) {
+            store(target, values);
+        } else {
+#pragma unroll
+            for (int i = 0; i < kVector; ++i)
+                if (isInside(i))
+                    target[i] = __float2bfloat16_rn(values[i]);
+        }
+    }
+}
+
 } // namespace
 
 void rotateHeadsCuda(ElementType type, const RotateHeads& rotate, CudaStream stream)
@@ -125,6 +170,16 @@ void swiGluBackwardCuda(ElementType type, const SwiGluBackward& glu, CudaStream 
         swiGluBackwardKernel<T><<<gridOf(glu.rows, glu.width), kThreads, 0, stream>>>(glu);
     });
     requireLaunched("swiglu_backward_");
+}
+
+void splitBf16Cuda(const SplitBf16& split, CudaStream stream)
+{
+    const dim3 grid = gridOf(split.rows, split.width + kVector - 1);
+    if (split.width % kVector == 0)
+        splitBf16Kernel<true><<<grid, kThreads, 0, stream>>>(split);
+    else
+        splitBf16Kernel<false><<<grid, kThreads, 0, stream>>>(split);
+    requireLaunched("split_bf16");
 }
 
 } // namespace tilescope::kernels

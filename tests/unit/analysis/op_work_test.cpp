@@ -217,6 +217,7 @@ TEST(WorkOfOp, CountsFusedOpsOfTheLanguageModel)
               expected(9 * 48, 2 * 48 * (2 + 4) + 4 * (8 + 6)));
     EXPECT_EQ(workOf("tilescope::rms_norm_backward", "bf16[6, 8] f32[6, 8] f32[8] f32[6] f32[6, 8]"),
               expected(10 * 48, 48 * (2 * (2 + 4) + 4) + 4 * (8 + 6)));
+    EXPECT_EQ(workOf("tilescope::split_bf16", "f32[6, 8] =3 =1 =0"), expected(2 * 48, (4 + 6) * 48));
     EXPECT_EQ(workOf("tilescope::sum_parts_", "f32[8] f32[16, 8]"), expected(128, 4 * 136));
     EXPECT_EQ(workOf("tilescope::swiglu", "bf16[6, 16]"), expected(6 * 48, 2 * (96 + 48)));
     EXPECT_EQ(workOf("tilescope::swiglu_backward_", "bf16[6, 8] bf16[6, 16]"),

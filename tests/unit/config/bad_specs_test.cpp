@@ -152,7 +152,7 @@ const BadSpec kValues[] = {
     {"ChoiceSpelledWithAnUnderscore", "workload: lm\nbackend: flash_torch\n",
      "s.yaml:2:10: unknown backend 'flash_torch'; did you mean 'flash-torch'? …"},
     {"ChoiceInSweep", "workload: lm\nsweep:\n  precision: [fp32, fp8]\n",
-     "s.yaml:3:21: unknown precision 'fp8'; allowed: fp32, tf32, bf16, fp16"},
+     "s.yaml:3:21: unknown precision 'fp8'; allowed: fp32, tf32, bf16, fp16, fp32x6"},
     {"ChoiceUnlikeAnyOther", "workload: lm\nmode: quickly\n",
      "s.yaml:2:7: unknown mode 'quickly'; allowed: forward, backward, both, train"},
     {"SizeThatIsNoPreset", "workload: lm\nsize: giant\n",
@@ -293,6 +293,12 @@ const BadSpec kCombinations[] = {
      "s.yaml:2:10: compile fused does not support heads 12 wide and d_ff 3072; choose multiples of 8"},
     {"FusedTooWide", "workload: lm\ncompile: fused\nd_model: 16384\nheads: 128\n",
      "s.yaml:2:10: compile fused does not support d_model 16384; it supports up to 8192"},
+    {"SplitAttention", "workload: attention\nprecision: fp32x6\n",
+     "s.yaml:2:12: precision fp32x6 is for workload lm: it computes products with weights; allowed: fp32, "
+     "tf32, bf16, fp16"},
+    {"SplitPackage", "workload: lm\ncompile: package:m.pt2\nmode: forward\nprecision: fp32x6\n",
+     "s.yaml:2:10: compile package computes products as it was compiled, and precision is fp32x6; write "
+     "precision: fp32 or compile: none"},
     {"StepTimingOfAPart", "workload: lm\nmode: backward\ntiming: step\n",
      "s.yaml:3:9: timing step measures whole steps, and mode backward a part; write mode: both or timing: "
      "phase"},

@@ -37,6 +37,13 @@ Point lm(Mode mode, Backend backend, Checkpointing checkpointing = {})
     return {spec};
 }
 
+Point lmInFp32x6(Mode mode)
+{
+    Point point = lm(mode, Backend::Naive);
+    point.spec.precision = Precision::Fp32x6;
+    return point;
+}
+
 /// Deep enough for segments within segments.
 Point deepLm(Checkpointing checkpointing)
 {
@@ -90,6 +97,9 @@ TEST(Prediction, IsWhatTheEngineAllocates)
                                     deepLm({Kind::Nested, 2}),
                                     deepLm({Kind::Nested, 3}),
                                     deepLm({Kind::Nested, 7}),
+                                    lmInFp32x6(Mode::Forward),
+                                    lmInFp32x6(Mode::Both),
+                                    lmInFp32x6(Mode::Train),
                                     lmInBf16(Mode::Forward),
                                     lmInBf16(Mode::Train),
                                     attention(Mode::Both, Backend::Naive),

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace tilescope::engine {
+
+// Products of fp32 matrices by tensor cores that take bf16 (precision: fp32x6).
+//
+// Each factor is the sum of three bf16 parts of 8 bits each, and of the nine products of parts the three smallest are
+// left out: they are below 2^-24 of the product of the factors, as fp32's own rounding. The other six are summed in
+// fp32. Method: Henry, Tang, Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision
+// Computations", ARITH 2019.
+
+/// a b for fp32 matrices (m, k) and (k, n), each dense in either order of its dimensions or copied. An infinite value
+/// becomes NaN. Differentiable.
+at::Tensor splitMm(const at::Tensor& a, const at::Tensor& b);
+
+/// Sets `target` to a b, or adds a b to it. Not differentiable.
+/// \param target  fp32 (m, n), row-major
+enum class SplitTarget { Set, Add };
+void splitMmInto(at::Tensor& target, SplitTarget how, const at::Tensor& a, const at::Tensor& b);
+
+} // namespace tilescope::engine
