@@ -10,10 +10,16 @@ namespace tilescope::analysis {
 /// What a device event works on.
 enum class DeviceWork : std::uint8_t {
     Compute,
-    Communication, ///< between processes
-    Copy,          ///< copies and memsets
+    Communication, ///< between processes or GPUs
+    Copy,          ///< other copies, and memsets
 };
 inline constexpr std::size_t kDeviceWorks = 3;
+
+/// Of a copy or memset. A copy between GPUs is communication.
+inline DeviceWork workOfCopy(CopyKind copy)
+{
+    return copy == CopyKind::PeerToPeer ? DeviceWork::Communication : DeviceWork::Copy;
+}
 
 /// The parts of the time in which a device is busy. All but `overlapped` are disjoint and add up to it.
 ///

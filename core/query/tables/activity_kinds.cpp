@@ -108,7 +108,7 @@ void ActivityKinds::add(const Key& key, const analysis::KernelDescription& descr
     kind.place = places_[key.place];
     kind.isRecomputed = key.isRecomputed;
     if (key.event != DeviceEventKind::Kernel)
-        kind.work = analysis::DeviceWork::Copy;
+        kind.work = analysis::workOfCopy(key.copy);
     else if (key.isCollective)
         kind.work = analysis::DeviceWork::Communication;
     if (device)

@@ -139,7 +139,7 @@ private:
     DeviceWork workOf(const DeviceEvent& event)
     {
         if (event.kind != DeviceEventKind::Kernel)
-            return DeviceWork::Copy;
+            return analysis::workOfCopy(event.copy);
         if (ofCollectives_.contains(event.correlation.value))
             return DeviceWork::Communication;
         const auto [known, isNew] = works_.try_emplace(event.name, DeviceWork::Compute);

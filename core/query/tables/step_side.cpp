@@ -71,7 +71,7 @@ public:
     DeviceWork of(const DeviceEvent& event)
     {
         if (event.kind != DeviceEventKind::Kernel)
-            return DeviceWork::Copy;
+            return analysis::workOfCopy(event.copy);
         if (!collectives_.empty() && collectives_.contains(event.correlation))
             return DeviceWork::Communication;
         const auto [known, isNew] = names_.try_emplace(event.name, DeviceWork::Compute);

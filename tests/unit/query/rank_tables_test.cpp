@@ -28,9 +28,13 @@ protected:
     /// A run of one process.
     store::RunReader fileOf(testing::FakeTrace& trace, const std::string& device)
     {
-        store::RunWriter writer(file_, trace.strings());
+        return fileOf(TraceBatch(trace.batch()), trace.strings(), device);
+    }
+    store::RunReader fileOf(TraceBatch batch, StringTable& strings, const std::string& device)
+    {
+        store::RunWriter writer(file_, strings);
         writer.beginRun({"one", "lm", "{}", "hash", "test"});
-        writer.write(TraceBatch(trace.batch()));
+        writer.write(std::move(batch));
         RunResult result;
         result.device = device;
         writer.endRun(result);
@@ -203,6 +207,21 @@ TEST_F(RankTables, OfOneProcessOnAGpuHaveAPartitionButNoVerdict)
     EXPECT_FALSE(table.rows[0].late);
     EXPECT_EQ(table.rankCount, 1U);
     EXPECT_EQ(table.sentence(), "The run has one process: no other rank can be late.");
+}
+
+TEST_F(RankTables, CountCopiesBetweenGpusAsCommunication)
+{
+    testing::FakeTrace trace;
+    trace.step(0, 0, 100).kernel("gemm", 10, 40).memset(8, 30, 60).on(17).memset(8, 60, 65).on(17);
+    TraceBatch batch(trace.batch());
+    batch.deviceEvents[1].kind = DeviceEventKind::Memcpy;
+    batch.deviceEvents[1].copy = CopyKind::PeerToPeer;
+    const RanksTable table = ranks(fileOf(std::move(batch), trace.strings(), "cuda:0"), {});
+    ASSERT_EQ(table.rows.size(), 1U);
+    EXPECT_EQ(table.rows[0].parts.compute, 30_ns);
+    EXPECT_EQ(table.rows[0].parts.exposedCommunication, 20_ns);
+    EXPECT_EQ(table.rows[0].parts.overlapped, 10_ns);
+    EXPECT_EQ(table.rows[0].parts.exposedCopies, 5_ns);
 }
 
 TEST_F(RankTables, OnACpuOpsAreCompute)
