@@ -3,22 +3,33 @@
 #include "core/model/losses.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace tilescope::engine {
+
+namespace {
+
+/// The namespace of kernels/cuda/ranks. They surround the copies of a collective, so that their times are those of all
+/// of it.
+constexpr std::string_view kOwnKernels = "tilescope::kernels::ranks::";
+
+} // namespace
 
 void CollectiveKernels::consume(TraceBatch&& batch)
 {
     for (const DeviceEvent& event : batch.deviceEvents)
-        if (event.kind == DeviceEventKind::Kernel && isOfNccl(event.name))
+        if (event.kind == DeviceEventKind::Kernel && isOfCollective(event.name))
             kernels_[event.launchThread.value].emplace(event.launched, event);
     next_.consume(std::move(batch));
 }
 
-bool CollectiveKernels::isOfNccl(StringId name)
+bool CollectiveKernels::isOfCollective(StringId name)
 {
     const auto [known, isNew] = known_.try_emplace(name.value);
-    if (isNew)
-        known->second = strings_.text(name).starts_with("nccl");
+    if (isNew) {
+        const std::string_view text = strings_.text(name);
+        known->second = text.starts_with("nccl") || text.find(kOwnKernels) != std::string_view::npos;
+    }
     return known->second;
 }
 

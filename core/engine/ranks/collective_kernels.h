@@ -11,7 +11,7 @@
 
 namespace tilescope::engine {
 
-/// Passes on trace batches and remembers the kernels of NCCL in them. Made on the session thread; the tracer's thread
+/// Passes on trace batches and remembers the kernels of collectives in them: those of NCCL and Tilescope's own. Made on the session thread; the tracer's thread
 /// calls consume(), and the session thread the rest once the recording has ended.
 class CollectiveKernels final : public TraceSink {
 public:
@@ -24,7 +24,7 @@ public:
     TraceBatch eventsOf(const std::vector<CollectiveRecord>& records, bool onGpu);
 
 private:
-    bool isOfNccl(StringId name);
+    bool isOfCollective(StringId name);
     /// Gives the event the times and place of the kernels that the record's thread launched during it.
     /// \return  false if there are none
     bool takeKernels(const CollectiveRecord& record, Collective& event) const;
@@ -32,7 +32,7 @@ private:
     TraceSink& next_;
     StringTable& strings_;
     std::map<std::uint32_t, std::map<Timestamp, DeviceEvent>> kernels_; ///< by thread and launch
-    std::unordered_map<std::uint32_t, bool> known_;                     ///< names that are of NCCL or not
+    std::unordered_map<std::uint32_t, bool> known_; ///< names that are of collectives or not
 };
 
 } // namespace tilescope::engine

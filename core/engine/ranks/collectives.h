@@ -52,6 +52,7 @@ public:
 
     int rank() const { return rank_; } ///< within the group
     int size() const { return static_cast<int>(members_.size()); }
+    virtual std::string means() const = 0; ///< what moves the data: NCCL 2.28.9
 
     /// Replaces each tensor by its sum over the ranks: the same bits on each of them.
     Started allReduce(at::TensorList tensors);

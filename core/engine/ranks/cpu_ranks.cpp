@@ -124,6 +124,7 @@ public:
     // A call that waits for other ranks ends at once, so that the thread ends.
     ~CpuRanks() override { board_->leave(); }
 
+    std::string means() const override { return seat_.hub.isKnown() ? "TCP" : "shared memory"; }
     void synchronize() override { thread_.wait(); }
     void leave() override { board_->leave(); }
 

@@ -7,7 +7,7 @@
 #include "core/engine/common/inspection.h"
 #include "core/engine/ranks/collectives.h"
 #include "core/engine/ranks/cpu_ranks.h"
-#include "core/engine/ranks/nccl_ranks.h"
+#include "core/engine/ranks/gpu_ranks.h"
 #include "core/engine/run/graphed_experiment.h"
 #include "core/engine/run/point_run.h"
 #include "core/engine/studies/ceilings.h"
@@ -98,7 +98,7 @@ std::unique_ptr<Ranks> join(const RankSeat& seat, const Device& device)
     if (seat.localSize > gpuCount())
         throw Unsupported{c10::str("gpus ", seat.size, " needs ", seat.localSize,
                                    " GPUs on this machine, which has ", gpuCount())};
-    return joinThroughNccl(seat, device);
+    return joinOnGpus(seat, device, chosenMeans());
 }
 
 } // namespace
@@ -216,6 +216,8 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const std::optional<RankS
     if (lacksKernels(spec.backend, device.isCuda(), kernels::hasAllCudaKernels))
         result.flags.push_back(flagText(FlagKind::SmallKernelSet));
     const std::unique_ptr<Ranks> ranks = seat ? join(*seat, device) : nullptr;
+    if (ranks)
+        observer.factsFound({{"result.collectives", ranks->means()}});
     const std::unique_ptr<Experiment> experiment = setUp(spec, device, ranks.get(), observer, result, phase);
     if (!experiment)
         return;

@@ -79,6 +79,23 @@ TEST(CollectiveKernels, GiveACollectiveItsTimeOnTheDevice)
     EXPECT_EQ(events.losses[0].count, 1);
 }
 
+TEST(CollectiveKernels, FindThoseThatSurroundCopies)
+{
+    StringTable strings;
+    Sink sink;
+    CollectiveKernels kernels(sink, strings);
+    TraceBatch batch;
+    const StringId meeting = strings.intern("tilescope::kernels::ranks::(anonymous namespace)::meetKernel");
+    DeviceEvent copy = kernel(strings.intern("Memcpy PtoP"), 5, 120, 210, 290);
+    copy.kind = DeviceEventKind::Memcpy;
+    batch.deviceEvents = {kernel(meeting, 5, 110, 200, 205), copy, kernel(meeting, 5, 130, 295, 300)};
+    kernels.consume(std::move(batch));
+    const TraceBatch events = kernels.eventsOf({record(5, 1, 100, 150)}, true);
+    ASSERT_EQ(events.collectives.size(), 1);
+    EXPECT_EQ(events.collectives[0].start, at(200)) << "when the rank is ready";
+    EXPECT_EQ(events.collectives[0].end, at(300)) << "when all are";
+}
+
 TEST(CollectiveKernels, KeepTimesOfTheHostOnACpu)
 {
     StringTable strings;

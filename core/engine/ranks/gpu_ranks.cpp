@@ -1,0 +1,221 @@
+#include "core/engine/ranks/gpu_ranks.h"
+
+#include "core/base/error.h"
+#include "core/engine/common/device.h"
+#include "core/engine/common/failure.h"
+#include "core/engine/ranks/board.h"
+#include "core/engine/ranks/collectives.h"
+#include "core/engine/ranks/copy_transport.h"
+#include "core/engine/ranks/nccl_transport.h"
+#include "core/engine/ranks/transport.h"
+
+#include <ATen/ATen.h>
+#include <ATen/cuda/CUDAEvent.h>
+#include <c10/cuda/CUDAStream.h>
+#include <c10/util/StringUtil.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+namespace tilescope::engine {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using at::cuda::CUDAEvent;
+
+/// A waiting rank looks for others that ended at this interval.
+constexpr std::chrono::milliseconds kAliveInterval{50};
+
+std::vector<int> numbersBelow(int size)
+{
+    std::vector<int> numbers(static_cast<std::size_t>(size));
+    std::iota(numbers.begin(), numbers.end(), 0);
+    return numbers;
+}
+
+std::unique_ptr<Transport> connect(const RankSeat& seat, Board& board, at::Device device,
+                                   c10::cuda::CUDAStream stream, CollectiveMeans means)
+{
+    if (means == CollectiveMeans::Nccl)
+        return connectByNccl(seat, board, stream);
+    std::string why;
+    if (auto copies = connectByCopies(seat, board, device, stream, why))
+        return copies;
+    throw Unsupported{c10::str("TILESCOPE_COLLECTIVES=copy is not possible: ", why)};
+}
+
+class GpuRanks final : public Ranks {
+public:
+    GpuRanks(const RankSeat& seat, at::Device device, CollectiveMeans means)
+        : Ranks(seat.rank, numbersBelow(seat.size), "all ranks"), seat_(seat), board_(Board::open(seat)),
+          stream_(c10::cuda::getStreamFromPool(/*isHighPriority=*/true, device.index())),
+          groups_(std::make_shared<std::vector<GpuRanks*>>())
+    {
+        board_->begin();
+        transport_ = connect(seat, *board_, device, stream_, means);
+        groups_->push_back(this);
+    }
+
+    /// A part of a group.
+    GpuRanks(const GpuRanks& whole, const RankSeat& seat, std::vector<int> members, const std::string& name,
+             int color)
+        : Ranks(seat.rank, std::move(members), name, whole.log()), seat_(seat), board_(Board::open(seat)),
+          stream_(whole.stream_), groups_(whole.groups_)
+    {
+        board_->begin();
+        transport_ = whole.transport_->part(seat, *board_, color);
+        groups_->push_back(this);
+    }
+
+    ~GpuRanks() override
+    {
+        std::erase(*groups_, this);
+        board_->leave();
+    }
+
+    void leave() override { board_->leave(); }
+    std::string means() const override { return transport_->name(); }
+
+    std::unique_ptr<Ranks> part(const std::vector<int>& members, const std::string& name) override
+    {
+        return std::make_unique<GpuRanks>(*this, seat_.inPart(members, ++parts_), numbersOf(members), name,
+                                          members.front());
+    }
+
+    // Spins, because a sleep would add to the time of the step.
+    void synchronize() override
+    {
+        CUDAEvent now;
+        now.record();
+        const Clock::time_point began = Clock::now();
+        Clock::time_point nextLook = began + kAliveInterval;
+        while (!now.query() || !std::ranges::all_of(*groups_, &GpuRanks::isIdle)) {
+            if (Clock::now() < nextLook)
+                continue;
+            nextLook = Clock::now() + kAliveInterval;
+            for (GpuRanks* group : *groups_)
+                group->requireAlive(Clock::now() - began);
+        }
+    }
+
+private:
+    Started start(Call call) override
+    {
+        if (!transport_->isOpen())
+            throw LostRank(c10::str("rank ", rank(), " left its group before ", call.title()));
+        CUDAEvent ready;
+        ready.record();
+        ready.block(stream_);
+        title_ = call.title();
+        call.work = [this, tensors = call.tensors, work = std::move(call.work)] {
+            transport_->begin(tensors, [this] { return title_; });
+            work();
+            transport_->end();
+        };
+        try {
+            call.run(*log());
+        } catch (const LostRank&) {
+            abandon();
+            throw;
+        }
+        last_ = std::make_shared<CUDAEvent>();
+        last_->record(stream_);
+        sequence_ = call.sequence;
+        board_->announce(sequence_);
+        return Started([ended = last_, tensors = std::move(call.tensors)] {
+            ended->block(c10::cuda::getCurrentCUDAStream());
+        });
+    }
+
+    bool isIdle() const { return !last_ || last_->query(); }
+
+    /// \param waited  for this group's last collective
+    void requireAlive(Clock::duration waited)
+    {
+        if (const std::string failure = transport_->failure(); !failure.empty())
+            lose(c10::str(title_, " failed: ", failure));
+        if (isIdle())
+            return;
+        bool hasLeft = false;
+        const std::string absent = board_->latecomers(sequence_, hasLeft);
+        if (absent.empty())
+            return; // every rank has started it, so it ends or the point times out
+        if (hasLeft)
+            lose(c10::str(absent, " ended before ", title_));
+        if (waited > seat_.patience)
+            lose(
+                c10::str(absent, " did not take part in ", title_, " within ", seat_.patience.count(), " s"));
+    }
+
+    [[noreturn]] void lose(const std::string& reason)
+    {
+        abandon();
+        throw LostRank(reason);
+    }
+
+    /// Ends the collectives of all groups of this rank, so that its device becomes idle.
+    void abandon()
+    {
+        for (GpuRanks* group : *groups_) {
+            group->board_->leave();
+            group->transport_->abort();
+        }
+    }
+
+    void doAllReduce(const at::Tensor& tensor) override { transport_->allReduce(tensor); }
+    void doAllGather(const at::Tensor& output, const at::Tensor& input) override
+    {
+        transport_->allGather(output, input);
+    }
+    void doReduceScatter(const at::Tensor& output, const at::Tensor& input) override
+    {
+        transport_->reduceScatter(output, input);
+    }
+    void doBroadcast(const at::Tensor& tensor, int root) override { transport_->broadcast(tensor, root); }
+    void doAllToAll(const at::Tensor& output, const at::Tensor& input) override
+    {
+        transport_->allToAll(output, input);
+    }
+
+    void doBarrier() override
+    {
+        board_->meet([] { return "a barrier"; }, {});
+    }
+
+    const RankSeat seat_;
+    const std::unique_ptr<Board> board_;
+    c10::cuda::CUDAStream stream_;
+    std::shared_ptr<std::vector<GpuRanks*>> groups_; ///< the whole group and its parts
+    std::unique_ptr<Transport> transport_;
+    std::shared_ptr<CUDAEvent> last_; ///< the end of the last collective
+    std::string title_;               ///< of the last collective
+    std::int64_t sequence_ = 0;       ///< of the last collective
+    int parts_ = 0;                   ///< made so far
+};
+
+} // namespace
+
+CollectiveMeans chosenMeans()
+{
+    const char* const variable = std::getenv("TILESCOPE_COLLECTIVES");
+    const std::string_view word = variable ? variable : "";
+    if (word.empty() || word == "nccl")
+        return CollectiveMeans::Nccl;
+    if (word == "copy")
+        return CollectiveMeans::Copies;
+    throw Error{.what = c10::str("unknown means '", word, "'"),
+                .where = "TILESCOPE_COLLECTIVES",
+                .mend = "write nccl or copy"};
+}
+
+std::unique_ptr<Ranks> joinOnGpus(const RankSeat& seat, const Device& device, CollectiveMeans means)
+{
+    return std::make_unique<GpuRanks>(seat, device.torch(), means);
+}
+
+} // namespace tilescope::engine

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "core/model/rank_seat.h"
+
+#include <memory>
+
+namespace tilescope::engine {
+
+class Device;
+class Ranks;
+
+/// What moves the data of collectives between GPUs.
+enum class CollectiveMeans {
+    Nccl,
+    Copies, ///< copy engines, and kernels that read the memory of other GPUs
+};
+
+/// What the environment variable TILESCOPE_COLLECTIVES says: nccl, the default, or copy.
+/// \throws Error  something else
+CollectiveMeans chosenMeans();
+
+/// Joins ranks that are processes with a GPU each. Returns when all ranks of the meeting have joined. Collectives run on
+/// a stream of high priority. The ranks also meet at a Board: to begin, at barriers, and to find out which rank does not
+/// take part in a collective.
+/// \param device  of this rank; the current one of each thread that calls the ranks
+/// \throws LostRank     a rank has ended or does not join in time
+/// \throws Unsupported  there is no NCCL, or `means` is Copies and the GPUs cannot
+/// \throws Error (Environment)  the ranks cannot meet, or NCCL cannot connect the GPUs
+std::unique_ptr<Ranks> joinOnGpus(const RankSeat& seat, const Device& device, CollectiveMeans means);
+
+} // namespace tilescope::engine
