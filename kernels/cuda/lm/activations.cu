@@ -101,49 +101,60 @@ template <class T> __global__ void __launch_bounds__(kThreads) swiGluBackwardKer
     store(x + glu.width, gradient);
 }
 
-/// Rows whose width is a multiple of kVector are written by vectors, others by elements.
-template <bool kVectors> __global__ void __launch_bounds__(kThreads) splitBf16Kernel(SplitBf16 split)
+constexpr int kSplitThreads = 256;
+
+/// One thread splits kValues neighbours of a row: kVector where the width is a multiple of it, otherwise one.
+template <int kValues, int kCopies, bool kLeft>
+__global__ void __launch_bounds__(kSplitThreads) splitBf16Kernel(SplitBf16 split)
 {
-    const std::int64_t row = blockIdx.x;
-    const std::int64_t column = columnOfThread();
-    if (column >= split.width)
+    const unsigned vector = blockIdx.x * kSplitThreads + threadIdx.x; // of fewer than 2^32
+    const std::int64_t begin = std::int64_t{vector} * kValues;
+    const std::int64_t total = split.rows * split.width;
+    if (begin >= total)
         return;
-    const std::int64_t pitch = split.below ? split.width : split.copies * split.width;
-    const std::int64_t between = split.below ? split.rows * split.width : split.width;
-    const float* x = split.x + row * split.width + column;
-    Bf16* target = static_cast<Bf16*>(split.parts) + row * pitch + column;
-    const auto isInside = [&](int i) { return kVectors || column + i < split.width; };
-    float parts[3][kVector];
-    if constexpr (kVectors) {
-        load(parts[0], x);
-    } else {
+    float rest[kVector];
+    if constexpr (kValues == kVector)
+        load(rest, split.x + begin);
+    else
+        rest[0] = split.x[begin];
+    alignas(16) Bf16 parts[3][kVector];
 #pragma unroll
-        for (int i = 0; i < kVector; ++i)
-            parts[0][i] = isInside(i) ? x[i] : 0;
-    }
+    for (int part = 0; part < 3; ++part)
 #pragma unroll
-    for (int i = 0; i < kVector; ++i) {
-        const float value = parts[0][i];
-        parts[0][i] = __bfloat162float(__float2bfloat16_rn(value));
-        const float rest = value - parts[0][i];
-        parts[1][i] = __bfloat162float(__float2bfloat16_rn(rest));
-        parts[2][i] = rest - parts[1][i];
-    }
-    for (std::int64_t copy = 0; copy < split.copies; ++copy, target += between) {
-        const std::int64_t part = SplitBf16::part(copy, split.left);
-        float values[kVector];
-#pragma unroll
-        for (int i = 0; i < kVector; ++i)
-            values[i] = part == 0 ? parts[0][i] : part == 1 ? parts[1][i] : parts[2][i];
-        if constexpr (kVectors) {
-            store(target, values);
-        } else {
-#pragma unroll
-            for (int i = 0; i < kVector; ++i)
-                if (isInside(i))
-                    target[i] = __float2bfloat16_rn(values[i]);
+        for (int i = 0; i < kValues; ++i) {
+            parts[part][i] = __float2bfloat16_rn(rest[i]);
+            rest[i] -= __bfloat162float(parts[part][i]);
         }
+    const std::int64_t row = vector / static_cast<unsigned>(split.width / kValues);
+    const std::int64_t start = split.below ? begin : begin + row * (kCopies - 1) * split.width;
+    const std::int64_t between = split.below ? total : split.width;
+    Bf16* target = static_cast<Bf16*>(split.parts) + start;
+#pragma unroll
+    for (int copy = 0; copy < kCopies; ++copy, target += between) {
+        const Bf16(&values)[kVector] = parts[SplitBf16::part(copy, kLeft)];
+        if constexpr (kValues == kVector)
+            *reinterpret_cast<uint4*>(target) = *reinterpret_cast<const uint4*>(values);
+        else
+            *target = values[0];
     }
+}
+
+template <int kValues, int kCopies, bool kLeft> void launchSplit(const SplitBf16& split, CudaStream stream)
+{
+    const std::int64_t threads = split.rows * split.width / kValues;
+    const auto blocks = static_cast<unsigned>((threads + kSplitThreads - 1) / kSplitThreads);
+    splitBf16Kernel<kValues, kCopies, kLeft><<<blocks, kSplitThreads, 0, stream>>>(split);
+}
+
+template <int kValues, int kCopies> void launchSplit(const SplitBf16& split, CudaStream stream)
+{
+    split.left ? launchSplit<kValues, kCopies, true>(split, stream)
+               : launchSplit<kValues, kCopies, false>(split, stream);
+}
+
+template <int kValues> void launchSplit(const SplitBf16& split, CudaStream stream)
+{
+    split.copies == 3 ? launchSplit<kValues, 3>(split, stream) : launchSplit<kValues, 6>(split, stream);
 }
 
 } // namespace
@@ -174,11 +185,7 @@ void swiGluBackwardCuda(ElementType type, const SwiGluBackward& glu, CudaStream 
 
 void splitBf16Cuda(const SplitBf16& split, CudaStream stream)
 {
-    const dim3 grid = gridOf(split.rows, split.width + kVector - 1);
-    if (split.width % kVector == 0)
-        splitBf16Kernel<true><<<grid, kThreads, 0, stream>>>(split);
-    else
-        splitBf16Kernel<false><<<grid, kThreads, 0, stream>>>(split);
+    split.width % kVector == 0 ? launchSplit<kVector>(split, stream) : launchSplit<1>(split, stream);
     requireLaunched("split_bf16");
 }
 

@@ -8,7 +8,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <fstream>
+#include <regex>
+#include <sstream>
 
 namespace tilescope::analysis {
 
@@ -125,6 +128,30 @@ TEST(KernelFamilies, KnowsItsOwnKernels)
                       .family,
                   family)
             << name;
+}
+
+TEST(KernelFamilies, KnowsEachKernelOfTheSources)
+{
+    const std::regex kernel(
+        R"(__global__\s+void\s+(?:__launch_bounds__\((?:[^()]|\([^()]*\))*\)\s*)?(\w+)\()");
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(
+             std::filesystem::path(TILESCOPE_SOURCE_DIR) / "kernels")) {
+        if (!entry.is_regular_file())
+            continue;
+        std::ostringstream text;
+        text << std::ifstream(entry.path()).rdbuf();
+        const std::string source = std::regex_replace(text.str(), std::regex("//[^\n]*"), "");
+        for (std::sregex_iterator match(source.begin(), source.end(), kernel), end; match != end;
+             ++match, ++count) {
+            const std::string name =
+                "void tilescope::kernels::" + entry.path().parent_path().filename().string() +
+                "::(anonymous namespace)::" + (*match)[1].str() + "<int>(int)";
+            EXPECT_NE(KernelFamilies::standard().describe(name).family, KernelFamily::Other)
+                << entry.path() << ": " << name;
+        }
+    }
+    EXPECT_GE(count, 17U);
 }
 
 TEST(KernelFamilies, NamesThePrecisionOfItsOwnKernelsOnce)
