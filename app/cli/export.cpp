@@ -81,6 +81,11 @@ void exportSnapshot(const ExportRequest& request)
                   << " not fit the recorded segments\n";
 }
 
+std::string readingsText(std::int64_t readings)
+{
+    return readings > 0 ? ", " + counted(readings, "counter reading") : "";
+}
+
 void exportPerfetto(const ExportRequest& request)
 {
     OutputFile output(request.output, request.options.inputs);
@@ -91,7 +96,7 @@ void exportPerfetto(const ExportRequest& request)
     std::cout << exported(request) << counted(figures.gpuEvents, "GPU event") << ", "
               << counted(figures.slices, "slice") << ", " << counted(figures.launches, "launch", "launches")
               << ", " << counted(figures.flows, "flow") << ", " << counted(figures.counters, "memory value")
-              << " -> " << escapeForTerminal(request.output) << '\n';
+              << readingsText(figures.readings) << " -> " << escapeForTerminal(request.output) << '\n';
     if (figures.moreTracks > 0)
         std::cout << counted(figures.moreTracks, "further track")
                   << plural(figures.moreTracks, " holds", " hold")
@@ -104,7 +109,7 @@ void exportKineto(const ExportRequest& request)
         exchange::writeKineto(request.output, request.reader, request.run, request.options);
     std::cout << exported(request) << counted(figures.gpuEvents, "GPU event") << ", "
               << counted(figures.hostEvents, "host event") << ", " << counted(figures.memory, "memory event")
-              << ", " << counted(figures.waits, "wait") << " ->";
+              << ", " << counted(figures.waits, "wait") << readingsText(figures.readings) << " ->";
     for (const std::filesystem::path& file : figures.files)
         std::cout << ' ' << escapeForTerminal(file.string());
     std::cout << '\n';

@@ -10,6 +10,8 @@
 #include "core/base/terminal_text.h"
 #include "core/exchange/import/importer.h"
 #include "core/exchange/text.h"
+#include "core/machine/capacity.h"
+#include "core/machine/counter_sampler.h"
 #include "core/record/command_line.h"
 #include "core/record/control.h"
 #include "core/store/run_reader.h"
@@ -23,6 +25,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 namespace tilescope::cli {
 
@@ -110,7 +113,8 @@ void sayHow(const fs::path& file, RunId run)
 }
 
 /// Joins what the processes wrote. The program has ended: an error is printed, and the working files stay.
-void join(const fs::path& folder, const fs::path& output, const std::string& name)
+void join(const fs::path& folder, const fs::path& output, const std::string& name,
+          const exchange::HostCounters& counters)
 {
     try {
         if (fs::is_empty(folder)) {
@@ -123,7 +127,7 @@ void join(const fs::path& folder, const fs::path& output, const std::string& nam
         }
         const std::array named{folder};
         const exchange::ImportResult joined =
-            exchange::importFiles(exchange::importableFiles(named), output, {}, name);
+            exchange::importFiles(exchange::importableFiles(named), output, {}, name, counters);
         std::cerr << "tilescope record: run " << joined.run.value << " of "
                   << escapeForTerminal(output.string()) << std::endl;
         sayHow(output, joined.run);
@@ -132,6 +136,28 @@ void join(const fs::path& folder, const fs::path& output, const std::string& nam
         std::cerr << "tilescope record: " << currentError().sentence() << "\ntilescope record: to try again: "
                   << "tilescope import " << shellWord(folder.string()) << " -o FILE" << std::endl;
     }
+}
+
+/// Runs the program and reads its counters and those of all GPUs that it can see meanwhile.
+/// \param interval  between readings; 0: none are read
+exchange::HostCounters runWithCounters(RecordedProgram& program, std::chrono::milliseconds interval)
+{
+    exchange::HostCounters counters;
+    std::optional<machine::CounterSampler> sampler;
+    program.run([&](pid_t pid) {
+        counters.pid = pid;
+        if (interval.count() == 0)
+            return;
+        machine::CounterRequest request{.interval = interval, .process = pid};
+        for (int gpu = 0; const auto capacity = machine::gpuCapacity(gpu); ++gpu) {
+            counters.uuids.push_back(capacity->uuid);
+            request.gpus.push_back(gpu);
+        }
+        sampler.emplace(request);
+    });
+    if (sampler)
+        counters.tracks = sampler->stop();
+    return counters;
 }
 
 /// The options that select a part of the program.
@@ -225,6 +251,7 @@ int recordCommand(int argc, char** argv)
     TorchOptions torch;
     bool buildsPlugin = false;
     bool noCommandLine = false;
+    std::string counterInterval;
     WindowOptions window;
     std::string toStart;
     std::string toStop;
@@ -258,6 +285,10 @@ int recordCommand(int argc, char** argv)
                      "PID: start or go on recording in this process, or in those of this tilescope record");
     arguments.option("--stop", toStop, "PID: stop recording there");
     torch.addTo(arguments);
+    arguments.option(
+        "--counter-interval", counterInterval,
+        "milliseconds between readings of clocks, power, temperature, utilisation and traffic; 0: "
+        "none; default: 20");
     arguments.flag("--no-command-line", noCommandLine, "do not store the command lines of the processes");
     arguments.flag("--build-plugin", buildsPlugin,
                    "build the plug-in for the PyTorch of python3, or of -- PYTHON, into the cache");
@@ -278,6 +309,8 @@ int recordCommand(int argc, char** argv)
         throw Error{.what = "no command given",
                     .where = "tilescope record",
                     .mend = "write it behind two dashes: tilescope record -- python train.py"};
+    const std::chrono::milliseconds interval =
+        counterInterval.empty() ? machine::kCounterInterval : counterIntervalFrom(counterInterval);
     requireNoOtherTool();
     const fs::path library = recorderLibrary();
     requireSafe(fs::canonical(resourcesDirectory() / "record")); // what Python programs load
@@ -296,15 +329,16 @@ int recordCommand(int argc, char** argv)
     if (noCommandLine)
         program.set("TILESCOPE_RECORD_NO_COMMAND_LINE", "1");
     torch.prepare(program, command, library);
+    exchange::HostCounters counters;
     try {
-        program.run();
+        counters = runWithCounters(program, interval);
     } catch (...) {
         std::error_code ignored;
         fs::remove_all(folder, ignored);
         throw;
     }
     record::removeSockets(getpid());
-    join(folder, file, nameOf(command, noCommandLine));
+    join(folder, file, nameOf(command, noCommandLine), counters);
     return program.pass();
 }
 

@@ -48,7 +48,7 @@ void passOn(int signal, siginfo_t* info, void* /*context*/)
 
 } // namespace
 
-void RecordedProgram::run()
+void RecordedProgram::run(const std::function<void(pid_t)>& started)
 {
     for (const auto& [name, value] : variables_)
         setenv(name.c_str(), value.c_str(), 1);
@@ -71,6 +71,8 @@ void RecordedProgram::run()
     int error = 0;
     const bool failed = read(report[0], &error, sizeof(error)) == sizeof(error);
     close(report[0]);
+    if (started && !failed)
+        started(pid);
     while (waitpid(pid, &status_, 0) < 0 && errno == EINTR) {
     }
     programPid = 0;

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <sys/types.h>
 
 namespace tilescope::cli {
 
@@ -19,8 +22,9 @@ public:
     }
 
     /// Starts it and waits for its end.
+    /// \param started  called with its number once it exists
     /// \throws Error (Usage)  it cannot be started
-    void run();
+    void run(const std::function<void(pid_t)>& started = {});
 
     /// Its exit code. If a signal ended it, the same signal ends this process.
     int pass() const;

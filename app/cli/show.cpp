@@ -8,6 +8,7 @@
 #include "core/base/spelling.h"
 #include "core/exchange/advice_section.h"
 #include "core/exchange/answer_sections.h"
+#include "core/exchange/counter_section.h"
 #include "core/exchange/sections.h"
 #include "core/query/memory/memory_tables.h"
 #include "core/query/runs/run_tables.h"
@@ -85,6 +86,8 @@ sections
                     tilescope show a.tscope advice
   ceilings      ceilings of devices, measured by `tilescope doctor --ceilings -o FILE`
                     tilescope show a.tscope ceilings
+  counters      clocks, power, temperature, utilisation, traffic, CPU use and memory in the traced steps
+                    tilescope show a.tscope counters
   losses        lost trace records of all runs
                     tilescope show a.tscope losses
   environment   machine, versions and settings of a run
@@ -110,8 +113,8 @@ options
   --weight W    tree: time (of the GPU, the default), host (self time of ops), allocated (bytes), flops, or bytes (that
                 ops read and write)
   --from NS, --to NS
-                kernels, ops, ranks, collectives, tree: only what happens in this time span, in ns after the run's
-                first event; what is only partly in it counts with that part
+                kernels, ops, ranks, collectives, tree, counters: only what happens in this time span, in ns after
+                the run's first event; what is only partly in it counts with that part
   --invert      tree: kernels and ops outermost, their callers inside
   --against A   tree: the difference from another run, the baseline: FILE or FILE:RUN; a mean traced step of each
   --names       memory: which tensor of attention each block holds (Q, K, V, S, P, O, dO, dP, dS, dQ, dK, dV,
@@ -389,6 +392,13 @@ const std::vector<Section>& sections()
          false,
          false,
          [](const store::RunReader& reader, const Request&) { return tableOf(shared(reader.ceilings())); }},
+        {"counters",
+         {},
+         false,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             return tableOf(shared(query::counters(reader, request.query.run, request.tree.span)));
+         }},
         {"losses",
          {},
          false,
@@ -570,11 +580,11 @@ void check(Request& request, const Section& section)
         throw Error{.what = "show " + name + " does not support --step",
                     .where = "--step",
                     .mend = "kernels, ranks, collectives and path do"};
-    constexpr std::string_view kBySpan[] = {"kernels", "ops", "ranks", "collectives", "tree"};
+    constexpr std::string_view kBySpan[] = {"kernels", "ops", "ranks", "collectives", "tree", "counters"};
     if (request.tree.span && std::ranges::find(kBySpan, section.name) == std::end(kBySpan))
         throw Error{.what = "show " + name + " does not support --from or --to",
                     .where = "show " + name,
-                    .mend = "kernels, ops, ranks, collectives and tree do"};
+                    .mend = "kernels, ops, ranks, collectives, tree and counters do"};
     const bool isOfTree =
         request.tree.weight != query::CallWeight::Time || request.invert || !request.against.empty();
     if (isOfTree && name != "tree")

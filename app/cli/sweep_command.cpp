@@ -72,6 +72,12 @@ std::string commandLineOf(int argc, char** argv)
     return line;
 }
 
+std::chrono::milliseconds counterIntervalFrom(std::string_view text)
+{
+    constexpr std::int64_t kMost = 3'600'000; // an hour
+    return std::chrono::milliseconds(wholeNumber(text, "--counter-interval", 0, kMost));
+}
+
 void SweepArguments::addTo(Arguments& arguments)
 {
     arguments.output("-o,--output", file, "the file to append to (tilescope-DATE-TIME.tscope)");
@@ -79,6 +85,10 @@ void SweepArguments::addTo(Arguments& arguments)
     arguments.option(
         "--capacity", capacity,
         "with --dry-run: predict for a GPU with this much memory (80 GiB) instead of this machine");
+    arguments.option(
+        "--counter-interval", counterInterval,
+        "milliseconds between readings of clocks, power, temperature, utilisation and traffic in "
+        "traced steps; 0: none (20)");
     arguments.choice("--format", format, {"text", "json"}, "text, or one JSON event per line for programs");
 }
 
@@ -94,6 +104,8 @@ int SweepArguments::carryOut(const std::vector<session::SweepPoint>& points,
     const Format shown = format == "json" ? Format::Json : Format::Text;
     if (!dryRun) {
         options.file = file;
+        if (!counterInterval.empty())
+            options.counterInterval = counterIntervalFrom(counterInterval);
         return runPoints(points, std::move(options), shown, present);
     }
     session::ForecastTarget target;

@@ -2,8 +2,10 @@
 
 #include "core/session/supervisor/supervisor.h"
 
+#include <chrono>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tilescope::cli {
@@ -16,11 +18,16 @@ enum class Format { Text, Json };
 /// `tilescope-DATE-TIME.tscope` in the current folder: the default output file.
 std::filesystem::path newFileName();
 
+/// The value of --counter-interval; 0: no counters are read.
+/// \throws Error  Usage: it is not a number of milliseconds
+std::chrono::milliseconds counterIntervalFrom(std::string_view text);
+
 /// The common options of run and --batch, and the execution of their points.
 struct SweepArguments {
     std::string file;
     std::string format = "text";
-    std::string capacity; ///< memory of the GPU to predict for
+    std::string counterInterval; ///< milliseconds; empty: not given
+    std::string capacity;        ///< memory of the GPU to predict for
     bool dryRun = false;
     std::size_t present = 0; ///< points of the sweep that the file already contains
 

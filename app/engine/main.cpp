@@ -2,6 +2,7 @@
 // hand it reads points from standard input and writes events to standard output.
 
 #include "core/base/current_error.h"
+#include "core/base/number_text.h"
 #include "core/base/process.h"
 #include "core/base/version.h"
 #include "core/engine/run/engine.h"
@@ -24,6 +25,7 @@ namespace {
 
 constexpr const char* kHelp =
     "usage: tilescope-engine --file OUT [--command TEXT] [--device auto|cpu|cuda|cuda:N]…\n"
+    "                        [--counter-interval MS]\n"
     "Reads points from standard input, one JSON object per line, and appends their runs to OUT.\n"
     "`tilescope --batch` and the window start it; an example by hand:\n"
     "  echo '{\"index\": 0, \"of\": 1, \"params\": {\"workload\": \"attention\", \"device\": \"cpu\"}}' |"
@@ -57,6 +59,16 @@ private:
     engine::Engine engine_;
 };
 
+std::chrono::milliseconds intervalFrom(std::string_view text)
+{
+    const auto interval = parseNumber<std::int32_t>(text);
+    if (!interval || *interval < 0)
+        throw Error{.what = "is not a number of milliseconds: " + std::string(text),
+                    .where = "--counter-interval",
+                    .mend = "write 20, or 0 for no counters"};
+    return std::chrono::milliseconds(*interval);
+}
+
 /// \return false if only help was requested
 bool parse(std::span<char*> arguments, session::EngineOptions& options)
 {
@@ -68,7 +80,9 @@ bool parse(std::span<char*> arguments, session::EngineOptions& options)
             std::fputs(flag == "--help" ? kHelp : (programBanner() + "\n").c_str(), stdout);
             return false;
         }
-        if (i + 1 == arguments.size() || (flag != "--file" && flag != "--command" && flag != "--device"))
+        const bool isKnown =
+            flag == "--file" || flag == "--command" || flag == "--device" || flag == "--counter-interval";
+        if (i + 1 == arguments.size() || !isKnown)
             throw Error{
                 .what = "unknown or unfinished argument", .where = std::string(flag), .mend = "see --help"};
         const std::string_view value = arguments[++i];
@@ -76,6 +90,8 @@ bool parse(std::span<char*> arguments, session::EngineOptions& options)
             options.file = value;
         else if (flag == "--command")
             options.commandLine = value;
+        else if (flag == "--counter-interval")
+            options.counterInterval = intervalFrom(value);
         else
             options.required.push_back(session::deviceFrom(value));
     }

@@ -31,17 +31,30 @@ struct RawProcess {
 };
 
 constexpr unsigned kMostLinks = 18;
-constexpr unsigned kSpeedOfALink = 90; // NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, in one direction
 constexpr std::uint64_t kMega = 1'000'000;
 
 struct RawField {
-    unsigned field = kSpeedOfALink;
+    unsigned field = 0;
     unsigned scope = 0;
     long long timestamp = 0;
     long long latency = 0;
     unsigned type = 0;
     int status = -1;
     unsigned long long value = 0; // a union; on little-endian hosts also right for a type of four bytes
+};
+constexpr unsigned kWholeDevice = ~0U; // scope of NVLink's counters: all links
+
+// Types of the values that have eight bytes: unsigned long, unsigned long long, signed long long.
+bool isWide(unsigned type)
+{
+    constexpr unsigned kUnsignedLong = 2;
+    constexpr unsigned kSignedLongLong = 4;
+    return type >= kUnsignedLong && type <= kSignedLongLong;
+}
+
+struct RawUtilization {
+    unsigned gpu = 0;
+    unsigned memory = 0;
 };
 
 constexpr std::array<std::pair<std::uint64_t, std::string_view>, 9> kReasons{{
@@ -204,6 +217,39 @@ std::optional<unsigned> Nvml::temperature(Device device) const
     return call("nvmlDeviceGetTemperature", device, kGpuSensor, &value) ? std::optional(value) : std::nullopt;
 }
 
+std::optional<Nvml::Utilization> Nvml::utilization(Device device) const
+{
+    RawUtilization raw;
+    if (!call("nvmlDeviceGetUtilizationRates", device, &raw))
+        return {};
+    return Utilization{raw.gpu, raw.memory};
+}
+
+std::vector<std::optional<Nvml::FieldValue>> Nvml::fields(Device device, std::span<const Field> fields) const
+{
+    std::vector<RawField> raw(fields.size());
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+        raw[i].field = static_cast<unsigned>(fields[i]);
+        if (fields[i] == Field::NvlinkSentKib || fields[i] == Field::NvlinkReceivedKib)
+            raw[i].scope = kWholeDevice;
+    }
+    std::vector<std::optional<FieldValue>> values(fields.size());
+    if (!call("nvmlDeviceGetFieldValues", device, static_cast<int>(raw.size()), raw.data()))
+        return values;
+    for (std::size_t i = 0; i < fields.size(); ++i)
+        if (raw[i].status == kSuccess)
+            values[i] = FieldValue{raw[i].value, isWide(raw[i].type)};
+    return values;
+}
+
+std::optional<unsigned> Nvml::pcieThroughput(Device device, Direction direction) const
+{
+    unsigned value = 0;
+    return call("nvmlDeviceGetPcieThroughput", device, static_cast<unsigned>(direction), &value)
+               ? std::optional(value)
+               : std::nullopt;
+}
+
 std::optional<std::uint64_t> Nvml::throttleReasons(Device device) const
 {
     unsigned long long reasons = 0;
@@ -236,11 +282,11 @@ std::optional<std::uint64_t> Nvml::nvlinkBandwidth(Device device) const
         if (call("nvmlDeviceGetNvLinkState", device, link, &isActive) && isActive == 1)
             ++links;
     }
-    RawField speed;
-    if (links == 0 || !call("nvmlDeviceGetFieldValues", device, 1, &speed) || speed.status != kSuccess ||
-        speed.value == 0)
+    constexpr Field kSpeed[] = {Field::NvlinkSpeedMbps};
+    const auto speed = links == 0 ? std::nullopt : fields(device, kSpeed).front();
+    if (!speed || speed->value == 0)
         return {};
-    return links * speed.value * kMega;
+    return links * speed->value * kMega;
 }
 
 std::vector<Nvml::Process> Nvml::computeProcesses(Device device) const

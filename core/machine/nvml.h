@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,26 @@ public:
         std::uint64_t free = 0;
         std::uint64_t used = 0;
     };
+
+    /// Percent of the driver's last sampling period in which a kernel ran, and in which memory was accessed.
+    struct Utilization {
+        unsigned gpu = 0;
+        unsigned memory = 0;
+    };
+    /// Numbers of nvml.h.
+    enum class Field : unsigned {
+        NvlinkSpeedMbps = 90, ///< of a link, in one direction
+        NvlinkSentKib = 138,  ///< by all links, since the driver was loaded
+        NvlinkReceivedKib = 139,
+        PowerMilliwatt = 186, ///< at this instant
+        PcieSentBytes = 197,  ///< since the driver was loaded
+        PcieReceivedBytes = 198,
+    };
+    struct FieldValue {
+        std::uint64_t value = 0;
+        bool isWide = false; ///< 64 bits; a counter of 32 bits starts again at 0
+    };
+    enum class Direction : unsigned { Sent = 0, Received = 1 };
 
     /// nullptr if the library is missing or does not respond; absence() gives the reason.
     static const Nvml* instance();
@@ -49,6 +70,11 @@ public:
     std::optional<unsigned> powerLimitMilliwatt(Device device) const;
     std::optional<unsigned> powerMilliwatt(Device device) const;
     std::optional<unsigned> temperature(Device device) const;
+    std::optional<Utilization> utilization(Device device) const;
+    /// One value per field; none for a field that the device or driver does not have.
+    std::vector<std::optional<FieldValue>> fields(Device device, std::span<const Field> fields) const;
+    /// Kilobytes per second on the bus. The call takes as long as the driver measures: 20 ms.
+    std::optional<unsigned> pcieThroughput(Device device, Direction direction) const;
     std::optional<std::uint64_t> throttleReasons(Device device) const; ///< bits of nvmlClocksEventReasons
     std::optional<bool> migEnabled(Device device) const;
     std::optional<bool> persistence(Device device) const;
@@ -68,7 +94,8 @@ private:
     void* library_;
 };
 
-// Bits of nvmlClocksEventReasons that indicate a problem.
+// Bits of nvmlClocksEventReasons that limit the clocks under load; all but the first indicate a problem.
+inline constexpr std::uint64_t kSoftwarePowerCap = 0x04;
 inline constexpr std::uint64_t kHardwareSlowdown = 0x08;
 inline constexpr std::uint64_t kThermalSoftware = 0x20;
 inline constexpr std::uint64_t kThermalHardware = 0x40;

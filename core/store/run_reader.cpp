@@ -2,6 +2,7 @@
 
 #include "core/model/text.h"
 #include "core/store/rows/columns.h"
+#include "core/store/rows/counter_rows.h"
 #include "core/store/rows/memory_rows.h"
 #include "core/store/rows/party_rows.h"
 #include "core/store/rows/stored_rows.h"
@@ -187,6 +188,11 @@ std::vector<CounterValue> RunReader::counters(RunId run) const
         });
         return counters;
     });
+}
+
+std::vector<CounterTrack> RunReader::counterTracks(RunId run) const
+{
+    return impl_->use([&] { return readCounterTracks(*impl_, run); });
 }
 
 MemoryFacts RunReader::memory(RunId run) const

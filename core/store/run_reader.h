@@ -2,6 +2,7 @@
 
 #include "core/base/ids.h"
 #include "core/base/units.h"
+#include "core/model/counter_track.h"
 #include "core/model/events.h"
 #include "core/model/memory.h"
 #include "core/model/processes.h"
@@ -62,7 +63,10 @@ public:
     /// In the order of writing.
     std::vector<Collective> collectives(RunId run) const;
     std::vector<Wait> waits(RunId run) const;
+    /// Hardware counters of its ranges.
     std::vector<CounterValue> counters(RunId run) const;
+    /// What was read while it was traced, in the order of writing.
+    std::vector<CounterTrack> counterTracks(RunId run) const;
     /// Facts about its memory besides the events; empty if not recorded.
     MemoryFacts memory(RunId run) const;
     /// Of all devices that the file knows, in the order in which they were measured.

@@ -4,6 +4,7 @@
 #include "core/model/losses.h"
 #include "core/model/text.h"
 #include "core/store/file/database.h"
+#include "core/store/rows/counter_rows.h"
 #include "core/store/rows/memory_rows.h"
 #include "core/store/rows/party_rows.h"
 #include "core/store/rows/row_inserter.h"
@@ -74,6 +75,7 @@ public:
     void writeEnvironment(std::span<const EnvironmentEntry> entries);
     void writeSamples(std::span<const Sample> samples);
     void writeCounters(std::span<const CounterValue> counters);
+    void writeCounterTracks(std::span<const CounterTrack> tracks);
     void writeCeilings(std::span<const Ceiling> ceilings);
     void writeMemory(const MemoryFacts& facts);
     void writeParties(const RunParties& parties);
@@ -170,6 +172,7 @@ private:
         {"id", "device", "device_name", "kind", "value", "unit", "n", "spread", "measured", "program"}};
     MemoryRows memory_{target.database(), target.ledger(), target.strings()};
     PartyRows parties_{target.database(), target.ledger(), target.strings()};
+    CounterRows counterTracks_{target.database(), target.ledger(), target.strings()};
     std::optional<TrackFeed> feed_; ///< of a run whose events arrive in order
     std::size_t rowsSinceCommit_ = 0;
     std::int64_t lastOp_ = -1; ///< highest numbers that the open run's records refer to
@@ -246,6 +249,13 @@ void RunWriter::Impl::writeCounters(std::span<const CounterValue> counters)
     for (const CounterValue& counter : counters)
         counters_.insert(frame.run, {frame.run, counter.path, counter.metric, counter.value, counter.unit,
                                      counter.instances, counter.passes});
+}
+
+void RunWriter::Impl::writeCounterTracks(std::span<const CounterTrack> tracks)
+{
+    target.begin();
+    for (const CounterTrack& track : tracks)
+        counterTracks_.insert(track, frame);
 }
 
 void RunWriter::Impl::writeCeilings(std::span<const Ceiling> ceilings)
@@ -452,6 +462,12 @@ void RunWriter::writeCounters(std::span<const CounterValue> counters)
 {
     impl_->requireRun();
     impl_->guarded([&] { impl_->writeCounters(counters); });
+}
+
+void RunWriter::writeCounterTracks(std::span<const CounterTrack> tracks)
+{
+    impl_->requireRun();
+    impl_->guarded([&] { impl_->writeCounterTracks(tracks); });
 }
 
 void RunWriter::writeCeilings(std::span<const Ceiling> ceilings)

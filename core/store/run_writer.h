@@ -14,6 +14,7 @@
 #include <string>
 
 namespace tilescope {
+struct CounterTrack;
 struct MemoryFacts;
 struct RunParties;
 } // namespace tilescope
@@ -61,7 +62,10 @@ public:
     void reopenRun(RunId run);
     void writeEnvironment(std::span<const EnvironmentEntry> entries);
     void writeSamples(std::span<const Sample> samples);
+    /// Hardware counters of its ranges.
     void writeCounters(std::span<const CounterValue> counters);
+    /// What was read while the run was traced; each counter once.
+    void writeCounterTracks(std::span<const CounterTrack> tracks);
     void writeMemory(const MemoryFacts& facts);
     /// Processes, devices, streams and clocks; once a run at most.
     void writeParties(const RunParties& parties);

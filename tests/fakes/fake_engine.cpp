@@ -283,6 +283,8 @@ int main(int argc, char** argv)
             options.file = argv[i + 1];
         else if (flag == "--command")
             options.commandLine = argv[i + 1];
+        else if (flag == "--counter-interval")
+            options.counterInterval = std::chrono::milliseconds(std::stoi(argv[i + 1]));
         else if (flag == "--device")
             options.required.push_back(deviceFrom(argv[i + 1]));
     }

@@ -1,5 +1,6 @@
 #include "core/exchange/export/kineto_export.h"
 
+#include "core/analysis/stats/counter_figures.h"
 #include "core/analysis/work/tensor_shape.h"
 #include "core/base/error.h"
 #include "core/exchange/export/export_parties.h"
@@ -68,6 +69,7 @@ public:
         addDeviceEvents();
         addWaits();
         addMemory();
+        addReadings();
         for (std::size_t i = 0; i < files_.size(); ++i)
             end(i);
         return figures_;
@@ -522,6 +524,28 @@ private:
         arg("Device Type", isGpu ? 1 : 0);
         ++figures_.memory;
         endEvent(process);
+    }
+
+    void addReadings()
+    {
+        for (const CounterTrack& track : reader_.counterTracks(run_.run)) {
+            const std::size_t process =
+                track.device ? parties_.processOf(track.device) : parties_.processOf(track.process);
+            const std::int64_t pid =
+                track.device ? parties_.ordinalOf(track.device) : parties_.processes()[process].pid;
+            const std::string name = jsonString(track.name);
+            const std::string key = jsonString(track.unit.empty() ? "value" : track.unit);
+            const CounterTrack shown = analysis::clipped(track, zero_, Timestamp::max());
+            for (const CounterPoint& point : shown.points) {
+                line_.clear();
+                add(R"({{"ph": "C", "name": {}, "pid": {}, "tid": 0, "ts": )", name, pid);
+                appendMicroseconds(line_, (point.time - zero_).count());
+                add(R"(, "args": {{{}: {})", key,
+                    jsonNumber(static_cast<double>(point.value) / kPartsOfCounterUnit));
+                endEvent(process);
+            }
+            figures_.readings += static_cast<std::int64_t>(shown.points.size());
+        }
     }
 
     /// The thread of a process' first range, otherwise its first named thread.

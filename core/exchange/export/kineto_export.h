@@ -17,7 +17,8 @@ struct KinetoFigures {
     std::int64_t launches = 0;   ///< calls that stand for launches of which only the time was recorded
     std::int64_t memory = 0;     ///< allocations and frees
     std::int64_t waits = 0;
-    std::int64_t leftOut = 0; ///< events of segments and of the allocator that the format does not have
+    std::int64_t readings = 0; ///< of clocks, power and other counters
+    std::int64_t leftOut = 0;  ///< events of segments and of the allocator that the format does not have
 };
 
 /// Writes a run as the Chrome trace that PyTorch's profiler (Kineto) writes.
@@ -27,7 +28,7 @@ struct KinetoFigures {
 /// trace for each rank, and HolisticTraceAnalysis reads those. A name that ends in .gz is compressed.
 ///
 /// Times are exact: decimal microseconds with three digits, after baseTimeNanoseconds. Steps are called
-/// `ProfilerStep#3`. An activity whose launch call was not recorded, but the call's time, gets a call `cudaLaunchKernel`
+/// `ProfilerStep#3`. Counters are events of phase C: of a GPU in its process, with the unit as the key. An activity whose launch call was not recorded, but the call's time, gets a call `cudaLaunchKernel`
 /// of 0 ns there.
 ///
 /// All files appear or none, except if the disk fails at the end. Besides a few texts, memory holds 4 bytes

@@ -67,6 +67,7 @@ public:
                 close(track, Timestamp::max());
         addLoneLaunches();
         addMemory();
+        addReadings();
         return figures_;
     }
 
@@ -491,6 +492,37 @@ private:
             message.add_uint64(track_event::kTrackUuid, counter.uuid);
             message.add_int64(track_event::kCounterValue, value);
         });
+    }
+
+    // Counters ----------------------------------------------------------------------------------------------
+
+    void addReadings()
+    {
+        for (const CounterTrack& track : reader_.counterTracks(run_.run)) {
+            const std::size_t process =
+                track.device ? parties_.processOf(track.device) : parties_.processOf(track.process);
+            const std::uint64_t uuid = nextUuid_++;
+            const std::string name =
+                (track.device ? fmt::format("GPU {} ", track.device.value) : "") + track.name;
+            writer_.packet([&](pbf_writer& fields) {
+                pbf_writer descriptor(fields, packet::kTrackDescriptor);
+                descriptor.add_uint64(track_descriptor::kUuid, uuid);
+                descriptor.add_uint64(track_descriptor::kParent, processTracks_[process]);
+                descriptor.add_string(track_descriptor::kName, name);
+                pbf_writer(descriptor, track_descriptor::kCounter)
+                    .add_string(track_descriptor::kCounterUnitName, track.unit);
+            });
+            for (const CounterPoint& point : track.points)
+                writer_.packet([&](pbf_writer& fields) {
+                    fields.add_uint64(packet::kTimestamp, at(point.time));
+                    pbf_writer message(fields, packet::kTrackEvent);
+                    message.add_enum(track_event::kType, track_event::kCounterType);
+                    message.add_uint64(track_event::kTrackUuid, uuid);
+                    message.add_double(track_event::kDoubleCounterValue,
+                                       static_cast<double>(point.value) / kPartsOfCounterUnit);
+                });
+            figures_.readings += static_cast<std::int64_t>(track.points.size());
+        }
     }
 
     const store::RunReader& reader_;

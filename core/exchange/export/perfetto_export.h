@@ -15,6 +15,7 @@ struct PerfettoFigures {
     std::int64_t launches = 0;   ///< instants for launches whose call was not recorded
     std::int64_t flows = 0;      ///< arrows from a launch to what ran on a device
     std::int64_t counters = 0;   ///< values of memory
+    std::int64_t readings = 0;   ///< of clocks, power and other counters
     std::int64_t moreTracks = 0; ///< tracks besides the first of a thread, for slices that overlap
 };
 
@@ -22,7 +23,7 @@ struct PerfettoFigures {
 ///
 /// Kernels, copies and memsets are GpuRenderStageEvents, one hardware queue for each stream. What threads did are
 /// TrackEvents; a slice that overlaps another one without lying in it goes to a further track of the same name.
-/// Allocated and reserved bytes are counter tracks, one pair for each device. A launch points to what it started by
+/// Allocated and reserved bytes are counter tracks, one pair for each device, and so are the counters read during the run. A launch points to what it started by
 /// the extension GpuCorrelation; if the run recorded only the time of the launch, an instant `launch` does.
 /// Times are those of the recording, moved if they would be negative.
 ///

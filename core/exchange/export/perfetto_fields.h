@@ -68,6 +68,7 @@ inline constexpr std::uint32_t kThreadPid = 1;
 inline constexpr std::uint32_t kThreadTid = 2;
 inline constexpr std::uint32_t kThreadName = 5;
 inline constexpr std::uint32_t kCounterUnit = 3;
+inline constexpr std::uint32_t kCounterUnitName = 6;
 inline constexpr std::int32_t kUnitBytes = 3;
 } // namespace track_descriptor
 
@@ -78,6 +79,7 @@ inline constexpr std::uint32_t kType = 9;
 inline constexpr std::uint32_t kNameIid = 10;
 inline constexpr std::uint32_t kTrackUuid = 11;
 inline constexpr std::uint32_t kCounterValue = 30;
+inline constexpr std::uint32_t kDoubleCounterValue = 44;
 inline constexpr std::uint32_t kGpuCorrelation = 3000; // GPU extension
 inline constexpr std::uint32_t kSubmittedEvents = 1;   // of a GpuCorrelation
 inline constexpr std::int32_t kSliceBegin = 1;

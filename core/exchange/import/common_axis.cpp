@@ -41,6 +41,12 @@ TimeSpan placeOnOneAxis(ForeignTrace& trace, const std::string& clockName)
     };
     std::ranges::for_each(trace.collectives, shift);
     std::ranges::for_each(trace.waits, shift);
+    for (auto& [process, track] : trace.counters) {
+        const Nanoseconds offset(offsetOf(process));
+        track.end += offset;
+        for (CounterPoint& point : track.points)
+            point.time += offset;
+    }
     if (trace.memory)
         for (const AllocEvent& event : trace.memory->first.allocEvents)
             all.include(nanosecondsOf(event.time), nanosecondsOf(event.time));

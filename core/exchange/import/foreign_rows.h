@@ -105,7 +105,8 @@ struct ForeignTrace {
     std::vector<ForeignHeld> held;
     std::vector<Collective> collectives;
     std::vector<Wait> waits;
-    std::optional<std::pair<TraceBatch, MemoryFacts>> memory; ///< of a snapshot
+    std::vector<std::pair<ProcessIndex, CounterTrack>> counters; ///< by the process of their clock
+    std::optional<std::pair<TraceBatch, MemoryFacts>> memory;    ///< of a snapshot
     std::vector<EnvironmentEntry> environment;
     std::map<std::pair<RecordLoss, std::string>, std::int64_t> losses; ///< by kind and detail
     std::int64_t records = 0;

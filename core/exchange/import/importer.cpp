@@ -88,6 +88,24 @@ std::string nameOf(std::span<const fs::path> files)
     return name;
 }
 
+/// Working files add their processes in order, and those of one host have one clock: any of them will do.
+void addCounters(TraceBuilder& builder, const HostCounters& counters)
+{
+    for (const CounterTrack& read : counters.tracks) {
+        CounterTrack track = read;
+        if (read.device) {
+            const auto number = static_cast<std::size_t>(read.device.value);
+            track.device = builder.knownDevice(
+                number < counters.uuids.size() ? counters.uuids[number] : std::string(), read.device.value);
+            if (!track.device)
+                continue;
+        } else {
+            track.process = builder.processWith(counters.pid);
+        }
+        builder.addCounter(ProcessIndex{0}, std::move(track));
+    }
+}
+
 } // namespace
 
 std::span<const Importer* const> importers()
@@ -117,7 +135,7 @@ std::vector<fs::path> importableFiles(std::span<const fs::path> named)
 }
 
 ImportResult importFiles(std::span<const fs::path> files, const fs::path& output, const ImportWatch& watch,
-                         const std::string& name)
+                         const std::string& name, const HostCounters& counters)
 {
     if (files.empty())
         throw Error{.what = "there is no file to import", .kind = ErrorKind::Usage};
@@ -139,6 +157,7 @@ ImportResult importFiles(std::span<const fs::path> files, const fs::path& output
                               return importers[i]->read(files[i], builder, watchFile);
                           });
     }
+    addCounters(builder, counters);
     const auto watchRun = [&](double done) { return !watch || watch(kReading + (1 - kReading) * done); };
     result.run = builder.finish(
         {.name = name.empty() ? nameOf(files) : name, .format = std::string(importers.front()->format())},

@@ -55,13 +55,22 @@ const Importer& importerFor(const std::filesystem::path& file);
 /// \throws Error (Usage)  something named does not exist, or a folder has no such file
 std::vector<std::filesystem::path> importableFiles(std::span<const std::filesystem::path> named);
 
+/// Counters that were read on this host while the programs of working files ran.
+struct HostCounters {
+    std::vector<CounterTrack> tracks = {}; ///< by the steady clock; devices by CUDA's number
+    std::int64_t pid = 0;                  ///< of the process that the host's counters are of
+    std::vector<std::string> uuids = {};   ///< of the devices, by their number; empty: unknown
+};
+
 /// Reads files and appends all of them to a recording as one run: ranks, or a trace and the memory snapshot of
 /// the same process. A memory snapshot alone becomes a run of the workload `snapshot`.
 /// \param output  a .tscope file, created if it does not exist; has no new run after an error
 /// \param name    of the run; empty: the names of the files
+/// \param counters  of this host; those of devices that no program used are left out
 /// \throws Error  a file is of no known format, damaged or too large (names it), the output cannot be written, or
 ///                the watch cancelled
 ImportResult importFiles(std::span<const std::filesystem::path> files, const std::filesystem::path& output,
-                         const ImportWatch& watch = {}, const std::string& name = {});
+                         const ImportWatch& watch = {}, const std::string& name = {},
+                         const HostCounters& counters = {});
 
 } // namespace tilescope::exchange

@@ -1,5 +1,6 @@
 #include "core/exchange/import/run_assembly.h"
 
+#include "core/analysis/stats/counter_figures.h"
 #include "core/base/error.h"
 #include "core/base/plural.h"
 #include "core/base/sha256.h"
@@ -90,6 +91,7 @@ public:
         writeEvents();
         writeAllocations();
         writeCollectivesAndWaits();
+        writeCounters();
         addFacts();
         TraceBatch last;
         for (const auto& [which, count] : trace_.losses)
@@ -349,6 +351,23 @@ private:
         batch.collectives = collectives_->finish(*steps_, paths_);
         batch.waits = std::move(trace_.waits);
         writer_->write(batch);
+    }
+
+    void writeCounters()
+    {
+        std::vector<CounterTrack> tracks;
+        for (auto& [process, track] : trace_.counters) {
+            std::ranges::stable_sort(track.points, {}, &CounterPoint::time);
+            CounterTrack part = analysis::clipped(track, timestampAt(time_.first), timestampAt(time_.last));
+            if (part.points.empty())
+                continue;
+            if (part.device)
+                part.device = trace_.devices[static_cast<std::size_t>(part.device.value)].number;
+            if (trace_.parties.processes.size() < 2)
+                part.process = {};
+            tracks.push_back(std::move(part));
+        }
+        writer_->writeCounterTracks(tracks);
     }
 
     // Memory ------------------------------------------------------------------------------------------------

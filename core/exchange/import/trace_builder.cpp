@@ -113,6 +113,13 @@ TracedProcess& TraceBuilder::process(ProcessIndex index)
     return impl_->trace.parties.processes.at(static_cast<std::size_t>(index.value));
 }
 
+ProcessIndex TraceBuilder::processWith(std::int64_t pid) const
+{
+    const std::vector<TracedProcess>& processes = impl_->trace.parties.processes;
+    const auto found = std::ranges::find(processes, pid, &TracedProcess::pid);
+    return found == processes.end() ? ProcessIndex::none() : found->id;
+}
+
 ClockIndex TraceBuilder::addClock(ClockDomain clock)
 {
     clock.id = ClockIndex{static_cast<std::int32_t>(impl_->trace.parties.clocks.size())};
@@ -305,6 +312,26 @@ void TraceBuilder::addHeld(ProcessIndex process, DeviceIndex device, HeldStorage
         impl_->trace.held.push_back({process, device, std::move(held)});
     else
         impl_->lose(RecordLoss::TimeOutOfRange, 1, {});
+}
+
+void TraceBuilder::addCounter(ProcessIndex process, CounterTrack track)
+{
+    const auto isOutOfRange = [](const CounterPoint& point) { return !isTime(point.time); };
+    if (const auto count = std::erase_if(track.points, isOutOfRange); count > 0)
+        impl_->lose(RecordLoss::TimeOutOfRange, static_cast<std::int64_t>(count), {});
+    track.end = std::min(track.end, timestampAt(kLatest));
+    impl_->trace.counters.emplace_back(process, std::move(track));
+}
+
+DeviceIndex TraceBuilder::knownDevice(std::string_view uuid, std::int32_t ordinal) const
+{
+    const std::vector<KnownDevice>& devices = impl_->trace.devices;
+    const auto found = std::ranges::find_if(devices, [&](const KnownDevice& device) {
+        const std::string& known = device.facts.uuid;
+        return known.empty() || uuid.empty() ? device.facts.ordinal == ordinal : known == uuid;
+    });
+    return found == devices.end() ? DeviceIndex::none()
+                                  : DeviceIndex{static_cast<std::int16_t>(found - devices.begin())};
 }
 
 void TraceBuilder::addMemory(TraceBatch&& events, MemoryFacts&& facts)

@@ -2,6 +2,7 @@
 
 #include "core/base/ids.h"
 #include "core/base/units.h"
+#include "core/model/counter_track.h"
 #include "core/model/events.h"
 #include "core/model/losses.h"
 #include "core/model/memory.h"
@@ -98,6 +99,8 @@ public:
     ProcessIndex addProcess(TracedProcess process);
     /// The process's record, for adding facts that the file contains later (rank, name).
     TracedProcess& process(ProcessIndex index);
+    /// The process with this number of the operating system; none if there is none.
+    ProcessIndex processWith(std::int64_t pid) const;
     /// Adds a clock; `id` is assigned. Processes without a clock share one.
     ClockIndex addClock(ClockDomain clock);
     /// The clock's record, to complete what the file says later (offset).
@@ -142,6 +145,11 @@ public:
     void addAllocation(ThreadId thread, AllocEvent event, std::string_view path = {});
     /// Memory that a process is known to hold at an instant of its clock. `device` is from device(); none: the CPU.
     void addHeld(ProcessIndex process, DeviceIndex device, HeldStorage held);
+    /// A counter, whose times are of the clock of `process`. Its device is from device() or knownDevice(); finish()
+    /// cuts it to the time from the first to the last event.
+    void addCounter(ProcessIndex process, CounterTrack track);
+    /// The device with this UUID, or with this number where UUIDs are unknown; none if no process used it.
+    DeviceIndex knownDevice(std::string_view uuid, std::int32_t ordinal) const;
     /// A memory snapshot of one of the processes: its events, blocks and segments.
     void addMemory(TraceBatch&& events, MemoryFacts&& facts);
     void addEnvironment(EnvironmentEntry entry);

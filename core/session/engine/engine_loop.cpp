@@ -14,6 +14,7 @@
 #include "core/session/engine/rank_clock.h"
 #include "core/session/engine/rank_join.h"
 #include "core/session/engine/recorder.h"
+#include "core/session/engine/traced_counters.h"
 #include "core/session/protocol/input_lines.h"
 #include "core/session/protocol/maker.h"
 #include "core/session/protocol/point_line.h"
@@ -71,10 +72,13 @@ private:
 
 class LivePoint final : public PointObserver {
 public:
-    /// \param seat  if other ranks run the point too; rank 0 holds its records until it joins theirs
+    /// \param seat             if other ranks run the point too; rank 0 holds its records until it joins theirs
+    /// \param counterInterval  of readings in traced steps; 0: none
     LivePoint(RunId run, Recorder& recorder, EventStream& events, StringTable& strings,
-              std::optional<int> gpu, const std::optional<RankSeat>& seat)
-        : run_(run), recorder_(recorder), events_(events), watch_(gpu), memory_(strings)
+              std::optional<int> gpu, const std::optional<RankSeat>& seat,
+              std::chrono::milliseconds counterInterval)
+        : run_(run), recorder_(recorder), events_(events), watch_(gpu), memory_(strings),
+          counters_(gpu, counterInterval)
     {
         if (seat && seat->rank == 0)
             join_.emplace(*seat, strings);
@@ -84,6 +88,7 @@ public:
     {
         recorder_.flush();
         watch_.state(state);
+        counters_.state(state);
         events_(StateEvent{run_.value, std::string(wordOf(state))});
     }
 
@@ -122,6 +127,7 @@ public:
     void consume(TraceBatch&& batch) override
     {
         memory_.label(batch);
+        counters_.note(batch);
         if (join_)
             join_->hold(std::move(batch));
         else
@@ -134,6 +140,16 @@ public:
     /// Call after the last batch.
     void storeMemory() { recorder_.memory(memory_.facts()); }
     std::vector<std::string> memoryFlags() const { return memory_.flags(); }
+    /// Call after the last batch and after the other ranks were joined.
+    void storeCounters()
+    {
+        std::vector<CounterTrack> tracks = counters_.take();
+        if (!tracks.empty())
+            recorder_.environment(counters_.environment());
+        if (join_)
+            tracks = join_->withCounters(std::move(tracks));
+        recorder_.counterTracks(tracks);
+    }
 
     /// Statistics of the timed steps so far, in ms; none before the first.
     std::optional<analysis::Statistics> steps() const { return analysis::summarise(steps_); }
@@ -148,6 +164,7 @@ private:
     EventThrottle memoryThrottle_;
     TimedWatch watch_;
     MemoryBooks memory_;
+    TracedCounters counters_;
     std::optional<RankJoin> join_;
 };
 
@@ -391,7 +408,7 @@ bool EngineLoop::runPoint(const PointLine& point, InputLines& input)
     const RunId run = recorder_.begin(runHeader(point.spec, point.index));
     events_(PointEvent{point.index, point.of, run.value, config::toJson(point.spec)});
     recorder_.environment(environmentBefore(point.spec, device));
-    LivePoint live(run, recorder_, events_, strings_, gpuIndex(device), point.seat);
+    LivePoint live(run, recorder_, events_, strings_, gpuIndex(device), point.seat, options_.counterInterval);
     const RankClock clock(point.seat);
     RunResult result;
     if (const auto why = config::whyDeviceCannot(point.spec, gpuIndex(device).has_value())) {
@@ -414,6 +431,7 @@ bool EngineLoop::runPoint(const PointLine& point, InputLines& input)
     else if (const RunParties itself = clock.parties(); !itself.empty())
         recorder_.parties(itself);
     live.storeMemory();
+    live.storeCounters();
     recorder_.environment(live.watch().environment());
     requireRegistered(result.flags);
     const RecordSummary summary = recorder_.end(result);

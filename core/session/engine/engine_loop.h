@@ -8,6 +8,7 @@
 #include "core/session/protocol/event.h"
 #include "core/session/protocol/event_stream.h"
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <stop_token>
@@ -43,9 +44,11 @@ struct EngineOptions {
     std::filesystem::path file;
     std::string commandLine;             ///< as typed by the user; stored with each run
     std::vector<DeviceRequest> required; ///< resolved before anything is stored
-    int input = 0;                       ///< source of points, one per line
-    int output = 1;                      ///< destination of events; also used to detect that the supervisor
-                                         ///< is gone
+    /// Between two readings of clocks, power and other counters in traced steps; 0: none are read.
+    std::chrono::milliseconds counterInterval{20};
+    int input = 0;  ///< source of points, one per line
+    int output = 1; ///< destination of events; also used to detect that the supervisor
+                    ///< is gone
 };
 
 /// The engine program. Sends hello, then processes the input lines (points, ceilings, replays) until the input ends or

@@ -136,6 +136,21 @@ public:
         return batch;
     }
 
+    /// Call after records().
+    std::vector<CounterTrack> counters() const
+    {
+        std::vector<CounterTrack> tracks = reader_.counterTracks(run_);
+        for (CounterTrack& track : tracks) {
+            track.device = moved(track.device);
+            if (!track.device)
+                track.process = process_;
+            track.end = moved(track.end);
+            for (CounterPoint& point : track.points)
+                point.time = moved(point.time);
+        }
+        return tracks;
+    }
+
 private:
     void addDeviceRecords(TraceBatch& batch)
     {
@@ -350,6 +365,7 @@ RunResult RankJoin::add(const JoinLine::Rank& rank, RunResult& result)
     addProcess(rank.rank, pid, origin.host, clock);
     parties_.processes.back().firstCorrelation = nextCorrelation_;
     append(run.records(first), origin);
+    std::ranges::move(run.counters(), std::back_inserter(counters_));
     describeDevices(rank.node, run.environment());
     return own;
 }
@@ -360,6 +376,15 @@ TraceBatch RankJoin::take()
                 all_.waits);
     std::ranges::stable_sort(all_.allocEvents, {}, &AllocEvent::time);
     return std::exchange(all_, {});
+}
+
+std::vector<CounterTrack> RankJoin::withCounters(std::vector<CounterTrack> own)
+{
+    for (CounterTrack& track : own)
+        if (!track.device)
+            track.process = ProcessIndex{seat_.rank};
+    std::ranges::move(std::exchange(counters_, {}), std::back_inserter(own));
+    return own;
 }
 
 std::vector<EnvironmentEntry> peaksOf(int rank, const RunResult& result)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/model/counter_track.h"
 #include "core/model/events.h"
 #include "core/model/processes.h"
 #include "core/model/rank_seat.h"
@@ -33,6 +34,8 @@ public:
     RunResult add(const JoinLine::Rank& rank, RunResult& result);
     /// All records, in start order.
     TraceBatch take();
+    /// The counters of all ranks added so far, behind those of rank 0.
+    std::vector<CounterTrack> withCounters(std::vector<CounterTrack> own);
     /// Names the devices of a node, from the environment of a rank there: `gpu.1.name` and others; every rank knows all devices
     /// of its node.
     void describeDevices(int node, const std::vector<EnvironmentEntry>& environment);
@@ -60,6 +63,7 @@ private:
     std::map<int, ClockIndex> clockOfNode_;
     std::map<DeviceIndex, int> nodeOfDevice_;
     TraceBatch all_;
+    std::vector<CounterTrack> counters_; ///< of the other ranks
     std::uint32_t nextRange_ = 0;
     std::uint32_t nextOp_ = 0;
     std::uint32_t nextStream_ = 0;

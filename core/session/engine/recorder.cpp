@@ -1,6 +1,7 @@
 #include "core/session/engine/recorder.h"
 
 #include "core/base/error.h"
+#include "core/model/counter_track.h"
 #include "core/model/losses.h"
 #include "core/model/text.h"
 
@@ -194,6 +195,11 @@ void Recorder::ceilings(std::vector<Ceiling> ceilings)
 void Recorder::counters(std::vector<CounterValue> counters)
 {
     pushAndWait([&](store::RunWriter& writer) { writer.writeCounters(counters); });
+}
+
+void Recorder::counterTracks(const std::vector<CounterTrack>& tracks)
+{
+    pushAndWait([&](store::RunWriter& writer) { writer.writeCounterTracks(tracks); });
 }
 
 void Recorder::memory(const MemoryFacts& facts)

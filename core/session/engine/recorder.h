@@ -21,6 +21,7 @@
 #include <vector>
 
 namespace tilescope {
+struct CounterTrack;
 struct MemoryFacts;
 struct RunParties;
 } // namespace tilescope
@@ -75,6 +76,8 @@ public:
     void ceilings(std::vector<Ceiling> ceilings);
     /// For the open run; returns when they are written.
     void counters(std::vector<CounterValue> counters);
+    /// For the open run; returns when they are written.
+    void counterTracks(const std::vector<CounterTrack>& tracks);
     /// For the open run; returns when they are written.
     void memory(const MemoryFacts& facts);
     /// Of several ranks, for the open run; returns when they are written.

@@ -56,6 +56,9 @@ void EngineKeeper::launch()
     std::vector<std::string> arguments{"--file", options_.file.string(), "--command", options_.commandLine};
     for (const std::string& device : devices_)
         arguments.insert(arguments.end(), {"--device", device});
+    if (options_.counterInterval)
+        arguments.insert(arguments.end(),
+                         {"--counter-interval", std::to_string(options_.counterInterval->count())});
     hello_ = false;
     fatal_.reset();
     toldToStop_ = false;

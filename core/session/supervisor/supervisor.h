@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -39,9 +40,11 @@ struct SweepOptions {
     std::filesystem::path engine; ///< the engine program; empty: TILESCOPE_ENGINE, or the one beside this
                                   ///< program
     std::string commandLine;      ///< as typed by the user; stored with each run
-    std::stop_token afterPoint;   ///< a request to end after the current point without starting others
-    std::stop_token atOnce;       ///< a second request to stop: the engine is killed
-    Makers before = {};           ///< makers of the points in the file; others are refused
+    /// Between two readings of counters in traced steps; 0: none are read; none: as the engine does by itself.
+    std::optional<std::chrono::milliseconds> counterInterval = {};
+    std::stop_token afterPoint; ///< a request to end after the current point without starting others
+    std::stop_token atOnce;     ///< a second request to stop: the engine is killed
+    Makers before = {};         ///< makers of the points in the file; others are refused
     Patience patience;
 };
 

@@ -28,7 +28,8 @@ constexpr Source kOfOneRun[] = {
     Source::Counter,     Source::MemoryBlock, Source::MemorySegment, Source::MemoryReading,
     Source::SavedTensor, Source::KernelTotal, Source::RangeTotal,    Source::StepTotal,
     Source::CodePlace,   Source::Frame,       Source::Clock,         Source::Process,
-    Source::Device,      Source::Stream,      Source::Collective,    Source::Wait};
+    Source::Device,      Source::Stream,      Source::Collective,    Source::Wait,
+    Source::CounterTrack};
 
 /// Opens an existing file for changes, lets `work` make them in one transaction, and seals it.
 template <class Work> void edit(const fs::path& file, Work&& work)

@@ -32,11 +32,12 @@ Cell cellAt(SQLite::Statement& row, int column)
 }
 
 /// Tables other than event tables that have rows of one run.
-constexpr Source kTables[] = {
-    Source::Environment, Source::Sample,      Source::Loss,          Source::Thread,
-    Source::Counter,     Source::MemoryBlock, Source::MemorySegment, Source::MemoryReading,
-    Source::SavedTensor, Source::CodePlace,   Source::Clock,         Source::Process,
-    Source::Device,      Source::Stream,      Source::Collective,    Source::Wait};
+constexpr Source kTables[] = {Source::Environment,   Source::Sample,        Source::Loss,
+                              Source::Thread,        Source::Counter,       Source::MemoryBlock,
+                              Source::MemorySegment, Source::MemoryReading, Source::SavedTensor,
+                              Source::CodePlace,     Source::Clock,         Source::Process,
+                              Source::Device,        Source::Stream,        Source::Collective,
+                              Source::Wait,          Source::CounterTrack};
 
 /// A transaction costs about as much as a hundred rows.
 constexpr std::int64_t kRowsOfATransaction = 10'000;
@@ -58,6 +59,8 @@ RunCopier::Changed RunCopier::changeOf(Source source, std::string_view column)
                                        : Changed::Not;
     case Source::Thread:
         return column == "name" ? Changed::Text : Changed::Not;
+    case Source::CounterTrack:
+        return column == "name" || column == "unit" ? Changed::Text : Changed::Not;
     case Source::CodePlace:
         return column == "path" || column == "file" || column == "function" ? Changed::Text : Changed::Not;
     case Source::Collective:

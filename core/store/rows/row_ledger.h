@@ -49,9 +49,10 @@ enum class Source : std::uint8_t {
     Device,
     Stream,
     Collective,
-    Wait
+    Wait,
+    CounterTrack
 };
-inline constexpr std::size_t kSources = 33;
+inline constexpr std::size_t kSources = 34;
 std::string_view nameOf(Source source); ///< the table; ends with a null character
 /// The table that version 9 removed. Its rows in `chunk` and `tally` stay in files of earlier versions.
 inline constexpr std::string_view kRemovedTable = "level";

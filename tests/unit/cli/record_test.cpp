@@ -239,6 +239,25 @@ TEST_F(Record, AFullDiskEndsTheRecordingAndNotTheProgram)
     EXPECT_THAT(environment(), Contains(Pair("record.ended", HasSubstr("cannot be written"))));
 }
 
+// The program waits until the thread that reads counters is there; it has read them once then.
+TEST_F(Record, ReadsCountersOfTheProgramAndOfTheGpuThatItUses)
+{
+    const std::vector<std::string> program{
+        "sh", "-c",
+        "while [ $(ls /proc/$PPID/task | wc -l) -lt 2 ]; do sleep 0.01; done; exec " RECORDED_PROGRAM};
+    ASSERT_EQ(record(program, {{"LD_LIBRARY_PATH", FAKE_NVML_FOLDER}}).code, 0);
+    std::map<std::string, json> devices;
+    for (const json& row : show({"counters"}))
+        devices[row.at("name")] = row.at("device");
+    EXPECT_EQ(devices.at("SM clock"), 0);
+    EXPECT_TRUE(devices.at("Resident memory").is_null());
+    for (const auto& [name, device] : devices)
+        EXPECT_NE(device, 1) << name << " of a GPU that the program does not use";
+    ASSERT_EQ(record({RECORDED_PROGRAM}, {}, {"--counter-interval", "0"}).code, 0);
+    EXPECT_TRUE(show({"counters"}).empty());
+    EXPECT_EQ(record({RECORDED_PROGRAM}, {}, {"--counter-interval", "fast"}).code, 2);
+}
+
 TEST_F(Record, LeavesForkedChildrenOut)
 {
     EXPECT_EQ(record({RECORDED_PROGRAM, "fork"}).code, 0);

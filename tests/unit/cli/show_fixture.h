@@ -3,6 +3,7 @@
 #include "app/cli/show.h"
 
 #include "core/base/error.h"
+#include "core/model/counter_track.h"
 #include "core/model/memory.h"
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"
@@ -119,6 +120,29 @@ inline MemoryFacts memoryOf(const FakeTrace& trace)
     return facts;
 }
 
+/// Readings during the traced steps of gpuTrace(): a GPU that its power limits for a quarter of the time.
+inline std::vector<CounterTrack> countersOf()
+{
+    const auto point = [](std::int64_t time, std::int64_t value) {
+        return CounterPoint{timestampAt(time), value};
+    };
+    return {{.name = "Power",
+             .unit = "W",
+             .device = DeviceIndex{0},
+             .failed = 1,
+             .end = timestampAt(1200),
+             .points = {point(1000, 300'000), point(1050, 700'000), point(1100, 400'000)}},
+            {.name = kPowerCapCounter,
+             .unit = "%",
+             .device = DeviceIndex{0},
+             .end = timestampAt(1200),
+             .points = {point(1000, 0), point(1050, 100'000), point(1100, 0)}},
+            {.name = "Resident memory",
+             .unit = "B",
+             .end = timestampAt(1200),
+             .points = {point(1000, 1'073'741'824'000)}}};
+}
+
 class Show : public ::testing::Test {
 protected:
     /// Run 1: two traced steps on a GPU. Run 2: ops on a CPU, and a loss. Run 3: out of memory.
@@ -133,6 +157,7 @@ protected:
         writer.writeSamples(samplesOf(true));
         writer.write(gpu.batch());
         writer.writeMemory(memoryOf(gpu));
+        writer.writeCounterTracks(countersOf());
         writer.endRun(okResult("cuda:0"));
 
         FakeTrace cpu(gpu.strings());

@@ -49,6 +49,29 @@ TEST_F(Show, RunsWhoseStartIsUnknownSayNull)
     EXPECT_THAT(run({"runs", "--run", "1"}), HasSubstr("started"));
 }
 
+TEST_F(Show, CountersHaveFiguresOfTheTracedStepsOrOfASpan)
+{
+    const json counters = valid({"counters", "--run", "1"}, "counters");
+    ASSERT_EQ(counters.size(), 3u);
+    EXPECT_EQ(counters[0]["name"], "Power");
+    EXPECT_EQ(counters[0]["unit"], "W");
+    EXPECT_EQ(counters[0]["device"], 0);
+    EXPECT_EQ(counters[0]["samples"], 3);
+    EXPECT_EQ(counters[0]["failed"], 1);
+    EXPECT_EQ(counters[0]["minimum"], 300.0);
+    EXPECT_EQ(counters[0]["mean"], (50 * 300.0 + 50 * 700 + 100 * 400) / 200);
+    EXPECT_EQ(counters[0]["maximum"], 700.0);
+    EXPECT_TRUE(counters[2]["device"].is_null());
+    const std::string table = run({"counters", "--run", "1"});
+    EXPECT_THAT(table, HasSubstr("GPU 0 limited its clocks in 25.0 % of the time: Power cap."));
+    EXPECT_THAT(table, HasSubstr("1.00 GiB"));
+
+    const json part = valid({"counters", "--run", "1", "--from", "60", "--to", "160"}, "counters");
+    EXPECT_EQ(part[0]["samples"], 2) << "that which holds at the beginning, and one";
+    EXPECT_EQ(part[0]["mean"], (40 * 700.0 + 60 * 400) / 100);
+    EXPECT_THAT(run({"counters", "--run", "2"}), HasSubstr("Run 2 recorded no counters."));
+}
+
 TEST_F(Show, SamplesSeparateWarmUp)
 {
     const json samples = valid({"samples", "--run", "1"}, "samples");

@@ -128,6 +128,46 @@ TEST_F(KinetoExporting, IsReadBackWithTheSameFigures)
     }
 }
 
+TEST_F(KinetoExporting, CountersAreReadBack)
+{
+    const fs::path original = folder / "counters.tscope";
+    testing::FakeTrace trace;
+    trace.step(0, 1000, 2000).kernel("gemm", 1100, 1900);
+    const auto point = [](std::int64_t time, std::int64_t value) { return CounterPoint{at(time), value}; };
+    const std::vector<CounterTrack> tracks{
+        {.name = "Power",
+         .unit = "W",
+         .device = DeviceIndex{0},
+         .end = at(2000),
+         .points = {point(1000, 412'345), point(1500, 300'000)}},
+        {.name = "Queue", .end = at(2000), .points = {point(1200, -7'000)}}};
+    {
+        store::RunWriter writer(original, trace.strings());
+        writer.beginRun({"x", "lm", R"({"workload":"lm"})", "h", "Tilescope test"});
+        writer.write(trace.batch());
+        writer.writeCounterTracks(tracks);
+        writer.endRun({});
+    }
+    const KinetoFigures figures = exported(original, "counters.json");
+    EXPECT_EQ(figures.readings, 3);
+    const fs::path again = folder / "counters-again.tscope";
+    const ImportResult imported = importFiles(figures.files, again);
+    const store::RunReader after(again);
+    const std::vector<CounterTrack> read = after.counterTracks(imported.run);
+    const Timestamp first = after.span(imported.run)->first;
+    ASSERT_EQ(read.size(), tracks.size());
+    for (std::size_t i = 0; i < read.size(); ++i) {
+        EXPECT_EQ(read[i].name, tracks[i].name);
+        EXPECT_EQ(read[i].unit, tracks[i].unit);
+        EXPECT_EQ(read[i].device, tracks[i].device);
+        ASSERT_EQ(read[i].points.size(), tracks[i].points.size());
+        for (std::size_t p = 0; p < read[i].points.size(); ++p) {
+            EXPECT_EQ(read[i].points[p].value, tracks[i].points[p].value);
+            EXPECT_EQ(read[i].points[p].time - first, tracks[i].points[p].time - at(1000));
+        }
+    }
+}
+
 TEST_F(KinetoExporting, TakesTheMemoryOfRanksApart)
 {
     const fs::path original = folder / "memory.tscope";

@@ -305,14 +305,37 @@ TEST_F(Kineto, CountsWhatItDoesNotStore)
          interval("mtia_runtime", "y", kHost, "2", "1"), interval("cpu_op", "late", kHost, "-5", "1"),
          interval("cpu_op", "long", kHost, "1", "99999999999999999999"),
          R"({"ph": "X", "cat": "cpu_op", "name": "no time", "pid": 1084, "tid": 1084})",
-         R"({"ph": "C", "name": "counter", "pid": 0, "ts": 1, "args": {"value": 1}})",
+         R"({"ph": "C", "name": "counter", "pid": 0, "ts": 1, "args": {"word": "x"}})",
          kernel(7, "130", "1", R"(, "graph node id": 99999999999999999999999)"),
          R"({"ph": "s", "id": 5, "pid": 1084, "tid": 1084, "ts": 100, "cat": "ac2g", "name": "ac2g"})"}));
-    EXPECT_EQ(run.loss("source_not_stored"), 3) << "two of MTIA, one counter";
+    EXPECT_EQ(run.loss("source_not_stored"), 3) << "two of MTIA, one counter without a number";
     EXPECT_THAT(run.details.at("source_not_stored"), HasSubstr("mtia_runtime"));
     EXPECT_EQ(run.loss("source_unreadable"), 3);
     EXPECT_EQ(run.loss("source_value"), 1);
     EXPECT_THAT(run.activities, SizeIs(2));
+}
+
+TEST_F(Kineto, KeepsCountersWithTheirDeviceAndUnit)
+{
+    const ImportedRun run = imported(trace(
+        {launch(5, "100"), kernel(5, "110", "10"),
+         R"({"ph": "C", "name": "Power", "pid": 0, "tid": 0, "ts": 115, "args": {"W": 412.5}})",
+         R"({"ph": "C", "name": "Power", "pid": 0, "tid": 0, "ts": 105, "args": {"W": 300}})",
+         R"({"ph": "C", "name": "Queue", "pid": 1084, "ts": 90, "args": {"word": "x", "length": 3, "more": 4}})",
+         R"({"ph": "C", "name": "Queue", "pid": 1084, "ts": 112, "args": {"length": 1e300}})"}));
+    EXPECT_EQ(run.loss("source_not_stored"), 0);
+    const std::vector<CounterTrack> tracks = run.reader->counterTracks(RunId{1});
+    ASSERT_THAT(tracks, SizeIs(2));
+    EXPECT_EQ(tracks[0].name, "Power");
+    EXPECT_EQ(tracks[0].unit, "W");
+    EXPECT_EQ(tracks[0].device, DeviceIndex{0});
+    ASSERT_THAT(tracks[0].points, SizeIs(2));
+    EXPECT_EQ(tracks[0].points[0].value, 300'000) << "in the order of their times";
+    EXPECT_EQ(tracks[0].points[1].value, 412'500);
+    EXPECT_EQ(tracks[0].end, run.activities[0].end) << "the last value holds until the end";
+    EXPECT_EQ(tracks[1].name, "Queue length");
+    EXPECT_FALSE(tracks[1].device);
+    EXPECT_EQ(tracks[1].points[0], (CounterPoint{run.calls[0].start, 3'000})) << "cut to the trace";
 }
 
 TEST_F(Kineto, KeepsEventsBesideNamesWithUnescapedQuotationMarks)

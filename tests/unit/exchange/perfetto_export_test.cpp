@@ -8,7 +8,9 @@
 #include <gmock/gmock.h>
 #include <protozero/pbf_reader.hpp>
 
+#include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -70,6 +72,7 @@ public:
     std::vector<GpuEvent> gpu;
     std::vector<Slice> slices;
     std::map<std::string, std::vector<std::int64_t>> counters;
+    std::map<std::string, std::vector<double>> readings;
     std::int64_t packets = 0;
 
     std::vector<std::string> names() const
@@ -205,6 +208,7 @@ private:
     {
         std::int32_t type = 0;
         std::int64_t value = 0;
+        std::optional<double> reading;
         Slice slice{.start = time, .end = time};
         while (event.next())
             switch (event.tag()) {
@@ -219,6 +223,9 @@ private:
                 break;
             case track_event::kCounterValue:
                 value = event.get_int64();
+                break;
+            case track_event::kDoubleCounterValue:
+                reading = event.get_double();
                 break;
             case track_event::kAnnotation: {
                 pbf_reader one = event.get_message();
@@ -246,7 +253,7 @@ private:
         slice.track = track.name;
         std::vector<std::size_t>& open = open_[slice.uuid];
         if (type == track_event::kCounterType) {
-            counters[track.name].push_back(value);
+            reading ? readings[track.name].push_back(*reading) : counters[track.name].push_back(value);
         } else if (type == track_event::kSliceEnd) {
             ASSERT_FALSE(open.empty());
             slices[open.back()].end = time;
@@ -424,6 +431,28 @@ TEST_F(PerfettoExporting, CountsMemoryInBytes)
     EXPECT_EQ(figures.counters, 4);
     for (const auto& [uuid, track] : trace.tracks)
         EXPECT_EQ(track.unit, track.name.starts_with("GPU") ? track_descriptor::kUnitBytes : 0);
+}
+
+TEST_F(PerfettoExporting, WritesCountersThatWereReadWhileTheRunWasTraced)
+{
+    const std::filesystem::path file = ownRun();
+    RunId run;
+    {
+        testing::FakeTrace trace;
+        trace.step(0, 1000, 2000).kernel("gemm", 1100, 1900);
+        store::RunWriter writer(file, trace.strings());
+        run = writer.beginRun({"x", "lm", R"({"workload":"lm"})", "h", "Tilescope test"});
+        writer.write(trace.batch());
+        writer.writeCounterTracks(std::array{CounterTrack{.name = "Power",
+                                                          .unit = "W",
+                                                          .device = DeviceIndex{0},
+                                                          .end = at(2000),
+                                                          .points = {{at(1000), 412'345}, {at(1500), 1}}}});
+        writer.endRun({});
+    }
+    const Decoded trace(bytesOf(file));
+    EXPECT_THAT(trace.readings.at("GPU 0 Power"), ElementsAre(412.345, 0.001));
+    EXPECT_EQ(figures.readings, 2);
 }
 
 TEST_F(PerfettoExporting, LeavesOutWhoRecorded)

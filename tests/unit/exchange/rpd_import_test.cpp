@@ -66,6 +66,28 @@ TEST_F(Rpd, ConnectsKernelsWithCallsWhoseIdsExceed32Bits)
     EXPECT_EQ(run.reader->runs().front().startedUnixNs, 0) << "times count from the start of the recording";
 }
 
+TEST_F(Rpd, KeepsMonitorsOfTheGpusThatAreUsed)
+{
+    auto& file = newFile("trace.rpd");
+    file.run(kTables).run(R"sql(
+        create table rocpd_monitor (id integer primary key, deviceType varchar(16), deviceId integer,
+            monitorType varchar(16), start integer, end integer, value varchar(255));
+        insert into rocpd_monitor values (1, 'gpu', 2, 'sclk', 140, 200, '1200'), (2, 'gpu', 2, 'sclk', 200, 180, '2100'),
+            (3, 'gpu', 5, 'sclk', 140, 200, '1'), (4, 'gpu', 2, 'sclk', 160, 170, 'fast');
+        insert into rocpd_api values (1, 77, 78, 100, 110, 2, 1);
+        insert into rocpd_op values (1, 2, 0, 0, '', 150, 190, 4, 3);
+        insert into rocpd_api_ops values (1, 1, 1))sql");
+    const ImportedRun run = imported(file);
+    EXPECT_EQ(run.loss("source_not_stored"), 2) << "an unused GPU, and a value that is no number";
+    const std::vector<CounterTrack> tracks = run.reader->counterTracks(RunId{1});
+    ASSERT_THAT(tracks, SizeIs(1));
+    EXPECT_EQ(tracks[0].name, "sclk");
+    EXPECT_EQ(tracks[0].device, run.activities[0].device);
+    ASSERT_THAT(tracks[0].points, SizeIs(1)) << "what begins behind the trace is cut off";
+    EXPECT_EQ(tracks[0].points[0].value, 1'200'000);
+    EXPECT_EQ(tracks[0].end, run.activities[0].end);
+}
+
 TEST_F(Rpd, ReadsMarkersAsRangesAndOps)
 {
     auto& file = newFile("trace.rpd");

@@ -72,6 +72,13 @@ TEST(RankJoin, GivesTheRecordsOfEachGpuNumbersOfTheirOwn)
             {"gpu.0.name", "NVIDIA H100"}, {"gpu.1.name", "NVIDIA H200"}, {"gpu.1.memory", "1000", "B"}};
         writer.writeEnvironment(environment);
         writer.write(recordsOf(1, strings));
+        const CounterTrack counters[] = {
+            {.name = "Power",
+             .device = DeviceIndex{1},
+             .end = timestampAt(30),
+             .points = {{timestampAt(10), 5}}},
+            {.name = "CPU use", .end = timestampAt(30), .points = {{timestampAt(10), 6}}}};
+        writer.writeCounterTracks(counters);
         RunResult result;
         result.device = "cuda:1";
         writer.endRun(result);
@@ -83,6 +90,13 @@ TEST(RankJoin, GivesTheRecordsOfEachGpuNumbersOfTheirOwn)
     result.status = RunStatus::Ok;
     join.add({.rank = 1, .pid = 5, .file = file, .run = RunId{1}}, result);
     const TraceBatch all = join.take();
+
+    const std::vector<CounterTrack> counters = join.withCounters({{.name = "CPU use"}});
+    ASSERT_EQ(counters.size(), 3);
+    EXPECT_EQ(counters[0].process, ProcessIndex{0});
+    EXPECT_EQ(counters[1].device, DeviceIndex{1});
+    EXPECT_FALSE(counters[1].process) << "it is the device's";
+    EXPECT_EQ(counters[2].process, ProcessIndex{1});
 
     ASSERT_EQ(all.deviceEvents.size(), 4);
     std::set<CorrelationId> correlations;

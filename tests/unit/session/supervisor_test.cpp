@@ -302,6 +302,19 @@ TEST_F(Supervised, ReportsTheMemoryHeldAfterTheStepsOfThePoint)
     EXPECT_FALSE(memory[3].reserved);
 }
 
+TEST_F(Supervised, CountersAreReadInTracedStepsUnlessTheIntervalIsZero)
+{
+    run("ok");
+    options.counterInterval = 0ms;
+    run("ok");
+    const store::RunReader reader(options.file);
+    const std::vector<CounterTrack> tracks = reader.counterTracks(RunId{1});
+    const auto memory = std::ranges::find(tracks, "Resident memory", &CounterTrack::name);
+    ASSERT_NE(memory, tracks.end());
+    EXPECT_GE(memory->points.front().time, reader.span(RunId{1})->first) << "not before the trace";
+    EXPECT_TRUE(reader.counterTracks(RunId{2}).empty());
+}
+
 TEST_F(Supervised, EveryFlagReachesTheFileAndTheEvents)
 {
     run("flagged,lost");

@@ -65,6 +65,7 @@ protected:
         writer.writeParties(partiesOf(mark));
         const CounterValue counters[] = {{"step/" + mark, "sm_active", 12.5, "%", 3, 1}};
         writer.writeCounters(counters);
+        writer.writeCounterTracks(std::array{trackOf(mark)});
         MemoryFacts facts;
         facts.places = {placeOf(mark)};
         writer.writeMemory(facts);
@@ -72,6 +73,16 @@ protected:
         result.clockOffsetStart = Nanoseconds(1'900 + mark.size());
         writer.endRun(result);
         return uid;
+    }
+
+    static CounterTrack trackOf(const std::string& mark)
+    {
+        return {.name = "SM clock of " + mark,
+                .unit = "Hz of " + mark,
+                .device = DeviceIndex{1},
+                .failed = 2,
+                .end = timestampAt(9),
+                .points = {{timestampAt(4), 1'980'000}, {timestampAt(7), -5}}};
     }
 
     static CodePlace placeOf(const std::string& mark)
@@ -116,6 +127,7 @@ protected:
         EXPECT_FALSE(record->result.clockOffsetEnd);
         const CounterValue counter{"step/" + mark, "sm_active", 12.5, "%", 3, 1};
         EXPECT_THAT(reader.counters(run), ElementsAre(counter));
+        EXPECT_THAT(reader.counterTracks(run), ElementsAre(trackOf(mark)));
         EXPECT_THAT(reader.memory(run).places, ElementsAre(placeOf(mark)));
         ASSERT_EQ(reader.environment(run).size(), 1u);
         EXPECT_EQ(reader.environment(run)[0].value, mark);

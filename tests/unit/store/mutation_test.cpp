@@ -63,6 +63,10 @@ void writeRun(const fs::path& file, std::uint32_t events)
     writer.write(batch);
     writer.writeParties(partiesOf("a"));
     writer.writeCounters(std::array{CounterValue{"step", "sm_active", 12.5, "%", 3, 1}});
+    writer.writeCounterTracks(std::array{CounterTrack{.name = "Power",
+                                                      .unit = "W",
+                                                      .end = timestampAt(9),
+                                                      .points = {{timestampAt(4), 5}, {timestampAt(7), 6}}}});
     MemoryFacts facts;
     facts.segments = {{.device = DeviceIndex{0}, .address = 4096, .bytes = 2 << 20, .pool = 3}};
     facts.blocks = {{.time = make.at(0), .device = DeviceIndex{0}, .address = 9, .bytes = 9, .size = 10}};

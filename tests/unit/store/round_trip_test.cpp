@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace tilescope::store {
 
 using namespace testing;
@@ -422,6 +424,33 @@ TEST_F(RoundTrip, KeepsCollectivesWaitsAndFrames)
     EXPECT_EQ(threads[0].process, ProcessIndex{1});
     EXPECT_EQ(threads[0].native, 5);
     EXPECT_EQ(reader.counts(run).frames, 1);
+}
+
+// Ten minutes of a counter at 50 readings per second: several rows, few bytes per reading.
+TEST_F(RoundTrip, KeepsALongCounterInFewBytes)
+{
+    constexpr std::int64_t kReadings = 30'000;
+    CounterTrack power{.name = "Power", .unit = "W", .device = DeviceIndex{0}};
+    Timestamp time = make.at(0);
+    std::uint32_t random = 1;
+    for (std::int64_t i = 0; i < kReadings; ++i) {
+        random = random * 1664525U + 1013904223U;
+        power.points.push_back({time, 400'000 + (random >> 16)});
+        time += Nanoseconds(20'000'000 + (random >> 17));
+    }
+    power.end = time;
+    CounterTrack other = power;
+    other.device = DeviceIndex{1};
+    const RunReader reader = written([](RunWriter&) {});
+    const auto before = std::filesystem::file_size(file);
+    {
+        RunWriter writer(file, strings);
+        run = writer.beginRun(header());
+        writer.writeCounterTracks(std::array{power, other});
+        writer.endRun({});
+    }
+    EXPECT_THAT(RunReader(file).counterTracks(run), ElementsAre(power, other));
+    EXPECT_LT(std::filesystem::file_size(file) - before, 2 * kReadings * 9);
 }
 
 } // namespace tilescope::store

@@ -320,6 +320,30 @@ TEST_F(FirstVersion, FilesOfVersionNineHaveNoPartiesUntilTheyAreUpgraded)
     EXPECT_EQ(RunReader(older).parties(RunId{3}).processes, partiesOf("new").processes);
 }
 
+// Files of version 10 have no counters over time.
+TEST_F(FirstVersion, FilesOfVersionTenHaveNoCounterTracksUntilTheyAreUpgraded)
+{
+    const fs::path older = folder / "version-10.tscope";
+    copyOf("version-10.tscope", older);
+    const std::string before = contentsOf(older);
+    EXPECT_TRUE(RunReader(older).counterTracks(RunId{1}).empty());
+    expectSound(older);
+    EXPECT_EQ(contentsOf(older), before);
+    const CounterTrack track{
+        .name = "Power", .unit = "W", .end = timestampAt(9), .points = {{timestampAt(4), 5}}};
+    RunId added;
+    {
+        RunWriter writer(older, strings);
+        added = writer.beginRun(header("new"));
+        writer.writeCounterTracks(std::array{track});
+        writer.endRun({});
+    }
+    EXPECT_EQ(readHeader(older).version, newestVersion());
+    EXPECT_TRUE(RunReader(older).counterTracks(RunId{1}).empty());
+    EXPECT_THAT(RunReader(older).counterTracks(added), ElementsAre(track));
+    expectSound(older);
+}
+
 TEST_F(FirstVersion, ANewerFileIsRefused)
 {
     {

@@ -163,12 +163,19 @@ simdjson::error_code takeMembers(ondemand::object object, const KeyTable<N>& key
 simdjson::error_code readEvent(ondemand::object object, KinetoEvent& event)
 {
     event = {};
-    const auto skip = [](std::string_view, ondemand::value) { return simdjson::SUCCESS; };
+    const auto takeCounter = [&event](std::string_view key, ondemand::value value) {
+        ondemand::json_type type;
+        if (event.phase != "C" || !event.counter.empty() || value.type().get(type) != simdjson::SUCCESS ||
+            type != ondemand::json_type::number)
+            return simdjson::SUCCESS;
+        event.counter = key;
+        return take(value, event.counterValue);
+    };
     return takeMembers(object, kEventTable, event, [&](std::string_view key, ondemand::value value) {
         ondemand::object args;
         if (key != "args" || value.get_object().get(args) != simdjson::SUCCESS)
             return simdjson::SUCCESS;
-        return takeMembers(args, kArgTable, event, skip);
+        return takeMembers(args, kArgTable, event, takeCounter);
     });
 }
 

@@ -60,6 +60,8 @@ struct KinetoEvent {
     Text syncKind;
     Text waitStream;
     Text waitCorrelation;
+    Text counter; ///< of an event C: the key of its first number, and the number
+    Text counterValue;
 };
 
 /// Parses the events of pieces with simdjson. Unknown members are skipped without a look. One thread.

@@ -2,12 +2,14 @@
 
 #include "core/analysis/work/op_work.h"
 #include "core/analysis/work/tensor_shape.h"
+#include "core/base/number_text.h"
 #include "core/exchange/import/kineto/kineto_values.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -269,6 +271,9 @@ void KinetoReader::addEvent(const KinetoEvent& event)
     case 'M':
         addName(event);
         return;
+    case 'C':
+        addCounter(event);
+        return;
     case 's':
     case 't':
     case 'f':
@@ -289,6 +294,45 @@ bool KinetoReader::timesOf(const KinetoEvent& event, Times& times)
     }
     times = {timestampAt(*start), timestampAt(*start + *duration)};
     return true;
+}
+
+void KinetoReader::addCounter(const KinetoEvent& event)
+{
+    constexpr std::size_t kMostCounters = 4096;
+    constexpr double kMost = 4e15; // so that differences of thousandths fit 64 bits
+    const auto time = nanosecondsOfMicroseconds(event.start);
+    const auto value = parseNumber<double>(event.counterValue);
+    if (!time || !value || counters_.size() >= kMostCounters) {
+        ++notStored_["ph C"];
+        return;
+    }
+    CounterTrack& track =
+        counters_[{std::string(event.pid), std::string(event.name), std::string(event.counter)}];
+    track.points.push_back(
+        {timestampAt(*time),
+         static_cast<std::int64_t>(std::llround(std::clamp(*value, -kMost, kMost) * kPartsOfCounterUnit))});
+}
+
+/// Counters of a GPU are in the process that has its number.
+void KinetoReader::addCounters()
+{
+    constexpr std::string_view kUnits[] = {"Hz", "W", "°C", "%", "B", "B/s"};
+    for (auto& [key, track] : counters_) {
+        const auto& [pid, name, member] = key;
+        const bool isUnit = std::ranges::find(kUnits, member) != std::end(kUnits);
+        track.name = isUnit || member == "value" || member.empty() ? name : name + " " + member;
+        track.unit = isUnit ? member : "";
+        track.end = Timestamp::max(); // the last value holds until the end
+        const auto process = processes_.find(pid);
+        const auto ordinal = integerOf(pid);
+        if (process != processes_.end())
+            track.process = process->second;
+        else if (ordinal && *ordinal >= 0)
+            for (const auto& [owner, device] : devices_)
+                if (owner.second == *ordinal)
+                    track.device = device;
+        builder_.addCounter(mainProcess(), std::move(track));
+    }
 }
 
 void KinetoReader::addInterval(const KinetoEvent& event)
@@ -670,6 +714,7 @@ void KinetoReader::finish()
 {
     nameThreads();
     addHostCollectives();
+    addCounters();
     builder_.countRecord(events_);
     for (const auto& [what, count] : notStored_)
         builder_.addLoss(RecordLoss::SourceNotStored, count, what);

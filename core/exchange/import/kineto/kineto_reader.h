@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -83,6 +84,8 @@ private:
     void readVersion(const std::string& key, const std::string& text);
     void nameThreads();
     void addHostCollectives();
+    void addCounter(const KinetoEvent& event);
+    void addCounters();
 
     TraceBuilder& builder_;
     std::string name_;
@@ -101,6 +104,8 @@ private:
     std::map<std::int32_t, TracedDevice> deviceFacts_;
     std::map<std::pair<std::int32_t, std::int32_t>, DeviceIndex> devices_; ///< by process and ordinal
     std::map<std::pair<DeviceIndex, std::int64_t>, StreamId> streams_;
+    std::map<std::tuple<std::string, std::string, std::string>, CounterTrack>
+        counters_; ///< by pid, name and key
     std::vector<LaterName> names_;
     std::vector<HostCollective> hostCollectives_;
     std::unordered_map<std::uint64_t, std::uint32_t> collectiveKernels_; ///< correlation by external id

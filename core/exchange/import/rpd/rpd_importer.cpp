@@ -1,5 +1,6 @@
 #include "core/exchange/import/rpd/rpd_importer.h"
 
+#include "core/base/number_text.h"
 #include "core/base/plural.h"
 #include "core/exchange/import/foreign_times.h"
 #include "core/exchange/import/import_progress.h"
@@ -10,7 +11,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
+#include <map>
 #include <unordered_map>
 
 namespace tilescope::exchange {
@@ -42,7 +45,8 @@ public:
         readMarkedOps();
         readCalls();
         readActivities();
-        for (const char* table : {"rocpd_monitor", "rocpd_counter", "rocpd_stackframe", "rocpd_barrierop"})
+        readMonitors();
+        for (const char* table : {"rocpd_counter", "rocpd_stackframe", "rocpd_barrierop"})
             if (const std::int64_t rows = database_.countRows(table); rows > 0)
                 builder_.addLoss(RecordLoss::SourceNotStored, rows, table);
     }
@@ -240,6 +244,36 @@ private:
             progress_.step();
             builder_.countRecord();
             readActivity(rows);
+        }
+    }
+
+    /// Values of sensors of the GPUs that are used, each from its start to its end.
+    void readMonitors()
+    {
+        constexpr double kMost = 4e15; // so that differences of thousandths fit 64 bits
+        std::map<std::pair<std::int64_t, std::string>, CounterTrack> tracks;
+        Rows rows = database_.read("rocpd_monitor", {"deviceId", "monitorType", "start", "end", "value"});
+        while (rows.next()) {
+            builder_.countRecord();
+            const auto start = rows.integer(2);
+            const auto end = rows.integer(3);
+            const auto value = parseNumber<double>(rows.text(4));
+            const std::int64_t gpu = rows.integerOr(0, -1);
+            const bool isUsed = gpu >= 0 && gpu <= std::numeric_limits<std::int32_t>::max() &&
+                                builder_.knownDevice({}, static_cast<std::int32_t>(gpu));
+            if (!start || !end || !value || std::isnan(*value) || !isUsed) {
+                builder_.addLoss(RecordLoss::SourceNotStored, 1, "rocpd_monitor");
+                continue;
+            }
+            CounterTrack& track = tracks[{gpu, std::string(rows.text(1))}];
+            track.points.push_back(
+                {timestampAt(*start), std::llround(std::clamp(*value, -kMost, kMost) * kPartsOfCounterUnit)});
+            track.end = std::max(track.end, timestampAt(*end));
+        }
+        for (auto& [key, track] : tracks) {
+            track.name = key.second;
+            track.device = builder_.knownDevice({}, static_cast<std::int32_t>(key.first));
+            builder_.addCounter(processes_.begin()->second, std::move(track));
         }
     }
 

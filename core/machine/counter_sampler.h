@@ -1,0 +1,51 @@
+#pragma once
+
+#include "core/base/mutex.h"
+#include "core/machine/counter_log.h"
+#include "core/model/counter_track.h"
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace tilescope::machine {
+
+/// How often counters are read unless the user says otherwise.
+inline constexpr std::chrono::milliseconds kCounterInterval{20};
+
+struct CounterRequest {
+    std::chrono::milliseconds interval = kCounterInterval;
+    std::vector<int> gpus = {}; ///< CUDA's indices
+    pid_t process = 0; ///< whose CPU use and memory are read, with its descendants; 0: this one alone
+};
+
+/// Reads counters of the host and of GPUs: once when it is constructed, then in a thread of its own until stop().
+///
+/// The owner's thread calls everything. The thread reads at multiples of the interval; a reading that is not over
+/// by the next one leaves that one out.
+class CounterSampler {
+public:
+    explicit CounterSampler(const CounterRequest& request);
+    ~CounterSampler();
+    CounterSampler(const CounterSampler&) = delete;
+    CounterSampler& operator=(const CounterSampler&) = delete;
+
+    /// Reads once more and ends the thread. Call it once.
+    std::vector<CounterTrack> stop();
+
+private:
+    void run();
+    void read();
+    void end();
+
+    const std::chrono::milliseconds interval_;
+    std::vector<CounterLog> logs_; ///< the thread's until it has ended
+    Mutex mutex_;
+    Condition changed_;
+    bool ended_ GUARDED_BY(mutex_) = false;
+    std::thread thread_; ///< started last
+};
+
+} // namespace tilescope::machine

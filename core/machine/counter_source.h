@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <sys/types.h>
+
+namespace tilescope::machine {
+
+/// A quantity that a CounterSource reads.
+struct SourceCounter {
+    enum class Kind {
+        Level,       ///< the value at this instant
+        Total,       ///< grows; its growth per second is the counter
+        NarrowTotal, ///< the same, modulo 2^32
+    };
+    const char* name;
+    const char* unit;
+    Kind kind = Kind::Level;
+    double scale = 1; ///< a reading, or its growth per second, times this is the counter in its unit
+};
+
+/// Reads several counters together. One thread.
+class CounterSource {
+public:
+    virtual ~CounterSource() = default;
+    virtual std::span<const SourceCounter> counters() const = 0;
+    /// Fills one value per counter; none where it cannot be read.
+    virtual void read(std::span<std::optional<std::uint64_t>> values) = 0;
+};
+
+/// CPU time and memory of a process, of another one with its descendants, and the clock of the processors that it
+/// may use. Counters that this machine
+/// does not have are never read.
+/// \param process  0: this one
+std::unique_ptr<CounterSource> hostCounters(pid_t process);
+
+/// Clocks, power, temperature, utilisation, traffic and slowdowns of a GPU by NVML. Null if there is no NVML or
+/// no such GPU.
+/// \param cudaIndex  of the device
+std::unique_ptr<CounterSource> gpuCounters(int cudaIndex);
+
+} // namespace tilescope::machine
