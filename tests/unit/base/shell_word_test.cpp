@@ -1,5 +1,6 @@
 #include "core/base/shell_word.h"
 
+#include "core/base/error.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_folder.h"
 
@@ -48,6 +49,23 @@ TEST(ShellWord, StaysUnquotedIfPossible)
 {
     EXPECT_EQ(shellWord("/data/a-1.tscope"), "/data/a-1.tscope");
     EXPECT_EQ(shellWord("a b"), "'a b'");
+}
+
+TEST(ShellWord, ASplitLineHasTheWordsThatWereQuoted)
+{
+    std::string line;
+    for (const std::string& text : kHostile)
+        line += "  " + shellWord(text);
+    EXPECT_EQ(splitShellWords(line), kHostile);
+    EXPECT_EQ(splitShellWords(" a\\ b  \"c \\\" d\"e\t''"), (std::vector<std::string>{"a b", "c \" de", ""}));
+    EXPECT_TRUE(splitShellWords(" \t").empty());
+}
+
+TEST(ShellWord, WhatOnlyAShellKnowsIsRefused)
+{
+    for (const char* line :
+         {"a | b", "a > b", "a & b", "echo $HOME", "echo \"$HOME\"", "ls *", "a 'b", "a \"b", "`a`"})
+        EXPECT_THROW(splitShellWords(line), Error) << line;
 }
 
 TEST(ShellPath, IsNeverAnOption)
