@@ -276,7 +276,7 @@ void ComparePage::fillChoices()
         for (const OpenFile& file : workspace().files()) {
             if (!file.snapshot)
                 continue;
-            const RunTitles titles(*file.snapshot);
+            const RunTitles& titles = file.groups->titles();
             for (const query::RunSummary& run : file.snapshot->runs) {
                 choice->addItem(QStringLiteral("%1 #%2 %3")
                                     .arg(file.import

@@ -1,6 +1,5 @@
 #include "ui/kit/workspace.h"
 
-#include "core/model/attention_backend.h"
 #include "ui/kit/number_text.h"
 
 #include <QFileInfo>
@@ -12,53 +11,6 @@
 namespace tilescope::ui {
 
 namespace {
-
-// 4096 is 4k, 1000 stays 1000.
-QString shortCount(const QString& number)
-{
-    const auto value = number.toLongLong();
-    return value >= 1024 && value % 1024 == 0 ? QString::number(value / 1024) + QLatin1Char('k') : number;
-}
-
-// Keys that distinguish runs of one file, beside the backend and the columns of the list, the most telling first: where a
-// title is too long, its middle is omitted.
-constexpr const char* kPrecision = "precision"; // the list has a column for it
-constexpr const char* kBackend = "backend";
-constexpr const char* kSeqLen = "seq_len";
-struct Telling {
-    const char* key;
-    const char* letters; ///< stands for the key before a number in short titles; no two are equal
-};
-constexpr Telling kTelling[] = {{"parallel", ""}, {"gpus", "g"},    {"size", ""},         {"layers", "l"},
-                                {"d_model", "m"}, {"heads", "h"},   {"kv_heads", "kv"},   {"d_head", "d"},
-                                {"batch", "b"},   {"context", "c"}, {"mode", ""},         {"grad", ""},
-                                {"compile", ""},  {"causal", ""},   {"tile_q", "tq"},     {"tile_k", "tk"},
-                                {"seed", "s"},    {"threads", "t"}, {"checkpointing", ""}};
-
-// batch 4, but train, graph and ddp without their keys; empty if the value means that something is off.
-QString telling(const Telling& telling, std::string_view value, bool isShort)
-{
-    const std::string_view key = telling.key;
-    if (value == "none" || value == "false" || value.empty())
-        return {};
-    if (value == "true")
-        return QString::fromUtf8(key);
-    const bool number = value.find_first_not_of("0123456789.") == std::string_view::npos;
-    if (number && isShort)
-        return QLatin1String(telling.letters) + shortCount(QString::fromUtf8(value));
-    return number ? QString::fromUtf8(key).replace(QLatin1Char('_'), QLatin1Char(' ')) + QLatin1Char(' ') +
-                        shortCount(QString::fromUtf8(value))
-                  : QString::fromUtf8(value);
-}
-
-// Keys that follow from another key or have no effect are left out.
-bool isImplied(std::string_view key, const query::RunSummary& run)
-{
-    if (key == "kv_heads")
-        return run.param(key) == run.param("heads");
-    const BackendTraits* backend = findBackend(run.param("backend"));
-    return key.substr(0, 5) == "tile_" && !(backend && backend->hasTiles);
-}
 
 constexpr int kTickMs = 250;
 // Intervals between checks of a file: one that changes, one that does not, and one that cannot be read.
@@ -96,101 +48,6 @@ QString spanText(const query::TimeSpan& span)
 {
     return QStringLiteral("%1 to %2")
         .arg(timeText(double(span.from.count())), timeText(double(span.to.count())));
-}
-
-RunTitles::RunTitles(const query::FileSnapshot& runs)
-{
-    for (const query::RunSummary& run : runs.runs)
-        add(run);
-    findRedundant(runs);
-}
-
-// Leaves out one key after the other, the last first, while as many different titles remain.
-void RunTitles::findRedundant(const query::FileSnapshot& runs)
-{
-    constexpr std::size_t kMostRuns = 2'000; // every key that varies takes a title a run
-    if (runs.runs.size() > kMostRuns)
-        return;
-    const auto countOf = [](std::vector<std::size_t> titles) {
-        std::sort(titles.begin(), titles.end());
-        return std::unique(titles.begin(), titles.end()) - titles.begin();
-    };
-    for (auto& [workload, group] : groups_) {
-        std::vector<const query::RunSummary*> members;
-        for (const query::RunSummary& run : runs.runs)
-            if (run.workload == workload)
-                members.push_back(&run);
-        std::vector<std::size_t> titles;
-        for (const query::RunSummary* run : members)
-            titles.push_back(qHash(titleOf(*run, true, Length::Short)));
-        const auto all = countOf(titles);
-        for (std::size_t i = std::size(kTelling); i-- > 0;) {
-            const Telling& one = kTelling[i];
-            if (!group.varying.contains(one.key))
-                continue;
-            group.redundant.insert(one.key);
-            for (std::size_t run = 0; run < members.size(); ++run)
-                titles[run] = qHash(titleOf(*members[run], true, Length::Short));
-            if (countOf(titles) < all)
-                group.redundant.erase(one.key);
-        }
-    }
-}
-
-void RunTitles::add(const query::RunSummary& run)
-{
-    Group& group = groups_[run.workload];
-    if (group.first == nullptr)
-        group.first = &run;
-    for (const Telling& one : kTelling)
-        if (run.param(one.key) != group.first->param(one.key))
-            group.varying.insert(one.key);
-    for (const char* key : {kPrecision, kBackend, kSeqLen})
-        if (run.param(key) != group.first->param(key))
-            group.varying.insert(key);
-}
-
-QString RunTitles::of(const query::RunSummary& run, bool withPrecision) const
-{
-    return titleOf(run, withPrecision, Length::Long);
-}
-
-QString RunTitles::shortOf(const query::RunSummary& run, bool withPrecision) const
-{
-    return titleOf(run, withPrecision, Length::Short);
-}
-
-QString RunTitles::briefOf(const query::RunSummary& run, bool withPrecision) const
-{
-    const QString brief = titleOf(run, withPrecision, Length::Brief);
-    return brief.isEmpty() ? shortOf(run, withPrecision) : brief;
-}
-
-QString RunTitles::titleOf(const query::RunSummary& run, bool withPrecision, Length length) const
-{
-    const bool isShort = length != Length::Long;
-    const auto group = groups_.find(run.workload);
-    const auto isNamed = [&](const char* key) {
-        return length != Length::Brief || group == groups_.end() || group->second.varying.contains(key);
-    };
-    QStringList words;
-    const QString backend = QString::fromUtf8(run.param(kBackend));
-    if (backend.isEmpty())
-        words << QString::fromStdString(run.name);
-    else if (isNamed(kBackend))
-        words << backend;
-    if (run.workload == "attention" && isNamed(kSeqLen))
-        words << shortCount(QString::fromUtf8(run.param(kSeqLen)));
-    if (group != groups_.end()) {
-        for (const Telling& one : kTelling)
-            if (group->second.varying.contains(one.key) && !isImplied(one.key, run) &&
-                !(isShort && group->second.redundant.contains(one.key)))
-                words << telling(one, run.param(one.key), isShort);
-        if (withPrecision && group->second.varying.contains(kPrecision))
-            words << QString::fromUtf8(run.param(kPrecision));
-    }
-    words.removeAll(QString());
-    return words.join(QLatin1Char(' '));
 }
 
 QString OpenFile::name() const
@@ -302,27 +159,29 @@ void Workspace::look(const OpenFile& file)
     watch.job->start(
         [shared = file.file](const query::Cancelled&) {
             const auto start = Clock::now();
-            Snapshot snapshot = shared->look();
-            return std::pair(std::move(snapshot), Clock::now() - start);
+            Seen seen;
+            seen.snapshot = shared->look();
+            if (seen.snapshot)
+                seen.groups = std::make_shared<const RunGroups>(seen.snapshot);
+            seen.took = Clock::now() - start;
+            return seen;
         },
-        [this, id = file.id](std::pair<Snapshot, Clock::duration> seen) {
-            looked(id, std::move(seen.first), seen.second);
-        },
+        [this, id = file.id](Seen seen) { looked(id, std::move(seen)); },
         [this, id = file.id](const QString& sentence) { failed(id, sentence); });
 }
 
-void Workspace::looked(int file, Snapshot snapshot, Clock::duration took)
+void Workspace::looked(int file, Seen seen)
 {
     Watch& watch = watches_[file];
     watch.isLooking = false;
     // Soon again if it is being written, but bounded in cost.
-    const Snapshot& latest = snapshot ? snapshot : entry(file)->snapshot;
-    const bool isWritten = snapshot || (latest && isBeingWritten(*latest));
-    watch.pace = std::max<Clock::duration>(isWritten ? kSoon : kNowAndThen, kRests * took);
+    const Snapshot& latest = seen.snapshot ? seen.snapshot : entry(file)->snapshot;
+    const bool isWritten = seen.snapshot || (latest && isBeingWritten(*latest));
+    watch.pace = std::max<Clock::duration>(isWritten ? kSoon : kNowAndThen, kRests * seen.took);
     watch.due = Clock::now() + watch.pace;
     untold_.erase(file);
-    if (snapshot)
-        loaded(file, std::move(snapshot));
+    if (seen.snapshot)
+        loaded(file, std::move(seen));
     else
         setProblem(file, {});
     showWanted();
@@ -358,10 +217,11 @@ void Workspace::lookAgain(int file)
         look(*open);
 }
 
-void Workspace::loaded(int file, Snapshot snapshot)
+void Workspace::loaded(int file, Seen seen)
 {
     OpenFile& open = *entry(file);
-    const Snapshot before = std::exchange(open.snapshot, std::move(snapshot));
+    const Snapshot before = std::exchange(open.snapshot, std::move(seen.snapshot));
+    open.groups = std::move(seen.groups);
     open.problem.clear();
     emit filesChanged();
     if (chooseFirst(file, before.get()))
@@ -469,14 +329,16 @@ std::vector<SelectedRun> Workspace::selectedRuns() const
             selected.push_back({key, file->file, file->snapshot, run, {}, {}});
     }
     // Among several, a run is named by its differences from the others; alone, by those from the runs of its
-    // file.
+    // sweep.
     RunTitles titles;
-    for (const SelectedRun& run : selected)
-        titles.add(*run.run);
-    if (selected.size() == 1)
-        titles = RunTitles(*selected.front().snapshot);
+    if (selected.size() > 1)
+        for (const SelectedRun& run : selected)
+            titles.add(*run.run);
+    const bool isAlone = selected.size() == 1;
     for (SelectedRun& run : selected) {
-        run.title = titles.of(*run.run, true);
+        const RunGroups& groups = *find(run.key.file)->groups;
+        const auto index = std::size_t(run.run - run.snapshot->runs.data());
+        run.title = (isAlone ? groups.groupOf(index).titles : titles).of(*run.run, true);
         const auto filtered = std::ranges::find(timeFilter_, run.key, &TimeFilter::value_type::first);
         if (filtered != timeFilter_.end())
             run.span = filtered->second;

@@ -5,6 +5,7 @@
 #include "core/query/runs/time_span.h"
 #include "core/query/shared_file.h"
 #include "ui/jobs/job_tracker.h"
+#include "ui/kit/run_groups.h"
 
 #include <QObject>
 #include <QString>
@@ -36,6 +37,7 @@ struct OpenFile {
     int id = 0;
     std::shared_ptr<query::SharedFile> file;
     std::shared_ptr<const query::FileSnapshot> snapshot;
+    std::shared_ptr<const RunGroups> groups; ///< of the snapshot
     QString problem;
     std::shared_ptr<const exchange::CachedImport>
         import; ///< the recording is in the import cache; null: it is not
@@ -54,34 +56,6 @@ struct SelectedRun {
     std::optional<query::TimeSpan> span = {}; ///< of the time filter; pages that follow it show nothing else
 
     QString source() const; ///< lm-small2 #1
-};
-
-/// Titles of runs shown together: backend, the sequence length of attention experiments, and whatever else
-/// differs among them. The runs stay valid as long as it adds more; O(runs).
-class RunTitles {
-public:
-    RunTitles() = default;
-    explicit RunTitles(const query::FileSnapshot& runs);
-    void add(const query::RunSummary& run);
-    QString of(const query::RunSummary& run, bool withPrecision) const;
-    /// The same for narrow places: keys are one or two letters, and those that follow from others are left out:
-    /// "flash-torch 4k h2 d64". Runs of a file whose titles differ have different short titles.
-    QString shortOf(const query::RunSummary& run, bool withPrecision) const;
-    /// The short title without a backend and a sequence length that all runs of the file share.
-    QString briefOf(const query::RunSummary& run, bool withPrecision) const;
-
-private:
-    enum class Length { Long, Short, Brief };
-    struct Group {
-        const query::RunSummary* first = nullptr;
-        std::set<std::string_view> varying;   ///< keys
-        std::set<std::string_view> redundant; ///< of these, the ones that short titles do without
-    };
-    void findRedundant(const query::FileSnapshot& runs);
-
-    QString titleOf(const query::RunSummary& run, bool withPrecision, Length length) const;
-
-    std::map<std::string, Group> groups_; ///< by workload
 };
 
 /// What part of each run the pages show that follow it.
@@ -165,6 +139,12 @@ signals:
 private:
     using Clock = std::chrono::steady_clock;
     using Snapshot = std::shared_ptr<const query::FileSnapshot>;
+    /// What a check of a file found; null if nothing has changed.
+    struct Seen {
+        Snapshot snapshot;
+        std::shared_ptr<const RunGroups> groups;
+        Clock::duration took{};
+    };
     /// When a file is looked at again.
     struct Watch {
         std::unique_ptr<JobTracker> job;
@@ -176,11 +156,11 @@ private:
 
     void watch();
     void look(const OpenFile& file);
-    void looked(int file, Snapshot snapshot, Clock::duration took);
+    void looked(int file, Seen seen);
     void failed(int file, const QString& sentence);
     void setProblem(int file, const QString& sentence);
     void lookAgain(int file);
-    void loaded(int file, Snapshot snapshot);
+    void loaded(int file, Seen seen);
     bool chooseFirst(int file, const query::FileSnapshot* before);
     void showWanted();
     int add(const std::filesystem::path& path,

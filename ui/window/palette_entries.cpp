@@ -68,7 +68,7 @@ private:
         for (const OpenFile& file : window_.workspace().files()) {
             if (!file.snapshot)
                 continue;
-            const RunTitles titles(*file.snapshot);
+            const RunTitles& titles = file.groups->titles();
             for (const query::RunSummary& run : file.snapshot->runs)
                 entries_.push_back({PaletteEntry::Kind::Run,
                                     QStringLiteral("#%1 %2").arg(run.run.value).arg(titles.of(run, true)),
