@@ -92,8 +92,8 @@ TEST_F(RunMenuTest, QueuesTheRepeatsThatAreMissing)
 TEST_F(RunMenuTest, NotesAndTagsARun)
 {
     RunEdits& edits = window_.dock().edits();
-    edits.setNote(run(2), QStringLiteral("fan was loud"));
-    edits.setTag(run(2), QStringLiteral("baseline"));
+    edits.setNote({run(2)}, QStringLiteral("fan was loud"));
+    edits.setTag({run(2)}, QStringLiteral("baseline"));
     const auto two = [this] { return window_.workspace().files()[0].snapshot->find(RunId{2}); };
     ASSERT_TRUE(QTest::qWaitFor([&] { return two()->tag == "baseline"; }, kPatienceMs));
     ASSERT_TRUE(QTest::qWaitFor([&] { return two()->note == "fan was loud"; }, kPatienceMs));
@@ -110,11 +110,29 @@ TEST_F(RunMenuTest, DeletesRunsAndRestoresThem)
     item(QStringLiteral("Delete run")).trigger();
     waitForRuns(before - 1);
     EXPECT_EQ(window_.workspace().files()[0].snapshot->find(RunId{2}), nullptr);
-    EXPECT_TRUE(window_.dock().edits().undoText().contains(QStringLiteral("1 run of lm")));
+    ViewHistory& history = window_.workspace().history();
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !history.undoName().isEmpty(); }, kPatienceMs));
+    EXPECT_EQ(history.undoName(), QStringLiteral("deleting 1 run of lm.tscope"));
     QTest::keyClick(&window_, Qt::Key_Z, Qt::ControlModifier);
     waitForRuns(before);
     EXPECT_EQ(window_.workspace().files()[0].snapshot->runs.back().param("backend"), "flash");
-    EXPECT_TRUE(window_.dock().edits().undoText().isEmpty());
+    EXPECT_TRUE(history.undoName().isEmpty());
+    QTest::keyClick(&window_, Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+    waitForRuns(before - 1);
+    QTest::keyClick(&window_, Qt::Key_Z, Qt::ControlModifier);
+    waitForRuns(before);
+}
+
+TEST_F(RunMenuTest, TagsSeveralRunsAtOnceAndUndoesIt)
+{
+    window_.dock().edits().setTag({run(1), run(3)}, QStringLiteral("pair"));
+    const auto tagOf = [this](std::int64_t number) {
+        return window_.workspace().files()[0].snapshot->find(RunId{number})->tag;
+    };
+    ASSERT_TRUE(QTest::qWaitFor([&] { return tagOf(1) == "pair" && tagOf(3) == "pair"; }, kPatienceMs));
+    EXPECT_EQ(tagOf(2), "");
+    QTest::keyClick(&window_, Qt::Key_Z, Qt::ControlModifier);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return tagOf(1).empty() && tagOf(3).empty(); }, kPatienceMs));
 }
 
 class PaletteTest : public RunMenuTest {

@@ -2,6 +2,7 @@
 
 #include "ui/kit/elided_text.h"
 #include "ui/kit/tool_tip.h"
+#include "ui/kit/view_history.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/unbroken_text.h"
@@ -199,6 +200,7 @@ QLineEdit* makeFindField(const QString& placeholder, const QString& accessibleNa
     const auto dress = [glass] { glass->setIcon(makeIcon(Icon::Search, colours().dimText, sizes().of(14))); };
     dress();
     QObject::connect(&Theme::instance(), &Theme::changed, glass, dress);
+    noteFilter(*field);
     return field;
 }
 

@@ -2,6 +2,7 @@
 
 #include "ui/kit/key_actions.h"
 #include "ui/kit/number_text.h"
+#include "ui/kit/view_history.h"
 #include "ui/theme/theme.h"
 
 #include <QApplication>
@@ -89,6 +90,7 @@ TableView::TableView(QWidget* parent)
     horizontalHeader()->setSortIndicator(-1, Qt::DescendingOrder);
     horizontalHeader()->setContextMenuPolicy(Qt::CustomContextMenu);
     connect(horizontalHeader(), &QWidget::customContextMenuRequested, this, &TableView::openColumnMenu);
+    noteSorting(*this, *horizontalHeader());
     // A first click on a column of numbers shows the greatest.
     connect(horizontalHeader(), &QHeaderView::sectionClicked, this, [this](int) { viewport()->update(); });
     connect(horizontalHeader(), &QHeaderView::sectionResized, this,

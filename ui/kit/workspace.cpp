@@ -1,6 +1,7 @@
 #include "ui/kit/workspace.h"
 
 #include "ui/kit/number_text.h"
+#include "ui/kit/view_history.h"
 
 #include <QFileInfo>
 
@@ -64,7 +65,7 @@ QString SelectedRun::source() const
            QStringLiteral(" #%1").arg(run->run.value);
 }
 
-Workspace::Workspace(QObject* parent) : QObject(parent)
+Workspace::Workspace(QObject* parent) : QObject(parent), history_(new ViewHistory(this))
 {
     connect(&timer_, &QTimer::timeout, this, &Workspace::watch);
     timer_.start(kTickMs);
@@ -251,7 +252,7 @@ bool Workspace::chooseFirst(int file, const query::FileSnapshot* before)
     const bool isFirst = before == nullptr || before->runs.empty();
     if (!isFirst || !selection_.empty() || runs.empty() || !wanted_.empty())
         return false;
-    select({{file, firstToShow(runs)}});
+    show({{file, firstToShow(runs)}});
     return true;
 }
 
@@ -271,9 +272,9 @@ void Workspace::showWanted()
                                          [file](const RunKey& key) { return key.file == file; });
         const std::vector<query::RunSummary>& runs = open->snapshot->runs;
         if (wantsLast_)
-            select({{file, runs.back().run}});
+            show({{file, runs.back().run}});
         else if (!isShown)
-            select({{file, firstToShow(runs)}});
+            show({{file, firstToShow(runs)}});
     }
 }
 
@@ -301,11 +302,25 @@ void Workspace::setTimeFilter(TimeFilter filter)
 {
     if (filter == timeFilter_)
         return;
+    history_->add({.name = tr("time filter"),
+                   .undo = [this, before = timeFilter_] { setTimeFilter(before); },
+                   .redo = [this, filter] { setTimeFilter(filter); }});
     timeFilter_ = std::move(filter);
     emit timeFilterChanged();
 }
 
 void Workspace::select(std::vector<RunKey> runs)
+{
+    std::vector<RunKey> before = selection_;
+    show(std::move(runs));
+    if (selection_ == before)
+        return;
+    history_->add({.name = tr("choice of runs"),
+                   .undo = [this, before] { show(before); },
+                   .redo = [this, now = selection_] { show(now); }});
+}
+
+void Workspace::show(std::vector<RunKey> runs)
 {
     std::vector<RunKey> once;
     std::set<RunKey> seen;

@@ -83,6 +83,8 @@ struct WantedRuns {
     bool onlyMissing = false; ///< skips what the file already has
 };
 
+class ViewHistory;
+
 /// The open files and the selected runs, which every page shows. Open files are checked for changes in the
 /// background. Owned by the main window; GUI thread.
 class Workspace : public QObject {
@@ -115,6 +117,9 @@ public:
     /// Limits pages to a time span of each of these runs, until it is empty again. Other runs are shown whole.
     void setTimeFilter(TimeFilter filter);
     const TimeFilter& timeFilter() const { return timeFilter_; }
+
+    /// What the user can undo: choices of runs and of the time filter, and what pages add.
+    ViewHistory& history() { return *history_; }
 
     /// The kernel selected on any page, by its full name; empty for none.
     void setKernel(const QString& name);
@@ -161,12 +166,14 @@ private:
     void setProblem(int file, const QString& sentence);
     void lookAgain(int file);
     void loaded(int file, Seen seen);
+    void show(std::vector<RunKey> runs);
     bool chooseFirst(int file, const query::FileSnapshot* before);
     void showWanted();
     int add(const std::filesystem::path& path,
             const std::shared_ptr<const exchange::CachedImport>& import = {});
     OpenFile* entry(int file);
 
+    ViewHistory* history_;
     std::vector<OpenFile> files_;
     std::map<int, Watch> watches_; // by file
     QTimer timer_;

@@ -10,6 +10,7 @@
 #include "ui/kit/count_text.h"
 #include "ui/kit/export_dialog.h"
 #include "ui/kit/notice_bar.h"
+#include "ui/kit/view_history.h"
 #include "ui/machine/machine_page.h"
 #include "ui/memory/memory_page.h"
 #include "ui/overview/key_figure_card.h"
@@ -119,6 +120,7 @@ MainWindow::MainWindow(QWidget* parent)
                     page(name)->goTo(target);
             });
     connect(rail_, &PageRail::chosen, this, &MainWindow::showPageAt);
+    connect(&workspace_->history(), &ViewHistory::concerns, this, &MainWindow::showPageOf);
     connect(workspace_, &Workspace::filesChanged, this, &MainWindow::updateTitle);
     connect(workspace_, &Workspace::selectionChanged, this, &MainWindow::updateTitle);
     connect(experiment_, &ExperimentPage::ended, this, [this] {
@@ -377,6 +379,15 @@ void MainWindow::showPageAt(int index)
     selection_->setText(selected_[currentPage()]);
     currentPage()->takeFocus();
     rail_->setCurrent(index);
+}
+
+// The page that a view is on, unless it is on none.
+void MainWindow::showPageOf(const QWidget* view)
+{
+    for (std::size_t i = 0; i < pages_.size(); ++i)
+        if (const Page* page = pages_[i].page;
+            page != nullptr && i != current_ && (page == view || page->isAncestorOf(view)))
+            showPageAt(int(i));
 }
 
 bool MainWindow::showPage(const QString& name)

@@ -76,6 +76,7 @@ private:
     template <class Kind> void addPage(const char* name, const QString& title, Icon icon);
     Page* made(Entry& entry);
     void showPageAt(int index);
+    void showPageOf(const QWidget* view);
     void updateTitle();
     void makeCentre();
     void fitScreen();

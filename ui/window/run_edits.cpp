@@ -1,11 +1,14 @@
 #include "ui/window/run_edits.h"
 
 #include "core/store/maintenance/maintenance.h"
+#include "core/store/run_reader.h"
 #include "ui/kit/count_text.h"
+#include "ui/kit/view_history.h"
 
 #include <QTemporaryDir>
 
 #include <algorithm>
+#include <set>
 
 namespace tilescope::ui {
 
@@ -20,7 +23,25 @@ void copyRuns(const std::filesystem::path& file, const std::filesystem::path& co
         store::deleteRuns(copy, others);
 }
 
+std::set<std::string> uidsOf(const query::FileSnapshot& snapshot, const std::vector<RunId>& runs)
+{
+    std::set<std::string> uids;
+    for (const RunId run : runs)
+        if (const query::RunSummary* known = snapshot.find(run))
+            uids.insert(known->uid);
+    return uids;
+}
+
 } // namespace
+
+/// Runs that were deleted.
+struct RunEdits::Removed {
+    std::shared_ptr<QTemporaryDir> folder = {}; ///< holds the copy
+    std::filesystem::path copy = {};
+    std::set<std::string> uids = {};
+    int open = 0; ///< OpenFile::id
+    QString what; ///< 2 runs of lm.tscope
+};
 
 RunEdits::RunEdits(Workspace& workspace, QObject* parent)
     : QObject(parent), workspace_(workspace), writing_(std::make_shared<Mutex>())
@@ -62,36 +83,64 @@ void RunEdits::change(int file, std::function<void(const std::filesystem::path&)
         });
 }
 
-void RunEdits::setNote(RunKey run, const QString& note)
+void RunEdits::writeAll(const std::map<int, std::vector<Text>>& texts, Write write, const QString& sentence)
 {
-    change(
-        run.file,
-        [run, text = note.trimmed().toStdString()](const std::filesystem::path& file) {
-            store::setNote(file, run.run, text);
-        },
-        note.trimmed().isEmpty() ? tr("The note of run %1 is removed.").arg(run.run.value)
-                                 : tr("The note of run %1 is saved.").arg(run.run.value));
+    for (const auto& [file, ofFile] : texts)
+        change(
+            file,
+            [ofFile = ofFile, write](const std::filesystem::path& path) {
+                for (const auto& [run, text] : ofFile)
+                    write(path, run, text);
+            },
+            sentence);
 }
 
-void RunEdits::setTag(RunKey run, const QString& tag)
+void RunEdits::annotate(const std::vector<RunKey>& runs, const QString& text, const QString& name,
+                        Write write, std::string query::RunSummary::*member, const QString& sentence)
 {
-    change(
-        run.file,
-        [run, text = tag.trimmed().toStdString()](const std::filesystem::path& file) {
-            store::setTag(file, run.run, text);
-        },
-        tag.trimmed().isEmpty() ? tr("The tag of run %1 is removed.").arg(run.run.value)
-                                : tr("Run %1 is tagged %2.").arg(run.run.value).arg(tag.trimmed()));
+    std::map<int, std::vector<Text>> before;
+    std::map<int, std::vector<Text>> after;
+    for (const RunKey& key : runs) {
+        const OpenFile* file = workspace_.find(key.file);
+        const query::RunSummary* run = file && file->snapshot ? file->snapshot->find(key.run) : nullptr;
+        if (run == nullptr)
+            continue;
+        before[key.file].emplace_back(key.run, run->*member);
+        after[key.file].emplace_back(key.run, text.trimmed().toStdString());
+    }
+    writeAll(after, write, sentence);
+    workspace_.history().add({.name = name,
+                              .undo = [this, before, write] { writeAll(before, write, tr("Restored.")); },
+                              .redo = [this, after, write, sentence] { writeAll(after, write, sentence); }});
 }
 
-void RunEdits::remove(int file, std::vector<RunId> runs)
+void RunEdits::setNote(const std::vector<RunKey>& runs, const QString& note)
+{
+    const QString of =
+        runs.size() == 1 ? tr("run %1").arg(runs.front().run.value) : counted(std::ssize(runs), "run");
+    annotate(runs, note, tr("note of %1").arg(of), &store::setNote, &query::RunSummary::note,
+             note.trimmed().isEmpty() ? tr("The note of %1 is removed.").arg(of)
+                                      : tr("The note of %1 is saved.").arg(of));
+}
+
+void RunEdits::setTag(const std::vector<RunKey>& runs, const QString& tag)
+{
+    const QString of =
+        runs.size() == 1 ? tr("run %1").arg(runs.front().run.value) : counted(std::ssize(runs), "run");
+    annotate(runs, tag, tr("tag of %1").arg(of), &store::setTag, &query::RunSummary::tag,
+             tag.trimmed().isEmpty() ? tr("The tag of %1 is removed.").arg(of)
+                                     : tr("Tagged %1 as %2.").arg(of, tag.trimmed()));
+}
+
+void RunEdits::remove(int file, const std::vector<RunId>& runs)
 {
     const OpenFile* open = workspace_.find(file);
     if (open == nullptr || !open->snapshot || runs.empty())
         return;
+    const std::set<RunId> gone(runs.begin(), runs.end());
     std::vector<RunId> others;
     for (const query::RunSummary& run : open->snapshot->runs)
-        if (std::find(runs.begin(), runs.end(), run.run) == runs.end())
+        if (!gone.contains(run.run))
             others.push_back(run.run);
     auto removed = std::make_shared<Removed>();
     removed->folder = std::make_shared<QTemporaryDir>();
@@ -100,7 +149,7 @@ void RunEdits::remove(int file, std::vector<RunId> runs)
         return;
     }
     removed->copy = removed->folder->filePath(QStringLiteral("deleted.tscope")).toStdString();
-    removed->file = open->file->path();
+    removed->uids = uidsOf(*open->snapshot, runs);
     removed->open = file;
     removed->what = tr("%1 of %2").arg(counted(std::ssize(runs), "run"), open->name());
     change(
@@ -111,31 +160,38 @@ void RunEdits::remove(int file, std::vector<RunId> runs)
         },
         tr("%1 deleted; Ctrl+Z restores.").arg(counted(std::ssize(runs), "run")),
         [this, removed] {
-            removed_ = std::make_unique<Removed>(*removed);
-            emit undoChanged();
+            workspace_.history().add({.name = tr("deleting %1").arg(removed->what),
+                                      .undo = [this, removed] { restore(*removed); },
+                                      .redo = [this, removed] { removeAgain(*removed); }});
         });
 }
 
-void RunEdits::undo()
+void RunEdits::restore(const Removed& removed)
 {
-    if (!removed_)
-        return;
     change(
-        removed_->open,
-        [removed = *removed_](const std::filesystem::path& path) {
-            const std::filesystem::path sources[] = {removed.copy};
+        removed.open,
+        [copy = removed.copy, folder = removed.folder](const std::filesystem::path& path) {
+            const std::filesystem::path sources[] = {copy};
             store::merge(sources, path);
         },
-        tr("%1 restored.").arg(removed_->what),
-        [this] {
-            removed_.reset();
-            emit undoChanged();
-        });
+        tr("%1 restored.").arg(removed.what));
 }
 
-QString RunEdits::undoText() const
+// Restored runs have other numbers.
+void RunEdits::removeAgain(const Removed& removed)
 {
-    return removed_ ? tr("Undo deleting %1").arg(removed_->what) : QString();
+    change(
+        removed.open,
+        [uids = removed.uids](const std::filesystem::path& path) {
+            std::vector<RunId> runs;
+            store::RunReader(path).eachRun([&](const store::RunRecord& run) {
+                if (uids.contains(run.uid))
+                    runs.push_back(run.run);
+                return true;
+            });
+            store::deleteRuns(path, runs);
+        },
+        tr("%1 deleted; Ctrl+Z restores.").arg(removed.what));
 }
 
 } // namespace tilescope::ui

@@ -24,7 +24,6 @@ struct Subject {
     RunKey key;
     const OpenFile* file = nullptr;
     const query::RunSummary* run = nullptr;
-    std::optional<ExperimentSpec> spec = {}; ///< none: not a run of ours
 };
 
 std::vector<Subject> subjectsOf(const Workspace& workspace, const std::vector<RunKey>& runs)
@@ -34,9 +33,19 @@ std::vector<Subject> subjectsOf(const Workspace& workspace, const std::vector<Ru
         const OpenFile* file = workspace.find(key.file);
         const query::RunSummary* run = file && file->snapshot ? file->snapshot->find(key.run) : nullptr;
         if (run != nullptr)
-            subjects.push_back({key, file, run, query::specOf(*run)});
+            subjects.push_back({key, file, run});
     }
     return subjects;
+}
+
+// Of the runs that have one; imports and recordings have none.
+std::vector<ExperimentSpec> specsOf(const Workspace& workspace, const std::vector<RunKey>& runs)
+{
+    std::vector<ExperimentSpec> specs;
+    for (const Subject& subject : subjectsOf(workspace, runs))
+        if (const std::optional<ExperimentSpec> spec = query::specOf(*subject.run))
+            specs.push_back(*spec);
+    return specs;
 }
 
 class Filler {
@@ -64,10 +73,11 @@ private:
     void addSelection()
     {
         if (!isOne()) {
-            QAction* compare = menu_.addAction(tr("Compare"), &workspace_, [this_ = *this] {
-                this_.workspace_.select({this_.subjects_[0].key, this_.subjects_[1].key});
-                emit this_.workspace_.pageWanted(QStringLiteral("compare"));
-            });
+            QAction* compare = menu_.addAction(tr("Compare"), &workspace_,
+                                               [w = &workspace_, a = subjects_[0].key, b = subjects_[1].key] {
+                                                   w->select({a, b});
+                                                   emit w->pageWanted(QStringLiteral("compare"));
+                                               });
             compare->setEnabled(subjects_.size() == 2);
             return;
         }
@@ -93,75 +103,91 @@ private:
         action->setEnabled(key != other);
     }
 
+    std::vector<RunKey> keys() const
+    {
+        std::vector<RunKey> keys;
+        for (const Subject& subject : subjects_)
+            keys.push_back(subject.key);
+        return keys;
+    }
+
+    // Whether all are runs of experiments. Their specs are read when they are needed: there may be very many.
+    bool areExperiments() const
+    {
+        return std::ranges::none_of(subjects_,
+                                    [](const Subject& one) { return one.run->workload == kTraceWorkload; }) &&
+               query::specOf(*subjects_.front().run);
+    }
+
+    bool areOfOneFile() const
+    {
+        return !subjects_.front().file->import && std::ranges::all_of(subjects_, [this](const Subject& one) {
+            return one.key.file == subjects_.front().key.file;
+        });
+    }
+
     void addRepeat()
     {
-        std::vector<ExperimentSpec> specs;
-        for (const Subject& subject : subjects_)
-            if (subject.spec && subject.key.file == subjects_.front().key.file)
-                specs.push_back(*subject.spec);
         const OpenFile& file = *subjects_.front().file;
         QAction* action = menu_.addAction(
             tr("Run until each has %1").arg(counted(kRepeats, "repeat")), &workspace_,
-            [w = &workspace_, specs, path = QString::fromStdString(file.file->path().string())]() mutable {
+            [w = &workspace_, runs = keys(), path = QString::fromStdString(file.file->path().string())] {
+                std::vector<ExperimentSpec> specs = specsOf(*w, runs);
                 for (ExperimentSpec& spec : specs)
                     spec.repeat = kRepeats;
                 emit w->runsWanted(
                     {tr("Repeats of %1").arg(counted(std::ssize(specs), "run")), specs, path, true});
             });
         action->setToolTip(tr("Repeats are interleaved and recorded into the same file"));
-        action->setEnabled(specs.size() == subjects_.size() && !file.import);
+        action->setEnabled(areExperiments() && areOfOneFile());
     }
 
     void addCommand()
     {
-        QAction* action = menu_.addAction(tr("Copy command"), &workspace_, [specs = subjects_] {
+        QAction* action = menu_.addAction(tr("Copy command"), &workspace_, [w = &workspace_, runs = keys()] {
             QStringList lines;
-            for (const Subject& subject : specs)
-                lines << QString::fromStdString(config::runCommand(*subject.spec));
+            for (const ExperimentSpec& spec : specsOf(*w, runs))
+                lines << QString::fromStdString(config::runCommand(spec));
             QApplication::clipboard()->setText(lines.join(QLatin1Char('\n')));
         });
         action->setToolTip(tr("The command line that runs the same experiment"));
-        action->setEnabled(std::all_of(subjects_.begin(), subjects_.end(),
-                                       [](const Subject& subject) { return subject.spec.has_value(); }));
+        action->setEnabled(areExperiments());
     }
 
     void addEdits()
     {
         const Subject& one = subjects_.front();
-        if (isOne()) {
-            addText(tr("Note…"), tr("Note of run %1").arg(one.key.run.value), one.run->note,
-                    &RunEdits::setNote);
-            addText(tr("Tag…"), tr("Tag of run %1, one word").arg(one.key.run.value), one.run->tag,
-                    &RunEdits::setTag);
-        }
+        const QString of =
+            isOne() ? tr("run %1").arg(one.key.run.value) : counted(std::ssize(subjects_), "run");
+        addText(tr("Note…"), tr("Note of %1").arg(of), one.run->note, &RunEdits::setNote);
+        addText(tr("Tag…"), tr("Tag of %1, one word").arg(of), one.run->tag, &RunEdits::setTag);
         std::vector<RunId> runs;
-        bool oneFile = true;
-        for (const Subject& subject : subjects_) {
+        for (const Subject& subject : subjects_)
             runs.push_back(subject.key.run);
-            oneFile = oneFile && subject.key.file == one.key.file &&
-                      subject.run->result.status != RunStatus::Running;
-        }
+        const bool isRunning = std::ranges::any_of(subjects_, [](const Subject& subject) {
+            return subject.run->result.status == RunStatus::Running;
+        });
         QAction* action = menu_.addAction(
             isOne() ? tr("Delete run") : tr("Delete %1").arg(counted(std::ssize(runs), "run")), &edits_,
             [e = &edits_, file = one.key.file, runs] { e->remove(file, runs); });
-        action->setEnabled(oneFile && !one.file->import);
+        action->setEnabled(areOfOneFile() && !isRunning);
     }
 
     void addText(const QString& text, const QString& question, const std::string& now,
-                 void (RunEdits::*set)(RunKey, const QString&))
+                 void (RunEdits::*set)(const std::vector<RunKey>&, const QString&))
     {
-        const Subject& one = subjects_.front();
         QAction* action = menu_.addAction(text, &edits_,
                                           [e = &edits_, window = menu_.parentWidget(), question,
-                                           key = one.key, before = QString::fromStdString(now), set] {
+                                           runs = keys(), before = QString::fromStdString(now), set] {
                                               bool accepted = false;
                                               const QString after =
                                                   QInputDialog::getText(window, tr("Tilescope"), question,
                                                                         QLineEdit::Normal, before, &accepted);
-                                              if (accepted && after != before)
-                                                  (e->*set)(key, after);
+                                              if (accepted && (after != before || runs.size() > 1))
+                                                  (e->*set)(runs, after);
                                           });
-        action->setEnabled(!one.file->import);
+        action->setEnabled(std::ranges::none_of(
+            subjects_, [](const Subject& subject) { return bool(subject.file->import); }));
     }
 
     static QString tr(const char* text) { return QCoreApplication::translate("RunMenu", text); }

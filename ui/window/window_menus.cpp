@@ -3,6 +3,7 @@
 #include "core/base/version.h"
 #include "ui/kit/key_actions.h"
 #include "ui/kit/page.h"
+#include "ui/kit/view_history.h"
 #include "ui/theme/theme.h"
 #include "ui/window/command_palette.h"
 #include "ui/window/key_sheet.h"
@@ -120,18 +121,27 @@ void WindowMenus::makeEdit()
 {
     QMenu* edit = window_.menuBar()->addMenu(tr("&Edit"));
     RunEdits& edits = window_.dock().edits();
-    QAction* undo = add(edit, tr("Undo"), QKeySequence::Undo, [&edits] { edits.undo(); });
-    commands_.erase(QKeySequence::Undo); // text fields undo their own changes
-    const auto followUndo = [undo, &edits] {
-        undo->setEnabled(!edits.undoText().isEmpty());
-        undo->setText(edits.undoText().isEmpty() ? tr("Undo") : edits.undoText());
+    ViewHistory& history = window_.workspace().history();
+    QAction* undo = add(edit, tr("Undo"), QKeySequence::Undo, [&history] { history.undo(); });
+    QAction* redo =
+        add(edit, tr("Redo"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), [&history] { history.redo(); });
+    for (const QAction* action : {undo, redo})
+        commands_.erase(action->shortcut()); // text fields undo their own changes
+    const auto followHistory = [undo, redo, &history] {
+        const std::pair<QAction*, QString> actions[] = {{undo, history.undoName()},
+                                                        {redo, history.redoName()}};
+        for (const auto& [action, name] : actions) {
+            action->setEnabled(!name.isEmpty());
+            const QString verb = action == undo ? tr("Undo") : tr("Redo");
+            action->setText(name.isEmpty() ? verb : QStringLiteral("%1 %2").arg(verb, name));
+        }
     };
-    connect(&edits, &RunEdits::undoChanged, undo, followUndo);
+    connect(&history, &ViewHistory::changed, this, followHistory);
+    followHistory();
     connect(&edits, &RunEdits::done, this,
             [this](const QString& sentence) { window_.statusBar()->showMessage(sentence, kMessageMs); });
     connect(&edits, &RunEdits::failed, this,
             [this](const QString& reason) { QMessageBox::warning(&window_, tr("Tilescope"), reason); });
-    followUndo();
     add(edit, tr("Copy page as image"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C),
         [this] { QApplication::clipboard()->setPixmap(window_.currentPage()->grab()); });
     add(edit, tr("Copy page as command"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_C), [this] {
