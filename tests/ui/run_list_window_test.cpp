@@ -24,6 +24,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 
 namespace tilescope::ui {
@@ -226,41 +227,56 @@ TEST_F(WindowTest, RunsWithDifferentNamesReadDifferentlyAtTheDefaultWidth)
     auto& tree = named<QTreeView>(QStringLiteral("Runs"));
     const QAbstractItemModel& model = *tree.model();
     int cut = 0;
-    for (int file = 0; file < model.rowCount(); ++file) {
-        const QModelIndex parent = model.index(file, 0);
+    int groups = 0;
+    // In a file or group, each name stands for one title.
+    const std::function<void(const QModelIndex&)> look = [&](const QModelIndex& parent) {
         std::map<QString, QString> titles; // by what is drawn
-        for (int run = 0; run < model.rowCount(parent); ++run) {
-            const QModelIndex index = model.index(run, 0, parent);
+        for (int row = 0; row < model.rowCount(parent); ++row) {
+            const QModelIndex index = model.index(row, 0, parent);
+            if (!index.data(RunTreeModel::RunNumberRole).isValid()) {
+                groups += parent.isValid() ? 1 : 0;
+                look(index);
+                continue;
+            }
             const QRect cell(0, 0, tree.columnWidth(RunTreeModel::Run), sizes().row);
-            const QString title = index.data().toString();
+            const QString title = index.data(RunTreeModel::WholeTitleRole).toString();
             const QString shown = RunDelegate::nameIn(cell, index);
             cut += shown == title ? 0 : 1;
             const auto [known, isNew] = titles.emplace(shown, title);
             EXPECT_EQ(known->second, title)
                 << parent.data().toString().toStdString() << ": both read '" << shown.toStdString() << "'";
         }
-    }
+    };
+    look({});
+    EXPECT_GT(groups, 5);
     EXPECT_GT(cut, 10) << "names that do not fit";
 }
 
 TEST(RunNames, ANameWithoutRoomKeepsWhatVariesInTheFile)
 {
-    RunTreeRow row;
-    row.run = 1;
-    row.title = QStringLiteral("naive 1k batch 16 mode both seed 3 bf16");
-    row.shortTitle = QStringLiteral("naive 1k b16 s3 bf16");
-    row.briefTitle = QStringLiteral("b16 s3 bf16");
+    auto snapshot = std::make_shared<query::FileSnapshot>();
+    for (const char* batch : {"8", "16"})
+        for (const char* seed : {"1", "3"})
+            for (const char* precision : {"fp32", "bf16"}) {
+                query::RunSummary& run = snapshot->runs.emplace_back();
+                run.run = RunId{std::int64_t(snapshot->runs.size())};
+                run.workload = "attention";
+                run.params = {{"backend", "naive"},
+                              {"seq_len", "1024"},
+                              {"batch", batch},
+                              {"seed", seed},
+                              {"precision", precision}};
+            }
     RunTreeModel model;
-    RunTreeFile file;
-    file.id = 1;
-    file.runs = {row};
-    model.setData({file});
-    const QModelIndex index = model.indexOf(1, 1);
-    const QFontMetrics metrics(Theme::instance().body());
+    model.setNamesPrecision(true);
+    model.setFiles({{1, QStringLiteral("file"), {}, {}, std::make_shared<const RunGroups>(snapshot)}});
+    const QModelIndex index = model.indexOf({1, RunId{8}});
+    const QString brief = index.data(RunTreeModel::BriefTitleRole).toString();
+    EXPECT_FALSE(brief.contains(QStringLiteral("naive"))) << brief.toStdString();
     int briefs = 0;
     for (int width = RunDelegate::leastNameWidth(); width < sizes().of(400); ++width) {
         const QString shown = RunDelegate::nameIn(QRect(0, 0, width, sizes().row), index);
-        briefs += shown == row.briefTitle ? 1 : 0;
+        briefs += shown == brief ? 1 : 0;
         EXPECT_FALSE(shown.contains(QStringLiteral("…"))) << shown.toStdString() << " at " << width;
     }
     EXPECT_GT(briefs, 0);

@@ -8,9 +8,13 @@
 
 #include <QPainter>
 
+#include <algorithm>
+
 namespace tilescope::ui {
 
 namespace {
+
+constexpr double kIndent = 8; // design pixels, of a sweep in a study
 
 struct Sign {
     Icon icon;
@@ -184,29 +188,55 @@ void RunDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, c
 void RunTreeView::drawRow(QPainter* painter, const QStyleOptionViewItem& option,
                           const QModelIndex& index) const
 {
-    if (index.parent().isValid()) {
+    if (index.siblingAtColumn(0).data(RunTreeModel::RunNumberRole).isValid()) {
         QTreeView::drawRow(painter, option, index);
         return;
     }
     const Palette& p = colours();
     const Theme& theme = Theme::instance();
+    const QModelIndex first = index.siblingAtColumn(0);
+    const int depth = first.data(RunTreeModel::DepthRole).toInt();
     const QRect rect(0, option.rect.top(), viewport()->width(), option.rect.height());
-    const int chevron = sizes().of(12);
-    const int left = sizes().of(10);
-    painter->fillRect(rect, p.raised);
-    paintIcon(*painter, isExpanded(index) ? Icon::ChevronDown : Icon::ChevronRight,
-              QRectF(left, rect.center().y() - chevron / 2.0 + 1, chevron, chevron), p.dimText);
+    const int side = sizes().of(12);
+    const int left = sizes().of(10) + std::max(0, depth - 1) * sizes().of(kIndent);
+    painter->fillRect(rect, depth == 0 ? p.raised : p.surface);
+    if (first == currentIndex() && hasFocus())
+        painter->fillRect(QRect(rect.left(), rect.top(), sizes().of(3), rect.height()), p.accent);
+    paintIcon(*painter, isExpanded(first) ? Icon::ChevronDown : Icon::ChevronRight,
+              QRectF(left, rect.center().y() - side / 2.0 + 1, side, side), p.dimText);
     const QString right = index.siblingAtColumn(RunTreeModel::Flags).data().toString();
     painter->setFont(theme.small());
-    const int rightWidth = painter->fontMetrics().horizontalAdvance(right) + sizes().padding;
+    int rightWidth = painter->fontMetrics().horizontalAdvance(right) + sizes().padding;
     painter->setPen(p.dimText);
     painter->drawText(rect.adjusted(0, 0, -sizes().padding, 0), Qt::AlignVCenter | Qt::AlignRight, right);
-    painter->setFont(theme.bold());
+    // A folded group shows that some of its runs did not end well.
+    if (const auto status = RunStatus(first.data(RunTreeModel::StatusRole).toInt());
+        status != RunStatus::Ok) {
+        const Sign sign = signOf(status, p);
+        rightWidth += side + sizes().of(4);
+        paintIcon(*painter, sign.icon,
+                  QRectF(rect.right() - rightWidth, rect.center().y() - side / 2.0 + 1, side, side),
+                  sign.colour);
+    }
+    painter->setFont(depth == 0 ? theme.bold() : theme.body());
     painter->setPen(p.text);
-    const QRect name = rect.adjusted(left + chevron + sizes().of(6), 0, -rightWidth - sizes().of(6), 0);
+    const QRect name = rect.adjusted(left + side + sizes().of(6), 0, -rightWidth - sizes().of(6), 0);
     painter->drawText(
         name, Qt::AlignVCenter | Qt::AlignLeft,
         elidedText(index.data().toString(), painter->fontMetrics(), Qt::ElideMiddle, name.width()));
+}
+
+void RunTreeView::paintEvent(QPaintEvent* event)
+{
+    QTreeView::paintEvent(event);
+    const auto* runs = qobject_cast<const RunTreeModel*>(model());
+    if (runs == nullptr || !runs->isFiltered() || runs->shownRuns() > 0)
+        return;
+    QPainter painter(viewport());
+    painter.setFont(Theme::instance().body());
+    painter.setPen(colours().dimText);
+    painter.drawText(viewport()->rect().adjusted(sizes().padding, sizes().padding, -sizes().padding, 0),
+                     Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap, tr("No run matches the filter."));
 }
 
 } // namespace tilescope::ui

@@ -23,7 +23,7 @@ public:
     static int leastNameWidth();
 };
 
-/// The tree of the run dock: a file's row spans all columns.
+/// The tree of the run dock: the row of a file or a group spans all columns.
 class RunTreeView : public QTreeView {
     Q_OBJECT
 public:
@@ -32,6 +32,7 @@ public:
 protected:
     void drawRow(QPainter* painter, const QStyleOptionViewItem& option,
                  const QModelIndex& index) const override;
+    void paintEvent(QPaintEvent* event) override;
     void drawBranches(QPainter*, const QRect&, const QModelIndex&) const override {}
 };
 

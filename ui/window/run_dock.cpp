@@ -1,17 +1,14 @@
 #include "ui/window/run_dock.h"
 
-#include "core/config/value_text.h"
-#include "core/model/text.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/key_value_table.h"
-#include "ui/kit/number_text.h"
-#include "ui/kit/peak_text.h"
-#include "ui/kit/step_text.h"
 #include "ui/kit/table_cells.h"
+#include "ui/kit/view_history.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/window/run_delegate.h"
+#include "ui/window/run_details.h"
 #include "ui/window/run_edits.h"
 #include "ui/window/run_menu.h"
 
@@ -27,6 +24,7 @@
 #include <QMainWindow>
 #include <QMenu>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QSettings>
 #include <QVBoxLayout>
 
@@ -53,7 +51,7 @@ constexpr int kGoing[] = {RunTreeModel::Precision, RunTreeModel::Workload, RunTr
                           RunTreeModel::Peak,      RunTreeModel::Step};
 constexpr const char* kHiddenKey = "runs/hidden";
 constexpr std::size_t kMostLetters = 6; // more runs have no letters
-constexpr std::size_t kMostBeside = 2;  // of more runs only the varying keys are listed
+constexpr std::size_t kFewRuns = 40;    // a file with more opens only the groups with selected runs
 
 QSet<int> hiddenColumns()
 {
@@ -66,191 +64,12 @@ QSet<int> hiddenColumns()
     return hidden;
 }
 
-// The keys of a run, the important ones first.
-constexpr const char* kKeys[] = {"workload", "op",     "bytes",  "size",    "backend", "precision", "batch",
-                                 "context",  "heads",  "d_head", "seq_len", "mode",    "parallel",  "gpus",
-                                 "bucket",   "causal", "warmup", "steps",   "trace",   "compile",   "seed"};
-
-// A key of a run as people read it; empty if the run lacks it.
-QString valueOf(const query::RunSummary& run, std::string_view key)
-{
-    if (key == "workload")
-        return QString::fromStdString(run.workload);
-    return QString::fromStdString(config::valueText(key, run.param(key)));
-}
-
-QString measuredStep(const query::RunSummary& run)
-{
-    if (!run.step)
-        return run.result.status == RunStatus::Oom ? QStringLiteral("OOM") : notMeasured();
-    return timeText(run.step->median * 1e6);
-}
-
-QString stepWithInterval(const query::RunSummary& run)
-{
-    return run.step ? medianWords(*run.step) : measuredStep(run);
-}
-
-QString peakOf(const query::RunSummary& run)
-{
-    return run.result.peakAllocated ? byteText(double(run.result.peakAllocated->count)) : notMeasured();
-}
-
-// The lines of a run's tooltip.
-QStringList aboutOf(const query::RunSummary& run)
-{
-    QStringList about{QObject::tr("step %1, %2 %3").arg(stepWithInterval(run), peakName(run), peakOf(run))};
-    QStringList keys;
-    for (const char* key : kKeys) {
-        const QString value = valueOf(run, key);
-        if (!value.isEmpty() && value != QLatin1String("none"))
-            keys << QStringLiteral("%1 %2").arg(QLatin1String(key), value);
-    }
-    constexpr qsizetype kInALine = 4;
-    for (qsizetype i = 0; i < keys.size(); i += kInALine)
-        about << keys.mid(i, kInALine).join(QStringLiteral(", "));
-    return about;
-}
-
-// \param withPrecision  in the name, since no column shows it
-RunTreeRow rowOf(const query::RunSummary& run, const RunTitles& titles, bool withPrecision)
-{
-    RunTreeRow row;
-    row.run = run.run.value;
-    row.title = titles.of(run, withPrecision);
-    row.shortTitle = titles.shortOf(run, withPrecision);
-    row.briefTitle = titles.briefOf(run, withPrecision);
-    row.status = run.result.status;
-    row.reason = QString::fromStdString(run.result.reason);
-    row.workload = QString::fromStdString(run.workload);
-    row.backend = QString::fromUtf8(run.param("backend"));
-    row.precision = QString::fromUtf8(run.param("precision"));
-    row.size = QString::fromUtf8(run.param("size"));
-    row.mode = QString::fromUtf8(run.param("mode"));
-    row.device = QString::fromStdString(run.result.device);
-    row.about = aboutOf(run);
-    row.tag = QString::fromStdString(run.tag);
-    row.note = QString::fromStdString(run.note);
-    if (run.step)
-        row.stepMs = run.step->median;
-    if (run.result.peakAllocated)
-        row.peakMiB = double(run.result.peakAllocated->count) / (1024.0 * 1024);
-    for (const std::string& flag : run.result.flags)
-        row.flags << QString::fromStdString(flag);
-    return row;
-}
-
-std::vector<KeyValueRow> rowsOfOne(const query::RunSummary& run)
-{
-    std::vector<KeyValueRow> rows;
-    for (const char* key : kKeys) {
-        const QString value = valueOf(run, key);
-        if (!value.isEmpty())
-            rows.push_back({QString::fromLatin1(key), {value}});
-    }
-    if (!run.result.device.empty())
-        rows.push_back({QStringLiteral("device"), {QString::fromStdString(run.result.device)}});
-    rows.push_back({QStringLiteral("step"), {stepWithInterval(run)}, false, true});
-    rows.push_back({peakName(run), {peakOf(run)}, false, true});
-    const std::string_view word = wordOf(run.result.status);
-    rows.push_back({QStringLiteral("status"), {QString::fromUtf8(word)}});
-    if (!run.tag.empty())
-        rows.push_back({QStringLiteral("tag"), {QString::fromStdString(run.tag)}});
-    if (!run.note.empty())
-        rows.push_back({QStringLiteral("note"), {QString::fromStdString(run.note)}});
-    if (!run.result.reason.empty())
-        rows.push_back({QStringLiteral("reason"), {QString::fromStdString(run.result.reason)}});
-    return rows;
-}
-
-// Of several runs: the differences side by side, then what they share.
-std::vector<KeyValueRow> rowsOfSeveral(const std::vector<SelectedRun>& runs)
-{
-    KeyValueRow heading{QStringLiteral("Differs"), {}, true};
-    for (const SelectedRun& run : runs)
-        heading.values << QStringLiteral("%1 %2").arg(run.run->run.value).arg(run.title);
-    std::vector<KeyValueRow> rows{heading};
-    std::vector<KeyValueRow> same;
-    for (const char* key : kKeys) {
-        QStringList values;
-        bool differs = false;
-        for (const SelectedRun& run : runs) {
-            const QString value = valueOf(*run.run, key);
-            differs = differs || (!values.isEmpty() && values.front() != value);
-            values << value;
-        }
-        if (differs)
-            rows.push_back({QString::fromLatin1(key), values, false, true});
-        else if (!values.front().isEmpty())
-            same.push_back({QString::fromLatin1(key), {values.front()}});
-    }
-    QStringList steps;
-    QStringList peaks;
-    for (const SelectedRun& run : runs) {
-        steps << measuredStep(*run.run);
-        peaks << peakOf(*run.run);
-    }
-    rows.push_back({QStringLiteral("step"), steps, false, true});
-    rows.push_back({peakName(*runs.front().run), peaks, false, true});
-    rows.push_back({QStringLiteral("Same"), {}, true});
-    rows.insert(rows.end(), same.begin(), same.end());
-    return rows;
-}
-
-// Of many runs: the varying keys, the statuses and the ranges of their figures.
-std::vector<KeyValueRow> rowsOfMany(const std::vector<SelectedRun>& runs)
-{
-    QStringList varying;
-    std::vector<KeyValueRow> same;
-    for (const char* key : kKeys) {
-        std::set<QString> values;
-        for (const SelectedRun& run : runs)
-            values.insert(valueOf(*run.run, key));
-        if (values.size() > 1)
-            varying << QString::fromLatin1(key);
-        else if (!values.begin()->isEmpty())
-            same.push_back({QString::fromLatin1(key), {*values.begin()}});
-    }
-    std::map<std::string_view, int> ends;
-    std::int64_t samples = 0;
-    std::vector<double> steps;
-    std::vector<double> peaks;
-    for (const SelectedRun& run : runs) {
-        ++ends[wordOf(run.run->result.status)];
-        if (run.run->step) {
-            samples += run.run->step->n;
-            steps.push_back(run.run->step->median * 1e6);
-        }
-        if (run.run->result.peakAllocated)
-            peaks.push_back(double(run.run->result.peakAllocated->count));
-    }
-    QStringList counts;
-    for (const auto& [word, count] : ends)
-        counts << QStringLiteral("%1 %2").arg(count).arg(QString::fromUtf8(word));
-    const auto between = [](const std::vector<double>& values, QString (*words)(double)) {
-        if (values.empty())
-            return notMeasured();
-        const auto [least, most] = std::minmax_element(values.begin(), values.end());
-        return QStringLiteral("%1 to %2").arg(words(*least), words(*most));
-    };
-    std::vector<KeyValueRow> rows{
-        {QStringLiteral("varies"), {varying.join(QStringLiteral(", "))}, false, true},
-        {QStringLiteral("status"), {counts.join(QStringLiteral(", "))}},
-        {QStringLiteral("step"), {between(steps, timeText)}, false, true},
-        {peakName(*runs.front().run), {between(peaks, byteText)}, false, true},
-        {QStringLiteral("samples"), {wholeNumber(samples)}},
-        {QStringLiteral("Same"), {}, true}};
-    rows.insert(rows.end(), same.begin(), same.end());
-    return rows;
-}
-
 } // namespace
 
 RunDock::RunDock(Workspace& workspace, QWidget* parent)
     : QDockWidget(tr("Runs"), parent), workspace_(workspace), edits_(new RunEdits(workspace, this)),
-      model_(new RunTreeModel(this)), filter_(new RunTreeFilter(this)),
-      filterField_(makeFindField(tr("status:ok backend:…"), tr("Filter runs"))), tree_(new RunTreeView),
-      hidden_(hiddenColumns()), title_(new TitleLabel), details_(new KeyValueTable)
+      model_(new RunTreeModel(this)), filterField_(makeFindField(tr("status:ok …"), tr("Filter runs"))),
+      tree_(new RunTreeView), hidden_(hiddenColumns()), title_(new TitleLabel), details_(new KeyValueTable)
 {
     setObjectName(QStringLiteral("runs"));
     setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable);
@@ -263,8 +82,7 @@ RunDock::RunDock(Workspace& workspace, QWidget* parent)
 
 void RunDock::makeTree()
 {
-    filter_->setSourceModel(model_);
-    tree_->setModel(filter_);
+    tree_->setModel(model_);
     tree_->setItemDelegate(new RunDelegate(tree_));
     tree_->setRootIsDecorated(false);
     tree_->setIndentation(0);
@@ -277,6 +95,7 @@ void RunDock::makeTree()
     tree_->setSortingEnabled(true);
     tree_->sortByColumn(RunTreeModel::Run, Qt::AscendingOrder);
     QHeaderView* header = tree_->header();
+    noteSorting(*tree_, *header);
     header->setStretchLastSection(false);
     header->setMinimumSectionSize(sizes().of(20));
     header->setContextMenuPolicy(Qt::CustomContextMenu);
@@ -285,9 +104,13 @@ void RunDock::makeTree()
     tree_->viewport()->installEventFilter(this);
     connect(tree_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RunDock::takeSelection);
     connect(tree_, &QTreeView::clicked, this, [this](const QModelIndex& index) {
-        if (!index.parent().isValid())
-            tree_->setExpanded(index.siblingAtColumn(0), !tree_->isExpanded(index.siblingAtColumn(0)));
+        if (const QModelIndex row = index.siblingAtColumn(0); !model_->isRun(row))
+            tree_->setExpanded(row, !tree_->isExpanded(row));
     });
+    connect(tree_, &QTreeView::expanded, this, [this](const QModelIndex& row) { keepOpen(row, true); });
+    connect(tree_, &QTreeView::collapsed, this, [this](const QModelIndex& row) { keepOpen(row, false); });
+    // Another arrangement of the rows, by a filter or a column: the same runs stay selected.
+    connect(model_, &QAbstractItemModel::modelReset, this, &RunDock::restoreView);
     connect(tree_, &QWidget::customContextMenuRequested, this, &RunDock::openMenu);
     connect(header, &QWidget::customContextMenuRequested, this, [this, header](const QPoint& at) {
         QMenu menu(this);
@@ -330,14 +153,13 @@ void RunDock::makeContent()
     layout->addSpacing(sizes().of(8));
     setWidget(content);
 
+    // A run that the filter hides stays selected.
     connect(filterField_, &QLineEdit::textChanged, this, [this](const QString& words) {
-        // A run that the filter hides stays selected.
-        applying_ = true;
-        filter_->setWords(words);
-        followWorkspace();
+        model_->setFilter(words);
+        shareHeight();
     });
-    connect(&workspace_, &Workspace::filesChanged, this, &RunDock::followWorkspace);
-    connect(&workspace_, &Workspace::selectionChanged, this, &RunDock::followSelection);
+    connect(&workspace_, &Workspace::filesChanged, this, &RunDock::followFiles);
+    connect(&workspace_, &Workspace::selectionChanged, this, &RunDock::showSelection);
     connect(&workspace_, &Workspace::openFailed, this, &RunDock::reveal);
     content->installEventFilter(this);
     setTabOrder(filterField_, tree_);
@@ -354,10 +176,18 @@ QWidget* RunDock::makeTop()
     heading->setProperty("kind", "title");
     layout->addWidget(heading);
     layout->addSpacing(sizes().of(12));
-    filterField_->setToolTip(
-        tr("Keep runs that contain every word (Ctrl+L): status:, workload:, backend:, size:, "
-           "precision:, mode:, device:, flags:, tag:, #number, or any text"));
+    filterField_->setToolTip(tr(
+        "Keep runs that match every word (Ctrl+L): any text, #number, seq_len=1024,2048 for values of a key, "
+        "backend:flash for their beginning. Keys are those of the spec and status, study, sweep, device, "
+        "flags, tag, note"));
     layout->addWidget(filterField_, 1);
+    auto* by = new MenuButton(tr("Filter"));
+    by->setAccessibleName(tr("Filter runs by a value"));
+    by->setToolTip(tr("Keep the runs with a value; several values of a key keep the runs with any of them"));
+    connect(by->menu(), &QMenu::aboutToShow, this, [this, by] { fillFilterMenu(*by->menu()); });
+    layout->addSpacing(sizes().of(4));
+    layout->addWidget(by);
+    layout->addSpacing(sizes().of(4));
     auto* columns = new MenuButton({});
     columns->setAccessibleName(tr("Columns of the run list"));
     columns->setToolTip(tr("Which columns the list has"));
@@ -387,7 +217,6 @@ void RunDock::fitColumns()
     for (const auto& [column, width] : kWidths)
         if (column != RunTreeModel::Run && !hidden_.contains(column))
             room -= sizes().of(width);
-    const bool toldPrecision = !tree_->isColumnHidden(RunTreeModel::Precision);
     for (const int column : kGoing) {
         const bool wanted = !hidden_.contains(column);
         const bool goes = wanted && room < 0;
@@ -398,8 +227,7 @@ void RunDock::fitColumns()
             room += sizes().of(known->second);
         tree_->setColumnHidden(column, goes || !wanted);
     }
-    if (toldPrecision == tree_->isColumnHidden(RunTreeModel::Precision))
-        followWorkspace(); // names contain the precision if no column shows it
+    model_->setNamesPrecision(tree_->isColumnHidden(RunTreeModel::Precision));
 }
 
 // Makes the dock wide enough for a column that the user has shown.
@@ -427,8 +255,8 @@ bool RunDock::eventFilter(QObject* watched, QEvent* event)
 
 void RunDock::reveal(int file)
 {
-    for (int row = 0; row < filter_->rowCount(); ++row)
-        if (const QModelIndex index = filter_->index(row, 0);
+    for (int row = 0; row < model_->rowCount(); ++row)
+        if (const QModelIndex index = model_->index(row, 0);
             index.data(RunTreeModel::FileIdRole).toInt() == file)
             tree_->scrollTo(index);
 }
@@ -464,17 +292,24 @@ TableData RunDock::table() const
         list.columns.push_back(
             makeColumn(RunTreeModel::titleOf(column), number ? Kind::Number : Kind::Text, first ? 0 : 76));
     }
-    for (int file = 0; file < filter_->rowCount(); ++file) {
-        const QModelIndex parent = filter_->index(file, 0);
-        for (int at = 0; at < filter_->rowCount(parent); ++at) {
-            const QModelIndex run = filter_->index(at, 0, parent);
-            TableRow& row = list.rows.emplace_back();
-            row.id = std::int64_t(list.rows.size()) - 1;
-            row.cells = {makeWords(parent.data().toString()),
-                         makeWords(run.data(RunTreeModel::RunNumberRole).toString())};
-            for (int column = 0; column < RunTreeModel::ColumnCount; ++column)
-                row.cells.push_back(makeWords(run.siblingAtColumn(column).data().toString()));
-        }
+    const auto add = [&](const QString& file, const QModelIndex& run) {
+        TableRow& row = list.rows.emplace_back();
+        row.id = std::int64_t(list.rows.size()) - 1;
+        row.cells = {makeWords(file), makeWords(run.data(RunTreeModel::RunNumberRole).toString())};
+        for (int column = 0; column < RunTreeModel::ColumnCount; ++column)
+            row.cells.push_back(
+                makeWords(run.siblingAtColumn(column)
+                              .data(column == RunTreeModel::Run ? int(RunTreeModel::WholeTitleRole)
+                                                                : int(Qt::DisplayRole))
+                              .toString()));
+    };
+    for (const QModelIndex& branch : model_->branches()) {
+        QModelIndex file = branch;
+        while (file.parent().isValid())
+            file = file.parent();
+        for (int at = 0; at < model_->rowCount(branch); ++at)
+            if (const QModelIndex run = model_->index(at, 0, branch); model_->isRun(run))
+                add(file.data().toString(), run);
     }
     return list;
 }
@@ -486,61 +321,102 @@ void RunDock::focusFilter()
     filterField_->selectAll();
 }
 
-// Rows with the letters of the selected runs.
-std::vector<RunTreeFile> RunDock::rows() const
+// What is open, selected, current and at the top, after the rows were arranged anew.
+void RunDock::restoreView()
 {
-    std::vector<RunTreeFile> files;
-    std::vector<SelectedRun> selected = workspace_.selectedRuns();
-    if (selected.size() > kMostLetters)
-        selected.clear();
-    const bool withPrecision = tree_->isColumnHidden(RunTreeModel::Precision);
-    for (const OpenFile& open : workspace_.files()) {
-        RunTreeFile file;
-        file.id = open.id;
-        file.name = open.name();
-        file.path = QString::fromStdString(open.file->shown().string());
-        file.problem = open.problem;
-        file.loading = !open.snapshot;
-        const query::FileSnapshot none;
-        const query::FileSnapshot& snapshot = open.snapshot ? *open.snapshot : none;
-        const RunTitles titles(snapshot);
-        for (const query::RunSummary& run : snapshot.runs) {
-            file.runs.push_back(rowOf(run, titles, withPrecision));
-            for (const SelectedRun& chosen : selected)
-                if (chosen.key == RunKey{open.id, run.run})
-                    file.runs.back().letter = chosen.letter;
-        }
-        files.push_back(std::move(file));
-    }
-    return files;
+    const bool was = std::exchange(applying_, true);
+    for (const QModelIndex& branch : model_->branches())
+        tree_->setExpanded(branch, isOpen(branch));
+    selectRows();
+    applying_ = was;
 }
 
-void RunDock::followWorkspace()
+// As the user has left it; otherwise files, what a filter keeps, groups of small files and of selected runs.
+bool RunDock::isOpen(const QModelIndex& branch) const
 {
-    applying_ = true;
-    model_->setData(rows());
-    tree_->expandAll();
+    const auto kept = open_.constFind(model_->branchKey(branch));
+    if (kept != open_.constEnd())
+        return *kept;
+    if (!branch.parent().isValid() || model_->isFiltered())
+        return true;
+    const int file = branch.data(RunTreeModel::FileIdRole).toInt();
+    const OpenFile* open = workspace_.find(file);
+    return open != nullptr && open->snapshot && open->snapshot->runs.size() <= kFewRuns;
+}
+
+void RunDock::keepOpen(const QModelIndex& branch, bool isOpen)
+{
+    if (applying_)
+        return;
+    open_[model_->branchKey(branch)] = isOpen;
+    shareHeight();
+}
+
+// The rows of the selected runs, those that follow each other as one range: a range each would take very long for
+// many runs.
+void RunDock::selectRows()
+{
+    const std::set<RunKey> selected(workspace_.selection().begin(), workspace_.selection().end());
     QItemSelection selection;
-    for (const RunKey& key : workspace_.selection()) {
-        const QModelIndex index = filter_->mapFromSource(model_->indexOf(key.file, key.run.value));
-        if (index.isValid())
-            selection.select(index, index.siblingAtColumn(RunTreeModel::ColumnCount - 1));
+    for (const QModelIndex& branch : model_->branches()) {
+        const int file = branch.data(RunTreeModel::FileIdRole).toInt();
+        const int rows = model_->rowCount(branch);
+        const auto isSelected = [&](int row) {
+            const query::RunSummary* run = model_->runAt(model_->index(row, 0, branch));
+            return run != nullptr && selected.contains({file, run->run});
+        };
+        for (int from = 0, to = 0; from < rows && !selected.empty(); from = to + 1) {
+            for (to = from; to < rows && isSelected(to);)
+                ++to;
+            if (to > from)
+                selection.select(model_->index(from, 0, branch),
+                                 model_->index(to - 1, RunTreeModel::ColumnCount - 1, branch));
+        }
     }
     tree_->selectionModel()->select(selection, QItemSelectionModel::ClearAndSelect);
     if (!selection.isEmpty() && !tree_->currentIndex().isValid())
-        tree_->selectionModel()->setCurrentIndex(selection.indexes().front(), QItemSelectionModel::NoUpdate);
-    applying_ = false;
+        tree_->selectionModel()->setCurrentIndex(selection.front().topLeft(), QItemSelectionModel::NoUpdate);
+}
+
+void RunDock::followFiles()
+{
+    std::vector<RunTreeFile> files;
+    for (const OpenFile& open : workspace_.files())
+        files.push_back({open.id, open.name(), QString::fromStdString(open.file->shown().string()),
+                         open.problem, open.groups});
+    const int scrolled = tree_->verticalScrollBar()->value();
+    const bool was = std::exchange(applying_, true);
+    model_->setFiles(std::move(files));
+    tree_->verticalScrollBar()->setValue(scrolled); // a file that grows does not move the list
+    applying_ = was;
+    followSelection();
+}
+
+void RunDock::followSelection()
+{
+    std::map<RunKey, QString> letters;
+    if (workspace_.selection().size() <= kMostLetters)
+        for (const SelectedRun& run : workspace_.selectedRuns())
+            letters[run.key] = run.letter;
+    model_->setLetters(std::move(letters));
+    if (!choosing_) {
+        const bool was = std::exchange(applying_, true);
+        selectRows();
+        applying_ = was;
+    }
     describeSelection();
 }
 
 // What another page or a link has selected is scrolled to.
-void RunDock::followSelection()
+void RunDock::showSelection()
 {
-    followWorkspace();
+    followSelection();
     if (choosing_ || workspace_.selection().empty())
         return;
-    const RunKey& first = workspace_.selection().front();
-    tree_->scrollTo(filter_->mapFromSource(model_->indexOf(first.file, first.run.value)));
+    const QModelIndex first = model_->indexOf(workspace_.selection().front());
+    for (QModelIndex branch = first.parent(); branch.isValid(); branch = branch.parent())
+        tree_->expand(branch);
+    tree_->scrollTo(first);
 }
 
 void RunDock::takeSelection()
@@ -549,9 +425,8 @@ void RunDock::takeSelection()
         return;
     std::vector<RunKey> keys;
     for (const QModelIndex& index : tree_->selectionModel()->selectedRows())
-        if (index.parent().isValid())
-            keys.push_back({index.data(RunTreeModel::FileIdRole).toInt(),
-                            RunId{index.data(RunTreeModel::RunNumberRole).toLongLong()}});
+        if (const query::RunSummary* run = model_->runAt(index))
+            keys.push_back({index.data(RunTreeModel::FileIdRole).toInt(), run->run});
     std::sort(keys.begin(), keys.end());
     choosing_ = true;
     workspace_.select(std::move(keys));
@@ -567,9 +442,10 @@ void RunDock::describeSelection()
 // Details get the height that the list leaves, at least two fifths; the rest scrolls.
 void RunDock::shareHeight()
 {
-    int rows = 0;
-    for (int file = 0; file < filter_->rowCount(); ++file)
-        rows += 1 + filter_->rowCount(filter_->index(file, 0));
+    int rows = model_->rowCount();
+    for (const QModelIndex& branch : model_->branches())
+        if (tree_->isExpanded(branch))
+            rows += model_->rowCount(branch);
     const int room = widget()->height() - sizes().tools - sizes().panelHeader - sizes().of(10);
     const int left = room - sizes().header - rows * sizes().row;
     const int height =
@@ -589,39 +465,47 @@ void RunDock::showDetails()
         details_->setRows({});
         return;
     }
-    if (runs.size() == 1) {
-        title_->setText(QStringLiteral("%1 %2").arg(runs[0].run->run.value).arg(runs[0].title));
-        details_->setRows(rowsOfOne(*runs[0].run));
-    } else {
-        title_->setText(tr("%1 selected").arg(counted(std::ssize(runs), "run")));
-        details_->setRows(runs.size() > kMostBeside ? rowsOfMany(runs) : rowsOfSeveral(runs));
-    }
+    title_->setText(runs.size() == 1 ? QStringLiteral("%1 %2").arg(runs[0].run->run.value).arg(runs[0].title)
+                                     : tr("%1 selected").arg(counted(std::ssize(runs), "run")));
+    details_->setRows(detailsOf(runs));
 }
 
-// The selected runs if the clicked one is among them, otherwise that one; none for a file's row.
+// The selected runs if the clicked one is among them, otherwise that one; of a group, all that are shown.
 std::vector<RunKey> RunDock::runsAt(const QModelIndex& clicked) const
 {
-    if (!clicked.parent().isValid())
-        return {};
-    const RunKey run{clicked.siblingAtColumn(0).data(RunTreeModel::FileIdRole).toInt(),
-                     RunId{clicked.siblingAtColumn(0).data(RunTreeModel::RunNumberRole).toLongLong()}};
+    const std::vector<RunKey> below = model_->runsBelow(clicked);
     const std::vector<RunKey>& selected = workspace_.selection();
-    if (std::find(selected.begin(), selected.end(), run) == selected.end())
-        return {run};
-    return selected;
+    if (!model_->isRun(clicked) || std::ranges::find(selected, below.front()) == selected.end())
+        return below;
+    std::vector<RunKey> runs = selected;
+    std::iter_swap(runs.begin(), std::ranges::find(runs, below.front()));
+    return runs;
 }
 
 void RunDock::openMenu(const QPoint& at)
 {
-    const QModelIndex index = tree_->indexAt(at);
+    const QModelIndex index = tree_->indexAt(at).siblingAtColumn(0);
     if (!index.isValid())
         return;
-    const int file = index.siblingAtColumn(0).data(RunTreeModel::FileIdRole).toInt();
     QMenu menu(this);
+    fillMenu(menu, index);
+    menu.exec(tree_->viewport()->mapToGlobal(at));
+}
+
+void RunDock::fillMenu(QMenu& menu, const QModelIndex& row)
+{
     menu.setToolTipsVisible(true);
-    if (const std::vector<RunKey> runs = runsAt(index); !runs.empty()) {
+    const int file = row.data(RunTreeModel::FileIdRole).toInt();
+    if (!model_->isRun(row))
+        addBranchActions(menu, row);
+    if (const std::vector<RunKey> runs = runsAt(row); !runs.empty()) {
         fillRunMenu(menu, workspace_, *edits_, runs);
         menu.addSeparator();
+    }
+    if (const query::RunSummary* run = model_->runAt(row)) {
+        QMenu* only = menu.addMenu(tr("Filter by"));
+        for (const auto& [key, value] : facetValues(*run))
+            addFilter(*only, QStringLiteral("%1 %2").arg(key, value), key, value);
     }
     menu.addAction(tr("Read again"), this, [this, file] { workspace_.refresh(file); });
     menu.addAction(tr("Close file"), this, [this, file] { workspace_.close(file); });
@@ -629,7 +513,58 @@ void RunDock::openMenu(const QPoint& at)
     menu.addAction(tr("Copy list as table"), this,
                    [this] { QApplication::clipboard()->setText(tableText(table(), QLatin1Char('\t'))); });
     fillColumnMenu(*menu.addMenu(tr("Columns")));
-    menu.exec(tree_->viewport()->mapToGlobal(at));
+}
+
+void RunDock::addBranchActions(QMenu& menu, const QModelIndex& branch)
+{
+    const std::vector<RunKey> runs = model_->runsBelow(branch);
+    if (!runs.empty()) {
+        QAction* select = menu.addAction(tr("Select %1").arg(counted(std::ssize(runs), "run")), this,
+                                         [this, runs] { workspace_.select(runs); });
+        menu.setDefaultAction(select);
+    }
+    const auto openAll = [this](bool isOpen) {
+        for (const QModelIndex& each : model_->branches())
+            if (each.parent().isValid())
+                tree_->setExpanded(each, isOpen);
+    };
+    const bool hasGroups = std::ranges::any_of(
+        model_->branches(), [](const QModelIndex& each) { return each.parent().isValid(); });
+    if (hasGroups) {
+        menu.addAction(tr("Unfold all groups"), this, [openAll] { openAll(true); });
+        menu.addAction(tr("Fold all groups"), this, [openAll] { openAll(false); });
+    }
+    menu.addSeparator();
+}
+
+// Adds or removes a value in the filter.
+void RunDock::addFilter(QMenu& menu, const QString& text, const QString& key, const QString& value)
+{
+    QAction* action = menu.addAction(text, this, [this, key, value] {
+        filterField_->setText(RunFilter::toggled(filterField_->text(), key, value));
+    });
+    action->setCheckable(true);
+    action->setChecked(RunFilter::has(filterField_->text(), key, value));
+}
+
+void RunDock::fillFilterMenu(QMenu& menu)
+{
+    menu.clear();
+    std::vector<const query::FileSnapshot*> files;
+    for (const OpenFile& file : workspace_.files())
+        if (file.snapshot)
+            files.push_back(file.snapshot.get());
+    for (const RunFacet& facet : facetsOf(files)) {
+        QMenu* values = menu.addMenu(facet.key);
+        for (const auto& [value, count] : facet.values)
+            addFilter(*values, QStringLiteral("%1   %2").arg(value, wholeNumber(std::int64_t(count))),
+                      facet.key, value);
+    }
+    if (menu.isEmpty())
+        menu.addAction(tr("All runs have the same values"))->setEnabled(false);
+    menu.addSeparator();
+    menu.addAction(tr("Clear the filter"), filterField_, &QLineEdit::clear)
+        ->setEnabled(!filterField_->text().isEmpty());
 }
 
 } // namespace tilescope::ui

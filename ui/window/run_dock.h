@@ -5,6 +5,7 @@
 #include "ui/window/run_tree_model.h"
 
 #include <QDockWidget>
+#include <QHash>
 #include <QSet>
 
 class QLabel;
@@ -31,20 +32,29 @@ public:
     /// Every run that the filter keeps, with every column.
     TableData table() const;
     RunEdits& edits() { return *edits_; }
+    /// Adds what can be done with a row of the list, and with the selected runs if it is one of them.
+    void fillMenu(QMenu& menu, const QModelIndex& row);
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
-    std::vector<RunTreeFile> rows() const;
     std::vector<RunKey> runsAt(const QModelIndex& clicked) const;
-    void followWorkspace();
+    void followFiles();
     void followSelection();
+    void showSelection();
     void takeSelection();
+    void restoreView();
+    void selectRows();
+    bool isOpen(const QModelIndex& branch) const;
+    void keepOpen(const QModelIndex& branch, bool isOpen);
     void describeSelection();
     void showDetails();
     void shareHeight();
     void openMenu(const QPoint& at);
+    void addBranchActions(QMenu& menu, const QModelIndex& branch);
+    void addFilter(QMenu& menu, const QString& text, const QString& key, const QString& value);
+    void fillFilterMenu(QMenu& menu);
     void makeTree();
     void makeContent();
     QWidget* makeTop();
@@ -56,10 +66,11 @@ private:
     Workspace& workspace_;
     RunEdits* edits_;
     RunTreeModel* model_;
-    RunTreeFilter* filter_;
     QLineEdit* filterField_;
     QTreeView* tree_;
     QSet<int> hidden_; // columns
+    QHash<QString, bool>
+        open_; // files and groups that the user has folded or unfolded, by RunTreeModel::branchKey()
     QLabel* title_;
     KeyValueTable* details_;
     QWidget* detailsArea_ = nullptr;

@@ -4,85 +4,245 @@
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/tool_tip.h"
+#include "ui/window/run_details.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tilescope::ui {
 
 namespace {
 
-// A run's index carries the position of its file; a file's own carries kFile.
-constexpr quintptr kFile = ~quintptr(0);
+// An index carries the number of its parent's branch; that of a file carries kTop.
+constexpr quintptr kTop = ~quintptr(0);
 
-QString searchText(const RunTreeRow& run)
+quintptr idOf(int parent)
 {
-    return QStringLiteral(
-               "status:%1 backend:%2 precision:%3 size:%4 mode:%5 workload:%6 device:%7 flags:%8 #%9 ")
-               .arg(QString::fromUtf8(wordOf(run.status)), run.backend, run.precision, run.size, run.mode,
-                    run.workload, run.device, run.flags.join(QLatin1Char(',')))
-               .arg(run.run) +
-           QStringLiteral("tag:%1 %2 %3").arg(run.tag, run.title, run.note);
+    return parent < 0 ? kTop : quintptr(parent);
 }
 
-// Name and status, reason, keys, flags.
-QString tipOf(const RunTreeRow& run)
+std::optional<double> stepMs(const query::RunSummary& run)
 {
-    QStringList lines{QStringLiteral("%1 %2").arg(run.run).arg(run.title)};
-    if (run.status != RunStatus::Ok)
-        lines << (run.reason.isEmpty()
-                      ? QString::fromUtf8(wordOf(run.status))
-                      : QString::fromUtf8(wordOf(run.status)) + QStringLiteral(": ") + run.reason);
-    lines += run.about;
-    if (!run.tag.isEmpty())
-        lines << RunTreeModel::tr("tag: %1").arg(run.tag);
-    if (!run.note.isEmpty())
-        lines << RunTreeModel::tr("note: %1").arg(run.note);
-    for (const QString& flag : run.flags)
-        lines << RunTreeModel::tr("flag: %1").arg(flag);
-    return tipOfLines(lines);
+    return run.step ? std::optional(run.step->median) : std::nullopt;
+}
+
+std::optional<double> peakMiB(const query::RunSummary& run)
+{
+    return run.result.peakAllocated ? std::optional(double(run.result.peakAllocated->count) / (1024.0 * 1024))
+                                    : std::nullopt;
+}
+
+QString flagsOf(const query::RunSummary& run)
+{
+    QStringList flags;
+    for (const std::string& flag : run.result.flags)
+        flags << QString::fromStdString(flag);
+    return flags.join(QStringLiteral(", "));
+}
+
+// The text of a column that is not measured.
+std::string_view wordIn(const query::RunSummary& run, int column)
+{
+    switch (column) {
+    case RunTreeModel::Status:
+        return wordOf(run.result.status);
+    case RunTreeModel::Workload:
+        return run.workload;
+    case RunTreeModel::Backend:
+        return run.param("backend");
+    case RunTreeModel::Size:
+        return run.param("size");
+    case RunTreeModel::Precision:
+        return run.param("precision");
+    default:
+        return {};
+    }
+}
+
+bool isNumeric(int column)
+{
+    return column == RunTreeModel::Step || column == RunTreeModel::Peak || column == RunTreeModel::Flags;
+}
+
+double numberIn(const query::RunSummary& run, int column)
+{
+    if (column == RunTreeModel::Flags)
+        return double(run.result.flags.size());
+    return (column == RunTreeModel::Step ? stepMs(run) : peakMiB(run)).value_or(-1);
+}
+
+// The status that a folded group must not hide.
+RunStatus worstOf(const RunCounts& counts)
+{
+    return counts.failed > 0        ? RunStatus::Error
+           : counts.outOfMemory > 0 ? RunStatus::Oom
+           : counts.running > 0     ? RunStatus::Running
+           : counts.skipped > 0     ? RunStatus::Skipped
+                                    : RunStatus::Ok;
 }
 
 } // namespace
 
-void RunTreeModel::setData(std::vector<RunTreeFile> files)
+// Rows
+// ----
+
+void RunTreeModel::setFiles(std::vector<RunTreeFile> files)
 {
-    const auto sameShape = [](const RunTreeFile& a, const RunTreeFile& b) {
-        return a.id == b.id && a.runs.size() == b.runs.size();
+    files_.swap(files); // the old ones live until views know
+    rebuild();
+}
+
+void RunTreeModel::setFilter(const QString& words)
+{
+    filter_ = RunFilter(words);
+    rebuild();
+}
+
+void RunTreeModel::setLetters(std::map<RunKey, QString> letters)
+{
+    if (letters_ == letters)
+        return;
+    letters_ = std::move(letters);
+    touchAll();
+}
+
+void RunTreeModel::setNamesPrecision(bool names)
+{
+    if (namesPrecision_ == names)
+        return;
+    namesPrecision_ = names;
+    touchAll();
+}
+
+void RunTreeModel::sort(int column, Qt::SortOrder order)
+{
+    sortColumn_ = column;
+    sortOrder_ = order;
+    rebuild();
+}
+
+void RunTreeModel::sortRuns(const query::FileSnapshot& snapshot, std::vector<std::uint32_t>& runs) const
+{
+    const std::vector<query::RunSummary>& all = snapshot.runs;
+    const auto inOrder = [&](auto&& keyOf) {
+        std::ranges::stable_sort(runs, [&](std::uint32_t a, std::uint32_t b) {
+            return sortOrder_ == Qt::AscendingOrder ? keyOf(all[a]) < keyOf(all[b])
+                                                    : keyOf(all[b]) < keyOf(all[a]);
+        });
     };
-    if (files.size() == files_.size() && std::equal(files.begin(), files.end(), files_.begin(), sameShape)) {
-        // Only values changed: views keep what is expanded, selected and scrolled to.
-        files_ = std::move(files);
-        for (int f = 0; f < int(files_.size()); ++f) {
-            emit dataChanged(index(f, 0), index(f, ColumnCount - 1));
-            if (const int runs = int(files_[std::size_t(f)].runs.size()); runs > 0)
-                emit dataChanged(index(0, 0, index(f, 0)), index(runs - 1, ColumnCount - 1, index(f, 0)));
-        }
+    if (isNumeric(sortColumn_))
+        inOrder([this](const query::RunSummary& run) { return numberIn(run, sortColumn_); });
+    else if (sortColumn_ != Run)
+        inOrder([this](const query::RunSummary& run) { return wordIn(run, sortColumn_); });
+    else if (sortOrder_ == Qt::DescendingOrder)
+        std::ranges::reverse(runs); // they are in the order of their numbers
+}
+
+// Of a file, the branches that the filter keeps.
+void RunTreeModel::addBranches(std::size_t file, std::vector<Branch>& branches, std::vector<int>& top) const
+{
+    const RunTreeFile& from = files_[file];
+    const auto makeBranch = [&](int group, int parent) {
+        Branch branch;
+        branch.id = from.id;
+        branch.file = file;
+        branch.group = group;
+        branch.parent = parent;
+        return branch;
+    };
+    if (!from.groups) {
+        top.push_back(int(branches.size()));
+        branches.push_back(makeBranch(0, -1));
         return;
     }
+    const std::vector<RunGroup>& groups = from.groups->groups();
+    const std::vector<query::RunSummary>& runs = from.groups->snapshot().runs;
+    std::vector<std::vector<std::uint32_t>> kept(groups.size());
+    std::vector<std::size_t> shown(groups.size());
+    for (std::size_t g = groups.size(); g-- > 0;) { // subgroups come after their parents
+        for (const std::uint32_t run : groups[g].runs)
+            if (filter_.isEmpty() || filter_.matches(runs[run]))
+                kept[g].push_back(run);
+        shown[g] += kept[g].size();
+        if (groups[g].parent >= 0)
+            shown[std::size_t(groups[g].parent)] += shown[g];
+    }
+    std::vector<int> branchOf(groups.size(), -1);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        if (!filter_.isEmpty() && shown[g] == 0)
+            continue;
+        const int parent = groups[g].parent < 0 ? -1 : branchOf[std::size_t(groups[g].parent)];
+        branchOf[g] = int(branches.size());
+        branches.push_back(makeBranch(int(g), parent));
+        branches.back().runs = std::move(kept[g]);
+        branches.back().shown = shown[g];
+        sortRuns(from.groups->snapshot(), branches.back().runs);
+        std::vector<int>& siblings = parent < 0 ? top : branches[std::size_t(parent)].children;
+        branches.back().row = int(siblings.size());
+        siblings.push_back(branchOf[g]);
+    }
+}
+
+void RunTreeModel::rebuild()
+{
+    std::vector<Branch> branches;
+    std::vector<int> top;
+    for (std::size_t file = 0; file < files_.size(); ++file)
+        addBranches(file, branches, top);
+    for (std::size_t row = 0; row < top.size(); ++row)
+        branches[std::size_t(top[row])].row = int(row);
+    if (branches == branches_)
+        return touchAll(); // views keep what is open, selected and scrolled to
     beginResetModel();
-    files_ = std::move(files);
+    branches_ = std::move(branches);
+    top_ = std::move(top);
     endResetModel();
+}
+
+void RunTreeModel::touchAll()
+{
+    if (!top_.empty())
+        emit dataChanged(index(0, 0), index(int(top_.size()) - 1, ColumnCount - 1));
+    for (std::size_t i = 0; i < branches_.size(); ++i) {
+        const QModelIndex parent = createIndex(branches_[i].row, 0, idOf(branches_[i].parent));
+        if (const int rows = rowCount(parent); rows > 0)
+            emit dataChanged(index(0, 0, parent), index(rows - 1, ColumnCount - 1, parent));
+    }
+}
+
+int RunTreeModel::branchAt(const QModelIndex& index) const
+{
+    if (!index.isValid())
+        return -1;
+    const std::vector<int>& siblings =
+        index.internalId() == kTop ? top_ : branches_[std::size_t(index.internalId())].children;
+    return index.row() < int(siblings.size()) ? siblings[std::size_t(index.row())] : -1;
 }
 
 QModelIndex RunTreeModel::index(int row, int column, const QModelIndex& parent) const
 {
     if (!hasIndex(row, column, parent))
         return {};
-    return createIndex(row, column, parent.isValid() ? quintptr(parent.row()) : kFile);
+    return createIndex(row, column, parent.isValid() ? quintptr(branchAt(parent)) : kTop);
 }
 
 QModelIndex RunTreeModel::parent(const QModelIndex& index) const
 {
-    if (!index.isValid() || index.internalId() == kFile)
+    if (!index.isValid() || index.internalId() == kTop)
         return {};
-    return createIndex(int(index.internalId()), 0, kFile);
+    const Branch& parent = branches_[std::size_t(index.internalId())];
+    return createIndex(parent.row, 0, idOf(parent.parent));
 }
 
 int RunTreeModel::rowCount(const QModelIndex& parent) const
 {
     if (!parent.isValid())
-        return int(files_.size());
-    return isFile(parent) && parent.column() == 0 ? int(files_[std::size_t(parent.row())].runs.size()) : 0;
+        return int(top_.size());
+    const int branch = parent.column() == 0 ? branchAt(parent) : -1;
+    if (branch < 0)
+        return 0;
+    const Branch& of = branches_[std::size_t(branch)];
+    return int(of.children.size() + of.runs.size());
 }
 
 int RunTreeModel::columnCount(const QModelIndex&) const
@@ -94,59 +254,163 @@ Qt::ItemFlags RunTreeModel::flags(const QModelIndex& index) const
 {
     if (!index.isValid())
         return {};
-    return isFile(index) ? Qt::ItemIsEnabled
-                         : Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemNeverHasChildren;
+    return branchAt(index) >= 0 ? Qt::ItemIsEnabled
+                                : Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemNeverHasChildren;
 }
 
-QModelIndex RunTreeModel::indexOf(int file, std::int64_t run) const
+// Places
+// ------
+
+const std::vector<query::RunSummary>& RunTreeModel::runsOf(const Branch& branch) const
 {
-    for (std::size_t f = 0; f < files_.size(); ++f) {
-        if (files_[f].id != file)
+    return files_[branch.file].groups->snapshot().runs;
+}
+
+const RunGroup& RunTreeModel::groupOf(const Branch& branch) const
+{
+    return files_[branch.file].groups->groups()[std::size_t(branch.group)];
+}
+
+const query::RunSummary* RunTreeModel::runAt(const QModelIndex& index) const
+{
+    if (!index.isValid() || index.internalId() == kTop || branchAt(index) >= 0)
+        return nullptr;
+    const Branch& branch = branches_[std::size_t(index.internalId())];
+    return &runsOf(branch)[branch.runs[std::size_t(index.row()) - branch.children.size()]];
+}
+
+QModelIndex RunTreeModel::indexOf(const RunKey& key) const
+{
+    for (std::size_t i = 0; i < branches_.size(); ++i) {
+        const Branch& branch = branches_[i];
+        if (files_[branch.file].id != key.file || branch.runs.empty())
             continue;
-        const std::vector<RunTreeRow>& runs = files_[f].runs; // in the order of their numbers
-        const auto found = std::ranges::lower_bound(runs, run, {}, &RunTreeRow::run);
-        if (found != runs.end() && found->run == run)
-            return index(int(found - runs.begin()), 0, index(int(f), 0));
+        const std::vector<query::RunSummary>& runs = runsOf(branch);
+        const auto known = std::ranges::lower_bound(runs, key.run, {}, &query::RunSummary::run);
+        if (known == runs.end() || known->run != key.run)
+            continue;
+        const auto at = std::ranges::find(branch.runs, std::uint32_t(known - runs.begin()));
+        if (at != branch.runs.end())
+            return createIndex(int(branch.children.size()) + int(at - branch.runs.begin()), 0, quintptr(i));
     }
     return {};
 }
+
+std::vector<RunKey> RunTreeModel::runsBelow(const QModelIndex& index) const
+{
+    std::vector<RunKey> keys;
+    if (const query::RunSummary* run = runAt(index)) {
+        keys.push_back({index.siblingAtColumn(0).data(FileIdRole).toInt(), run->run});
+        return keys;
+    }
+    const int from = branchAt(index);
+    if (from < 0)
+        return keys;
+    std::vector<int> left{from};
+    while (!left.empty()) {
+        const Branch& branch = branches_[std::size_t(left.back())];
+        left.pop_back();
+        left.insert(left.end(), branch.children.rbegin(), branch.children.rend());
+        for (const std::uint32_t run : branch.runs)
+            keys.push_back({files_[branch.file].id, runsOf(branch)[run].run});
+    }
+    return keys;
+}
+
+std::vector<QModelIndex> RunTreeModel::branches() const
+{
+    std::vector<QModelIndex> indexes;
+    for (const Branch& branch : branches_)
+        indexes.push_back(createIndex(branch.row, 0, idOf(branch.parent)));
+    return indexes;
+}
+
+QString RunTreeModel::branchKey(const QModelIndex& index) const
+{
+    QString key;
+    for (int at = branchAt(index); at >= 0; at = branches_[std::size_t(at)].parent) {
+        const Branch& branch = branches_[std::size_t(at)];
+        key.prepend(QLatin1Char('\n') +
+                    (branch.parent < 0 ? QString::number(files_[branch.file].id) : groupOf(branch).name));
+    }
+    return key;
+}
+
+std::size_t RunTreeModel::shownRuns() const
+{
+    std::size_t runs = 0;
+    for (const int branch : top_)
+        runs += branches_[std::size_t(branch)].shown;
+    return runs;
+}
+
+// Texts
+// -----
 
 QVariant RunTreeModel::data(const QModelIndex& index, int role) const
 {
     if (!index.isValid())
         return {};
-    if (isFile(index))
-        return fileData(files_[std::size_t(index.row())], index.column(), role);
-    const RunTreeFile& file = files_[std::size_t(index.internalId())];
-    return runData(file, file.runs[std::size_t(index.row())], index.column(), role);
+    if (const int branch = branchAt(index); branch >= 0)
+        return branchData(branches_[std::size_t(branch)], index.column(), role);
+    return runData(branches_[std::size_t(index.internalId())], *runAt(index), index.column(), role);
 }
 
-QVariant RunTreeModel::fileData(const RunTreeFile& file, int column, int role) const
+QVariant RunTreeModel::branchData(const Branch& branch, int column, int role) const
 {
+    const RunTreeFile& file = files_[branch.file];
+    const bool isFile = branch.parent < 0;
     switch (role) {
     case FileIdRole:
         return file.id;
+    case DepthRole:
+        return isFile ? 0 : branches_[std::size_t(branch.parent)].parent < 0 ? 1 : 2;
+    case StatusRole:
+        return int(file.groups ? worstOf(groupOf(branch).counts) : RunStatus::Ok);
     case Qt::DisplayRole:
         if (column == Run)
-            return file.name;
-        if (column == Flags) {
-            if (!file.problem.isEmpty())
-                return tr("cannot be read");
-            return file.loading ? tr("reading") : counted(std::ssize(file.runs), "run");
-        }
-        return {};
+            return isFile ? file.name : groupOf(branch).name;
+        if (column != Flags)
+            return {};
+        if (!file.problem.isEmpty() && isFile)
+            return tr("cannot be read");
+        if (!file.groups)
+            return tr("reading");
+        if (const std::size_t runs = groupOf(branch).counts.runs; isFiltered())
+            return tr("%1 of %2 shown").arg(branch.shown).arg(runs);
+        else if (isFile)
+            return counted(std::int64_t(runs), "run");
+        return tr("%1 of %2").arg(groupOf(branch).counts.ok).arg(groupOf(branch).counts.runs);
+    case Qt::AccessibleTextRole:
+        return column == Run && !isFile
+                   ? groupOf(branch).name + QStringLiteral(", ") + groupOf(branch).counts.text()
+                   : branchData(branch, column, Qt::DisplayRole);
     case Qt::ToolTipRole:
-        return tipOfLines(file.problem.isEmpty() ? QStringList{file.path}
-                                                 : QStringList{file.name, file.problem});
-    case SearchRole:
-        return file.name;
+        if (isFile && !file.problem.isEmpty())
+            return tipOfLines({file.name, file.problem});
+        return file.groups
+                   ? tipOfLines({isFile ? file.path : groupOf(branch).name, groupOf(branch).counts.text()})
+                   : tipOfLines({file.path});
     default:
         return {};
     }
 }
 
-QVariant RunTreeModel::runData(const RunTreeFile& file, const RunTreeRow& run, int column, int role) const
+// In a group, what varies there; below a file, the title.
+QString RunTreeModel::nameOf(const Branch& branch, const query::RunSummary& run, int role) const
 {
+    const RunTitles& titles = groupOf(branch).titles;
+    const bool isGroup = branch.parent >= 0;
+    if (role == BriefTitleRole || (role == ShortTitleRole && isGroup))
+        return titles.briefOf(run, namesPrecision_);
+    if (role == ShortTitleRole)
+        return titles.shortOf(run, namesPrecision_);
+    return isGroup ? titles.variedOf(run, namesPrecision_) : titles.of(run, namesPrecision_);
+}
+
+QVariant RunTreeModel::runData(const Branch& branch, const query::RunSummary& run, int column, int role) const
+{
+    const RunTreeFile& file = files_[branch.file];
     const auto measured = [](const std::optional<double>& value) {
         return value ? QVariant(threeDigits(*value)) : QVariant(notMeasured());
     };
@@ -154,31 +418,24 @@ QVariant RunTreeModel::runData(const RunTreeFile& file, const RunTreeRow& run, i
     case FileIdRole:
         return file.id;
     case RunNumberRole:
-        return QVariant::fromValue(run.run);
+        return QVariant::fromValue(run.run.value);
+    case DepthRole:
+        return branch.parent < 0 ? 1 : branches_[std::size_t(branch.parent)].parent < 0 ? 2 : 3;
     case StatusRole:
-        return int(run.status);
-    case LetterRole:
-        return run.letter;
+        return int(run.result.status);
+    case LetterRole: {
+        const auto letter = letters_.find({file.id, run.run});
+        return letter == letters_.end() ? QString() : letter->second;
+    }
     case ShortTitleRole:
-        return run.shortTitle;
     case BriefTitleRole:
-        return run.briefTitle;
-    case SearchRole:
-        return searchText(run);
+        return nameOf(branch, run, role);
+    case WholeTitleRole:
+        return file.groups->titles().of(run, namesPrecision_);
     case Qt::TextAlignmentRole:
         return int((column == Step || column == Peak ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     case Qt::ToolTipRole:
-        return tipOf(run);
-    case SortRole:
-        if (column == Run)
-            return qlonglong(run.run); // a long would be sorted as text: 10 before 2
-        if (column == Step)
-            return run.stepMs.value_or(-1);
-        if (column == Peak)
-            return run.peakMiB.value_or(-1);
-        if (column == Flags)
-            return int(run.flags.size());
-        [[fallthrough]];
+        return tipOf(run, file.groups->titles().of(run, true));
     case Qt::DisplayRole:
         break;
     default:
@@ -186,27 +443,21 @@ QVariant RunTreeModel::runData(const RunTreeFile& file, const RunTreeRow& run, i
     }
     switch (column) {
     case Run:
-        return run.title;
-    case Status:
-        return QString::fromUtf8(wordOf(run.status));
-    case Workload:
-        return run.workload;
-    case Backend:
-        return run.backend;
-    case Size:
-        return run.size;
-    case Precision:
-        return run.precision;
+        return nameOf(branch, run, role);
     case Step:
-        if (!run.stepMs && run.status == RunStatus::Oom)
+        if (!run.step && run.result.status == RunStatus::Oom)
             return QStringLiteral("OOM");
-        return run.status == RunStatus::Running ? QVariant(QStringLiteral("…")) : measured(run.stepMs);
+        return run.result.status == RunStatus::Running ? QVariant(QStringLiteral("…"))
+                                                       : measured(stepMs(run));
     case Peak:
-        return run.status == RunStatus::Running ? QVariant(QStringLiteral("…")) : measured(run.peakMiB);
+        return run.result.status == RunStatus::Running ? QVariant(QStringLiteral("…"))
+                                                       : measured(peakMiB(run));
     case Flags:
-        return run.flags.join(QStringLiteral(", "));
-    default:
-        return {};
+        return flagsOf(run);
+    default: {
+        const std::string_view word = wordIn(run, column);
+        return QString::fromUtf8(word.data(), qsizetype(word.size()));
+    }
     }
 }
 
@@ -247,35 +498,6 @@ QString RunTreeModel::titleOf(int column)
     default:
         return {};
     }
-}
-
-RunTreeFilter::RunTreeFilter(QObject* parent) : QSortFilterProxyModel(parent)
-{
-    setRecursiveFilteringEnabled(true);
-    setSortRole(RunTreeModel::SortRole);
-}
-
-void RunTreeFilter::setWords(const QString& filter)
-{
-    words_ = filter.split(QLatin1Char(' '), Qt::SkipEmptyParts);
-    invalidateFilter();
-}
-
-bool RunTreeFilter::filterAcceptsRow(int row, const QModelIndex& parent) const
-{
-    if (words_.isEmpty())
-        return true;
-    const QString text = sourceModel()->index(row, 0, parent).data(RunTreeModel::SearchRole).toString();
-    return std::all_of(words_.begin(), words_.end(),
-                       [&text](const QString& w) { return text.contains(w, Qt::CaseInsensitive); });
-}
-
-// Files keep the order in which they were opened, whatever their runs are sorted by.
-bool RunTreeFilter::lessThan(const QModelIndex& left, const QModelIndex& right) const
-{
-    if (!left.parent().isValid())
-        return sortOrder() == Qt::AscendingOrder ? left.row() < right.row() : left.row() > right.row();
-    return QSortFilterProxyModel::lessThan(left, right);
 }
 
 } // namespace tilescope::ui

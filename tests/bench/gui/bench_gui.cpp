@@ -1,6 +1,6 @@
 // Measures the cost of the window. Each measurement of tests/bench/gui/run runs in its own process.
 // usage: bench_gui make FILE EVENTS [CALLS] | make-allocations FILE EVENTS | write FILE RATE SECONDS
-//        bench_gui timeline FILE FRAMES [PICTURES] | stacks FILE FRAMES | memory FILE FRAMES | live FILE RATE SECONDS
+//        bench_gui timeline FILE FRAMES [PICTURES] | stacks FILE FRAMES | memory FILE FRAMES | live FILE RATE SECONDS | runs FILE ROUNDS
 // The last line of the latter's output is one JSON object.
 
 #include "core/base/error.h"
@@ -39,6 +39,8 @@ int measure(std::string_view verb, int argc, char** argv)
         bench::print(bench::measureTimeline(application, file, count, argc > 4 ? argv[4] : ""));
     else if (verb == "stacks")
         bench::print(bench::measureStacks(application, file, count));
+    else if (verb == "runs")
+        bench::print(bench::measureRunList(application, file, count));
     else if (verb == "memory")
         bench::print(bench::measureMemory(application, file, count));
     else
@@ -54,7 +56,8 @@ int main(int argc, char** argv)
     try {
         if (verb == "make" || verb == "make-allocations" || (verb == "write" && argc > 4))
             return make(verb, argc, argv);
-        if (verb == "timeline" || verb == "stacks" || verb == "memory" || (verb == "live" && argc > 4))
+        if (verb == "timeline" || verb == "stacks" || verb == "memory" || verb == "runs" ||
+            (verb == "live" && argc > 4))
             return measure(verb, argc, argv);
         std::fprintf(stderr, "bench_gui: unknown arguments; tests/bench/gui/run tells them\n");
         return 2;

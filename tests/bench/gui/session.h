@@ -19,6 +19,8 @@ QJsonObject measureTimeline(WatchedApplication& application, const QString& file
 QJsonObject measureStacks(WatchedApplication& application, const QString& file, int frames);
 /// Opens a recording of allocations on the memory page and navigates it.
 QJsonObject measureMemory(WatchedApplication& application, const QString& file, int frames);
+/// Scrolls, filters, sorts and clicks in the run list of a file of many runs.
+QJsonObject measureRunList(WatchedApplication& application, const QString& file, int rounds);
 /// Follows a run that another process writes at `rate` events a second, and navigates it meanwhile.
 QJsonObject measureLive(WatchedApplication& application, const QString& file, int rate, int seconds);
 

@@ -21,59 +21,113 @@ namespace {
 
 constexpr auto kFatal = QAbstractItemModelTester::FailureReportingMode::Fatal;
 
-RunTreeFile fileWith(int id, int runs)
+RunTreeFile fileOf(int id, const std::vector<query::RunSummary>& runs)
 {
-    RunTreeFile file;
-    file.id = id;
-    for (int i = 1; i <= runs; ++i) {
-        RunTreeRow row;
-        row.run = i;
-        row.backend = i % 2 ? QStringLiteral("naive") : QStringLiteral("flash");
-        row.status = i == 3 ? RunStatus::Oom : RunStatus::Ok;
-        row.stepMs = 10.0 - i;
-        file.runs.push_back(row);
+    auto snapshot = std::make_shared<query::FileSnapshot>();
+    snapshot->runs = runs;
+    return {id, QStringLiteral("file"), {}, {}, std::make_shared<const RunGroups>(snapshot)};
+}
+
+std::vector<query::RunSummary> someRuns(int count, const std::string& name = "sweep")
+{
+    std::vector<query::RunSummary> runs;
+    for (int i = 1; i <= count; ++i) {
+        query::RunSummary& run = runs.emplace_back();
+        run.run = RunId{i};
+        run.name = name;
+        run.workload = "attention";
+        run.params = {{"backend", i % 2 ? "naive" : "flash"}, {"seq_len", "512"}};
+        run.result.status = i == 3 ? RunStatus::Oom : RunStatus::Ok;
+        run.step = analysis::Statistics{.n = 3, .mean = 10.0 - i, .median = 10.0 - i};
     }
-    return file;
+    return runs;
+}
+
+std::int64_t numberAt(const RunTreeModel& model, int row, const QModelIndex& parent)
+{
+    return model.index(row, 0, parent).data(RunTreeModel::RunNumberRole).toLongLong();
 }
 
 TEST(RunTreeModel, KeepsItsPromisesWhileFilesComeAndGo)
 {
     RunTreeModel model;
-    RunTreeFilter filter;
-    filter.setSourceModel(&model);
     const QAbstractItemModelTester tester(&model, kFatal);
-    const QAbstractItemModelTester filterTester(&filter, kFatal);
-    model.setData({fileWith(1, 3), fileWith(2, 0)});
-    model.setData({fileWith(1, 3), fileWith(2, 5)});
+    model.setFiles({fileOf(1, someRuns(3)), fileOf(2, {})});
+    model.setFiles({fileOf(1, someRuns(3)), fileOf(2, someRuns(5))});
     EXPECT_EQ(model.rowCount(model.index(1, 0)), 5);
-    EXPECT_EQ(model.indexOf(2, 4).row(), 3);
-    model.setData({});
+    EXPECT_EQ(model.indexOf({2, RunId{4}}).row(), 3);
+    std::vector<query::RunSummary> runs = someRuns(3, "study: one");
+    for (query::RunSummary run : someRuns(2, "study: two")) {
+        run.run = RunId{run.run.value + 3};
+        runs.push_back(run);
+    }
+    for (query::RunSummary run : someRuns(1, "alone")) {
+        run.run = RunId{6};
+        runs.push_back(run);
+    }
+    model.setFiles({fileOf(1, someRuns(3)), fileOf(3, runs)});
+    model.setFilter(QStringLiteral("backend=flash"));
+    model.sort(RunTreeModel::Step, Qt::DescendingOrder);
+    model.setFiles({{4, QStringLiteral("loading"), {}, {}, nullptr}, fileOf(3, runs)});
+    model.setFilter({});
+    model.setFiles({});
     EXPECT_EQ(model.rowCount(), 0);
 }
 
-TEST(RunTreeModel, AFilterNamesColumns)
+TEST(RunTreeModel, GroupsRunsByStudyAndSweep)
 {
+    std::vector<query::RunSummary> runs = someRuns(4, "study: one");
+    for (query::RunSummary run : someRuns(2, "study: two")) {
+        run.run = RunId{run.run.value + 4};
+        runs.push_back(run);
+    }
+    query::RunSummary alone = someRuns(1, "alone").front();
+    alone.run = RunId{7};
+    runs.push_back(alone);
     RunTreeModel model;
-    RunTreeFilter filter;
-    filter.setSourceModel(&model);
-    model.setData({fileWith(1, 4)});
-    filter.setWords(QStringLiteral("backend:flash"));
-    EXPECT_EQ(filter.rowCount(filter.index(0, 0)), 2);
-    filter.setWords(QStringLiteral("status:oom"));
-    ASSERT_EQ(filter.rowCount(filter.index(0, 0)), 1);
-    EXPECT_EQ(filter.index(0, 0, filter.index(0, 0)).data(RunTreeModel::RunNumberRole).toInt(), 3);
+    model.setFiles({fileOf(1, runs)});
+    const QModelIndex file = model.index(0, 0);
+    ASSERT_EQ(model.rowCount(file), 2) << "the study, and the run that shares its name with no other";
+    const QModelIndex study = model.index(0, 0, file);
+    EXPECT_EQ(study.data().toString(), QStringLiteral("study"));
+    EXPECT_EQ(study.siblingAtColumn(RunTreeModel::Flags).data().toString(), QStringLiteral("5 of 6"));
+    EXPECT_EQ(RunStatus(study.data(RunTreeModel::StatusRole).toInt()), RunStatus::Oom);
+    EXPECT_EQ(numberAt(model, 1, file), 7);
+    ASSERT_EQ(model.rowCount(study), 2);
+    const QModelIndex one = model.index(0, 0, study);
+    EXPECT_EQ(one.data().toString(), QStringLiteral("one"));
+    EXPECT_EQ(model.rowCount(one), 4);
+    EXPECT_EQ(model.index(0, 0, one).data().toString(), QStringLiteral("naive"))
+        << "only the backend varies in the sweep";
+    EXPECT_EQ(model.indexOf({1, RunId{6}}).parent(), model.index(1, 0, study));
+    EXPECT_EQ(model.runsBelow(study).size(), 6U);
+    EXPECT_EQ(model.runsBelow(file).size(), 7U);
+    model.setFilter(QStringLiteral("#6"));
+    ASSERT_EQ(model.rowCount(model.index(0, 0)), 1);
+    EXPECT_EQ(model.runsBelow(model.index(0, 0)), (std::vector{RunKey{1, RunId{6}}}));
+    EXPECT_EQ(model.shownRuns(), 1U);
 }
 
-TEST(RunTreeModel, ListsRunsByTheirNumbers)
+TEST(RunTreeModel, AFileOfOneSweepHasNoGroups)
 {
     RunTreeModel model;
-    RunTreeFilter filter;
-    filter.setSourceModel(&model);
-    model.setData({fileWith(1, 12)});
-    filter.sort(RunTreeModel::Run, Qt::AscendingOrder);
+    model.setFiles({fileOf(1, someRuns(4))});
+    EXPECT_EQ(numberAt(model, 0, model.index(0, 0)), 1);
+}
+
+TEST(RunTreeModel, SortsWithinGroups)
+{
+    RunTreeModel model;
+    model.setFiles({fileOf(1, someRuns(12))});
+    const QModelIndex file = model.index(0, 0);
     for (int row = 0; row < 12; ++row)
-        EXPECT_EQ(filter.index(row, 0, filter.index(0, 0)).data(RunTreeModel::RunNumberRole).toInt(),
-                  row + 1);
+        EXPECT_EQ(numberAt(model, row, file), row + 1);
+    model.sort(RunTreeModel::Step, Qt::AscendingOrder);
+    EXPECT_EQ(numberAt(model, 0, model.index(0, 0)), 12);
+    model.sort(RunTreeModel::Run, Qt::DescendingOrder);
+    EXPECT_EQ(numberAt(model, 0, model.index(0, 0)), 12);
+    model.sort(RunTreeModel::Backend, Qt::AscendingOrder);
+    EXPECT_EQ(numberAt(model, 0, model.index(0, 0)), 2) << "flash";
 }
 
 TableData numbers(std::initializer_list<double> values)
