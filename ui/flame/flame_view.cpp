@@ -6,6 +6,7 @@
 #include "ui/kit/elided_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/tool_tip.h"
+#include "ui/kit/view_history.h"
 #include "ui/theme/theme.h"
 
 #include <QHelpEvent>
@@ -17,6 +18,7 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
+#include <utility>
 
 namespace tilescope::ui {
 
@@ -153,7 +155,11 @@ void FlameView::zoomTo(Node node)
 {
     if (!graph_ || node == zoomed_)
         return;
-    zoomed_ = node;
+    const Node before = std::exchange(zoomed_, node);
+    ViewHistory::note(*this, {.name = tr("zoom"),
+                              .undo = [this, before] { zoomTo(before); },
+                              .redo = [this, node] { zoomTo(node); },
+                              .of = graph_});
     update();
     emit zoomChanged();
 }

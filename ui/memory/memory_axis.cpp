@@ -1,11 +1,13 @@
 #include "ui/memory/memory_axis.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tilescope::ui {
 
 void MemoryAxis::start(const TimeWindow& bounds, bool isLimited)
 {
+    content_ = std::make_shared<int>();
     isLimited_ = isLimited;
     const double slack = isLimited ? 0 : 0.01 * bounds.length();
     bounds_ = window_ = {bounds.from - slack, bounds.to + slack};
@@ -31,8 +33,10 @@ void MemoryAxis::setWindow(const TimeWindow& window, bool remember)
         past_.push_back(window_);
         future_.clear();
     }
-    window_ = kept;
+    const TimeWindow before = std::exchange(window_, kept);
     emit windowChanged();
+    if (remember)
+        emit moved(before);
 }
 
 void MemoryAxis::fit()

@@ -4,6 +4,7 @@
 
 #include <QObject>
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -20,6 +21,8 @@ public:
     /// \param isLimited  the window never leaves the bounds
     void start(const TimeWindow& bounds, bool isLimited = false);
     const TimeWindow& bounds() const { return bounds_; }
+    /// Lives until start().
+    std::shared_ptr<const void> content() const { return content_; }
     const TimeWindow& window() const { return window_; }
     /// \param remember  for back()
     void setWindow(const TimeWindow& window, bool remember = true);
@@ -38,6 +41,8 @@ public:
 
 signals:
     void windowChanged();
+    /// The user has moved from a window to the present one.
+    void moved(const TimeWindow& before);
     void cursorChanged();
     void instantChanged();
     void spanChanged();
@@ -45,6 +50,7 @@ signals:
 private:
     static constexpr double kShortest = 100; // nanoseconds that a window shows at least
 
+    std::shared_ptr<const int> content_ = std::make_shared<int>();
     TimeWindow bounds_;
     bool isLimited_ = false;
     TimeWindow window_;

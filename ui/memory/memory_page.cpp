@@ -8,6 +8,7 @@
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
 #include "ui/kit/view_command.h"
+#include "ui/kit/view_history.h"
 #include "ui/memory/memory_areas.h"
 #include "ui/memory/memory_blocks.h"
 #include "ui/memory/memory_facts.h"
@@ -71,6 +72,13 @@ void MemoryPage::connectParts()
     connect(&Theme::instance(), &Theme::changed, this, &MemoryPage::fillLegend);
     connect(&axis_, &MemoryAxis::cursorChanged, this, &MemoryPage::fillLegend);
     connect(&axis_, &MemoryAxis::spanChanged, this, &MemoryPage::tellSpan);
+    connect(&axis_, &MemoryAxis::moved, this, [this](const TimeWindow& before) {
+        ViewHistory::note(*this, {.name = tr("zoom"),
+                                  .undo = [this, before] { axis_.setWindow(before, false); },
+                                  .redo = [this, now = axis_.window()] { axis_.setWindow(now, false); },
+                                  .of = axis_.content(),
+                                  .series = QStringLiteral("zoom")});
+    });
     for (MemoryChart* chart :
          {static_cast<MemoryChart*>(areas_), static_cast<MemoryChart*>(&placement_->blocks())}) {
         connect(chart, &MemoryChart::hovered, this, &Page::cursorText);

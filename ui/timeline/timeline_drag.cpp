@@ -52,6 +52,7 @@ void TimelineDrag::press(const QMouseEvent& event)
     const QPoint at = event.pos();
     pressedAt_ = at;
     pressedWindow_ = scene.window;
+    pressedSpan_ = scene.span;
     if (event.button() == Qt::MiddleButton) {
         kind_ = Kind::Pan;
         view_.viewport()->setCursor(Qt::ClosedHandCursor);
@@ -189,6 +190,8 @@ void TimelineDrag::release(QPoint at)
     if (isOn() && kind_ != Kind::Span && pressedWindow_ != view_.scene().window)
         view_.rememberWindow(pressedWindow_);
     const bool isLane = kind_ == Kind::Lane;
+    if (kind_ == Kind::Span && !clicked)
+        view_.rememberSelection(view_.scene().selected, pressedSpan_);
     kind_ = Kind::None;
     if (isLane)
         dropLane(at);

@@ -45,6 +45,7 @@ private:
     Kind kind_ = Kind::None;
     QPoint pressedAt_;
     TimeWindow pressedWindow_;
+    std::optional<TimeWindow> pressedSpan_;
     std::optional<LanePlace> pressedLane_;
     double pressedTall_ = 1;
 };

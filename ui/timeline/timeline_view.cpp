@@ -2,6 +2,7 @@
 
 #include "ui/kit/number_text.h"
 #include "ui/kit/vector_drawing.h"
+#include "ui/kit/view_history.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/hover_card.h"
 #include "ui/timeline/lane_arrangement.h"
@@ -17,6 +18,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tilescope::ui {
 
@@ -55,7 +57,9 @@ void TimelineView::setSections(std::vector<TimelineSection> sections, bool keepW
     dragging_.cancel();
     hovered_.reset();
     painter_.reset();
+    boxes_ = std::make_shared<int>();
     if (!keepWindow) {
+        runs_ = std::make_shared<int>();
         history_.clear();
         scene_.window = fittingWindow(scene_.sections);
     }
@@ -70,6 +74,7 @@ void TimelineView::setSections(std::vector<TimelineSection> sections, bool keepW
 void TimelineView::growSections(const std::vector<TimelineSection>& grown, Pairs pairs)
 {
     growScene(scene_, grown);
+    boxes_ = std::make_shared<int>();
     scene_.pairs = std::move(pairs);
     hovered_.reset();
     painter_.reset();
@@ -134,9 +139,11 @@ void TimelineView::setWindow(const TimeWindow& window, bool remember)
     const TimeWindow next = window.within(wholeWindow(scene_.sections), kShortestWindow);
     if (next == scene_.window)
         return;
-    if (remember)
-        history_.add(scene_.window);
-    scene_.window = next;
+    const TimeWindow before = std::exchange(scene_.window, next);
+    if (remember) {
+        history_.add(before);
+        noteWindow(before);
+    }
     relayoutUnderCursor();
     hoverAgain();
     emit windowChanged();
@@ -148,7 +155,65 @@ void TimelineView::rememberWindow(const TimeWindow& window)
     history_.endBurst();
     history_.add(window);
     history_.endBurst();
+    noteWindow(window);
     emit windowChanged();
+}
+
+// Undone in the window, whatever page is shown; back() and forward() go through the zooms alone.
+void TimelineView::noteWindow(const TimeWindow& before)
+{
+    const auto show = [this](const TimeWindow& window) {
+        return [this, window] { setWindow(window, false); };
+    };
+    ViewHistory::note(*this, {.name = tr("zoom"),
+                              .undo = show(before),
+                              .redo = show(scene_.window),
+                              .of = runs_,
+                              .series = QStringLiteral("zoom")});
+}
+
+void TimelineView::rememberSelection(std::optional<SectionItem> selected, std::optional<TimeWindow> span)
+{
+    if (selected == scene_.selected && span == scene_.span)
+        return;
+    const auto choose = [this](const std::optional<SectionItem>& item, const std::optional<TimeWindow>& to) {
+        return [this, item, to] {
+            setSpan(to);
+            select(item);
+        };
+    };
+    ViewHistory::note(*this, {.name = tr("selection"),
+                              .undo = choose(selected, span),
+                              .redo = choose(scene_.selected, scene_.span),
+                              .of = boxes_,
+                              .series = QStringLiteral("selection")});
+}
+
+std::vector<std::vector<LaneView>> TimelineView::lanes() const
+{
+    std::vector<std::vector<LaneView>> lanes;
+    for (const TimelineSection& section : scene_.sections)
+        lanes.push_back(section.lanes);
+    return lanes;
+}
+
+void TimelineView::noteLanes(const std::vector<std::vector<LaneView>>& before)
+{
+    const std::vector<std::vector<LaneView>> after = lanes();
+    if (before == after)
+        return;
+    const auto arrangeLike = [this](const std::vector<std::vector<LaneView>>& arranged) {
+        return [this, arranged] {
+            for (std::size_t s = 0; s < scene_.sections.size(); ++s)
+                scene_.sections[s].lanes = arranged[s];
+            updateLanes();
+        };
+    };
+    ViewHistory::note(*this, {.name = tr("arrangement of lanes"),
+                              .undo = arrangeLike(before),
+                              .redo = arrangeLike(after),
+                              .of = boxes_,
+                              .series = QStringLiteral("lanes")});
 }
 
 void TimelineView::fit()
@@ -239,7 +304,8 @@ void TimelineView::select(std::optional<SectionItem> item)
 {
     if (scene_.selected == item)
         return;
-    scene_.selected = item;
+    const std::optional<SectionItem> before = std::exchange(scene_.selected, item);
+    rememberSelection(before, scene_.span);
     scene_.links.clear();
     scene_.instances.reset();
     scene_.selectedRange.clear();
@@ -251,7 +317,9 @@ void TimelineView::setSpan(std::optional<TimeWindow> span)
 {
     if (scene_.span == span)
         return;
-    scene_.span = span;
+    const std::optional<TimeWindow> before = std::exchange(scene_.span, span);
+    if (!dragging_.isOn()) // the drag remembers it when it ends
+        rememberSelection(scene_.selected, before);
     emit spanChanged();
     viewport()->update();
 }
@@ -389,13 +457,17 @@ void TimelineView::updateLanes()
 
 void TimelineView::setFolded(LanePlace place, bool folded)
 {
+    const auto before = lanes();
     changeLane(scene_.sections, place, [folded](LaneView& view) { view.folded = folded; });
+    noteLanes(before);
     updateLanes();
 }
 
 void TimelineView::setHidden(LanePlace place, bool hidden)
 {
+    const auto before = lanes();
     changeLane(scene_.sections, place, [hidden](LaneView& view) { view.hidden = hidden; });
+    noteLanes(before);
     updateLanes();
     if (hidden && scene_.currentLane == place)
         stepLane(1);
@@ -403,17 +475,21 @@ void TimelineView::setHidden(LanePlace place, bool hidden)
 
 void TimelineView::setTall(LanePlace place, double tall)
 {
+    const auto before = lanes();
     changeLane(scene_.sections, place, [tall](LaneView& view) {
         view.tall = std::clamp(tall, LaneView::kLowest, LaneView::kTallest);
         view.folded = false;
     });
+    noteLanes(before);
     updateLanes();
 }
 
 void TimelineView::moveLane(LanePlace place, std::size_t to)
 {
+    const auto before = lanes();
     if (!ui::moveLane(scene_.sections, place, to))
         return;
+    noteLanes(before);
     if (scene_.currentLane == place)
         scene_.currentLane = LanePlace{place.section, to};
     updateLanes();
@@ -442,17 +518,21 @@ void TimelineView::setFitsLanes(bool fits)
 
 void TimelineView::showAllLanes()
 {
+    const auto before = lanes();
     for (TimelineSection& section : scene_.sections)
         for (LaneView& view : section.lanes)
             view.hidden = false;
+    noteLanes(before);
     updateLanes();
 }
 
 void TimelineView::resetLanes()
 {
+    const auto before = lanes();
     for (TimelineSection& section : scene_.sections)
         section.lanes = makeSection(section.timeline).lanes;
     scene_.currentLane.reset();
+    noteLanes(before);
     updateLanes();
 }
 

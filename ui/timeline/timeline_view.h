@@ -46,6 +46,8 @@ public:
     void setBurst(std::chrono::milliseconds burst) { history_.setBurst(burst); }
     /// Adds a window that a drag left to the zoom history.
     void rememberWindow(const TimeWindow& window);
+    /// Adds what was selected before a drag to the history of the window.
+    void rememberSelection(std::optional<SectionItem> selected, std::optional<TimeWindow> span);
     void fit();
     void zoomToSelection();
     /// Scales the window by `factor`, around the cursor if it is over the lanes, otherwise around the
@@ -147,10 +149,15 @@ private:
     const Band* bandAt(QPoint at) const { return scene_.bandAt(at, width(), height()); }
     void updateLanes();
     void showBand(const Band& band);
+    void noteWindow(const TimeWindow& before);
+    void noteLanes(const std::vector<std::vector<LaneView>>& before);
+    std::vector<std::vector<LaneView>> lanes() const;
 
     TimelineScene scene_;
     TimelinePainter painter_;
     ZoomHistory history_;
+    std::shared_ptr<const int> runs_ = std::make_shared<int>(); ///< stands for the runs shown, in ViewHistory
+    std::shared_ptr<const int> boxes_ = std::make_shared<int>(); ///< stands for their boxes and lanes
     bool fitsLanes_ = false;
     TimelineDrag dragging_;
     QPoint cursor_{-1, -1}; // last position

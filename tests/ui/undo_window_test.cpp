@@ -1,0 +1,117 @@
+// Undo and redo of what the user changes in views, by keyboard.
+
+#include "tests/ui/window_fixture.h"
+#include "ui/kit/table_view.h"
+#include "ui/kit/view_history.h"
+#include "ui/timeline/timeline_page.h"
+
+#include <QAction>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QMenuBar>
+#include <QScrollBar>
+#include <QSettings>
+
+namespace tilescope::ui {
+namespace {
+
+class UndoTest : public WindowTest {
+protected:
+    void SetUp() override
+    {
+        QSettings().clear();
+        WindowTest::SetUp();
+        clickRail(QStringLiteral("Timeline"));
+        view_ = &page<TimelinePage>("timeline").view();
+        view_->setFocus();
+    }
+
+    ViewHistory& history() { return window_.workspace().history(); }
+    void undo()
+    {
+        QTest::keyClick(&window_, Qt::Key_Z, Qt::ControlModifier);
+        waitUntilSettled();
+    }
+    void redo()
+    {
+        QTest::keyClick(&window_, Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+        waitUntilSettled();
+    }
+    QString undoText()
+    {
+        for (const QAction* menu : window_.menuBar()->actions())
+            for (const QAction* action : menu->menu()->actions())
+                if (action->shortcut() == QKeySequence(QKeySequence::Undo))
+                    return action->text();
+        return {};
+    }
+    TimelineView* view_ = nullptr;
+};
+
+TEST_F(UndoTest, AZoomIsUndoneFromAnotherPageWhichShowsIt)
+{
+    const TimeWindow before = view_->window();
+    QTest::keyClick(view_, Qt::Key_W);
+    const TimeWindow after = view_->window();
+    ASSERT_NE(before, after);
+    EXPECT_EQ(undoText(), QStringLiteral("Undo zoom"));
+    clickRail(QStringLiteral("Kernels"));
+    undo();
+    EXPECT_EQ(window_.currentPageName(), QStringLiteral("timeline"));
+    EXPECT_EQ(view_->window(), before);
+    redo();
+    EXPECT_EQ(view_->window(), after);
+}
+
+TEST_F(UndoTest, SelectionsAndSpansAreUndone)
+{
+    const TimelineScene& scene = view_->scene();
+    const QSize size = view_->viewport()->size();
+    const QRect plot = scene.plot(size.width(), size.height());
+    drag(*view_->viewport(), {plot.left() + 100, plot.bottom() - 20},
+         {plot.left() + 300, plot.bottom() - 20});
+    const std::optional<TimeWindow> span = scene.span;
+    ASSERT_TRUE(span);
+    EXPECT_EQ(undoText(), QStringLiteral("Undo selection"));
+    undo();
+    EXPECT_FALSE(scene.span);
+    redo();
+    EXPECT_EQ(scene.span, span);
+}
+
+TEST_F(UndoTest, ChoosingRunsEndsWhatWasOfTheRunsBefore)
+{
+    QTest::keyClick(view_, Qt::Key_W);
+    const RunKey first = window_.workspace().selection().front();
+    window_.workspace().select({first, {first.file, RunId{2}}});
+    waitUntilSettled();
+    EXPECT_EQ(undoText(), QStringLiteral("Undo choice of runs"));
+    undo();
+    EXPECT_EQ(window_.workspace().selection(), std::vector{first});
+    EXPECT_TRUE(history().undoName().isEmpty()) << "the window of the runs before is gone";
+}
+
+TEST_F(UndoTest, TheFilterAndTheSortingOfATableAreUndone)
+{
+    clickRail(QStringLiteral("Kernels"));
+    auto& filter = named<QLineEdit>(QStringLiteral("Filter kernels"));
+    QTest::keyClicks(&filter, QStringLiteral("gemm"));
+    QTest::keyClick(&filter, Qt::Key_Escape);
+    EXPECT_EQ(undoText(), QStringLiteral("Undo filter"));
+    auto& table = *window_.currentPage()->findChild<TableView*>();
+    QHeaderView& header = *table.horizontalHeader();
+    const int sorted = header.sortIndicatorSection();
+    const int column = sorted == 1 ? 2 : 1;
+    QTest::mouseClick(header.viewport(), Qt::LeftButton, {},
+                      {header.sectionViewportPosition(column) + 8, header.height() / 2});
+    EXPECT_EQ(undoText(), QStringLiteral("Undo sorting"));
+    undo();
+    EXPECT_EQ(header.sortIndicatorSection(), sorted);
+    undo();
+    EXPECT_TRUE(filter.text().isEmpty());
+    redo();
+    EXPECT_EQ(filter.text(), QStringLiteral("gemm"));
+}
+
+} // namespace
+} // namespace tilescope::ui
