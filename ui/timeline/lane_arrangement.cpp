@@ -116,7 +116,7 @@ LaneArrangement arrangementOf(const TimelineSection& section)
     LaneArrangement arrangement;
     for (const LaneView& view : section.lanes)
         arrangement.lanes.push_back(
-            {laneKey(*section.timeline, view.lane), view.folded, view.hidden, view.tall});
+            {laneKey(*section.timeline, view.lane), view.folded, view.hidden, view.tall, view.pinned});
     return arrangement;
 }
 
@@ -138,7 +138,7 @@ void arrange(TimelineSection& section, const LaneArrangement& arrangement)
             continue;
         placed[at] = true;
         result.push_back({byNature[at].lane, entry.folded, entry.hidden,
-                          std::clamp(entry.tall, LaneView::kLowest, LaneView::kTallest)});
+                          std::clamp(entry.tall, LaneView::kLowest, LaneView::kTallest), entry.pinned});
     }
     for (std::size_t i = 0; i < byNature.size(); ++i) {
         if (placed[i])
@@ -162,9 +162,9 @@ LaneArrangement LaneArrangement::read(const QString& file)
         const std::string key = lane[QLatin1String("lane")].toString().toStdString();
         if (key.empty() || arrangement.lanes.size() == kMostLanes)
             continue;
-        arrangement.lanes.push_back({key, lane[QLatin1String("folded")].toBool(),
-                                     lane[QLatin1String("hidden")].toBool(),
-                                     lane[QLatin1String("tall")].toDouble(1)});
+        arrangement.lanes.push_back(
+            {key, lane[QLatin1String("folded")].toBool(), lane[QLatin1String("hidden")].toBool(),
+             lane[QLatin1String("tall")].toDouble(1), lane[QLatin1String("pinned")].toBool()});
     }
     return arrangement;
 }
@@ -176,7 +176,8 @@ void LaneArrangement::write(const QString& file) const
         array.append(QJsonObject{{QStringLiteral("lane"), QString::fromStdString(entry.key)},
                                  {QStringLiteral("folded"), entry.folded},
                                  {QStringLiteral("hidden"), entry.hidden},
-                                 {QStringLiteral("tall"), entry.tall}});
+                                 {QStringLiteral("tall"), entry.tall},
+                                 {QStringLiteral("pinned"), entry.pinned}});
     QSettings settings;
     const QString hash = hashOf(file);
     QStringList files = settings.value(QLatin1String(kFilesKey)).toStringList();

@@ -19,6 +19,7 @@ struct LaneArrangement {
         bool folded = false;
         bool hidden = false;
         double tall = 1;
+        bool pinned = false;
 
         bool operator==(const Entry&) const = default;
     };

@@ -136,6 +136,11 @@ void TimelineActions::makeLanes()
     });
     hide_ = addLane(tr("Hide the lane"), QKeySequence(Qt::Key_H),
                     [this](LanePlace place) { view_.setHidden(place, true); });
+    pin_ =
+        addLane(tr("Pin the lane to the top, or unpin it"), QKeySequence(Qt::SHIFT | Qt::Key_P),
+                [this](LanePlace place) {
+                    view_.setPinned(place, !view_.scene().sections[place.section].lanes[place.view].pinned);
+                });
     up_ = addLane(tr("Move the lane up"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Up),
                   [this](LanePlace place) { view_.moveLane(place, -1); });
     down_ = addLane(tr("Move the lane down"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Down),
@@ -213,7 +218,7 @@ void TimelineActions::fillBox(QMenu& menu)
 
 void TimelineActions::fillLane(QMenu& menu)
 {
-    menu.addActions({fold_, hide_});
+    menu.addActions({fold_, pin_, hide_});
     menu.addSeparator();
     menu.addActions({up_, down_, taller_, lower_});
     menu.addSeparator();
@@ -243,7 +248,7 @@ void TimelineActions::fillLanes(QMenu& menu)
         }
     }
     menu.addSeparator();
-    menu.addActions({fold_, up_, down_, taller_, lower_});
+    menu.addActions({fold_, pin_, up_, down_, taller_, lower_});
     menu.addSeparator();
     menu.addActions({fitLanes_, showAll_, reset_});
 }

@@ -75,7 +75,7 @@ private:
     QAction *launch_, *autograd_, *frame_, *nextInstance_, *previousInstance_, *measure_, *filter_, *zoom_,
         *kernels_, *find_;
     QAction *copyName_, *fit_, *copyImage_, *copyTable_;
-    QAction *fold_, *hide_, *up_, *down_, *taller_, *lower_, *fitLanes_, *showAll_, *reset_;
+    QAction *fold_, *pin_, *hide_, *up_, *down_, *taller_, *lower_, *fitLanes_, *showAll_, *reset_;
     QAction *note_, *listNotes_;
 };
 

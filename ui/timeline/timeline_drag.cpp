@@ -40,7 +40,7 @@ const LaneView& TimelineDrag::viewOf(LanePlace place) const
 bool TimelineDrag::isAtEdge(const Band& band, QPoint at) const
 {
     const TimelineScene& scene = view_.scene();
-    const int bottom = scene.plot(width(), height()).top() - scene.scroll + band.top + band.height;
+    const int bottom = scene.plot(width(), height()).top() + scene.topOf(band) + band.height;
     return bottom - at.y() <= kEdge && !viewOf({band.section, band.view}).folded;
 }
 
@@ -163,7 +163,8 @@ void TimelineDrag::moveLane(QPoint at)
     const Band* band = laneBandAt(at);
     view_.viewport()->setCursor(Qt::ClosedHandCursor);
     if (band != nullptr && band->section == pressedLane_->section)
-        view_.setLaneDropAt(band->view > pressedLane_->view ? band->top + band->height : band->top);
+        view_.setLaneDropAt(view_.scene().topOf(*band) +
+                            (band->view > pressedLane_->view ? band->height : 0));
     else
         view_.setLaneDropAt({});
 }

@@ -266,7 +266,10 @@ void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& b
     };
     painter.setFont(font);
     painter.setPen(p.text);
-    drawName(lineTop, QString::fromStdString(lane.title), column.width() - textLeft - 4 - figureWidth);
+    QString name = QString::fromStdString(lane.title);
+    if (band.isPinned && !section.letter.isEmpty())
+        name.prepend(section.letter + QLatin1Char(' ')); // its run's header is elsewhere
+    drawName(lineTop, name, column.width() - textLeft - 4 - figureWidth);
     if (!isLow)
         painter.setFont(theme.small());
     painter.setPen(p.dimText);

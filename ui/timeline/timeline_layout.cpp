@@ -150,12 +150,41 @@ int heightOf(const Lane& lane, const LaneSizes& sizes, double tall)
 
 } // namespace
 
-const Band* TimelineLayout::at(int y) const
+int TimelineLayout::topOf(const Band& band, int scroll) const
 {
+    if (band.isPinned)
+        return band.top;
+    const int top = band.top - scroll;
+    if (band.kind != Band::Kind::Header)
+        return top;
+    return std::max(top, std::min(pinnedHeight, band.end - scroll - band.height));
+}
+
+const Band* TimelineLayout::at(int y, int scroll) const
+{
+    const auto isAt = [&](const Band& band) {
+        const int top = topOf(band, scroll);
+        return y >= top && y < top + band.height;
+    };
+    // Pinned lanes cover headers, which cover other lanes.
     for (const Band& band : bands)
-        if (y >= band.top && y < band.top + band.height)
+        if (band.isPinned && isAt(band))
+            return &band;
+    if (y < pinnedHeight)
+        return nullptr;
+    for (const Band& band : bands)
+        if (band.kind == Band::Kind::Header && isAt(band))
+            return &band;
+    for (const Band& band : bands)
+        if (!band.isPinned && isAt(band))
             return &band;
     return nullptr;
+}
+
+int TimelineLayout::coveredHeight() const
+{
+    const auto header = std::ranges::find(bands, Band::Kind::Header, &Band::kind);
+    return pinnedHeight + (header == bands.end() ? 0 : header->height);
 }
 
 namespace {
@@ -192,27 +221,43 @@ std::pair<int, int> heightsOf(const Lane& lane, const LaneView& view, const Lane
 
 } // namespace
 
-TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSizes& sizes)
+TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSizes& sizes, int mostPinned)
 {
     TimelineLayout layout;
     int y = 0;
+    const auto place = [&](std::size_t s, std::size_t v, bool isPinned) {
+        const LaneView& view = sections[s].lanes[v];
+        auto [height, row] = heightsOf(sections[s].timeline->lanes[view.lane], view, sizes);
+        height += !isPinned && growingLane(sections[s]) == v ? sizes.spare : 0;
+        layout.bands.push_back({Band::Kind::Lane, s, v, y, height, row, isPinned});
+        y += height + sizes.gap;
+    };
+    std::vector<LanePlace> pinned;
+    for (std::size_t s = 0; s < sections.size(); ++s)
+        for (std::size_t v = 0; v < sections[s].lanes.size(); ++v) {
+            const LaneView& view = sections[s].lanes[v];
+            if (!view.pinned || view.hidden)
+                continue;
+            const int needed =
+                heightsOf(sections[s].timeline->lanes[view.lane], view, sizes).first + sizes.gap;
+            if (y + needed > mostPinned)
+                continue;
+            pinned.push_back({s, v});
+            place(s, v, true);
+        }
+    layout.pinnedHeight = y;
     for (std::size_t s = 0; s < sections.size(); ++s) {
         if (s > 0) {
             layout.bands.push_back({Band::Kind::Difference, s, 0, y, sizes.difference, 0});
             y += sizes.difference;
         }
+        const std::size_t header = layout.bands.size();
         layout.bands.push_back({Band::Kind::Header, s, 0, y, sizes.header, 0});
         y += sizes.header + sizes.gap;
-        const std::optional<std::size_t> grows = growingLane(sections[s]);
-        for (std::size_t v = 0; v < sections[s].lanes.size(); ++v) {
-            const LaneView& view = sections[s].lanes[v];
-            if (view.hidden)
-                continue;
-            auto [height, row] = heightsOf(sections[s].timeline->lanes[view.lane], view, sizes);
-            height += grows == v ? sizes.spare : 0;
-            layout.bands.push_back({Band::Kind::Lane, s, v, y, height, row});
-            y += height + sizes.gap;
-        }
+        for (std::size_t v = 0; v < sections[s].lanes.size(); ++v)
+            if (!sections[s].lanes[v].hidden && std::ranges::find(pinned, LanePlace{s, v}) == pinned.end())
+                place(s, v, false);
+        layout.bands[header].end = y;
     }
     layout.height = y;
     return layout;
@@ -268,7 +313,7 @@ TimelineSection makeSection(std::shared_ptr<const query::Timeline> timeline)
         section.alignedLength = section.step->end - section.step->start;
     }
     for (std::size_t i = 0; i < timeline->lanes.size(); ++i)
-        section.lanes.push_back({i, isFoldedAtFirst(*timeline, timeline->lanes[i]), false, 1});
+        section.lanes.push_back({i, isFoldedAtFirst(*timeline, timeline->lanes[i]), false, 1, false});
     section.timeline = std::move(timeline);
     return section;
 }

@@ -8,6 +8,7 @@
 #include <QString>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -19,7 +20,8 @@ struct LaneView {
     std::size_t lane = 0; ///< index into the timeline's lanes
     bool folded = false;
     bool hidden = false;
-    double tall = 1; ///< times its usual height
+    double tall = 1;     ///< times its usual height
+    bool pinned = false; ///< stays at the top while the others scroll
 
     static constexpr double kLowest = 0.6;
     static constexpr double kTallest = 4;
@@ -98,6 +100,8 @@ struct Band {
     int top = 0;
     int height = 0;
     int rowHeight = 0; ///< of one row of boxes
+    bool isPinned = false;
+    int end = 0; ///< of a header: where the lanes of its run end
 
     int rowAt(int y) const { return rowHeight > 0 ? (y - top) / rowHeight : 0; }
     /// The top of a row; rows that do not fit into a low lane share its last one.
@@ -108,16 +112,24 @@ struct Band {
     bool operator==(const Band&) const = default;
 };
 
-/// All positions, from the top of the lanes down.
+/// All positions, from the top of the lanes down, as they are before lanes are scrolled. Pinned lanes come first.
 struct TimelineLayout {
     std::vector<Band> bands;
-    int height = 0;
+    int pinnedHeight = 0; ///< of the pinned lanes
+    int height = 0;       ///< of all
 
-    /// The band at `y`; null between bands.
-    const Band* at(int y) const;
+    /// The pixels from the top of the plot to a band while the lanes are scrolled up by `scroll`. Pinned lanes do not
+    /// scroll, and the header of a run stays at the top until its lanes have gone.
+    int topOf(const Band& band, int scroll) const;
+    /// The band that is seen `y` pixels below the top of the plot; null between bands.
+    const Band* at(int y, int scroll) const;
+    /// The height at the top of the plot that pinned lanes and the header of a run cover.
+    int coveredHeight() const;
 };
 
-TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSizes& sizes);
+/// \param mostPinned  pixels; lanes that would need more scroll like the others
+TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSizes& sizes,
+                      int mostPinned = std::numeric_limits<int>::max());
 
 /// The section of a freshly opened run: aligned at its first traced step, all lanes in their order, idle host
 /// threads and lanes without events folded.

@@ -21,17 +21,26 @@ struct Extent {
     int bottom = 0;
 };
 
-// From a section's header to the end of its lanes, in the view.
+// From a section's header to the end of its lanes, in the view, without pinned lanes.
 Extent extentOf(const TimelineScene& scene, std::size_t section, const QRect& plot)
 {
     Extent extent{plot.bottom(), plot.top()};
     for (const Band& band : scene.layout.bands) {
-        if (band.section != section || band.kind == Band::Kind::Difference)
+        if (band.section != section || band.kind == Band::Kind::Difference || band.isPinned)
             continue;
-        extent.top = std::min(extent.top, plot.top() - scene.scroll + band.top);
-        extent.bottom = std::max(extent.bottom, plot.top() - scene.scroll + band.top + band.height);
+        extent.top = std::min(extent.top, plot.top() + scene.topOf(band));
+        extent.bottom = std::max(extent.bottom, plot.top() + scene.topOf(band) + band.height);
     }
+    extent.top = std::max(extent.top, plot.top() + scene.layout.pinnedHeight);
     return extent;
+}
+
+// The part of the plot where a lane is seen.
+QRect openTo(const Band& lane, const TimelineScene& scene, const QRect& plot)
+{
+    const int from = lane.isPinned ? 0 : scene.layout.coveredHeight();
+    const int to = lane.isPinned ? scene.layout.pinnedHeight : plot.height();
+    return {plot.left(), plot.top() + from, plot.width(), std::max(0, to - from)};
 }
 
 void paintVeil(QPainter& painter, const QRectF& area, std::span<const QRectF> names)
@@ -76,9 +85,10 @@ void paintRings(QPainter& painter, const TimelineScene& scene, const BoxSet& box
     painter.setPen(colour);
     painter.setBrush(Qt::NoBrush);
     for (const Band& band : scene.layout.bands) {
-        const int top = plot.top() - scene.scroll + band.top;
-        if (band.kind != Band::Kind::Lane || top > plot.bottom() || top + band.height < plot.top())
+        const int top = plot.top() + scene.topOf(band);
+        if (band.kind != Band::Kind::Lane || !scene.isSeen(band, plot.height()))
             continue;
+        painter.setClipRect(openTo(band, scene, plot));
         const TimelineSection& section = scene.sections[band.section];
         const std::size_t lane = section.lanes[band.view].lane;
         const std::vector<Track>& rows = section.timeline->lanes[lane].rows;
@@ -98,17 +108,18 @@ void paintRings(QPainter& painter, const TimelineScene& scene, const BoxSet& box
     }
 }
 
-void paintLinks(QPainter& painter, const TimelineScene& scene, int width, int height)
+void paintLinks(QPainter& painter, const TimelineScene& scene, const std::vector<SceneLink>& launches,
+                const std::vector<SceneLink>& links, int width, int height)
 {
     const Palette& p = colours();
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(p.strongLine, 1));
-    for (const LinkLine& line : linkLines(scene.launches, scene, width, height))
+    for (const LinkLine& line : linkLines(launches, scene, width, height))
         painter.drawLine(line.from, line.to);
     const double head = sizes().of(8);
-    for (const LinkLine& line : linkLines(scene.links, scene, width, height)) {
+    for (const LinkLine& line : linkLines(links, scene, width, height)) {
         const bool autograd = line.kind == SceneLink::Kind::Autograd;
         QPen pen(autograd ? p.accent : p.text, 1.5);
         painter.setPen(pen);
@@ -130,6 +141,28 @@ void paintLinks(QPainter& painter, const TimelineScene& scene, int width, int he
         paintArrowHead(painter, before, line.to, head);
     }
     painter.restore();
+}
+
+// Links among lanes that scroll do not cross what covers these.
+void paintLinks(QPainter& painter, const TimelineScene& scene, const QRect& plot, int width, int height)
+{
+    const TimelineLayout& layout = scene.layout;
+    const auto linksOf = [&](const std::vector<SceneLink>& links, bool toPinned) {
+        std::vector<SceneLink> some;
+        for (const SceneLink& link : links) {
+            const Band* from = scene.bandOf(link.from);
+            const Band* to = scene.bandOf(link.to);
+            if (((from != nullptr && from->isPinned) || (to != nullptr && to->isPinned)) == toPinned)
+                some.push_back(link);
+        }
+        return some;
+    };
+    painter.setClipRect(plot.adjusted(0, layout.coveredHeight(), 0, 0));
+    if (layout.pinnedHeight == 0)
+        return paintLinks(painter, scene, scene.launches, scene.links, width, height);
+    paintLinks(painter, scene, linksOf(scene.launches, false), linksOf(scene.links, false), width, height);
+    painter.setClipRect(plot);
+    paintLinks(painter, scene, linksOf(scene.launches, true), linksOf(scene.links, true), width, height);
 }
 
 } // namespace
@@ -156,7 +189,7 @@ void paintSpans(QPainter& painter, const TimelineScene& scene, int width, int he
     painter.restore();
 }
 
-void fillSteps(BoxTarget& target, const TimelineScene& scene, const QRect& plot, double ratio)
+void fillSteps(BoxTarget& target, const TimelineScene& scene, const QRect& plot, double ratio, bool inPinned)
 {
     constexpr double kNarrowest = 24; // pixels a step
     const int width = scene.sizes.label + plot.width();
@@ -179,15 +212,15 @@ void fillSteps(BoxTarget& target, const TimelineScene& scene, const QRect& plot,
     };
     for (std::size_t s = 0; s < scene.sections.size(); ++s) {
         const TimelineSection& section = scene.sections[s];
-        if (section.timeline->processes.empty()) {
+        if (section.timeline->processes.empty() && !inPinned) {
             fill(section, {}, extentOf(scene, s, QRect(QPoint(0, 0), plot.size())));
             continue;
         }
         // Each process has steps of its own, in its lanes.
         for (const Band& band : scene.layout.bands) {
-            if (band.section != s || band.kind != Band::Kind::Lane)
+            if (band.section != s || band.kind != Band::Kind::Lane || band.isPinned != inPinned)
                 continue;
-            const int top = band.top - scene.scroll;
+            const int top = scene.topOf(band);
             const query::Lane& lane = section.timeline->lanes[section.lanes[band.view].lane];
             fill(section, lane.process, {top, top + band.height + scene.sizes.gap});
         }
@@ -204,10 +237,11 @@ void paintSelection(QPainter& painter, const TimelineScene& scene, int width, in
         paintRings(painter, scene, *scene.instances, p.accent, width, height);
     if (scene.found)
         paintRings(painter, scene, *scene.found, p.text, width, height);
-    paintLinks(painter, scene, width, height);
+    paintLinks(painter, scene, plot, width, height);
     if (scene.selected) {
         const QRect rect = scene.rectOf(*scene.selected, width, height);
-        if (!rect.isEmpty()) {
+        if (const Band* band = scene.bandOf(*scene.selected); band != nullptr && !rect.isEmpty()) {
+            painter.setClipRect(openTo(*band, scene, plot));
             painter.setPen(QPen(p.text, 2));
             painter.setBrush(Qt::NoBrush);
             painter.drawRect(QRectF(rect).adjusted(-1, 0, 1, 0));
@@ -248,7 +282,7 @@ void paintLaneDrop(QPainter& painter, const TimelineScene& scene, int width, int
     if (!scene.laneDropAt)
         return;
     const QRect plot = scene.plot(width, height);
-    const int y = plot.top() - scene.scroll + *scene.laneDropAt;
+    const int y = plot.top() + *scene.laneDropAt;
     painter.fillRect(QRect(0, y - 1, scene.sizes.label + sizes().of(40), 3), colours().accent);
 }
 

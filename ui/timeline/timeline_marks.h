@@ -11,7 +11,8 @@ namespace tilescope::ui {
 // What is drawn over or between the lanes of a timeline. Sizes are those of the view. GUI thread.
 
 /// The bounds of steps, in the section of the steps; below the boxes.
-void fillSteps(BoxTarget& target, const TimelineScene& scene, const QRect& plot, double ratio);
+/// \param inPinned  in pinned lanes, otherwise in the others
+void fillSteps(BoxTarget& target, const TimelineScene& scene, const QRect& plot, double ratio, bool inPinned);
 /// The selected span, otherwise the selected range of each run.
 /// \param names  of boxes; lines are interrupted there
 void paintSpans(QPainter& painter, const TimelineScene& scene, int width, int height,

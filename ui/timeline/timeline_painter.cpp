@@ -81,27 +81,42 @@ std::vector<QRectF> TimelinePainter::namesBehindLines(const TimelineScene& scene
 
 void TimelinePainter::paintBands(QPainter& painter, const TimelineScene& scene, int width, const QRect& plot)
 {
+    const TimelineLayout& layout = scene.layout;
     painter.save();
-    painter.setClipRect(QRect(0, plot.top(), width, plot.height()));
-    painter.translate(0, plot.top() - scene.scroll);
-    for (const Band& band : scene.layout.bands) {
-        if (band.top + band.height < scene.scroll || band.top > scene.scroll + plot.height())
-            continue;
-        const QRect area(0, band.top, width, band.height);
-        switch (band.kind) {
-        case Band::Kind::Header:
-            paintRunHeader(painter, scene, band, area);
-            break;
-        case Band::Kind::Difference:
-            paintDifference(painter, scene, band, area);
-            break;
-        case Band::Kind::Lane:
-            paintLaneLabel(painter, scene, band, memory_, area);
-            paintMemoryPeak(painter, scene, band, memory_, area);
-            break;
-        }
+    // Headers cover the lanes that scroll below them.
+    for (const bool headers : {false, true})
+        for (const Band& band : layout.bands)
+            if ((band.kind == Band::Kind::Header) == headers && scene.isSeen(band, plot.height()))
+                paintBand(painter, scene, band, width, plot);
+    if (layout.pinnedHeight > 0) {
+        painter.setClipRect(QRect(0, plot.top(), width, plot.height()));
+        painter.fillRect(QRect(0, plot.top() + layout.pinnedHeight - 1, width, 1), colours().strongLine);
     }
     painter.restore();
+}
+
+void TimelinePainter::paintBand(QPainter& painter, const TimelineScene& scene, const Band& band, int width,
+                                const QRect& plot)
+{
+    const int pinned = scene.layout.pinnedHeight;
+    const QRect area(0, plot.top() + scene.topOf(band), width, band.height);
+    painter.setClipRect(band.isPinned ? QRect(0, plot.top(), width, pinned)
+                                      : QRect(0, plot.top() + pinned, width, plot.height() - pinned));
+    switch (band.kind) {
+    case Band::Kind::Header:
+        return paintRunHeader(painter, scene, band, area);
+    case Band::Kind::Difference:
+        return paintDifference(painter, scene, band, area);
+    case Band::Kind::Lane:
+        break;
+    }
+    // The label of a lane that has begun above stays in sight as long as it has room.
+    QRect label = area;
+    if (!band.isPinned)
+        label.setTop(std::clamp(plot.top() + scene.layout.coveredHeight(), area.top(),
+                                std::max(area.top(), area.bottom() + 1 - scene.sizes.labelled)));
+    paintLaneLabel(painter, scene, band, memory_, label);
+    paintMemoryPeak(painter, scene, band, memory_, area);
 }
 
 void TimelinePainter::paintLanes(QPainter& painter, const TimelineScene& scene, const QRect& plot,
@@ -143,11 +158,28 @@ void TimelinePainter::paintLanes(QPainter& painter, const TimelineScene& scene, 
 void TimelinePainter::fillLanes(BoxTarget& target, const TimelineScene& scene, const QRect& plot,
                                 double ratio)
 {
+    const int pinned = scene.layout.pinnedHeight;
+    fillLanes(target, scene, QRect(0, pinned, plot.width(), plot.height() - pinned), plot, ratio, false);
+    if (pinned == 0)
+        return;
+    const QRect area(0, 0, plot.width(), pinned);
+    target.fill(0, int(std::lround(area.width() * ratio)), 0, int(std::lround(pinned * ratio)),
+                colours().surface.rgb());
+    fillLanes(target, scene, area, plot, ratio, true);
+}
+
+// The pinned lanes, or the others, in their part of the plot.
+void TimelinePainter::fillLanes(BoxTarget& target, const TimelineScene& scene, const QRect& area,
+                                const QRect& plot, double ratio, bool pinned)
+{
     const auto device = [ratio](double v) { return int(std::lround(v * ratio)); };
+    const auto isHere = [&](const Band& band) {
+        return band.kind == Band::Kind::Lane && band.isPinned == pinned && scene.isSeen(band, plot.height());
+    };
     for (const Band& band : scene.layout.bands) {
-        const int top = band.top - scene.scroll;
-        if (band.kind != Band::Kind::Lane || top + band.height < 0 || top > plot.height())
+        if (!isHere(band))
             continue;
+        const int top = scene.topOf(band);
         const Lane& lane =
             scene.sections[band.section].timeline->lanes[scene.sections[band.section].lanes[band.view].lane];
         if (lane.kind != Lane::Kind::Ranges)
@@ -157,12 +189,11 @@ void TimelinePainter::fillLanes(BoxTarget& target, const TimelineScene& scene, c
     const QRgb grid = colours().grid.rgb();
     for (const Tick& tick : timeTicks(scene.window, plot.width(), scene.sizes.label * 0.6)) {
         const int x = device(scene.xOf(tick.at, plot.width() + scene.sizes.label) - scene.sizes.label);
-        target.fill(x, x + 1, 0, device(plot.height()), grid);
+        target.fill(x, x + 1, device(area.top()), device(area.top() + area.height()), grid);
     }
-    fillSteps(target, scene, plot, ratio);
+    fillSteps(target, scene, plot, ratio, pinned);
     for (const Band& band : scene.layout.bands)
-        if (band.kind == Band::Kind::Lane && band.top + band.height >= scene.scroll &&
-            band.top <= scene.scroll + plot.height())
+        if (isHere(band))
             fillLane(target, scene, band, plot, ratio);
 }
 
@@ -176,7 +207,7 @@ void TimelinePainter::fillLane(BoxTarget& target, const TimelineScene& scene, co
     const double from = section.toTimeline(scene.window.from);
     const double perColumn = scene.window.length() / section.stretch / plot.width() / ratio;
     const auto device = [ratio](double v) { return int(std::lround(v * ratio)); };
-    const int top = band.top - scene.scroll;
+    const int top = scene.topOf(band);
     if (lane.kind == Lane::Kind::Memory) {
         const Palette& p = colours();
         fillCurve(target, lane.allocated, from, perColumn, columns, memory_, device(top),
@@ -186,13 +217,14 @@ void TimelinePainter::fillLane(BoxTarget& target, const TimelineScene& scene, co
     }
     const int gap = band.rowHeight > 8 ? 1 : 0;
     for (std::size_t row = 0; row < lane.rows.size(); ++row) {
-        const int rowTop = band.rowTop(row) - scene.scroll;
-        if (rowTop + band.rowHeight < 0 || rowTop > plot.height())
+        const int rowTop = top + band.rowTop(row) - band.top;
+        const int hidden = band.isPinned ? 0 : scene.layout.pinnedHeight;
+        if (rowTop + band.rowHeight < hidden || rowTop > plot.height())
             continue;
         makeBoxes(lane.rows[row], from, perColumn, columns, columns_, boxes_);
         fillBoxes(target, boxes_, *colours_, lane.kind, row, device(rowTop),
                   device(rowTop + band.rowHeight - gap));
-        if (!view.folded && lane.kind != Lane::Kind::Busy)
+        if (!view.folded && lane.kind != Lane::Kind::Busy && rowTop >= hidden)
             collectLabels(scene, band, row,
                           QRect(plot.left(), plot.top() + rowTop, plot.width(), band.rowHeight - gap), ratio);
     }

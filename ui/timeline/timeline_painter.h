@@ -38,7 +38,11 @@ private:
     std::vector<QRectF> namesBehindLines(const TimelineScene& scene) const;
     void paintLanes(QPainter& painter, const TimelineScene& scene, const QRect& plot, bool vector);
     void paintBands(QPainter& painter, const TimelineScene& scene, int width, const QRect& plot);
+    void paintBand(QPainter& painter, const TimelineScene& scene, const Band& band, int width,
+                   const QRect& plot);
     void fillLanes(BoxTarget& target, const TimelineScene& scene, const QRect& plot, double ratio);
+    void fillLanes(BoxTarget& target, const TimelineScene& scene, const QRect& area, const QRect& plot,
+                   double ratio, bool pinned);
     void fillLane(BoxTarget& target, const TimelineScene& scene, const Band& band, const QRect& plot,
                   double ratio);
     void collectLabels(const TimelineScene& scene, const Band& band, std::size_t row, const QRect& rowRect,

@@ -74,7 +74,13 @@ const Band* TimelineScene::bandAt(QPoint point, int width, int height) const
     const QRect area = plot(width, height);
     if (point.y() < area.top() || point.y() > area.bottom())
         return nullptr;
-    return layout.at(point.y() - area.top() + scroll);
+    return layout.at(point.y() - area.top(), scroll);
+}
+
+bool TimelineScene::isSeen(const Band& band, int plotHeight) const
+{
+    const int top = topOf(band);
+    return top <= plotHeight && top + band.height >= (band.isPinned ? 0 : layout.pinnedHeight);
 }
 
 std::optional<SectionItem> TimelineScene::itemAt(QPoint point, int width, int height) const
@@ -84,7 +90,7 @@ std::optional<SectionItem> TimelineScene::itemAt(QPoint point, int width, int he
     const Band* band = area.contains(point) ? bandAt(point, width, height) : nullptr;
     if (band == nullptr || band->kind != Band::Kind::Lane)
         return {};
-    const int y = point.y() - area.top() + scroll;
+    const int y = point.y() - area.top() - topOf(*band) + band->top; // in the layout
     const TimelineSection& section = sections[band->section];
     const LaneView& view = section.lanes[band->view];
     const Lane& lane = section.timeline->lanes[view.lane];
@@ -99,26 +105,33 @@ std::optional<SectionItem> TimelineScene::itemAt(QPoint point, int width, int he
     return SectionItem{band->section, {view.lane, row, *index}};
 }
 
+const Band* TimelineScene::bandOf(const SectionItem& item) const
+{
+    const auto isItsLane = [&](const Band& band) {
+        return band.kind == Band::Kind::Lane && band.section == item.section &&
+               sections[band.section].lanes[band.view].lane == item.item.lane;
+    };
+    const auto band = std::ranges::find_if(layout.bands, isItsLane);
+    return band == layout.bands.end() ? nullptr : &*band;
+}
+
 QRect TimelineScene::rectOf(const SectionItem& item, int width, int height) const
 {
     if (item.section >= sections.size())
         return {};
     const TimelineSection& section = sections[item.section];
     const QRect area = plot(width, height);
-    for (const Band& band : layout.bands) {
-        if (band.kind != Band::Kind::Lane || band.section != item.section ||
-            section.lanes[band.view].lane != item.item.lane)
-            continue;
-        const Track& row = section.timeline->lanes[item.item.lane].rows[item.item.row];
-        const double left = xOf(section.toAxis(double(row.start(item.item.index))), width);
-        const double right = xOf(section.toAxis(double(row.end(item.item.index))), width);
-        const int top = area.top() - scroll + band.rowTop(item.item.row);
-        // Far outside, the exact place does not matter and would overflow.
-        const int from = int(std::floor(std::clamp(left, double(-10), double(width + 10))));
-        const int to = int(std::ceil(std::clamp(right, double(-10), double(width + 10))));
-        return {from, top, std::max(1, to - from), band.rowHeight - (band.rowHeight > 8 ? 1 : 0)};
-    }
-    return {};
+    const Band* band = bandOf(item);
+    if (band == nullptr)
+        return {};
+    const Track& row = section.timeline->lanes[item.item.lane].rows[item.item.row];
+    const double left = xOf(section.toAxis(double(row.start(item.item.index))), width);
+    const double right = xOf(section.toAxis(double(row.end(item.item.index))), width);
+    const int top = area.top() + topOf(*band) + band->rowTop(item.item.row) - band->top;
+    // Far outside, the exact place does not matter and would overflow.
+    const int from = int(std::floor(std::clamp(left, double(-10), double(width + 10))));
+    const int to = int(std::ceil(std::clamp(right, double(-10), double(width + 10))));
+    return {from, top, std::max(1, to - from), band->rowHeight - (band->rowHeight > 8 ? 1 : 0)};
 }
 
 } // namespace tilescope::ui

@@ -49,13 +49,18 @@ struct TimelineScene {
     std::vector<std::shared_ptr<const std::vector<RangePair>>>
         pairs;                            ///< [s]: of section s with the one above
     std::optional<LanePlace> currentLane; ///< that the keyboard's lane commands are about
-    std::optional<int> laneDropAt;        ///< target of a dragged lane, in the layout
+    std::optional<int> laneDropAt;        ///< target of a dragged lane, pixels below the top of the plot
 
     /// Parts of a view of `width` x `height` pixels.
     QRect plot(int width, int height) const; ///< the lanes' boxes
     QRect ruler(int width) const;
     QRect overview(int width) const;
     double perPixel(int width) const; ///< nanoseconds of the axis
+
+    /// The pixels from the top of the plot to a band.
+    int topOf(const Band& band) const { return layout.topOf(band, scroll); }
+    /// Whether a part of a band is seen in a plot of that height, unless a header covers it.
+    bool isSeen(const Band& band, int plotHeight) const;
 
     /// Of the memory lanes of all sections.
     MemoryRange memoryRange() const;
@@ -70,6 +75,8 @@ struct TimelineScene {
     std::optional<SectionItem> itemAt(QPoint point, int width, int height) const;
     /// The lane, header or difference at a point of the view; null between them and above the lanes.
     const Band* bandAt(QPoint point, int width, int height) const;
+    /// The lane of a box; null if it is hidden.
+    const Band* bandOf(const SectionItem& item) const;
     /// The position of a box in the view; empty if it is not on screen.
     QRect rectOf(const SectionItem& item, int width, int height) const;
 };

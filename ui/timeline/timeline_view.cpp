@@ -92,10 +92,11 @@ void TimelineView::relayout()
 {
     scene_.sizes = LaneSizes::forWindow(scene_.window.length() / std::max(1, width() - sizes().of(152)),
                                         scene_.sections, height());
-    scene_.layout = layOut(scene_.sections, scene_.sizes);
+    const int mostPinned = scene_.plot(width(), height()).height() / 2;
+    scene_.layout = layOut(scene_.sections, scene_.sizes, mostPinned);
     if (fitsLanes_ && scene_.layout.height > scene_.plot(width(), height()).height()) {
         scene_.sizes = LaneSizes::fitting(scene_.sections, height());
-        scene_.layout = layOut(scene_.sections, scene_.sizes);
+        scene_.layout = layOut(scene_.sections, scene_.sizes, mostPinned);
     }
     const int visible = scene_.plot(width(), height()).height();
     verticalScrollBar()->setRange(0, std::max(0, scene_.layout.height - visible));
@@ -104,20 +105,34 @@ void TimelineView::relayout()
     scene_.scroll = verticalScrollBar()->value();
 }
 
-// The heights of lanes may change with the zoom: what is under the cursor stays there as far as the lanes scroll.
+// The lane that stays where it is while heights change: under the cursor, otherwise that of the keyboard; null if it is
+// pinned, out of sight or there is none.
+const Band* TimelineView::anchor() const
+{
+    const Band* band = isOver_ ? bandAt(cursor_) : nullptr;
+    if (!isOver_ && scene_.currentLane)
+        for (const Band& each : scene_.layout.bands)
+            if (each.kind == Band::Kind::Lane && LanePlace{each.section, each.view} == *scene_.currentLane &&
+                scene_.isSeen(each, scene_.plot(width(), height()).height()))
+                band = &each;
+    return band != nullptr && band->kind == Band::Kind::Lane && !band->isPinned ? band : nullptr;
+}
+
+// The heights of lanes may change with the zoom and with other lanes: one stays in place as far as the lanes scroll.
 void TimelineView::relayoutUnderCursor()
 {
-    const std::vector<Band> before = scene_.layout.bands;
-    const int inPlot = cursor_.y() - scene_.plot(width(), height()).top();
-    const int y = inPlot + scene_.scroll;
-    const auto under = std::ranges::find_if(
-        before, [y](const Band& band) { return y >= band.top && y < band.top + band.height; });
+    const Band* kept = anchor();
+    if (kept == nullptr)
+        return relayout();
+    const Band before = *kept;
+    const int at =
+        isOver_ ? cursor_.y() - scene_.plot(width(), height()).top() : scene_.topOf(before); // in the plot
+    const double share = double(at - scene_.topOf(before)) / std::max(1, before.height);
     relayout();
-    if (!isOver_ || under == before.end() || scene_.layout.bands == before)
-        return;
-    const Band& now = scene_.layout.bands[std::size_t(under - before.begin())];
-    const double share = double(y - under->top) / under->height;
-    verticalScrollBar()->setValue(now.top + int(share * now.height) - inPlot);
+    for (const Band& now : scene_.layout.bands)
+        if (now.kind == Band::Kind::Lane && now.section == before.section && now.view == before.view &&
+            !now.isPinned)
+            verticalScrollBar()->setValue(now.top + int(share * now.height) - at);
 }
 
 TimelineScene TimelineView::wholeScene() const
@@ -344,7 +359,9 @@ void TimelineView::reveal(const SectionItem& item)
     }
     const QRect rect = scene_.rectOf(item, width(), height());
     const QRect plot = scene_.plot(width(), height());
-    if (rect.top() < plot.top() || rect.bottom() > plot.bottom())
+    const Band* band = scene_.bandOf(item);
+    const int covered = band != nullptr && !band->isPinned ? scene_.layout.coveredHeight() : 0;
+    if (rect.top() < plot.top() + covered || rect.bottom() > plot.bottom())
         verticalScrollBar()->setValue(scene_.scroll + rect.center().y() - plot.center().y());
 }
 
@@ -361,7 +378,7 @@ void TimelineView::paintEvent(QPaintEvent*)
 
 void TimelineView::resizeEvent(QResizeEvent*)
 {
-    relayout();
+    relayoutUnderCursor();
 }
 
 void TimelineView::scrollContentsBy(int, int)
@@ -449,7 +466,7 @@ bool TimelineView::viewportEvent(QEvent* event)
 
 void TimelineView::updateLanes()
 {
-    relayout();
+    relayoutUnderCursor();
     hoverAgain();
     emit lanesChanged();
     viewport()->update();
@@ -480,6 +497,14 @@ void TimelineView::setTall(LanePlace place, double tall)
         view.tall = std::clamp(tall, LaneView::kLowest, LaneView::kTallest);
         view.folded = false;
     });
+    noteLanes(before);
+    updateLanes();
+}
+
+void TimelineView::setPinned(LanePlace place, bool pinned)
+{
+    const auto before = lanes();
+    changeLane(scene_.sections, place, [pinned](LaneView& view) { view.pinned = pinned; });
     noteLanes(before);
     updateLanes();
 }
@@ -585,8 +610,10 @@ void TimelineView::stepLane(int by)
 void TimelineView::showBand(const Band& band)
 {
     const int visible = scene_.plot(width(), height()).height();
-    if (band.top < scene_.scroll)
-        verticalScrollBar()->setValue(band.top);
+    if (band.isPinned)
+        return;
+    if (const int covered = scene_.layout.coveredHeight(); scene_.topOf(band) < covered)
+        verticalScrollBar()->setValue(band.top - covered);
     else if (band.top + band.height > scene_.scroll + visible)
         verticalScrollBar()->setValue(band.top + band.height - visible);
 }
@@ -616,7 +643,7 @@ QPoint TimelineView::commandPoint() const
         for (const Band& band : scene_.layout.bands)
             if (band.kind == Band::Kind::Lane && LanePlace{band.section, band.view} == *scene_.currentLane)
                 return {scene_.sizes.label / 2,
-                        scene_.plot(width(), height()).top() - scene_.scroll + band.top + band.height / 2};
+                        scene_.plot(width(), height()).top() + scene_.topOf(band) + band.height / 2};
     if (scene_.selected)
         if (const QRect rect = scene_.rectOf(*scene_.selected, width(), height());
             rect.intersects(scene_.plot(width(), height())))

@@ -82,6 +82,8 @@ public:
     void setFolded(LanePlace place, bool folded);
     void setHidden(LanePlace place, bool hidden);
     void setTall(LanePlace place, double tall);
+    /// Whether it stays at the top while the others scroll.
+    void setPinned(LanePlace place, bool pinned);
     /// Moves it to where another lane of its section is.
     void moveLane(LanePlace place, std::size_t to);
     /// Moves it past the next shown lane above (-1) or below (1).
@@ -141,6 +143,7 @@ private:
     int height() const { return viewport()->height(); }
     void relayout();
     void relayoutUnderCursor();
+    const Band* anchor() const;
     std::optional<TimeWindow> selectedWindow() const; ///< of the selected box, on the axis
     void zoom(double factor, double x);
     void hover(QPoint at);

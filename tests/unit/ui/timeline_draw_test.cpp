@@ -555,5 +555,76 @@ TEST_F(TimelineSceneTest, LanesThatAreMadeToFitAreAllSeenAndLieApart)
         EXPECT_TRUE(band.kind != Band::Kind::Lane || band.height >= 4);
 }
 
+TEST_F(TimelineSceneTest, PinnedLanesStayAtTheTopAndHeadersUntilTheirRunHasGone)
+{
+    const LaneSizes sizes = LaneSizes::of(LaneSizes::Density::Usual);
+    scene_.sections[0].lanes[1].pinned = true;
+    scene_.sections[1].lanes[2].pinned = true;
+    const TimelineLayout layout = layOut(scene_.sections, sizes);
+    int pinned = 0;
+    int end = 0;
+    for (const Band& band : layout.bands) {
+        EXPECT_GE(band.top, end) << "bands lie apart";
+        end = band.top + band.height;
+        pinned += band.isPinned ? 1 : 0;
+    }
+    EXPECT_EQ(pinned, 2);
+    for (int scroll = 0; scroll < layout.height; scroll += 7) {
+        // What is seen at each pixel: the uppermost of what lies there.
+        for (int y = 0; y < 400; ++y) {
+            const Band* seen = layout.at(y, scroll);
+            const auto isAt = [&](const Band& band) {
+                const int top = layout.topOf(band, scroll);
+                return y >= top && y < top + band.height;
+            };
+            if (seen == nullptr) {
+                for (const Band& band : layout.bands)
+                    EXPECT_FALSE(isAt(band) && (band.isPinned || y >= layout.pinnedHeight)) << y;
+                continue;
+            }
+            EXPECT_TRUE(isAt(*seen)) << y;
+            EXPECT_EQ(seen->isPinned, y < layout.pinnedHeight) << y;
+        }
+        for (const Band& band : layout.bands) {
+            const int top = layout.topOf(band, scroll);
+            if (band.isPinned) {
+                EXPECT_EQ(top, band.top);
+            } else if (band.kind != Band::Kind::Header) {
+                EXPECT_EQ(top, band.top - scroll);
+            } else if (band.end - scroll - band.height >= layout.pinnedHeight) {
+                EXPECT_GE(top, layout.pinnedHeight) << "it is seen while a lane of its run is";
+            } else {
+                EXPECT_LT(top, layout.pinnedHeight) << "it leaves with its last lane";
+            }
+        }
+    }
+    const int room = layout.pinnedHeight - 1;
+    int fit = 0;
+    for (const Band& band : layOut(scene_.sections, sizes, room).bands)
+        fit += band.isPinned ? 1 : 0;
+    EXPECT_EQ(fit, 1) << "the rest would have no room";
+}
+
+TEST_F(TimelineSceneTest, PicturesOfPinnedLanesAreTheSameWhateverTheScroll)
+{
+    constexpr int kLow = 400;
+    scene_.sections[0].lanes[1].pinned = true;
+    scene_.sizes = LaneSizes::of(LaneSizes::Density::Close);
+    scene_.layout = layOut(scene_.sections, scene_.sizes);
+    ASSERT_GT(scene_.layout.height, kLow);
+    const auto pinnedAt = [&](int scroll) {
+        scene_.scroll = scroll;
+        QImage image(kWidth, kLow, QImage::Format_RGB32);
+        QPainter painter(&image);
+        TimelinePainter timeline;
+        timeline.paint(painter, scene_, kWidth, kLow);
+        painter.end();
+        return image.copy(0, scene_.plot(kWidth, kLow).top(), kWidth, scene_.layout.pinnedHeight);
+    };
+    const QImage first = pinnedAt(0);
+    for (const int scroll : {5, 40, scene_.layout.height / 2})
+        EXPECT_EQ(pinnedAt(scroll), first) << scroll;
+}
+
 } // namespace
 } // namespace tilescope::ui
