@@ -24,6 +24,7 @@
 #include "ui/window/key_sheet.h"
 #include "ui/window/page_exports.h"
 #include "ui/window/page_rail.h"
+#include "ui/window/record_dialog.h"
 #include "ui/window/report_dialog.h"
 #include "ui/window/run_dock.h"
 #include "ui/window/start_view.h"
@@ -85,6 +86,7 @@ MainWindow::MainWindow(QWidget* parent)
         overview->setStart(start);
         connect(start, &StartView::filesWanted, this,
                 [this](const QStringList& paths) { paths.isEmpty() ? chooseFiles() : open(paths); });
+        connect(start, &StartView::recordWanted, this, [this] { recordProgram(); });
         return overview;
     });
     experiment_ = new ExperimentPage(*workspace_, stack_);
@@ -123,10 +125,7 @@ MainWindow::MainWindow(QWidget* parent)
     connect(&workspace_->history(), &ViewHistory::concerns, this, &MainWindow::showPageOf);
     connect(workspace_, &Workspace::filesChanged, this, &MainWindow::updateTitle);
     connect(workspace_, &Workspace::selectionChanged, this, &MainWindow::updateTitle);
-    connect(experiment_, &ExperimentPage::ended, this, [this] {
-        if (closeAtEnd_)
-            close();
-    });
+    connect(experiment_, &ExperimentPage::ended, this, &MainWindow::closeIfWanted);
     connect(experiment_, &ExperimentPage::summarized, job_, &JobStatus::show);
     connect(job_, &JobStatus::cancelled, &experiment_->queue(), &SweepQueue::cancel);
     connect(job_, &JobStatus::opened, this, [this] { showPage(QStringLiteral("experiment")); });
@@ -269,6 +268,25 @@ void MainWindow::chooseFiles()
     open(QFileDialog::getOpenFileNames(this, tr("Open"), {},
                                        tr("Recordings, traces and specs (*.tscope *.json *.json.gz *.sqlite "
                                           "*.nsys-rep *.rpd *.pb *.pickle *.yaml *.yml);;All files (*)")));
+}
+
+RecordDialog& MainWindow::recordProgram()
+{
+    if (record_ == nullptr) {
+        record_ = new RecordDialog(this);
+        connect(record_, &RecordDialog::began, this, [this](const QString& file) { open({file}); });
+        connect(record_, &RecordDialog::ended, this, [this](const QString& file) {
+            if (!file.isEmpty()) {
+                RecentFiles::add(file);
+                workspace_->openAndShowLast(file);
+            }
+            closeIfWanted();
+        });
+    }
+    record_->show();
+    record_->raise();
+    record_->activateWindow();
+    return *record_;
 }
 
 const OpenFile* MainWindow::currentFile() const
@@ -441,9 +459,31 @@ void MainWindow::restoreLayout()
         showPage(QStringLiteral("overview"));
 }
 
+void MainWindow::closeIfWanted()
+{
+    if (closeAtEnd_)
+        close();
+}
+
+// Asks before it ends a program that is recorded, and closes when the recording is complete.
+bool MainWindow::mayEndProgram()
+{
+    if (record_ == nullptr || !record_->isRunning())
+        return true;
+    if (QMessageBox::question(this, tr("A program is recorded"),
+                              tr("End the program and close? Its recording is completed.")) !=
+        QMessageBox::Yes)
+        return false;
+    closeAtEnd_ = true;
+    record_->end();
+    return !record_->isRunning();
+}
+
 // Asks before it ends a sweep, and closes when the engine has ended.
 bool MainWindow::mayClose()
 {
+    if (!mayEndProgram())
+        return false;
     if (!experiment_->isRunning())
         return experiment_->queue().state() == SweepQueue::State::Idle ||
                QMessageBox::question(

@@ -20,6 +20,7 @@ class FileOpener;
 class JobStatus;
 class Page;
 class PageRail;
+class RecordDialog;
 class RunDock;
 
 /// The window: pages on the left, the run dock on the right, the status bar below. It opens no larger than
@@ -52,6 +53,8 @@ public:
     void exportPage();
     /// Opens the dialog that writes a report on the file of the first selected run.
     void writeReport();
+    /// Shows the dialog that records a program.
+    RecordDialog& recordProgram();
     void showHelp(const QString& topic);
     Workspace& workspace() { return *workspace_; }
 
@@ -84,6 +87,8 @@ private:
     const OpenFile* currentFile() const;
     void restoreLayout();
     bool mayClose();
+    bool mayEndProgram();
+    void closeIfWanted();
 
     Workspace* workspace_;
     PageRail* rail_;
@@ -92,9 +97,10 @@ private:
     RunDock* dock_;
     QPushButton* showRuns_; ///< in the menu bar while the dock is hidden
     ExperimentPage* experiment_ = nullptr;
-    bool isNarrow_ = false;    // too narrow for pages and the run list side by side
-    bool dockWasShown_ = true; // before the window became narrow
-    bool closeAtEnd_ = false;  // the user wants to close as soon as the sweep has stopped
+    RecordDialog* record_ = nullptr; ///< null until it is first shown
+    bool isNarrow_ = false;          // too narrow for pages and the run list side by side
+    bool dockWasShown_ = true;       // before the window became narrow
+    bool closeAtEnd_ = false; // the user wants to close as soon as the sweep or the program has stopped
     QLabel* cursor_;
     QLabel* selection_;
     std::map<const Page*, QString> selected_; // the last selection text of each page

@@ -165,8 +165,7 @@ Panel* StartView::makeOpen()
 Panel* StartView::makeRecord()
 {
     auto* panel = new Panel(tr("Record a program"));
-    panel->setSubtitle(
-        tr("unchanged, from a terminal; the recording opens here with Open or tilescope FILE"));
+    panel->setSubtitle(tr("unchanged; the recording opens here while it grows"));
     QVBoxLayout* content = makeContent();
     for (const auto& [words, command] :
          {std::pair(tr("one process"), "tilescope record -o run.tscope -- python train.py"),
@@ -189,6 +188,10 @@ Panel* StartView::makeRecord()
         row->addWidget(copy);
         content->addLayout(row);
     }
+    QPushButton* record = addButton(*content, tr("Record…"));
+    record->setObjectName(QStringLiteral("record"));
+    record->setToolTip(tr("Choose program and options, and follow the recording (Ctrl+Alt+R)"));
+    connect(record, &QPushButton::clicked, this, &StartView::recordWanted);
     panel->setContent(content);
     return panel;
 }

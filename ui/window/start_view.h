@@ -20,6 +20,8 @@ public:
 signals:
     /// Files are to be opened; none: the user is to choose them.
     void filesWanted(const QStringList& paths);
+    /// The user wants to record a program.
+    void recordWanted();
 
 protected:
     void showEvent(QShowEvent* event) override;

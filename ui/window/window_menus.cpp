@@ -84,6 +84,8 @@ void WindowMenus::makeFile()
 {
     QMenu* file = window_.menuBar()->addMenu(tr("&File"));
     add(file, tr("Open…"), QKeySequence::Open, [this] { window_.chooseFiles(); });
+    add(file, tr("Record a program…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_R),
+        [this] { window_.recordProgram(); });
     recent_ = file->addMenu(tr("Open recent"));
     connect(recent_, &QMenu::aboutToShow, this, &WindowMenus::fillRecent);
     QAction* const ofFile[] = {

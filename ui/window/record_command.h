@@ -1,0 +1,38 @@
+#pragma once
+
+#include <QString>
+#include <QStringList>
+
+namespace tilescope::ui {
+
+/// What `tilescope record` is asked to do.
+struct RecordCommand {
+    enum class Begin { AtOnce, Steps, Delay, Range };
+
+    QString program; ///< a command line: `python train.py`
+    QString folder;  ///< where it runs
+    QString file;    ///< the recording; relative to the folder
+    Begin begin = Begin::AtOnce;
+    QString beginAt; ///< `10:12`, seconds, or the name of a range
+    QString seconds; ///< the most that is recorded; empty: all
+    bool modules = true;
+    bool memory = true;
+    bool ops = false;
+    bool stacks = false;
+    bool allCalls = false;    ///< of CUDA, not only launches
+    bool wholeGraphs = false; ///< replays of CUDA graphs as one kernel
+    bool calibrates = false;
+    bool yieldsToTorch = false;
+    bool storesCommandLine = true;
+
+    /// The words behind `tilescope`.
+    /// \throws Error  the program is not a command line
+    QStringList arguments() const;
+    /// The command for a shell, which begins with `cd` if the folder is another one than `here`.
+    /// \throws Error  as arguments()
+    QString text(const QString& here) const;
+    /// The recording with its folder.
+    QString path() const;
+};
+
+} // namespace tilescope::ui
