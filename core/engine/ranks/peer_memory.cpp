@@ -70,7 +70,7 @@ struct PeerMemory::Place {
 };
 
 PeerMemory::PeerMemory(c10::DeviceIndex device)
-    : functions_(Functions::instance()), device_(device), process_(numberOfProcess())
+    : functions_(Functions::instance()), process_(numberOfProcess())
 {
     C10_CUDA_CHECK(cudaDeviceGetPCIBusId(busId_, sizeof(busId_), device));
 }
@@ -121,23 +121,10 @@ void* PeerMemory::addressOf(int peer, const std::byte* slot, std::size_t index)
     std::memcpy(&place, slot + sizeof(Header) + index * sizeof(Place), sizeof(place));
     if (!place.address)
         return nullptr;
-    if (header.process == process_)
-        return inThisProcess(place.address);
+    // CUDA maps what it allocates later into the other GPUs of the process, and waits for them.
+    TORCH_CHECK(header.process != process_,
+                "ranks that are threads of one process cannot open each other's memory");
     return static_cast<std::byte*>(open(peer, place)) + place.offset;
-}
-
-void* PeerMemory::inThisProcess(void* address)
-{
-    cudaPointerAttributes attributes{};
-    C10_CUDA_CHECK(cudaPointerGetAttributes(&attributes, address));
-    if (attributes.device == device_ || !reached_.insert(attributes.device).second)
-        return address;
-    const cudaError_t status = cudaDeviceEnablePeerAccess(attributes.device, 0);
-    if (status == cudaErrorPeerAccessAlreadyEnabled)
-        cudaGetLastError();
-    else
-        C10_CUDA_CHECK(status);
-    return address;
 }
 
 const char* PeerMemory::busIdIn(const std::byte* slot)

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -35,7 +34,7 @@ public:
     /// Where this process finds an address that another rank has described.
     /// \param peer   number of the rank
     /// \param index  of the address in its call of describe()
-    /// \throws c10::Error  CUDA cannot open the memory
+    /// \throws c10::Error  CUDA cannot open the memory, or the other rank is a thread of this process
     void* addressOf(int peer, const std::byte* slot, std::size_t index);
 
     /// The PCI address of this rank's GPU or another's, from its description: 0000:1b:00.0
@@ -47,16 +46,12 @@ private:
     struct Functions;
 
     void* open(int peer, const Place& place);
-    /// Of a rank that is a thread of this process.
-    void* inThisProcess(void* address);
 
     const Functions& functions_;
-    const c10::DeviceIndex device_;
     std::uint64_t process_; ///< differs between processes
     char busId_[32] = {};
     std::map<std::uint64_t, std::array<std::byte, 64>> handles_; ///< of own allocations, by their id
     std::map<std::pair<int, std::uint64_t>, void*> opened_;      ///< by rank and id of its allocation
-    std::set<int> reached_;                                      ///< GPUs of ranks in this process
 };
 
 } // namespace tilescope::engine

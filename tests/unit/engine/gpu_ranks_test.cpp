@@ -1,20 +1,15 @@
-// Collectives of ranks with a GPU each, through NCCL and by copies, against sums and copies on the CPU.
+// Collectives of ranks with a GPU each, through NCCL, against sums and copies on the CPU. Copies need ranks that are
+// processes: tests/gpu/ranks/run compares both.
 
 #include "core/engine/ranks/gpu_ranks.h"
 
 #include "core/base/error.h"
-#include "core/engine/common/failure.h"
 #include "tests/unit/engine/ranks_as_threads.h"
 
 #include <ATen/ATen.h>
-#include <ATen/cuda/CUDAEvent.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <latch>
-#include <string>
-#include <tuple>
 
 namespace tilescope::engine {
 
@@ -34,23 +29,23 @@ Tensor onGpu(const Tensor& tensor, const Ranks& ranks)
     return tensor.to(at::Device(at::kCUDA, static_cast<at::DeviceIndex>(ranks.rank())));
 }
 
-class GpuCollectives : public ::testing::TestWithParam<std::tuple<int, Where>> {
+class GpuCollectives : public ::testing::TestWithParam<int> {
 protected:
     void SetUp() override
     {
         if (!test::hasDevices(where(), size()))
             GTEST_SKIP() << "needs " << size() << " GPUs";
     }
-    static int size() { return std::get<int>(GetParam()); }
-    static Where where() { return std::get<Where>(GetParam()); }
+    static int size() { return GetParam(); }
+    static constexpr Where where() { return Where::Gpus; }
 };
 
 } // namespace
 
-// Two numbers have one sum; more are added up in the order of the ranks by copies, and in another by NCCL.
+// Two numbers have one sum.
 TEST_P(GpuCollectives, AddUp)
 {
-    const bool isExact = size() == 2 || where() == Where::GpusByCopies;
+    const bool isExact = size() == 2;
     const auto check = [&](Ranks& ranks, std::int64_t count, at::ScalarType type) {
         const at::ScalarType wide = type == at::kDouble ? at::kDouble : at::kFloat;
         Tensor sum = dataOf(0, count, type).to(wide);
@@ -148,40 +143,7 @@ TEST_P(GpuCollectives, FollowTheWorkOfTheCaller)
         where());
 }
 
-INSTANTIATE_TEST_SUITE_P(OnGpus, GpuCollectives,
-                         ::testing::Combine(::testing::Values(2, 3, 4),
-                                            ::testing::Values(Where::Gpus, Where::GpusByCopies)));
-
-TEST(CopiesBetweenGpus, EndForARankThatIsLeftAlone)
-{
-    if (!test::hasDevices(Where::GpusByCopies, 2))
-        GTEST_SKIP() << "needs 2 GPUs";
-    std::string reason;
-    std::latch hasEnded(1);
-    test::onRanks(
-        2,
-        [&](Ranks& ranks) {
-            const Tensor x = onGpu(at::ones({1000}), ranks);
-            ranks.allReduce(x).wait();
-            ranks.synchronize();
-            if (ranks.rank() == 1) {
-                ranks.leave();
-                return hasEnded.wait(); // its memory remains
-            }
-            try {
-                ranks.allReduce(x).wait();
-                ranks.synchronize();
-            } catch (const LostRank& lost) {
-                reason = lost.reason;
-            }
-            at::cuda::CUDAEvent end;
-            end.record();
-            end.synchronize(); // the GPU is idle
-            hasEnded.count_down();
-        },
-        Where::GpusByCopies);
-    EXPECT_EQ(reason, "rank 1 ended before all_reduce 2");
-}
+INSTANTIATE_TEST_SUITE_P(OnGpus, GpuCollectives, ::testing::Values(2, 3, 4));
 
 TEST(CollectiveMeans, AreChosenByTheEnvironment)
 {

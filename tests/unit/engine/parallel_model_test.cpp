@@ -192,8 +192,8 @@ std::string nameOf(const ::testing::TestParamInfo<Case>& info)
     std::string name = std::string(wordOf(info.param.parallel)) + "_" + std::to_string(info.param.ranks);
     if (info.param.checkpointEvery > 0)
         name += "_block" + std::to_string(info.param.checkpointEvery);
-    if (test::areOnGpus(info.param.where))
-        name += info.param.where == Where::Gpus ? "_on_gpus" : "_on_gpus_by_copies";
+    if (info.param.where == Where::Gpus)
+        name += "_on_gpus";
     std::ranges::replace_if(
         name, [](char c) { return c == '-' || c == '+'; }, '_');
     return name;
@@ -244,15 +244,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     OnGpus, ParallelModel,
-    ::testing::Values(
-        Case{Parallel::DdpNaive, 2, 0, Where::Gpus}, Case{Parallel::DdpFlat, 2, 0, Where::Gpus},
-        Case{Parallel::Ddp, 2, 0, Where::Gpus}, Case{Parallel::OptimizerSharding, 2, 0, Where::Gpus},
-        Case{Parallel::Zero1, 2, 0, Where::Gpus}, Case{Parallel::Fsdp, 2, 0, Where::Gpus},
-        Case{Parallel::Fsdp, 2, 2, Where::Gpus}, Case{Parallel::Tp, 2, 0, Where::Gpus},
-        Case{Parallel::FsdpTp, 4, 0, Where::Gpus}, Case{Parallel::Ddp, 2, 0, Where::GpusByCopies},
-        Case{Parallel::OptimizerSharding, 2, 0, Where::GpusByCopies},
-        Case{Parallel::Zero1, 2, 0, Where::GpusByCopies}, Case{Parallel::Fsdp, 2, 2, Where::GpusByCopies},
-        Case{Parallel::Tp, 2, 0, Where::GpusByCopies}, Case{Parallel::FsdpTp, 4, 0, Where::GpusByCopies}),
+    ::testing::Values(Case{Parallel::DdpNaive, 2, 0, Where::Gpus}, Case{Parallel::DdpFlat, 2, 0, Where::Gpus},
+                      Case{Parallel::Ddp, 2, 0, Where::Gpus},
+                      Case{Parallel::OptimizerSharding, 2, 0, Where::Gpus},
+                      Case{Parallel::Zero1, 2, 0, Where::Gpus}, Case{Parallel::Fsdp, 2, 0, Where::Gpus},
+                      Case{Parallel::Fsdp, 2, 2, Where::Gpus}, Case{Parallel::Tp, 2, 0, Where::Gpus},
+                      Case{Parallel::FsdpTp, 4, 0, Where::Gpus}),
     nameOf);
 
 namespace {

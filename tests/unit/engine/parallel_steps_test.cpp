@@ -125,11 +125,11 @@ INSTANTIATE_TEST_SUITE_P(OnTheCpu, CombinedGradients,
                                             ::testing::Values(Parallel::DdpNaive, Parallel::DdpFlat,
                                                               Parallel::Ddp),
                                             ::testing::Values(LossKind::CrossEntropy, LossKind::Sum)));
-INSTANTIATE_TEST_SUITE_P(
-    OnGpus, CombinedGradients,
-    ::testing::Combine(::testing::Values(Where::Gpus, Where::GpusByCopies), ::testing::Values(2),
-                       ::testing::Values(Parallel::DdpNaive, Parallel::DdpFlat, Parallel::Ddp),
-                       ::testing::Values(LossKind::CrossEntropy, LossKind::Sum)));
+INSTANTIATE_TEST_SUITE_P(OnGpus, CombinedGradients,
+                         ::testing::Combine(::testing::Values(Where::Gpus), ::testing::Values(2),
+                                            ::testing::Values(Parallel::DdpNaive, Parallel::DdpFlat,
+                                                              Parallel::Ddp),
+                                            ::testing::Values(LossKind::CrossEntropy, LossKind::Sum)));
 
 // The sum of two numbers has the same bits in any order.
 TEST_P(ShardedSteps, OfTwoRanksHaveTheBitsOfDdp)
@@ -164,7 +164,7 @@ TEST_P(ShardedSteps, OfTwoRanksHaveTheBitsOfDdp)
 }
 
 INSTANTIATE_TEST_SUITE_P(OnTheCpu, ShardedSteps,
-                         ::testing::Combine(::testing::Values(Where::Cpu, Where::Gpus, Where::GpusByCopies),
+                         ::testing::Combine(::testing::Values(Where::Cpu, Where::Gpus),
                                             ::testing::Values(Parallel::OptimizerSharding, Parallel::Zero1,
                                                               Parallel::Fsdp),
                                             ::testing::Values(Precision::Fp32, Precision::Bf16)));

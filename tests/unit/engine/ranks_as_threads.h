@@ -9,7 +9,6 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/cuda/CUDAContextLight.h>
-#include <ATen/cuda/PeerToPeerAccess.h>
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -23,29 +22,24 @@
 
 namespace tilescope::engine::test {
 
-/// Where ranks run: on the CPU, there as if on several hosts, or each on a GPU of its own, through NCCL or by copies.
-enum class Where { Cpu, CpuOfHosts, Gpus, GpusByCopies };
-
-inline bool areOnGpus(Where where)
-{
-    return where == Where::Gpus || where == Where::GpusByCopies;
-}
+/// Where ranks run: on the CPU, there as if on several hosts, or each on a GPU of its own.
+enum class Where { Cpu, CpuOfHosts, Gpus };
 
 inline Device deviceOf(Where where, int rank)
 {
-    return Device(!areOnGpus(where) ? at::Device(at::kCPU)
-                                    : at::Device(at::kCUDA, static_cast<at::DeviceIndex>(rank)));
+    return Device(where != Where::Gpus ? at::Device(at::kCPU)
+                                       : at::Device(at::kCUDA, static_cast<at::DeviceIndex>(rank)));
 }
 
 /// Whether this machine has a device for each rank.
 inline bool hasDevices(Where where, int size)
 {
-    if (!areOnGpus(where))
+    if (where != Where::Gpus)
         return true;
     if (!at::hasCUDA() || at::cuda::device_count() < size)
         return false;
     initializeCuda();
-    return where == Where::Gpus || at::cuda::get_p2p_access(0, 1);
+    return true;
 }
 
 /// Runs `work` on a thread per rank: threads of one process share memory like processes.
@@ -68,10 +62,8 @@ inline void onRanks(int size, const std::function<void(Ranks&)>& work, Where whe
             const Device device = deviceOf(where, rank);
             const DeviceScope current(device);
             at::set_num_threads(1); // of this rank; more only spin against each other on work this small
-            const auto ranks = areOnGpus(where) ? joinOnGpus(seat, device,
-                                                             where == Where::Gpus ? CollectiveMeans::Nccl
-                                                                                  : CollectiveMeans::Copies)
-                                                : joinOnCpu(seat);
+            const auto ranks =
+                where == Where::Gpus ? joinOnGpus(seat, device, CollectiveMeans::Nccl) : joinOnCpu(seat);
             work(*ranks);
         });
     for (std::thread& thread : threads)
