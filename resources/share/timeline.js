@@ -20,7 +20,7 @@ function placeLanes() {
   app.layout = [];
   let y = 0;
   app.run.lanes.forEach((lane, laneIndex) => {
-    if (lane.kind === "memory") return;
+    if (lane.kind === "memory" || lane.kind === "counter") return;
     const height = ROW_HEIGHTS[lane.kind];
     const rows = app.folded.has(laneIndex) ? lane.rows.slice(0, 1) : lane.rows;
     const entry = {lane, laneIndex, y, rows: rows.map((row, i) => ({row, rowIndex: i, y: y + i * height, height: height - (height > 20 ? 2 : 1)}))};

@@ -1,5 +1,6 @@
 #include "tests/ui/fixture.h"
 
+#include "core/model/counter_track.h"
 #include "core/model/processes.h"
 #include "core/store/run_writer.h"
 
@@ -402,6 +403,35 @@ std::int64_t medianStep(const std::vector<Sample>& samples)
     return (walls[(walls.size() - 1) / 2] + walls[walls.size() / 2]) / 2;
 }
 
+// A GPU that draws more power from step to step, until its limit lowers the clocks.
+std::vector<CounterTrack> countersOf(const LmFixture& fixture, const TraceBatch& batch)
+{
+    constexpr int kReadings = 24;
+    const Timestamp start = batch.ranges.front().start;
+    Timestamp end = start;
+    for (const DeviceEvent& event : batch.deviceEvents)
+        end = std::max(end, event.end);
+    const bool isHot = fixture.backend == "naive";
+    const auto track = [&](const char* name, const char* unit, auto valueAt, bool isOfGpu = true) {
+        CounterTrack made{.name = name, .unit = unit, .end = end};
+        if (isOfGpu)
+            made.device = DeviceIndex{0};
+        for (int i = 0; i < kReadings; ++i)
+            made.points.push_back({start + (end - start) * i / kReadings,
+                                   std::int64_t(valueAt(double(i) / kReadings) * kPartsOfCounterUnit)});
+        return made;
+    };
+    const auto isLimited = [isHot](double share) { return isHot && share > 0.55 && share < 0.85; };
+    return {track("SM clock", "Hz", [&](double x) { return isLimited(x) ? 1.755e9 : 1.98e9; }),
+            track("Power", "W", [&](double x) { return std::min(700.0, 340 + (isHot ? 560 : 210) * x); }),
+            track("Temperature", "°C", [&](double x) { return std::floor(48 + 9 * x); }),
+            track("GPU utilisation", "%", [](double x) { return x < 0.1 ? 61.0 : 97.0; }),
+            track("PCIe received", "B/s", [](double x) { return x < 0.2 ? 2.1e9 : 4.4e7; }),
+            track(kPowerCapCounter, "%", [&](double x) { return isLimited(x) ? 100.0 : 0.0; }),
+            track(
+                "CPU use", "%", [](double x) { return 104 - 20 * x; }, false)};
+}
+
 void writeRun(store::RunWriter& writer, const LmFixture& fixture, StringTable& strings)
 {
     const std::string spec = specOf(fixture.backend, fixture.batch, fixture.isTraced);
@@ -421,6 +451,8 @@ void writeRun(store::RunWriter& writer, const LmFixture& fixture, StringTable& s
     }
     if (fixture.isTraced) {
         writer.write(batch);
+        if (fixture.hasCounters)
+            writer.writeCounterTracks(countersOf(fixture, batch));
         result.traceOverhead = double(meanLength(batch, strings, "step")) / double(medianStep(samples));
     } else {
         // Parameters do not grow with the batch.
@@ -464,7 +496,7 @@ void writeGpuFile(const std::filesystem::path& file)
             LmFixture fixture;
             fixture.backend = backend;
             fixture.batch = batch;
-            fixture.isTraced = batch == kTracedBatch;
+            fixture.isTraced = fixture.hasCounters = batch == kTracedBatch;
             writeRun(writer, fixture, strings);
         }
     const std::string spec = specOf("naive", 65536, false); // its scores take 48 GiB a layer

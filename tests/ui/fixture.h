@@ -16,8 +16,9 @@ struct LmFixture {
     int steps = 2;
     int layers = 2;
     int samples = 12;
-    int batch = 4;        ///< of the timed steps
-    bool isTraced = true; ///< else only its samples are written
+    int batch = 4;            ///< of the timed steps
+    bool isTraced = true;     ///< else only its samples are written
+    bool hasCounters = false; ///< of clocks, power, temperature, utilisation and traffic
 };
 
 /// The traced events of one run, in start order.

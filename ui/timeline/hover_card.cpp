@@ -3,6 +3,7 @@
 #include "ui/kit/elided_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/theme/theme.h"
+#include "ui/timeline/lane_curve.h"
 
 #include <QObject>
 #include <QPainter>
@@ -64,10 +65,35 @@ ItemWords wordsOf(const TimelineScene& scene, const SectionItem& item)
     return {QString::fromStdString(name.label) + QStringLiteral("  ") + length, second};
 }
 
+std::optional<ItemWords> curveWordsAt(const TimelineScene& scene, QPoint point, const QSize& view)
+{
+    const Band* band = scene.curveAt(point, view.width(), view.height());
+    if (band == nullptr)
+        return {};
+    const Lane& lane = scene.laneOf(*band);
+    const double axis = scene.axisAt(point.x(), view.width());
+    const auto value = curveValueAt(lane, scene.sections[band->section].toTimeline(axis));
+    if (!value)
+        return {};
+    return ItemWords{QString::fromStdString(lane.title) + QStringLiteral("  ") + curveText(lane, *value),
+                     QObject::tr("at %1").arg(timeText(axis))};
+}
+
 void paintHoverCard(QPainter& painter, const TimelineScene& scene, const SectionItem& item, QPoint cursor,
                     const QSize& view)
 {
-    const ItemWords words = wordsOf(scene, item);
+    const QRect box = scene.rectOf(item, view.width(), view.height());
+    painter.setPen(colours().text);
+    painter.setBrush(Qt::NoBrush);
+    painter.save();
+    painter.setClipRect(scene.plot(view.width(), view.height()));
+    painter.drawRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5));
+    painter.restore();
+    paintCard(painter, wordsOf(scene, item), cursor, view);
+}
+
+void paintCard(QPainter& painter, const ItemWords& words, QPoint cursor, const QSize& view)
+{
     const Palette& p = colours();
     const QFontMetrics bold(Theme::instance().bold());
     const QFontMetrics body(Theme::instance().body());
@@ -83,13 +109,6 @@ void paintHoverCard(QPainter& painter, const TimelineScene& scene, const Section
         card.moveRight(std::max(card.width(), cursor.x() - sizes().of(6)));
     if (card.bottom() > view.height() - 4)
         card.moveBottom(cursor.y() - sizes().of(8));
-    const QRect box = scene.rectOf(item, view.width(), view.height());
-    painter.setPen(p.text);
-    painter.setBrush(Qt::NoBrush);
-    painter.save();
-    painter.setClipRect(scene.plot(view.width(), view.height()));
-    painter.drawRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5));
-    painter.restore();
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(p.strongLine);
     painter.setBrush(p.surface);

@@ -4,6 +4,8 @@
 
 #include <QString>
 
+#include <optional>
+
 class QPainter;
 
 namespace tilescope::ui {
@@ -15,9 +17,14 @@ struct ItemWords {
 };
 ItemWords wordsOf(const TimelineScene& scene, const SectionItem& item);
 
+/// The value and the time of the curve at a point of the view; none where there is none.
+std::optional<ItemWords> curveWordsAt(const TimelineScene& scene, QPoint point, const QSize& view);
+
 /// Frames a box and draws its description on a card beside the cursor.
 /// \param view  size of the view
 void paintHoverCard(QPainter& painter, const TimelineScene& scene, const SectionItem& item, QPoint cursor,
                     const QSize& view);
+/// Draws such words on a card beside the cursor.
+void paintCard(QPainter& painter, const ItemWords& words, QPoint cursor, const QSize& view);
 
 } // namespace tilescope::ui

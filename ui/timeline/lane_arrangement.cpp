@@ -51,6 +51,8 @@ std::string wordOf(const Lane& lane)
         return lane.title;
     case Lane::Kind::Memory:
         return "memory " + lane.detail;
+    case Lane::Kind::Counter:
+        return "counter " + lane.title;
     }
     return {};
 }

@@ -96,28 +96,34 @@ void fillBoxes(BoxTarget& target, const RowBoxes& boxes, const BoxColours& colou
 
 void MemoryRange::include(const Lane& lane)
 {
-    constexpr double kRoom = 1.1; // above the peak
     if (!lane.allocated.empty())
-        to = std::max(to, kRoom * double(lane.allocated.value(lane.allocated.peak())));
+        include(lane.allocated);
 }
 
-int MemoryRange::yOf(double bytes, int top, int bottom) const
+void MemoryRange::include(const query::StepCurve& curve)
 {
-    const double share = std::clamp(bytes / to, 0.0, 1.0);
+    constexpr double kRoom = 1.1; // above the peak
+    to = std::max(to, kRoom * double(curve.value(curve.peak())));
+}
+
+int MemoryRange::yOf(double value, int top, int bottom) const
+{
+    const double share = std::clamp(value / to, 0.0, 1.0);
     return bottom - 1 - int(std::lround(share * (bottom - top - 2)));
 }
 
-void fillCurve(BoxTarget& target, const query::StepCurve& curve, double from, double perColumn, int columns,
-               const MemoryRange& range, int top, int bottom, QRgb area, QRgb edge)
+void fillCurve(BoxTarget& target, const query::StepCurve& curve, std::int64_t until, double from,
+               double perColumn, int columns, const MemoryRange& range, int top, int bottom, QRgb area,
+               QRgb edge)
 {
     if (curve.empty() || columns <= 0)
         return;
     std::vector<query::CurveColumn> extremes(static_cast<std::size_t>(columns));
     curve.columns(from, perColumn, extremes);
     const double firstTime = double(curve.time(0));
-    const double lastTime = double(curve.time(curve.size() - 1));
+    const double lastTime = double(until);
     for (int c = 0; c < columns; ++c) {
-        // Nothing is known before the first event and after the last.
+        // Nothing is known before the first value and after the last.
         if (from + (c + 1) * perColumn < firstTime || from + c * perColumn > lastTime)
             continue;
         const query::CurveColumn& column = extremes[std::size_t(c)];

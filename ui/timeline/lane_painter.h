@@ -72,18 +72,22 @@ private:
 void fillBoxes(BoxTarget& target, const RowBoxes& boxes, const BoxColours& colours, query::Lane::Kind kind,
                std::size_t row, int top, int bottom);
 
-/// The vertical range of memory lanes, from 0: one for all lanes of all runs, so that equal heights are equal
-/// bytes.
+/// The vertical range of curves, from 0: one for the memory lanes of all runs and one for each counter, so that
+/// equal heights are equal values.
 struct MemoryRange {
-    double to = 1; ///< bytes
+    double to = 1; ///< bytes, or thousandths of a counter's unit
 
-    /// Extends the range to that of a lane.
+    /// Extends the range to that of a memory lane.
     void include(const query::Lane& lane);
-    int yOf(double bytes, int top, int bottom) const;
+    /// Extends the range to that of a curve.
+    void include(const query::StepCurve& curve);
+    int yOf(double value, int top, int bottom) const;
 };
 
-/// Fills a memory lane: the area under the allocated bytes, with its edge.
-void fillCurve(BoxTarget& target, const query::StepCurve& curve, double from, double perColumn, int columns,
-               const MemoryRange& range, int top, int bottom, QRgb area, QRgb edge);
+/// Fills the lane of a curve: the area under it, with its edge.
+/// \param until  the time at which its last value ends
+void fillCurve(BoxTarget& target, const query::StepCurve& curve, std::int64_t until, double from,
+               double perColumn, int columns, const MemoryRange& range, int top, int bottom, QRgb area,
+               QRgb edge);
 
 } // namespace tilescope::ui

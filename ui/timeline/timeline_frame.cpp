@@ -8,6 +8,7 @@
 #include "ui/kit/tone.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
+#include "ui/timeline/lane_curve.h"
 
 #include <QFontMetricsF>
 #include <QPainter>
@@ -114,6 +115,24 @@ QString busyText(const TimelineSection& section, const Lane& lane)
     const auto covered = lane.rows.front().coveredByHue(step->start, step->end);
     const double total = double(std::max<std::int64_t>(1, step->end - step->start));
     return percentText(double(covered[std::size_t(Hue::Busy)]) / total);
+}
+
+// The words at the ends of a curve's scale: 2.18 and 0 GHz.
+struct ScaleWords {
+    QString most, mostWithUnit, zero;
+};
+
+ScaleWords scaleWordsOf(const Lane& lane, const MemoryRange& range)
+{
+    if (lane.kind == Lane::Kind::Memory) {
+        const Unit unit = byteUnit(range.to);
+        const QString most = columnDigits(range.to, unit);
+        return {most, withUnit(most, unit.word), withUnit(QStringLiteral("0"), unit.word)};
+    }
+    const QString most = curveText(lane, range.to);
+    const auto unit = std::ranges::find_if(most, [](QChar c) { return c.isSpace(); });
+    const qsizetype digits = unit - most.begin();
+    return {most.left(digits), most, QStringLiteral("0") + most.mid(digits)};
 }
 
 // What share of the step the process's devices are busy, and idle by reason.
@@ -225,8 +244,8 @@ void paintRunHeader(QPainter& painter, const TimelineScene& scene, const Band& b
                          section.source);
 }
 
-void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& band,
-                    const MemoryRange& memory, const QRect& area)
+void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& band, const MemoryRange& range,
+                    const QRect& area)
 {
     const Palette& p = colours();
     const Theme& theme = Theme::instance();
@@ -251,12 +270,11 @@ void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& b
     paintIcon(painter, view.folded ? Icon::ChevronRight : Icon::ChevronDown,
               QRectF(sizes().of(10), lineTop + (line - chevron) / 2.0, chevron, chevron), p.dimText);
     const int textLeft = sizes().of(28);
-    const Unit unit = byteUnit(memory.to);
-    const bool hasCurve = lane.kind == Lane::Kind::Memory && !lane.allocated.empty();
+    const ScaleWords scale = scaleWordsOf(lane, range);
+    const bool hasCurve = curveOf(lane) != nullptr;
     const bool hasScale =
         hasCurve && !view.folded && column.height() > 2 * QFontMetrics(theme.small()).ascent();
-    const QString most = columnDigits(memory.to, unit);
-    const QString figure = hasScale ? most : hasCurve ? withUnit(most, unit.word) : busyText(section, lane);
+    const QString figure = hasScale ? scale.most : hasCurve ? scale.mostWithUnit : busyText(section, lane);
     const int figureWidth =
         figure.isEmpty() ? 0 : QFontMetrics(theme.small()).horizontalAdvance(figure) + sizes().of(12);
     // The end of a name tells lanes of a process apart.
@@ -279,7 +297,7 @@ void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& b
     const QRect right = column.adjusted(0, 0, -sizes().of(10), 0);
     painter.drawText(right, (hasCurve ? Qt::AlignTop : Qt::AlignVCenter) | Qt::AlignRight, figure);
     if (hasScale)
-        painter.drawText(right, Qt::AlignBottom | Qt::AlignRight, withUnit(QStringLiteral("0"), unit.word));
+        painter.drawText(right, Qt::AlignBottom | Qt::AlignRight, scale.zero);
     painter.restore();
 }
 

@@ -14,7 +14,7 @@ std::optional<std::size_t> sameLane(const query::Lane& lane, const query::Timeli
     for (std::size_t i = 0; i < timeline.lanes.size(); ++i) {
         const query::Lane& other = timeline.lanes[i];
         if (other.kind == lane.kind && other.thread == lane.thread && other.device == lane.device &&
-            other.stream == lane.stream)
+            other.stream == lane.stream && other.counter == lane.counter)
             return i;
     }
     return {};

@@ -1,6 +1,7 @@
 #include "ui/timeline/timeline_layout.h"
 
 #include "ui/theme/theme.h"
+#include "ui/timeline/lane_curve.h"
 
 #include <algorithm>
 #include <limits>
@@ -129,6 +130,7 @@ int usualRowHeight(const Lane& lane, const LaneSizes& sizes)
     case Lane::Kind::Busy:
         return sizes.busy;
     case Lane::Kind::Memory:
+    case Lane::Kind::Counter:
         return 0;
     }
     return 0;
@@ -143,6 +145,8 @@ int heightOf(const Lane& lane, const LaneSizes& sizes, double tall)
 {
     if (lane.kind == Lane::Kind::Memory)
         return int(sizes.memory * tall);
+    if (lane.kind == Lane::Kind::Counter)
+        return int(sizes.labelled * tall);
     const int rows = rowHeightOf(lane, sizes, tall) * int(lane.rows.size());
     const int least = int((lane.detail.empty() ? sizes.folded : sizes.labelled) * tall);
     return lane.kind == Lane::Kind::Busy ? rows : std::max(rows, least);
@@ -215,8 +219,7 @@ std::pair<int, int> heightsOf(const Lane& lane, const LaneView& view, const Lane
     if (!view.folded)
         height = std::max(height, double(sizes.labelled)); // all have a label to be read
     height = std::max(kLeastLane, height * sizes.share);
-    const bool isCurve = lane.kind == Lane::Kind::Memory;
-    return {int(height), isCurve ? 0 : std::max(1, int(row * sizes.share))};
+    return {int(height), isCurve(lane) ? 0 : std::max(1, int(row * sizes.share))};
 }
 
 } // namespace
@@ -265,13 +268,16 @@ TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSi
 
 namespace {
 
-// Lanes that are folded at first: without events, a host thread that has next to nothing to do in the steps, and
-// stacks, which are deep.
+// Lanes that are folded at first: without events, a host thread that has next to nothing to do in the steps,
+// stacks, which are deep, and counters if they are many.
 bool isFoldedAtFirst(const query::Timeline& timeline, const Lane& lane)
 {
     constexpr double kLeastShare = 0.01;
+    constexpr std::ptrdiff_t kFewCounters = 4;
     if (lane.events() == 0 || lane.kind == Lane::Kind::Frames)
         return true;
+    if (lane.kind == Lane::Kind::Counter)
+        return std::ranges::count(timeline.lanes, Lane::Kind::Counter, &Lane::kind) > kFewCounters;
     if (lane.kind != Lane::Kind::Thread)
         return false;
     const auto [from, to] = timeline.interesting();

@@ -3,6 +3,7 @@
 #include "ui/kit/number_text.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/difference_band.h"
+#include "ui/timeline/lane_curve.h"
 #include "ui/timeline/timeline_frame.h"
 #include "ui/timeline/timeline_marks.h"
 
@@ -115,7 +116,7 @@ void TimelinePainter::paintBand(QPainter& painter, const TimelineScene& scene, c
     if (!band.isPinned)
         label.setTop(std::clamp(plot.top() + scene.layout.coveredHeight(), area.top(),
                                 std::max(area.top(), area.bottom() + 1 - scene.sizes.labelled)));
-    paintLaneLabel(painter, scene, band, memory_, label);
+    paintLaneLabel(painter, scene, band, rangeFor(scene, scene.laneOf(band)), label);
     paintMemoryPeak(painter, scene, band, memory_, area);
 }
 
@@ -197,6 +198,11 @@ void TimelinePainter::fillLanes(BoxTarget& target, const TimelineScene& scene, c
             fillLane(target, scene, band, plot, ratio);
 }
 
+MemoryRange TimelinePainter::rangeFor(const TimelineScene& scene, const Lane& lane) const
+{
+    return lane.kind == Lane::Kind::Counter ? scene.rangeOf(lane) : memory_;
+}
+
 void TimelinePainter::fillLane(BoxTarget& target, const TimelineScene& scene, const Band& band,
                                const QRect& plot, double ratio)
 {
@@ -208,12 +214,10 @@ void TimelinePainter::fillLane(BoxTarget& target, const TimelineScene& scene, co
     const double perColumn = scene.window.length() / section.stretch / plot.width() / ratio;
     const auto device = [ratio](double v) { return int(std::lround(v * ratio)); };
     const int top = scene.topOf(band);
-    if (lane.kind == Lane::Kind::Memory) {
-        const Palette& p = colours();
-        fillCurve(target, lane.allocated, from, perColumn, columns, memory_, device(top),
-                  device(top + band.height), blend(p.activations, p.laneGround, 0.35).rgb(),
-                  p.activations.rgb());
-        return;
+    if (const query::StepCurve* curve = curveOf(lane)) {
+        const auto [area, edge] = curveColours(lane);
+        fillCurve(target, *curve, curveEnd(lane), from, perColumn, columns, rangeFor(scene, lane),
+                  device(top), device(top + band.height), area.rgb(), edge.rgb());
     }
     const int gap = band.rowHeight > 8 ? 1 : 0;
     for (std::size_t row = 0; row < lane.rows.size(); ++row) {

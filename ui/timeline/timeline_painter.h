@@ -45,6 +45,7 @@ private:
                    double ratio, bool pinned);
     void fillLane(BoxTarget& target, const TimelineScene& scene, const Band& band, const QRect& plot,
                   double ratio);
+    MemoryRange rangeFor(const TimelineScene& scene, const query::Lane& lane) const;
     void collectLabels(const TimelineScene& scene, const Band& band, std::size_t row, const QRect& rowRect,
                        double ratio);
     const QStaticText* fitting(const query::Timeline& timeline, std::uint32_t name, double width);

@@ -1,6 +1,7 @@
 #include "ui/timeline/timeline_scene.h"
 
 #include "ui/theme/theme.h"
+#include "ui/timeline/lane_curve.h"
 
 #include <algorithm>
 #include <cmath>
@@ -67,6 +68,34 @@ MemoryRange TimelineScene::memoryRange() const
         for (const Lane& lane : section.timeline->lanes)
             range.include(lane);
     return range;
+}
+
+MemoryRange TimelineScene::rangeOf(const Lane& lane) const
+{
+    if (lane.kind != Lane::Kind::Counter)
+        return memoryRange();
+    MemoryRange range;
+    for (const TimelineSection& section : sections)
+        for (const Lane& other : section.timeline->lanes)
+            if (other.kind == lane.kind && other.counter == lane.counter && other.unit == lane.unit &&
+                !other.values.empty())
+                range.include(other.values);
+    // Shares have the same height in all lanes; the use of several processors exceeds 100 %.
+    const double whole = 100 * kPartsOfCounterUnit;
+    const bool isShare = lane.unit == "%" && range.to <= 1.11 * whole;
+    return isShare ? MemoryRange{whole} : range;
+}
+
+const Lane& TimelineScene::laneOf(const Band& band) const
+{
+    const TimelineSection& section = sections[band.section];
+    return section.timeline->lanes[section.lanes[band.view].lane];
+}
+
+const Band* TimelineScene::curveAt(QPoint point, int width, int height) const
+{
+    const Band* band = plot(width, height).contains(point) ? bandAt(point, width, height) : nullptr;
+    return band != nullptr && band->kind == Band::Kind::Lane && isCurve(laneOf(*band)) ? band : nullptr;
 }
 
 const Band* TimelineScene::bandAt(QPoint point, int width, int height) const

@@ -64,6 +64,8 @@ struct TimelineScene {
 
     /// Of the memory lanes of all sections.
     MemoryRange memoryRange() const;
+    /// Of the curve of a lane: that of all memory lanes, or of the lanes of the same counter in all sections.
+    MemoryRange rangeOf(const query::Lane& lane) const;
 
     double axisAt(double x, int width) const;
     double xOf(double axis, int width) const;
@@ -73,10 +75,13 @@ struct TimelineScene {
     std::optional<QString> noteAt(QPoint point, int width) const;
     /// The box at a point of the view, or a narrow one near it.
     std::optional<SectionItem> itemAt(QPoint point, int width, int height) const;
+    /// The lane of a curve at a point of the view; null elsewhere.
+    const Band* curveAt(QPoint point, int width, int height) const;
     /// The lane, header or difference at a point of the view; null between them and above the lanes.
     const Band* bandAt(QPoint point, int width, int height) const;
     /// The lane of a box; null if it is hidden.
     const Band* bandOf(const SectionItem& item) const;
+    const query::Lane& laneOf(const Band& band) const;
     /// The position of a box in the view; empty if it is not on screen.
     QRect rectOf(const SectionItem& item, int width, int height) const;
 };

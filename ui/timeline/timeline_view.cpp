@@ -4,7 +4,6 @@
 #include "ui/kit/vector_drawing.h"
 #include "ui/kit/view_history.h"
 #include "ui/theme/theme.h"
-#include "ui/timeline/hover_card.h"
 #include "ui/timeline/lane_arrangement.h"
 #include "ui/timeline/timeline_growth.h"
 
@@ -56,6 +55,7 @@ void TimelineView::setSections(std::vector<TimelineSection> sections, bool keepW
     scene_.laneDropAt.reset();
     dragging_.cancel();
     hovered_.reset();
+    curveWords_.reset();
     painter_.reset();
     boxes_ = std::make_shared<int>();
     if (!keepWindow) {
@@ -77,6 +77,7 @@ void TimelineView::growSections(const std::vector<TimelineSection>& grown, Pairs
     boxes_ = std::make_shared<int>();
     scene_.pairs = std::move(pairs);
     hovered_.reset();
+    curveWords_.reset();
     painter_.reset();
     relayout();
     hoverAgain();
@@ -374,6 +375,8 @@ void TimelineView::paintEvent(QPaintEvent*)
     painter_.paint(painter, scene_, width(), height(), VectorDrawing::isOn());
     if (!dragging_.isOn() && hovered_)
         paintHoverCard(painter, scene_, *hovered_, cursor_, viewport()->size());
+    else if (!dragging_.isOn() && curveWords_)
+        paintCard(painter, *curveWords_, cursor_, viewport()->size());
 }
 
 void TimelineView::resizeEvent(QResizeEvent*)
@@ -407,6 +410,7 @@ void TimelineView::leave()
 {
     isOver_ = false;
     hovered_.reset();
+    curveWords_.reset();
     emit cursorMoved({});
     viewport()->update();
 }
@@ -416,8 +420,10 @@ void TimelineView::hover(QPoint at)
     cursor_ = at;
     isOver_ = viewport()->rect().contains(at);
     const auto item = scene_.itemAt(at, width(), height());
-    const bool moved = item || hovered_;
+    auto curveWords = curveWordsAt(scene_, at, viewport()->size());
+    const bool moved = item || hovered_ || curveWords || curveWords_;
     hovered_ = item;
+    curveWords_ = std::move(curveWords);
     if (moved)
         viewport()->update();
     if (scene_.sections.empty() || !isOver_ || at.x() < scene_.sizes.label) {
@@ -431,7 +437,7 @@ void TimelineView::hover(QPoint at)
         const TimelineSection& section = scene_.sections[band->section];
         const Lane& lane = section.timeline->lanes[section.lanes[band->view].lane];
         where = section.letter.isEmpty() ? QString() : section.letter + QStringLiteral(", ");
-        where += QString::fromStdString(lane.title);
+        where += curveWords_ ? curveWords_->first : QString::fromStdString(lane.title);
     }
     emit cursorMoved(timeText(axis) + QStringLiteral("  ") + where);
 }

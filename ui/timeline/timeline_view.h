@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ui/timeline/hover_card.h"
 #include "ui/timeline/timeline_drag.h"
 #include "ui/timeline/timeline_painter.h"
 #include "ui/timeline/zoom_history.h"
@@ -166,6 +167,7 @@ private:
     QPoint cursor_{-1, -1}; // last position
     bool isOver_ = false;   // the cursor is over the view
     std::optional<SectionItem> hovered_;
+    std::optional<ItemWords> curveWords_; // under the cursor
 };
 
 } // namespace tilescope::ui

@@ -96,9 +96,11 @@ const char* wordOf(query::Lane::Kind kind)
     case query::Lane::Kind::Busy:
         return "busy";
     case query::Lane::Kind::Memory:
+        return "memory";
+    case query::Lane::Kind::Counter:
         break;
     }
-    return "memory";
+    return "counter";
 }
 
 json timelineJson(const query::Timeline& timeline, const PackedTimeline& packed, const TextOf& textOf)

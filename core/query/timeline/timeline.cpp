@@ -7,7 +7,7 @@ namespace tilescope::query {
 
 std::size_t Lane::events() const
 {
-    std::size_t total = allocated.size();
+    std::size_t total = allocated.size() + values.size();
     for (const Track& row : rows)
         total += row.size();
     return total;
@@ -84,7 +84,7 @@ std::size_t Timeline::memory() const
     for (const Lane& lane : lanes) {
         for (const Track& row : lane.rows)
             total += row.memory();
-        total += lane.allocated.memory() + lane.reserved.memory();
+        total += lane.allocated.memory() + lane.reserved.memory() + lane.values.memory();
     }
     return total;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/ids.h"
+#include "core/model/counter_track.h"
 #include "core/model/events.h"
 #include "core/model/party_index.h"
 #include "core/query/timeline/step_curve.h"
@@ -22,19 +23,22 @@ namespace tilescope::query {
 
 /// A horizontal band of the timeline: rows of boxes, or a curve.
 struct Lane {
-    enum class Kind { Ranges, Frames, Thread, Stream, Busy, Memory };
+    enum class Kind { Ranges, Frames, Thread, Stream, Busy, Memory, Counter };
 
     Kind kind = Kind::Stream;
     std::string
         title; ///< Ranges, Python, main 412, stream 7, GPU busy, Memory; of several processes: rank 1 stream 7
     std::string detail;        ///< second line of the label: "ops, API calls"
     ThreadId thread;           ///< Ranges, Frames and Thread
-    DeviceIndex device;        ///< Stream, Busy and Memory
+    DeviceIndex device;        ///< Stream, Busy, Memory and Counter
     StreamId stream;           ///< Stream
     ProcessIndex process = {}; ///< none: the only one, or a device that several share
     std::vector<Track> rows;
     StepCurve allocated; ///< Memory: bytes
     StepCurve reserved;
+    StepCurve values;           ///< Counter: thousandths of its unit
+    std::int64_t valuesEnd = 0; ///< until when the last value holds
+    std::string counter, unit;  ///< Counter: SM clock, Hz
 
     std::size_t events() const;
 };
@@ -116,6 +120,7 @@ public:
     void addHost(std::span<const Op> ops, std::span<const ApiCall> calls);
     void addDevice(std::span<const DeviceEvent> events);
     void addAllocations(std::span<const AllocEvent> events);
+    void addCounter(const CounterTrack& track);
 
     /// Adds a prepared track of the file: intervals of a row in start order, rows in any order. Do not mix
     /// with events in one lane.

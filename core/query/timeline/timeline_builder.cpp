@@ -91,6 +91,7 @@ struct TimelineBuilder::State {
     std::map<ThreadId, HostLane> hosts;
     std::map<DeviceIndex, DeviceLanes> devices;
     std::map<DeviceIndex, Curves> curves;
+    std::vector<CounterTrack> counters;
     StretchesOf waiting, tracing;                                                  // of the host, unordered
     analysis::StepWork work;                                                       // of events
     std::map<std::pair<ProcessIndex, std::int32_t>, analysis::Interval> stepTimes; // stored, by number
@@ -117,6 +118,7 @@ struct TimelineBuilder::State {
     void buildHostLanes();
     void buildDeviceLanes();
     void buildMemoryLanes();
+    void buildCounterLanes();
 };
 
 TimelineBuilder::TimelineBuilder(TextOf textOf, DeviceNameOf deviceNameOf, Timestamp origin)
@@ -311,6 +313,11 @@ void TimelineBuilder::addAllocations(std::span<const AllocEvent> events)
         curves.reserved.push_back(event.reserved);
         state_->reach(curves.times.back());
     }
+}
+
+void TimelineBuilder::addCounter(const CounterTrack& track)
+{
+    state_->counters.push_back(track);
 }
 
 void TimelineBuilder::addPoints(const store::TrackInfo& track, std::span<const store::MemoryPoint> points,
@@ -533,6 +540,34 @@ void TimelineBuilder::State::buildMemoryLanes()
     }
 }
 
+// Counters of devices come first, then those of the host. What lies before the first event is not shown.
+void TimelineBuilder::State::buildCounterLanes()
+{
+    std::ranges::stable_sort(counters, {}, [](const CounterTrack& track) {
+        return track.device ? std::int32_t{track.device.value} : std::numeric_limits<std::int32_t>::max();
+    });
+    for (const CounterTrack& track : counters) {
+        if (at(track.end) < 0)
+            continue;
+        Lane lane;
+        lane.kind = Lane::Kind::Counter;
+        lane.device = track.device;
+        lane.process = track.process ? track.process : parties.of(track.device);
+        lane.title = processTitle(lane.process) + track.name;
+        lane.detail = track.device ? "GPU " + std::to_string(track.device.value) : "host";
+        lane.counter = track.name;
+        lane.unit = track.unit;
+        lane.valuesEnd = at(track.end);
+        std::vector<std::int64_t> times, values;
+        for (const CounterPoint& point : track.points) {
+            times.push_back(at(point.time));
+            values.push_back(point.value);
+        }
+        lane.values = StepCurve::ofChanges(times, values);
+        timeline.lanes.push_back(std::move(lane));
+    }
+}
+
 TimelineBuilder::TimelineBuilder(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Timeline TimelineBuilder::snapshot()
@@ -559,6 +594,7 @@ Timeline TimelineBuilder::build() &&
     state_->buildHostLanes();
     state_->buildDeviceLanes();
     state_->buildMemoryLanes();
+    state_->buildCounterLanes();
     state_->groupByProcess();
     state_->buildFrameLanes();
     state_->timeline.names = std::move(state_->names).take();

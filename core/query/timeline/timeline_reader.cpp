@@ -14,6 +14,12 @@ namespace {
 
 using store::RunReader;
 
+void addCounters(const RunReader& reader, RunId run, TimelineBuilder& builder)
+{
+    for (const CounterTrack& track : reader.counterTracks(run))
+        builder.addCounter(track);
+}
+
 bool addTracks(const RunReader& reader, RunId run, const std::vector<store::TrackInfo>& tracks,
                TimelineBuilder& builder, const std::function<bool()>& cancelled)
 {
@@ -117,6 +123,7 @@ std::optional<Timeline> readTimeline(const RunReader& reader, RunId run,
     if (!addTracks(reader, run, tracks, builder, cancelled))
         return {};
     builder.addStepTimes(reader.stepTotals(run));
+    addCounters(reader, run, builder);
     return std::move(builder).build();
 }
 
@@ -129,6 +136,7 @@ std::optional<Timeline> timelineFromEvents(const RunReader& reader, RunId run,
     TimelineBuilder builder = builderOf(reader, run, span->first);
     if (!addEvents(reader, run, builder, cancelled))
         return {};
+    addCounters(reader, run, builder);
     return std::move(builder).build();
 }
 

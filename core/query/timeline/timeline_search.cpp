@@ -37,6 +37,7 @@ std::int64_t* countFor(SearchResult& result, Lane::Kind kind)
         return &result.frames;
     case Lane::Kind::Busy:
     case Lane::Kind::Memory:
+    case Lane::Kind::Counter:
         return nullptr;
     }
     return nullptr;

@@ -32,6 +32,8 @@ QString kindOf(Lane::Kind kind)
         return QStringLiteral("busy");
     case Lane::Kind::Memory:
         return QStringLiteral("memory");
+    case Lane::Kind::Counter:
+        return QStringLiteral("counter");
     }
     return {};
 }
@@ -39,7 +41,7 @@ QString kindOf(Lane::Kind kind)
 // The pixels that show the contents of a lane: the middle of each row, the bottom of a curve.
 std::vector<int> heightsOf(const ui::Band& band, const Lane& lane)
 {
-    if (lane.kind == Lane::Kind::Memory)
+    if (lane.kind == Lane::Kind::Memory || lane.kind == Lane::Kind::Counter)
         return {band.top + band.height - 1};
     std::vector<int> heights;
     for (std::size_t row = 0; row < lane.rows.size(); ++row)

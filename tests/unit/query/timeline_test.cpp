@@ -185,6 +185,31 @@ TEST_F(TimelineOf, EveryNanosecondOfAGapHasTheFirstMatchingReason)
     }
 }
 
+TEST_F(TimelineOf, CountersLieBelowTheLanesOfTheirDevice)
+{
+    builder.addDevice(std::vector{kernel("gemm", 0, 10, 30)});
+    const auto at = [](std::int64_t time) { return timestampAt(1000 + time); };
+    builder.addCounter({.name = "CPU use", .unit = "%", .end = at(30), .points = {{at(0), 5}}});
+    builder.addCounter({.name = "Power",
+                        .unit = "W",
+                        .device = DeviceIndex{0},
+                        .end = at(28),
+                        .points = {{at(-4), 300'000}, {at(12), 300'000}, {at(20), 410'000}}});
+    builder.addCounter({.name = "Before", .end = at(-1), .points = {{at(-4), 1}}});
+    const Timeline timeline = build();
+    ASSERT_EQ(timeline.lanes.size(), 4U) << "stream, busy and two counters";
+    const Lane& power = timeline.lanes[2];
+    EXPECT_EQ(power.kind, Lane::Kind::Counter);
+    EXPECT_EQ(power.title, "Power");
+    EXPECT_EQ(power.detail, "GPU 0");
+    EXPECT_EQ(power.unit, "W");
+    EXPECT_EQ(power.values.at(5), 300'000);
+    EXPECT_EQ(power.values.at(25), 410'000);
+    EXPECT_EQ(power.valuesEnd, 28);
+    EXPECT_EQ(timeline.lanes[3].title, "CPU use");
+    EXPECT_EQ(timeline.length, 30) << "counters do not make it longer";
+}
+
 TEST_F(TimelineOf, AHitFindsTheNearestBoxWithinItsTolerance)
 {
     builder.addDevice(std::vector{kernel("gemm", 0, 10, 30), kernel("gemm", 0, 40, 50)});

@@ -8,6 +8,7 @@
 #include "ui/kit/number_text.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/box_runs.h"
+#include "ui/timeline/hover_card.h"
 #include "ui/timeline/lane_arrangement.h"
 #include "ui/timeline/link_lines.h"
 #include "ui/timeline/timeline_alignment.h"
@@ -508,6 +509,53 @@ TEST_F(TimelineSceneTest, MemoryLanesOfAllRunsHaveOneRangeFromZero)
     EXPECT_EQ(range.yOf(0, 100, 136), 135) << "nothing is at the foot";
     const int half = 135 - range.yOf(range.to / 2, 100, 136);
     EXPECT_NEAR(135 - range.yOf(range.to / 4, 100, 136), half / 2.0, 1) << "half the bytes, half the height";
+}
+
+TEST_F(TimelineSceneTest, CountersHaveOneRangeInAllRunsAndAValueUnderTheCursor)
+{
+    // The second run draws more power, and only it has a temperature.
+    const auto withCounters = [](const query::Timeline& timeline, std::int64_t watts, bool isHot) {
+        auto changed = std::make_shared<query::Timeline>(timeline);
+        query::Lane power;
+        power.kind = query::Lane::Kind::Counter;
+        power.title = power.counter = "Power";
+        power.unit = "W";
+        power.values = query::StepCurve({0, changed->length / 2}, {watts * 1000, watts * 500});
+        power.valuesEnd = changed->length;
+        changed->lanes.push_back(power);
+        if (isHot) {
+            power.title = power.counter = "Temperature";
+            power.unit = "°C";
+            changed->lanes.push_back(power);
+        }
+        return makeSection(changed);
+    };
+    scene_.sections = {withCounters(timeline(0), 400, false), withCounters(timeline(1), 700, true)};
+    layOutScene();
+    const query::Lane& first = timeline(0).lanes.back();
+    EXPECT_DOUBLE_EQ(scene_.rangeOf(first).to, 1.1 * 700'000);
+    EXPECT_DOUBLE_EQ(scene_.rangeOf(timeline(1).lanes.back()).to, 1.1 * 700'000) << "by name, not by unit";
+    EXPECT_EQ(scene_.rangeOf(first).to, scene_.rangeOf(timeline(1).lanes[timeline(1).lanes.size() - 2]).to);
+    EXPECT_EQ(laneKey(timeline(0), timeline(0).lanes.size() - 1), "counter Power");
+
+    const auto band = std::ranges::find_if(scene_.layout.bands, [&](const Band& each) {
+        return each.kind == Band::Kind::Lane && each.section == 0 && &scene_.laneOf(each) == &first;
+    });
+    ASSERT_NE(band, scene_.layout.bands.end());
+    EXPECT_GT(band->height, 10);
+    const QRect plot = scene_.plot(kWidth, kHeight);
+    const auto wordsAt = [&](double share) {
+        const double axis = scene_.sections[0].toAxis(share * double(timeline(0).length));
+        scene_.window = {axis - 1000, axis + 1000};
+        scene_.scroll = std::max(0, band->top - plot.height() / 2);
+        return curveWordsAt(scene_, {plot.center().x(), plot.top() + band->top - scene_.scroll + 3},
+                            {kWidth, kHeight});
+    };
+    ASSERT_TRUE(wordsAt(0.25));
+    EXPECT_EQ(wordsAt(0.25)->first, QStringLiteral("Power  400\u2009W"));
+    EXPECT_EQ(wordsAt(0.75)->first, QStringLiteral("Power  200\u2009W"));
+    EXPECT_FALSE(wordsAt(1.5)) << "behind the last reading";
+    EXPECT_FALSE(wordsAt(-0.5)) << "before the first";
 }
 
 TEST_F(TimelineSceneTest, LanesThatAreMadeToFitAreAllSeenAndLieApart)
