@@ -1,6 +1,7 @@
 #include "core/store/file/schema.h"
 
 #include "core/base/error.h"
+#include "core/base/mutex.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -40,6 +41,24 @@ std::map<std::string, std::string> schemaOf(SQLite::Database& database)
             objects.emplace(rows.getColumn(0).getString(), rows.getColumn(1).getString());
     }
     return objects;
+}
+
+/// What the upgrades make of an empty file. Kept: to make it takes longer than all else about opening a file.
+const std::map<std::string, std::string>& schemaMadeBy(std::span<const Migration> upgrades)
+{
+    static Mutex mutex;
+    static std::map<std::string, std::map<std::string, std::string>> known; // by the text of the upgrades
+    std::string text;
+    for (const Migration& migration : upgrades)
+        text += migration.upgrade;
+    const MutexLock lock(mutex);
+    const auto [schema, isNew] = known.try_emplace(std::move(text));
+    if (isNew) {
+        SQLite::Database model(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+        migrate(model, 0, upgrades);
+        schema->second = schemaOf(model);
+    }
+    return schema->second;
 }
 
 Error foreignSchema(const std::filesystem::path& file, std::string what)
@@ -82,9 +101,7 @@ void prepareForReading(SQLite::Database& database, int fileVersion, std::span<co
 void requireOurSchema(SQLite::Database& database, const std::filesystem::path& file, int version,
                       std::span<const Migration> migrations)
 {
-    SQLite::Database model(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-    migrate(model, 0, migrations.first(static_cast<std::size_t>(version)));
-    const auto expected = schemaOf(model);
+    const auto& expected = schemaMadeBy(migrations.first(static_cast<std::size_t>(version)));
     const auto found = schemaOf(database);
     for (const auto& [name, sql] : found) {
         const auto ours = expected.find(name);
