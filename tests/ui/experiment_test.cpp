@@ -98,6 +98,7 @@ TEST_F(ExperimentWindow, StaysFluidWhileAnEngineFloodsAndPrintsGarbage)
     replace(QStringLiteral(
         "workload: attention\nseq_len: 64\ndevice: cpu\nsteps: 3\ntimeout: 1\nsweep: {seed: [1, 2]}"));
     ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    page->queue().setPatience({.pastTimeout = std::chrono::seconds(3)}); // of flood that no step ends
     LongestTurn turn;
     QTest::mouseClick(runButton, Qt::LeftButton);
     ASSERT_TRUE(waitForEnd());

@@ -21,6 +21,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using State = SweepQueue::State;
 
+constexpr std::chrono::seconds kFlood{2}; // many times as long as a full list of events takes
+
 class Queue : public ::testing::Test {
 protected:
     void SetUp() override
@@ -218,6 +220,7 @@ TEST_F(Queue, TakesNoMoreOfAFloodThanAWindowCanShow)
     auto specs = *flood.points;
     specs[0].spec.timeoutSeconds = 0.5;
     flood.points = std::make_shared<const std::vector<session::SweepPoint>>(specs);
+    queue.setPatience({.pastTimeout = kFlood});
     queue.add(flood);
     QTest::qSleep(1000); // nobody takes anything out
     ASSERT_TRUE(waitFor(State::Idle));

@@ -121,6 +121,7 @@ void SweepQueue::launch(SweepPoints points, bool onlyMissing)
     session::SweepOptions options;
     options.file = current_->file.toStdString();
     options.commandLine = "tilescope-gui";
+    options.patience = patience_;
     sinceLaunch_.start();
     worker_->start(std::move(points), std::move(options), onlyMissing);
     emit changed();

@@ -56,6 +56,8 @@ public:
     /// The running or paused sweep; null if there is none.
     const SweepJob* current() const { return current_ ? &*current_ : nullptr; }
     const std::deque<SweepJob>& waiting() const { return waiting_; }
+    /// For the engines of sweeps that start from now on.
+    void setPatience(const session::Patience& patience) { patience_ = patience; }
     /// How long the current sweep, or the last one, has been running, pauses not counted.
     double activeSeconds() const;
 
@@ -86,6 +88,7 @@ private:
     SweepPoints left_; ///< of the current sweep, while it is paused
     bool held_ = false;
     int nextId_ = 1;
+    session::Patience patience_;
     QElapsedTimer sinceLaunch_;
     double secondsBefore_ = 0; ///< of the current sweep, before the last pause
 };
