@@ -88,7 +88,18 @@ ComparePage::ComparePage(Workspace& workspace, QWidget* parent)
 {
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
+    // From the outside in: Qt styles all of a widget again whenever it gets another parent.
+    layout->addWidget(stack_, 1);
+    stack_->addWidget(message_);
+    // Plots and tables stay large enough to be read; where the window is too low the page is scrolled.
+    auto* scroll = new QScrollArea;
+    stack_->addWidget(scroll);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setAccessibleName(tr("Comparison of the selected runs"));
     auto* content = new QWidget;
+    scroll->setWidget(content);
     auto* column = new QVBoxLayout(content);
     const int gap = sizes().of(12);
     column->setContentsMargins(sizes().margin, gap, sizes().margin, gap);
@@ -102,16 +113,6 @@ ComparePage::ComparePage(Workspace& workspace, QWidget* parent)
     below->addWidget(makeMemory(), 15);
     column->addLayout(above, 10);
     column->addLayout(below, 11);
-    // Plots and tables stay large enough to be read; where the window is too low the page is scrolled.
-    auto* scroll = new QScrollArea;
-    scroll->setWidgetResizable(true);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    scroll->setAccessibleName(tr("Comparison of the selected runs"));
-    scroll->setWidget(content);
-    stack_->addWidget(message_);
-    stack_->addWidget(scroll);
-    layout->addWidget(stack_, 1);
     connect(&workspace, &Workspace::filesChanged, this, &ComparePage::fillChoices);
     connect(&Theme::instance(), &Theme::changed, this, &ComparePage::showVerdict);
 }

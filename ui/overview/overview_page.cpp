@@ -98,23 +98,25 @@ bool isWithoutTrace(const OverviewData& overview)
 OverviewPage::OverviewPage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent), stack_(new QStackedWidget), message_(makeMessage())
 {
-    auto* layout = makePlainColumn(this);
+    // From the outside in: Qt styles all of a widget again whenever it gets another parent.
+    makePlainColumn(this)->addWidget(stack_);
+    stack_->addWidget(message_);
     shown_ = new QWidget;
-    auto* shownLayout = new QVBoxLayout(shown_);
-    shownLayout->setContentsMargins(0, 0, 0, 0);
-    shownLayout->setSpacing(0);
-    shownLayout->addWidget(makeHeader());
+    stack_->addWidget(shown_);
+    auto* layout = new QVBoxLayout(shown_);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(makeHeader());
     scroll_ = new QScrollArea;
+    layout->addWidget(scroll_, 1);
     scroll_->setWidgetResizable(true);
     scroll_->setFrameShape(QFrame::NoFrame);
     scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     scroll_->setAccessibleName(tr("Overview of the selected runs"));
-    scroll_->setWidget(makeContent());
-    shownLayout->addWidget(scroll_, 1);
+    auto* content = new QWidget;
+    scroll_->setWidget(content);
+    makeContent(*content);
     soon_.setSingleShot(true);
-    stack_->addWidget(message_);
-    stack_->addWidget(shown_);
-    layout->addWidget(stack_);
 }
 
 void OverviewPage::setStart(QWidget* start)
@@ -150,10 +152,9 @@ QWidget* OverviewPage::makeHeader()
     return bar;
 }
 
-QWidget* OverviewPage::makeContent()
+void OverviewPage::makeContent(QWidget& content)
 {
-    auto* content = new QWidget;
-    auto* layout = new QVBoxLayout(content);
+    auto* layout = new QVBoxLayout(&content);
     const int gap = sizes().of(12);
     layout->setContentsMargins(sizes().margin, gap, sizes().margin, gap);
     layout->setSpacing(gap);
@@ -209,7 +210,6 @@ QWidget* OverviewPage::makeContent()
     bottom->addWidget(flagPanel_, 11);
     bottom->addWidget(machinePanel, 5);
     layout->addLayout(bottom);
-    return content;
 }
 
 void OverviewPage::lead(const QString& page, const PageTarget& target)

@@ -45,7 +45,7 @@ protected:
 
 private:
     QWidget* makeHeader();
-    QWidget* makeContent();
+    void makeContent(QWidget& content);
     QWidget* makeLists();
     QWidget* makeRuns();
     Panel* makeList(const QString& title, TableView*& table, const QString& page,

@@ -81,7 +81,7 @@ MainWindow::MainWindow(QWidget* parent)
     statusBar()->addPermanentWidget(job_);
 
     addPage(QStringLiteral("overview"), tr("Overview"), Icon::Overview, [this] {
-        auto* overview = new OverviewPage(*workspace_);
+        auto* overview = new OverviewPage(*workspace_, stack_);
         auto* start = new StartView(*workspace_);
         overview->setStart(start);
         connect(start, &StartView::filesWanted, this,
@@ -98,7 +98,7 @@ MainWindow::MainWindow(QWidget* parent)
     addPage<KernelsPage>("kernels", tr("Kernels"), Icon::Kernels);
     addPage<MemoryPage>("memory", tr("Memory"), Icon::Memory);
     addPage(QStringLiteral("ranks"), tr("Ranks"), Icon::Swap, [this] {
-        auto* ranks = new RanksPage(*workspace_);
+        auto* ranks = new RanksPage(*workspace_, stack_);
         connect(ranks, &RanksPage::eventWanted, this,
                 [this](DeviceIndex device, StreamId stream, Timestamp start) {
                     const QString timeline = QStringLiteral("timeline");
@@ -113,7 +113,10 @@ MainWindow::MainWindow(QWidget* parent)
     addPage<MachinePage>("machine", tr("Machine"), Icon::Machine);
     addPage(
         QStringLiteral("help"), tr("Help"), Icon::Help,
-        [this] { return new HelpPage(*workspace_, [this] { return keysMarkdown(keyGroups(*this)); }); },
+        [this] {
+            return new HelpPage(
+                *workspace_, [this] { return keysMarkdown(keyGroups(*this)); }, stack_);
+        },
         true);
     connect(workspace_, &Workspace::pageWanted, this, &MainWindow::showPage);
     connect(workspace_, &Workspace::targetWanted, this,
@@ -213,7 +216,7 @@ void MainWindow::addPage(const QString& name, const QString& title, Icon icon, s
 
 template <class Kind> void MainWindow::addPage(const char* name, const QString& title, Icon icon)
 {
-    addPage(QString::fromLatin1(name), title, icon, [this] { return new Kind(*workspace_); });
+    addPage(QString::fromLatin1(name), title, icon, [this] { return new Kind(*workspace_, stack_); });
 }
 
 Page* MainWindow::made(Entry& entry)
