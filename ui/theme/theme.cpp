@@ -112,7 +112,10 @@ void Theme::apply(ThemeChoice choice)
 {
     choice_ = choice;
     const bool dark = choice == ThemeChoice::Dark || (choice == ThemeChoice::System && systemDark_);
-    palette_ = dark ? &Palette::darkOne() : &Palette::light();
+    const Palette& chosen = dark ? Palette::darkOne() : Palette::light();
+    if (styled_ && palette_ == &chosen)
+        return; // Qt would style every widget again
+    palette_ = &chosen;
     if (!styled_)
         QApplication::setStyle(new Style);
     styled_ = true;

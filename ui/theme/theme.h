@@ -33,7 +33,7 @@ class Theme : public QObject {
 public:
     static Theme& instance();
 
-    /// Selects light or dark, sets the application's fonts, palette and style sheet, and emits changed().
+    /// Selects light or dark. If the colours change, styles the application and emits changed().
     void apply(ThemeChoice choice);
     ThemeChoice choice() const { return choice_; }
 
