@@ -53,7 +53,7 @@ Table tableOf(std::shared_ptr<const query::KernelsTable> kernels)
             isCpuRun(kernels->run)
                 ? "Run " + run +
                       " ran on the CPU, where there are no kernels but ops: tilescope show FILE ops."
-                : whyNoEvents(kernels->run, "kernels");
+                : whyNoActivities(kernels->run, "kernels");
     else
         table.whyEmpty = "None of the run's " + counted(kernels->events, "device event") + " is selected.";
     if (kernels->outsideSteps > 0)
@@ -119,7 +119,7 @@ Table tableOf(std::shared_ptr<const query::OpsTable> ops)
                      column("percent", "self time", &Row::percent, {.unit = Unit::Percent, .keep = 2})};
     if (ops->events > 0)
         table.whyEmpty = "None of the run's " + counted(ops->events, "op") + " is selected.";
-    else if (!isCpuRun(ops->run) && ops->run.result.status == RunStatus::Ok)
+    else if (!isCpuRun(ops->run) && !ops->run.coversRecording() && ops->run.result.status == RunStatus::Ok)
         table.whyEmpty = "Run " + std::to_string(ops->run.run.value) +
                          " recorded no ops: on a GPU they are recorded with trace: full.";
     else

@@ -1,6 +1,7 @@
 #include "core/exchange/number.h"
 #include "core/exchange/section_parts.h"
 #include "core/exchange/sections.h"
+#include "core/model/flags.h"
 #include "core/model/text.h"
 #include "core/query/memory/held_word.h"
 
@@ -23,6 +24,15 @@ std::string whyNoEvents(const store::RunRecord& run, const std::string& what)
         return name + " has no " + what + ": it ended as " + std::string(wordOf(run.result.status)) +
                (run.result.reason.empty() ? "." : " (" + run.result.reason + ").");
     }
+}
+
+std::string whyNoActivities(const store::RunRecord& run, const std::string& what)
+{
+    for (const std::string& flag : run.result.flags)
+        if (findFlag(flag) == &infoOf(FlagKind::Untraced))
+            return "Run " + std::to_string(run.run.value) + " has no " + what + ". " + describeFlag(flag) +
+                   ".";
+    return whyNoEvents(run, what);
 }
 
 Table tableOf(std::shared_ptr<const query::MemoryEventsTable> snapshot)

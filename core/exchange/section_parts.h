@@ -102,6 +102,8 @@ inline bool isCpuRun(const store::RunRecord& run)
 
 /// Why a run has no events of a kind, according to its record.
 std::string whyNoEvents(const store::RunRecord& run, const std::string& what);
+/// The same of the GPU's activities, which may have been kept from being recorded.
+std::string whyNoActivities(const store::RunRecord& run, const std::string& what);
 
 inline std::string titleOf(query::Grouping grouping)
 {

@@ -58,7 +58,7 @@ std::string whyEmpty(const query::CallTreeTable& tree)
         return "No op with recorded shapes and a rule is selected: run with --shapes true, or record with "
                "--ops.";
     default:
-        return tree.events == 0 ? whyNoEvents(tree.run, "kernels or ops")
+        return tree.events == 0 ? whyNoActivities(tree.run, "kernels or ops")
                                 : none +
                                       counted(tree.events, tree.onGpu ? "GPU activity" : "op",
                                               tree.onGpu ? "GPU activities" : "ops") +

@@ -356,6 +356,8 @@ void KernelsPage::fullLoaded(Full full)
             return showMessage(tr("A memory snapshot has no kernels.\nThe Memory page shows its contents."));
         if (const QString why = run_ ? whyTraceIsMissing(*run_->run) : QString(); !why.isEmpty())
             return showMessage(why);
+        if (const QString why = run_ ? whyGpuIsMissing(*run_->run) : QString(); !why.isEmpty())
+            return showMessage(why);
         if (run_->span)
             return showMessage(tr("No kernel and no op runs within the time filter."));
         showMessage(

@@ -1,5 +1,6 @@
 #include "ui/kit/missing_trace.h"
 
+#include "core/model/flags.h"
 #include "core/model/text.h"
 
 namespace tilescope::ui {
@@ -21,6 +22,14 @@ QString whyTraceIsMissing(const query::RunSummary& run)
     const QString status = QString::fromUtf8(wordOf(result.status));
     return QStringLiteral("The run ended before a step was traced: %1.")
         .arg(reason.isEmpty() ? status : status + ", " + reason);
+}
+
+QString whyGpuIsMissing(const query::RunSummary& run)
+{
+    for (const std::string& flag : run.result.flags)
+        if (findFlag(flag) == &infoOf(FlagKind::Untraced))
+            return QString::fromStdString(describeFlag(flag) + ".");
+    return {};
 }
 
 } // namespace tilescope::ui

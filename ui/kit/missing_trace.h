@@ -13,4 +13,7 @@ bool wantsTrace(const query::RunSummary& run);
 /// after 600 s.", "The run was skipped: …". Empty if it does not want a trace, has ended well or goes on.
 QString whyTraceIsMissing(const query::RunSummary& run);
 
+/// What kept the activities of a run's GPU from being recorded; empty if nothing did.
+QString whyGpuIsMissing(const query::RunSummary& run);
+
 } // namespace tilescope::ui

@@ -4,6 +4,7 @@
 #include "core/model/text.h"
 #include "core/query/memory/memory_difference.h"
 #include "ui/kit/count_text.h"
+#include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/peak_text.h"
 #include "ui/kit/step_text.h"
@@ -108,6 +109,8 @@ bool isOnCpu(const OverviewRun& run)
 
 QString whyNoGpuStep(const OverviewRun& run)
 {
+    if (!whyGpuIsMissing(*run.summary).isEmpty())
+        return QStringLiteral("not recorded");
     return isOnCpu(run)        ? QStringLiteral("on the CPU")
            : run.data->isWhole ? noStepWords(*run.summary)
                                : QStringLiteral("reading the trace");

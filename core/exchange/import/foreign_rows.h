@@ -108,6 +108,7 @@ struct ForeignTrace {
     std::vector<std::pair<ProcessIndex, CounterTrack>> counters; ///< by the process of their clock
     std::optional<std::pair<TraceBatch, MemoryFacts>> memory;    ///< of a snapshot
     std::vector<EnvironmentEntry> environment;
+    std::vector<std::string> flags; ///< of the run, as flagText() makes them
     std::map<std::pair<RecordLoss, std::string>, std::int64_t> losses; ///< by kind and detail
     std::int64_t records = 0;
     std::int64_t kernels = 0;

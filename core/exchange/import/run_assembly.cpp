@@ -15,6 +15,7 @@
 #include "core/exchange/import/run_steps.h"
 #include "core/exchange/text.h"
 #include "core/model/api_class.h"
+#include "core/model/flags.h"
 #include "core/store/maintenance/maintenance.h"
 #include "core/store/run_writer.h"
 
@@ -481,9 +482,11 @@ private:
     RunResult result() const
     {
         RunResult result;
-        result.device = trace_.parties.devices.empty()
-                            ? "cpu"
-                            : "cuda:" + std::to_string(trace_.parties.devices.front().id.value);
+        result.flags = trace_.flags;
+        if (!trace_.parties.devices.empty())
+            result.device = "cuda:" + std::to_string(trace_.parties.devices.front().id.value);
+        else // which of the GPUs is unknown where their activities could not be traced
+            result.device = hasFlag(result.flags, FlagKind::Untraced) ? "cuda" : "cpu";
         result.peakAllocated = peakAllocated_;
         result.peakReserved = peakReserved_;
         result.duration = Nanoseconds(time_.last - time_.first);

@@ -353,6 +353,12 @@ void TraceBuilder::addEnvironment(EnvironmentEntry entry)
         impl_->trace.environment.push_back(std::move(entry));
 }
 
+void TraceBuilder::addFlag(std::string flag)
+{
+    if (std::ranges::find(impl_->trace.flags, flag) == impl_->trace.flags.end())
+        impl_->trace.flags.push_back(std::move(flag));
+}
+
 void TraceBuilder::addLoss(RecordLoss kind, std::int64_t count, std::string_view detail)
 {
     impl_->lose(kind, count, detail);

@@ -153,6 +153,8 @@ public:
     /// A memory snapshot of one of the processes: its events, blocks and segments.
     void addMemory(TraceBatch&& events, MemoryFacts&& facts);
     void addEnvironment(EnvironmentEntry entry);
+    /// Flags the run (flagText()).
+    void addFlag(std::string flag);
 
     /// Counts a record that is not stored or doubtful. `detail` identifies it ("cat: mtia_runtime"); keep the
     /// number of distinct details small.

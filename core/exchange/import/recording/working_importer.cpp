@@ -6,6 +6,7 @@
 #include "core/exchange/import/recording/recorded_collectives.h"
 #include "core/exchange/import/snapshot_import.h"
 #include "core/exchange/text.h"
+#include "core/model/flags.h"
 #include "core/model/text.h"
 #include "core/record/working_file.h"
 
@@ -116,6 +117,8 @@ private:
                                         {"torch", "torch"}})
             if (const auto known = facts_.find(fact); known != facts_.end())
                 builder_.addEnvironment({.key = key, .value = known->second});
+        if (const auto reason = facts_.find("device_untraced"); reason != facts_.end())
+            builder_.addFlag(flagText(FlagKind::Untraced, reason->second));
         // The nodes of each graph.
         for (const auto& [fact, value] : facts_)
             if (fact.starts_with("graph "))
