@@ -7,6 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <array>
 #include <fstream>
 #include <map>
 
@@ -19,6 +22,21 @@ using tilescope::testing::workingStep;
 class Growing : public ::testing::Test {
 protected:
     Growing() { fs::create_directory(working_); }
+
+    std::map<std::string, std::string> facts() const
+    {
+        std::map<std::string, std::string> facts;
+        for (const EnvironmentEntry& entry : store::RunReader(copy_).environment(RunId{1}))
+            facts[entry.key] = entry.value;
+        return facts;
+    }
+    std::map<std::string, std::int64_t> losses() const
+    {
+        std::map<std::string, std::int64_t> losses;
+        for (const store::RunReader::LossRecord& loss : store::RunReader(copy_).losses(RunId{1}))
+            losses[loss.kind] = loss.count;
+        return losses;
+    }
 
     testing::TemporaryFolder folder_;
     fs::path output_ = folder_ / "t.tscope";
@@ -82,11 +100,42 @@ TEST_F(Growing, TheLatestValueOfAFactCounts)
     writer.addFact("cost", "1.01");
     const GrowingRecording recording{working_, output_};
     ASSERT_TRUE(recording.importInto(copy_));
-    std::map<std::string, std::string> facts;
-    for (const EnvironmentEntry& entry : store::RunReader(copy_).environment(RunId{1}))
-        facts[entry.key] = entry.value;
-    EXPECT_EQ(facts["record.memory"], "by the plug-in");
-    EXPECT_EQ(facts["record.cost"], "1.01");
+    EXPECT_EQ(facts()["record.memory"], "by the plug-in");
+    EXPECT_EQ(facts()["record.cost"], "1.01");
+}
+
+/// What the recorder counted before the last block, and the end itself.
+TEST_F(Growing, CountsTheLossesOfAKilledProcess)
+{
+    record::WorkingFileWriter writer(working_ / "1", {{"pid", "12"}});
+    record::WorkingBlock block = workingStep(true, 1'000'000);
+    const auto name = static_cast<std::uint32_t>(block.strings.size());
+    block.strings.emplace_back("ring_overflow");
+    block.losses.push_back({.name = name, .detail = record::kNoString, .count = 5});
+    ASSERT_TRUE(writer.append(block));
+    block = workingStep(false, 3'000'000);
+    block.losses.push_back({.name = name, .detail = record::kNoString, .count = 7});
+    ASSERT_TRUE(writer.append(block));
+    ASSERT_TRUE((GrowingRecording{working_, output_}.importInto(copy_)));
+    EXPECT_EQ(losses(), (std::map<std::string, std::int64_t>{{"ring_overflow", 7}, {"source_cut", 1}}));
+    EXPECT_NE(facts()["record.ended"].find("was killed"), std::string::npos);
+}
+
+TEST_F(Growing, AProcessThatStillRunsHasLostNothing)
+{
+    std::array<char, 256> host{};
+    gethostname(host.data(), host.size() - 1);
+    record::WorkingFileWriter writer(working_ / "1",
+                                     {{"pid", std::to_string(getpid())}, {"host", host.data()}});
+    ASSERT_TRUE(writer.append(workingStep(true, 1'000'000)));
+    const GrowingRecording recording{working_, output_};
+    ASSERT_TRUE(recording.importInto(copy_));
+    EXPECT_TRUE(losses().empty());
+    EXPECT_NE(facts()["record.ended"].find("still runs"), std::string::npos);
+    writer.addFact("finished", "yes");
+    ASSERT_TRUE(recording.importInto(copy_));
+    EXPECT_TRUE(losses().empty());
+    EXPECT_FALSE(facts().contains("record.ended"));
 }
 
 TEST_F(Growing, ACancelledImportLeavesTheLastOne)

@@ -12,7 +12,11 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <fstream>
 #include <map>
 #include <set>
 
@@ -20,9 +24,24 @@ namespace tilescope::exchange {
 
 namespace {
 
-constexpr const char* kNoEnd =
-    "the recording of a process has no end: the process was killed or still runs, and up to its "
-    "last half second is missing";
+constexpr const char* kKilled = "the recording of a process has no end: the process was killed, and up to "
+                                "its last half second is missing";
+constexpr const char* kStillRuns = "a process still runs: what it does from now on is missing";
+
+/// Whether a process of this host runs. A zombie does not.
+bool stillRuns(const std::string& host, std::int64_t pid)
+{
+    std::array<char, 256> here{};
+    gethostname(here.data(), here.size() - 1);
+    if (pid <= 0 || host != here.data())
+        return false;
+    std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+    std::string line;
+    std::getline(in, line);
+    const std::size_t name = line.rfind(')'); // may contain blanks
+    return name != std::string::npos && name + 2 < line.size() && line[name + 2] != 'Z' &&
+           line[name + 2] != 'X';
+}
 
 /// Reads one process into the builder. One thread.
 class WorkingReader {
@@ -37,7 +56,13 @@ public:
         const record::WorkingFileEnd end = record::readWorkingFile(
             file, [this](record::ProcessFacts&& facts) { take(facts); },
             [this](record::WorkingBlock&& block) { take(std::move(block)); });
-        if (end.isCut || facts_.contains("record_ended"))
+        const bool runs = stillRuns(facts_["host"], parseNumber<std::int64_t>(facts_["pid"]).value_or(0));
+        const bool gaveUp = facts_.contains("record_ended");
+        const bool hasEnd = gaveUp || facts_.contains("finished");
+        if (!hasEnd)
+            facts_["record_ended"] = runs ? kStillRuns : kKilled;
+        // A process that runs may be writing its last block.
+        if (gaveUp || ((end.isCut || !hasEnd) && !runs))
             builder_.addLoss(RecordLoss::SourceCut);
         addEnvironment();
         if (process_)
@@ -104,8 +129,6 @@ private:
     /// Facts for the table of the environment. A process may correct a fact until its end.
     void addEnvironment()
     {
-        if (!facts_.contains("finished"))
-            facts_.try_emplace("record_ended", kNoEnd);
         for (const auto& [fact, key] : {std::pair{"device_untraced", "record.device"},
                                         {"record_ended", "record.ended"},
                                         {"cost", "record.cost"},
