@@ -1,5 +1,6 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
+#include "app/cli/python_watch.h"
 #include "app/cli/record_torch.h"
 #include "app/cli/recorded_program.h"
 #include "app/cli/sweep_command.h"
@@ -138,14 +139,19 @@ void join(const fs::path& folder, const fs::path& output, const std::string& nam
     }
 }
 
-/// Runs the program and reads its counters and those of all GPUs that it can see meanwhile.
+/// Runs the program; meanwhile reads its counters and those of all GPUs that it can see, and says which Python programs
+/// cannot be recorded.
 /// \param interval  between readings; 0: none are read
-exchange::HostCounters runWithCounters(RecordedProgram& program, std::chrono::milliseconds interval)
+/// \param known     what has been said of Python programs
+exchange::HostCounters runWatched(RecordedProgram& program, std::chrono::milliseconds interval,
+                                  BootstrapObstacle known)
 {
     exchange::HostCounters counters;
     std::optional<machine::CounterSampler> sampler;
+    std::optional<PythonWatch> watch;
     program.run([&](pid_t pid) {
         counters.pid = pid;
+        watch.emplace(pid, bootstrapFolder(), known);
         if (interval.count() == 0)
             return;
         machine::CounterRequest request{.interval = interval, .process = pid};
@@ -313,7 +319,7 @@ int recordCommand(int argc, char** argv)
         counterInterval.empty() ? machine::kCounterInterval : counterIntervalFrom(counterInterval);
     requireNoOtherTool();
     const fs::path library = recorderLibrary();
-    requireSafe(fs::canonical(resourcesDirectory() / "record")); // what Python programs load
+    requireSafe(bootstrapFolder()); // what Python programs load
     const fs::path file = output.empty() ? newFileName() : fs::path(output);
     if (output.empty())
         std::cerr << "tilescope record: recording into " << file.string() << std::endl;
@@ -328,10 +334,13 @@ int recordCommand(int argc, char** argv)
     program.set("TILESCOPE_RECORD_PID", std::to_string(getpid()));
     if (noCommandLine)
         program.set("TILESCOPE_RECORD_NO_COMMAND_LINE", "1");
-    torch.prepare(program, command, library);
+    torch.prepare(program, library);
+    const BootstrapObstacle obstacle = obstacleIn(command);
+    if (obstacle != BootstrapObstacle::None)
+        sayObstacle(obstacle, command);
     exchange::HostCounters counters;
     try {
-        counters = runWithCounters(program, interval);
+        counters = runWatched(program, interval, obstacle);
     } catch (...) {
         std::error_code ignored;
         fs::remove_all(folder, ignored);

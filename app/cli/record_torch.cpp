@@ -17,36 +17,10 @@ namespace tilescope::cli {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-/// Python ignores PYTHONPATH after these options.
-bool ignoresBootstrap(const std::vector<std::string>& command)
+fs::path bootstrapFolder()
 {
-    if (!fs::path(command.front()).filename().string().starts_with("python"))
-        return false;
-    for (std::size_t i = 1; i < command.size(); ++i) {
-        const std::string& word = command[i];
-        if (word.size() < 2 || word.front() != '-')
-            return false; // the rest is the program's
-        if (word.starts_with("--"))
-            continue;
-        for (std::size_t at = 1; at < word.size(); ++at) {
-            const char option = word[at];
-            if (option == 'I' || option == 'E' || option == 'S')
-                return true;
-            if (option == 'm' || option == 'c')
-                return false;
-            if (option == 'W' || option == 'X') {
-                if (at + 1 == word.size())
-                    ++i; // its argument is the next word
-                break;
-            }
-        }
-    }
-    return false;
+    return fs::canonical(resourcesDirectory() / "record");
 }
-
-} // namespace
 
 void TorchOptions::addTo(Arguments& arguments)
 {
@@ -56,25 +30,19 @@ void TorchOptions::addTo(Arguments& arguments)
     arguments.flag("--stacks", stacks, "record the calls of Python functions");
 }
 
-void TorchOptions::prepare(RecordedProgram& program, const std::vector<std::string>& command,
-                           const fs::path& library) const
+void TorchOptions::prepare(RecordedProgram& program, const fs::path& library) const
 {
     std::string wanted = "steps";
     for (const auto& [word, isWanted] :
          {std::pair{"modules", !noModules}, {"memory", !noMemory}, {"ops", ops}, {"stacks", stacks}})
         if (isWanted)
             wanted += "," + std::string(word);
-    if (ignoresBootstrap(command))
-        std::cerr
-            << "tilescope record: Python's options -I, -E and -S keep PyTorch's steps, modules and memory "
-               "from being recorded"
-            << std::endl;
     program.set("TILESCOPE_RECORD_TORCH", wanted);
     const fs::path cache = PluginCache::ofUser().folder;
     program.set("TILESCOPE_RECORD_PLUGINS",
                 cache.string() + (cache.empty() ? "" : ":") + library.parent_path().string());
     const char* path = std::getenv("PYTHONPATH");
-    const std::string bootstrap = fs::canonical(resourcesDirectory() / "record").string();
+    const std::string bootstrap = bootstrapFolder().string();
     program.set("PYTHONPATH", path && *path ? bootstrap + ":" + path : bootstrap);
     // Python would write __pycache__ beside the bootstrap, which lets Python write it for all other modules.
     if (const char* setting = std::getenv("PYTHONDONTWRITEBYTECODE"); !setting || !*setting) {

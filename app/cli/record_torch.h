@@ -9,6 +9,9 @@ namespace tilescope::cli {
 class Arguments;
 class RecordedProgram;
 
+/// The folder of sitecustomize.py, the bootstrap of Python programs.
+std::filesystem::path bootstrapFolder();
+
 /// What `tilescope record` records of PyTorch, and how.
 struct TorchOptions {
     bool noModules = false;
@@ -17,11 +20,9 @@ struct TorchOptions {
     bool stacks = false;
 
     void addTo(Arguments& arguments);
-    /// Lets Python programs load resources/record/sitecustomize.py. Says on standard error where the command keeps
-    /// it out.
+    /// Lets Python programs load the bootstrap.
     /// \param library  the recorder's, whose folder has the plug-in that was built with it
-    void prepare(RecordedProgram& program, const std::vector<std::string>& command,
-                 const std::filesystem::path& library) const;
+    void prepare(RecordedProgram& program, const std::filesystem::path& library) const;
 };
 
 /// Builds the plug-in for the PyTorch that `python` imports, into the PluginCache; becomes that program.

@@ -25,18 +25,6 @@ std::string contents(const char* file)
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-std::vector<std::string> ownArguments()
-{
-    std::vector<std::string> words;
-    std::string word;
-    for (const char c : contents("/proc/self/cmdline"))
-        if (c == '\0')
-            words.push_back(std::exchange(word, {}));
-        else
-            word += c;
-    return words;
-}
-
 std::string firstOf(std::initializer_list<const char*> variables)
 {
     for (const char* variable : variables)
@@ -79,7 +67,7 @@ ProcessFacts factsOfThisProcess()
                        {"steady_ns", std::to_string(steady)},
                        {"unix_ns", std::to_string(steady + wallClockOffset(host.data()))}};
     if (!std::getenv("TILESCOPE_RECORD_NO_COMMAND_LINE"))
-        facts.emplace_back("command", maskedCommandLine(ownArguments()));
+        facts.emplace_back("command", maskedCommandLine(wordsOfFile("/proc/self/cmdline")));
     return facts;
 }
 

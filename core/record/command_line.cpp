@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <fstream>
 #include <string_view>
 #include <utility>
 
@@ -41,6 +42,15 @@ std::string maskedCommandLine(const std::vector<std::string>& words)
         }
     }
     return line;
+}
+
+std::vector<std::string> wordsOfFile(const std::filesystem::path& file)
+{
+    std::ifstream in(file, std::ios::binary);
+    std::vector<std::string> words;
+    for (std::string word; std::getline(in, word, '\0');)
+        words.push_back(word);
+    return words;
 }
 
 } // namespace tilescope::record

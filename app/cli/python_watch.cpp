@@ -1,0 +1,151 @@
+#include "app/cli/python_watch.h"
+
+#include "core/base/terminal_text.h"
+#include "core/record/command_line.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace tilescope::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr auto kFirstPause = std::chrono::milliseconds(50);
+constexpr auto kLongestPause = std::chrono::seconds(2);
+
+bool isPython(const std::vector<std::string>& words)
+{
+    return !words.empty() && fs::path(words.front()).filename().string().starts_with("python");
+}
+
+std::vector<int> childrenOf(int process)
+{
+    std::vector<int> children;
+    std::error_code ended;
+    for (const fs::directory_entry& thread :
+         fs::directory_iterator("/proc/" + std::to_string(process) + "/task", ended)) {
+        std::ifstream in(thread.path() / "children");
+        for (int child = 0; in >> child;)
+            children.push_back(child);
+    }
+    return children;
+}
+
+bool lacksFolder(const std::vector<std::string>& environment, const fs::path& folder)
+{
+    constexpr std::string_view kVariable = "PYTHONPATH=";
+    for (const std::string& each : environment)
+        if (each.starts_with(kVariable))
+            return (":" + each.substr(kVariable.size()) + ":").find(":" + folder.string() + ":") ==
+                   std::string::npos;
+    // Without any variable it cannot be read, as by another user's program.
+    return !environment.empty();
+}
+
+} // namespace
+
+BootstrapObstacle obstacleIn(const std::vector<std::string>& words)
+{
+    if (!isPython(words))
+        return BootstrapObstacle::None;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        const std::string& word = words[i];
+        if (word.size() < 2 || word.front() != '-')
+            break; // the rest is the program's
+        if (word.starts_with("--"))
+            continue;
+        for (std::size_t at = 1; at < word.size(); ++at) {
+            const char option = word[at];
+            if (option == 'I' || option == 'E' || option == 'S')
+                return BootstrapObstacle::Options;
+            if (option == 'm' || option == 'c')
+                return BootstrapObstacle::None;
+            if (option == 'W' || option == 'X') {
+                if (at + 1 == word.size())
+                    ++i; // its argument is the next word
+                break;
+            }
+        }
+    }
+    return BootstrapObstacle::None;
+}
+
+void sayObstacle(BootstrapObstacle obstacle, const std::vector<std::string>& words)
+{
+    constexpr std::size_t kMostCommand = 80;
+    const std::string command = record::maskedCommandLine(words).substr(0, kMostCommand);
+    std::cerr << "tilescope record: "
+              << (obstacle == BootstrapObstacle::Options ? "Python's options -I, -E and -S keep PyTorch's "
+                                                           "steps, modules and memory from being recorded: "
+                                                         : "PyTorch's steps, modules and memory are not "
+                                                           "recorded, because PYTHONPATH was replaced; add "
+                                                           "$PYTHONPATH to it: ")
+              << escapeForTerminal(command) << std::endl;
+}
+
+PythonWatch::PythonWatch(int process, fs::path bootstrap, BootstrapObstacle known)
+    : process_(process), bootstrap_(std::move(bootstrap)), said_{BootstrapObstacle::None, known},
+      thread_([this] { run(); })
+{
+}
+
+PythonWatch::~PythonWatch()
+{
+    {
+        const MutexLock lock(mutex_);
+        ends_ = true;
+    }
+    changed_.notifyAll();
+    thread_.join();
+}
+
+void PythonWatch::run()
+{
+    std::chrono::steady_clock::duration pause = kFirstPause;
+    MutexLock lock(mutex_);
+    while (!changed_.waitFor(lock, pause, [this]() REQUIRES(mutex_) { return ends_; })) {
+        lock.unlock();
+        look();
+        lock.lock();
+        pause = std::min<std::chrono::steady_clock::duration>(2 * pause, kLongestPause);
+    }
+}
+
+void PythonWatch::look()
+{
+    try {
+        std::vector<int> left{process_};
+        while (!left.empty()) {
+            const int process = left.back();
+            left.pop_back();
+            examine(process);
+            const std::vector<int> children = childrenOf(process);
+            left.insert(left.end(), children.begin(), children.end());
+        }
+    } catch (const std::exception&) {
+        return; // no memory: the next look may find it
+    }
+}
+
+void PythonWatch::examine(int process)
+{
+    const fs::path folder = "/proc/" + std::to_string(process);
+    const std::vector<std::string> words = record::wordsOfFile(folder / "cmdline");
+    if (!isPython(words))
+        return;
+    BootstrapObstacle obstacle = obstacleIn(words);
+    if (obstacle == BootstrapObstacle::None &&
+        lacksFolder(record::wordsOfFile(folder / "environ"), bootstrap_))
+        obstacle = BootstrapObstacle::SearchPath;
+    if (said_.insert(obstacle).second)
+        sayObstacle(obstacle, words);
+}
+
+} // namespace tilescope::cli

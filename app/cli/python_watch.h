@@ -1,0 +1,50 @@
+#pragma once
+
+#include "core/base/mutex.h"
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tilescope::cli {
+
+/// What keeps a Python program from loading the bootstrap; each is said once.
+enum class BootstrapObstacle { None, Options, SearchPath };
+
+/// Whether options (-I, -E, -S) keep the bootstrap out; None if the words are not a command line of Python.
+BootstrapObstacle obstacleIn(const std::vector<std::string>& words);
+
+/// Says on standard error which Python programs among a process and its descendants cannot load the bootstrap, however
+/// they are started: by a launcher, `env` or a script's first line. Looks at their command lines in /proc with growing
+/// pauses, so that only a program that ends within a second or two may be missed.
+///
+/// A thread looks from construction to destruction.
+class PythonWatch {
+public:
+    /// \param bootstrap  folder that PYTHONPATH must contain
+    /// \param known      what has been said already
+    PythonWatch(int process, std::filesystem::path bootstrap, BootstrapObstacle known);
+    ~PythonWatch();
+    PythonWatch(const PythonWatch&) = delete;
+    PythonWatch& operator=(const PythonWatch&) = delete;
+
+private:
+    void run();
+    void look();
+    void examine(int process);
+
+    const int process_;
+    const std::filesystem::path bootstrap_;
+    std::set<BootstrapObstacle> said_; // the thread's
+    Mutex mutex_;
+    bool ends_ GUARDED_BY(mutex_) = false;
+    Condition changed_;
+    std::thread thread_;
+};
+
+/// Says on standard error that a program is not recorded as it could be, and why.
+void sayObstacle(BootstrapObstacle obstacle, const std::vector<std::string>& words);
+
+} // namespace tilescope::cli
