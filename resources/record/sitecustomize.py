@@ -10,17 +10,32 @@ import sys
 
 def _run_the_next_sitecustomize():
     """Runs the sitecustomize that Python would have found without this one."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    path = [entry for entry in sys.path if os.path.abspath(entry or os.getcwd()) != here]
+    if sys.version_info < (3, 4):
+        _run_by_imp(path)
+        return
     import importlib.machinery
     import importlib.util
 
-    here = os.path.dirname(os.path.abspath(__file__))
-    path = [entry for entry in sys.path if os.path.abspath(entry or os.getcwd()) != here]
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", path)
     if spec is None or spec.loader is None:
         return
     module = importlib.util.module_from_spec(spec)
     sys.modules["sitecustomize"] = module
     spec.loader.exec_module(module)
+
+
+def _run_by_imp(path):
+    """The same for Python 2 and the first versions of Python 3: runs it in the module of this file."""
+    import imp
+
+    file, name, description = imp.find_module("sitecustomize", path)
+    try:
+        imp.load_module("sitecustomize", file, name, description)
+    finally:
+        if file:
+            file.close()
 
 
 def _has_option_B():
@@ -34,7 +49,7 @@ def _has_option_B():
 
 
 try:
-    # Python 2 cannot use what watches imports.
+    # Earlier versions lack what the recorder needs.
     if "TILESCOPE_RECORD_FOLDER" in os.environ and sys.version_info >= (3, 6):
         import _tilescope_recorder
 
