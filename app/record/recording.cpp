@@ -216,9 +216,9 @@ void Recording::endStep()
     const std::int64_t end = now();
     const std::int64_t start = stepStart_.exchange(end, std::memory_order_relaxed);
     const std::int64_t step = steps_.fetch_add(1, std::memory_order_relaxed);
-    // A step that began before the recording is incomplete.
-    if (Recorder::isRecording() && !isPartial_.exchange(false, std::memory_order_relaxed))
-        noteRange("step", static_cast<std::uint32_t>(gettid()), start == 0 ? end : start, end,
+    // A step that began before the recording is incomplete; without any range, it is unknown when the first began.
+    if (Recorder::isRecording() && !isPartial_.exchange(false, std::memory_order_relaxed) && start != 0)
+        noteRange("step", static_cast<std::uint32_t>(gettid()), start, end,
                   static_cast<std::uint32_t>(step) + 1);
     if (window_.calibrates) {
         const MutexLock lock(calibrationMutex_);
