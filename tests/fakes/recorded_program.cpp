@@ -175,9 +175,9 @@ int main(int argc, char** argv)
             if (access("end", F_OK) == 0)
                 return 0;
         }
-    if (what == "kill") {
+    if (what == "kill" || what == "crash") {
         pause(2000); // the recorder writes every half second
-        std::raise(SIGKILL);
+        std::raise(what == "kill" ? SIGKILL : SIGSEGV);
     }
     if (what == "torn down") {
         pause(2000); // the recorder writes every half second

@@ -54,6 +54,14 @@ protected:
         return counts;
     }
 
+    std::map<std::string, int> losses()
+    {
+        std::map<std::string, int> counts;
+        for (const nlohmann::json& row : show({"losses"}))
+            counts[row.at("kind")] = row.at("count");
+        return counts;
+    }
+
     std::set<std::string> rangePaths()
     {
         std::set<std::string> paths;

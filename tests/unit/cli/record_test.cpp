@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace tilescope {
 
@@ -92,10 +93,14 @@ TEST_F(Record, AddsARunToAnExistingFile)
 
 TEST_F(Record, KeepsWhatAKilledProgramDidHalfASecondBefore)
 {
-    const ProgramResult result = record({RECORDED_PROGRAM, "kill"});
-    EXPECT_EQ(result.code, -SIGKILL);
-    EXPECT_EQ(kernelCounts()["gemm"], 3);
-    EXPECT_THAT(result.err, HasSubstr("the process was killed or still runs"));
+    for (const auto& [end, signal] : {std::pair{"kill", SIGKILL}, {"crash", SIGSEGV}}) {
+        fs::remove(folder_.path() / "t.tscope");
+        const ProgramResult result = record({RECORDED_PROGRAM, end});
+        EXPECT_EQ(result.code, -signal);
+        EXPECT_EQ(kernelCounts()["gemm"], 3) << end;
+        EXPECT_THAT(result.err, HasSubstr("the process was killed"));
+        EXPECT_EQ(losses(), (std::map<std::string, int>{{"source_cut", 1}})) << end;
+    }
 }
 
 TEST_F(Record, EndsAfterCuptiWasTornDown)
@@ -103,10 +108,7 @@ TEST_F(Record, EndsAfterCuptiWasTornDown)
     const ProgramResult result = record({RECORDED_PROGRAM, "torn down"});
     EXPECT_EQ(result.code, 0) << result.err;
     EXPECT_EQ(kernelCounts(), (std::map<std::string, int>{{"gemm", 3}, {"softmax", 3}}));
-    std::set<std::string> losses;
-    for (const json& row : show({"losses"}))
-        losses.insert(row.at("kind"));
-    EXPECT_THAT(losses, Contains("cupti_not_flushed"));
+    EXPECT_THAT(losses(), Contains(Pair("cupti_not_flushed", 1)));
 }
 
 TEST_F(Record, KeepsEverythingOfATerminatedProgram)
@@ -208,6 +210,56 @@ TEST_F(Record, StopsAndStartsOnRequest)
     EXPECT_THAT(late.err, HasSubstr("no process with this number is recorded"));
 }
 
+/// Runs as another user, in a folder that everybody may use. A socket that everybody may connect to stands for one whose
+/// mode is not respected.
+constexpr const char* kStranger = R"(
+import os, pathlib, socket, sys
+os.chdir(sys.argv[1])
+os.setgid(65534)
+os.setuid(65534)
+if sys.argv[2] == 'connect':
+    with socket.socket(socket.AF_UNIX) as speaker:
+        speaker.connect(next(iter(pathlib.Path('.').glob('*.socket'))).name)
+        try:
+            speaker.sendall(b'tilescope record 1 stop\n')
+            print('answer:', speaker.recv(256))
+        except OSError:
+            print('refused')
+else:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind('1-4242.socket')
+        listener.listen()
+        print('listens', flush=True)
+        peer, _ = listener.accept()
+        print('was told:', peer.recv(256))
+)";
+
+TEST_F(Record, RefusesToSpeakWithOtherUsers)
+{
+    if (geteuid() != 0)
+        GTEST_SKIP() << "only root can become another user";
+    const std::map<std::string, std::string> folder{{"XDG_RUNTIME_DIR", folder_.path().string()}};
+    const fs::path sockets = folder_.path() / "tilescope-record";
+    const std::string stranger = script("stranger.py", kStranger);
+    Program program({TILESCOPE_PROGRAM, "record", "-o", "t.tscope", "--", RECORDED_PROGRAM, "watched"},
+                    folder_.path(), folder);
+    ASSERT_TRUE(program.waitFor("turn 0"));
+    fs::permissions(sockets, fs::perms::all);
+    for (const auto& entry : fs::directory_iterator(sockets))
+        fs::permissions(entry.path(), fs::perms::all);
+    const ProgramResult connected = run({PYTHON_PROGRAM, stranger, sockets.string(), "connect"});
+    EXPECT_THAT(connected.out, ::testing::AnyOf("refused\n", "answer: b''\n")) << connected.err;
+    Program listener({PYTHON_PROGRAM, stranger, sockets.string(), "listen"}, folder_.path());
+    ASSERT_TRUE(listener.waitFor("listens"));
+    const ProgramResult told = run({TILESCOPE_PROGRAM, "record", "--stop", "4242"}, folder);
+    EXPECT_THAT(told.err, HasSubstr("it belongs to another user"));
+    EXPECT_EQ(listener.wait().out, "listens\nwas told: b''\n");
+    script("end", "");
+    const ProgramResult ended = program.wait();
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_THAT(ended.out, Not(HasSubstr("CUPTI left 1 times"))) << "it was recorded to its end";
+}
+
 TEST_F(Record, LeavesTheDeviceToTheProgramsProfiler)
 {
     ASSERT_EQ(record({RECORDED_PROGRAM, "yield"}, {}, {"--yield-to-torch"}).code, 0);
@@ -273,6 +325,30 @@ TEST_F(Record, NamesAnotherProfilerAndRecordsTheRangesAllTheSame)
     EXPECT_THAT(environment(), Contains(Pair("record.device", HasSubstr("(Another profiler)"))));
     EXPECT_THAT(rangePaths(), Contains("step/forward"));
     EXPECT_THAT(kernelCounts(), ::testing::IsEmpty());
+    const json runs = show({"runs"});
+    EXPECT_EQ(runs.at(0).at("device"), "cuda") << "it did not run on the CPU";
+    EXPECT_THAT(runs.at(0).at("flags").dump(), HasSubstr("Another profiler"));
+    EXPECT_THAT(run({TILESCOPE_PROGRAM, "show", "t.tscope", "kernels"}).out,
+                HasSubstr("could not be traced (another profiler (Another profiler) traces this process"));
+}
+
+/// In a process that has not loaded CUPTI itself.
+TEST_F(Record, FindsTheCuptiBesideTheCudaRuntime)
+{
+    const fs::path toolkit = folder_.path() / "toolkit";
+    fs::create_directories(toolkit / "extras/CUPTI/lib64");
+    fs::create_directories(toolkit / "lib64");
+    fs::copy(OTHER_LIBRARY, toolkit / "lib64/libcudart.so.13");
+    fs::copy(CUPTI_LIBRARY, toolkit / "extras/CUPTI/lib64/libcupti.so.13");
+    const std::string text = "import ctypes, os, sys\n"
+                             "ctypes.CDLL(sys.argv[1])\n"
+                             "ctypes.CDLL(os.environ['CUDA_INJECTION64_PATH']).InitializeInjection()\n"
+                             "maps = [line.split()[-1] for line in open('/proc/self/maps')]\n"
+                             "print({path for path in maps if 'libcupti' in path})\n";
+    const ProgramResult result =
+        record({PYTHON_PROGRAM, script("cuda.py", text), (toolkit / "lib64/libcudart.so.13").string()});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out, "{'" + (toolkit / "extras/CUPTI/lib64/libcupti.so.13").string() + "'}\n");
 }
 
 /// From CUDA 13.3 on CUPTI has several subscribers, which share its clock.
@@ -384,6 +460,21 @@ TEST_F(Record, JoinsRanksIntoOneRun)
     ASSERT_EQ(result.code, 0) << result.err;
     EXPECT_EQ(kernelCounts()["gemm"], 6);
     EXPECT_EQ(show({"runs"}).size(), 1U);
+}
+
+TEST_F(Record, TakesRanksFromTheVariablesOfLaunchers)
+{
+    for (const char* launcher :
+         {"SLURM_PROCID=$rank SLURM_NTASKS=2", "OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_SIZE=2"}) {
+        const std::string both = "for rank in 0 1; do env -u RANK -u WORLD_SIZE " + std::string(launcher) +
+                                 " " RECORDED_PROGRAM " & done; wait";
+        ASSERT_EQ(record({"sh", "-c", both}).code, 0);
+        const ProgramResult ranks = run(
+            {TILESCOPE_PROGRAM, "sql", "t.tscope",
+             "select rank, world_size from process where run = (select max(run) from process) order by rank",
+             "--format", "csv"});
+        EXPECT_EQ(ranks.out, "rank,world_size\r\n0,2\r\n1,2\r\n") << launcher << ranks.err;
+    }
 }
 
 TEST_F(Record, MasksSecretsInCommandLines)

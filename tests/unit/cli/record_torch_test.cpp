@@ -108,6 +108,38 @@ TEST_F(RecordTorch, SaysThatOptionsOfPythonKeepTheBootstrapOut)
     EXPECT_FALSE(isSaid({"-WIgnore", "-c", "pass"}));
 }
 
+/// The options stand on no command line that `record` is given.
+TEST_F(RecordTorch, SaysThatALauncherKeepsTheBootstrapOut)
+{
+    const std::string interpreter = PYTHON_PROGRAM;
+    const std::string text = "import os, time\nwhile not os.path.exists('end'):\n    time.sleep(0.01)\n";
+    const std::string shebang = script("isolated", "#!" + interpreter + " -I\n" + text);
+    std::filesystem::permissions(shebang, std::filesystem::perms::owner_all);
+    const std::string plain = script("plain.py", text);
+    const std::vector<std::pair<std::string, std::string>> launchers{
+        {"env " + interpreter + " -E " + plain, "-I, -E and -S keep"},
+        {shebang, "-I, -E and -S keep"},
+        {"sh -c '" + interpreter + " -S " + plain + "; true'", "-I, -E and -S keep"},
+        {"sh -c 'PYTHONPATH=/ " + interpreter + " " + plain + "; true'", "PYTHONPATH was replaced"}};
+    for (const auto& [launcher, said] : launchers) {
+        std::filesystem::remove(folder_.path() / "end");
+        testing::Program program(
+            {"/bin/sh", "-c", "exec " TILESCOPE_PROGRAM " record -o t.tscope -- " + launcher + " 2>&1"},
+            folder_.path());
+        EXPECT_TRUE(program.waitFor(said)) << launcher;
+        script("end", "");
+        EXPECT_EQ(program.wait().code, 0) << launcher;
+    }
+    // Not of programs that load it.
+    std::filesystem::remove(folder_.path() / "end");
+    testing::Program program({"/bin/sh", "-c",
+                              "exec " TILESCOPE_PROGRAM " record -o t.tscope -- sh -c '(" + interpreter +
+                                  " " + plain + ") & " + interpreter +
+                                  " -c \"import time; time.sleep(0.5)\"; touch end; wait' 2>&1"},
+                             folder_.path());
+    EXPECT_THAT(program.wait().out, Not(HasSubstr("keep")));
+}
+
 TEST_F(RecordTorch, RunsTheUsersOwnSitecustomize)
 {
     script("own/sitecustomize.py", "print('own sitecustomize')\n");
@@ -115,6 +147,17 @@ TEST_F(RecordTorch, RunsTheUsersOwnSitecustomize)
                                         {{"PYTHONPATH", (folder_.path() / "own").string()}});
     EXPECT_EQ(result.out, "own sitecustomize\nprogram\n");
     EXPECT_EQ(result.err.find("Traceback"), std::string::npos) << result.err;
+}
+
+/// Python 2 is not recorded; its own sitecustomize runs all the same.
+TEST_F(RecordTorch, RunsTheUsersOwnSitecustomizeOfPython2)
+{
+    if (run({"/usr/bin/env", "python2", "-c", ""}).code != 0)
+        GTEST_SKIP() << "there is no python2";
+    script("own/sitecustomize.py", "import sys\nsys.stdout.write('own sitecustomize\\n')\n");
+    const ProgramResult result =
+        record({"python2", "-c", "print('program')"}, {{"PYTHONPATH", (folder_.path() / "own").string()}});
+    EXPECT_EQ(result.out, "own sitecustomize\nprogram\n") << result.err;
 }
 
 TEST_F(RecordTorch, WritesBytecodeForTheProgramOnly)
@@ -131,6 +174,48 @@ TEST_F(RecordTorch, WritesBytecodeForTheProgramOnly)
     EXPECT_EQ(result.code, 0) << result.err;
     EXPECT_FALSE(std::filesystem::exists(resources / "record/__pycache__"));
     EXPECT_TRUE(std::filesystem::exists(folder_ / "__pycache__"));
+}
+
+TEST_F(RecordTorch, LeavesNothingOutsideItsOutput)
+{
+    std::map<std::string, std::string> folders;
+    for (const char* name : {"HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+                             "XDG_STATE_HOME", "XDG_RUNTIME_DIR"}) {
+        folders[name] = (folder_.path() / name).string();
+        std::filesystem::create_directory(folders[name]);
+    }
+    const auto files = [this] {
+        std::set<std::string> found;
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path()))
+            found.insert(entry.path().lexically_relative(folder_.path()).string());
+        return found;
+    };
+    const std::string train = script("train.py", training());
+    // PyTorch itself makes a folder.
+    ASSERT_EQ(run({"/usr/bin/env", PYTHON_PROGRAM, "-B", train}, folders).code, 0);
+    std::set<std::string> expected = files();
+    ASSERT_EQ(record({PYTHON_PROGRAM, "-B", train}, folders, {"--ops"}).code, 0);
+    expected.insert("t.tscope");
+    EXPECT_EQ(files(), expected);
+}
+
+TEST_F(RecordTorch, AFaultOfTheBootstrapEndsTheRecordingAndNotTheProgram)
+{
+    const std::filesystem::path resources = folder_ / "resources";
+    std::filesystem::create_directory(resources);
+    std::filesystem::copy(RESOURCES "/record", resources / "record",
+                          std::filesystem::copy_options::recursive);
+    for (const char* fault : {"raise RuntimeError('fault')\n", "_record_torch = lambda *_: 1 / 0\n"}) {
+        std::filesystem::copy_file(RESOURCES "/record/_tilescope_recorder.py",
+                                   resources / "record/_tilescope_recorder.py",
+                                   std::filesystem::copy_options::overwrite_existing);
+        std::ofstream(resources / "record/_tilescope_recorder.py", std::ios::app) << fault;
+        const ProgramResult result = record({PYTHON_PROGRAM, script("train.py", training())},
+                                            {{"TILESCOPE_RESOURCES", resources.string()}});
+        EXPECT_EQ(result.code, 0) << result.err;
+        EXPECT_EQ(result.out, "trained\n") << fault;
+        EXPECT_EQ(result.err.find("Traceback"), std::string::npos) << result.err;
+    }
 }
 
 TEST_F(RecordTorch, ExceptionsOfTheProgramStayAsTheyAre)
@@ -248,6 +333,14 @@ TEST_F(RecordTorch, LeavesMemoryOut)
     EXPECT_FALSE(environment().contains("record.memory"));
     EXPECT_TRUE(show({"memory"}).empty());
     EXPECT_THAT(rangePaths(), Contains("step/forward/Model"));
+}
+
+TEST_F(RecordTorch, LeavesModulesOut)
+{
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("train.py", training())}, {}, {"--no-modules"}).code, 0);
+    EXPECT_EQ(rangePaths(), std::set<std::string>{"step"});
+    EXPECT_EQ(show({"steps"}).size(), 2U) << "when the first began is unknown";
+    EXPECT_FALSE(show({"memory"}).empty());
 }
 
 TEST_F(RecordTorch, RecordsOpsWithShapes)
@@ -389,6 +482,39 @@ TEST_F(RecordTorch, RecordsTheRanksOfTorchrun)
             ++messages[row.at("bytes").get<std::int64_t>()];
         }
     EXPECT_EQ(messages, (std::map<std::int64_t, int>{{(4 * 4 + 4) * 4, 3}, {3 * 4, 3}}));
+}
+
+/// What `accelerate launch` does: several processes by torch.distributed.run, one by subprocess with the environment of
+/// the launcher and its own variables.
+constexpr const char* kAccelerate = R"(
+import argparse, os, subprocess, sys
+parser = argparse.ArgumentParser()
+parser.add_argument('launch')
+parser.add_argument('--num_processes', type=int, default=1)
+parser.add_argument('script')
+options = parser.parse_args()
+if options.num_processes > 1:
+    import torch.distributed.run as run
+    run.run(run.get_args_parser().parse_args(['--nproc-per-node', str(options.num_processes), options.script]))
+else:
+    process = subprocess.Popen([sys.executable, options.script], env=dict(os.environ, ACCELERATE_MIXED_PRECISION='no'))
+    sys.exit(process.wait())
+)";
+
+TEST_F(RecordTorch, RecordsTheProcessesOfAccelerate)
+{
+    const std::string accelerate = script("accelerate", "#!" PYTHON_PROGRAM "\n" + std::string(kAccelerate));
+    std::filesystem::permissions(accelerate, std::filesystem::perms::owner_all);
+    const std::string train = script("train.py", training());
+    ASSERT_EQ(record({accelerate, "launch", train}).code, 0);
+    EXPECT_EQ(show({"steps"}).size(), 3U);
+    std::filesystem::remove(folder_.path() / "t.tscope");
+    const ProgramResult both = record({accelerate, "launch", "--num_processes", "2", train});
+    ASSERT_EQ(both.code, 0) << both.err;
+    std::map<int, int> steps;
+    for (const json& row : show({"steps"}))
+        ++steps[row.at("rank").get<int>()];
+    EXPECT_EQ(steps, (std::map<int, int>{{0, 3}, {1, 3}}));
 }
 
 TEST_F(RecordTorch, ProgramsThatUseTorchProfilerKeepWorking)
