@@ -70,6 +70,29 @@ std::string formulaOf(const Parabola& fit)
     return text + " bytes" + (intervals ? ", ± 95 %" : "");
 }
 
+/// The sign of a difference at one x.
+struct SignAt {
+    double x = 0;
+    int sign = 0;
+};
+
+/// ` (inconclusive at 256, 512 and 2048)`, or ` (inconclusive at every point below)`; empty if no point is.
+std::string inconclusiveBelow(std::span<const SignAt> points)
+{
+    std::vector<std::string> open;
+    for (const SignAt& point : points)
+        if (point.sign == 0)
+            open.push_back(fmt::format("{:.0f}", point.x));
+    if (open.empty())
+        return {};
+    if (open.size() > 1 && open.size() == points.size())
+        return " (inconclusive at every point below)";
+    std::string list = open.front();
+    for (std::size_t i = 1; i < open.size(); ++i)
+        list += (i + 1 == open.size() ? " and " : ", ") + open[i];
+    return " (inconclusive at " + list + ")";
+}
+
 } // namespace
 
 // -1: b is below a; 1: b is above a; 0: inconclusive.
@@ -186,23 +209,23 @@ std::optional<std::string> crossoverOf(const std::vector<Curve>& curves, const s
     const auto b = curve(second);
     if (a == curves.end() || b == curves.end())
         return {};
-    std::vector<std::pair<double, int>> common; // x, and the sign of second - first
+    std::vector<SignAt> common;
     for (const CurvePoint& point : a->points)
         for (const CurvePoint& other : b->points)
             if (other.x == point.x)
-                common.emplace_back(point.x, signOf(point, other));
+                common.push_back({point.x, signOf(point, other)});
     if (common.size() < 2)
         return {};
     std::size_t from = common.size();
-    while (from > 0 && common[from - 1].second < 0)
+    while (from > 0 && common[from - 1].sign < 0)
         --from;
-    if (from == common.size())
-        return common.back().second > 0
-                   ? fmt::format("nowhere up to {:.0f}", common.back().first)
-                   : fmt::format("inconclusive, at {:.0f} they differ by no more than runs do",
-                                 common.back().first);
-    return from == 0 ? fmt::format("from the first point, {:.0f}, on", common.front().first)
-                     : fmt::format("from {:.0f} on", common[from].first);
+    if (from == 0)
+        return fmt::format("from the first point, {:.0f}, on", common.front().x);
+    if (from == common.size() && common.back().sign == 0)
+        return fmt::format("inconclusive, at {:.0f} they differ by no more than runs do", common.back().x);
+    return (from == common.size() ? fmt::format("nowhere up to {:.0f}", common.back().x)
+                                  : fmt::format("from {:.0f} on", common[from].x)) +
+           inconclusiveBelow(std::span(common).first(from));
 }
 
 std::optional<Parabola> parabola(std::span<const CurvePoint> points)

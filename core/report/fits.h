@@ -43,9 +43,10 @@ inline constexpr std::size_t kLeastForSlope = 3;
 /// points or with values <= 0. O(n).
 std::optional<PowerLaw> powerLaw(std::span<const CurvePoint> points);
 
-/// The x from which `second` stays below `first` by more than runs differ (Welch's test on the logarithms, 5
-/// %), as text: `from 512 on`, `from the first point, 128, on`, `nowhere up to 16384`, `inconclusive, at 512
-/// they differ by no more than runs do`. None if they share fewer than two x.
+/// The x from which `second` stays below `first` by more than runs differ (Welch's test on the logarithms, 5 %),
+/// as text: `from 512 on`, `from the first point, 128, on`, `nowhere up to 16384`, `inconclusive, at 512 they differ
+/// by no more than runs do`. Inconclusive points below follow: `from 512 on (inconclusive at 256)`. None if they
+/// share fewer than two x.
 std::optional<std::string> crossoverOf(const std::vector<Curve>& curves, const std::string& first,
                                        const std::string& second);
 

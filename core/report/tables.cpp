@@ -235,6 +235,19 @@ void removeEmpty(Table& table)
         table.caption += (table.caption.empty() ? "" : " ") + ("Not measured: " + removed + ".");
 }
 
+/// The first cell of a row of skipped runs gives the reason; the others stay empty.
+void nameSkippedOnce(Table& table)
+{
+    for (auto& row : table.rows) {
+        const auto first = std::ranges::find(row, Cell::Kind::Skipped, &Cell::kind);
+        for (auto cell = first; cell != row.end(); ++cell)
+            if (cell != first && cell->kind == Cell::Kind::Skipped && cell->note == first->note) {
+                cell->text.clear();
+                cell->note.reset();
+            }
+    }
+}
+
 } // namespace
 
 Table makeTable(const TableTemplate& wanted, const StudyRuns& study)
@@ -281,6 +294,7 @@ Table makeTable(const TableTemplate& wanted, const StudyRuns& study)
     if (const std::string note = samplesNote(table); !note.empty())
         table.caption += (table.caption.empty() ? "" : " ") + note;
     removeEmpty(table);
+    nameSkippedOnce(table);
     return table;
 }
 

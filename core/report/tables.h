@@ -7,8 +7,8 @@
 namespace tilescope::report {
 
 /// Makes a table of a study with one unit per column. The cell of a run that ran out of memory, was skipped
-/// or failed contains its status; a note gives the reason. Columns without any result are left out; the caption
-/// names them.
+/// or failed contains its status; a note gives the reason. A row of skipped runs says so once, in its first such
+/// cell. Columns without any result are left out; the caption names them.
 Table makeTable(const TableTemplate& wanted, const StudyRuns& study);
 
 } // namespace tilescope::report

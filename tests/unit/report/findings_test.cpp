@@ -138,7 +138,7 @@ TEST_F(Findings, CrossoverIsThePointFromWhichOneStaysBelow)
                         .series = "backend",
                         .first = "naive",
                         .second = "flash"}),
-              "faster: precision bf16: from 8192 on");
+              "faster: precision bf16: from 8192 on (inconclusive at every point below)");
 }
 
 TEST_F(Findings, TheBestTradeSavesMostRelativeToItsCost)

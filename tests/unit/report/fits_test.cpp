@@ -108,4 +108,22 @@ TEST(Crossover, IgnoresDifferencesWithinTheDeviationBetweenRuns)
         "from the first point, 1, on");
 }
 
+TEST(Crossover, NamesThePointsBelowItThatAreInconclusive)
+{
+    const auto crossover = [](const std::vector<double>& second) {
+        std::vector<Curve> curves{{"naive", {}}, {"flash", {}}};
+        for (std::size_t i = 0; i < second.size(); ++i) {
+            const auto x = static_cast<double>(128 << i);
+            curves[0].points.push_back({x, 1, 0.02, 9});
+            curves[1].points.push_back({x, second[i], 0.02, 9});
+        }
+        return crossoverOf(curves, "naive", "flash");
+    };
+    EXPECT_EQ(crossover({2, 2, 0.5}), "from 512 on");
+    EXPECT_EQ(crossover({2, 1, 0.5}), "from 512 on (inconclusive at 256)");
+    EXPECT_EQ(crossover({1, 1, 0.5}), "from 512 on (inconclusive at every point below)");
+    EXPECT_EQ(crossover({1, 0.5, 1, 1, 0.5}), "from 2048 on (inconclusive at 128, 512 and 1024)");
+    EXPECT_EQ(crossover({1, 2}), "nowhere up to 256 (inconclusive at 128)");
+}
+
 } // namespace tilescope::report

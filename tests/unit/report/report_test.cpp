@@ -88,6 +88,27 @@ TEST_F(Report, OutOfMemoryIsShownInItsCellWithItsBytes)
               "Out of memory in forward: 4.00 GiB asked, 6.00 GiB allocated.");
 }
 
+TEST_F(Report, ASkippedRunIsNamedOnceInItsRow)
+{
+    writeStudyFile(folder / "skipped.tscope", "attention-grid", config::Edition::Full,
+                   [](const ExperimentSpec& spec) {
+                       FakeResult result = gridOf(spec);
+                       if (spec.seqLen == 4096)
+                           result.status = RunStatus::Skipped;
+                       return result;
+                   });
+    const Document made = makeReport({folder / "skipped.tscope"}, {});
+    const Table& grid = made.sections[0].tables.at(0);
+    const std::vector<Cell>& row = grid.rows[2]; // d_head 16, seq_len 4096
+    EXPECT_EQ(row[2].text, "skipped");
+    EXPECT_EQ(grid.notes.at(row[2].note.value()), "Skipped: it did not fit.");
+    for (std::size_t i = 3; i < row.size(); ++i) {
+        EXPECT_EQ(row[i].kind, Cell::Kind::Skipped);
+        EXPECT_EQ(row[i].text, "");
+        EXPECT_FALSE(row[i].note);
+    }
+}
+
 TEST_F(Report, DoubtfulRunsAreMarked)
 {
     EXPECT_THAT(document().sections[0].cautions,
