@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace tilescope::exchange {
 
@@ -66,6 +67,30 @@ std::string shareOf(Nanoseconds part, Nanoseconds whole)
     return fmt::format("{:.1f} %", whole.count() > 0 ? 100.0 * static_cast<double>(part.count()) /
                                                            static_cast<double>(whole.count())
                                                      : 0.0);
+}
+
+/// `12.3 % not counted: the op that launched it is unknown.` For each reason, the largest share first: with the counted
+/// part they are the whole time.
+std::vector<std::string> uncountedNotes(const query::RooflineTable& roofline, Nanoseconds whole)
+{
+    std::map<std::string, Nanoseconds> byReason;
+    for (const query::RooflineRow& row : roofline.rows)
+        if (row.counted < row.time)
+            byReason[row.counted == Nanoseconds{0} ? row.why : "parts of rows that are counted"] +=
+                row.time - row.counted;
+    std::vector<std::pair<std::string, Nanoseconds>> reasons(byReason.begin(), byReason.end());
+    std::ranges::stable_sort(reasons, std::ranges::greater{}, [](const auto& each) { return each.second; });
+    constexpr std::size_t kNamed = 8;
+    std::vector<std::string> notes;
+    Nanoseconds rest{0};
+    for (std::size_t i = 0; i < reasons.size(); ++i)
+        if (i < kNamed)
+            notes.push_back(shareOf(reasons[i].second, whole) + " not counted: " + reasons[i].first + ".");
+        else
+            rest += reasons[i].second;
+    if (rest.count() > 0)
+        notes.push_back(shareOf(rest, whole) + " not counted for other reasons.");
+    return notes;
 }
 
 } // namespace
@@ -145,13 +170,17 @@ Table tableOf(std::shared_ptr<const query::RooflineTable> roofline)
             counted += row.counted;
             inferred += row.inferred;
         }
-        if (roofline->grouping != query::Grouping::Range)
+        if (roofline->grouping != query::Grouping::Range) {
             table.notes.push_back(shareOf(counted, time) + " of the time has counted work.");
+            for (std::string& note : uncountedNotes(*roofline, time))
+                table.notes.push_back(std::move(note));
+        }
         if (inferred.count() > 0)
             table.notes.push_back(
                 shareOf(inferred, time) +
                 " of it is of kernels without a recorded launch; they count for the op of kernels "
-                "with the same name and launch configuration.");
+                "with the same name and launch configuration, and after the same kernels where ops share "
+                "these.");
     }
     table.notes.push_back(roofline->fromShapes
                               ? "FLOPs and bytes from the shapes of the ops; rates are over the counted time."

@@ -13,6 +13,12 @@ using Kind = OpKind;
 // Sorted by name. FLOPs per element are those of the textbook form of the function; see
 // resources/help/analysis.md.
 constexpr auto kOps = std::to_array<OpRow>({
+    {"_C::fused_add_rms_norm", Kind::Update, Family::Norm, 1, 5},
+    {"_C::rms_norm", Kind::Traffic, Family::Norm, 1, 4},
+    {"_C::rotary_embedding", Kind::RotateInPlace, Family::Elementwise, 1, 3},
+    {"_C::silu_and_mul", Kind::Traffic, Family::Elementwise, 1, 6},
+    {"_C::static_scaled_fp8_quant", Kind::Traffic, Family::Elementwise, 1, 1},
+    {"_C_cache_ops::reshape_and_cache_flash", Kind::WriteCache, Family::Copy},
     {"aten::_addmm_activation", Kind::AddedProduct, Family::Matmul},
     {"aten::_chunk_cat", Kind::Copy, Family::Copy},
     {"aten::_convolution", Kind::Convolution, Family::Matmul},
@@ -56,6 +62,7 @@ constexpr auto kOps = std::to_array<OpRow>({
     {"aten::_fused_sgd_", Kind::Lists, Family::Optimizer, 2, 4},
     {"aten::_grouped_mm", Kind::GroupedProduct, Family::Matmul},
     {"aten::_int_mm", Kind::Product, Family::Matmul},
+    {"aten::_local_scalar_dense", Kind::Reduce, Family::Copy},
     {"aten::_log_softmax", Kind::Rows, Family::Softmax, 1, 5},
     {"aten::_log_softmax_backward_data", Kind::RowsBackward, Family::Softmax, 2, 4},
     {"aten::_masked_scale", Kind::Map, Family::Elementwise, 2, 2},

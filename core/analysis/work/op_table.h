@@ -31,7 +31,10 @@ enum class OpKind : std::uint8_t {
     Reduce,                 ///< reads its operands; the result is small and not counted
     Lists,                  ///< an element-wise op on lists of tensors, the first of which it writes
     ListsReduce,            ///< reads a list
-    Traffic,                ///< reads or writes each tensor once; its arithmetic is unknown
+    Traffic,                ///< reads or writes each tensor once; flops per element of the first
+    Update,                 ///< changes tensors of the first one's shape in place, reads the others
+    RotateInPlace,          ///< positions, queries, keys, head dim, table of angles
+    WriteCache,             ///< keys and values of tokens, their caches, slots
     Message,                ///< reads the message of a collective
     Rows,                   ///< reads rows, writes rows: softmax, norms
     RowsBackward,           ///< reads two tensors of rows, writes one

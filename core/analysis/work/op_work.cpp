@@ -66,7 +66,13 @@ public:
         case Kind::ListsReduce:
             return has(1) ? work(rule_.flops * totalElements(), restBytes(0)) : std::nullopt;
         case Kind::Traffic:
-            return has(1) ? work(0, restBytes(0)) : std::nullopt;
+            return has(1) ? work(rule_.flops * elements(0), restBytes(0)) : std::nullopt;
+        case Kind::Update:
+            return update();
+        case Kind::RotateInPlace:
+            return rotateInPlace();
+        case Kind::WriteCache:
+            return writeCache();
         case Kind::Message:
             return has(1) ? work(0, restBytes(0)) : std::nullopt;
         case Kind::Rows:
@@ -311,6 +317,42 @@ private:
         return work(rule_.flops * elements(0), read);
     }
 
+    /// Tensors of the first one's shape are read and written.
+    std::optional<Work> update() const
+    {
+        if (!has(1))
+            return {};
+        std::int64_t bytes = restBytes(0);
+        for (std::size_t i = 0; i < shapes_.size(); ++i)
+            bytes += shapes_[i].sizes == shapes_[0].sizes ? bytesOf(i) : 0;
+        return work(rule_.flops * elements(0), bytes);
+    }
+
+    /// Each position reads a row of the table. Only whole heads, whose dimension is that of a row: as the call says, or
+    /// because there is one head of keys.
+    std::optional<Work> rotateInPlace() const
+    {
+        constexpr std::size_t kHeadDim = 3; // position in the signature
+        if (!has(4) || shapes_[2].sizes.empty() || shapes_[3].sizes.size() != 2)
+            return {};
+        const std::int64_t rotated = shapes_[3].sizes[1];
+        const auto headDim = arguments_.literal(kHeadDim);
+        if (headDim ? *headDim != std::to_string(rotated) : shapes_[2].sizes.back() != rotated)
+            return {};
+        return work(rule_.flops * (elements(1) + elements(2)),
+                    bytesOf(0) + 2 * (bytesOf(1) + bytesOf(2)) + elements(0) * rotated * elementBytes(3));
+    }
+
+    /// Each slot takes the key and the value of a token, in the type of the caches.
+    std::optional<Work> writeCache() const
+    {
+        if (!has(5) || shapes_[0].sizes.empty() || shapes_[0].sizes != shapes_[1].sizes)
+            return {};
+        const std::int64_t token = elements(0) / std::max<std::int64_t>(1, shapes_[0].sizes[0]);
+        const std::int64_t bytes = elementBytes(0) + elementBytes(1) + elementBytes(2) + elementBytes(3);
+        return work(0, elements(4) * token * bytes + bytesOf(4));
+    }
+
     /// The first list is as long as each of the others; it is read and written.
     std::optional<Work> lists() const
     {
@@ -410,6 +452,15 @@ bool callsOthers(std::string_view op)
 {
     const OpRow* row = findOp(op);
     return row ? row->kind == Kind::Caller : isAutogradNode(op) || op == "CompiledFunction";
+}
+
+std::string_view whyNoRule(std::string_view op)
+{
+    if (op.starts_with("vllm::moe_forward"))
+        return "its weights are not among its arguments";
+    if (op.starts_with("vllm::unified_attention"))
+        return "its work depends on the lengths of the sequences, which are not among its arguments";
+    return {};
 }
 
 std::vector<std::string_view> opsWithRules()

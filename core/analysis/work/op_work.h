@@ -36,6 +36,9 @@ bool callsOthers(std::string_view op);
 /// The names of all ops with a rule, sorted.
 std::vector<std::string_view> opsWithRules();
 
+/// Why no rule can count an op, in a clause; empty if that is not known.
+std::string_view whyNoRule(std::string_view op);
+
 /// The FLOPs and bytes of an op, from the shapes of its tensors; resources/help/analysis.md has the rules.
 ///
 /// Matmuls and attention count two per multiply-add, like PyTorch's FlopCounterMode. Fused attention counts

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 
 namespace tilescope::analysis {
@@ -16,8 +17,10 @@ namespace {
 /// Ops by id, with their rules.
 class OpTree {
 public:
-    OpTree(std::span<const Op> ops, const TextOf& textOf, const WorkContext& context)
-        : ops_(ops), work_(ops.size()), rule_(ops.size()), filled_(ops.size()), covered_(ops.size(), false)
+    OpTree(std::span<const Op> ops, const TextOf& textOf, const WorkContext& context,
+           const AlikeCalls& alike = {})
+        : ops_(ops), alike_(alike), work_(ops.size()), rule_(ops.size()), filled_(ops.size()),
+          covered_(ops.size(), false)
     {
         position_.reserve(ops.size());
         for (std::size_t i = 0; i < ops.size(); ++i)
@@ -47,15 +50,25 @@ public:
             const std::optional<std::size_t> owner = above(i);
             covered_[i] = owner.has_value();
             if (owner && rule_[i]->family == KernelFamily::Memset && !isFill(parentOf(i)))
-                filled_[*owner] += *work_[i];
+                filled_[*owner] += times(*work_[i], callsOf(i));
         }
-        for (std::size_t i = 0; i < ops.size(); ++i)
-            if (counts(i))
-                *work_[i] += filled_[i];
     }
 
     bool counts(std::size_t i) const { return work_[i] && !covered_[i]; }
-    const std::optional<Work>& work(std::size_t i) const { return work_[i]; }
+    /// Of an op that counts, and of its calls that launched.
+    Work work(std::size_t i) const
+    {
+        Work done = times(*work_[i], launchingOf(i));
+        done += filled_[i];
+        return done;
+    }
+    /// Whether calls that launched nothing filled no memory.
+    bool isDetermined(std::size_t i) const { return filled_[i] == Work{} || launchingOf(i) == callsOf(i); }
+    std::int64_t launchingOf(std::size_t i) const
+    {
+        return alike_.launching.empty() ? 1 : alike_.launching[i];
+    }
+    OpId firstOf(std::size_t i) const { return alike_.first.empty() ? ops_[i].id : alike_.first[i]; }
     /// Of an op that has work.
     KernelFamily family(std::size_t i) const { return rule_[i]->family; }
 
@@ -83,6 +96,12 @@ public:
     }
 
 private:
+    static Work times(const Work& work, std::int64_t calls)
+    {
+        return {work.flops * calls, {work.bytes.count * calls}};
+    }
+    std::int64_t callsOf(std::size_t i) const { return alike_.calls.empty() ? 1 : alike_.calls[i]; }
+
     /// The outermost op with work above one.
     std::optional<std::size_t> above(std::size_t i) const
     {
@@ -98,7 +117,8 @@ private:
         return op && work_[*op] && rule_[*op]->family == KernelFamily::Memset;
     }
 
-    std::span<const Op> ops_;
+    const std::span<const Op> ops_;
+    const AlikeCalls alike_;
     std::unordered_map<OpId, std::size_t> position_;
     std::vector<std::optional<Work>> work_;
     std::vector<std::optional<OpRule>> rule_;
@@ -135,6 +155,13 @@ struct KernelTime {
         byFamily[static_cast<std::size_t>(family)] += event.end - event.start;
         if (!longest || event.end - event.start > longest->end - longest->start)
             longest = &event;
+    }
+
+    void add(const KernelTime& other)
+    {
+        total += other.total;
+        for (std::size_t i = 0; i < byFamily.size(); ++i)
+            byFamily[i] += other.byFamily[i];
     }
 
     KernelFamily largest() const
@@ -195,66 +222,117 @@ void addOpsOfAProcessor(Gathered& gathered, std::span<const Op> ops, const OpTre
                       .instances = 1,
                       .time = counts ? op.end - op.start : self[i],
                       .counted = counts,
-                      .work = counts ? *tree.work(i) : Work{}});
+                      .work = counts ? tree.work(i) : Work{}});
     }
 }
 
 /// By op and step: where only kernels are traced, the ops are those of one step for the kernels of all.
 using KernelTimes = std::map<std::pair<std::size_t, std::int32_t>, KernelTime>;
 
-/// The ops of kernels by their name and launch configuration.
+/// The families of counted ops, one for all with the same name, arguments and place.
+class CountedFamilies {
+public:
+    CountedFamilies(const KernelTimes& times, std::span<const Op> ops)
+    {
+        for (const auto& [place, time] : times)
+            known_[keyOf(ops[place.first])].add(time);
+    }
+    KernelFamily of(const Op& op) const { return known_.at(keyOf(op)).largest(); }
+
+private:
+    using Key = std::tuple<StringId, StringId, StringId>;
+    static Key keyOf(const Op& op) { return {op.name, op.shapes, op.path}; }
+
+    std::map<Key, KernelTime> known_;
+};
+
+/// The ops of kernels by their name and launch configuration, and by the kernels that ran before them on their stream.
 class LaunchedKernels {
 public:
     struct Launcher {
         std::size_t op = 0;
         bool doesWork = false; ///< of the op; its other kernels prepare or finish it
         bool isAmbiguous = false;
+        std::size_t kernels = 0;
     };
+
+    explicit LaunchedKernels(std::span<const DeviceEvent> device) : device_(device), contexts_(device.size())
+    {
+        std::vector<std::size_t> order(device.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+            return std::tuple(device[i].device, device[i].stream, device[i].start);
+        });
+        const auto isFirst = [&](std::size_t at) {
+            const DeviceEvent& before = device[order[at == 0 ? 0 : at - 1]];
+            const DeviceEvent& event = device[order[at]];
+            return at == 0 || before.device != event.device || before.stream != event.stream;
+        };
+        std::map<Key, std::uint64_t> kinds;
+        std::vector<std::uint64_t> kindAt(device.size());
+        std::size_t streamBegin = 0;
+        for (std::size_t at = 0; at < order.size(); ++at) {
+            streamBegin = isFirst(at) ? at : streamBegin;
+            const DeviceEvent& event = device[order[at]];
+            kindAt[at] =
+                kinds.try_emplace({event.name, event.launch, event.bytes}, kinds.size() + 1).first->second;
+            std::uint64_t hash = kindAt[at];
+            std::size_t back = 0;
+            for (std::size_t i = 0; i < kContexts.size(); ++i) {
+                for (; back < kContexts[i]; ++back)
+                    hash = mixed(hash, at >= streamBegin + back + 1 ? kindAt[at - back - 1] : 0);
+                contexts_[order[at]][i] = mixed(hash, i);
+            }
+        }
+    }
 
     void add(const DeviceEvent& event, std::size_t op, bool doesWork, std::span<const Op> ops)
     {
-        const auto [known, isNew] = known_.try_emplace(keyOf(event), Launcher{op, doesWork, false});
-        Launcher& launcher = known->second;
-        launcher.isAmbiguous = launcher.isAmbiguous || launcher.doesWork != doesWork ||
-                               ops[launcher.op].name != ops[op].name ||
-                               ops[launcher.op].shapes != ops[op].shapes;
+        for (const std::uint64_t context : contextsOf(event)) {
+            const auto [known, isNew] = known_.try_emplace(context, Launcher{op, doesWork});
+            Launcher& launcher = known->second;
+            ++launcher.kernels;
+            launcher.isAmbiguous = launcher.isAmbiguous || launcher.doesWork != doesWork ||
+                                   ops[launcher.op].name != ops[op].name ||
+                                   ops[launcher.op].shapes != ops[op].shapes;
+        }
     }
 
+    /// The op of the kernels that are alike, by as few kernels before them as distinguish ops. One such sequence may be a
+    /// coincidence.
     const Launcher* find(const DeviceEvent& event) const
     {
-        const auto known = known_.find(keyOf(event));
-        return known == known_.end() || known->second.isAmbiguous ? nullptr : &known->second;
+        for (const std::uint64_t context : contextsOf(event)) {
+            const auto known = known_.find(context);
+            if (known == known_.end())
+                return nullptr;
+            const bool isRepeated = known->second.kernels > 1 || context == contextsOf(event).front();
+            if (!known->second.isAmbiguous)
+                return isRepeated ? &known->second : nullptr;
+        }
+        return nullptr;
     }
 
 private:
     using Key = std::tuple<StringId, LaunchConfig, std::int64_t>;
-    static Key keyOf(const DeviceEvent& event) { return {event.name, event.launch, event.bytes}; }
+    /// How many kernels before it.
+    static constexpr std::array<std::size_t, 6> kContexts{0, 1, 2, 4, 8, 16};
+    using Contexts = std::array<std::uint64_t, kContexts.size()>;
 
-    std::map<Key, Launcher> known_;
-};
-
-/// Adds kernels whose launch was not recorded.
-void addUnlaunched(Gathered& gathered, const std::vector<const DeviceEvent*>& unlaunched,
-                   const LaunchedKernels& launched, std::span<const Op> ops, const OpTree& tree,
-                   const TextOf& textOf, const FamilyOf& familyOf)
-{
-    for (const DeviceEvent* const event : unlaunched) {
-        TimedWork item{.path = fromStepDown(textOf(event->path)),
-                       .family = familyOf(*event),
-                       .step = event->step,
-                       .instances = 1,
-                       .time = event->end - event->start};
-        if (const LaunchedKernels::Launcher* const launcher = launched.find(*event)) {
-            item.op = textOf(ops[launcher->op].name);
-            item.shapes = textOf(ops[launcher->op].shapes);
-            item.firstOp = ops[launcher->op].id;
-            item.instances = launcher->doesWork ? 1 : 0;
-            item.counted = item.inferred = true;
-            item.work = launcher->doesWork ? *tree.work(launcher->op) : Work{};
-        }
-        gathered.add(item);
+    static std::uint64_t mixed(std::uint64_t hash, std::uint64_t value)
+    {
+        hash = (hash ^ (value + 0x9E37'79B9'7F4A'7C15ULL)) * 0xBF58'476D'1CE4'E5B9ULL;
+        return hash ^ hash >> 31;
     }
-}
+    const Contexts& contextsOf(const DeviceEvent& event) const
+    {
+        return contexts_[static_cast<std::size_t>(&event - device_.data())];
+    }
+
+    const std::span<const DeviceEvent> device_;
+    std::vector<Contexts> contexts_; ///< by position in device_
+    std::unordered_map<std::uint64_t, Launcher> known_;
+};
 
 /// Tells kernels of CUDA graphs from others: one call launches all of them.
 class Replays {
@@ -281,25 +359,125 @@ private:
     std::map<Call, std::size_t> kernels_;
 };
 
-/// Adds kernels whose op is unknown or has no work.
-void addUncounted(Gathered& gathered, const std::vector<const DeviceEvent*>& uncounted,
-                  std::span<const Op> ops, const OpTree& tree, const TextOf& textOf, const FamilyOf& familyOf)
-{
-    const Replays replays(uncounted);
-    for (const DeviceEvent* const event : uncounted) {
-        const auto launcher = event->op ? tree.find(event->op) : std::nullopt;
-        const Op op = launcher ? ops[*launcher] : Op{};
-        gathered.add({.path = fromStepDown(textOf(event->path)),
-                      .op = launcher ? textOf(op.name) : std::string_view{},
-                      .shapes = op.shapes ? textOf(op.shapes) : std::string_view{},
-                      .firstOp = op.id,
-                      .family = familyOf(*event),
-                      .step = event->step,
-                      .instances = 1,
-                      .time = event->end - event->start,
-                      .replayed = replays.has(*event)});
+/// Sorts device events by what is known of their ops, and adds them with their work.
+class DeviceWorkOfOps {
+public:
+    DeviceWorkOfOps(std::span<const Op> ops, std::span<const DeviceEvent> device, const AlikeCalls& alike,
+                    const OpTree& tree, const TextOf& textOf, const FamilyOf& familyOf, WorkScope scope)
+        : ops_(ops), device_(device), alike_(alike), tree_(tree), textOf_(textOf), familyOf_(familyOf)
+    {
+        for (const DeviceEvent& event : device)
+            if (event.step != kNoStep || scope == WorkScope::Recording)
+                sort(event);
     }
-}
+
+    /// Whether sums suffice: a kernel without a launch needs the launch configurations of the others.
+    bool isDetermined() const
+    {
+        return (unlaunched_.empty() || launched_.empty()) &&
+               std::ranges::all_of(
+                   kernels_, [this](const auto& entry) { return tree_.isDetermined(entry.first.first); });
+    }
+
+    void addTo(Gathered& gathered) const
+    {
+        addUncounted(gathered);
+        const CountedFamilies families(kernels_, ops_);
+        for (const auto& [place, time] : kernels_) {
+            const Op& op = ops_[place.first];
+            gathered.add({.path = fromStepDown(textOf_(op.path)),
+                          .op = textOf_(op.name),
+                          .shapes = textOf_(op.shapes),
+                          .firstOp = tree_.firstOf(place.first),
+                          .family = families.of(op),
+                          .step = place.second,
+                          .instances = tree_.launchingOf(place.first),
+                          .time = time.total,
+                          .counted = true,
+                          .work = tree_.work(place.first)});
+        }
+        addUnlaunched(gathered);
+    }
+
+private:
+    void sort(const DeviceEvent& event)
+    {
+        const std::optional<std::size_t> launcher = event.op ? tree_.find(event.op) : std::nullopt;
+        if (const auto counting = tree_.countingAt(launcher)) {
+            kernels_[{*counting, event.step}].add(event, familyOf_(event));
+            launched_.emplace_back(&event, *counting);
+        } else if (!launcher && event.launched == Timestamp{}) {
+            unlaunched_.push_back(&event);
+        } else {
+            uncounted_.push_back(&event);
+        }
+    }
+
+    std::int64_t instancesOf(const DeviceEvent* event) const
+    {
+        return alike_.activities.empty()
+                   ? 1
+                   : alike_.activities[static_cast<std::size_t>(event - device_.data())];
+    }
+
+    /// Kernels whose op is unknown or has no work.
+    void addUncounted(Gathered& gathered) const
+    {
+        const Replays replays(uncounted_);
+        for (const DeviceEvent* const event : uncounted_) {
+            const auto launcher = event->op ? tree_.find(event->op) : std::nullopt;
+            const Op op = launcher ? ops_[*launcher] : Op{};
+            gathered.add({.path = fromStepDown(textOf_(event->path)),
+                          .op = launcher ? textOf_(op.name) : std::string_view{},
+                          .shapes = op.shapes ? textOf_(op.shapes) : std::string_view{},
+                          .firstOp = launcher ? tree_.firstOf(*launcher) : OpId{},
+                          .family = familyOf_(*event),
+                          .step = event->step,
+                          .instances = instancesOf(event),
+                          .time = event->end - event->start,
+                          .replayed = replays.has(*event)});
+        }
+    }
+
+    /// Kernels whose launch was not recorded.
+    void addUnlaunched(Gathered& gathered) const
+    {
+        if (unlaunched_.empty())
+            return;
+        LaunchedKernels byLaunch(launched_.empty() ? std::span<const DeviceEvent>{} : device_);
+        if (!launched_.empty())
+            for (const auto& [event, op] : launched_)
+                byLaunch.add(*event, op, kernels_.at({op, event->step}).longest == event, ops_);
+        for (const DeviceEvent* const event : unlaunched_) {
+            TimedWork item{.path = fromStepDown(textOf_(event->path)),
+                           .family = familyOf_(*event),
+                           .step = event->step,
+                           .instances = instancesOf(event),
+                           .time = event->end - event->start};
+            if (const LaunchedKernels::Launcher* const launcher =
+                    launched_.empty() ? nullptr : byLaunch.find(*event)) {
+                item.op = textOf_(ops_[launcher->op].name);
+                item.shapes = textOf_(ops_[launcher->op].shapes);
+                item.firstOp = ops_[launcher->op].id;
+                item.instances = launcher->doesWork ? 1 : 0;
+                item.counted = item.inferred = true;
+                item.work = launcher->doesWork ? tree_.work(launcher->op) : Work{};
+            }
+            gathered.add(item);
+        }
+    }
+
+    const std::span<const Op> ops_;
+    const std::span<const DeviceEvent> device_;
+    const AlikeCalls alike_;
+    const OpTree& tree_;
+    const TextOf& textOf_;
+    const FamilyOf& familyOf_;
+    KernelTimes kernels_;
+    std::vector<const DeviceEvent*> unlaunched_;
+    std::vector<const DeviceEvent*> uncounted_;
+    std::vector<std::pair<const DeviceEvent*, std::size_t>> launched_; ///< with the op that counts
+};
 
 } // namespace
 
@@ -309,44 +487,22 @@ std::vector<TimedWork> timedWorkOfOps(std::span<const Op> ops, std::span<const D
 {
     const OpTree tree(ops, textOf, context);
     Gathered gathered;
-    KernelTimes kernels;
-    std::vector<const DeviceEvent*> unlaunched;
-    std::vector<const DeviceEvent*> uncounted;
-    std::vector<std::pair<const DeviceEvent*, std::size_t>> launched; // with the op that counts
-    for (const DeviceEvent& event : device) {
-        if (event.step == kNoStep && scope == WorkScope::TracedSteps)
-            continue;
-        const std::optional<std::size_t> launcher = event.op ? tree.find(event.op) : std::nullopt;
-        if (const auto counting = tree.countingAt(launcher)) {
-            kernels[{*counting, event.step}].add(event, familyOf(event));
-            launched.emplace_back(&event, *counting);
-        } else if (!launcher && event.launched == Timestamp{}) {
-            unlaunched.push_back(&event);
-        } else {
-            uncounted.push_back(&event);
-        }
-    }
-    addUncounted(gathered, uncounted, ops, tree, textOf, familyOf);
-    for (const auto& [place, time] : kernels) {
-        const Op& op = ops[place.first];
-        gathered.add({.path = fromStepDown(textOf(op.path)),
-                      .op = textOf(op.name),
-                      .shapes = textOf(op.shapes),
-                      .firstOp = op.id,
-                      .family = time.largest(),
-                      .step = place.second,
-                      .instances = 1,
-                      .time = time.total,
-                      .counted = true,
-                      .work = *tree.work(place.first)});
-    }
-    LaunchedKernels byLaunch;
-    if (!unlaunched.empty())
-        for (const auto& [event, op] : launched)
-            byLaunch.add(*event, op, kernels.at({op, event->step}).longest == event, ops);
-    addUnlaunched(gathered, unlaunched, byLaunch, ops, tree, textOf, familyOf);
+    DeviceWorkOfOps(ops, device, {}, tree, textOf, familyOf, scope).addTo(gathered);
     if (device.empty())
         addOpsOfAProcessor(gathered, ops, tree, textOf, scope);
+    return gathered.take();
+}
+
+std::optional<std::vector<TimedWork>>
+timedWorkOfSums(std::span<const Op> ops, std::span<const DeviceEvent> device, const AlikeCalls& alike,
+                const TextOf& textOf, const FamilyOf& familyOf, const WorkContext& context, WorkScope scope)
+{
+    const OpTree tree(ops, textOf, context, alike);
+    const DeviceWorkOfOps work(ops, device, alike, tree, textOf, familyOf, scope);
+    if (!work.isDetermined())
+        return {};
+    Gathered gathered;
+    work.addTo(gathered);
     return gathered.take();
 }
 
@@ -427,7 +583,7 @@ std::vector<KernelWork> workOfKernels(std::span<const Op> ops, std::span<const D
     list.reserve(byOp.size());
     for (const auto& [place, kinds] : byOp) {
         list.push_back(std::max_element(kinds.begin(), kinds.end())->work);
-        list.back().work = *tree.work(place.first);
+        list.back().work = tree.work(place.first);
     }
     return list;
 }

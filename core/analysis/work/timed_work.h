@@ -6,6 +6,7 @@
 #include "core/model/events.h"
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,12 +39,13 @@ using FamilyOf = std::function<KernelFamily(const DeviceEvent&)>;
 /// Time and work of the traced steps, from the shapes of their ops.
 ///
 /// Ops nest. The outermost ops with a rule (op_work.h) count, each with the time of everything within it and
-/// the memory that it fills there, in the family with most of its kernels' time. If an op calls another of
-/// the same name (autocast's), the inner one counts. The time of other ops, and of ops without shapes, has no
+/// the memory that it fills there, in the family with most of the time of kernels of such ops with the same arguments
+/// at one place. If an op calls another of the same name (autocast's), the inner one counts. The time of other ops, and of ops without shapes, has no
 /// work. Without device events the ops' self time counts.
 ///
 /// A kernel whose launch was not recorded counts for the op of the kernels with the same name and launch configuration,
-/// if these are of ops with one name and the same arguments.
+/// if these are of ops with one name and the same arguments; otherwise of two or more among them that ran after the
+/// same kernels.
 /// \param ops     in any order. Ops of one untraced step represent those of every traced step. The views are
 ///                those of textOf.
 /// \param device  in any order
@@ -52,6 +54,22 @@ using FamilyOf = std::function<KernelFamily(const DeviceEvent&)>;
 std::vector<TimedWork> timedWorkOfOps(std::span<const Op> ops, std::span<const DeviceEvent> device,
                                       const TextOf& textOf, const FamilyOf& familyOf,
                                       const WorkContext& context, WorkScope scope = WorkScope::TracedSteps);
+
+/// What each op and device event of a list stands for. All by position.
+struct AlikeCalls {
+    std::span<const OpId> first = {};              ///< by op: the first call that launched
+    std::span<const std::int64_t> calls = {};      ///< by op
+    std::span<const std::int64_t> launching = {};  ///< by op: calls with a device event within
+    std::span<const std::int64_t> activities = {}; ///< by device event
+};
+
+/// The same from sums: an op stands for alike calls, a device event for alike ones whose durations its own is the sum
+/// of.
+/// \param device  not empty; each with a correlation of its own
+/// \return        none if the sums do not determine the result
+std::optional<std::vector<TimedWork>>
+timedWorkOfSums(std::span<const Op> ops, std::span<const DeviceEvent> device, const AlikeCalls& alike,
+                const TextOf& textOf, const FamilyOf& familyOf, const WorkContext& context, WorkScope scope);
 
 /// Like timedWorkOfOps() without recorded shapes: the spec gives the matmuls and attention of each step. The
 /// time of those two families has work, that of the others has none.

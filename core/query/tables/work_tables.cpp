@@ -66,14 +66,16 @@ std::string whyNoWork(const RooflineTable& table, const RooflineRow& row)
     if (table.grouping != Grouping::Op && table.grouping != Grouping::Shape)
         return "no rule counts these ops";
     if (row.op == kUnattributed)
-        return "the op that launched it is unknown";
+        return "the op that launched it is unknown: the recording holds no launch, or the launch lies "
+               "outside ops";
     if (analysis::callsOthers(row.op))
         return table.onGpu ? "it calls other ops; kernels of its own are not counted"
                            : "it calls other ops, which are counted";
     const auto rule = analysis::ruleOf(row.op);
-    return !rule                ? "no rule counts " + row.op
+    const std::string_view why = analysis::whyNoRule(row.op);
+    return !rule                ? "no rule counts " + row.op + (why.empty() ? "" : ": ") + std::string(why)
            : !rule->moves       ? "a view: it does nothing"
-           : row.shapes.empty() ? "its shapes are unknown"
+           : row.shapes.empty() ? "its shapes were not recorded"
                                 : "the recorded arguments do not determine its work";
 }
 
@@ -100,7 +102,9 @@ RooflineRow rowOf(const analysis::WorkTotal& total, const RooflineTable& table,
         else if (total.replayedTime < total.time || total.time == Nanoseconds{0})
             because(row.why, whyNoWork(table, row));
         if (table.fromShapes && total.replayedTime > Nanoseconds{0})
-            because(row.why, "replayed from CUDA graphs: the ops of their capture are not recorded");
+            because(row.why,
+                    "replayed from CUDA graphs: the ops of their capture are not recorded; profile the "
+                    "program without graphs");
         return row;
     }
     row.work = total.work;
@@ -294,7 +298,7 @@ private:
 
 std::string_view whyNoShapes(const store::RunRecord& run)
 {
-    return run.coversRecording() ? "the recording holds no shapes of ops"
+    return run.coversRecording() ? "the recording holds no shapes of ops: profile with record_shapes=True"
                                  : "shapes were not recorded: run with --shapes true";
 }
 

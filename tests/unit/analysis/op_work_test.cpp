@@ -238,6 +238,30 @@ TEST(WorkOfOp, CountsFusedOpsOfTheLanguageModel)
     EXPECT_EQ(workOf("tilescope::adamw_", "f32[4] f32[4] f32[4] f32[4] f32[]"), expected(14 * 4, 4 * 4 * 7));
 }
 
+TEST(WorkOfOp, CountsOpsOfVllmThatTheirArgumentsDescribe)
+{
+    EXPECT_EQ(workOf("_C::rms_norm", "bf16[6, 8] bf16[6, 8] bf16[8] =1e-05"),
+              expected(4 * 48, 2 * (48 + 48 + 8)));
+    EXPECT_EQ(workOf("_C::fused_add_rms_norm", "bf16[6, 8] bf16[6, 8] bf16[8] =1e-05"),
+              expected(5 * 48, 2 * (4 * 48 + 8)));
+    EXPECT_EQ(workOf("_C::static_scaled_fp8_quant", "f8[6, 8] bf16[6, 8] f32[]"), expected(48, 48 * 3));
+    EXPECT_EQ(workOf("_C::silu_and_mul", "bf16[6, 8] bf16[6, 16]"), expected(6 * 48, 2 * (48 + 96)));
+    // Six tokens with two heads of queries and one of keys, each of 4; the table has 100 positions.
+    EXPECT_EQ(workOf("_C::rotary_embedding", "i64[6] bf16[6, 8] bf16[6, 4] =4 bf16[100, 4] =true"),
+              expected(3 * (48 + 24), 6 * 8 + 2 * 2 * (48 + 24) + 6 * 4 * 2));
+    EXPECT_FALSE(workOfOp("_C::rotary_embedding", "i64[6] bf16[6, 8] bf16[6, 4] =8 bf16[100, 4] =true", {}))
+        << "a part of each head";
+    EXPECT_EQ(workOf("_C::rotary_embedding", "i64[6] bf16[6, 8] bf16[6, 4] bf16[100, 4]").flops.count, 3 * 72)
+        << "one head of keys";
+    EXPECT_FALSE(workOfOp("_C::rotary_embedding", "i64[6] bf16[6, 8] bf16[6, 8] bf16[100, 4]", {}));
+    // Five of six tokens have a slot.
+    EXPECT_EQ(workOf("_C_cache_ops::reshape_and_cache_flash",
+                     "bf16[6, 1, 4] bf16[6, 1, 4] u8[9, 16, 1, 4] u8[9, 16, 1, 4] i64[5] f32[] f32[]"),
+              expected(0, 5 * 4 * (2 + 2 + 1 + 1) + 5 * 8));
+    EXPECT_EQ(whyNoRule("vllm::moe_forward"), "its weights are not among its arguments");
+    EXPECT_EQ(whyNoRule("aten::no_such_op"), "");
+}
+
 TEST(WorkOfOp, LeavesFusedOpsUncountedWhoseArgumentsDoNotFit)
 {
     EXPECT_FALSE(workOfOp("tilescope::rotate_heads_", "bf16[6, 24] f32[3, 2, 2]", {})) << "heads unknown";

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 namespace tilescope::analysis {
 
@@ -228,6 +229,84 @@ TEST(TimedWork, KernelsWithoutALaunchAreUnknownWhereTheirLikeDiffer)
     for (const TimedWork& item : itemsOf(trace))
         unknown += item.op.empty() ? item.time : 0_ns;
     EXPECT_EQ(unknown, 60_ns);
+}
+
+TEST(TimedWork, KernelsWithoutALaunchAreKnownByThoseBeforeThem)
+{
+    FakeTrace trace;
+    trace.step(0, 0, 1000);
+    std::int64_t time = 100;
+    const auto product = [&](const char* before, const char* shapes) {
+        trace.kernel(before, time, time + 10).launchedAt(4);
+        if (shapes) {
+            trace.op("aten::mm", time, time + 1).shaped(shapes);
+            trace.kernel("nvjet gemm", time + 10, time + 20).by(trace.lastOp()).launchedAt(5);
+        } else {
+            trace.kernel("nvjet gemm", time + 10, time + 20);
+        }
+        time += 20;
+    };
+    for (int i = 0; i < 2; ++i) {
+        product("norm", "[2, 3] [3, 5]");
+        product("silu", "[2, 7] [7, 5]");
+    }
+    product("once", "[2, 9] [9, 5]");
+    product("norm", nullptr);
+    product("silu", nullptr);
+    product("once", nullptr);
+    std::map<std::string, Nanoseconds> inferred;
+    for (const TimedWork& item : itemsOf(trace))
+        if (item.inferred)
+            inferred[std::string(item.shapes)] += item.time;
+    EXPECT_EQ(inferred,
+              (std::map<std::string, Nanoseconds>{{"[2, 3] [3, 5]", 10_ns}, {"[2, 7] [7, 5]", 10_ns}}))
+        << "one sequence may be a coincidence";
+}
+
+TEST(TimedWork, SumsOfAlikeCallsGiveTheSame)
+{
+    FakeTrace trace;
+    for (int step = 0; step < 3; ++step) {
+        const std::int64_t at = 1000 * step;
+        trace.step(step, at, at + 1000).op("aten::linear", at, at + 90).shaped("[2, 3] [5, 3] [5]");
+        const OpId linear = trace.lastOp();
+        trace.op("aten::zero_", at, at + 5, linear).shaped("[2, 5]");
+        trace.kernel("fill", at + 95, at + 99).by(trace.lastOp()).launchedAt(at + 1);
+        trace.op("aten::addmm", at + 10, at + 80, linear).shaped("[5] [2, 3] [3, 5]");
+        trace.kernel("nvjet gemm", at + 100, at + 150 + step).by(trace.lastOp()).launchedAt(at + 20);
+        trace.op("aten::mystery", at + 96, at + 99);
+        trace.kernel("mystery", at + 300, at + 330).by(trace.lastOp()).launchedAt(at + 97);
+    }
+    const TraceBatch& batch = trace.batch();
+    const std::size_t ops = 4;
+    const std::size_t kernels = 3;
+    std::vector<DeviceEvent> device(batch.deviceEvents.begin(), batch.deviceEvents.begin() + kernels);
+    for (std::size_t i = kernels; i < batch.deviceEvents.size(); ++i)
+        device[i % kernels].end += batch.deviceEvents[i].end - batch.deviceEvents[i].start;
+    const std::vector<OpId> first{OpId{0}, OpId{1}, OpId{2}, OpId{3}};
+    const std::vector<std::int64_t> three(ops, 3);
+    const auto family = [&](const DeviceEvent& event) { return familyOf(trace, event); };
+    const AlikeCalls alike{.first = first, .calls = three, .launching = three, .activities = three};
+    const auto bySum = timedWorkOfSums(std::span(batch.ops).first(ops), device, alike, trace.textOf(), family,
+                                       {}, WorkScope::TracedSteps);
+    ASSERT_TRUE(bySum);
+    const auto byOp = [](const TimedWork& item, const auto& group) { group(item.op); };
+    const auto sums = workTotals(*bySum, byOp);
+    const auto events = workTotals(itemsOf(trace), byOp);
+    ASSERT_EQ(sums.size(), events.size());
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+        EXPECT_EQ(sums[i].key, events[i].key);
+        EXPECT_EQ(sums[i].instances, events[i].instances);
+        EXPECT_EQ(sums[i].time, events[i].time);
+        EXPECT_EQ(sums[i].countedTime, events[i].countedTime);
+        EXPECT_EQ(sums[i].work, events[i].work);
+        EXPECT_EQ(sums[i].firstOp, events[i].firstOp);
+    }
+    // A call that launched nothing may have filled memory, or not.
+    const std::vector<std::int64_t> two(ops, 2);
+    EXPECT_FALSE(timedWorkOfSums(std::span(batch.ops).first(ops), device,
+                                 {.first = first, .calls = three, .launching = two, .activities = three},
+                                 trace.textOf(), family, {}, WorkScope::TracedSteps));
 }
 
 TEST(TimedWork, ARecordingWithoutStepsCountsWhole)
