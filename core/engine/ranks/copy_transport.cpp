@@ -64,17 +64,23 @@ std::string agreedOn(const RankSeat& seat, Board& board, const std::string& prob
 }
 
 /// What prevents this GPU from reaching another; empty if nothing does.
-std::string problemOfReaching(c10::Device device, const std::string& busId)
+std::string problemOfReaching(c10::Device device, const std::string& busId, bool needsNvlink)
 {
     int other = 0;
     if (cudaDeviceGetByPCIBusId(&other, busId.c_str()) != cudaSuccess) {
         cudaGetLastError();
         return c10::str("it does not see the GPU at ", busId);
     }
-    int isReached = 0;
-    C10_CUDA_CHECK(
-        cudaDeviceGetP2PAttribute(&isReached, cudaDevP2PAttrAccessSupported, device.index(), other));
-    return isReached != 0 ? std::string() : c10::str("it does not reach the memory of the GPU at ", busId);
+    const auto has = [&](cudaDeviceP2PAttr attribute) {
+        int value = 0;
+        C10_CUDA_CHECK(cudaDeviceGetP2PAttribute(&value, attribute, device.index(), other));
+        return value != 0;
+    };
+    if (!has(cudaDevP2PAttrAccessSupported))
+        return c10::str("it does not reach the memory of the GPU at ", busId);
+    if (needsNvlink && !has(cudaDevP2PAttrNativeAtomicSupported))
+        return c10::str("NVLink does not connect it and the GPU at ", busId);
+    return {};
 }
 
 class CopyTransport final : public Transport {
@@ -102,14 +108,15 @@ public:
 
     /// Finds the other ranks. Each rank calls it.
     /// \return  what prevents it
-    std::string connect()
+    std::string connect(bool needsNvlink)
     {
         exchange({own_}, [] { return "the exchange of memory"; });
         try {
             for (int peer = 0; peer < seat_.size; ++peer) {
                 if (peer == seat_.rank)
                     continue;
-                std::string problem = problemOfReaching(device_, PeerMemory::busIdIn(board_.slot(peer)));
+                std::string problem =
+                    problemOfReaching(device_, PeerMemory::busIdIn(board_.slot(peer)), needsNvlink);
                 if (!problem.empty())
                     return problem;
                 words_.at(static_cast<std::size_t>(peer)) = static_cast<std::uint32_t*>(addressOf(peer, 0));
@@ -203,7 +210,8 @@ public:
     std::unique_ptr<Transport> part(const RankSeat& seat, Board& board, int /*color*/) override
     {
         std::string why;
-        std::unique_ptr<Transport> made = connectByCopies(seat, board, device_, stream_, why);
+        std::unique_ptr<Transport> made =
+            connectByCopies(seat, board, device_, stream_, /*needsNvlink=*/false, why);
         if (!made)
             throw Error{.what = c10::str("a part of the ranks cannot communicate like the whole: ", why),
                         .kind = ErrorKind::Environment};
@@ -282,7 +290,7 @@ private:
 } // namespace
 
 std::unique_ptr<Transport> connectByCopies(const RankSeat& seat, Board& board, c10::Device device,
-                                           c10::cuda::CUDAStream stream, std::string& why)
+                                           c10::cuda::CUDAStream stream, bool needsNvlink, std::string& why)
 {
     std::string problem;
     std::unique_ptr<CopyTransport> made;
@@ -300,7 +308,7 @@ std::unique_ptr<Transport> connectByCopies(const RankSeat& seat, Board& board, c
     why = agreedOn(seat, board, problem);
     if (!why.empty())
         return nullptr;
-    why = agreedOn(seat, board, made->connect());
+    why = agreedOn(seat, board, made->connect(needsNvlink));
     return why.empty() ? std::move(made) : nullptr;
 }
 

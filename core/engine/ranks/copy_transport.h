@@ -21,9 +21,10 @@ class Transport;
 /// all others have reached it too.
 ///
 /// Returns when all ranks have called it.
+/// \param needsNvlink  whether GPUs that reach each other otherwise do not count
 /// \param why  if it is not possible for one of the ranks, which returns null on all of them
 /// \throws LostRank  like Board::meet()
 std::unique_ptr<Transport> connectByCopies(const RankSeat& seat, Board& board, c10::Device device,
-                                           c10::cuda::CUDAStream stream, std::string& why);
+                                           c10::cuda::CUDAStream stream, bool needsNvlink, std::string& why);
 
 } // namespace tilescope::engine

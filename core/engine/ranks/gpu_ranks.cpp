@@ -41,12 +41,14 @@ std::vector<int> numbersBelow(int size)
 std::unique_ptr<Transport> connect(const RankSeat& seat, Board& board, at::Device device,
                                    c10::cuda::CUDAStream stream, CollectiveMeans means)
 {
-    if (means == CollectiveMeans::Nccl)
-        return connectByNccl(seat, board, stream);
-    std::string why;
-    if (auto copies = connectByCopies(seat, board, device, stream, why))
-        return copies;
-    throw Unsupported{c10::str("TILESCOPE_COLLECTIVES=copy is not possible: ", why)};
+    if (means != CollectiveMeans::Nccl) {
+        std::string why;
+        if (auto copies = connectByCopies(seat, board, device, stream, means == CollectiveMeans::Auto, why))
+            return copies;
+        if (means == CollectiveMeans::Copies)
+            throw Unsupported{c10::str("TILESCOPE_COLLECTIVES=copy is not possible: ", why)};
+    }
+    return connectByNccl(seat, board, stream);
 }
 
 class GpuRanks final : public Ranks {
@@ -203,14 +205,16 @@ private:
 CollectiveMeans chosenMeans()
 {
     const char* const variable = std::getenv("TILESCOPE_COLLECTIVES");
-    const std::string_view word = variable ? variable : "";
-    if (word.empty() || word == "nccl")
+    const std::string_view word = variable ? variable : "auto";
+    if (word.empty() || word == "auto")
+        return CollectiveMeans::Auto;
+    if (word == "nccl")
         return CollectiveMeans::Nccl;
     if (word == "copy")
         return CollectiveMeans::Copies;
     throw Error{.what = c10::str("unknown means '", word, "'"),
                 .where = "TILESCOPE_COLLECTIVES",
-                .mend = "write nccl or copy"};
+                .mend = "write auto, nccl or copy"};
 }
 
 std::unique_ptr<Ranks> joinOnGpus(const RankSeat& seat, const Device& device, CollectiveMeans means)

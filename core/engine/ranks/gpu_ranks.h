@@ -11,11 +11,12 @@ class Ranks;
 
 /// What moves the data of collectives between GPUs.
 enum class CollectiveMeans {
+    Auto, ///< copies where NVLink connects all ranks, which are on one host; otherwise NCCL
     Nccl,
     Copies, ///< copy engines, and kernels that read the memory of other GPUs
 };
 
-/// What the environment variable TILESCOPE_COLLECTIVES says: nccl, the default, or copy.
+/// What the environment variable TILESCOPE_COLLECTIVES says: auto, nccl or copy.
 /// \throws Error  something else
 CollectiveMeans chosenMeans();
 

@@ -16,6 +16,7 @@
 #include "core/engine/studies/replay.h"
 #include "core/model/attention_backend.h"
 #include "core/model/flags.h"
+#include "core/model/parallelism.h"
 #include "core/model/set_up_path.h"
 #include "core/model/text.h"
 #include "core/trace/allocators/cpu_allocator.h"
@@ -91,14 +92,22 @@ void addGpu(std::vector<EnvironmentEntry>& entries)
     }
 }
 
-std::unique_ptr<Ranks> join(const RankSeat& seat, const Device& device)
+/// Copies leave more multiprocessors to products than NCCL, but take longer for short messages.
+CollectiveMeans meansOf(const ExperimentSpec& spec)
+{
+    const CollectiveMeans chosen = chosenMeans();
+    const bool runBesideProducts = hasBuckets(spec.parallel) || spec.parallel == Parallel::Fsdp;
+    return chosen == CollectiveMeans::Auto && !runBesideProducts ? CollectiveMeans::Nccl : chosen;
+}
+
+std::unique_ptr<Ranks> join(const ExperimentSpec& spec, const RankSeat& seat, const Device& device)
 {
     if (!device.isCuda())
         return joinOnCpu(seat);
     if (seat.localSize > gpuCount())
         throw Unsupported{c10::str("gpus ", seat.size, " needs ", seat.localSize,
                                    " GPUs on this machine, which has ", gpuCount())};
-    return joinOnGpus(seat, device, chosenMeans());
+    return joinOnGpus(seat, device, meansOf(spec));
 }
 
 } // namespace
@@ -215,7 +224,7 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const std::optional<RankS
     }
     if (lacksKernels(spec.backend, device.isCuda(), kernels::hasAllCudaKernels))
         result.flags.push_back(flagText(FlagKind::SmallKernelSet));
-    const std::unique_ptr<Ranks> ranks = seat ? join(*seat, device) : nullptr;
+    const std::unique_ptr<Ranks> ranks = seat ? join(spec, *seat, device) : nullptr;
     if (ranks)
         observer.factsFound({{"result.collectives", ranks->means()}});
     const std::unique_ptr<Experiment> experiment = setUp(spec, device, ranks.get(), observer, result, phase);

@@ -153,14 +153,15 @@ TEST(CollectiveMeans, AreChosenByTheEnvironment)
         unsetenv("TILESCOPE_COLLECTIVES");
         return means;
     };
-    EXPECT_EQ(chosenMeans(), CollectiveMeans::Nccl);
+    EXPECT_EQ(chosenMeans(), CollectiveMeans::Auto);
+    EXPECT_EQ(chosen("auto"), CollectiveMeans::Auto);
     EXPECT_EQ(chosen("nccl"), CollectiveMeans::Nccl);
     EXPECT_EQ(chosen("copy"), CollectiveMeans::Copies);
     try {
         chosen("ring");
         ADD_FAILURE() << "accepted";
     } catch (const Error& error) {
-        EXPECT_EQ(error.sentence(), "TILESCOPE_COLLECTIVES: unknown means 'ring'; write nccl or copy");
+        EXPECT_EQ(error.sentence(), "TILESCOPE_COLLECTIVES: unknown means 'ring'; write auto, nccl or copy");
     }
     unsetenv("TILESCOPE_COLLECTIVES");
 }
