@@ -3,6 +3,7 @@
 #include "core/model/counter_track.h"
 
 #include <array>
+#include <span>
 
 namespace tilescope::machine {
 
@@ -53,13 +54,14 @@ constexpr std::array<SourceCounter, kGpuCounters> kCountersOfGpu{{
 constexpr std::array kFields{Nvml::Field::PowerMilliwatt, Nvml::Field::PcieReceivedBytes,
                              Nvml::Field::PcieSentBytes, Nvml::Field::NvlinkReceivedKib,
                              Nvml::Field::NvlinkSentKib};
+constexpr std::size_t kNvlinkFields = 3; // the first of those that only GPUs with NVLink have
 
 class GpuCounters final : public CounterSource {
 public:
     GpuCounters(const Nvml& nvml, Nvml::Device device)
         : nvml_(nvml), device_(device), hasNvlink_(nvml.nvlinkBandwidth(device).has_value())
     {
-        const auto pcie = nvml_.fields(device_, kFields)[1];
+        const auto pcie = nvml_.fields(device_, std::span(kFields).subspan(1, 1)).front();
         hasPcieTotals_ = pcie.has_value();
         for (const GpuCounter counter : {PcieReceived, PcieSent}) {
             if (!pcie)
@@ -87,7 +89,8 @@ public:
 private:
     void readFields(std::span<std::optional<std::uint64_t>> values)
     {
-        const auto fields = nvml_.fields(device_, kFields);
+        const auto fields =
+            nvml_.fields(device_, std::span(kFields).first(hasNvlink_ ? kFields.size() : kNvlinkFields));
         const auto valueOf = [&fields](std::size_t field) {
             return fields[field] ? std::optional(fields[field]->value) : std::nullopt;
         };

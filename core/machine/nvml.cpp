@@ -227,14 +227,16 @@ std::optional<Nvml::Utilization> Nvml::utilization(Device device) const
 
 std::vector<std::optional<Nvml::FieldValue>> Nvml::fields(Device device, std::span<const Field> fields) const
 {
-    std::vector<RawField> raw(fields.size());
+    // The library of driver 580 has damaged what follows the fields, so that other memory must not.
+    constexpr std::size_t kRoom = 64;
+    std::vector<RawField> raw(fields.size() + kRoom);
     for (std::size_t i = 0; i < fields.size(); ++i) {
         raw[i].field = static_cast<unsigned>(fields[i]);
         if (fields[i] == Field::NvlinkSentKib || fields[i] == Field::NvlinkReceivedKib)
             raw[i].scope = kWholeDevice;
     }
     std::vector<std::optional<FieldValue>> values(fields.size());
-    if (!call("nvmlDeviceGetFieldValues", device, static_cast<int>(raw.size()), raw.data()))
+    if (!call("nvmlDeviceGetFieldValues", device, static_cast<int>(fields.size()), raw.data()))
         return values;
     for (std::size_t i = 0; i < fields.size(); ++i)
         if (raw[i].status == kSuccess)
