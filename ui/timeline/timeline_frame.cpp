@@ -274,9 +274,17 @@ void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& b
     const bool hasCurve = curveOf(lane) != nullptr;
     const bool hasScale =
         hasCurve && !view.folded && column.height() > 2 * QFontMetrics(theme.small()).ascent();
-    const QString figure = hasScale ? scale.most : hasCurve ? scale.mostWithUnit : busyText(section, lane);
-    const int figureWidth =
-        figure.isEmpty() ? 0 : QFontMetrics(theme.small()).horizontalAdvance(figure) + sizes().of(12);
+    QString name = QString::fromStdString(lane.title);
+    if (band.isPinned && !section.letter.isEmpty())
+        name.prepend(section.letter + QLatin1Char(' ')); // its run's header is elsewhere
+    QString figure = hasScale ? scale.most : hasCurve ? scale.mostWithUnit : busyText(section, lane);
+    const auto figureWidth = [&figure, &theme] {
+        return figure.isEmpty() ? 0 : QFontMetrics(theme.small()).horizontalAdvance(figure) + sizes().of(12);
+    };
+    const int room = column.width() - textLeft - 4;
+    // The card at the cursor has the value, so that a folded curve's name goes before its scale.
+    if (hasCurve && !hasScale && QFontMetrics(font).horizontalAdvance(name) > room - figureWidth())
+        figure.clear();
     // The end of a name tells lanes of a process apart.
     const auto drawName = [&](int top, const QString& text, int width) {
         painter.drawText(QRect(textLeft, top, width, line), Qt::AlignVCenter | Qt::AlignLeft,
@@ -284,16 +292,13 @@ void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& b
     };
     painter.setFont(font);
     painter.setPen(p.text);
-    QString name = QString::fromStdString(lane.title);
-    if (band.isPinned && !section.letter.isEmpty())
-        name.prepend(section.letter + QLatin1Char(' ')); // its run's header is elsewhere
-    drawName(lineTop, name, column.width() - textLeft - 4 - figureWidth);
+    drawName(lineTop, name, room - figureWidth());
     if (!isLow)
         painter.setFont(theme.small());
     painter.setPen(p.dimText);
     const int second = lineTop - column.top() + line - 1 + painter.fontMetrics().ascent() + 3;
     if (!view.folded && !lane.detail.empty() && column.height() >= second)
-        drawName(lineTop + line - 1, detailOf(section, lane), column.width() - textLeft - 4);
+        drawName(lineTop + line - 1, detailOf(section, lane), room);
     const QRect right = column.adjusted(0, 0, -sizes().of(10), 0);
     painter.drawText(right, (hasCurve ? Qt::AlignTop : Qt::AlignVCenter) | Qt::AlignRight, figure);
     if (hasScale)
