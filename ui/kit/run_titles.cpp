@@ -3,6 +3,9 @@
 #include "core/config/value_text.h"
 #include "core/model/attention_backend.h"
 
+#include <QHash>
+#include <QStringList>
+
 #include <algorithm>
 
 namespace tilescope::ui {

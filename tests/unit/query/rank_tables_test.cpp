@@ -34,7 +34,7 @@ protected:
     {
         store::RunWriter writer(file_, strings);
         writer.beginRun({"one", "lm", "{}", "hash", "test"});
-        writer.write(std::move(batch));
+        writer.write(batch);
         RunResult result;
         result.device = device;
         writer.endRun(result);
