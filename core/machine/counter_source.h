@@ -32,10 +32,9 @@ public:
     virtual void read(std::span<std::optional<std::uint64_t>> values) = 0;
 };
 
-/// CPU time and memory of a process, of another one with its descendants, and the clock of the processors that it
-/// may use. Counters that this machine
-/// does not have are never read.
-/// \param process  0: this one
+/// CPU time and resident memory of a process, and the clock of the processors that it may use. The clock is left out where
+/// Linux does not report it.
+/// \param process  another process, with its descendants; 0: this one alone
 std::unique_ptr<CounterSource> hostCounters(pid_t process);
 
 /// Clocks, power, temperature, utilisation, traffic and slowdowns of a GPU by NVML. Null if there is no NVML or

@@ -15,9 +15,9 @@ namespace tilescope::engine {
 /// becomes NaN. Differentiable.
 at::Tensor splitMm(const at::Tensor& a, const at::Tensor& b);
 
+enum class SplitTarget { Set, Add };
 /// Sets `target` to a b, or adds a b to it. Not differentiable.
 /// \param target  fp32 (m, n), row-major
-enum class SplitTarget { Set, Add };
 void splitMmInto(at::Tensor& target, SplitTarget how, const at::Tensor& a, const at::Tensor& b);
 
 } // namespace tilescope::engine
