@@ -3,6 +3,7 @@
 #include "ui/theme/theme.h"
 #include "ui/theme/unbroken_text.h"
 
+#include <QFontMetrics>
 #include <QTextLayout>
 
 #include <gtest/gtest.h>
