@@ -364,6 +364,33 @@ TEST_F(RecordTorch, RecordsOpsWithShapes)
     EXPECT_THAT(shapes.out, HasSubstr("f32[4, 8] f32[8, 8] f32[8]")) << shapes.err;
 }
 
+/// A plug-in of the cache goes before the one that comes with the program.
+TEST_F(RecordTorch, BuildsAndUsesAPluginForAnotherPython)
+{
+    const std::map<std::string, std::string> cache{{"XDG_CACHE_HOME", (folder_ / "cache").string()},
+                                                   {"CXX", "c++ -O0"}};
+    const ProgramResult built =
+        run({TILESCOPE_PROGRAM, "record", "--build-plugin", "--", PYTHON_PROGRAM}, cache);
+    ASSERT_EQ(built.code, 0) << built.err;
+    const std::string folder = (folder_ / "cache/tilescope/plugins").string();
+    EXPECT_THAT(built.out, AllOf(HasSubstr("plug-in for PyTorch "), HasSubstr(folder)));
+
+    const std::string text = training() + "\nprint(open('/proc/self/maps').read())\n";
+    const ProgramResult result = record({PYTHON_PROGRAM, script("train.py", text)}, cache, {"--ops"});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.out, AllOf(HasSubstr(folder), Not(HasSubstr("lib/tilescope_torch-"))));
+    EXPECT_THAT(environment()["record.ops"], HasSubstr("by the plug-in"));
+    std::map<std::string, int> counts;
+    for (const json& row : show({"ops"}))
+        counts[row.at("name")] = row.at("instances");
+    EXPECT_EQ(counts["AddmmBackward0"], 6);
+    std::set<std::string> allocating;
+    for (const json& event : show({"memory"}))
+        if (event.at("path").is_string())
+            allocating.insert(event.at("path"));
+    EXPECT_THAT(allocating, Contains("step/backward/Model/layers.0/attention"));
+}
+
 TEST_F(RecordTorch, RecordsCallsOfPythonFunctions)
 {
     ASSERT_EQ(record({PYTHON_PROGRAM, script("train.py", training())}, {}, {"--stacks"}).code, 0);
