@@ -18,22 +18,23 @@ DigestRule digestRuleOf(SQLite::Database& database)
 
 void addColumn(sqlite3_stmt* row, int column, RowDigest& digest)
 {
-    switch (sqlite3_column_type(row, column)) {
+    sqlite3_value* value = sqlite3_column_value(row, column);
+    const int type = sqlite3_value_type(value);
+    switch (type) {
     case SQLITE_INTEGER:
-        digest.add(std::int64_t{sqlite3_column_int64(row, column)});
+        digest.add(std::int64_t{sqlite3_value_int64(value)});
         break;
     case SQLITE_FLOAT:
-        digest.add(sqlite3_column_double(row, column));
+        digest.add(sqlite3_value_double(value));
         break;
     case SQLITE_NULL:
         digest.addNull();
         break;
     default: {
-        const bool isText = sqlite3_column_type(row, column) == SQLITE_TEXT;
-        const auto* data = static_cast<const char*>(sqlite3_column_blob(row, column));
-        const auto size = static_cast<std::size_t>(sqlite3_column_bytes(row, column));
+        const auto* data = static_cast<const char*>(sqlite3_value_blob(value));
+        const auto size = static_cast<std::size_t>(sqlite3_value_bytes(value));
         const std::string_view bytes = data ? std::string_view(data, size) : std::string_view();
-        isText ? digest.add(bytes) : digest.addBlob(bytes);
+        type == SQLITE_TEXT ? digest.add(bytes) : digest.addBlob(bytes);
     }
     }
 }

@@ -84,10 +84,8 @@ void StoredRows::readNew(EventKind kind, const IdInterval& ids, const RowFrame& 
     int code = SQLITE_ROW;
     while ((code = sqlite3_step(query.get())) == SQLITE_ROW) {
         for (std::size_t column = 0; column < width; ++column) {
-            const int at = static_cast<int>(column);
-            values[column] = sqlite3_column_type(query.get(), at) == SQLITE_NULL
-                                 ? kNull
-                                 : sqlite3_column_int64(query.get(), at);
+            sqlite3_value* value = sqlite3_column_value(query.get(), static_cast<int>(column));
+            values[column] = sqlite3_value_type(value) == SQLITE_NULL ? kNull : sqlite3_value_int64(value);
         }
         if (values[1] != frame.run)
             continue;
