@@ -90,84 +90,119 @@ void OverviewStrip::fill(BoxTarget& target, const TimelineScene& scene, const Bo
     }
 }
 
-void OverviewStrip::paintImage(QPainter& painter, const TimelineScene& scene, const BoxColours& boxColours,
-                               const Place& place)
+void OverviewStrip::paintGround(QPainter& painter, const TimelineScene& scene, const BoxColours& boxColours,
+                                const Place& place, const QRect& area, bool vector)
 {
-    const double ratio = painter.device()->devicePixelRatioF();
-    std::vector<const query::Timeline*> shown;
-    for (const TimelineSection& section : scene.sections)
-        shown.push_back(section.timeline.get());
-    const QSize size(int(place.area.width() * ratio), int(place.area.height() * ratio));
-    if (image_.size() != size || shown_ != shown) {
-        shown_ = shown;
-        image_ = QImage(size, QImage::Format_RGB32);
-        ImageTarget target(image_);
+    painter.fillRect(area, colours().surface);
+    if (vector) {
+        painter.save();
+        painter.translate(place.area.topLeft());
+        PainterTarget target(painter);
+        fill(target, scene, boxColours, place, 1);
+        painter.restore();
+    } else {
+        const double ratio = painter.device()->devicePixelRatioF();
+        QImage boxes(int(place.area.width() * ratio), int(place.area.height() * ratio), QImage::Format_RGB32);
+        ImageTarget target(boxes);
         fill(target, scene, boxColours, place, ratio);
+        boxes.setDevicePixelRatio(ratio);
+        painter.drawImage(place.area.topLeft(), boxes);
     }
-    image_.setDevicePixelRatio(ratio);
-    painter.drawImage(place.area.topLeft(), image_);
-    image_.setDevicePixelRatio(1);
+    paintWords(painter, scene, place, area);
+}
+
+void OverviewStrip::paintWords(QPainter& painter, const TimelineScene& scene, const Place& place,
+                               const QRect& area)
+{
+    const Palette& p = colours();
+    const Theme& theme = Theme::instance();
+    const QFontMetrics metrics(theme.small());
+    const QRect& rows = place.area;
+    painter.setFont(theme.bold());
+    painter.setPen(p.text);
+    painter.drawText(
+        QRect(sizes().of(10), area.top() + sizes().of(4), scene.sizes.label, metrics.height() + 4),
+        Qt::AlignLeft, QStringLiteral("Whole run"));
+    painter.setFont(theme.small());
+    painter.setPen(p.dimText);
+    paintLetters(painter, scene, rows, place.rowHeight);
+    const auto drawCentred = [&](double x, int top, const QString& text) {
+        painter.drawText(QRectF(x - 100, top, 200, metrics.height()), Qt::AlignCenter, text);
+    };
+    paintSteps(painter, scene.sections.front(), place, area, drawCentred);
+    for (const Tick& tick : timeTicks({0, place.whole.length()}, rows.width(), sizes().of(110))) {
+        // At the right edge a label moves inwards, so that its unit is whole.
+        const double half = metrics.horizontalAdvance(tick.label) / 2.0;
+        drawCentred(std::min(place.xOf(tick.at + place.whole.from), area.right() - half),
+                    area.bottom() - metrics.height(), tick.label);
+    }
+}
+
+// The names of the steps, if they are few. Of several processes those of the first: all of them would lie on each
+// other.
+void OverviewStrip::paintSteps(QPainter& painter, const TimelineSection& first, const Place& place,
+                               const QRect& area,
+                               const std::function<void(double x, int top, const QString& text)>& drawCentred)
+{
+    constexpr std::size_t kMostNamedSteps = 11;
+    const std::vector<query::TimelineStep> steps = first.timeline->firstSteps();
+    if (steps.size() > kMostNamedSteps)
+        return;
+    const double right = place.area.left() + place.area.width();
+    double drawnTo = place.area.left();
+    for (const query::TimelineStep& step : steps) {
+        // At the right edge a label moves inwards; one that would lie on the one before is left out.
+        const QString title = QString::fromStdString(first.timeline->titleOf(step));
+        const double half = painter.fontMetrics().horizontalAdvance(title) / 2.0;
+        const double x = std::min(place.xOf(first.toAxis(double(step.start + step.end) / 2)), right - half);
+        if (x - half < drawnTo)
+            continue;
+        drawCentred(x, area.top(), title);
+        drawnTo = x + half + sizes().of(6);
+    }
 }
 
 void OverviewStrip::paint(QPainter& painter, const TimelineScene& scene, const BoxColours& boxColours,
                           const QRect& area, bool vector)
 {
-    const Palette& p = colours();
-    painter.fillRect(area, p.surface);
-    if (scene.sections.empty())
+    if (scene.sections.empty()) {
+        painter.fillRect(area, colours().surface);
         return;
-    const Theme& theme = Theme::instance();
-    const QFontMetrics metrics(theme.small());
+    }
+    const int textHeight = QFontMetrics(Theme::instance().small()).height();
     const int left = scene.sizes.label;
-    const int rowsTop = area.top() + metrics.height();
-    const int ticksTop = area.bottom() - metrics.height();
-    const QRect rows(left, rowsTop, std::max(1, area.width() - left - sizes().of(8)), ticksTop - rowsTop);
-    const int rowHeight = std::max(3, (rows.height() - 2) / int(scene.sections.size()));
-    const Place place{wholeWindow(scene.sections), rows, rowHeight};
+    const int rowsTop = area.top() + textHeight;
+    const QRect rows(left, rowsTop, std::max(1, area.width() - left - sizes().of(8)),
+                     area.bottom() - textHeight - rowsTop);
+    const Place place{wholeWindow(scene.sections), rows,
+                      std::max(3, (rows.height() - 2) / int(scene.sections.size()))};
     if (vector) {
-        painter.save();
-        painter.translate(rows.topLeft());
-        PainterTarget target(painter);
-        fill(target, scene, boxColours, place, 1);
-        painter.restore();
+        paintGround(painter, scene, boxColours, place, area, true);
     } else {
-        paintImage(painter, scene, boxColours, place);
+        const double ratio = painter.device()->devicePixelRatioF();
+        const Shown shown = shownOf(scene, place, area, ratio);
+        if (!(shown_ == shown) || image_.isNull()) {
+            shown_ = shown;
+            image_ = QImage(area.size() * ratio, QImage::Format_RGB32);
+            image_.setDevicePixelRatio(ratio);
+            QPainter ground(&image_);
+            ground.translate(-area.topLeft());
+            paintGround(ground, scene, boxColours, place, area, false);
+        }
+        painter.drawImage(area.topLeft(), image_);
     }
-
-    painter.setFont(theme.bold());
-    painter.setPen(p.text);
-    painter.drawText(QRect(sizes().of(10), area.top() + sizes().of(4), left, metrics.height() + 4),
-                     Qt::AlignLeft, QStringLiteral("Whole run"));
-    painter.setFont(theme.small());
-    painter.setPen(p.dimText);
-    paintLetters(painter, scene, rows, rowHeight);
-    const auto drawCentred = [&](double x, int top, const QString& text) {
-        painter.drawText(QRectF(x - 100, top, 200, metrics.height()), Qt::AlignCenter, text);
-    };
-    constexpr std::size_t kMostNamedSteps = 11;
-    const TimelineSection& first = scene.sections.front();
-    // Of several processes those of the first: all of them would lie on each other.
-    const std::vector<query::TimelineStep> steps = first.timeline->firstSteps();
     const double right = rows.left() + rows.width();
-    double drawnTo = left;
-    for (const query::TimelineStep& step : steps) {
-        // At the right edge a label moves inwards; one that would lie on the one before is left out.
-        const QString title = QString::fromStdString(first.timeline->titleOf(step));
-        const double half = metrics.horizontalAdvance(title) / 2.0;
-        const double x = std::min(place.xOf(first.toAxis(double(step.start + step.end) / 2)), right - half);
-        if (steps.size() > kMostNamedSteps || x - half < drawnTo)
-            continue;
-        drawCentred(x, area.top(), title);
-        drawnTo = x + half + sizes().of(6);
-    }
-    for (const Tick& tick : timeTicks({0, place.whole.length()}, rows.width(), sizes().of(110))) {
-        // At the right edge a label moves inwards, so that its unit is whole.
-        const double half = metrics.horizontalAdvance(tick.label) / 2.0;
-        drawCentred(std::min(place.xOf(tick.at + place.whole.from), area.right() - half), ticksTop,
-                    tick.label);
-    }
     paintWindow(painter, rows, std::clamp(place.xOf(scene.window.from), double(left), right),
                 std::clamp(place.xOf(scene.window.to), double(left), right));
+}
+
+OverviewStrip::Shown OverviewStrip::shownOf(const TimelineScene& scene, const Place& place, const QRect& area,
+                                            double ratio)
+{
+    Shown shown{{}, place.whole, area, scene.sizes.label, ratio};
+    for (const TimelineSection& section : scene.sections)
+        shown.sections.push_back({section.timeline.get(), section.toAxis(0), section.letter});
+    return shown;
 }
 
 } // namespace tilescope::ui

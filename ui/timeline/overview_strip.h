@@ -3,7 +3,9 @@
 #include "ui/timeline/timeline_scene.h"
 
 #include <QImage>
+#include <QString>
 
+#include <functional>
 #include <vector>
 
 class QPainter;
@@ -34,12 +36,36 @@ private:
     };
     void fill(BoxTarget& target, const TimelineScene& scene, const BoxColours& boxColours, const Place& place,
               double ratio);
-    void paintImage(QPainter& painter, const TimelineScene& scene, const BoxColours& boxColours,
-                    const Place& place);
+    /// What the picture depends on besides the theme.
+    struct Shown {
+        struct Section {
+            const query::Timeline* timeline = nullptr;
+            double origin = 0; ///< on the axis
+            QString letter;
+
+            bool operator==(const Section&) const = default;
+        };
+        std::vector<Section> sections;
+        TimeWindow whole;
+        QRect area;
+        int label = 0;
+        double ratio = 1;
+
+        bool operator==(const Shown&) const = default;
+    };
+    static Shown shownOf(const TimelineScene& scene, const Place& place, const QRect& area, double ratio);
+    /// All but the window.
+    void paintGround(QPainter& painter, const TimelineScene& scene, const BoxColours& boxColours,
+                     const Place& place, const QRect& area, bool vector);
+    static void paintWords(QPainter& painter, const TimelineScene& scene, const Place& place,
+                           const QRect& area);
+    static void paintSteps(QPainter& painter, const TimelineSection& first, const Place& place,
+                           const QRect& area,
+                           const std::function<void(double x, int top, const QString& text)>& drawCentred);
 
     std::vector<query::Column> columns_;
     QImage image_;
-    std::vector<const query::Timeline*> shown_; ///< in the picture
+    Shown shown_; ///< in the picture
 };
 
 } // namespace tilescope::ui

@@ -480,15 +480,34 @@ void TimelinePage::fillAlignments(const LoadedTimelines& made)
 {
     const query::Timeline& first = *made.aligned.sections.front().timeline;
     const std::vector<query::TimelineStep> steps = first.firstSteps();
-    alignment_->clear();
+    struct Choice {
+        QString text;
+        int step;
+        QString path;
+    };
+    std::vector<Choice> choices;
     for (const query::TimelineStep& step : steps)
-        alignment_->addItem(QString::fromStdString(first.titleOf(step)), step.step);
+        choices.push_back({QString::fromStdString(first.titleOf(step)), step.step, {}});
     for (const std::string& path : made.paths) {
         const QString text = QString::fromStdString(path);
-        alignment_->addItem(text.section(QLatin1Char('/'), 1), steps.empty() ? kNoStep : steps.front().step);
-        alignment_->setItemData(alignment_->count() - 1, text, kPathRole);
+        choices.push_back(
+            {text.section(QLatin1Char('/'), 1), steps.empty() ? kNoStep : steps.front().step, text});
     }
-    alignment_->addItem(tr("start of run"), kNoStep);
+    choices.push_back({tr("start of run"), kNoStep, {}});
+    // A run that is being written gains steps: only new choices are added, since there may be thousands.
+    const auto isShown = [this](int i, const Choice& choice) {
+        return alignment_->itemText(i) == choice.text && alignment_->itemData(i).toInt() == choice.step &&
+               alignment_->itemData(i, kPathRole).toString() == choice.path;
+    };
+    int same = 0;
+    while (same < std::min(alignment_->count(), int(choices.size())) && isShown(same, choices[same]))
+        ++same;
+    while (alignment_->count() > same)
+        alignment_->removeItem(alignment_->count() - 1);
+    for (; same < int(choices.size()); ++same) {
+        alignment_->addItem(choices[same].text, choices[same].step);
+        alignment_->setItemData(same, choices[same].path, kPathRole);
+    }
     for (int i = 0; i < alignment_->count(); ++i)
         if (alignment_->itemData(i).toInt() == made.alignment.step &&
             alignment_->itemData(i, kPathRole).toString().toStdString() == made.alignment.path)

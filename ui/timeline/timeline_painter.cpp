@@ -9,6 +9,7 @@
 
 #include <QFontMetricsF>
 #include <QPainter>
+#include <QRegion>
 
 #include <algorithm>
 #include <cmath>
@@ -40,9 +41,15 @@ std::pair<QStaticText, double> prepared(const QString& words)
 void TimelinePainter::reset()
 {
     colours_.reset();
-    labels_.clear();
+    words_.clear();
     stepLabels_.clear();
     durationLabels_.clear();
+    forgetTimelines();
+}
+
+void TimelinePainter::forgetTimelines()
+{
+    labels_.clear();
     overview_.reset();
 }
 
@@ -51,8 +58,9 @@ void TimelinePainter::paint(QPainter& painter, const TimelineScene& scene, int w
     if (!colours_)
         colours_.emplace(colours());
     memory_ = scene.memoryRange();
-    painter.fillRect(QRect(0, 0, width, height), colours().surface);
     const QRect plot = scene.plot(width, height);
+    for (const QRect& beside : QRegion(0, 0, width, height).subtracted(plot))
+        painter.fillRect(beside, colours().surface);
     painter.setFont(Theme::instance().body());
     paintLanes(painter, scene, plot, vector);
     const std::vector<QRectF> names = namesBehindLines(scene);
@@ -123,10 +131,14 @@ void TimelinePainter::paintBand(QPainter& painter, const TimelineScene& scene, c
 void TimelinePainter::paintLanes(QPainter& painter, const TimelineScene& scene, const QRect& plot,
                                  bool vector)
 {
-    constexpr std::size_t kMostDurations = 10'000;
+    constexpr std::size_t kMostTexts = 10'000;
     texts_.clear();
-    if (durationLabels_.size() > kMostDurations)
+    if (durationLabels_.size() > kMostTexts)
         durationLabels_.clear();
+    if (words_.size() > kMostTexts) {
+        labels_.clear();
+        words_.clear();
+    }
     if (vector) {
         painter.save();
         painter.setClipRect(plot);
@@ -140,7 +152,6 @@ void TimelinePainter::paintLanes(QPainter& painter, const TimelineScene& scene, 
         if (image_.size() != size)
             image_ = QImage(size, QImage::Format_RGB32);
         image_.setDevicePixelRatio(1);
-        image_.fill(colours().surface.rgb());
         ImageTarget target(image_);
         fillLanes(target, scene, plot, ratio);
         image_.setDevicePixelRatio(ratio);
@@ -163,10 +174,7 @@ void TimelinePainter::fillLanes(BoxTarget& target, const TimelineScene& scene, c
     fillLanes(target, scene, QRect(0, pinned, plot.width(), plot.height() - pinned), plot, ratio, false);
     if (pinned == 0)
         return;
-    const QRect area(0, 0, plot.width(), pinned);
-    target.fill(0, int(std::lround(area.width() * ratio)), 0, int(std::lround(pinned * ratio)),
-                colours().surface.rgb());
-    fillLanes(target, scene, area, plot, ratio, true);
+    fillLanes(target, scene, QRect(0, 0, plot.width(), pinned), plot, ratio, true);
 }
 
 // The pinned lanes, or the others, in their part of the plot.
@@ -177,16 +185,23 @@ void TimelinePainter::fillLanes(BoxTarget& target, const TimelineScene& scene, c
     const auto isHere = [&](const Band& band) {
         return band.kind == Band::Kind::Lane && band.isPinned == pinned && scene.isSeen(band, plot.height());
     };
+    // Each pixel once: the ground of the lanes, and the surface above, between and below them.
+    const auto fillRows = [&](int top, int bottom, QRgb colour) {
+        if (top < bottom)
+            target.fill(0, int(std::ceil(plot.width() * ratio)), top, bottom, colour);
+    };
+    const int end = int(std::ceil((area.top() + area.height()) * ratio));
+    int filled = device(area.top());
     for (const Band& band : scene.layout.bands) {
-        if (!isHere(band))
+        if (!isHere(band) || scene.laneOf(band).kind == Lane::Kind::Ranges)
             continue;
-        const int top = scene.topOf(band);
-        const Lane& lane =
-            scene.sections[band.section].timeline->lanes[scene.sections[band.section].lanes[band.view].lane];
-        if (lane.kind != Lane::Kind::Ranges)
-            target.fill(0, device(plot.width()), device(top), device(top + band.height),
-                        colours_->laneGround());
+        const int top = std::max(device(scene.topOf(band)), device(area.top()));
+        const int bottom = std::min(device(scene.topOf(band) + band.height), end);
+        fillRows(filled, top, colours().surface.rgb());
+        fillRows(top, bottom, colours_->laneGround());
+        filled = std::max(filled, bottom);
     }
+    fillRows(filled, end, colours().surface.rgb());
     const QRgb grid = colours().grid.rgb();
     for (const Tick& tick : timeTicks(scene.window, plot.width(), scene.sizes.label * 0.6)) {
         const int x = device(scene.xOf(tick.at, plot.width() + scene.sizes.label) - scene.sizes.label);
@@ -236,9 +251,11 @@ void TimelinePainter::fillLane(BoxTarget& target, const TimelineScene& scene, co
 
 const QStaticText* TimelinePainter::fitting(const query::Timeline& timeline, std::uint32_t name, double width)
 {
-    std::vector<Label>& labels = labels_[&timeline];
+    std::vector<Label*>& labels = labels_[&timeline];
     labels.resize(timeline.names.size());
-    Label& label = labels[name];
+    if (labels[name] == nullptr)
+        labels[name] = &words_[timeline.names[name].label];
+    Label& label = *labels[name];
     if (label.prefixes.empty()) {
         QString text = QString::fromStdString(timeline.names[name].label);
         constexpr int kMostPrefixes = 5;

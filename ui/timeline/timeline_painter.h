@@ -7,6 +7,7 @@
 #include <QStaticText>
 
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +20,8 @@ class TimelinePainter {
 public:
     /// Discards the texts of timelines that are no longer shown, and takes the current theme.
     void reset();
+    /// Timelines were replaced by others that have most of their texts.
+    void forgetTimelines();
 
     /// Draws into the logical rectangle (0, 0, width, height).
     /// \param vector  true where boxes must stay shapes (PDF, SVG), false on screens
@@ -54,8 +57,9 @@ private:
 
     std::optional<BoxColours> colours_;
     OverviewStrip overview_;
-    std::unordered_map<const query::Timeline*, std::vector<Label>> labels_;
-    std::unordered_map<std::int32_t, std::pair<QStaticText, double>> stepLabels_;     ///< by step
+    std::unordered_map<std::string, Label> words_;                                ///< by the name of boxes
+    std::unordered_map<const query::Timeline*, std::vector<Label*>> labels_;      ///< by name; of words_
+    std::unordered_map<std::int32_t, std::pair<QStaticText, double>> stepLabels_; ///< by step
     std::unordered_map<std::int64_t, std::pair<QStaticText, double>> durationLabels_; ///< by nanoseconds
     std::vector<query::Column> columns_;
     RowBoxes boxes_;

@@ -78,7 +78,7 @@ void TimelineView::growSections(const std::vector<TimelineSection>& grown, Pairs
     scene_.pairs = std::move(pairs);
     hovered_.reset();
     curveWords_.reset();
-    painter_.reset();
+    painter_.forgetTimelines();
     relayout();
     hoverAgain();
     if (scene_.selected)
