@@ -137,6 +137,7 @@ ChartPlot::ChartPlot(QWidget* parent) : QCustomPlot(parent)
     setBackground(QBrush(Qt::white));
     plotLayout()->clear();
     setAttribute(Qt::WA_DontShowOnScreen);
+    setViewport(QRect(0, 0, 1, 1)); // until show(): in Qt's default size its layers would take 3.7 MB
 }
 
 QFont ChartPlot::font(bool bold) const

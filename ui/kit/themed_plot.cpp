@@ -119,6 +119,8 @@ QVector<double> PowerTicker::createSubTickVector(int, const QVector<double>& tic
 
 ThemedPlot::ThemedPlot(QWidget* parent) : QCustomPlot(parent)
 {
+    // Before it is shown it is drawn once: in Qt's default size its layers would take 3.7 MB.
+    setViewport(QRect(0, 0, 1, 1));
     setMinimumSize(sizes().of(240), sizes().of(140));
     for (QCPAxis* axis : {xAxis, yAxis}) {
         axis->setTicker(QSharedPointer<NumberTicker>::create(*axis));
