@@ -119,6 +119,8 @@ void Theme::apply(ThemeChoice choice)
     if (!styled_)
         QApplication::setStyle(new Style);
     styled_ = true;
+    // Where a style sheet replaces another, Qt styles each widget once for every widget around it.
+    qApp->setStyleSheet(QString());
     QApplication::setFont(body_);
     QToolTip::setFont(body_);
     QApplication::setPalette(qtPalette(*palette_));
