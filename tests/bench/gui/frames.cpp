@@ -1,14 +1,12 @@
 #include "pictures.h"
+#include "reference.h"
+#include "screen.h"
 #include "session.h"
 
 #include "core/base/error.h"
-#include "ui/jobs/job_tracker.h"
 #include "ui/memory/memory_areas.h"
 #include "ui/memory/memory_blocks.h"
 #include "ui/memory/memory_page.h"
-#include "ui/timeline/timeline_page.h"
-#include "ui/window/main_window.h"
-#include "ui/window/screenshots.h"
 
 #include <QKeyEvent>
 #include <QLabel>
@@ -22,28 +20,6 @@
 namespace tilescope::bench {
 
 namespace {
-
-/// The window on a screen of 1920 x 1080.
-class Screen {
-public:
-    explicit Screen(const char* page)
-    {
-        window.move(0, 0);
-        window.resize(1920, 1080);
-        window.showPage(QString::fromLatin1(page));
-        window.show();
-        ui::waitUntilSettled();
-        runUntil("the window is shown", [this] { return window.isVisible() && window.width() == 1920; });
-    }
-    ~Screen() { ui::finishBackgroundWork(); }
-
-    ui::TimelineView& timeline()
-    {
-        return dynamic_cast<ui::TimelinePage&>(*window.page(QStringLiteral("timeline"))).view();
-    }
-
-    ui::MainWindow window;
-};
 
 Times openOnTimeline(Screen& screen, const QString& file)
 {
@@ -146,43 +122,6 @@ void measureFind(Screen& screen, const QString& text, const QString& name, QJson
     ui::waitUntilSettled();
 }
 
-/// The memory page shows more as it reads more: measures when the curves appear and when the blocks do. The page
-/// is complete when ops have names too.
-void measureMemoryPage(Screen& screen, const Stopwatch& watch, QJsonObject& figures)
-{
-    auto& page = dynamic_cast<ui::MemoryPage&>(*screen.window.page(QStringLiteral("memory")));
-    const auto note = [&](const char* what, const char* name, const std::function<bool()>& isThere) {
-        runUntil(what, isThere);
-        QCoreApplication::processEvents();
-        QGuiApplication::sync();
-        figures[QLatin1String(name)] = watch.read().wall;
-        std::printf("page memory: %s after %.0f ms\n", what, watch.read().wall);
-    };
-    note("curves", "memory_page_curves_ms", [&] { return !page.areas().runs().empty(); });
-    note("blocks", "memory_page_blocks_ms", [&] { return page.blocks().layout() != nullptr; });
-}
-
-void measurePages(Screen& screen, QJsonObject& figures)
-{
-    QJsonObject pages;
-    double slowest = 0;
-    for (const QString& name : screen.window.pageNames()) {
-        screen.window.showPage(QStringLiteral("help"));
-        ui::waitUntilSettled();
-        const Stopwatch watch;
-        screen.window.showPage(name);
-        if (name == QStringLiteral("memory"))
-            measureMemoryPage(screen, watch, figures);
-        ui::waitUntilSettled();
-        QGuiApplication::sync();
-        pages[name] = watch.read().wall;
-        std::printf("page %s: %.0f ms, then %.0f MB\n", qPrintable(name), watch.read().wall, residentMb());
-        slowest = std::max(slowest, watch.read().wall);
-    }
-    figures[QStringLiteral("pages_first_paint_ms")] = pages;
-    figures[QStringLiteral("slowest_page_ms")] = slowest;
-}
-
 void putBlocks(WatchedApplication& application, QJsonObject& figures, const QString& prefix)
 {
     const WatchedApplication::Blocks blocks = application.takeBlocks();
@@ -207,6 +146,10 @@ QJsonObject measureTimeline(WatchedApplication& application, const QString& file
     figures[QStringLiteral("open_first_paint_ms_gui_cpu")] = opened.cpu;
     ui::waitUntilSettled();
     measureUsualFrames(screen, frames / 4, figures);
+    QJsonObject references;
+    measureFills(screen.timeline().viewport()->size(), QStringLiteral("frame"), references);
+    references[QStringLiteral("open_ms")] = rawReadMs(file, {"track", "track_data", "string"});
+    figures[QStringLiteral("references")] = references;
     screen.timeline().setFitsLanes(true);
     measureFrames(screen, frames, figures);
     figures[QStringLiteral("rss_mb")] = residentMb();
@@ -217,9 +160,9 @@ QJsonObject measureTimeline(WatchedApplication& application, const QString& file
     measureFind(screen, QStringLiteral("op"), QStringLiteral("find_all_ms"), figures, letters);
     letters.write(figures, QStringLiteral("find_letter"));
     putBlocks(application, figures, {});
-    measurePages(screen, figures);
-    putBlocks(application, figures, QStringLiteral("pages_"));
+    measurePages(application, screen, figures);
     figures[QStringLiteral("rss_after_pages_mb")] = residentMb();
+    measureActions(application, screen, figures);
     figures[QStringLiteral("peak_rss_mb")] = peakResidentMb();
     return figures;
 }
@@ -244,6 +187,10 @@ QJsonObject measureStacks(WatchedApplication& application, const QString& file, 
     QGuiApplication::sync();
     figures[QStringLiteral("stacks_paint_ms")] = watch.read().wall;
     ui::waitUntilSettled();
+    QJsonObject references;
+    measureFills(view.viewport()->size(), QStringLiteral("stacks_frame"), references);
+    references[QStringLiteral("stacks_ms")] = rawReadMs(file, {"track", "track_data", "string", "frame"});
+    figures[QStringLiteral("references")] = references;
     view.setFolded({0, *stacks()}, false);
     const query::Lane& lane =
         view.scene().sections.front().timeline->lanes[view.scene().sections.front().lanes[*stacks()].lane];
@@ -286,6 +233,10 @@ QJsonObject measureMemory(WatchedApplication& application, const QString& file, 
     figures[QStringLiteral("memory_blocks_paint_ms")] = painted();
     ui::waitUntilSettled();
     putBlocks(application, figures, QStringLiteral("memory_open_"));
+    QJsonObject references;
+    measureFills(page.areas().size(), QStringLiteral("memory_frame"), references);
+    references[QStringLiteral("memory_open_ms")] = rawReadMs(file, {"allocation"});
+    figures[QStringLiteral("references")] = references;
     figures[QStringLiteral("memory_boxes")] = qint64(page.blocks().layout()->boxes.size());
     std::mt19937_64 random(1);
     const double whole = page.axis().bounds().length();

@@ -54,6 +54,7 @@ bool WatchedApplication::notify(QObject* receiver, QEvent* event)
     const int type = event->type();
     const bool result = QApplication::notify(receiver, event);
     if (outermost) {
+        longestCpu_ = std::max(longestCpu_, clockNs(guiClock_) - busyCpu_);
         if (const std::int64_t length = nowNs() - busySince_; length > longestWhole_) {
             longestWhole_ = length;
             longestIn_ = QByteArray(receiverClass) + " event " + QByteArray::number(type);
@@ -66,9 +67,10 @@ bool WatchedApplication::notify(QObject* receiver, QEvent* event)
 
 WatchedApplication::Blocks WatchedApplication::takeBlocks()
 {
-    longestWhole_ = 0;
-    return {wallBlocks_.exchange(0), cpuBlocks_.exchange(0), 1e-6 * double(longest_.exchange(0)),
-            std::exchange(longestIn_, {})};
+    const std::int64_t seen = longest_.exchange(0); // of an event that has not ended yet
+    const std::int64_t longest = std::max(seen, std::exchange(longestWhole_, 0));
+    return {wallBlocks_.exchange(0), cpuBlocks_.exchange(0), 1e-6 * double(longest),
+            1e-6 * double(std::exchange(longestCpu_, 0)), std::exchange(longestIn_, {})};
 }
 
 void WatchedApplication::watch(const std::stop_token& stop)

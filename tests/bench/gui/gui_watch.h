@@ -46,7 +46,8 @@ public:
         int wall = 0;
         int cpu = 0;
         double longestMs = 0;
-        QByteArray longestIn = {}; ///< class of the receiver and type of that event
+        double longestCpuMs = 0;   ///< most processor time of one event
+        QByteArray longestIn = {}; ///< class of the receiver and type of the event that took longestMs
     };
     Blocks takeBlocks();
 
@@ -61,6 +62,7 @@ private:
     std::atomic<int> cpuBlocks_ = 0;
     std::atomic<std::int64_t> longest_ = 0;
     std::int64_t longestWhole_ = 0; // GUI thread
+    std::int64_t longestCpu_ = 0;   // GUI thread
     QByteArray longestIn_;          // GUI thread
     std::jthread watchdog_;         // last: it ends before the rest goes
 };

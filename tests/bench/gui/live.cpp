@@ -1,3 +1,4 @@
+#include "reference.h"
 #include "session.h"
 
 #include "core/base/error.h"
@@ -79,6 +80,9 @@ QJsonObject measureLive(WatchedApplication& application, const QString& file, in
     figures[QStringLiteral("live_gui_longest_event_ms")] = blocks.longestMs;
     figures[QStringLiteral("live_complete_after_end_ms")] = sealing.read().wall;
     figures[QStringLiteral("live_peak_rss_mb")] = peakResidentMb();
+    QJsonObject references;
+    measureFills(view.viewport()->size(), QStringLiteral("live_frame"), references);
+    figures[QStringLiteral("references")] = references;
     ui::finishBackgroundWork();
     return figures;
 }

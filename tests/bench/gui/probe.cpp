@@ -16,6 +16,7 @@
 #include <fstream>
 #include <limits>
 #include <string>
+#include <utility>
 
 namespace tilescope::bench {
 
@@ -53,6 +54,11 @@ void runUntil(const char* what, const std::function<bool()>& done, std::chrono::
             throw Error{.what = std::string("nothing happened: ") + what, .where = "bench_gui"};
         rest(std::chrono::milliseconds(1));
     }
+}
+
+void post(QObject& receiver, std::function<void()> work)
+{
+    QMetaObject::invokeMethod(&receiver, std::move(work), Qt::QueuedConnection);
 }
 
 Times frame(QWidget& widget, QEvent* event)

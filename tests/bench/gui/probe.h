@@ -21,6 +21,9 @@ void rest(std::chrono::milliseconds time);
 void runUntil(const char* what, const std::function<bool()>& done,
               std::chrono::seconds limit = std::chrono::seconds(60));
 
+/// Does `work` in an event of its own, as input does, and returns at once.
+void post(QObject& receiver, std::function<void()> work);
+
 /// Posts `event` to `widget` and runs the event loop until the widget is painted and the window system has
 /// the picture. Takes the event.
 Times frame(QWidget& widget, QEvent* event);

@@ -25,12 +25,6 @@ store::RunHeader header()
             .program = "bench_gui"};
 }
 
-void removeFile(const fs::path& file)
-{
-    for (const char* suffix : {"", "-wal", "-shm", "-lock"})
-        fs::remove(file.string() + suffix);
-}
-
 /// A step that allocates activations in forward and frees them in the order of backward, with temporaries in
 /// between.
 class StepOfAllocations {
@@ -182,9 +176,15 @@ private:
 
 } // namespace
 
+void removeRecording(const fs::path& file)
+{
+    for (const char* suffix : {"", "-wal", "-shm", "-lock"})
+        fs::remove(file.string() + suffix);
+}
+
 void makeRecording(const fs::path& file, std::int64_t events, std::int64_t calls)
 {
-    removeFile(file);
+    removeRecording(file);
     StringTable strings;
     store::RunWriter writer(file, strings);
     writer.beginRun(header());
@@ -205,7 +205,7 @@ void makeRecording(const fs::path& file, std::int64_t events, std::int64_t calls
 void makeAllocations(const fs::path& file, std::int64_t events)
 {
     constexpr int kBlocksAStep = 5'000;
-    removeFile(file);
+    removeRecording(file);
     StringTable strings;
     store::RunWriter writer(file, strings);
     writer.beginRun(header());
@@ -222,7 +222,7 @@ void makeAllocations(const fs::path& file, std::int64_t events)
 
 void writeLive(const fs::path& file, std::int64_t rate, int seconds)
 {
-    removeFile(file);
+    removeRecording(file);
     StringTable strings;
     store::RunWriter writer(file, strings);
     writer.beginRun(header());

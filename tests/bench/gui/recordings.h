@@ -12,6 +12,12 @@ void makeRecording(const std::filesystem::path& file, std::int64_t events, std::
 /// Writes a sealed file of one run whose events are allocations and frees, and a range for each of its steps.
 void makeAllocations(const std::filesystem::path& file, std::int64_t events);
 
+/// Writes a sealed file of eight ranks that train together, with collectives.
+void makeRanks(const std::filesystem::path& file, std::int64_t events);
+
+/// Removes a recording of an earlier measurement, and what a writer that died left beside it.
+void removeRecording(const std::filesystem::path& file);
+
 /// Writes such a training run as it goes, `rate` events a second for `seconds`, committing ten times a
 /// second; then ends the run and seals the file. Prints the number of events.
 void writeLive(const std::filesystem::path& file, std::int64_t rate, int seconds);

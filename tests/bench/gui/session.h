@@ -17,6 +17,10 @@ QJsonObject measureTimeline(WatchedApplication& application, const QString& file
                             const std::filesystem::path& pictures);
 /// Opens a recording with Python stacks on the timeline page, unfolds them and navigates.
 QJsonObject measureStacks(WatchedApplication& application, const QString& file, int frames);
+/// Opens a recording on the flame page, and selects and zooms boxes by keys.
+QJsonObject measureFlame(WatchedApplication& application, const QString& file, int frames);
+/// Opens a recording of several ranks on the ranks page and scrolls its collectives.
+QJsonObject measureRanks(WatchedApplication& application, const QString& file);
 /// Opens a recording of allocations on the memory page and navigates it.
 QJsonObject measureMemory(WatchedApplication& application, const QString& file, int frames);
 /// Scrolls, filters, sorts and clicks in the run list of a file of many runs.
