@@ -6,6 +6,7 @@
 #include "core/store/rows/memory_rows.h"
 #include "core/store/rows/party_rows.h"
 #include "core/store/rows/stored_rows.h"
+#include "core/store/tracks/call_totals_reader.h"
 #include "core/store/tracks/packed_track.h"
 #include "core/store/tracks/totals_reader.h"
 
@@ -355,6 +356,11 @@ std::optional<RunTotals> RunReader::totals(RunId run) const
             return {};
         return totals;
     });
+}
+
+std::optional<CallTotals> RunReader::callTotals(RunId run) const
+{
+    return impl_->use([&] { return readCallTotals(*impl_, run); });
 }
 
 std::vector<StepTotal> RunReader::stepTotals(RunId run) const

@@ -21,6 +21,8 @@
 
 namespace tilescope::store {
 
+struct CallTotals;
+
 /// A read-only connection. One thread at a time may use it; open one per thread.
 ///
 /// Opening checks the schema, the version and the counts, and refuses a schema that is not Tilescope's. Each
@@ -123,6 +125,8 @@ public:
     std::optional<RunTotals> totals(RunId run) const;
     /// The steps of the totals, which are few; empty if there are no totals.
     std::vector<StepTotal> stepTotals(RunId run) const;
+    /// What its calls add up to, in traced steps and outside; none also if they have too little in common.
+    std::optional<CallTotals> callTotals(RunId run) const;
 
     /// From the file's books, without reading events.
     EventCounts counts(RunId run) const;

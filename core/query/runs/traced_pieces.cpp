@@ -4,6 +4,7 @@
 #include "core/analysis/work/op_families.h"
 #include "core/analysis/work/op_totals.h"
 #include "core/query/runs/selection.h"
+#include "core/store/tracks/call_totals.h"
 
 #include <algorithm>
 #include <set>
@@ -90,6 +91,36 @@ bool needsOp(const Piece& piece)
            piece.path.find("/attention") != std::string_view::npos;
 }
 
+std::int64_t stepsOf(const std::vector<store::StepTotal>& totals)
+{
+    std::set<std::int32_t> steps;
+    for (const store::StepTotal& step : totals)
+        steps.insert(step.step);
+    return std::ssize(steps);
+}
+
+/// From the totals of the calls; false if there are none.
+bool addCallTotals(const store::RunReader& reader, RunId run, TracedPieces& traced)
+{
+    const std::optional<store::CallTotals> totals = reader.callTotals(run);
+    if (!totals || totals->activities.empty())
+        return false;
+    PieceSums sums(reader);
+    for (const store::ActivityTotal& total : totals->activities)
+        if (total.isTraced)
+            sums.addKernels(total.name, total.kind, total.path,
+                            total.op != store::kNoOpCall &&
+                                isBatchedProduct(reader.text(totals->ops[total.op].name)),
+                            Nanoseconds(total.total), total.instances);
+    const std::int64_t steps = stepsOf(reader.stepTotals(run));
+    traced.pieces = sums.take();
+    if (steps == 0 && !traced.pieces.empty())
+        return false; // without ranges
+    traced.steps = steps;
+    traced.onGpu = true;
+    return true;
+}
+
 /// From the totals of the steps; false if there are none, or if they do not suffice.
 bool addTotals(const store::RunReader& reader, RunId run, TracedPieces& traced)
 {
@@ -105,10 +136,7 @@ bool addTotals(const store::RunReader& reader, RunId run, TracedPieces& traced)
     traced.pieces = sums.take();
     if (reader.counts(run).ops > 0 && std::ranges::any_of(traced.pieces, needsOp))
         return false;
-    std::set<std::int32_t> steps;
-    for (const store::StepTotal& step : totals->steps)
-        steps.insert(step.step);
-    traced.steps = static_cast<std::int64_t>(steps.size());
+    traced.steps = stepsOf(totals->steps);
     traced.onGpu = true;
     return true;
 }
@@ -179,7 +207,7 @@ void addOps(const store::RunReader& reader, RunId run, const PartyFilter& filter
 TracedPieces tracedPieces(const store::RunReader& reader, RunId run, const PartyQuery& parties)
 {
     TracedPieces traced;
-    if (parties.empty() && addTotals(reader, run, traced))
+    if (parties.empty() && (addCallTotals(reader, run, traced) || addTotals(reader, run, traced)))
         return traced;
     const PartyFilter filter(reader, run, parties);
     if (reader.counts(run).deviceEvents > 0)

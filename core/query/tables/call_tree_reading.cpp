@@ -8,7 +8,9 @@
 #include "core/query/runs/in_order.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
+#include "core/query/runs/stored_work.h"
 #include "core/query/runs/work_context.h"
+#include "core/store/tracks/call_totals.h"
 
 #include <algorithm>
 #include <span>
@@ -70,6 +72,7 @@ public:
         if (!query.rangeGlob.empty())
             glob_.emplace(query.rangeGlob);
         window_ = windowOf(reader, table_.run.run, options.span);
+        isWhole_ = !options.span && query.parties.empty();
     }
 
     CallTreeTable build()
@@ -81,14 +84,15 @@ public:
             addWork();
             return std::move(table_);
         }
-        readOps();
-        if (table_.weight == CallWeight::Allocated) {
-            table_.events = counts.allocEvents;
-            addAllocations();
+        table_.events = table_.weight == CallWeight::Allocated ? counts.allocEvents
+                        : table_.onGpu                         ? counts.deviceEvents
+                                                               : counts.ops;
+        if (addStored(counts))
             return std::move(table_);
-        }
-        table_.events = table_.onGpu ? counts.deviceEvents : counts.ops;
-        if (table_.onGpu)
+        readOps();
+        if (table_.weight == CallWeight::Allocated)
+            addAllocations();
+        else if (table_.onGpu)
             addGpuTime(counts.frames > 0);
         else
             addOpTime(counts.frames > 0);
@@ -115,6 +119,44 @@ private:
         CallTree::Node node = CallTree::kRoot;
     };
 
+    /// From the totals that the file stores; false if there are none, or if they are insufficient.
+    bool addStored(const store::EventCounts& counts)
+    {
+        const bool needsFrames = counts.frames > 0 && table_.weight != CallWeight::Allocated;
+        if (!isWhole_ || needsFrames)
+            return false;
+        const std::optional<store::CallTotals> totals = reader_.callTotals(table_.run.run);
+        if (!totals)
+            return false;
+        std::vector<std::uint32_t> chains;
+        for (const store::OpCallTotal& op : totals->ops)
+            chains.push_back(innerChain(op.caller == store::kNoOpCall ? 0 : chains[op.caller], op.name));
+        const auto isCounted = [this](const auto& total) {
+            return isInScope(total.isTraced) && selection_.has(total.path);
+        };
+        const auto nodeOf = [&](const auto& total, CallKind place) {
+            return chainNode(pathNode(processNode(total.process), total.path, place),
+                             total.op == store::kNoOpCall ? 0 : chains[total.op]);
+        };
+        if (table_.weight == CallWeight::Allocated) {
+            for (const store::AllocationTotal& total : totals->allocations)
+                if (isCounted(total))
+                    addBlocks(nodeOf(total, placeOfBlocks()), total.category, total.bytes, total.blocks);
+        } else if (table_.onGpu) {
+            for (const store::ActivityTotal& total : totals->activities)
+                if (isCounted(total))
+                    table_.tree.add(table_.tree.child(nodeOf(total, CallKind::Module), kindOf(total.kind),
+                                                      nameOf(total.name)),
+                                    total.total, total.instances);
+        } else {
+            for (std::size_t i = 0; i < chains.size(); ++i)
+                if (const store::OpCallTotal& total = totals->ops[i]; isCounted(total))
+                    table_.tree.add(chainNode(pathNode(processNode(total.process), total.path), chains[i]),
+                                    total.self, total.calls);
+        }
+        return true;
+    }
+
     void readOps()
     {
         reader_.eachOp({.run = table_.run.run}, [this](const Op& op) {
@@ -139,11 +181,12 @@ private:
             findFrames(each, callOf);
         std::size_t number = 0;
         each([&](const DeviceEvent& event) {
-            const CallTree::Node from = startOf(number++, event);
+            const std::size_t place = number++;
             if (isSelected(event))
-                table_.tree.add(table_.tree.child(opNode(pathNode(from, event.path), event.op),
-                                                  kindOf(event.kind), nameOf(event.name)),
-                                withinSpan(event).count());
+                table_.tree.add(
+                    table_.tree.child(opNode(pathNode(startOf(place, event), event.path), event.op),
+                                      kindOf(event.kind), nameOf(event.name)),
+                    withinSpan(event).count());
             return true;
         });
     }
@@ -158,10 +201,10 @@ private:
         std::size_t number = 0;
         analysis::OpTotals sums;
         each([&](const Op& op) {
-            const CallTree::Node from = startOf(number++, op);
+            const std::size_t place = number++;
             std::optional<std::uint32_t> node;
             if (isSelected(op))
-                node = opNode(pathNode(from, op.path), op.id);
+                node = opNode(pathNode(startOf(place, op), op.path), op.id);
             Op part = op;
             clip(part, window_);
             sums.add(part, node);
@@ -174,25 +217,63 @@ private:
     /// Bytes by what allocated them.
     void addAllocations()
     {
-        const CallKind place = table_.run.workload == kSnapshotWorkload ? CallKind::Frame : CallKind::Module;
+        const CallKind place = placeOfBlocks();
         reader_.eachAllocEvent(window_, [&](const AllocEvent& event) {
-            if (event.action != AllocAction::Alloc || !isInScope(event.step) ||
+            if (event.action != AllocAction::Alloc || !isInScope(event.step != kNoStep) ||
                 !parties_->hasMemoryOf(event.device) || !selection_.has(event.path))
                 return true;
-            const CallTree::Node from = opNode(
-                pathNode(processNode(parties_->parties().of(event.device)), event.path, place), event.op);
-            table_.tree.add(event.category
-                                ? table_.tree.child(from, CallKind::Allocation, nameOf(event.category))
-                                : table_.tree.child(from, CallKind::Allocation, "allocation"),
-                            event.bytes);
+            addBlocks(opNode(pathNode(processNode(parties_->parties().of(event.device)), event.path, place),
+                             event.op),
+                      event.category, event.bytes, 1);
             return true;
         });
+    }
+
+    CallKind placeOfBlocks() const
+    {
+        return table_.run.workload == kSnapshotWorkload ? CallKind::Frame : CallKind::Module;
+    }
+
+    void addBlocks(CallTree::Node from, StringId category, std::int64_t bytes, std::int64_t blocks)
+    {
+        table_.tree.add(category ? table_.tree.child(from, CallKind::Allocation, nameOf(category))
+                                 : table_.tree.child(from, CallKind::Allocation, "allocation"),
+                        bytes, blocks);
     }
 
     /// FLOPs or bytes by module and the op that counts them. Work is not divided: in a time span it counts if one of its kernels
     /// starts there; without a GPU, if the op does.
     void addWork()
     {
+        for (const analysis::TimedWork& item : workItems()) {
+            const std::int64_t amount =
+                table_.weight == CallWeight::Flops ? item.work.flops.count : item.work.bytes.count;
+            if (!item.counted || amount == 0 || !isInScope(item.step != kNoStep) ||
+                (glob_ && !glob_->contains(item.path)))
+                continue;
+            const CallTree::Node node = table_.tree.child(
+                componentsNode(CallTree::kRoot, item.path, CallKind::Module), CallKind::Op, item.op);
+            table_.tree.add(node, amount, item.instances);
+        }
+    }
+
+    std::vector<analysis::TimedWork> workItems()
+    {
+        std::unordered_map<StringId, analysis::KernelFamily> families;
+        const auto familyOf = [&](const DeviceEvent& event) {
+            const auto [known, isNew] = families.try_emplace(event.name);
+            if (isNew)
+                known->second =
+                    analysis::KernelFamilies::standard().describe(textOf_(event.name), event.kind).family;
+            return known->second;
+        };
+        std::string unread;
+        const analysis::WorkContext context = workContextOf(config::specOf(table_.run.specJson, &unread));
+        const analysis::WorkScope scope =
+            table_.whole ? analysis::WorkScope::Recording : analysis::WorkScope::TracedSteps;
+        if (table_.onGpu && isWhole_)
+            if (auto stored = storedWork(reader_, table_.run.run, textOf_, familyOf, context, scope))
+                return std::move(*stored);
         std::vector<Op> ops = reader_.ops({.run = table_.run.run});
         std::vector<DeviceEvent> device = reader_.deviceEvents(window_);
         const auto startsInSpan = [this](const auto& event) {
@@ -204,28 +285,8 @@ private:
         std::erase_if(
             device, [&](const DeviceEvent& event) { return !parties_->has(event) || !startsInSpan(event); });
         if (table_.onGpu && device.empty())
-            return;
-        std::unordered_map<StringId, analysis::KernelFamily> families;
-        const auto familyOf = [&](const DeviceEvent& event) {
-            const auto [known, isNew] = families.try_emplace(event.name);
-            if (isNew)
-                known->second =
-                    analysis::KernelFamilies::standard().describe(textOf_(event.name), event.kind).family;
-            return known->second;
-        };
-        std::string unread;
-        for (const analysis::TimedWork& item : timedWorkOfOps(
-                 ops, device, textOf_, familyOf, workContextOf(config::specOf(table_.run.specJson, &unread)),
-                 table_.whole ? analysis::WorkScope::Recording : analysis::WorkScope::TracedSteps)) {
-            const std::int64_t amount =
-                table_.weight == CallWeight::Flops ? item.work.flops.count : item.work.bytes.count;
-            if (!item.counted || amount == 0 || !isInScope(item.step) ||
-                (glob_ && !glob_->contains(item.path)))
-                continue;
-            const CallTree::Node node = table_.tree.child(
-                componentsNode(CallTree::kRoot, item.path, CallKind::Module), CallKind::Op, item.op);
-            table_.tree.add(node, amount, item.instances);
-        }
+            return {};
+        return timedWorkOfOps(ops, device, textOf_, familyOf, context, scope);
     }
 
     template <class Event> Nanoseconds withinSpan(const Event& event) const
@@ -236,13 +297,13 @@ private:
 
     bool isSelected(const DeviceEvent& event)
     {
-        return isInScope(event.step) && parties_->has(event) && selection_.has(event.path);
+        return isInScope(event.step != kNoStep) && parties_->has(event) && selection_.has(event.path);
     }
     bool isSelected(const Op& op)
     {
-        return isInScope(op.step) && parties_->has(op.thread) && selection_.has(op.path);
+        return isInScope(op.step != kNoStep) && parties_->has(op.thread) && selection_.has(op.path);
     }
-    bool isInScope(std::int32_t step) const { return table_.whole || step != kNoStep; }
+    bool isInScope(bool isTraced) const { return table_.whole || isTraced; }
 
     ProcessIndex processOf(const DeviceEvent& event) const
     {
@@ -334,10 +395,11 @@ private:
         return node;
     }
 
+    CallTree::Node opNode(CallTree::Node from, OpId op) { return chainNode(from, chainOf(op)); }
+
     /// Few chains of ops differ, so each is followed once.
-    CallTree::Node opNode(CallTree::Node from, OpId op)
+    CallTree::Node chainNode(CallTree::Node from, std::uint32_t chain)
     {
-        const std::uint32_t chain = chainOf(op);
         if (chain == 0)
             return from;
         const auto [known, isNew] = chainNodes_.try_emplace(joinedKey(from, chain), from);
@@ -364,16 +426,21 @@ private:
         std::uint32_t chain = op && op.value < ops_.size() ? ops_[op.value].chain : 0;
         for (std::size_t i = chain_.size(); i-- > 0;) {
             OpFacts& facts = ops_[chain_[i].value];
-            if (facts.name) {
-                const auto [known, isNew] = chainNumbers_.try_emplace(
-                    joinedKey(chain, facts.name.value), static_cast<std::uint32_t>(chains_.size()));
-                if (isNew)
-                    chains_.push_back({chain, facts.name});
-                chain = known->second;
-            }
-            facts.chain = chain;
+            facts.chain = chain = innerChain(chain, facts.name);
         }
         return chain;
+    }
+
+    /// The number of the chain `outer` followed by a name; itself for none.
+    std::uint32_t innerChain(std::uint32_t outer, StringId name)
+    {
+        if (!name)
+            return outer;
+        const auto [known, isNew] = chainNumbers_.try_emplace(joinedKey(outer, name.value),
+                                                              static_cast<std::uint32_t>(chains_.size()));
+        if (isNew)
+            chains_.push_back({outer, name});
+        return known->second;
     }
 
     const store::RunReader& reader_;
@@ -383,6 +450,7 @@ private:
     std::optional<PartyFilter> parties_;
     CallTreeTable table_;
     store::EventWindow window_;          ///< of the activities that count
+    bool isWhole_ = true;                ///< no process, device or span was asked for
     std::vector<OpFacts> ops_;           ///< by OpId
     std::vector<CallTree::Node> frames_; ///< by activity; empty without frames
     std::unordered_map<StringId, std::uint32_t> names_;

@@ -1,5 +1,9 @@
 #include "core/query/tables/kernel_sums.h"
 
+#include "core/store/tracks/call_totals.h"
+
+#include <algorithm>
+
 namespace tilescope::query {
 
 namespace {
@@ -31,14 +35,38 @@ private:
     std::unordered_map<OpId, StringId> others_;
 };
 
+/// By op or with the steps.
+std::optional<SummedKernels> sumsOfCalls(const store::RunReader& reader, const KernelSelection& selection)
+{
+    const std::optional<store::CallTotals> totals = reader.callTotals(selection.run);
+    if (!totals ||
+        (selection.countSteps && !std::ranges::all_of(totals->activities, &store::ActivityTotal::knowsSteps)))
+        return {};
+    const bool wholeRecording = reader.run(selection.run)->coversRecording();
+    SummedKernels summed{.events = reader.counts(selection.run).deviceEvents};
+    KernelSums sums;
+    for (const store::ActivityTotal& total : totals->activities)
+        if (total.isTraced || wholeRecording)
+            sums.add(total, selection.byOp && total.op != store::kNoOpCall ? totals->ops[total.op].name
+                                                                           : StringId{});
+        else
+            summed.outsideSteps += total.instances;
+    summed.sums = std::move(sums).list();
+    return summed;
+}
+
 std::optional<SummedKernels> storedSums(const store::RunReader& reader, const KernelSelection& selection)
 {
-    if (selection.step || selection.byOp || selection.span || !selection.parties.empty())
+    if (selection.step || selection.span || !selection.parties.empty())
         return {};
+    if (selection.byOp)
+        return sumsOfCalls(reader, selection);
     const std::optional<store::RunTotals> totals = reader.totals(selection.run);
     // The totals are of all steps together. If there is only one, it is that of every kernel.
-    if (!totals || (selection.countSteps && totals->steps.size() != 1))
+    if (!totals)
         return {};
+    if (selection.countSteps && totals->steps.size() != 1)
+        return sumsOfCalls(reader, selection);
     SummedKernels summed;
     summed.events = summed.outsideSteps = reader.counts(selection.run).deviceEvents;
     for (const store::KernelTotal& total : totals->kernels) {
@@ -53,19 +81,34 @@ std::optional<SummedKernels> storedSums(const store::RunReader& reader, const Ke
 
 } // namespace
 
-void KernelSums::add(const DeviceEvent& event, StringId op)
+KernelSum& KernelSums::sumOf(DeviceEventKind kind, StringId name, StringId path, StringId op)
 {
-    const Key key{std::uint64_t{event.name.value} << 2 | std::uint64_t(event.kind),
-                  std::uint64_t{op.value} << 32 | event.path.value};
+    const Key key{std::uint64_t{name.value} << 2 | std::uint64_t(kind),
+                  std::uint64_t{op.value} << 32 | path.value};
     const auto [place, isNew] = places_.try_emplace(key, std::uint32_t(sums_.size()));
     if (isNew) {
         KernelSum& sum = sums_.emplace_back();
-        sum.kind = event.kind;
-        sum.name = event.name;
-        sum.path = event.path;
+        sum.kind = kind;
+        sum.name = name;
+        sum.path = path;
         sum.op = op;
     }
-    KernelSum& sum = sums_[place->second];
+    return sums_[place->second];
+}
+
+void KernelSums::add(const store::ActivityTotal& total, StringId op)
+{
+    constexpr std::size_t kBits = 8;
+    KernelSum& sum = sumOf(total.kind, total.name, total.path, op);
+    sum.add(total);
+    for (std::size_t i = 0; i < total.steps.size() * kBits; ++i)
+        if ((static_cast<unsigned char>(total.steps[i / kBits]) >> (i % kBits) & 1U) != 0)
+            sum.steps.add(total.firstStep + static_cast<std::int32_t>(i));
+}
+
+void KernelSums::add(const DeviceEvent& event, StringId op)
+{
+    KernelSum& sum = sumOf(event.kind, event.name, event.path, op);
     sum.add((event.end - event.start).count());
     if (event.step != kNoStep)
         sum.steps.add(event.step);

@@ -12,6 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
+namespace tilescope::store {
+struct ActivityTotal;
+}
+
 namespace tilescope::query {
 
 /// The kernels, copies or memsets of one name that were attributed to one path.
@@ -24,10 +28,13 @@ struct KernelSum : store::KernelTotal {
 class KernelSums {
 public:
     void add(const DeviceEvent& event, StringId op = {});
+    void add(const store::ActivityTotal& total, StringId op);
     /// In the order of their first events.
     std::vector<KernelSum> list() &&;
 
 private:
+    KernelSum& sumOf(DeviceEventKind kind, StringId name, StringId path, StringId op);
+
     struct Key {
         std::uint64_t name = 0; ///< and kind
         std::uint64_t path = 0; ///< and op
@@ -62,7 +69,7 @@ struct SummedKernels {
 };
 
 /// Uses the totals that the file stores for the run. Reads the events only if there are none, or if they are
-/// insufficient: for one step, the ops, or the steps of each kernel if there are several.
+/// insufficient: for one step, or in some cases the steps of each kernel.
 /// \return  nothing if cancelled
 std::optional<SummedKernels> sumKernels(const store::RunReader& reader, const KernelSelection& selection,
                                         const std::function<bool()>& cancelled);

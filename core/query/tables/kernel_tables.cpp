@@ -94,8 +94,9 @@ public:
             table_.total += group.row.total;
         for (Group& group : groups_)
             table_.rows.push_back(rowOf(group));
-        std::stable_sort(table_.rows.begin(), table_.rows.end(),
-                         [](const auto& a, const auto& b) { return a.total > b.total; });
+        std::stable_sort(table_.rows.begin(), table_.rows.end(), [](const auto& a, const auto& b) {
+            return a.total != b.total ? a.total > b.total : a.key < b.key;
+        });
         table_.ranges.assign(ranges_.begin(), ranges_.end());
         table_.families.assign(familyTimes_.begin(), familyTimes_.end());
         std::stable_sort(table_.families.begin(), table_.families.end(),

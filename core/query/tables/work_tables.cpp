@@ -10,6 +10,7 @@
 #include "core/query/runs/json_members.h"
 #include "core/query/runs/run_device.h"
 #include "core/query/runs/selection.h"
+#include "core/query/runs/stored_work.h"
 #include "core/query/runs/traced_pieces.h"
 #include "core/query/runs/work_context.h"
 
@@ -309,13 +310,25 @@ DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord
     return ceilingsAt(reader, run, precisionOf(work), work.why);
 }
 
-RooflineTable roofline(const store::RunReader& reader, const EventQuery& query)
+namespace {
+
+/// Time and work of a run, and where they come from.
+/// \param spec   of the run, if it has one
+/// \param known  takes the work of the spec: paths refer to it
+std::vector<TimedWork> workItems(const store::RunReader& reader, const EventQuery& query,
+                                 RooflineTable& table, const std::optional<ExperimentSpec>& spec,
+                                 std::vector<analysis::SpecWork>& known)
 {
-    RooflineTable table{.run = chooseRun(reader, query.run)};
-    if (query.grouping != Grouping::None)
-        table.grouping = query.grouping;
-    table.ceilings = ceilingsOf(reader, table.run);
     const analysis::TextOf textOf = textsOf(reader);
+    const analysis::FamilyOf familyOf = familyLookup(textOf);
+    const analysis::WorkContext context = workContextOf(spec);
+    const analysis::WorkScope scope =
+        table.run.coversRecording() ? analysis::WorkScope::Recording : analysis::WorkScope::TracedSteps;
+    if (query.parties.empty() && !query.step)
+        if (auto stored = storedWork(reader, table.run.run, textOf, familyOf, context, scope)) {
+            table.onGpu = table.fromShapes = true;
+            return std::move(*stored);
+        }
     const store::EventWindow window{.run = table.run.run};
     std::vector<DeviceEvent> device = reader.deviceEvents(window);
     std::vector<Op> ops = reader.ops(window);
@@ -328,31 +341,37 @@ RooflineTable roofline(const store::RunReader& reader, const EventQuery& query)
     table.onGpu = !device.empty();
     // Of the traced steps, or of the one before them that took the shapes where only kernels are traced.
     table.fromShapes = std::any_of(ops.begin(), ops.end(), [](const Op& op) { return bool(op.shapes); });
+    if (table.fromShapes)
+        return timedWorkOfOps(ops, device, textOf, familyOf, context, scope);
+    if (spec)
+        known = analysis::specWork(*spec);
+    std::set<std::int32_t> steps;
+    for (const DeviceEvent& event : device)
+        steps.insert(event.step);
+    for (const Op& op : ops)
+        steps.insert(op.step);
+    steps.erase(kNoStep);
+    std::vector<TimedWork> items =
+        timedWorkOfSpec(known, static_cast<std::int64_t>(steps.size()), ops, device, textOf, familyOf);
+    // The work of the spec cannot be divided among ops, so rows of ops have a time only.
+    if (table.grouping == Grouping::Op || table.grouping == Grouping::Shape || known.empty())
+        for (TimedWork& item : items)
+            item.counted = false;
+    return items;
+}
 
+} // namespace
+
+RooflineTable roofline(const store::RunReader& reader, const EventQuery& query)
+{
+    RooflineTable table{.run = chooseRun(reader, query.run)};
+    if (query.grouping != Grouping::None)
+        table.grouping = query.grouping;
+    table.ceilings = ceilingsOf(reader, table.run);
     std::string unread;
     const auto spec = config::specOf(table.run.specJson, &unread);
     std::vector<analysis::SpecWork> known;
-    std::vector<TimedWork> items;
-    if (table.fromShapes) {
-        items = timedWorkOfOps(ops, device, textOf, familyLookup(textOf), workContextOf(spec),
-                               table.run.coversRecording() ? analysis::WorkScope::Recording
-                                                           : analysis::WorkScope::TracedSteps);
-    } else {
-        if (spec)
-            known = analysis::specWork(*spec);
-        std::set<std::int32_t> steps;
-        for (const DeviceEvent& event : device)
-            steps.insert(event.step);
-        for (const Op& op : ops)
-            steps.insert(op.step);
-        steps.erase(kNoStep);
-        items = timedWorkOfSpec(known, static_cast<std::int64_t>(steps.size()), ops, device, textOf,
-                                familyLookup(textOf));
-        // The work of the spec cannot be divided among ops, so rows of ops have a time only.
-        if (table.grouping == Grouping::Op || table.grouping == Grouping::Shape || known.empty())
-            for (TimedWork& item : items)
-                item.counted = false;
-    }
+    std::vector<TimedWork> items = workItems(reader, query, table, spec, known);
     select(items, query.rangeGlob);
     if (query.step)
         std::erase_if(items, [&](const TimedWork& item) { return item.step != *query.step; });

@@ -22,14 +22,14 @@ namespace {
 
 /// The tables whose rows belong to one run, besides `run` itself.
 constexpr Source kOfOneRun[] = {
-    Source::Environment, Source::Sample,      Source::Loss,          Source::Thread,
-    Source::Range,       Source::Op,          Source::ApiCall,       Source::Kernel,
-    Source::Copy,        Source::Allocation,  Source::Track,         Source::TrackData,
-    Source::Counter,     Source::MemoryBlock, Source::MemorySegment, Source::MemoryReading,
-    Source::SavedTensor, Source::KernelTotal, Source::RangeTotal,    Source::StepTotal,
-    Source::CodePlace,   Source::Frame,       Source::Clock,         Source::Process,
-    Source::Device,      Source::Stream,      Source::Collective,    Source::Wait,
-    Source::CounterTrack};
+    Source::Environment,  Source::Sample,      Source::Loss,          Source::Thread,
+    Source::Range,        Source::Op,          Source::ApiCall,       Source::Kernel,
+    Source::Copy,         Source::Allocation,  Source::Track,         Source::TrackData,
+    Source::Counter,      Source::MemoryBlock, Source::MemorySegment, Source::MemoryReading,
+    Source::SavedTensor,  Source::KernelTotal, Source::RangeTotal,    Source::StepTotal,
+    Source::CodePlace,    Source::Frame,       Source::Clock,         Source::Process,
+    Source::Device,       Source::Stream,      Source::Collective,    Source::Wait,
+    Source::CounterTrack, Source::OpTotal,     Source::ActivityTotal, Source::AllocationTotal};
 
 /// Opens an existing file for changes, lets `work` make them in one transaction, and seals it.
 template <class Work> void edit(const fs::path& file, Work&& work)

@@ -46,11 +46,11 @@ std::uint64_t fingerprintOf(StoredRows& file, SQLite::Statement& row, std::span<
     const std::string status = text(row, "status");
     digest.add(std::string_view(status == "running" ? "interrupted" : status));
     digest.add(std::string_view(status == "running" ? kWriterDied : text(row, "reason")));
-    const StatementCache::Loan rows =
-        file.connection.query("select source, sum(rows), min(start), max(end) from chunk where run = ? "
-                              "and source not in ('track', 'level', 'track_data', 'kernel_total', "
-                              "'range_total', 'step_total') "
-                              "group by source order by source");
+    const StatementCache::Loan rows = file.connection.query(
+        "select source, sum(rows), min(start), max(end) from chunk where run = ? "
+        "and source not in ('track', 'level', 'track_data', 'kernel_total', "
+        "'range_total', 'step_total', 'op_total', 'activity_total', 'allocation_total') "
+        "group by source order by source");
     rows->bind(1, row.getColumn("id").getInt64());
     while (rows->executeStep())
         for (int i = 0; i < 4; ++i)

@@ -9,24 +9,45 @@ namespace tilescope::store {
 
 std::string_view nameOf(Source source)
 {
-    static constexpr std::array<std::string_view, kSources> names{"string",         "run",
-                                                                  "environment",    "sample",
-                                                                  "loss",           "thread",
-                                                                  "launch",         "kernel_name",
-                                                                  "range",          "op",
-                                                                  "api_call",       "kernel",
-                                                                  "copy",           "allocation",
-                                                                  "frame",          "track",
-                                                                  "track_data",     "ceiling",
-                                                                  "counter",        "memory_block",
-                                                                  "memory_segment", "memory_reading",
-                                                                  "saved_tensor",   "kernel_total",
-                                                                  "range_total",    "step_total",
-                                                                  "code_place",     "clock",
-                                                                  "process",        "device",
-                                                                  "stream",         "collective",
-                                                                  "wait",           "counter_track"};
-    return names[static_cast<std::size_t>(source)];
+    static constexpr std::string_view kNames[] = {"string",
+                                                  "run",
+                                                  "environment",
+                                                  "sample",
+                                                  "loss",
+                                                  "thread",
+                                                  "launch",
+                                                  "kernel_name",
+                                                  "range",
+                                                  "op",
+                                                  "api_call",
+                                                  "kernel",
+                                                  "copy",
+                                                  "allocation",
+                                                  "frame",
+                                                  "track",
+                                                  "track_data",
+                                                  "ceiling",
+                                                  "counter",
+                                                  "memory_block",
+                                                  "memory_segment",
+                                                  "memory_reading",
+                                                  "saved_tensor",
+                                                  "kernel_total",
+                                                  "range_total",
+                                                  "step_total",
+                                                  "code_place",
+                                                  "clock",
+                                                  "process",
+                                                  "device",
+                                                  "stream",
+                                                  "collective",
+                                                  "wait",
+                                                  "counter_track",
+                                                  "op_total",
+                                                  "activity_total",
+                                                  "allocation_total"};
+    static_assert(std::size(kNames) == kSources);
+    return kNames[static_cast<std::size_t>(source)];
 }
 
 RowLedger::RowLedger(SQLite::Database& database)

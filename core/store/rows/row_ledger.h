@@ -50,9 +50,12 @@ enum class Source : std::uint8_t {
     Stream,
     Collective,
     Wait,
-    CounterTrack
+    CounterTrack,
+    OpTotal,
+    ActivityTotal,
+    AllocationTotal
 };
-inline constexpr std::size_t kSources = 34;
+inline constexpr std::size_t kSources = 37;
 std::string_view nameOf(Source source); ///< the table; ends with a null character
 /// The table that version 9 removed. Its rows in `chunk` and `tally` stay in files of earlier versions.
 inline constexpr std::string_view kRemovedTable = "level";

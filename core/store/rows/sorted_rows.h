@@ -18,7 +18,7 @@ namespace tilescope::store {
 /// Buffers and sorts about ten thousand rows: a row that is displaced by more is returned late.
 class SortedRows {
 public:
-    static constexpr std::size_t kMostColumns = 9;
+    static constexpr std::size_t kMostColumns = 13;
     using Row = std::array<std::int64_t, kMostColumns>; ///< kNull for null
 
     /// \param sql  a query of one parameter, the run; its first column is the start

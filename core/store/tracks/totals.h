@@ -31,6 +31,15 @@ struct KernelTotal {
         total += length;
         squares += static_cast<double>(length) * static_cast<double>(length);
     }
+    /// Activities of the same kind, name and path.
+    void add(const KernelTotal& more)
+    {
+        shortest = instances == 0 ? more.shortest : std::min(shortest, more.shortest);
+        longest = std::max(longest, more.longest);
+        instances += more.instances;
+        total += more.total;
+        squares += more.squares;
+    }
 };
 
 /// What happened under a path (analysis::RangeTotal).

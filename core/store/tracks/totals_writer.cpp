@@ -13,17 +13,6 @@ namespace tilescope::store {
 
 namespace {
 
-std::int32_t stepOf(std::int64_t value)
-{
-    return value == kNull ? kNoStep : static_cast<std::int32_t>(value);
-}
-
-/// Times of a row: from the run's start.
-Timestamp at(std::int64_t time)
-{
-    return timestampAt(time);
-}
-
 /// The processes of a run that is being written.
 PartyIndex partiesOf(SQLite::Database& database, std::int64_t run)
 {
@@ -72,7 +61,7 @@ TotalsWriter::TotalsWriter(WritableFile& target, std::int64_t run)
                 {"id", "run", "step", "start", "end", "gpu_busy", "launching", "synchronizing", "tracing",
                  "unexplained", "process"}),
       parties_(partiesOf(target.database(), run)), wholeRecording_(isWholeRecording(target.database(), run)),
-      textOf_([this](StringId id) { return text(id); }), paths_(textOf_)
+      textOf_([this](StringId id) { return text(id); }), paths_(textOf_), calls_(target, run, parties_)
 {
 }
 
@@ -94,46 +83,33 @@ std::string_view TotalsWriter::text(StringId id)
     return known->second;
 }
 
-bool TotalsWriter::isStep(std::int64_t path)
+bool TotalsWriter::isStep(StringId path)
 {
-    if (path == kNull)
+    if (!path)
         return false;
     const auto [known, isNew] = isStep_.try_emplace(path, false);
     if (isNew)
-        known->second = analysis::fromStepDown(text(idOf<StringId>(path))) == "step";
+        known->second = analysis::fromStepDown(text(path)) == "step";
     return known->second;
 }
 
-void TotalsWriter::addRange(std::int64_t start, std::int64_t duration, std::int64_t path, std::int64_t thread,
-                            std::int64_t step)
+void TotalsWriter::add(const Range& range)
 {
-    if (step == kNull)
+    if (range.step == kNoStep)
         return;
-    Range range;
-    range.path = idOf<StringId>(path);
-    range.step = stepOf(step);
-    range.start = at(start);
-    range.end = at(start + duration);
     paths_.add(range);
-    if (isStep(path)) {
-        Step& added = steps_.emplace_back();
-        added.number = range.step;
-        added.process = parties_.of(idOf<ThreadId>(thread));
-        added.start = start;
-        added.end = start + duration;
-    }
+    if (isStep(range.path))
+        steps_.push_back({.number = range.step,
+                          .process = parties_.of(range.thread),
+                          .start = range.start,
+                          .end = range.end});
 }
 
-void TotalsWriter::addOp(std::int64_t start, std::int64_t duration, std::int64_t path, std::int64_t step)
+void TotalsWriter::add(const Op& op)
 {
-    if (step == kNull)
-        return;
-    Op op;
-    op.path = idOf<StringId>(path);
-    op.step = stepOf(step);
-    op.start = at(start);
-    op.end = at(start + duration);
-    paths_.add(op);
+    calls_.add(op);
+    if (op.step != kNoStep)
+        paths_.add(op);
 }
 
 void TotalsWriter::passSteps()
@@ -143,45 +119,34 @@ void TotalsWriter::passSteps()
     const std::span<Step> since = std::span(steps_).subspan(passed_);
     std::ranges::stable_sort(since, {}, &Step::start);
     for (const Step& step : since)
-        processes_[step.process].addStep(step.number, {at(step.start), at(step.end)});
+        processes_[step.process].addStep(step.number, {step.start, step.end});
     passed_ = steps_.size();
 }
 
-void TotalsWriter::addCall(std::int64_t start, std::int64_t duration, std::int64_t thread, ApiKind kind)
+void TotalsWriter::add(const ApiCall& call)
 {
     passSteps();
-    processes_[parties_.of(idOf<ThreadId>(thread))].addCall(kind, {at(start), at(start + duration)});
+    processes_[parties_.of(call.thread)].addCall(call.kind, {call.start, call.end});
 }
 
-void TotalsWriter::addDeviceEvent(DeviceEventKind kind, std::int64_t start, std::int64_t duration,
-                                  std::int64_t name, std::int64_t path, std::int64_t device,
-                                  std::int64_t stream, std::int64_t step, std::int64_t queued)
+void TotalsWriter::add(const DeviceEvent& event, bool isLaunched)
 {
     passSteps();
     onGpu_ = true;
-    DeviceEvent event;
-    event.kind = kind;
-    event.path = idOf<StringId>(path);
-    event.device = idOf<DeviceIndex>(device);
-    event.stream = idOf<StreamId>(stream);
-    event.step = stepOf(step);
-    event.start = at(start);
-    event.end = at(start + duration);
-    if (queued != kNull)
-        event.launched = at(start - queued);
+    calls_.add(event, isLaunched);
     paths_.add(event);
     processes_[parties_.of(event.device, event.stream)].addDeviceEvent(event);
-    if (step == kNull && !wholeRecording_)
+    if (event.step == kNoStep && !wholeRecording_)
         return;
-    const StringId id = idOf<StringId>(name);
-    const KernelKey key{std::uint64_t{id.value} << 2 | static_cast<std::uint64_t>(kind), event.path.value};
+    const KernelKey key{std::uint64_t{event.name.value} << 2 | static_cast<std::uint64_t>(event.kind),
+                        event.path.value};
     KernelTotal& total = kernels_[key];
     if (total.instances == 0) {
-        total.kind = kind;
-        total.name = id;
+        total.kind = event.kind;
+        total.name = event.name;
         total.path = event.path;
     }
-    total.add(duration);
+    total.add((event.end - event.start).count());
 }
 
 void TotalsWriter::write()
@@ -189,6 +154,7 @@ void TotalsWriter::write()
     writeKernels();
     writePaths();
     writeSteps();
+    calls_.write();
 }
 
 void TotalsWriter::writeKernels()

@@ -5,6 +5,7 @@
 #include "core/model/party_index.h"
 #include "core/store/rows/row_inserter.h"
 #include "core/store/rows/writable_file.h"
+#include "core/store/tracks/call_totals_writer.h"
 #include "core/store/tracks/totals.h"
 
 #include <cstdint>
@@ -15,33 +16,32 @@
 
 namespace tilescope::store {
 
-/// Writes the totals of a run's traced steps (`kernel_total`, `range_total`, `step_total`). The caller passes
-/// the rows: ranges in start order, each before the calls within it; ops and calls in start order; then device
-/// events in start order. Part of the transaction in which the run is sealed.
+/// Writes the totals of a run's traced steps (`kernel_total`, `range_total`, `step_total`) and those by what called
+/// (CallTotalsWriter). The caller passes events with texts of the file and times from the run's start: ranges in start
+/// order, each before the calls within it; ops and calls in start order; device events in start order; then
+/// allocations. Part of the transaction in which the run is sealed.
 ///
-/// Values are those of the tables: times count from the run's start, kNull represents null. Memory grows with
-/// the number of names, paths, steps, waiting calls and gaps in device activity.
+/// Memory grows with the number of names, paths, steps, waiting calls and gaps in device activity, and by 16 bytes an
+/// op.
 class TotalsWriter {
 public:
     TotalsWriter(WritableFile& target, std::int64_t run);
     ~TotalsWriter();
 
-    void addRange(std::int64_t start, std::int64_t duration, std::int64_t path, std::int64_t thread,
-                  std::int64_t step);
-    void addOp(std::int64_t start, std::int64_t duration, std::int64_t path, std::int64_t step);
-    void addCall(std::int64_t start, std::int64_t duration, std::int64_t thread, ApiKind kind);
-    /// \param queued  from the launch to the start
-    void addDeviceEvent(DeviceEventKind kind, std::int64_t start, std::int64_t duration, std::int64_t name,
-                        std::int64_t path, std::int64_t device, std::int64_t stream, std::int64_t step,
-                        std::int64_t queued);
+    void add(const Range& range);
+    void add(const Op& op);
+    void add(const ApiCall& call);
+    /// \param isLaunched  its launch was recorded; the time of the launch may be 0
+    void add(const DeviceEvent& event, bool isLaunched);
+    void add(const AllocEvent& event) { calls_.add(event); }
     void write();
 
 private:
     struct Step {
         std::int32_t number = 0;
         ProcessIndex process = {};
-        std::int64_t start = 0; ///< of its host range
-        std::int64_t end = 0;
+        Timestamp start{}; ///< of its host range
+        Timestamp end{};
     };
     struct KernelKey {
         std::uint64_t name = 0; ///< and kind
@@ -57,7 +57,7 @@ private:
 
     /// Of a text of the file. Asks the database only for texts that the writer did not give.
     std::string_view text(StringId id);
-    bool isStep(std::int64_t path);
+    bool isStep(StringId path);
     /// Passes on the steps since the last call.
     void passSteps();
     void writeKernels();
@@ -75,10 +75,11 @@ private:
     const analysis::TextOf textOf_;
     analysis::RangeTotals paths_;
     std::unordered_map<KernelKey, KernelTotal, KernelHash> kernels_;
-    std::unordered_map<std::int64_t, bool> isStep_; ///< by path
-    std::vector<Step> steps_;                       ///< by start once passed on
-    std::size_t passed_ = 0;                        ///< steps
+    std::unordered_map<StringId, bool> isStep_; ///< by path
+    std::vector<Step> steps_;                   ///< by start once passed on
+    std::size_t passed_ = 0;                    ///< steps
     std::map<ProcessIndex, analysis::ProcessSteps> processes_;
+    CallTotalsWriter calls_;
     bool onGpu_ = false;
 };
 

@@ -11,10 +11,12 @@ namespace {
 using Names = std::string_view;
 
 constexpr Names kRange[] = {"start", "duration", "path", "thread", "step"};
-constexpr Names kOp[] = {"start", "duration", "name", "thread", "path", "step"};
+constexpr Names kOp[] = {"start", "duration", "name", "thread", "path", "step", "id", "parent", "shapes"};
 constexpr Names kApiCall[] = {"start", "duration", "name", "thread", "kind"};
-constexpr Names kKernel[] = {"start", "duration", "name", "device", "stream", "queued", "path", "step"};
-constexpr Names kCopy[] = {"start", "duration", "name", "device", "stream", "queued", "path", "step", "kind"};
+constexpr Names kKernel[] = {"start", "duration", "name", "device", "stream",      "queued",
+                             "path",  "step",     "op",   "thread", "correlation", "graph_node"};
+constexpr Names kCopy[] = {"start", "duration", "name",   "device",      "stream",     "queued", "path",
+                           "step",  "op",       "thread", "correlation", "graph_node", "kind"};
 static_assert(std::size(kCopy) == SortedRows::kMostColumns);
 
 /// By position in TrackRow::values: the index in a whole row.

@@ -40,12 +40,31 @@ void merge(SortedRows&& first, SortedRows&& second, const UseFirst& useFirst, co
         }
 }
 
+std::int64_t firstOpOf(WritableFile& target, std::int64_t run)
+{
+    const StatementCache::Loan query = target.query("select first_op from run where id = ?");
+    query->bind(1, run);
+    return integerOf(*query);
+}
+
+/// The times of a row, which count from the run's start, and its step.
+template <class Event> Event eventAt(std::int64_t start, std::int64_t duration, std::int64_t step)
+{
+    Event event;
+    event.start = timestampAt(start);
+    event.end = timestampAt(start + duration);
+    event.step = step == kNull ? kNoStep : static_cast<std::int32_t>(step);
+    return event;
+}
+
 } // namespace
 
 TrackWriter::TrackWriter(WritableFile& target, std::int64_t run)
     : target_(target), run_(run), stepPath_(target.strings().intern("step")),
       memset_(
           target.strings().word(WordSet::DeviceEventKind, static_cast<std::size_t>(DeviceEventKind::Memset))),
+      alloc_(target.strings().word(WordSet::AllocAction, static_cast<std::size_t>(AllocAction::Alloc))),
+      firstOp_(firstOpOf(target, run)),
       tracks_(target.database(), target.ledger(), Source::Track,
               {"id", "run", "kind", "device", "stream", "thread", "row", "events", "start", "end"}),
       data_(target.database(), target.ledger(), Source::TrackData,
@@ -122,11 +141,15 @@ void TrackWriter::read(EventKind first, EventKind second)
 
 void TrackWriter::readMemory()
 {
-    SortedRows rows(target_.database(), select(Source::Allocation, "start, device, allocated, reserved"),
+    SortedRows rows(target_.database(),
+                    select(Source::Allocation,
+                           "start, device, allocated, reserved, action, bytes, category, path, op, step"),
                     run_);
     while (const SortedRows::Row* row = rows.next()) {
         Track& curve = track(lane({.kind = LaneKind::Memory, .device = idOf<DeviceIndex>((*row)[1])}), 0);
         curve.points.push_back({(*row)[0], (*row)[2], (*row)[3]});
+        if ((*row)[4] == alloc_)
+            addAllocation(*row);
         if (curve.points.size() == kPacked)
             packPointsOf(curve);
         writePieces();
@@ -148,7 +171,7 @@ void TrackWriter::add(const TrackRow& row)
         return addDeviceEvent(row.values, DeviceEventKind::Kernel);
     case EventKind::Copy:
         return addDeviceEvent(row.values,
-                              row.values[8] == memset_ ? DeviceEventKind::Memset : DeviceEventKind::Memcpy);
+                              row.values[12] == memset_ ? DeviceEventKind::Memset : DeviceEventKind::Memcpy);
     case EventKind::Allocation:
     case EventKind::Frame:
         return;
@@ -157,26 +180,64 @@ void TrackWriter::add(const TrackRow& row)
 
 void TrackWriter::addRange(const SortedRows::Row& row)
 {
-    const auto [start, duration, path, thread, step, unused1, unused2, unused3, unused4] = row;
-    totals_.addRange(start, duration, path, thread, step);
-    add(LaneBox::range(idOf<ThreadId>(thread), idOf<StringId>(path), start, start + duration));
+    const auto [start, duration, path, thread, step, unused1, unused2, unused3, unused4, unused5, unused6,
+                unused7, unused8] = row;
+    auto range = eventAt<Range>(start, duration, step);
+    range.path = idOf<StringId>(path);
+    range.thread = idOf<ThreadId>(thread);
+    totals_.add(range);
+    add(LaneBox::range(range.thread, range.path, start, start + duration));
     if (path == stepPath_ && step != kNull)
-        add(LaneBox::step(static_cast<std::int32_t>(step), start, start + duration));
+        add(LaneBox::step(range.step, start, start + duration));
 }
 
 void TrackWriter::addOp(const SortedRows::Row& row)
 {
-    const auto [start, duration, name, thread, path, step, unused1, unused2, unused3] = row;
-    totals_.addOp(start, duration, path, step);
-    add(LaneBox::op(idOf<ThreadId>(thread), idOf<StringId>(name), start, start + duration));
+    const auto [start, duration, name, thread, path, step, id, parent, shapes, unused1, unused2, unused3,
+                unused4] = row;
+    Op op = eventAt<Op>(start, duration, step);
+    op.id = opOf(id);
+    op.parent = opOf(parent);
+    op.name = idOf<StringId>(name);
+    op.shapes = idOf<StringId>(shapes);
+    op.path = idOf<StringId>(path);
+    op.thread = idOf<ThreadId>(thread);
+    totals_.add(op);
+    add(LaneBox::op(op.thread, op.name, start, start + duration));
 }
 
 void TrackWriter::addCall(const SortedRows::Row& row)
 {
-    const auto [start, duration, name, thread, word, unused1, unused2, unused3, unused4] = row;
-    const ApiKind kind = callKind(word);
-    totals_.addCall(start, duration, thread, kind);
-    add(LaneBox::call(idOf<ThreadId>(thread), idOf<StringId>(name), kind, start, start + duration));
+    const auto [start, duration, name, thread, word, unused1, unused2, unused3, unused4, unused5, unused6,
+                unused7, unused8] = row;
+    auto call = eventAt<ApiCall>(start, duration, kNull);
+    call.kind = callKind(word);
+    call.name = idOf<StringId>(name);
+    call.thread = idOf<ThreadId>(thread);
+    totals_.add(call);
+    add(LaneBox::call(call.thread, call.name, call.kind, start, start + duration));
+}
+
+void TrackWriter::addAllocation(const SortedRows::Row& row)
+{
+    const auto [start, device, allocated, reserved, action, bytes, category, path, op, step, unused1, unused2,
+                unused3] = row;
+    AllocEvent event;
+    event.time = timestampAt(start);
+    event.device = idOf<DeviceIndex>(device);
+    event.bytes = bytes;
+    event.category = idOf<StringId>(category);
+    event.path = idOf<StringId>(path);
+    event.op = opOf(op);
+    event.step = step == kNull ? kNoStep : static_cast<std::int32_t>(step);
+    totals_.add(event);
+}
+
+/// The number in the run of a row's id.
+OpId TrackWriter::opOf(std::int64_t id) const
+{
+    const std::int64_t number = id == kNull ? -1 : id - firstOp_;
+    return number >= 0 && number < OpId::none().value ? OpId{static_cast<std::uint32_t>(number)} : OpId{};
 }
 
 ApiKind TrackWriter::callKind(std::int64_t word) const
@@ -189,15 +250,28 @@ ApiKind TrackWriter::callKind(std::int64_t word) const
 
 void TrackWriter::addDeviceEvent(const SortedRows::Row& row, DeviceEventKind kind)
 {
-    const auto [start, duration, name, device, stream, queued, path, step, unused] = row;
-    totals_.addDeviceEvent(kind, start, duration, name, path, device, stream, step, queued);
-    const LaneBox event = LaneBox::onStream(idOf<DeviceIndex>(device), idOf<StreamId>(stream), kind,
-                                            idOf<StringId>(name), start, start + duration);
-    add(event);
-    lane({.kind = LaneKind::Busy, .device = event.lane.device})
-        .spans.add(start, event.end(), queued == kNull ? BusySpans::kUnknown : start - queued,
+    const auto [start, duration, name, device, stream, queued, path, step, op, thread, correlation, graphNode,
+                unused] = row;
+    auto event = eventAt<DeviceEvent>(start, duration, step);
+    event.kind = kind;
+    event.name = idOf<StringId>(name);
+    event.path = idOf<StringId>(path);
+    event.device = idOf<DeviceIndex>(device);
+    event.stream = idOf<StreamId>(stream);
+    event.op = opOf(op);
+    event.launchThread = idOf<ThreadId>(thread);
+    event.correlation = idOf<CorrelationId>(correlation);
+    event.graphNode = graphNode == kNull ? 0 : static_cast<std::uint64_t>(graphNode);
+    if (queued != kNull)
+        event.launched = timestampAt(start - queued);
+    totals_.add(event, queued != kNull);
+    const LaneBox box =
+        LaneBox::onStream(event.device, event.stream, kind, event.name, start, start + duration);
+    add(box);
+    lane({.kind = LaneKind::Busy, .device = event.device})
+        .spans.add(start, box.end(), queued == kNull ? BusySpans::kUnknown : start - queued,
                    [&](std::int64_t from, std::int64_t to, BusyReason reason) {
-                       add(LaneBox::busy(event.lane.device, reason, from, to));
+                       add(LaneBox::busy(event.device, reason, from, to));
                    });
 }
 

@@ -70,7 +70,9 @@ private:
     void addOp(const SortedRows::Row& row);
     void addCall(const SortedRows::Row& row);
     void addDeviceEvent(const SortedRows::Row& row, DeviceEventKind kind);
+    void addAllocation(const SortedRows::Row& row);
     ApiKind callKind(std::int64_t word) const;
+    OpId opOf(std::int64_t id) const;
     void endDevices();
 
     Lane& lane(const TrackInfo& info);
@@ -86,6 +88,8 @@ private:
     const std::int64_t run_;
     const std::int64_t stepPath_; ///< string.id of `step`
     const std::int64_t memset_;   ///< string.id of the kind of memsets
+    const std::int64_t alloc_;    ///< string.id of the action
+    const std::int64_t firstOp_;  ///< of the run
     RowInserter tracks_;
     RowInserter data_;
     TotalsWriter totals_;

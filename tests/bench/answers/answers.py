@@ -9,18 +9,28 @@ import tempfile
 import time
 
 REPEATS = 3
+KERNELS = "select short_name, count(*), sum(duration) from kernels group by 1 order by 3 desc"
+TOTALS = "select short_name, sum(instances), sum(total) from activity_totals group by 1 order by 3 desc"
 COMMANDS = {
     "answers": ["show", "FILE", "answers"],
     "tree": ["show", "FILE", "tree"],
     "tree of host time": ["show", "FILE", "tree", "--weight", "host"],
     "tree of bytes": ["show", "FILE", "tree", "--weight", "allocated"],
+    "tree of FLOPs": ["show", "FILE", "tree", "--weight", "flops"],
+    "tree, inverted": ["show", "FILE", "tree", "--invert"],
+    "tree, folded": ["export", "FILE", "--folded", "OUT"],
     "tree of a tenth": ["show", "FILE", "tree", "--from", "FROM", "--to", "TO"],
+    "kernels": ["show", "FILE", "kernels"],
+    "kernels by op": ["show", "FILE", "kernels", "--group", "op"],
+    "roofline": ["show", "FILE", "roofline"],
+    "roofline by shape": ["show", "FILE", "roofline", "--group", "shape"],
     "advice": ["show", "FILE", "advice"],
+    "path": ["show", "FILE", "path"],
     "ranks": ["show", "FILE", "ranks"],
     "steps": ["show", "FILE", "steps"],
-    "kernels": ["show", "FILE", "kernels"],
-    "compare": ["compare", "FILE:1", "FILE:1"],
-    "roofline": ["show", "FILE", "roofline"],
+    "difference": ["compare", "FILE:1", "FILE:1"],
+    "sql of totals": ["sql", "FILE", TOTALS],
+    "sql of rows": ["sql", "FILE", KERNELS],
 }
 
 
@@ -38,11 +48,12 @@ def run(command):
 def measure(programs, events, folder):
     file = folder / "answers.tscope"
     if not file.exists():
-        subprocess.run([programs / "bench_query", "--make", file, str(events)], check=True, stdout=sys.stderr)
+        subprocess.run([programs / "bench_query", "--make-training", file, str(events)], check=True, stdout=sys.stderr)
     last = max(json.loads(subprocess.run([programs / "tilescope", "show", file, "steps", "--format", "json"], check=True,
                                          capture_output=True, text=True).stdout), key=lambda row: row["step"])
     length = last["wall_ns"] * (last["step"] + 1)
-    words = {"FILE": str(file), "FILE:1": f"{file}:1", "FROM": str(int(0.4 * length)), "TO": str(int(0.5 * length))}
+    words = {"FILE": str(file), "FILE:1": f"{file}:1", "OUT": str(folder / "folded.txt"),
+             "FROM": str(int(0.4 * length)), "TO": str(int(0.5 * length))}
     results = {}
     for name, command in COMMANDS.items():
         times = [run([programs / "tilescope", *(words.get(word, word) for word in command)]) for _ in range(REPEATS)]

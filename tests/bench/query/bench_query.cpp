@@ -2,12 +2,14 @@
 // random zooms, finding by name. usage: bench_query [EVENTS] [FOLDER]       the last line of its output is
 // one JSON object
 //        bench_query --make FILE [EVENTS]    only makes the file, for other benchmarks
+//        bench_query --make-training FILE [EVENTS]    likewise, of a training run whose steps repeat
 
 #include "core/query/timeline/timeline_reader.h"
 #include "core/query/timeline/timeline_search.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
 #include "event_generator.h"
+#include "training_generator.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -77,21 +79,41 @@ double residentMiB()
     return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
-double make(const fs::path& file, std::int64_t events)
+/// \param write  the events
+template <class Write> double make(const fs::path& file, const char* workload, Write&& write)
 {
     for (const char* suffix : {"", "-wal", "-shm", "-lock"})
         fs::remove(file.string() + suffix);
     StringTable strings;
     store::RunWriter writer(file, strings);
-    writer.beginRun({"bench", "lm", "{}", "hash", "bench_query"});
-    EventGenerator generator(strings, TraceClock::now());
-    TraceBatch batch;
-    for (std::int64_t i = 0; i < events / EventGenerator::kEventsPerBatch; ++i) {
-        generator.next(batch);
-        writer.write(batch);
-    }
+    writer.beginRun({"bench", workload, "{}", "hash", "bench_query"});
+    write(strings, writer);
     writer.commit();
     return timed([&] { writer.endRun({}); }).cpu / 1e3;
+}
+
+double make(const fs::path& file, std::int64_t events)
+{
+    return make(file, "lm", [events](StringTable& strings, store::RunWriter& writer) {
+        EventGenerator generator(strings, TraceClock::now());
+        TraceBatch batch;
+        for (std::int64_t i = 0; i < events / EventGenerator::kEventsPerBatch; ++i) {
+            generator.next(batch);
+            writer.write(batch);
+        }
+    });
+}
+
+double makeTraining(const fs::path& file, std::int64_t events)
+{
+    return make(file, kTraceWorkload.data(), [events](StringTable& strings, store::RunWriter& writer) {
+        TrainingGenerator generator(strings, TraceClock::now());
+        TraceBatch batch;
+        for (std::int64_t made = 0; made < events;) {
+            made += generator.next(batch);
+            writer.write(batch);
+        }
+    });
 }
 
 /// Reduces every row of every lane to the pixels of the window.
@@ -176,6 +198,11 @@ int main(int argc, char** argv)
 {
     if (argc > 2 && std::string_view(argv[1]) == "--make") {
         tilescope::bench::make(argv[2], argc > 3 ? std::atoll(argv[3]) : 10'000'000);
+        return 0;
+    }
+    if (argc > 2 && std::string_view(argv[1]) == "--make-training") {
+        std::printf("sealed in %.2f s of processor time\n",
+                    tilescope::bench::makeTraining(argv[2], argc > 3 ? std::atoll(argv[3]) : 10'000'000));
         return 0;
     }
     const std::int64_t events = argc > 1 ? std::atoll(argv[1]) : 10'000'000;

@@ -228,7 +228,8 @@ TEST(Mutation, OfAnyValueIsNoticed)
     writeRun(file, 5);
     ASSERT_TRUE(verify(file).ok());
     // Made for large runs only: see below.
-    const std::set<std::string> large{"track", "track_data", "kernel_total", "range_total", "step_total"};
+    const std::set<std::string> large{"track",      "track_data", "kernel_total",   "range_total",
+                                      "step_total", "op_total",   "activity_total", "allocation_total"};
     Mutator mutator(file, kSeed);
     for (const std::string& table : mutator.tables()) {
         if (large.contains(table))
@@ -248,7 +249,8 @@ TEST(Mutation, OfWhatIsDrawnIsNoticed)
     const fs::path file = folder / "a.tscope";
     writeRun(file, 50'000);
     Mutator mutator(file, kSeed);
-    for (const char* table : {"track", "track_data", "kernel_total", "range_total", "step_total"}) {
+    for (const char* table : {"track", "track_data", "kernel_total", "range_total", "step_total", "op_total",
+                              "activity_total", "allocation_total"}) {
         ASSERT_GT(mutator.rowsOf(table), 0) << table;
         EXPECT_GT(mutator.mutate(table, 1), 3) << table;
     }

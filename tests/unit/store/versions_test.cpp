@@ -6,6 +6,7 @@
 #include "core/store/file/schema.h"
 #include "core/store/maintenance/maintenance.h"
 #include "core/store/rows/books.h"
+#include "core/store/tracks/call_totals.h"
 #include "store_fixture.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -342,6 +343,31 @@ TEST_F(FirstVersion, FilesOfVersionTenHaveNoCounterTracksUntilTheyAreUpgraded)
     EXPECT_TRUE(RunReader(older).counterTracks(RunId{1}).empty());
     EXPECT_THAT(RunReader(older).counterTracks(added), ElementsAre(track));
     expectSound(older);
+}
+
+// Files of version 11 have no totals of calls.
+TEST_F(FirstVersion, FilesOfVersionElevenAreReadWithoutTotalsOfCalls)
+{
+    const fs::path older = folder / "version-11.tscope";
+    copyOf("version-11.tscope", older);
+    ASSERT_EQ(readHeader(older).version, 11);
+    const std::string before = contentsOf(older);
+    const auto expectEvents = [this](const fs::path& path) {
+        const RunReader reader(path);
+        EXPECT_EQ(std::ssize(reader.deviceEvents({.run = RunId{1}})), reader.counts(RunId{1}).deviceEvents);
+        EXPECT_EQ(std::ssize(reader.ops({.run = RunId{3}})), reader.counts(RunId{3}).ops);
+        EXPECT_EQ(reader.counterTracks(RunId{3}).size(), 2u);
+        EXPECT_FALSE(reader.callTotals(RunId{1}));
+        expectSound(path);
+    };
+    expectEvents(older);
+    EXPECT_EQ(contentsOf(older), before);
+    setTag(older, RunId{2}, "upgraded");
+    EXPECT_EQ(readHeader(older).version, newestVersion());
+    expectEvents(older);
+    const fs::path merged = folder / "merged.tscope";
+    EXPECT_EQ(merge(std::array{older}, merged).added, 3);
+    expectEvents(merged);
 }
 
 TEST_F(FirstVersion, ANewerFileIsRefused)

@@ -1,0 +1,335 @@
+#include "core/store/tracks/call_totals_writer.h"
+
+#include "core/model/text.h"
+#include "core/store/rows/row_inserter.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tilescope::store {
+
+namespace {
+
+using Key = std::array<std::uint32_t, 5>;
+
+struct KeyHash {
+    std::size_t operator()(const Key& key) const noexcept
+    {
+        std::size_t hash = 0;
+        for (const std::uint32_t value : key)
+            hash = (hash ^ value) * 0x9E37'79B9'7F4A'7C15ULL ^ hash >> 29;
+        return hash;
+    }
+};
+
+using KeyPlaces = std::unordered_map<Key, std::uint32_t, KeyHash>;
+
+/// The total of a key; appends one if there is none.
+template <class Total>
+Total& totalAt(const Key& key, KeyPlaces& places, std::vector<Total>& totals, bool& isNew)
+{
+    const auto [place, added] = places.try_emplace(key, static_cast<std::uint32_t>(totals.size()));
+    isNew = added;
+    if (added)
+        totals.emplace_back();
+    return totals[place->second];
+}
+
+Cell cellOfCall(std::uint32_t op)
+{
+    return op == kNoOpCall ? Cell() : Cell(std::int64_t{op});
+}
+
+Cell cellOfFlag(bool value)
+{
+    return std::int64_t{value ? 1 : 0};
+}
+
+/// Of a process and flags.
+template <class... Flags> std::uint32_t packed(ProcessIndex process, Flags... flags)
+{
+    auto value = static_cast<std::uint32_t>(process.value);
+    ((value = value << 1 | std::uint32_t{flags}), ...);
+    return value;
+}
+
+} // namespace
+
+struct CallTotalsWriter::Keys {
+    KeyPlaces ops;
+    KeyPlaces activities;
+    KeyPlaces allocations;
+};
+
+CallTotalsWriter::CallTotalsWriter(WritableFile& target, std::int64_t run, const PartyIndex& parties)
+    : target_(target), run_(run), parties_(parties), keys_(std::make_unique<Keys>())
+{
+}
+
+CallTotalsWriter::~CallTotalsWriter() = default;
+
+void CallTotalsWriter::giveUp()
+{
+    keys_.reset();
+    totals_ = {};
+    ops_ = {};
+    together_ = {};
+    selfTimes_ = {};
+    awaited_ = {};
+    correlations_ = {};
+}
+
+// Ops ---------------------------------------------------------------------------------------------------------
+
+void CallTotalsWriter::add(const Op& op)
+{
+    if (!together_.empty() && together_.front().start != op.start)
+        takeTogether();
+    if (keys_)
+        together_.push_back(op);
+}
+
+/// Of ops that start together, the longest contains the others.
+void CallTotalsWriter::takeTogether()
+{
+    std::ranges::stable_sort(together_, [](const Op& a, const Op& b) {
+        return a.end != b.end ? a.end > b.end : a.id.value < b.id.value;
+    });
+    for (const Op& op : together_)
+        if (keys_)
+            take(op);
+    together_.clear();
+}
+
+void CallTotalsWriter::take(const Op& op)
+{
+    const bool isDuplicate = op.id && op.id.value < ops_.size() && ops_[op.id.value].total != kNoOpCall;
+    if (!op.id || op.id.value >= kMostOps || isDuplicate || awaited_.contains(op.id.value))
+        return giveUp();
+    const bool hasCaller = op.parent && op.parent != op.id && isKnown(op.parent);
+    if (!keys_)
+        return;
+    const std::uint32_t caller = hasCaller ? ops_[op.parent.value].total : kNoOpCall;
+    const std::uint32_t depth = hasCaller ? depths_[caller] + 1 : 0;
+    const bool isTraced = op.step != kNoStep;
+    const ProcessIndex process = parties_.of(op.thread);
+    bool isNew = false;
+    OpCallTotal& total =
+        totalAt({caller, op.name.value, op.shapes.value, op.path.value, packed(process, isTraced)},
+                keys_->ops, totals_.ops, isNew);
+    if (isNew) {
+        total.caller = caller;
+        total.name = op.name;
+        total.shapes = op.shapes;
+        total.path = op.path;
+        total.process = process;
+        total.isTraced = isTraced;
+        depths_.push_back(depth);
+        callsOfItsName_.push_back(0);
+    }
+    ++total.calls;
+    total.total += (op.end - op.start).count();
+    const auto number = static_cast<std::uint32_t>(&total - totals_.ops.data());
+    selfTimes_.add(op, number);
+    if (op.id.value >= ops_.size())
+        ops_.resize(std::size_t{op.id.value} + 1);
+    ops_[op.id.value] = {.total = number, .caller = hasCaller ? op.parent : OpId{}, .step = op.step};
+    if (hasCaller) {
+        OpState& outer = ops_[op.parent.value];
+        countsWork_ = countsWork_ && outer.step == op.step;
+        if (op.shapes && totals_.ops[caller].name == op.name && !outer.callsItsName) {
+            outer.callsItsName = true;
+            ++callsOfItsName_[caller];
+        }
+    }
+    if (totals_.ops.size() > kMostTotals || depth > kDeepest)
+        giveUp();
+}
+
+bool CallTotalsWriter::isKnown(OpId op)
+{
+    if (op.value < ops_.size() && ops_[op.value].total != kNoOpCall)
+        return true;
+    awaited_.insert(op.value);
+    if (awaited_.size() > kMostTotals)
+        giveUp();
+    return false;
+}
+
+std::uint32_t CallTotalsWriter::totalOf(OpId op)
+{
+    return op && isKnown(op) ? ops_[op.value].total : kNoOpCall;
+}
+
+// Activities and allocations ----------------------------------------------------------------------------------
+
+void CallTotalsWriter::add(const DeviceEvent& event, bool isLaunched)
+{
+    takeTogether();
+    if (!keys_)
+        return;
+    const std::uint32_t op = totalOf(event.op);
+    if (!keys_)
+        return;
+    if (op != kNoOpCall)
+        noteLaunch(event.op, event.step);
+    noteReplay(event, isLaunched);
+    ProcessIndex process = parties_.of(event.device, event.stream);
+    process = process ? process : parties_.of(event.launchThread);
+    const bool isTraced = event.step != kNoStep;
+    const bool isReplayed = event.graphNode != 0;
+    bool isNew = false;
+    ActivityTotal& total =
+        totalAt({op, event.name.value, event.path.value, static_cast<std::uint32_t>(event.kind),
+                 packed(process, isTraced, isLaunched, isReplayed)},
+                keys_->activities, totals_.activities, isNew);
+    if (isNew) {
+        total.kind = event.kind;
+        total.name = event.name;
+        total.path = event.path;
+        total.process = process;
+        total.op = op;
+        total.isTraced = isTraced;
+        total.isLaunched = isLaunched;
+        total.isReplayed = isReplayed;
+    }
+    total.KernelTotal::add((event.end - event.start).count());
+    if (isTraced)
+        noteStep(total, event.step);
+    if (totals_.activities.size() > kMostTotals)
+        giveUp();
+}
+
+void CallTotalsWriter::noteStep(ActivityTotal& total, std::int32_t step)
+{
+    constexpr std::int64_t kBits = 8;
+    if (total.firstStep == kNoStep)
+        total.firstStep = step;
+    const std::int64_t place = std::int64_t{step} - total.firstStep;
+    knowsSteps_ = knowsSteps_ && place >= 0 && place < kMostSteps;
+    if (!knowsSteps_)
+        return;
+    const auto byte = static_cast<std::size_t>(place / kBits);
+    if (byte >= total.steps.size())
+        total.steps.resize(byte + 1);
+    total.steps[byte] =
+        static_cast<char>(static_cast<unsigned char>(total.steps[byte]) | 1U << (place % kBits));
+}
+
+/// The op and those around it launched something. Each is noted once.
+void CallTotalsWriter::noteLaunch(OpId op, std::int32_t step)
+{
+    countsWork_ = countsWork_ && ops_[op.value].step == step;
+    for (; op && !ops_[op.value].launches; op = ops_[op.value].caller) {
+        ops_[op.value].launches = true;
+        OpCallTotal& total = totals_.ops[ops_[op.value].total];
+        ++total.launching;
+        total.first = total.first ? std::min(total.first, op) : op;
+    }
+}
+
+/// Kernels with one launch that are no nodes of a graph look like others in the totals.
+void CallTotalsWriter::noteReplay(const DeviceEvent& event, bool isLaunched)
+{
+    if (event.kind != DeviceEventKind::Kernel || event.graphNode != 0 || !isLaunched || !event.correlation ||
+        !countsWork_)
+        return;
+    constexpr std::uint32_t kMostCorrelations = 1U << 30;
+    const std::uint32_t number = event.correlation.value;
+    countsWork_ = number < kMostCorrelations && !(number < correlations_.size() && correlations_[number]);
+    if (!countsWork_)
+        return;
+    if (number >= correlations_.size())
+        correlations_.resize(std::size_t{number} + 1);
+    correlations_[number] = true;
+}
+
+void CallTotalsWriter::add(const AllocEvent& event)
+{
+    takeTogether();
+    if (!keys_)
+        return;
+    const std::uint32_t op = totalOf(event.op);
+    if (!keys_)
+        return;
+    const ProcessIndex process = parties_.of(event.device);
+    const bool isTraced = event.step != kNoStep;
+    const bool isOnGpu = bool(event.device);
+    bool isNew = false;
+    AllocationTotal& total =
+        totalAt({op, event.path.value, event.category.value, packed(process, isTraced, isOnGpu), 0},
+                keys_->allocations, totals_.allocations, isNew);
+    if (isNew) {
+        total.path = event.path;
+        total.category = event.category;
+        total.process = process;
+        total.op = op;
+        total.isTraced = isTraced;
+        total.isOnGpu = isOnGpu;
+    }
+    ++total.blocks;
+    total.bytes += event.bytes;
+    if (totals_.allocations.size() > kMostTotals)
+        giveUp();
+}
+
+// Writing -----------------------------------------------------------------------------------------------------
+
+void CallTotalsWriter::finish()
+{
+    for (const analysis::OpTotal& self : selfTimes_.finish())
+        totals_.ops[self.group].self = self.self.count();
+    // Whether an op counts depends on its inner ops: those of alike calls must be alike.
+    for (std::size_t i = 0; i < totals_.ops.size(); ++i)
+        countsWork_ = countsWork_ && (callsOfItsName_[i] == 0 || callsOfItsName_[i] == totals_.ops[i].calls);
+}
+
+void CallTotalsWriter::write()
+{
+    takeTogether();
+    if (!keys_)
+        return;
+    finish();
+    writeOps();
+    writeActivities();
+    writeAllocations();
+}
+
+void CallTotalsWriter::writeOps()
+{
+    RowInserter rows(target_.database(), target_.ledger(), Source::OpTotal,
+                     {"id", "run", "number", "caller", "name", "shapes", "path", "process", "traced", "first",
+                      "calls", "launching", "total", "self"});
+    std::int64_t number = 0;
+    for (const OpCallTotal& total : totals_.ops)
+        rows.insert(run_, {run_, number++, cellOfCall(total.caller), cellOfId(total.name),
+                           cellOfId(total.shapes), cellOfId(total.path), cellOfId(total.process),
+                           cellOfFlag(total.isTraced), cellOfId(total.first), total.calls,
+                           countsWork_ ? Cell(total.launching) : Cell(), total.total, total.self});
+}
+
+void CallTotalsWriter::writeActivities()
+{
+    RowInserter rows(target_.database(), target_.ledger(), Source::ActivityTotal,
+                     {"id", "run", "kind", "name", "path", "process", "op", "traced", "launched", "replayed",
+                      "instances", "total", "shortest", "longest", "squares", "first_step", "steps"});
+    for (const ActivityTotal& total : totals_.activities)
+        rows.insert(run_, {run_, wordOf(total.kind), cellOfId(total.name), cellOfId(total.path),
+                           cellOfId(total.process), cellOfCall(total.op), cellOfFlag(total.isTraced),
+                           cellOfFlag(total.isLaunched), cellOfFlag(total.isReplayed), total.instances,
+                           total.total, total.shortest, total.longest, total.squares,
+                           total.firstStep == kNoStep ? Cell() : Cell(std::int64_t{total.firstStep}),
+                           knowsSteps_ && !total.steps.empty() ? Cell(Blob{total.steps}) : Cell()});
+}
+
+void CallTotalsWriter::writeAllocations()
+{
+    RowInserter rows(target_.database(), target_.ledger(), Source::AllocationTotal,
+                     {"id", "run", "path", "category", "process", "op", "traced", "gpu", "blocks", "bytes"});
+    for (const AllocationTotal& total : totals_.allocations)
+        rows.insert(run_, {run_, cellOfId(total.path), cellOfId(total.category), cellOfId(total.process),
+                           cellOfCall(total.op), cellOfFlag(total.isTraced), cellOfFlag(total.isOnGpu),
+                           total.blocks, total.bytes});
+}
+
+} // namespace tilescope::store

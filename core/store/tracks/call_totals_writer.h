@@ -1,0 +1,83 @@
+#pragma once
+
+#include "core/analysis/work/op_totals.h"
+#include "core/model/events.h"
+#include "core/model/party_index.h"
+#include "core/store/rows/writable_file.h"
+#include "core/store/tracks/call_totals.h"
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace tilescope::store {
+
+/// Sums a recording by what called (CallTotals) and writes `op_total`, `activity_total` and `allocation_total`.
+///
+/// The caller passes ops in start order, then device events, then allocations, with texts of the file. Writes nothing
+/// for a recording without repetition, or one whose ops a reader would order differently. Memory: 16 bytes for each
+/// op, and the totals.
+class CallTotalsWriter {
+public:
+    /// More totals of one kind than this hold no repetition worth storing.
+    static constexpr std::size_t kMostTotals = 1U << 17;
+
+    /// \param parties  kept by the caller
+    CallTotalsWriter(WritableFile& target, std::int64_t run, const PartyIndex& parties);
+    ~CallTotalsWriter();
+
+    void add(const Op& op);
+    /// \param isLaunched  its launch was recorded; the time of the launch may be 0
+    void add(const DeviceEvent& event, bool isLaunched);
+    /// Of an action Alloc.
+    void add(const AllocEvent& event);
+    void write();
+
+private:
+    static constexpr std::uint32_t kMostOps = 1U << 28; ///< numbers of a damaged file
+    static constexpr std::uint32_t kDeepest = 250;      ///< ops within each other
+    static constexpr std::int64_t kMostSteps = 1 << 16; ///< from the first to the last of an activity
+
+    /// An op of the recording, by OpId.
+    struct OpState {
+        std::uint32_t total = kNoOpCall;
+        OpId caller = {};
+        std::int32_t step = kNoStep;
+        bool launches = false;
+        bool callsItsName = false; ///< an op of the same name with arguments is within it
+    };
+    struct Keys;
+
+    void takeTogether();
+    void take(const Op& op);
+    /// \return  whether the op is known; otherwise it must not arrive later
+    bool isKnown(OpId op);
+    std::uint32_t totalOf(OpId op);
+    void noteLaunch(OpId op, std::int32_t step);
+    void noteStep(ActivityTotal& total, std::int32_t step);
+    void noteReplay(const DeviceEvent& event, bool isLaunched);
+    void finish();
+    void giveUp();
+    void writeOps();
+    void writeActivities();
+    void writeAllocations();
+
+    WritableFile& target_;
+    const std::int64_t run_;
+    const PartyIndex& parties_;
+    CallTotals totals_;
+    std::unique_ptr<Keys> keys_; ///< none: given up
+    std::vector<std::uint32_t> depths_;
+    std::vector<std::int64_t> callsOfItsName_; ///< by index of CallTotals::ops
+    std::vector<OpState> ops_;
+    std::vector<Op> together_; ///< that start at one instant
+    analysis::OpTotals selfTimes_;
+    std::unordered_set<std::uint32_t> awaited_; ///< ops that others named and that are not known
+    std::vector<bool> correlations_;            ///< of kernels outside CUDA graphs
+    bool countsWork_ = true;
+    bool knowsSteps_ = true;
+};
+
+} // namespace tilescope::store

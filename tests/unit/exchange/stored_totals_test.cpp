@@ -1,0 +1,334 @@
+// What tables and trees show from the totals of a file is what its events add up to.
+
+#include "core/exchange/import/importer.h"
+#include "core/query/runs/traced_pieces.h"
+#include "core/query/tables/call_tree.h"
+#include "core/query/tables/kernel_tables.h"
+#include "core/query/tables/work_tables.h"
+#include "core/store/rows/writable_file.h"
+#include "core/store/run_writer.h"
+#include "core/store/tracks/call_totals.h"
+#include "core/store/tracks/track_writer.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <random>
+
+namespace tilescope::exchange {
+namespace {
+
+namespace fs = std::filesystem;
+using query::CallTreeScope;
+using query::CallWeight;
+using query::Grouping;
+
+std::string treeText(const store::RunReader& reader, RunId run)
+{
+    std::string text;
+    for (const CallWeight weight :
+         {CallWeight::Time, CallWeight::Host, CallWeight::Allocated, CallWeight::Flops, CallWeight::Moved})
+        for (const CallTreeScope scope :
+             {CallTreeScope::Table, CallTreeScope::Steps, CallTreeScope::Recording})
+            for (const char* glob : {"", "**/layers.*"}) {
+                const query::CallTreeTable table = query::callTree(reader, {.run = run, .rangeGlob = glob},
+                                                                   {.scope = scope, .weight = weight});
+                text += fmt::format("tree {} {} '{}'\n", wordOf(weight), static_cast<int>(scope), glob);
+                for (const query::CallTreeRow& row : rowsOf(table.tree, 0))
+                    text += fmt::format("{:{}}{} {} {} {} {}\n", "", row.depth, row.name, wordOf(row.kind),
+                                        row.self, row.total, row.count);
+            }
+    return text;
+}
+
+std::string kernelsText(const store::RunReader& reader, RunId run)
+{
+    std::string text;
+    for (const Grouping grouping : {Grouping::Name, Grouping::Op, Grouping::Module}) {
+        text += fmt::format("kernels by {}\n", wordOf(grouping));
+        for (const query::KernelRow& row :
+             query::kernels(reader, {.run = run, .grouping = grouping, .countSteps = true}).rows)
+            // Sums of squares depend on the order of the sum in their last digits.
+            text += fmt::format("{} {} {} {} {} {} {} {:.6g}\n", row.key, wordOf(row.family), row.instances,
+                                row.total.count(), row.shortest.count(), row.longest.count(), row.steps,
+                                row.standardDeviation.value_or(-1));
+    }
+    return text;
+}
+
+std::string rooflineText(const store::RunReader& reader, RunId run)
+{
+    std::string text;
+    for (const Grouping grouping :
+         {Grouping::Family, Grouping::Op, Grouping::Shape, Grouping::Module, Grouping::Range}) {
+        const query::RooflineTable table = query::roofline(reader, {.run = run, .grouping = grouping});
+        text += fmt::format("roofline by {} {} {}\n", wordOf(grouping), table.fromShapes, table.onGpu);
+        for (const query::RooflineRow& row : table.rows)
+            text += fmt::format("{} {} {} {} {} {} {} {}\n", row.key, row.instances, row.firstOp.value,
+                                row.time.count(), row.counted.count(), row.work ? row.work->flops.count : -1,
+                                row.work ? row.work->bytes.count : -1, row.why);
+    }
+    return text;
+}
+
+std::string piecesText(const store::RunReader& reader, RunId run)
+{
+    const query::TracedPieces traced = query::tracedPieces(reader, run);
+    std::vector<std::string> lines;
+    for (const query::Piece& piece : traced.pieces)
+        lines.push_back(fmt::format("{} {} {} {} {}\n", piece.path, piece.name, piece.isBatched,
+                                    piece.time.count(), piece.instances));
+    std::ranges::sort(lines);
+    return fmt::format("pieces of {} steps {}\n{}", traced.steps, traced.onGpu, fmt::join(lines, ""));
+}
+
+std::vector<std::string> shown(const fs::path& file)
+{
+    const store::RunReader reader(file);
+    std::vector<std::string> texts;
+    for (const RunId run : reader.runIds()) {
+        texts.push_back(treeText(reader, run));
+        texts.push_back(kernelsText(reader, run));
+        texts.push_back(rooflineText(reader, run));
+        texts.push_back(piecesText(reader, run));
+    }
+    return texts;
+}
+
+/// Adds the totals that runs of this size do not get.
+void addTotals(const fs::path& file)
+{
+    const std::vector<RunId> runs = store::RunReader(file).runIds();
+    const StringTable strings;
+    store::WritableFile target(file, strings);
+    target.begin();
+    for (const RunId run : runs)
+        store::TrackWriter(target, run.value).write();
+    target.commit();
+    target.seal();
+}
+
+/// \return  runs whose work can be counted from their totals
+int compareBothWays(const fs::path& file)
+{
+    const std::vector<std::string> fromEvents = shown(file);
+    addTotals(file);
+    const std::vector<std::string> fromTotals = shown(file);
+    EXPECT_EQ(fromEvents.size(), fromTotals.size());
+    for (std::size_t i = 0; i < std::min(fromEvents.size(), fromTotals.size()); ++i)
+        EXPECT_EQ(fromEvents[i], fromTotals[i]);
+    const store::RunReader reader(file);
+    int counting = 0;
+    for (const RunId run : reader.runIds()) {
+        const auto totals = reader.callTotals(run);
+        EXPECT_EQ(totals.has_value(),
+                  reader.counts(run).ops + reader.counts(run).deviceEvents + reader.counts(run).allocEvents >
+                      0);
+        counting += totals && totals->countsWork && !totals->activities.empty() ? 1 : 0;
+    }
+    return counting;
+}
+
+/// Writes a run of random ops within each other, with kernels, copies and allocations within these, in five steps and
+/// between them. Some launches, shapes, places and ops are unknown.
+class RandomRun {
+public:
+    /// \param isRegular  calls that are alike launch alike, so that work can be counted from their totals
+    RandomRun(std::uint32_t seed, bool isRegular) : random_(seed), isRegular_(isRegular) {}
+
+    void write(const fs::path& file)
+    {
+        for (int step = 0; step < kSteps; ++step) {
+            step_ = step;
+            const Timestamp start = time_;
+            for (int i = 0; i < kOpsOfAStep; ++i)
+                op({}, 0, isRegular_ ? i : draw(kOpsOfAStep));
+            batch_.ranges.push_back({.id = RangeId{static_cast<std::uint32_t>(step)},
+                                     .path = strings_.intern("step"),
+                                     .name = strings_.intern("step"),
+                                     .thread = kThread,
+                                     .step = step,
+                                     .start = start,
+                                     .end = time_});
+            step_ = kNoStep;
+            op({}, 0, draw(kOpsOfAStep));
+        }
+        std::ranges::stable_sort(batch_.ops, {}, &Op::start);
+        store::RunWriter writer(file, strings_);
+        writer.beginRun({.name = "random",
+                         .workload = draw(2) == 0 ? std::string(kTraceWorkload) : "lm",
+                         .specJson = "{}",
+                         .specHash = "1",
+                         .program = "test"});
+        writer.write(batch_);
+        writer.endRun({});
+        writer.seal();
+    }
+
+private:
+    static constexpr int kSteps = 5;
+    static constexpr int kOpsOfAStep = 30;
+    static constexpr ThreadId kThread{101};
+
+    int draw(int below) { return static_cast<int>(random_() % static_cast<std::uint32_t>(below)); }
+    void pass() { time_ += Nanoseconds(1 + draw(5'000)); }
+
+    /// \param kind  the same is the same op with the same inner ops, if the run is regular
+    OpId op(OpId caller, int depth, int kind)
+    {
+        static constexpr std::array kNames{"aten::mm",    "aten::add",  "aten::zero_",      "aten::fill_",
+                                           "aten::zeros", "aten::relu", "AddmmBackward0",   "aten::embedding",
+                                           "aten::mm",    "aten::add",  "aten::convolution"};
+        static constexpr std::array kShapes{"f32[8, 4] f32[4, 6]", "bf16[16, 4] bf16[4, 6]", "f32[32]",
+                                            "f32[8, 4]", ""};
+        const int variant = isRegular_ ? kind * 7 + depth * 3 : draw(100);
+        Op op{.id = OpId{nextOp_++}, .parent = caller, .thread = kThread, .step = step_};
+        op.name = strings_.intern(kNames.at(static_cast<std::size_t>(variant) % kNames.size()));
+        if (const std::string_view shapes = kShapes.at(static_cast<std::size_t>(variant) % kShapes.size());
+            !shapes.empty())
+            op.shapes = strings_.intern(shapes);
+        op.path = pathOf(variant);
+        op.start = time_;
+        if (draw(4) > 0)
+            pass();
+        const int inner = isRegular_ ? variant % 3 : draw(3);
+        for (int i = 0; i < inner && depth < 3; ++i)
+            this->op(op.id, depth + 1, kind + i + 1);
+        if (isRegular_ ? variant % 2 == 0 : draw(2) == 0)
+            activity(op, isRegular_ ? variant : draw(100));
+        if (draw(2) == 0)
+            allocation(op);
+        pass();
+        op.end = time_;
+        batch_.ops.push_back(op);
+        return op.id;
+    }
+
+    StringId pathOf(int variant)
+    {
+        static constexpr std::array kPaths{"step/forward/layers.0/mlp", "step/backward/layers.1/attention",
+                                           "step/optimizer"};
+        return step_ == kNoStep || variant % 4 == 3
+                   ? StringId{}
+                   : strings_.intern(kPaths.at(static_cast<std::size_t>(variant) % 4));
+    }
+
+    void activity(const Op& op, int variant)
+    {
+        static constexpr std::array kNames{"gemm", "elementwise_kernel", "fill_kernel"};
+        DeviceEvent event{.kind = static_cast<DeviceEventKind>(variant % 7 == 0 ? variant % 3 : 0),
+                          .path = op.path,
+                          .device = DeviceIndex{0},
+                          .stream = StreamId{7},
+                          .correlation = CorrelationId{nextCorrelation_++},
+                          .op = op.id,
+                          .launchThread = kThread,
+                          .step = step_,
+                          .launched = time_};
+        event.name = strings_.intern(kNames.at(static_cast<std::size_t>(variant) % kNames.size()));
+        event.start = time_ + Nanoseconds(draw(3'000));
+        event.end = event.start + Nanoseconds(draw(9'000));
+        if (!isRegular_) {
+            event.graphNode = draw(9) == 0 ? 1 : 0;
+            if (draw(9) == 0)
+                event.op = draw(2) == 0 ? OpId{} : OpId{1'000'000};
+            if (draw(9) == 0)
+                event.launched = {};
+            if (draw(9) == 0)
+                event.correlation = CorrelationId{7};
+            if (draw(30) == 0)
+                event.step = kNoStep;
+        }
+        batch_.deviceEvents.push_back(event);
+    }
+
+    void allocation(const Op& op)
+    {
+        AllocEvent event{.time = time_,
+                         .action = draw(3) == 0 ? AllocAction::FreeRequested : AllocAction::Alloc,
+                         .device = draw(2) == 0 ? DeviceIndex{0} : DeviceIndex{},
+                         .bytes = 1 + draw(1'000'000),
+                         .path = op.path,
+                         .op = op.id,
+                         .step = step_};
+        if (draw(2) == 0)
+            event.category = strings_.intern("activations");
+        batch_.allocEvents.push_back(event);
+    }
+
+    std::mt19937 random_;
+    const bool isRegular_;
+    StringTable strings_;
+    TraceBatch batch_;
+    Timestamp time_ = TraceClock::now();
+    std::int32_t step_ = kNoStep;
+    std::uint32_t nextOp_ = 0;
+    std::uint32_t nextCorrelation_ = 1;
+};
+
+class StoredTotals : public ::testing::Test {
+protected:
+    fs::path copied(const std::string& name)
+    {
+        const fs::path file = folder_ / fs::path(name).filename();
+        fs::copy_file(data_ / name, file);
+        fs::permissions(file, fs::perms::owner_write, fs::perm_options::add);
+        return file;
+    }
+    fs::path imported(const std::vector<std::string>& names)
+    {
+        std::vector<fs::path> files;
+        for (const std::string& name : names)
+            files.push_back(data_ / name);
+        importFiles(files, folder_ / "a.tscope");
+        return folder_ / "a.tscope";
+    }
+
+    const fs::path data_ = fs::path(TILESCOPE_SOURCE_DIR) / "tests/data";
+    testing::TemporaryFolder folder_;
+};
+
+TEST_F(StoredTotals, OfATrainingRunOfPyTorchShowWhatItsEventsShow)
+{
+    EXPECT_EQ(compareBothWays(imported({"kineto/ddp_rank0.json.gz"})), 1);
+}
+
+TEST_F(StoredTotals, OfTwoRanksShowWhatTheirEventsShow)
+{
+    EXPECT_EQ(compareBothWays(imported({"kineto/ddp_rank0.json.gz", "kineto/ddp_rank1.json.gz"})), 1);
+}
+
+TEST_F(StoredTotals, OfReplayedGraphsShowWhatTheirEventsShow)
+{
+    compareBothWays(imported({"kineto/compiled_graphs.json.gz"}));
+}
+
+TEST_F(StoredTotals, OfASnapshotShowWhatItsAllocationsShow)
+{
+    const fs::path file = imported({"memory_small2_train.pickle"});
+    compareBothWays(file);
+}
+
+TEST_F(StoredTotals, OfRecordingsOfTilescopeShowWhatTheirEventsShow)
+{
+    for (const char* name : {"ranks/eight_ranks.tscope", "store/version-9.tscope", "store/version-10.tscope",
+                             "store/version-11.tscope"})
+        compareBothWays(copied(name));
+}
+
+TEST_F(StoredTotals, OfAnyRunShowWhatItsEventsShow)
+{
+    for (std::uint32_t seed = 0; seed < 20; ++seed) {
+        SCOPED_TRACE(seed);
+        const bool isRegular = seed % 2 == 0;
+        const fs::path file = folder_ / fmt::format("{}.tscope", seed);
+        RandomRun(seed, isRegular).write(file);
+        EXPECT_EQ(compareBothWays(file), isRegular ? 1 : 0);
+    }
+}
+
+} // namespace
+} // namespace tilescope::exchange
