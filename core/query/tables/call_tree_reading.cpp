@@ -66,8 +66,9 @@ public:
         table_.run = chooseRun(reader, query.run);
         table_.weight = options.weight;
         table_.span = options.span;
+        const bool hasNoSteps = table_.run.coversRecording() || table_.run.workload == kSnapshotWorkload;
         table_.whole = options.scope == CallTreeScope::Recording || options.span ||
-                       (options.scope == CallTreeScope::Table && table_.run.coversRecording());
+                       (options.scope == CallTreeScope::Table && hasNoSteps);
         parties_.emplace(reader, table_.run.run, query.parties);
         if (!query.rangeGlob.empty())
             glob_.emplace(query.rangeGlob);

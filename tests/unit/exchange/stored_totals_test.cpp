@@ -309,6 +309,17 @@ TEST_F(StoredTotals, OfReplayedGraphsShowWhatTheirEventsShow)
 TEST_F(StoredTotals, OfASnapshotShowWhatItsAllocationsShow)
 {
     const fs::path file = imported({"memory_small2_train.pickle"});
+    const query::CallTreeTable table =
+        query::callTree(store::RunReader(file), {}, {.weight = CallWeight::Allocated});
+    EXPECT_TRUE(table.whole);
+    std::int64_t bytes = 0;
+    for (const query::CallTreeRow& row : rowsOf(table.tree, 0))
+        bytes += row.self;
+    std::int64_t allocated = 0;
+    for (const AllocEvent& event : store::RunReader(file).allocEvents({.run = RunId{1}}))
+        allocated += event.action == AllocAction::Alloc ? event.bytes : 0;
+    EXPECT_EQ(bytes, allocated);
+    EXPECT_GT(bytes, 0);
     compareBothWays(file);
 }
 
