@@ -1,130 +1,19 @@
 #include "core/analysis/work/timed_work.h"
 
 #include "core/analysis/time/path_glob.h"
+#include "core/analysis/work/launched_kernels.h"
 #include "core/analysis/work/op_families.h"
 #include "core/analysis/work/op_totals.h"
+#include "core/analysis/work/op_tree.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
-#include <numeric>
 #include <unordered_map>
 
 namespace tilescope::analysis {
 
 namespace {
-
-/// Ops by id, with their rules.
-class OpTree {
-public:
-    OpTree(std::span<const Op> ops, const TextOf& textOf, const WorkContext& context,
-           const AlikeCalls& alike = {})
-        : ops_(ops), alike_(alike), work_(ops.size()), rule_(ops.size()), filled_(ops.size()),
-          covered_(ops.size(), false)
-    {
-        position_.reserve(ops.size());
-        for (std::size_t i = 0; i < ops.size(); ++i)
-            position_.emplace(ops[i].id, i);
-        std::unordered_map<std::uint64_t, std::optional<Work>> known; // by name and shapes
-        for (std::size_t i = 0; i < ops.size(); ++i) {
-            rule_[i] = ruleOf(textOf(ops[i].name));
-            if (!rule_[i] || !rule_[i]->moves || !ops[i].shapes)
-                continue;
-            const std::uint64_t key =
-                (std::uint64_t{ops[i].name.value} << 32U) | std::uint64_t{ops[i].shapes.value};
-            const auto [entry, isNew] = known.try_emplace(key);
-            if (isNew)
-                entry->second = workOfOp(textOf(ops[i].name), textOf(ops[i].shapes), context);
-            work_[i] = entry->second;
-        }
-        // Autocast calls an op of the same name with converted operands. The conversions are separate ops,
-        // and the inner op has the operands that were read.
-        for (std::size_t i = 0; i < ops.size(); ++i)
-            if (const auto caller = work_[i] ? parentOf(i) : std::nullopt;
-                caller && ops[*caller].name == ops[i].name)
-                work_[*caller].reset();
-        // Only the outermost counts. Zeros that it writes into are its own doing, and not in its rule.
-        for (std::size_t i = 0; i < ops.size(); ++i) {
-            if (!work_[i])
-                continue;
-            const std::optional<std::size_t> owner = above(i);
-            covered_[i] = owner.has_value();
-            if (owner && rule_[i]->family == KernelFamily::Memset && !isFill(parentOf(i)))
-                filled_[*owner] += times(*work_[i], callsOf(i));
-        }
-    }
-
-    bool counts(std::size_t i) const { return work_[i] && !covered_[i]; }
-    /// Of an op that counts, and of its calls that launched.
-    Work work(std::size_t i) const
-    {
-        Work done = times(*work_[i], launchingOf(i));
-        done += filled_[i];
-        return done;
-    }
-    /// Whether calls that launched nothing filled no memory.
-    bool isDetermined(std::size_t i) const { return filled_[i] == Work{} || launchingOf(i) == callsOf(i); }
-    std::int64_t launchingOf(std::size_t i) const
-    {
-        return alike_.launching.empty() ? 1 : alike_.launching[i];
-    }
-    OpId firstOf(std::size_t i) const { return alike_.first.empty() ? ops_[i].id : alike_.first[i]; }
-    /// Of an op that has work.
-    KernelFamily family(std::size_t i) const { return rule_[i]->family; }
-
-    std::optional<std::size_t> find(OpId id) const
-    {
-        const auto found = position_.find(id);
-        return found == position_.end() ? std::nullopt : std::optional(found->second);
-    }
-
-    /// The op itself or the one above it that counts.
-    std::optional<std::size_t> countingAt(std::optional<std::size_t> op) const
-    {
-        // Parents have lower ids than their children, so a chain ends; a damaged file's cycle ends at the
-        // bound.
-        for (std::size_t guard = ops_.size(); op && guard-- > 0; op = parentOf(*op))
-            if (counts(*op))
-                return op;
-        return {};
-    }
-
-    std::optional<std::size_t> parentOf(std::size_t i) const
-    {
-        const Op& op = ops_[i];
-        return !op.parent || op.parent == op.id ? std::nullopt : find(op.parent);
-    }
-
-private:
-    static Work times(const Work& work, std::int64_t calls)
-    {
-        return {work.flops * calls, {work.bytes.count * calls}};
-    }
-    std::int64_t callsOf(std::size_t i) const { return alike_.calls.empty() ? 1 : alike_.calls[i]; }
-
-    /// The outermost op with work above one.
-    std::optional<std::size_t> above(std::size_t i) const
-    {
-        std::optional<std::size_t> found;
-        std::size_t guard = ops_.size();
-        for (auto op = parentOf(i); op && guard-- > 0; op = parentOf(*op))
-            if (work_[*op])
-                found = op;
-        return found;
-    }
-    bool isFill(std::optional<std::size_t> op) const
-    {
-        return op && work_[*op] && rule_[*op]->family == KernelFamily::Memset;
-    }
-
-    const std::span<const Op> ops_;
-    const AlikeCalls alike_;
-    std::unordered_map<OpId, std::size_t> position_;
-    std::vector<std::optional<Work>> work_;
-    std::vector<std::optional<OpRule>> rule_;
-    std::vector<Work> filled_;
-    std::vector<bool> covered_; ///< an op above it counts
-};
 
 /// Families of ops, asked once a name.
 class OpFamilies {
@@ -244,94 +133,6 @@ private:
     static Key keyOf(const Op& op) { return {op.name, op.shapes, op.path}; }
 
     std::map<Key, KernelTime> known_;
-};
-
-/// The ops of kernels by their name and launch configuration, and by the kernels that ran before them on their stream.
-class LaunchedKernels {
-public:
-    struct Launcher {
-        std::size_t op = 0;
-        bool doesWork = false; ///< of the op; its other kernels prepare or finish it
-        bool isAmbiguous = false;
-        std::size_t kernels = 0;
-    };
-
-    explicit LaunchedKernels(std::span<const DeviceEvent> device) : device_(device), contexts_(device.size())
-    {
-        std::vector<std::size_t> order(device.size());
-        std::iota(order.begin(), order.end(), std::size_t{0});
-        std::ranges::stable_sort(order, {}, [&](std::size_t i) {
-            return std::tuple(device[i].device, device[i].stream, device[i].start);
-        });
-        const auto isFirst = [&](std::size_t at) {
-            const DeviceEvent& before = device[order[at == 0 ? 0 : at - 1]];
-            const DeviceEvent& event = device[order[at]];
-            return at == 0 || before.device != event.device || before.stream != event.stream;
-        };
-        std::map<Key, std::uint64_t> kinds;
-        std::vector<std::uint64_t> kindAt(device.size());
-        std::size_t streamBegin = 0;
-        for (std::size_t at = 0; at < order.size(); ++at) {
-            streamBegin = isFirst(at) ? at : streamBegin;
-            const DeviceEvent& event = device[order[at]];
-            kindAt[at] =
-                kinds.try_emplace({event.name, event.launch, event.bytes}, kinds.size() + 1).first->second;
-            std::uint64_t hash = kindAt[at];
-            std::size_t back = 0;
-            for (std::size_t i = 0; i < kContexts.size(); ++i) {
-                for (; back < kContexts[i]; ++back)
-                    hash = mixed(hash, at >= streamBegin + back + 1 ? kindAt[at - back - 1] : 0);
-                contexts_[order[at]][i] = mixed(hash, i);
-            }
-        }
-    }
-
-    void add(const DeviceEvent& event, std::size_t op, bool doesWork, std::span<const Op> ops)
-    {
-        for (const std::uint64_t context : contextsOf(event)) {
-            const auto [known, isNew] = known_.try_emplace(context, Launcher{op, doesWork});
-            Launcher& launcher = known->second;
-            ++launcher.kernels;
-            launcher.isAmbiguous = launcher.isAmbiguous || launcher.doesWork != doesWork ||
-                                   ops[launcher.op].name != ops[op].name ||
-                                   ops[launcher.op].shapes != ops[op].shapes;
-        }
-    }
-
-    /// The op of the kernels that are alike, by as few kernels before them as distinguish ops. One such sequence may be a
-    /// coincidence.
-    const Launcher* find(const DeviceEvent& event) const
-    {
-        for (const std::uint64_t context : contextsOf(event)) {
-            const auto known = known_.find(context);
-            if (known == known_.end())
-                return nullptr;
-            const bool isRepeated = known->second.kernels > 1 || context == contextsOf(event).front();
-            if (!known->second.isAmbiguous)
-                return isRepeated ? &known->second : nullptr;
-        }
-        return nullptr;
-    }
-
-private:
-    using Key = std::tuple<StringId, LaunchConfig, std::int64_t>;
-    /// How many kernels before it.
-    static constexpr std::array<std::size_t, 6> kContexts{0, 1, 2, 4, 8, 16};
-    using Contexts = std::array<std::uint64_t, kContexts.size()>;
-
-    static std::uint64_t mixed(std::uint64_t hash, std::uint64_t value)
-    {
-        hash = (hash ^ (value + 0x9E37'79B9'7F4A'7C15ULL)) * 0xBF58'476D'1CE4'E5B9ULL;
-        return hash ^ hash >> 31;
-    }
-    const Contexts& contextsOf(const DeviceEvent& event) const
-    {
-        return contexts_[static_cast<std::size_t>(&event - device_.data())];
-    }
-
-    const std::span<const DeviceEvent> device_;
-    std::vector<Contexts> contexts_; ///< by position in device_
-    std::unordered_map<std::uint64_t, Launcher> known_;
 };
 
 /// Tells kernels of CUDA graphs from others: one call launches all of them.

@@ -231,6 +231,22 @@ TEST(TimedWork, KernelsWithoutALaunchAreUnknownWhereTheirLikeDiffer)
     EXPECT_EQ(unknown, 60_ns);
 }
 
+TEST(TimedWork, KernelsWhoseConfigurationGoesWithTheirLaunchAreKnownByTheirNames)
+{
+    FakeTrace trace;
+    trace.step(0, 0, 1000).op("aten::mm", 0, 90).shaped("[2, 3] [3, 5]");
+    trace.kernel("Cijk", 100, 150).by(trace.lastOp()).launchedAt(5);
+    trace.kernel("Cijk", 200, 260);
+    std::vector<DeviceEvent> device = trace.batch().deviceEvents;
+    device.front().launch.grid = {12, 1, 1};
+    Nanoseconds inferred{0};
+    for (const TimedWork& item :
+         timedWorkOfOps(trace.batch().ops, device, trace.textOf(),
+                        [&](const DeviceEvent& event) { return familyOf(trace, event); }, {}))
+        inferred += item.inferred ? item.time : 0_ns;
+    EXPECT_EQ(inferred, 60_ns);
+}
+
 TEST(TimedWork, KernelsWithoutALaunchAreKnownByThoseBeforeThem)
 {
     FakeTrace trace;
