@@ -6,6 +6,8 @@
 #include "core/config/value.h"
 #include "core/config/wording.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 
@@ -49,33 +51,40 @@ using enum KeyGroup;
 void addExperiment(std::vector<KeyRow>& rows)
 {
     rows.push_back(row<&Spec::name>({.name = "name",
+                                     .label = "Name",
                                      .type = Text,
                                      .minimum = 1,
                                      .maximum = 80,
                                      .defaultText = "the file's name",
                                      .help = "label of the runs; not a path; does not affect measurements",
                                      .example = "my first sweep",
+                                     .common = true,
                                      .studies = true,
                                      .sweepable = false}));
     rows.push_back(row<&Spec::workload>(
         {.name = "workload",
+         .label = "Workload",
          .type = Choice,
          .choices = words<Workload>(),
          .defaultText = "required",
          .help = "one attention operator, a language model, a collective of ranks, or a study of number "
                  "formats",
          .example = "lm",
+         .common = true,
          .studies = true,
          .sweepable = false}));
     rows.push_back(row<&Spec::device>({.name = "device",
+                                       .label = "Device",
                                        .type = Device,
                                        .choices = {"auto", "cpu", "cuda"},
                                        .defaultText = "auto",
                                        .help = "device; auto is the first GPU, or the CPU if there is none",
                                        .example = "cuda:1",
+                                       .common = true,
                                        .studies = true}));
     rows.push_back(row<&Spec::seed>(
         {.name = "seed",
+         .label = "Random seed",
          .type = Integer,
          .minimum = 0,
          .maximum = kMaximumSeed,
@@ -85,19 +94,23 @@ void addExperiment(std::vector<KeyRow>& rows)
          .studies = true}));
     rows.push_back(row<&Spec::mode>(
         {.name = "mode",
+         .label = "Mode",
          .type = Choice,
          .choices = words<Mode>(),
          .defaultText = "both",
          .help = "work of a step; backward runs the forward pass untimed, train (lm) adds the optimizer",
          .example = "forward",
+         .common = true,
          .lmChoices = {"train"}}));
     rows.push_back(
         row<&Spec::grad>({.name = "grad",
+                          .label = "Keep the graph",
                           .type = Boolean,
                           .defaultText = "false",
                           .help = "in mode forward, keep the graph that a backward pass would need",
                           .example = "true"}));
     rows.push_back(row<&Spec::loss>({.name = "loss",
+                                     .label = "Loss",
                                      .type = Choice,
                                      .choices = words<LossKind>(),
                                      .defaultText = "sum; cross_entropy for train",
@@ -106,34 +119,41 @@ void addExperiment(std::vector<KeyRow>& rows)
                                      .lmChoices = {"cross_entropy"}}));
     rows.push_back(
         row<&Spec::precision>({.name = "precision",
+                               .label = "Precision",
                                .type = Choice,
                                .choices = words<Precision>(),
                                .defaultText = "fp32",
                                .help = "number format of the inputs; autocast for the lm, where fp16 "
                                        "also scales the loss and fp32x6 is fp32 with products from six "
                                        "bf16 products",
-                               .example = "bf16"}));
+                               .example = "bf16",
+                               .common = true}));
     rows.push_back(
         row<&Spec::backend>({.name = "backend",
+                             .label = "Attention",
                              .type = Choice,
                              .choices = words<Backend>(),
                              .defaultText = "naive; flash for compile: fused",
                              .help = "which attention kernel; naive keeps all scores in memory, sdpa "
                                      "lets LibTorch choose",
-                             .example = "flash-torch"}));
+                             .example = "flash-torch",
+                             .common = true}));
     rows.push_back(row<&Spec::batch>({.name = "batch",
+                                      .label = "Batch size",
                                       .type = Integer,
                                       .minimum = 1,
                                       .maximum = 65'536,
                                       .defaultText = "8 (attention), 4 (lm)",
                                       .help = "sequences in a step",
-                                      .example = "16"}));
+                                      .example = "16",
+                                      .common = true}));
 }
 
 void addMeasurement(std::vector<KeyRow>& rows)
 {
     rows.push_back(
         row<&Spec::warmup>({.name = "warmup",
+                            .label = "Warm-up steps",
                             .type = Integer,
                             .group = Measurement,
                             .minimum = 0,
@@ -141,8 +161,10 @@ void addMeasurement(std::vector<KeyRow>& rows)
                             .defaultText = "5",
                             .help = "steps before the timed ones; stored, but not in the statistics",
                             .example = "0",
+                            .common = true,
                             .studies = true}));
     rows.push_back(row<&Spec::steps>({.name = "steps",
+                                      .label = "Timed steps",
                                       .type = Integer,
                                       .group = Measurement,
                                       .minimum = 1,
@@ -150,8 +172,10 @@ void addMeasurement(std::vector<KeyRow>& rows)
                                       .defaultText = "10",
                                       .help = "timed steps, never traced",
                                       .example = "100",
+                                      .common = true,
                                       .studies = true}));
     rows.push_back(row<&Spec::repeat>({.name = "repeat",
+                                       .label = "Repeats",
                                        .type = Integer,
                                        .group = Measurement,
                                        .minimum = 1,
@@ -164,6 +188,7 @@ void addMeasurement(std::vector<KeyRow>& rows)
                                        .sweepable = false}));
     rows.push_back(row<&Spec::timing>(
         {.name = "timing",
+         .label = "Timing",
          .type = Choice,
          .group = Measurement,
          .choices = words<StepTiming>(),
@@ -172,6 +197,7 @@ void addMeasurement(std::vector<KeyRow>& rows)
                  "phases are between CUDA events, and compile: graph makes one graph of the step",
          .example = "step"}));
     rows.push_back(row<&Spec::traceSteps>({.name = "trace_steps",
+                                           .label = "Traced steps",
                                            .type = Integer,
                                            .group = Tracing,
                                            .minimum = 0,
@@ -182,6 +208,7 @@ void addMeasurement(std::vector<KeyRow>& rows)
                                            .studies = true}));
     rows.push_back(
         row<&Spec::trace>({.name = "trace",
+                           .label = "Trace",
                            .type = Choice,
                            .group = Tracing,
                            .choices = words<TraceLevel>(),
@@ -189,8 +216,10 @@ void addMeasurement(std::vector<KeyRow>& rows)
                            .help = "what the traced steps record; full adds the host's calls; on a CPU "
                                    "kernels records ops",
                            .example = "full",
+                           .common = true,
                            .studies = true}));
     rows.push_back(row<&Spec::memory>({.name = "memory",
+                                       .label = "Allocations",
                                        .type = Boolean,
                                        .group = Tracing,
                                        .defaultText = "true",
@@ -199,6 +228,7 @@ void addMeasurement(std::vector<KeyRow>& rows)
                                        .studies = true}));
     rows.push_back(
         row<&Spec::shapes>({.name = "shapes",
+                            .label = "Op shapes",
                             .type = Boolean,
                             .group = Tracing,
                             .defaultText = "false",
@@ -206,6 +236,7 @@ void addMeasurement(std::vector<KeyRow>& rows)
                             .example = "true",
                             .studies = true}));
     rows.push_back(row<&Spec::counters>({.name = "counters",
+                                         .label = "GPU counters",
                                          .type = List,
                                          .group = Tracing,
                                          .minimum = 0,
@@ -220,6 +251,7 @@ void addExecution(std::vector<KeyRow>& rows)
 {
     rows.push_back(row<&Spec::compile>(
         {.name = "compile",
+         .label = "Compile",
          .type = Compile,
          .choices = {"none", "graph", "fused"},
          .defaultText = "none",
@@ -228,6 +260,7 @@ void addExecution(std::vector<KeyRow>& rows)
          .example = "graph",
          .lmChoices = {"fused"}}));
     rows.push_back(row<&Spec::deterministic>({.name = "deterministic",
+                                              .label = "Deterministic",
                                               .type = Boolean,
                                               .defaultText = "false",
                                               .help = "only kernels with bitwise reproducible results",
@@ -235,6 +268,7 @@ void addExecution(std::vector<KeyRow>& rows)
                                               .studies = true}));
     rows.push_back(row<&Spec::isolate>(
         {.name = "isolate",
+         .label = "Isolation",
          .type = Choice,
          .group = Process,
          .choices = words<Isolation>(),
@@ -244,6 +278,7 @@ void addExecution(std::vector<KeyRow>& rows)
          .studies = true,
          .sweepable = false}));
     rows.push_back(row<&Spec::timeoutSeconds>({.name = "timeout",
+                                               .label = "Time limit",
                                                .type = Duration,
                                                .group = Process,
                                                .minimum = 0.001,
@@ -254,6 +289,7 @@ void addExecution(std::vector<KeyRow>& rows)
                                                .studies = true}));
     rows.push_back(row<&Spec::memoryLimit>(
         {.name = "memory_limit",
+         .label = "Memory limit",
          .type = Size,
          .group = Process,
          .choices = {"auto"},
@@ -264,6 +300,7 @@ void addExecution(std::vector<KeyRow>& rows)
          .example = "8 GiB",
          .studies = true}));
     rows.push_back(row<&Spec::threads>({.name = "threads",
+                                        .label = "CPU threads",
                                         .type = Integer,
                                         .group = Process,
                                         .choices = {"auto"},
@@ -275,6 +312,7 @@ void addExecution(std::vector<KeyRow>& rows)
                                         .studies = true}));
     rows.push_back(
         row<&Spec::annotateAttention>({.name = "annotate_attention",
+                                       .label = "Attention parts",
                                        .type = Boolean,
                                        .group = Tracing,
                                        .defaultText = "false",
@@ -284,9 +322,11 @@ void addExecution(std::vector<KeyRow>& rows)
 
 void addAttention(std::vector<KeyRow>& rows)
 {
-    const auto integer = [](std::string_view name, double minimum, double maximum,
-                            std::string_view defaultText, std::string_view help, std::string_view example) {
+    const auto integer = [](std::string_view name, std::string_view label, double minimum, double maximum,
+                            std::string_view defaultText, std::string_view help, std::string_view example,
+                            bool common = false) {
         return KeyInfo{.name = name,
+                       .label = label,
                        .type = Integer,
                        .group = Attention,
                        .minimum = minimum,
@@ -294,39 +334,45 @@ void addAttention(std::vector<KeyRow>& rows)
                        .defaultText = defaultText,
                        .help = help,
                        .example = example,
+                       .common = common,
                        .lm = false};
     };
-    KeyInfo heads = integer("heads", 1, 65'536, "1 (attention), that of size (lm)",
-                            "attention heads; in the lm they divide d_model", "16");
+    KeyInfo heads = integer("heads", "Heads", 1, 65'536, "1 (attention), that of size (lm)",
+                            "attention heads; in the lm they divide d_model", "16", true);
     heads.lm = true;
     rows.push_back(row<&Spec::heads>(heads));
-    rows.push_back(row<&Spec::kvHeads>(
-        integer("kv_heads", 1, 65'536, "heads", "heads of keys and values; they divide heads", "2")));
-    rows.push_back(row<&Spec::headDim>(integer(
-        "d_head", 1, 256, "64", "width of a head; some backends support only certain widths", "128")));
+    rows.push_back(row<&Spec::kvHeads>(integer("kv_heads", "Key/value heads", 1, 65'536, "heads",
+                                               "heads of keys and values; they divide heads", "2")));
+    rows.push_back(row<&Spec::headDim>(integer("d_head", "Head dim", 1, 256, "64",
+                                               "width of a head; some backends support only certain widths",
+                                               "128", true)));
+    rows.push_back(row<&Spec::seqLen>(
+        integer("seq_len", "Sequence length", 1, kMillion, "1024", "queries in a sequence", "4096", true)));
     rows.push_back(
-        row<&Spec::seqLen>(integer("seq_len", 1, kMillion, "1024", "queries in a sequence", "4096")));
-    rows.push_back(
-        row<&Spec::kvLen>(integer("kv_len", 1, kMillion, "seq_len",
+        row<&Spec::kvLen>(integer("kv_len", "Keys", 1, kMillion, "seq_len",
                                   "keys in a sequence; a causal mask is aligned bottom right", "2048")));
     rows.push_back(row<&Spec::causal>({.name = "causal",
+                                       .label = "Causal mask",
                                        .type = Boolean,
                                        .group = Attention,
                                        .defaultText = "true",
                                        .help = "a query does not see later keys",
                                        .example = "false",
+                                       .common = true,
                                        .lm = false}));
-    rows.push_back(
-        row<&Spec::tileQ>(integer("tile_q", 16, 1024, "64", "rows of Q in a tile of flash-torch", "128")));
+    rows.push_back(row<&Spec::tileQ>(
+        integer("tile_q", "Q tile", 16, 1024, "64", "rows of Q in a tile of flash-torch", "128")));
     rows.push_back(row<&Spec::tileK>(
-        integer("tile_k", 16, 1024, "64", "rows of K and V in a tile of flash-torch", "128")));
+        integer("tile_k", "K tile", 16, 1024, "64", "rows of K and V in a tile of flash-torch", "128")));
 }
 
 void addModel(std::vector<KeyRow>& rows)
 {
-    const auto integer = [](std::string_view name, double minimum, double maximum,
-                            std::string_view defaultText, std::string_view help, std::string_view example) {
+    const auto integer = [](std::string_view name, std::string_view label, double minimum, double maximum,
+                            std::string_view defaultText, std::string_view help, std::string_view example,
+                            bool common = false) {
         return KeyInfo{.name = name,
+                       .label = label,
                        .type = Integer,
                        .group = Model,
                        .minimum = minimum,
@@ -334,27 +380,31 @@ void addModel(std::vector<KeyRow>& rows)
                        .defaultText = defaultText,
                        .help = help,
                        .example = example,
+                       .common = common,
                        .attention = false};
     };
     rows.push_back(row<&Spec::size>({.name = "size",
+                                     .label = "Model size",
                                      .type = Choice,
                                      .group = Model,
                                      .choices = sizeNames(),
                                      .defaultText = "small",
                                      .help = "preset that sets d_model, d_ff, layers and heads",
                                      .example = "tiny",
+                                     .common = true,
                                      .attention = false}));
     rows.push_back(row<&Spec::dModel>(
-        integer("d_model", 1, 65'536, "that of size", "width of the residual stream", "512")));
-    rows.push_back(row<&Spec::dFf>(
-        integer("d_ff", 1, 262'144, "that of size", "width inside the feed-forward block", "2048")));
+        integer("d_model", "Model width", 1, 65'536, "that of size", "width of the residual stream", "512")));
+    rows.push_back(row<&Spec::dFf>(integer("d_ff", "Feed-forward", 1, 262'144, "that of size",
+                                           "width inside the feed-forward block", "2048")));
     rows.push_back(
-        row<&Spec::layers>(integer("layers", 1, 1'024, "that of size", "transformer blocks", "6")));
-    rows.push_back(
-        row<&Spec::vocab>(integer("vocab", 2, kMillion, "10000", "size of the vocabulary", "50257")));
-    rows.push_back(
-        row<&Spec::context>(integer("context", 1, kMillion, "128", "tokens in a sequence", "512")));
+        row<&Spec::layers>(integer("layers", "Layers", 1, 1'024, "that of size", "transformer blocks", "6")));
+    rows.push_back(row<&Spec::vocab>(
+        integer("vocab", "Vocabulary", 2, kMillion, "10000", "size of the vocabulary", "50257")));
+    rows.push_back(row<&Spec::context>(
+        integer("context", "Context length", 1, kMillion, "128", "tokens in a sequence", "512", true)));
     rows.push_back(row<&Spec::ropeTheta>({.name = "rope_theta",
+                                          .label = "RoPE base",
                                           .type = Real,
                                           .group = Model,
                                           .minimum = 1,
@@ -365,6 +415,7 @@ void addModel(std::vector<KeyRow>& rows)
                                           .attention = false}));
     rows.push_back(
         row<&Spec::checkpointing>({.name = "checkpointing",
+                                   .label = "Checkpointing",
                                    .type = ValueType::Checkpointing,
                                    .group = Model,
                                    .choices = {"none", "block", "nested", "attention"},
@@ -381,18 +432,21 @@ void addModel(std::vector<KeyRow>& rows)
 void addRanks(std::vector<KeyRow>& rows)
 {
     rows.push_back(row<&Spec::gpus>({.name = "gpus",
+                                     .label = "Ranks",
                                      .type = Integer,
                                      .group = Ranks,
                                      .minimum = 1,
                                      .maximum = 64,
-                                     .defaultText = "1; 2 for collective",
+                                     .defaultText = "1 (lm), 2 (collective)",
                                      .help = "ranks that share a step, each a process with its own GPU; "
                                              "on a CPU they communicate through shared memory",
                                      .example = "4",
+                                     .common = true,
                                      .attention = false,
                                      .collective = true}));
     rows.push_back(row<&Spec::parallel>(
         {.name = "parallel",
+         .label = "Parallelism",
          .type = Choice,
          .group = Ranks,
          .choices = words<Parallel>(),
@@ -401,9 +455,11 @@ void addRanks(std::vector<KeyRow>& rows)
              "how ranks share a step: they have their own batches and combine gradients (ddp), divide the "
              "optimizer (optimizer-sharding, zero1) or all state (fsdp), or divide each layer (tp)",
          .example = "ddp",
+         .common = true,
          .attention = false}));
     rows.push_back(row<&Spec::bucket>(
         {.name = "bucket",
+         .label = "Bucket",
          .type = Size,
          .group = Ranks,
          .minimum = kSmallestLimit,
@@ -413,16 +469,19 @@ void addRanks(std::vector<KeyRow>& rows)
          .example = "1 MiB",
          .attention = false}));
     rows.push_back(row<&Spec::op>({.name = "op",
+                                   .label = "Collective",
                                    .type = Choice,
                                    .group = Ranks,
                                    .choices = words<CollectiveOp>(),
                                    .defaultText = "all_reduce",
                                    .help = "the collective that a step executes once",
                                    .example = "all_gather",
+                                   .common = true,
                                    .attention = false,
                                    .lm = false,
                                    .collective = true}));
     rows.push_back(row<&Spec::bytes>({.name = "bytes",
+                                      .label = "Message size",
                                       .type = Size,
                                       .group = Ranks,
                                       .minimum = kSmallestMessage,
@@ -430,10 +489,12 @@ void addRanks(std::vector<KeyRow>& rows)
                                       .defaultText = "1 MiB",
                                       .help = "what one rank contributes to the collective",
                                       .example = "64 MiB",
+                                      .common = true,
                                       .attention = false,
                                       .lm = false,
                                       .collective = true}));
     rows.push_back(row<&Spec::messageDtype>({.name = "dtype",
+                                             .label = "Number format",
                                              .type = Choice,
                                              .group = Ranks,
                                              .choices = words<MessageDtype>(),
@@ -511,6 +572,18 @@ std::string_view title(KeyGroup group)
         return "Ranks";
     }
     return {};
+}
+
+std::string KeyInfo::defaultFor(Workload workload) const
+{
+    // A text for each workload: "8 (attention), 4 (lm)".
+    const std::string mark = fmt::format(" ({})", wordOf(workload));
+    const std::size_t end = defaultText.find(mark);
+    if (end == std::string_view::npos)
+        return std::string(defaultText);
+    const std::size_t comma = defaultText.rfind(", ", end);
+    const std::size_t begin = comma == std::string_view::npos ? 0 : comma + 2;
+    return std::string(defaultText.substr(begin, end - begin));
 }
 
 bool KeyInfo::appliesTo(Workload workload) const

@@ -35,7 +35,8 @@ std::string_view title(KeyGroup group);
 /// One key of the spec. Validation, --help, the help pages, the JSON Schema and the form of the window are
 /// all made from this.
 struct KeyInfo {
-    std::string_view name; ///< as in specs: d_head
+    std::string_view name;       ///< as in specs: d_head
+    std::string_view label = {}; ///< the words of forms: Head dim
     ValueType type = ValueType::Text;
     KeyGroup group = KeyGroup::Experiment;
     std::vector<std::string> choices =
@@ -45,6 +46,7 @@ struct KeyInfo {
     std::string_view defaultText = {};       ///< "8 (attention), 4 (lm)"
     std::string_view help = {};              ///< one line
     std::string_view example = {};           ///< a value other than the default, in YAML
+    bool common = false;                     ///< forms always show it; the others are folded
     bool attention = true;                   ///< applies to workload attention
     bool lm = true;                          ///< applies to workload lm
     bool studies = false;                    ///< applies to the workloads accumulation, dtypes and collective
@@ -53,6 +55,8 @@ struct KeyInfo {
     std::vector<std::string> lmChoices = {}; ///< those of `choices` that are for workload lm only
 
     bool appliesTo(Workload workload) const;
+    /// The default for one workload: "8". A key has one default for all workloads, or one for each.
+    std::string defaultFor(Workload workload) const;
     /// The allowed values as text: "1 to 65,536", "auto, cpu, cuda, cuda:N".
     std::string allowed() const;
     /// The same for one workload.

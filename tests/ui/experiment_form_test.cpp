@@ -75,7 +75,7 @@ TEST_F(ExperimentWindow, FormAndTextFollowEachOther)
     KeyField* seqLen = view->field("seq_len");
     KeyField* backend = view->field("backend");
     ASSERT_TRUE(batch->isVisible());
-    EXPECT_EQ(valuesOf(batch), QStringList("8"));
+    EXPECT_EQ(batch->values(), QStringList("8"));
 
     QTest::mouseClick(batch->field(), Qt::LeftButton);
     EXPECT_EQ(litLine(), 3);
@@ -102,9 +102,9 @@ TEST_F(ExperimentWindow, FormAndTextFollowEachOther)
 
     // The text leads, too.
     replace(QStringLiteral("workload: attention\nbatch: 4\nsweep: {d_head: [32, 64]}\n"));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return valuesOf(batch) == QStringList("4"); }, kPatienceMs));
-    EXPECT_EQ(valuesOf(view->field("d_head")), QStringList({"32", "64"}));
-    EXPECT_TRUE(valuesOf(seqLen).isEmpty());
+    ASSERT_TRUE(QTest::qWaitFor([&] { return batch->values() == QStringList("4"); }, kPatienceMs));
+    EXPECT_EQ(view->field("d_head")->values(), QStringList({"32", "64"}));
+    EXPECT_TRUE(seqLen->values().isEmpty());
 }
 
 TEST_F(ExperimentWindow, MarksTheFieldThatIsWrong)
@@ -129,7 +129,7 @@ TEST_F(ExperimentWindow, ABrokenTextLeavesTheFormAsItWas)
     ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
     type(QStringLiteral("sweep: [seq_len"));
     ASSERT_TRUE(QTest::qWaitFor([&] { return !view->isEnabled(); }, kPatienceMs));
-    EXPECT_EQ(valuesOf(view->field("batch")), QStringList("8"));
+    EXPECT_EQ(view->field("batch")->values(), QStringList("8"));
     EXPECT_THAT(verdict(), HasSubstr("spec:"));
     EXPECT_THAT(text("locked"), HasSubstr("cannot be read"));
     EXPECT_FALSE(runButton->isEnabled());
@@ -161,6 +161,8 @@ TEST_F(ExperimentWindow, EveryFieldOfTheFormWritesItsKey)
             QTest::keyClicks(edit, value);
             if (edit->completer() != nullptr)
                 edit->completer()->popup()->hide();
+        } else if (key.type == config::ValueType::Boolean) {
+            qobject_cast<QAbstractButton*>(field->field())->click(); // the example is not the default
         } else {
             for (QAbstractButton* box : field->findChildren<QAbstractButton*>())
                 if (box->text() == value)
@@ -169,6 +171,40 @@ TEST_F(ExperimentWindow, EveryFieldOfTheFormWritesItsKey)
         const SpecForm form = SpecForm::fromYaml(yaml(), "s.yaml");
         EXPECT_EQ(form.values(key), QStringList(value)) << yaml();
     }
+}
+
+TEST_F(ExperimentWindow, ASwitchWritesWhatDiffersFromTheDefault)
+{
+    const QString bare = QStringLiteral("workload: attention\n");
+    replace(bare);
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    KeyField* causal = page->findChild<SpecFormView*>()->field("causal");
+    auto* box = qobject_cast<QAbstractButton*>(causal->field());
+    ASSERT_TRUE(box->isVisible());
+    EXPECT_TRUE(box->isChecked()) << "the default";
+    QTest::mouseClick(box, Qt::LeftButton, {}, QPoint(8, box->height() / 2));
+    EXPECT_EQ(yaml(), "workload: attention\ncausal: false\n");
+    QTest::mouseClick(box, Qt::LeftButton, {}, QPoint(8, box->height() / 2));
+    EXPECT_EQ(yaml(), bare.toStdString());
+    auto* both = causal->findChild<QPushButton*>();
+    QTest::mouseClick(both, Qt::LeftButton);
+    EXPECT_EQ(yaml(), "workload: attention\nsweep:\n  causal: [true, false]\n");
+    QTest::mouseClick(both, Qt::LeftButton);
+    EXPECT_EQ(yaml(), bare.toStdString());
+}
+
+TEST_F(ExperimentWindow, RareFieldsAreFoldedUntilTheyAreWritten)
+{
+    replace(QStringLiteral("workload: lm\n"));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    auto* view = page->findChild<SpecFormView*>();
+    EXPECT_TRUE(view->field("size")->isVisible());
+    EXPECT_FALSE(view->field("seed")->isVisible());
+    replace(QStringLiteral("workload: lm\nseed: 7\n"));
+    EXPECT_TRUE(QTest::qWaitFor([&] { return view->field("seed")->isVisible(); }, kPatienceMs));
+    EXPECT_FALSE(view->field("d_model")->isVisible());
+    QTest::mouseClick(view->findChild<QPushButton*>(QStringLiteral("Language model")), Qt::LeftButton);
+    EXPECT_TRUE(view->field("d_model")->isVisible());
 }
 
 TEST_F(ExperimentWindow, SavesAJobScriptThatCarriesTheSpec)

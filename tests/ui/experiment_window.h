@@ -5,14 +5,12 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/longest_turn.h"
 #include "tests/ui/patience.h"
-#include "ui/experiment/choice_field.h"
 #include "ui/experiment/experiment_page.h"
 #include "ui/experiment/forecast.h"
 #include "ui/experiment/key_field.h"
 #include "ui/experiment/live_plots.h"
 #include "ui/experiment/point_grid_view.h"
 #include "ui/experiment/spec_form_view.h"
-#include "ui/experiment/values_field.h"
 #include "ui/experiment/yaml_editor.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/kit/controls.h"
@@ -102,13 +100,6 @@ protected:
 
     // Lets points of the behaviour `gate` go on.
     void openGate() const { std::ofstream(folder / "gate"); }
-
-    static QStringList valuesOf(const KeyField* field)
-    {
-        if (const auto* values = field->findChild<ValuesField*>())
-            return values->values();
-        return field->findChild<ChoiceField*>()->values();
-    }
 
     int litLine() const { return qobject_cast<YamlEditor*>(editor)->litLine(); }
 

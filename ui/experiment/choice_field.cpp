@@ -10,22 +10,16 @@
 
 namespace tilescope::ui {
 
-namespace {
-
-} // namespace
-
 ChoiceField::ChoiceField(const config::KeyInfo& key, QWidget* parent)
     : QWidget(parent), exclusive_(!key.sweepable), default_(QString::fromUtf8(key.defaultText))
 {
     auto* flow = new FlowLayout(this, sizes().of(10), sizes().of(3));
-    if (key.type == config::ValueType::Boolean)
-        words_ = {QStringLiteral("true"), QStringLiteral("false")};
     for (const std::string& word : key.choices)
         words_ << QString::fromStdString(word);
     for (std::size_t i = 0; i < std::size_t(words_.size()); ++i) {
         const QString& word = words_[int(i)];
         auto* box = exclusive_ ? static_cast<QAbstractButton*>(new QRadioButton(word)) : new QCheckBox(word);
-        box->setAccessibleName(QStringLiteral("%1 %2").arg(QString::fromUtf8(key.name), word));
+        box->setAccessibleName(QStringLiteral("%1 %2").arg(QString::fromUtf8(key.label), word));
         box->setMinimumHeight(sizes().field);
         connect(box, &QAbstractButton::clicked, this, [this, i](bool on) { clicked(i, on); });
         flow->addWidget(box);

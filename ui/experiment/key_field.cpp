@@ -1,6 +1,7 @@
 #include "ui/experiment/key_field.h"
 
 #include "ui/experiment/choice_field.h"
+#include "ui/experiment/switch_field.h"
 #include "ui/experiment/values_field.h"
 #include "ui/theme/theme.h"
 
@@ -8,6 +9,7 @@
 #include <QGridLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -18,23 +20,38 @@ namespace {
 constexpr int kNameWidth = 112;
 constexpr int kFieldWidth = 108;
 
-bool isOfChoices(const config::KeyInfo& key)
+// The words for a key and, below them, its name in the spec if it differs.
+QWidget* heading(const config::KeyInfo& key, QLabel* label)
 {
-    return key.type == config::ValueType::Choice || key.type == config::ValueType::Boolean;
+    auto* box = new QWidget;
+    auto* column = new QVBoxLayout(box);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    box->setFixedWidth(sizes().of(kNameWidth));
+    label->setText(QString::fromUtf8(key.label));
+    label->setMinimumHeight(sizes().field);
+    column->addWidget(label);
+    const QString name = QString::fromUtf8(key.name);
+    if (label->text().compare(name, Qt::CaseInsensitive) != 0) {
+        label->setMinimumHeight(0);
+        label->setContentsMargins(0, sizes().of(2), 0, 0);
+        auto* below = new QLabel(name);
+        below->setProperty("kind", "dim");
+        below->setFont(Theme::instance().small());
+        column->addWidget(below);
+    }
+    column->addStretch(1);
+    return box;
 }
 
 } // namespace
 
 KeyField::KeyField(const config::KeyInfo& key, QWidget* parent)
-    : QWidget(parent), key_(key), name_(new QLabel(QString::fromUtf8(key.name))), times_(new QLabel),
-      problem_(new QLabel)
+    : QWidget(parent), key_(key), label_(new QLabel), times_(new QLabel), problem_(new QLabel)
 {
     const QString help = QStringLiteral("<p><b>%1</b>: %2.</p><p>%3</p>")
                              .arg(QString::fromUtf8(key.name), QString::fromUtf8(key.help).toHtmlEscaped(),
                                   rangeText(key).toHtmlEscaped());
-    name_->setMinimumWidth(sizes().of(kNameWidth));
-    name_->setMaximumWidth(sizes().of(kNameWidth));
-    name_->setFixedHeight(sizes().field);
     times_->setProperty("kind", "dim");
     times_->setFixedHeight(sizes().field);
     problem_->setProperty("kind", "error");
@@ -45,8 +62,12 @@ KeyField::KeyField(const config::KeyInfo& key, QWidget* parent)
     grid->setContentsMargins(0, sizes().of(2), 0, sizes().of(2));
     grid->setHorizontalSpacing(sizes().of(8));
     grid->setVerticalSpacing(sizes().of(2));
-    grid->addWidget(name_, 0, 0, Qt::AlignTop);
-    if (isOfChoices(key)) {
+    grid->addWidget(heading(key, label_), 0, 0, Qt::AlignTop);
+    if (key.type == config::ValueType::Boolean) {
+        switch_ = new SwitchField(key);
+        grid->addWidget(switch_, 0, 1, Qt::AlignTop);
+        connect(switch_, &SwitchField::edited, this, [this](const QStringList& v) { emit edited(key_, v); });
+    } else if (key.type == config::ValueType::Choice) {
         choices_ = new ChoiceField(key);
         grid->addWidget(choices_, 0, 1);
         connect(choices_, &ChoiceField::edited, this, [this](const QStringList& v) { emit edited(key_, v); });
@@ -64,9 +85,18 @@ KeyField::KeyField(const config::KeyInfo& key, QWidget* parent)
 
 QWidget* KeyField::field() const
 {
+    if (switch_ != nullptr)
+        return switch_->box();
     if (choices_ != nullptr)
         return choices_->boxes().front();
     return values_->edit();
+}
+
+QStringList KeyField::values() const
+{
+    if (switch_ != nullptr)
+        return switch_->values();
+    return choices_ != nullptr ? choices_->values() : values_->values();
 }
 
 void KeyField::show(const SpecForm& form, const QString& problem)
@@ -75,10 +105,14 @@ void KeyField::show(const SpecForm& form, const QString& problem)
     const QStringList values = form.values(key_);
     const bool swept = given == SpecForm::Given::Swept || given == SpecForm::Given::InPoints;
     const bool readOnly = given == SpecForm::Given::InPoints;
-    if (choices_ != nullptr) {
+    if (switch_ != nullptr) {
+        switch_->setValues(values);
+        switch_->setReadOnly(readOnly);
+    } else if (choices_ != nullptr) {
         choices_->setValues(values);
         choices_->setReadOnly(readOnly);
     } else {
+        values_->setDefault(defaultText(key_, form.workload()));
         values_->setValues(values, swept);
         values_->setReadOnly(readOnly);
         values_->setInvalid(!problem.isEmpty());
@@ -111,14 +145,12 @@ bool KeyField::isWideByNature() const
     constexpr std::size_t kFewWords = 2;
     if (choices_ != nullptr)
         return choices_->words() > kFewWords;
-    constexpr std::size_t kLongDefault = 20; // letters
-    return key_.type == config::ValueType::Text || key_.type == config::ValueType::List ||
-           key_.defaultText.size() > kLongDefault;
+    return key_.type == config::ValueType::Text || key_.type == config::ValueType::List;
 }
 
 void KeyField::setLit(bool lit)
 {
-    name_->setFont(lit ? Theme::instance().bold() : Theme::instance().body());
+    label_->setFont(lit ? Theme::instance().bold() : Theme::instance().body());
 }
 
 } // namespace tilescope::ui

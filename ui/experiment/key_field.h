@@ -3,6 +3,7 @@
 #include "core/config/schema.h"
 #include "ui/experiment/spec_form.h"
 
+#include <QStringList>
 #include <QWidget>
 
 class QLabel;
@@ -10,10 +11,11 @@ class QLabel;
 namespace tilescope::ui {
 
 class ChoiceField;
+class SwitchField;
 class ValuesField;
 
-/// A row of the form: the key's name, a field of its type, by how much it multiplies the points, and below
-/// it the problem.
+/// A row of the form: the words for the key and its name in the spec, a field of its type, by how much it
+/// multiplies the points, and below it the problem.
 class KeyField : public QWidget {
     Q_OBJECT
 public:
@@ -26,10 +28,11 @@ public:
     /// Whether it takes a line for itself now, and whether it always does.
     bool isWide() const;
     bool isWideByNature() const;
-    /// Lights up the name: the cursor is in the key's line of the YAML.
+    /// Lights up the label: the cursor is in the key's line of the YAML.
     void setLit(bool lit);
     /// What has the keyboard.
     QWidget* field() const;
+    QStringList values() const;
 
 signals:
     void edited(const tilescope::config::KeyInfo& key, const QStringList& values);
@@ -37,8 +40,9 @@ signals:
 private:
     const config::KeyInfo& key_;
     ChoiceField* choices_ = nullptr;
+    SwitchField* switch_ = nullptr;
     ValuesField* values_ = nullptr;
-    QLabel* name_;
+    QLabel* label_;
     QLabel* times_;
     QLabel* problem_;
 };

@@ -265,6 +265,11 @@ QString rangeText(const KeyInfo& key)
         .arg(QString::fromUtf8(key.allowed()), QString::fromUtf8(key.defaultText));
 }
 
+QString defaultText(const KeyInfo& key, std::optional<Workload> workload)
+{
+    return workload ? QString::fromStdString(key.defaultFor(*workload)) : QString::fromUtf8(key.defaultText);
+}
+
 std::span<const config::KeyGroup> formGroups()
 {
     using enum config::KeyGroup;

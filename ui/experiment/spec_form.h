@@ -72,6 +72,9 @@ QStringList splitValues(const config::KeyInfo& key, const QString& typed);
 /// "1 to 65,536, default 8 (attention), 4 (lm)": the allowed values and the default.
 QString rangeText(const config::KeyInfo& key);
 
+/// The default of a key for a workload, or for all while none is chosen.
+QString defaultText(const config::KeyInfo& key, std::optional<Workload> workload);
+
 /// Groups of keys in the order of the form.
 std::span<const config::KeyGroup> formGroups();
 

@@ -2,12 +2,14 @@
 
 #include "ui/experiment/choice_field.h"
 #include "ui/experiment/key_field.h"
+#include "ui/kit/controls.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
 #include <QAbstractButton>
 #include <QEvent>
 #include <QGridLayout>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollBar>
@@ -16,16 +18,6 @@
 #include <algorithm>
 
 namespace tilescope::ui {
-
-namespace {
-
-// Defaults suit most experiments, so these groups are folded.
-bool isFoldedAtFirst(config::KeyGroup group)
-{
-    return group == config::KeyGroup::Process;
-}
-
-} // namespace
 
 SpecFormView::SpecFormView(QWidget* parent) : QScrollArea(parent)
 {
@@ -38,10 +30,15 @@ SpecFormView::SpecFormView(QWidget* parent) : QScrollArea(parent)
     auto* column = new QVBoxLayout(content);
     column->setContentsMargins(sizes().padding, sizes().of(6), sizes().padding, sizes().of(8));
     column->setSpacing(sizes().of(2));
-    for (const config::KeyGroup group : formGroups())
-        addGroup(group);
+    addGroup(tr("Common"), [](const config::KeyInfo& key) { return key.common; });
+    for (const config::KeyGroup which : formGroups()) {
+        const QString title =
+            which == config::KeyGroup::Experiment ? tr("More") : QString::fromUtf8(config::title(which));
+        addGroup(title, [which](const config::KeyInfo& key) { return key.group == which && !key.common; });
+    }
+    groups_.front().open = true;
     for (Group& group : groups_) {
-        column->addWidget(group.heading);
+        column->addWidget(group.line);
         column->addWidget(group.body);
     }
     column->addStretch(1);
@@ -50,14 +47,21 @@ SpecFormView::SpecFormView(QWidget* parent) : QScrollArea(parent)
     dress();
 }
 
-void SpecFormView::addGroup(config::KeyGroup which)
+void SpecFormView::addGroup(const QString& title, const std::function<bool(const config::KeyInfo&)>& holds)
 {
     Group group;
-    group.group = which;
-    group.open = !isFoldedAtFirst(which);
-    group.heading = new QPushButton(QString::fromUtf8(config::title(which)));
+    group.heading = new QPushButton(title);
+    group.heading->setObjectName(title);
     group.heading->setProperty("kind", "heading");
     group.heading->setFocusPolicy(Qt::TabFocus);
+    group.contents = new TitleLabel;
+    group.contents->setProperty("kind", "dim");
+    group.line = new QWidget;
+    auto* line = new QHBoxLayout(group.line);
+    line->setContentsMargins(0, 0, 0, 0);
+    line->setSpacing(sizes().of(8));
+    line->addWidget(group.heading);
+    line->addWidget(group.contents, 1);
     group.body = new QWidget;
     group.grid = new QGridLayout(group.body);
     group.grid->setContentsMargins(0, 0, 0, sizes().of(4));
@@ -65,9 +69,10 @@ void SpecFormView::addGroup(config::KeyGroup which)
     group.grid->setVerticalSpacing(0);
     group.grid->setColumnStretch(0, 1);
     group.grid->setColumnStretch(1, 1);
-    for (const config::KeyInfo& key : config::keys())
-        if (key.group == which)
-            group.fields.push_back(new KeyField(key));
+    for (const config::KeyGroup which : formGroups())
+        for (const config::KeyInfo& key : config::keys())
+            if (key.group == which && holds(key))
+                group.fields.push_back(new KeyField(key));
     // Fields that take a whole line come first. The tab order is the order of creation.
     std::stable_partition(group.fields.begin(), group.fields.end(),
                           [](const KeyField* field) { return field->isWideByNature(); });
@@ -95,6 +100,7 @@ void SpecFormView::setOpen(Group& group, bool open)
     group.heading->setIcon(
         makeIcon(open ? Icon::ChevronDown : Icon::ChevronRight, colours().dimText, sizes().of(12)));
     group.heading->setAccessibleDescription(open ? tr("open") : tr("folded"));
+    group.contents->setVisible(!open);
 }
 
 void SpecFormView::dress()
@@ -115,8 +121,8 @@ void SpecFormView::show(const SpecForm& form, const std::vector<config::SpecProb
         }
         layOut(group, form);
         if (!group.chosen)
-            setOpen(group, !isFoldedAtFirst(group.group) || written || group.open);
-        group.heading->setVisible(!group.laid.empty() && group.group != formGroups().front());
+            setOpen(group, written || group.open);
+        group.line->setVisible(!group.laid.empty() && &group != &groups_.front());
         group.body->setVisible(group.open && !group.laid.empty());
     }
 }
@@ -151,6 +157,10 @@ void SpecFormView::layOut(Group& group, const SpecForm& form)
             column = 0;
         }
     }
+    QStringList labels;
+    for (const KeyField* field : laid)
+        labels << QString::fromUtf8(field->key().label);
+    group.contents->setText(labels.join(QStringLiteral(", ")));
     group.laid = std::move(laid);
     group.wide = std::move(wide);
     updateGeometry();

@@ -5,6 +5,7 @@
 
 #include <QScrollArea>
 
+#include <functional>
 #include <vector>
 
 class QGridLayout;
@@ -15,8 +16,8 @@ namespace tilescope::ui {
 
 class KeyField;
 
-/// The form of a spec, made from the schema: a field for every key of the workload, in groups. Rarely used
-/// groups are folded unless one of their keys is set.
+/// The form of a spec, made from the schema: a field for every key of the workload. The common keys come first;
+/// the others are in groups that are folded unless one of their keys is set.
 class SpecFormView : public QScrollArea {
     Q_OBJECT
 public:
@@ -42,18 +43,19 @@ protected:
 
 private:
     struct Group {
-        config::KeyGroup group{};
+        QWidget* line = nullptr; ///< heading and contents
         QPushButton* heading = nullptr;
+        QLabel* contents = nullptr; ///< names what a folded group holds
         QWidget* body = nullptr;
         QGridLayout* grid = nullptr;
         std::vector<KeyField*> fields;
         std::vector<KeyField*> laid; ///< those that are in the grid, in order
         std::vector<bool> wide;
-        bool open = true;
+        bool open = false;
         bool chosen = false; ///< opened or folded by hand
     };
 
-    void addGroup(config::KeyGroup which);
+    void addGroup(const QString& title, const std::function<bool(const config::KeyInfo&)>& holds);
     void layOut(Group& group, const SpecForm& form);
     void dress();
     static void setOpen(Group& group, bool open);

@@ -34,8 +34,7 @@ ValuesField::ValuesField(const config::KeyInfo& key, QWidget* parent)
     setProperty("kind", "values");
     flow_->setContentsMargins(sizes().of(3), sizes().of(2), sizes().of(2), sizes().of(2));
     edit_->setProperty("kind", "bare");
-    edit_->setAccessibleName(QString::fromUtf8(key.name));
-    edit_->setPlaceholderText(QString::fromUtf8(key.defaultText));
+    edit_->setAccessibleName(QString::fromUtf8(key.label));
     edit_->setMinimumWidth(sizes().of(48));
     edit_->installEventFilter(this);
     if (!key.choices.empty()) {
@@ -70,6 +69,11 @@ void ValuesField::setValues(const QStringList& values, bool swept)
     values_ = values;
     list_ = list;
     rebuild();
+}
+
+void ValuesField::setDefault(const QString& text)
+{
+    edit_->setPlaceholderText(text);
 }
 
 void ValuesField::setReadOnly(bool readOnly)

@@ -22,6 +22,8 @@ public:
     /// Shows these values without emitting a signal; equivalent text that is being typed stays.
     void setValues(const QStringList& values, bool swept);
     const QStringList& values() const { return values_; }
+    /// The value that holds while none is written, shown in the empty field.
+    void setDefault(const QString& text);
     void setReadOnly(bool readOnly);
     void setInvalid(bool invalid);
     /// Whether it shows chips.

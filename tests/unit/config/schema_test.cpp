@@ -4,6 +4,7 @@
 #include "core/base/paths.h"
 #include "core/config/spec_document.h"
 #include "core/config/spec_file.h"
+#include "core/model/text.h"
 #include "tests/support/json_schema.h"
 
 #include <fmt/format.h>
@@ -53,11 +54,25 @@ TEST(Keys, AreFoundInEitherSpelling)
 TEST(Keys, ExplainThemselves)
 {
     for (const KeyInfo& key : keys()) {
-        EXPECT_FALSE(key.help.empty() || key.defaultText.empty() || key.example.empty()) << key.name;
+        EXPECT_FALSE(key.label.empty() || key.help.empty() || key.defaultText.empty() || key.example.empty())
+            << key.name;
         EXPECT_FALSE(key.allowed().empty()) << key.name;
         EXPECT_TRUE(key.attention || key.lm || key.collective) << key.name;
         EXPECT_EQ(problemWith(key, key.example), std::nullopt) << key.name;
         EXPECT_FALSE(problemWith(key, "{a: b}") == std::nullopt && key.type != ValueType::Text) << key.name;
+    }
+}
+
+TEST(Keys, HaveADefaultForEachWorkload)
+{
+    EXPECT_EQ(findKey("batch")->defaultFor(Workload::Attention), "8");
+    EXPECT_EQ(findKey("batch")->defaultFor(Workload::Lm), "4");
+    EXPECT_EQ(findKey("steps")->defaultFor(Workload::Lm), "10");
+    for (const KeyInfo& key : keys()) {
+        for (const EnumWord<Workload>& workload : enumWords<Workload>())
+            EXPECT_THAT(key.appliesTo(workload.value) ? key.defaultFor(workload.value) : "",
+                        ::testing::Not(::testing::HasSubstr("(")))
+                << key.name;
     }
 }
 
