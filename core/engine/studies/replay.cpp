@@ -65,7 +65,7 @@ public:
             const c10::TypePtr type = argument.type();
             const bool takesTensors = isTensor(*type) || isTensorList(*type);
             if (next < request_.arguments.size() && (request_.isPositional || takesTensors))
-                value = valueOf(request_.arguments[next], *type);
+                value = valueOf(request_.arguments[next], *type, argument.is_out());
             if (value)
                 ++next;
             else if (request_.isPositional && next < request_.arguments.size())
@@ -92,16 +92,16 @@ private:
         return inner(type).kind() == c10::TypeKind::ListType && isTensor(*inner(type).containedType(0));
     }
 
-    std::optional<c10::IValue> valueOf(const ReplayArgument& argument, const c10::Type& type)
+    std::optional<c10::IValue> valueOf(const ReplayArgument& argument, const c10::Type& type, bool isResult)
     {
         if (argument.kind == Kind::Literal)
             return literalOf(argument.literal, type);
         if (argument.kind == Kind::Tensor && isTensor(type))
-            return tensorOf(argument.tensors.front());
+            return tensorOf(argument.tensors.front(), isResult);
         if (argument.kind == Kind::List && isTensorList(type)) {
             c10::List<Tensor> list;
             for (const ReplayTensor& tensor : argument.tensors)
-                list.push_back(tensorOf(tensor));
+                list.push_back(tensorOf(tensor, isResult));
             return list;
         }
         return {};
@@ -183,11 +183,11 @@ private:
     }
 
     /// Random values: products of zeros draw less power and run at higher clocks than real ones. Numbers among tensors
-    /// are on the CPU.
-    Tensor tensorOf(const ReplayTensor& wanted) const
+    /// are on the CPU, results are not.
+    Tensor tensorOf(const ReplayTensor& wanted, bool isResult) const
     {
         const at::ScalarType type = typeOf(wanted.type);
-        const at::Device device = wanted.sizes.empty() ? at::Device(at::kCPU) : device_;
+        const at::Device device = wanted.sizes.empty() && !isResult ? at::Device(at::kCPU) : device_;
         const auto options = at::device(device).dtype(type);
         Tensor tensor = wanted.strides.empty() ? at::empty(wanted.sizes, options)
                                                : at::empty_strided(wanted.sizes, wanted.strides, options);
@@ -217,27 +217,49 @@ struct Call {
     }
 };
 
+Error whyNoCall(const ReplayRequest& request, bool isKnown, bool changesInputs)
+{
+    Error error{.what = "no overload of " + request.op + " accepts the recorded arguments",
+                .where = "replay",
+                .mend = "choose another op"};
+    if (!isKnown)
+        error.what = "this LibTorch has no op " + request.op;
+    else if (changesInputs)
+        error.what = "all overloads of " + request.op + " change their arguments";
+    else if (!request.isPositional)
+        error.mend =
+            "run with shapes: true, or import a trace of torch.profiler with record_shapes: both hold "
+            "the values of arguments";
+    return error;
+}
+
+/// Whether an overload changes a tensor that is not merely there to take its result.
+bool changesInputs(const c10::FunctionSchema& schema)
+{
+    return std::ranges::any_of(schema.arguments(), [](const c10::Argument& argument) {
+        return argument.alias_info() && argument.alias_info()->isWrite() && !argument.is_out();
+    });
+}
+
 Call findCall(const ReplayRequest& request, const Device& device)
 {
-    Inputs inputs(request, device);
+    std::vector<c10::OperatorHandle> results; // overloads that return their result
+    std::vector<c10::OperatorHandle> outs;    // overloads that write it into a given tensor
     bool isKnown = false;
     for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {
         if (name.name != request.op)
             continue;
         isKnown = true;
         const auto op = c10::Dispatcher::singleton().findSchema(name);
-        if (!op || op->schema().is_mutable())
-            continue;
-        if (auto arguments = inputs.forSchema(op->schema()))
-            return {*op, std::move(*arguments)};
+        if (op && !changesInputs(op->schema()))
+            (op->schema().is_mutable() ? outs : results).push_back(*op);
     }
-    throw Error{.what = isKnown ? "no overload of " + request.op + " accepts the recorded arguments"
-                                : "this LibTorch has no op " + request.op,
-                .where = "replay",
-                .mend = isKnown ? "run with shapes: true, or import a trace of torch.profiler with "
-                                  "record_shapes: both hold the values "
-                                  "of arguments"
-                                : "choose another op"};
+    Inputs inputs(request, device);
+    for (const auto* overloads : {&results, &outs})
+        for (const c10::OperatorHandle& op : *overloads)
+            if (auto arguments = inputs.forSchema(op.schema()))
+                return {op, std::move(*arguments)};
+    throw whyNoCall(request, isKnown, results.empty() && outs.empty());
 }
 
 /// Captures several calls into a CUDA graph; none if the op cannot be captured.

@@ -9,9 +9,11 @@ namespace tilescope::engine {
 namespace {
 
 using Kind = ReplayArgument::Kind;
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::Gt;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 ReplayArgument tensor(std::vector<std::int64_t> sizes, std::string type = "f32",
@@ -97,12 +99,30 @@ TEST_F(Replay, TakesDefaultsWhereLiteralsWereNotRecorded)
                 HasSubstr("no overload of aten::_softmax"));
 }
 
+TEST_F(Replay, WritesIntoTensorsThatTakeTheResult)
+{
+    EXPECT_THAT(of("aten::mm", {tensor({8, 4}), tensor({4, 6}), tensor({8, 6})}).signature,
+                HasSubstr("aten::mm.out("));
+    EXPECT_THAT(of("aten::mm", {tensor({8, 4}), tensor({4, 6}), tensor({8, 6})}, false).signature,
+                HasSubstr("aten::mm.out("));
+    EXPECT_THAT(of("aten::add", {tensor({8}), tensor({8}), literal("1"), tensor({8})}).signature,
+                HasSubstr("aten::add.out("));
+    EXPECT_THAT(of("aten::cat", {{.kind = Kind::List, .tensors = {{"f32", {2, 3}, {}}, {"f32", {4, 3}, {}}}},
+                                 literal("0"),
+                                 tensor({6, 3})})
+                    .signature,
+                HasSubstr("aten::cat.out("));
+}
+
 TEST_F(Replay, SaysWhyAnOpCannotBeMeasured)
 {
     EXPECT_THAT(refusal("aten::no_such_op", {tensor({2})}),
                 HasSubstr("this LibTorch has no op aten::no_such_op"));
-    EXPECT_THAT(refusal("aten::add_", {tensor({2}), tensor({2}), literal("1")}), HasSubstr("no overload"))
-        << "it changes its argument";
+    EXPECT_THAT(refusal("aten::add_", {tensor({2}), tensor({2}), literal("1")}),
+                HasSubstr("all overloads of aten::add_ change their arguments"));
+    EXPECT_THAT(refusal("aten::mm", {tensor({8, 4}), literal("1")}),
+                AllOf(HasSubstr("no overload of aten::mm accepts"), Not(HasSubstr("shapes"))))
+        << "the values of its arguments were recorded";
     EXPECT_THAT(refusal("aten::mm", {tensor({8, 4}), tensor({5, 6})}), HasSubstr("aten::mm failed"));
     EXPECT_THAT(refusal("aten::mm", {tensor({8, 4}, "q4"), tensor({5, 6})}), HasSubstr("type 'q4'"));
 }
