@@ -62,6 +62,28 @@ class EachVersion(unittest.TestCase):
                 starts = list(zip(kernels["run"], kernels["start"]))
                 self.assertEqual(starts, sorted(starts))
 
+    def test_readings_of_counters_have_the_figures_of_their_tracks(self):
+        for file in files():
+            database = sqlite3.connect("file:{}?mode=ro".format(file), uri=True)
+            if not database.execute("select 1 from sqlite_master where name = 'counter_tracks'").fetchall():
+                database.close()
+                continue  # an older file
+            tracks = database.execute("select run, process, device, name, unit, sum(samples), min(minimum), max(maximum), min(start), "
+                                      "max(end) from counter_tracks group by 1, 2, 3, 4, 5").fetchall()
+            database.close()
+            readings = collections.defaultdict(list)
+            for row in opened(file).counters():
+                readings[tuple(row[name] for name in ("run", "process", "device", "name", "unit"))].append(row)
+            with self.subTest(file=file.name):
+                self.assertEqual(len(tracks), len(readings))
+                for *of, samples, minimum, maximum, start, end in tracks:
+                    rows = readings[tuple(of)]
+                    values = [row["value"] for row in rows]
+                    self.assertEqual((len(rows), min(values), max(values)), (samples, minimum, maximum))
+                    self.assertEqual((rows[0]["start"], rows[-1]["end"]), (start, end))
+                    # Each holds until the next.
+                    self.assertEqual([row["end"] for row in rows[:-1]], [row["start"] for row in rows[1:]])
+
 
 @unittest.skipUnless(recordings.command_line(), "needs a build: TILESCOPE_PROGRAM names no program")
 class SameAsShow(unittest.TestCase):

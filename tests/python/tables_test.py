@@ -10,7 +10,7 @@ import unittest
 import recordings
 import tilescope
 
-METHODS = ("runs kernels copies ranges ops api_calls memory samples steps losses environment collectives processes "
+METHODS = ("runs kernels copies ranges ops api_calls memory samples counters steps losses environment collectives processes "
            "threads").split()
 LONG = 2**62 + 1  # a double has no such number
 

@@ -5,7 +5,7 @@ import contextlib
 import importlib
 import os
 
-from tilescope import _steps
+from tilescope import _counters, _steps
 from tilescope._store import VERIFY, Error, connected, is_being_written, version_of
 from tilescope._tables import Builder, from_json, integer, nullable, real, text
 
@@ -32,6 +32,8 @@ _COLLECTIVES = (integer("id"), integer("run"), nullable("process"), nullable("st
                 nullable("sequence"), nullable("bytes", "B"), nullable("group_size"), nullable("peer"),
                 nullable("device"), nullable("stream"), nullable("thread"), nullable("correlation"), nullable("range"),
                 text("path"))
+_COUNTERS = (integer("run"), nullable("process"), nullable("device"), text("name"), text("unit"), integer("start", "ns"),
+             integer("end", "ns"), real("value"))
 _SAMPLES = (integer("run"), integer("step"), text("kind"), text("phase"), integer("wall_ns", "ns"),
             nullable("gpu_ns", "ns"))
 _LOSSES = (integer("run"), text("kind"), text("severity"), integer("count"), text("detail"))
@@ -164,6 +166,25 @@ class Recording:
     def collectives(self, run=None):
         """Collective and point-to-point operations between processes."""
         return self._events("collective", "collectives", _COLLECTIVES, run)
+
+    def counters(self, run=None):
+        """Readings of counters over time: clocks, power, traffic and others, each from `start` to `end`, in its `unit`."""
+        builder = self._builder(_COUNTERS)
+        sql = ("select c.run, c.process, c.device, n.text, u.text, c.end, c.data from counter_track c "
+               "left join string n on n.id = c.name left join string u on u.id = c.unit "
+               "where ? is null or c.run = ? order by c.id")
+        with self._connected(run) as connection:
+            tracks = connection.execute(sql, (run, run)).fetchall()
+            self._require_whole(connection, "counter_track", run, len(tracks))
+        for *of, end, data in tracks:
+            try:
+                readings = list(_counters.readings(data))
+            except _counters.Damaged:
+                raise Error(self.path, "the file is damaged: readings of a counter are not as they were written",
+                            VERIFY) from None
+            ends = [time for time, _ in readings[1:]] + [end]
+            builder.add([(*of, time, until, value) for (time, value), until in zip(readings, ends)])
+        return builder.table(("run",))
 
     def samples(self, run=None):
         """The time of each phase in each step that was timed, warm-up included."""
