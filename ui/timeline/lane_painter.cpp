@@ -51,6 +51,18 @@ void PainterTarget::hatch(int left, int right, int top, int bottom, QRgb colour,
     painter_.fillRect(rect, QBrush(QColor(colour), Qt::BDiagPattern));
 }
 
+void CutTarget::fill(int left, int right, int top, int bottom, QRgb colour)
+{
+    if (left < end_)
+        target_.fill(left, std::min(right, end_), top, bottom, colour);
+}
+
+void CutTarget::hatch(int left, int right, int top, int bottom, QRgb colour, QRgb ground)
+{
+    if (left < end_)
+        target_.hatch(left, std::min(right, end_), top, bottom, colour, ground);
+}
+
 BoxColours::BoxColours(const Palette& palette)
     : ground_(palette.laneGround), laneGround_(palette.laneGround.rgb())
 {

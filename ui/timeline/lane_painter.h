@@ -49,6 +49,18 @@ private:
     QPainter& painter_;
 };
 
+/// Passes on what is left of a column.
+class CutTarget final : public BoxTarget {
+public:
+    CutTarget(BoxTarget& target, int end) : target_(target), end_(end) {}
+    void fill(int left, int right, int top, int bottom, QRgb colour) override;
+    void hatch(int left, int right, int top, int bottom, QRgb colour, QRgb ground) override;
+
+private:
+    BoxTarget& target_;
+    int end_;
+};
+
 /// The colours of boxes: by kind of lane, hue, row and coverage. Made once per palette.
 class BoxColours {
 public:

@@ -90,7 +90,9 @@ void TimelineActions::makeMoves()
             view_.measureSelection();
         emit filterWanted();
     });
-    add(tr("Clear selection and span, then the search"), {Qt::Key_Escape}, [this] {
+    add(tr("End Play, or clear selection and span, then the search"), {Qt::Key_Escape}, [this] {
+        if (view_.scene().play)
+            return emit playEndWanted();
         if (!view_.scene().selected && !view_.scene().span)
             emit findWanted({});
         view_.clearSelection();

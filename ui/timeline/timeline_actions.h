@@ -44,6 +44,8 @@ public:
     std::vector<QAction*> all() const;
 
 signals:
+    /// Play is to end.
+    void playEndWanted();
     /// The table is to show the notes.
     void notesWanted();
     /// The pages are to show only the span.

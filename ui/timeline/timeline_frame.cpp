@@ -4,11 +4,11 @@
 #include "ui/kit/count_text.h"
 #include "ui/kit/elided_text.h"
 #include "ui/kit/number_text.h"
-#include "ui/kit/table_delegate.h"
 #include "ui/kit/tone.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/lane_curve.h"
+#include "ui/timeline/play_words.h"
 
 #include <QFontMetricsF>
 #include <QPainter>
@@ -42,21 +42,14 @@ void put(QPainter& painter, double& x, const QRect& area, const QFont& font, con
     x += width;
 }
 
-// How this run's step, or the range that runs are aligned at, differs from the first run's.
 void putDifference(QPainter& painter, double& x, const QRect& area, const TimelineSection& first,
                    const TimelineSection& section)
 {
-    const double difference = double(section.alignedLength - first.alignedLength);
-    if (first.alignedLength <= 0 || section.alignedLength <= 0 || difference == 0)
+    const std::optional<DifferenceWords> words = differenceWords(first, section);
+    if (!words)
         return;
-    const Toned toned = tonedBy(toneOf(difference, section.verdict), colours());
+    const auto& [toned, text] = *words;
     x += sizes().of(12);
-    const bool step = section.step && section.alignAt == double(section.step->start) &&
-                      section.alignedLength == section.step->end - section.step->start;
-    const double ratio = difference < 0 ? double(first.alignedLength) / double(section.alignedLength)
-                                        : double(section.alignedLength) / double(first.alignedLength);
-    QString text = signedTimeText(difference) + QStringLiteral(", ") + threeDigits(ratio) + QChar(0x00D7);
-    text += step ? QStringLiteral(" traced") : QStringLiteral(" at ") + section.alignedAt;
     if (toned.sign && x + sizes().of(14) + QFontMetricsF(Theme::instance().bold()).horizontalAdvance(text) <=
                           area.right()) {
         const double side = sizes().of(10);
@@ -163,7 +156,46 @@ void putIdleShares(QPainter& painter, double& x, const QRect& area, const Timeli
     }
 }
 
+// The title of a run, which begins with its letter.
+void putTitle(QPainter& painter, const TimelineSection& section, const QRect& area)
+{
+    const Palette& p = colours();
+    const QFont bold = Theme::instance().bold();
+    double x = sizes().of(10);
+    if (!section.letter.isEmpty()) {
+        put(painter, x, area, bold, p.text, section.letter);
+        x += sizes().of(8);
+    }
+    put(painter, x, area, bold, p.text,
+        elidedText(section.title, QFontMetrics(bold), Qt::ElideRight,
+                   int(area.right() - x - sizes().of(12))));
+}
+
+// Behind the words of the header, if it has room.
+void putSource(QPainter& painter, double x, const QRect& area, const QString& source)
+{
+    const QFont small = Theme::instance().small();
+    painter.setFont(small);
+    painter.setPen(colours().dimText);
+    if (x + QFontMetricsF(small).horizontalAdvance(source) + sizes().of(24) < area.right())
+        painter.drawText(area.adjusted(0, 0, -sizes().of(10), 0), Qt::AlignVCenter | Qt::AlignRight, source);
+}
+
 } // namespace
+
+std::optional<DifferenceWords> differenceWords(const TimelineSection& first, const TimelineSection& section)
+{
+    const double difference = double(section.alignedLength - first.alignedLength);
+    if (first.alignedLength <= 0 || section.alignedLength <= 0 || difference == 0)
+        return {};
+    const bool step = section.step && section.alignAt == double(section.step->start) &&
+                      section.alignedLength == section.step->end - section.step->start;
+    const double ratio = difference < 0 ? double(first.alignedLength) / double(section.alignedLength)
+                                        : double(section.alignedLength) / double(first.alignedLength);
+    QString text = signedTimeText(difference) + QStringLiteral(", ") + threeDigits(ratio) + QChar(0x00D7);
+    text += step ? QStringLiteral(" traced") : QStringLiteral(" at ") + section.alignedAt;
+    return DifferenceWords{tonedBy(toneOf(difference, section.verdict), colours()), text};
+}
 
 void paintRuler(QPainter& painter, const TimelineScene& scene, const QRect& area)
 {
@@ -210,6 +242,17 @@ void paintRuler(QPainter& painter, const TimelineScene& scene, const QRect& area
     painter.restore();
 }
 
+double headerWordsAt(const TimelineScene& scene, const TimelineSection& section, const QRect& area)
+{
+    const QFontMetrics bold(Theme::instance().bold());
+    double title = sizes().of(10);
+    if (!section.letter.isEmpty())
+        title += QFontMetricsF(Theme::instance().bold()).horizontalAdvance(section.letter) + sizes().of(8);
+    const int room = int(area.right() - title - sizes().of(12));
+    title += bold.horizontalAdvance(elidedText(section.title, bold, Qt::ElideRight, room));
+    return std::max<double>(title + sizes().of(12), scene.sizes.label + sizes().of(4));
+}
+
 void paintRunHeader(QPainter& painter, const TimelineScene& scene, const Band& band, const QRect& area)
 {
     const Palette& p = colours();
@@ -217,15 +260,12 @@ void paintRunHeader(QPainter& painter, const TimelineScene& scene, const Band& b
     const TimelineSection& section = scene.sections[band.section];
     painter.fillRect(area, p.raised);
     painter.fillRect(QRect(area.left(), area.bottom(), area.width(), 1), p.line);
-    double x = sizes().of(10);
-    if (!section.letter.isEmpty()) {
-        put(painter, x, area, theme.bold(), p.text, section.letter);
-        x += sizes().of(8);
+    putTitle(painter, section, area);
+    double x = headerWordsAt(scene, section, area);
+    if (scene.play) {
+        paintPlayWords(painter, scene, band.section, x, area);
+        return;
     }
-    put(painter, x, area, theme.bold(), p.text,
-        elidedText(section.title, QFontMetrics(theme.bold()), Qt::ElideRight,
-                   int(area.right() - x - sizes().of(12))));
-    x = std::max<double>(x + sizes().of(12), scene.sizes.label + sizes().of(4));
     if (section.step) {
         const query::TimelineStep& step = *section.step;
         put(painter, x, area, theme.body(), p.dimText,
@@ -236,12 +276,7 @@ void paintRunHeader(QPainter& painter, const TimelineScene& scene, const Band& b
             putDifference(painter, x, area, scene.sections.front(), section);
         putIdleShares(painter, x, area, section);
     }
-    painter.setFont(theme.small());
-    painter.setPen(p.dimText);
-    const double width = QFontMetricsF(theme.small()).horizontalAdvance(section.source);
-    if (x + width + sizes().of(24) < area.right())
-        painter.drawText(area.adjusted(0, 0, -sizes().of(10), 0), Qt::AlignVCenter | Qt::AlignRight,
-                         section.source);
+    putSource(painter, x, area, section.source);
 }
 
 void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& band, const MemoryRange& range,
@@ -316,7 +351,7 @@ void paintMemoryPeak(QPainter& painter, const TimelineScene& scene, const Band& 
     const Palette& p = colours();
     const std::size_t peak = lane.allocated.peak();
     const double x = scene.xOf(section.toAxis(double(lane.allocated.time(peak))), area.width());
-    if (x < scene.sizes.label || x > area.width())
+    if (x < scene.sizes.label || x > area.width() || x > scene.xOf(scene.drawnTo(band.section), area.width()))
         return;
     const double bytes = double(lane.allocated.value(peak));
     const double y = memory.yOf(bytes, area.top(), area.top() + area.height());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ui/kit/table_delegate.h"
 #include "ui/timeline/timeline_scene.h"
 
 class QPainter;
@@ -9,9 +10,19 @@ namespace tilescope::ui {
 // The frame of a timeline's lanes. `area` is in the painter's coordinates: the whole width of the view at the
 // height of the band. GUI thread.
 
+/// How a run's step, or the range that runs are aligned at, differs from the first run's.
+struct DifferenceWords {
+    Toned toned;
+    QString text; ///< "−47.1 ms, 3.61× traced"
+};
+/// \return  null if they do not differ, or there is nothing to compare
+std::optional<DifferenceWords> differenceWords(const TimelineSection& first, const TimelineSection& section);
+
 void paintRuler(QPainter& painter, const TimelineScene& scene, const QRect& area);
-/// Title, step and idle shares of a run.
+/// Title, step and idle shares of a run; while it is played, title and playWords().
 void paintRunHeader(QPainter& painter, const TimelineScene& scene, const Band& band, const QRect& area);
+/// Where the words behind a run's title begin in its header.
+double headerWordsAt(const TimelineScene& scene, const TimelineSection& section, const QRect& area);
 /// The cell of a lane in the column of labels.
 /// \param range  of its curve
 void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& band, const MemoryRange& range,

@@ -229,6 +229,8 @@ void fillSteps(BoxTarget& target, const TimelineScene& scene, const QRect& plot,
 
 void paintSelection(QPainter& painter, const TimelineScene& scene, int width, int height)
 {
+    if (scene.play)
+        return;
     const Palette& p = colours();
     const QRect plot = scene.plot(width, height);
     painter.save();
@@ -247,6 +249,28 @@ void paintSelection(QPainter& painter, const TimelineScene& scene, int width, in
             painter.drawRect(QRectF(rect).adjusted(-1, 0, 1, 0));
         }
     }
+    painter.restore();
+}
+
+QRectF playheadOf(const TimelineScene& scene, std::size_t section, int width, int height)
+{
+    const QRect plot = scene.plot(width, height);
+    const Extent extent = extentOf(scene, section, plot);
+    const int top = extent.top + scene.sizes.header;
+    return {std::round(scene.xOf(scene.drawnTo(section), width)), double(top), double(sizes().of(2)),
+            double(std::max(0, extent.bottom - top))};
+}
+
+void paintPlayheads(QPainter& painter, const TimelineScene& scene, int width, int height)
+{
+    if (!scene.play || !scene.play->hasMarks)
+        return;
+    painter.save();
+    painter.setClipRect(scene.plot(width, height));
+    for (std::size_t s = 0; s < scene.sections.size(); ++s)
+        if (scene.play->part.ends[s] > 0)
+            painter.fillRect(playheadOf(scene, s, width, height),
+                             scene.play->hasEnded(s) ? colours().strongLine : colours().accent);
     painter.restore();
 }
 

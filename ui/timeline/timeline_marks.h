@@ -17,8 +17,13 @@ void fillSteps(BoxTarget& target, const TimelineScene& scene, const QRect& plot,
 /// \param names  of boxes; lines are interrupted there
 void paintSpans(QPainter& painter, const TimelineScene& scene, int width, int height,
                 std::span<const QRectF> names);
-/// Rings, arrows and the frame of the selected box.
+/// Rings, arrows and the frame of the selected box; none while runs are played.
 void paintSelection(QPainter& painter, const TimelineScene& scene, int width, int height);
+/// The line up to which a run has been played, below its header.
+/// \pre  scene.play
+QRectF playheadOf(const TimelineScene& scene, std::size_t section, int width, int height);
+/// One line for each run that is played; dim once it has ended.
+void paintPlayheads(QPainter& painter, const TimelineScene& scene, int width, int height);
 /// Flags on the ruler, each with a line through the lanes of its run.
 /// \param names  of boxes; lines are interrupted there
 void paintNotes(QPainter& painter, const TimelineScene& scene, int width, int height,

@@ -3,6 +3,7 @@
 #include "core/query/tables/kernel_stats.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
+#include "ui/kit/exporter.h"
 #include "ui/kit/key_actions.h"
 #include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
@@ -10,10 +11,12 @@
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/lane_arrangement.h"
+#include "ui/timeline/play_bar.h"
 #include "ui/timeline/range_pairs.h"
 #include "ui/timeline/timeline_actions.h"
 #include "ui/timeline/timeline_notebook.h"
 #include "ui/timeline/timeline_panel.h"
+#include "ui/timeline/timeline_play.h"
 #include "ui/timeline/timeline_ties.h"
 
 #include <QAction>
@@ -95,8 +98,10 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     ties_ = new TimelineTies(workspace, *view_, this);
     notebook_ = new TimelineNotebook(*view_, this);
     actions_ = new TimelineActions(workspace, *view_, *ties_, *notebook_, this);
+    play_ = new TimelinePlay(*view_, this);
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
+    layout->addWidget(play_->bar());
     splitter_->addWidget(view_);
     splitter_->addWidget(panel_);
     splitter_->setStretchFactor(0, 1);
@@ -143,6 +148,10 @@ void TimelinePage::connectParts()
         emit workspace().pageWanted(QStringLiteral("flame"));
     });
     connect(actions_, &TimelineActions::filterWanted, this, &TimelinePage::filterBySpan);
+    connect(actions_, &TimelineActions::playEndWanted, &play_->player(), &TimelinePlayer::end);
+    connect(play_, &TimelinePlay::said, this, &Page::selectionText);
+    connect(stack_, &QStackedWidget::currentChanged, this,
+            [this](int shown) { play_->player().setShown(shown == 1); });
     connect(panel_, &TimelinePanel::foundChosen, this, &TimelinePage::goToFound);
     connect(view_, &TimelineView::windowChanged, this, [this] {
         back_->setEnabled(view_->canGoBack());
@@ -199,6 +208,7 @@ void TimelinePage::showRuns(const std::vector<SelectedRun>& runs)
         loading_.cancel();
         shown_.clear();
         runs_.clear();
+        play_->player().end();
         view_->setSections({});
         showMessage(emptyText(tr("A traced run shows its steps, ops, kernels and memory on this page.")));
         return;
@@ -383,6 +393,11 @@ void TimelinePage::tellUntraced(const std::vector<SelectedRun>& runs)
 // Runs that were shown before keep their window.
 void TimelinePage::show(AlignedSections aligned, TimelineView::Pairs pairs, bool keepWindow)
 {
+    play_->player().end(); // its part may no longer be there
+    QStringList names{QStringLiteral("play")};
+    for (const SelectedRun& run : runs_)
+        names << run.title;
+    play_->setName(fileNameOf(names));
     view_->setSections(std::move(aligned.sections), keepWindow, std::move(pairs));
     if (!keepWindow && aligned.window)
         view_->setWindow(*aligned.window, false);
@@ -596,8 +611,11 @@ QWidget* TimelinePage::makeTools()
     tools->addGap();
     makeFind(*tools);
     tools->addStretch();
+    QPushButton* play = tools->addButton(tr("Play"), {});
+    bindButton(*play, *play_->toggle());
     makeZoom(*tools);
     makeMenus(*tools);
+    tools->mayGo(play);
     connect(alignment_, &QComboBox::activated, this, &TimelinePage::align);
     connect(scale_, &SegmentedControl::changed, this, &TimelinePage::align);
     tools->actOn(*stack_);

@@ -22,6 +22,7 @@ class SentenceLabel;
 class TimelineActions;
 class TimelineNotebook;
 class TimelinePanel;
+class TimelinePlay;
 class TimelineTies;
 class ToolBar;
 
@@ -43,6 +44,7 @@ public:
     TimelineActions& actions() { return *actions_; }
     TimelineNotebook& notebook() { return *notebook_; }
     TimelineTies& ties() { return *ties_; }
+    TimelinePlay& play() { return *play_; }
     bool startFind() override;
     void goTo(const PageTarget& target) override;
     QString command() const override;
@@ -119,6 +121,7 @@ private:
     TimelineTies* ties_;
     TimelineNotebook* notebook_;
     TimelineActions* actions_;
+    TimelinePlay* play_;
 };
 
 } // namespace tilescope::ui

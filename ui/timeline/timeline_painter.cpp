@@ -65,12 +65,14 @@ void TimelinePainter::paint(QPainter& painter, const TimelineScene& scene, int w
     paintLanes(painter, scene, plot, vector);
     const std::vector<QRectF> names = namesBehindLines(scene);
     paintSpans(painter, scene, width, height, names);
+    paintPlayheads(painter, scene, width, height);
     const QRect labelEdge(scene.sizes.label - 1, scene.sizes.overview, 1, height);
     painter.fillRect(labelEdge, colours().line); // below the heads, whose titles may be longer
     paintBands(painter, scene, width, plot);
     paintSelection(painter, scene, width, height);
     paintLaneDrop(painter, scene, width, height);
-    overview_.paint(painter, scene, *colours_, scene.overview(width), vector);
+    if (scene.sizes.overview > 0)
+        overview_.paint(painter, scene, *colours_, scene.overview(width), vector);
     paintRuler(painter, scene, scene.ruler(width));
     paintNotes(painter, scene, width, height, names);
     painter.fillRect(labelEdge.intersected(QRect(0, 0, width, plot.top())), colours().line);
@@ -115,7 +117,9 @@ void TimelinePainter::paintBand(QPainter& painter, const TimelineScene& scene, c
     case Band::Kind::Header:
         return paintRunHeader(painter, scene, band, area);
     case Band::Kind::Difference:
-        return paintDifference(painter, scene, band, area);
+        if (!scene.play || scene.play->hasEnded())
+            paintDifference(painter, scene, band, area);
+        return;
     case Band::Kind::Lane:
         break;
     }
@@ -157,14 +161,41 @@ void TimelinePainter::paintLanes(QPainter& painter, const TimelineScene& scene, 
         image_.setDevicePixelRatio(ratio);
         painter.drawImage(plot.topLeft(), image_);
     }
+    paintTexts(painter, plot);
+}
+
+void TimelinePainter::paintTexts(QPainter& painter, const QRect& plot)
+{
     painter.save();
     painter.setClipRect(plot);
     painter.setFont(Theme::instance().small());
     for (const TextRun& run : texts_) {
+        if (run.at.x() >= run.until)
+            continue;
+        const bool isCut = run.at.x() + run.text->size().width() > run.until;
+        if (isCut)
+            painter.setClipRect(QRectF(plot).intersected(
+                QRectF(plot.left(), plot.top(), run.until - plot.left(), plot.height())));
         painter.setPen(run.colour);
         painter.drawStaticText(run.at, *run.text);
+        if (isCut)
+            painter.setClipRect(plot);
     }
     painter.restore();
+}
+
+std::vector<TimelinePainter::BoxName> TimelinePainter::fillPlot(BoxTarget& target, const TimelineScene& scene,
+                                                                int width, int height)
+{
+    if (!colours_)
+        colours_.emplace(colours());
+    memory_ = scene.memoryRange();
+    texts_.clear();
+    fillLanes(target, scene, scene.plot(width, height), 1);
+    std::vector<BoxName> names;
+    for (const TextRun& run : texts_)
+        names.push_back({run.at, run.text->text(), run.colour});
+    return names;
 }
 
 void TimelinePainter::fillLanes(BoxTarget& target, const TimelineScene& scene, const QRect& plot,
@@ -218,7 +249,7 @@ MemoryRange TimelinePainter::rangeFor(const TimelineScene& scene, const Lane& la
     return lane.kind == Lane::Kind::Counter ? scene.rangeOf(lane) : memory_;
 }
 
-void TimelinePainter::fillLane(BoxTarget& target, const TimelineScene& scene, const Band& band,
+void TimelinePainter::fillLane(BoxTarget& whole, const TimelineScene& scene, const Band& band,
                                const QRect& plot, double ratio)
 {
     const TimelineSection& section = scene.sections[band.section];
@@ -229,6 +260,9 @@ void TimelinePainter::fillLane(BoxTarget& target, const TimelineScene& scene, co
     const double perColumn = scene.window.length() / section.stretch / plot.width() / ratio;
     const auto device = [ratio](double v) { return int(std::lround(v * ratio)); };
     const int top = scene.topOf(band);
+    const double drawn = (scene.drawnTo(band.section) - scene.window.from) / section.stretch / perColumn;
+    CutTarget cut(whole, int(std::lround(std::clamp(drawn, 0.0, double(columns)))));
+    BoxTarget& target = scene.play ? cut : whole;
     if (const query::StepCurve* curve = curveOf(lane)) {
         const auto [area, edge] = curveColours(lane);
         fillCurve(target, *curve, curveEnd(lane), from, perColumn, columns, rangeFor(scene, lane),
@@ -316,6 +350,7 @@ void TimelinePainter::collectLabels(const TimelineScene& scene, const Band& band
     const Lane& lane = section.timeline->lanes[section.lanes[band.view].lane];
     const double padding = sizes().of(4);
     const bool hasTwoLines = rowRect.height() >= 2 * metrics.height();
+    const double until = scene.xOf(scene.drawnTo(band.section), rowRect.left() + rowRect.width());
     for (const BoxSpan& span : boxes_.spans) {
         const double left = rowRect.left() + span.from / ratio;
         const double right = rowRect.left() + span.to / ratio;
@@ -335,9 +370,9 @@ void TimelinePainter::collectLabels(const TimelineScene& scene, const Band& band
         const QStaticText* duration = hasTwoLines ? durationLabel(track.length(span.item), room) : nullptr;
         const int lines = duration != nullptr ? 2 : 1;
         const double y = rowRect.top() + (rowRect.height() - lines * metrics.height()) / 2.0;
-        texts_.push_back({QPointF(left + padding, y), text, colour});
+        texts_.push_back({QPointF(left + padding, y), text, colour, until});
         if (duration != nullptr)
-            texts_.push_back({QPointF(left + padding, y + metrics.height()), duration, colour});
+            texts_.push_back({QPointF(left + padding, y + metrics.height()), duration, colour, until});
     }
 }
 

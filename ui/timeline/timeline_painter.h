@@ -27,6 +27,17 @@ public:
     /// \param vector  true where boxes must stay shapes (PDF, SVG), false on screens
     void paint(QPainter& painter, const TimelineScene& scene, int width, int height, bool vector = false);
 
+    /// A name on a box, in the small font.
+    struct BoxName {
+        QPointF at; ///< its upper left corner
+        QString text;
+        QColor colour;
+    };
+    /// Fills the boxes and curves of the lanes alone, for a format that the painter cannot write.
+    /// \param target  its columns and rows are pixels of the plot
+    /// \return  the names on the boxes, in the coordinates of the view
+    std::vector<BoxName> fillPlot(BoxTarget& target, const TimelineScene& scene, int width, int height);
+
 private:
     struct Label {
         std::vector<std::pair<QStaticText, double>>
@@ -36,17 +47,19 @@ private:
         QPointF at;
         const QStaticText* text;
         QColor colour;
+        double until; ///< what lies behind is not drawn
     };
 
     std::vector<QRectF> namesBehindLines(const TimelineScene& scene) const;
     void paintLanes(QPainter& painter, const TimelineScene& scene, const QRect& plot, bool vector);
+    void paintTexts(QPainter& painter, const QRect& plot);
     void paintBands(QPainter& painter, const TimelineScene& scene, int width, const QRect& plot);
     void paintBand(QPainter& painter, const TimelineScene& scene, const Band& band, int width,
                    const QRect& plot);
     void fillLanes(BoxTarget& target, const TimelineScene& scene, const QRect& plot, double ratio);
     void fillLanes(BoxTarget& target, const TimelineScene& scene, const QRect& area, const QRect& plot,
                    double ratio, bool pinned);
-    void fillLane(BoxTarget& target, const TimelineScene& scene, const Band& band, const QRect& plot,
+    void fillLane(BoxTarget& whole, const TimelineScene& scene, const Band& band, const QRect& plot,
                   double ratio);
     MemoryRange rangeFor(const TimelineScene& scene, const query::Lane& lane) const;
     void collectLabels(const TimelineScene& scene, const Band& band, std::size_t row, const QRect& rowRect,

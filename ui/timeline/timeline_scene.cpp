@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tilescope::ui {
 
@@ -30,6 +31,12 @@ QRect TimelineScene::plot(int width, int height) const
 double TimelineScene::perPixel(int width) const
 {
     return window.length() / std::max(1, width - sizes.label);
+}
+
+double TimelineScene::drawnTo(std::size_t section) const
+{
+    return play ? play->reached(section) * sections[section].stretch
+                : std::numeric_limits<double>::infinity();
 }
 
 double TimelineScene::axisAt(double x, int width) const
@@ -95,7 +102,9 @@ const Lane& TimelineScene::laneOf(const Band& band) const
 const Band* TimelineScene::curveAt(QPoint point, int width, int height) const
 {
     const Band* band = plot(width, height).contains(point) ? bandAt(point, width, height) : nullptr;
-    return band != nullptr && band->kind == Band::Kind::Lane && isCurve(laneOf(*band)) ? band : nullptr;
+    if (band == nullptr || band->kind != Band::Kind::Lane || !isCurve(laneOf(*band)))
+        return nullptr;
+    return axisAt(point.x(), width) <= drawnTo(band->section) ? band : nullptr;
 }
 
 const Band* TimelineScene::bandAt(QPoint point, int width, int height) const
@@ -117,7 +126,8 @@ std::optional<SectionItem> TimelineScene::itemAt(QPoint point, int width, int he
     constexpr double kReach = 3; // pixels
     const QRect area = plot(width, height);
     const Band* band = area.contains(point) ? bandAt(point, width, height) : nullptr;
-    if (band == nullptr || band->kind != Band::Kind::Lane)
+    if (band == nullptr || band->kind != Band::Kind::Lane ||
+        axisAt(point.x(), width) > drawnTo(band->section))
         return {};
     const int y = point.y() - area.top() - topOf(*band) + band->top; // in the layout
     const TimelineSection& section = sections[band->section];

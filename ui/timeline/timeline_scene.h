@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ui/timeline/lane_painter.h"
+#include "ui/timeline/play_clock.h"
 #include "ui/timeline/range_pairs.h"
 #include "ui/timeline/timeline_layout.h"
 #include "ui/timeline/timeline_rings.h"
@@ -50,6 +51,7 @@ struct TimelineScene {
         pairs;                            ///< [s]: of section s with the one above
     std::optional<LanePlace> currentLane; ///< that the keyboard's lane commands are about
     std::optional<int> laneDropAt;        ///< target of a dragged lane, pixels below the top of the plot
+    std::optional<PlayMoment> play;       ///< while it is played: what comes later is not drawn
 
     /// Parts of a view of `width` x `height` pixels.
     QRect plot(int width, int height) const; ///< the lanes' boxes
@@ -66,6 +68,9 @@ struct TimelineScene {
     MemoryRange memoryRange() const;
     /// Of the curve of a lane: that of all memory lanes, or of the lanes of the same counter in all sections.
     MemoryRange rangeOf(const query::Lane& lane) const;
+
+    /// The instant of the axis up to which a section is drawn; infinite unless it is played.
+    double drawnTo(std::size_t section) const;
 
     double axisAt(double x, int width) const;
     double xOf(double axis, int width) const;

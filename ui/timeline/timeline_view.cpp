@@ -53,6 +53,7 @@ void TimelineView::setSections(std::vector<TimelineSection> sections, bool keepW
     scene_.notes.clear();
     scene_.currentLane.reset();
     scene_.laneDropAt.reset();
+    scene_.play.reset();
     dragging_.cancel();
     hovered_.reset();
     curveWords_.reset();
@@ -95,7 +96,9 @@ void TimelineView::relayout()
                                         scene_.sections, height());
     const int mostPinned = scene_.plot(width(), height()).height() / 2;
     scene_.layout = layOut(scene_.sections, scene_.sizes, mostPinned);
-    if (fitsLanes_ && scene_.layout.height > scene_.plot(width(), height()).height()) {
+    // Runs that are played against each other are all in sight.
+    const bool fits = fitsLanes_ || (scene_.play && scene_.sections.size() > 1);
+    if (fits && scene_.layout.height > scene_.plot(width(), height()).height()) {
         scene_.sizes = LaneSizes::fitting(scene_.sections, height());
         scene_.layout = layOut(scene_.sections, scene_.sizes, mostPinned);
     }
@@ -284,6 +287,16 @@ void TimelineView::setLaunches(std::vector<SceneLink> launches)
 void TimelineView::setNotes(std::vector<SceneNote> notes)
 {
     scene_.notes = std::move(notes);
+    viewport()->update();
+}
+
+void TimelineView::setPlay(std::optional<PlayMoment> moment)
+{
+    const bool turns = scene_.play.has_value() != moment.has_value();
+    scene_.play = std::move(moment);
+    if (turns && scene_.sections.size() > 1)
+        relayout();
+    hoverAgain();
     viewport()->update();
 }
 

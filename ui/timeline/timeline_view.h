@@ -76,6 +76,8 @@ public:
     void setLinks(std::vector<SceneLink> links);
     void setLaunches(std::vector<SceneLink> launches);
     void setNotes(std::vector<SceneNote> notes);
+    /// Draws the lanes up to an instant of Play; none: whole.
+    void setPlay(std::optional<PlayMoment> moment);
     /// The position of the selected range in each section, on the axis.
     void setSelectedRange(std::vector<std::optional<TimeWindow>> ranges);
 

@@ -6,6 +6,7 @@
 #include "ui/jobs/job_tracker.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
+#include "ui/timeline/timeline_play.h"
 #include "ui/window/main_window.h"
 
 #include <QApplication>
@@ -93,6 +94,19 @@ void writeFiltered(MainWindow& window, const QString& folder, const QString& suf
     timeline.view().clearSelection();
 }
 
+// The step that the runs are aligned at, played to where the first run is halfway.
+void writePlayed(MainWindow& window, TimelinePage& timeline, const QString& file)
+{
+    TimelinePlayer& player = timeline.play().player();
+    player.step(1);
+    if (!player.isOn())
+        return;
+    const PlayPart part = player.clock().part();
+    player.goTo((part.from + part.ends.front()) / 2);
+    writePicture(window, file);
+    player.end();
+}
+
 } // namespace
 
 void writeScreenshots(MainWindow& window, const QString& folder)
@@ -109,11 +123,15 @@ void writeScreenshots(MainWindow& window, const QString& folder)
         for (const QString& name : window.pageNames()) {
             window.showPage(name);
             waitUntilSettled();
-            if (auto* timeline = dynamic_cast<TimelinePage*>(window.currentPage())) {
+            auto* timeline = dynamic_cast<TimelinePage*>(window.currentPage());
+            if (timeline != nullptr) {
                 timeline->view().select(longestOf(timeline->view().scene()));
                 waitUntilSettled();
             }
             writePicture(window, QStringLiteral("%1/%2_%3.png").arg(folder, name, QLatin1String(suffix)));
+            if (timeline != nullptr)
+                writePlayed(window, *timeline,
+                            QStringLiteral("%1/%2_play_%3.png").arg(folder, name, QLatin1String(suffix)));
         }
         writeFiltered(window, folder, QLatin1String(suffix));
     }
