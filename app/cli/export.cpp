@@ -3,6 +3,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "app/cli/compare.h"
+#include "app/cli/play.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/base/output_file.h"
@@ -32,10 +33,12 @@ using exchange::sizeText;
 /// What the arguments ask for, and the run that is exported.
 struct ExportRequest {
     const store::RunReader& reader;
+    Recording recording;
     std::filesystem::path named; ///< the file as the user wrote it
     const store::RunRecord& run;
     std::string output;
     std::string at;
+    PlayRequest play = {}; ///< all but what this struct has already
     exchange::ExportOptions options;
 };
 
@@ -159,6 +162,16 @@ void exportSpeedscope(const ExportRequest& request)
     });
 }
 
+void exportPlay(const ExportRequest& request)
+{
+    PlayRequest play = request.play;
+    play.runs.insert(play.runs.begin(), {request.recording, request.run.uid});
+    play.output = request.output;
+    play.inputs.insert(play.inputs.end(), request.options.inputs.begin(), request.options.inputs.end());
+    const std::string holds = writePlay(play);
+    std::cout << exported(request) << holds << " -> " << escapeForTerminal(request.output) << '\n';
+}
+
 void exportPprof(const ExportRequest& request)
 {
     exportStacks(request, [&](std::ostream& out, const query::CallTree& stacks) {
@@ -184,6 +197,8 @@ constexpr std::array kExportFormats{
                  "OUT.txt: GPU time by stack, for flamegraph.pl and similar programs"},
     ExportFormat{"--speedscope", exportSpeedscope, "OUT.json: the same for speedscope.app"},
     ExportFormat{"--pprof", exportPprof, "OUT.pb.gz: the same for pprof"},
+    ExportFormat{"--play", exportPlay,
+                 "OUT.svg or OUT.gif: its timeline, slowed down; with --against of two runs on one clock"},
     ExportFormat{"--snapshot", exportSnapshot, "OUT.pickle: memory snapshot for PyTorch's memory_viz"},
 };
 
@@ -216,6 +231,15 @@ int exportCommand(int argc, char** argv)
     arguments.option("--at", at,
                      "with --snapshot: when to take the blocks: end of the recording (the default), peak, or "
                      "that many ns after the run's first event");
+    std::string against, align, slowdown;
+    arguments.option("--against", against,
+                     "with --play: FILE[:RUN] to play below, aligned at the start of the step");
+    arguments.option("--align", align,
+                     "with --play: the path of a range to play instead of the first traced step");
+    arguments.option(
+        "--slowdown", slowdown,
+        "with --play: real time for one unit of recorded time; without it, the longest run lasts about "
+        "six seconds");
     arguments.flag("--with-identity", withIdentity, "keep host, command line and home folders");
     if (!arguments.parse(argc, argv))
         return 0;
@@ -234,10 +258,12 @@ int exportCommand(int argc, char** argv)
     const store::RunRecord record = query::chooseRun(reader, number ? number : address.run);
     const auto chosen = static_cast<std::size_t>(std::ranges::find_if(outputs, isGiven) - outputs.begin());
     kExportFormats.at(chosen).write({.reader = reader,
+                                     .recording = address.recording,
                                      .named = address.named,
                                      .run = record,
                                      .output = outputs.at(chosen),
                                      .at = at,
+                                     .play = playOf(against, align, slowdown),
                                      .options = {.withIdentity = withIdentity, .inputs = address.inputs()}});
     return 0;
 }

@@ -4,10 +4,13 @@
 #include "ui/charts/charts_offscreen.h"
 #include "ui/charts/recipe_reader.h"
 #include "ui/kit/exporter.h"
+#include "ui/timeline/play_export.h"
 #include "ui/timeline/timeline_loading.h"
 #include "ui/timeline/timeline_view.h"
 
 #include <QChar>
+
+#include <algorithm>
 
 namespace tilescope::ui {
 
@@ -17,6 +20,7 @@ constexpr const char* kKind = "tilescope_timeline";
 constexpr int kTimelineVersion = 1;
 constexpr int kLeastWidth = 300;
 constexpr int kMostWidth = 8000;
+constexpr double kMostSlowdown = 1e12;
 constexpr double kScreenPngScale = 2; // it is drawn to a screen's measures
 
 /// Everything of the recordings, from which the recipe's runs are taken. The runs' pointers stay valid while
@@ -61,9 +65,9 @@ std::vector<SelectedRun> chosen(const TimelineRecipe& recipe, const Recordings& 
     return runs;
 }
 
-/// What is drawn, in words; the machine's facts are those of all recordings.
+/// What is drawn, in words.
 QString timelineCaption(const TimelineRecipe& recipe, const std::vector<SelectedRun>& runs,
-                        const TimelineScene& scene, const QString& machine)
+                        const TimelineScene& scene)
 {
     QStringList titles;
     for (const SelectedRun& run : runs)
@@ -75,7 +79,29 @@ QString timelineCaption(const TimelineRecipe& recipe, const std::vector<Selected
     if (runs.size() > 1)
         caption += recipe.equalLengths ? QStringLiteral(", drawn to equal lengths")
                                        : QStringLiteral(", on one scale of time");
-    return captionWithMachine(caption + QLatin1Char('.'), machine);
+    return caption + QLatin1Char('.');
+}
+
+/// Writes the animation and returns what it holds, as a sentence.
+QString writePlay(const TimelineRecipe& recipe, const TimelineScene& whole, const QString& base)
+{
+    const TimelineScene scene = playScene(whole);
+    const auto isAligned = [](const TimelineSection& section) { return section.alignedLength > 0; };
+    if (!recipe.alignAt.isEmpty() && std::ranges::none_of(scene.sections, isAligned))
+        throw Error{.what = "no run has the range '" + recipe.alignAt.toStdString() + "'",
+                    .where = "timeline",
+                    .mend = "`tilescope show FILE ranges` lists the ranges"};
+    const std::optional<PlayPart> part = partToPlay(scene.sections, scene.window);
+    if (!part)
+        throw Error{.what = "no run has the part that is to be played", .where = "timeline"};
+    const bool isSvg = recipe.play == TimelineRecipe::Play::Svg;
+    const PlayExportOptions options{isSvg ? PlayExportOptions::Format::Svg : PlayExportOptions::Format::Gif,
+                                    recipe.slowdown > 0 ? recipe.slowdown : usualSlowdown(part->length()),
+                                    playSize(scene, recipe.width), recipe.title};
+    PlayExport play(scene, *part, options, base + (isSvg ? QStringLiteral(".svg") : QStringLiteral(".gif")));
+    while (play.step()) {
+    }
+    return QStringLiteral(" Played %1: %2.").arg(slowdownText(options.slowdown), play.figures());
 }
 
 } // namespace
@@ -95,7 +121,11 @@ TimelineRecipe TimelineRecipe::fromJson(const QByteArray& json, const QString& o
     recipe.equalLengths = reader.flag("equal_lengths", recipe.equalLengths);
     recipe.memoryHeight = reader.between("memory_height", 1, LaneView::kTallest, recipe.memoryHeight);
     recipe.width = int(reader.between("width", kLeastWidth, kMostWidth, recipe.width));
-    reader.end("tilescope_timeline, title, runs, align_at, equal_lengths, memory_height, width");
+    recipe.play = TimelineRecipe::Play(
+        reader.word("play", {QStringLiteral("none"), QStringLiteral("svg"), QStringLiteral("gif")}, 0));
+    recipe.slowdown = reader.between("slowdown", 0, kMostSlowdown, recipe.slowdown);
+    reader.end(
+        "tilescope_timeline, title, runs, align_at, equal_lengths, memory_height, width, play, slowdown");
     if (recipe.runs.isEmpty())
         throw Error{.what = "the recipe names no run",
                     .where = origin.toStdString(),
@@ -126,6 +156,12 @@ void writeTimelineFigure(const TimelineRecipe& recipe, const QStringList& record
     if (loaded.aligned.window)
         view.setWindow(*loaded.aligned.window);
     TimelineScene scene = view.wholeScene();
+    const QString captionFile = base + QStringLiteral(".caption.txt");
+    const QString caption = timelineCaption(recipe, loaded.runs, scene);
+    if (recipe.play != TimelineRecipe::Play::None) {
+        const QString played = writePlay(recipe, scene, base);
+        return writeTextFile(captionFile, captionWithMachine(caption + played, machine) + QLatin1Char('\n'));
+    }
     // As high as its lanes are, whatever a window would have.
     const QSize size(recipe.width, scene.sizes.overview + scene.sizes.ruler + scene.layout.height);
     const Exportable figure{recipe.title,
@@ -138,8 +174,7 @@ void writeTimelineFigure(const TimelineRecipe& recipe, const QStringList& record
     for (const ExportFormat format : {ExportFormat::Pdf, ExportFormat::Svg, ExportFormat::Png})
         writeExport(figure, {format, size, format == ExportFormat::Png ? kScreenPngScale : 1, recipe.title},
                     base + QLatin1Char('.') + suffixOf(format));
-    writeTextFile(base + QStringLiteral(".caption.txt"),
-                  timelineCaption(recipe, loaded.runs, scene, machine) + QLatin1Char('\n'));
+    writeTextFile(captionFile, captionWithMachine(caption, machine) + QLatin1Char('\n'));
 }
 
 } // namespace tilescope::ui

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope::cli {
+
+/// What running tilescope-gui gave, which draws without a display.
+struct WindowProgramResult {
+    bool well = false;
+    std::string problem;  ///< its last sentence, if it failed
+    bool isUsage = false; ///< it could not use what it was given
+};
+
+/// Runs tilescope-gui to its end, which is killed after five minutes. Its output is dropped.
+/// \return  null if it is not installed
+std::optional<WindowProgramResult> runWindowProgram(const std::vector<std::string>& arguments);
+
+} // namespace tilescope::cli
