@@ -69,7 +69,11 @@ ChartsPage::ChartsPage(Workspace& workspace, QWidget* parent)
 {
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
+    // From the outside in: Qt styles a widget again each time that something around it gets a parent.
+    layout->addWidget(stack_, 1);
+    stack_->addWidget(message_);
     auto* content = new QWidget;
+    stack_->addWidget(content);
     auto* row = new QHBoxLayout(content);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(0);
@@ -78,7 +82,10 @@ ChartsPage::ChartsPage(Workspace& workspace, QWidget* parent)
     plot_->hide(); // its view draws it
     figure_ = new FigureView(*plot_);
     figure_->setMinimumSize(sizes().of(300), sizes().of(200));
+    auto* right = new QSplitter(Qt::Vertical);
+    row->addWidget(right, 1);
     auto* desk = new QWidget;
+    right->addWidget(desk);
     auto* deskLayout = new QVBoxLayout(desk);
     deskLayout->setContentsMargins(sizes().margin, sizes().margin, sizes().margin, sizes().margin);
     note_ = new QLabel;
@@ -88,17 +95,11 @@ ChartsPage::ChartsPage(Workspace& workspace, QWidget* parent)
     note_->hide();
     deskLayout->addWidget(note_);
     deskLayout->addWidget(figure_, 1);
-    auto* right = new QSplitter(Qt::Vertical);
     right->setHandleWidth(1);
     right->setChildrenCollapsible(false);
-    right->addWidget(desk);
     right->addWidget(makeBelow());
     right->setStretchFactor(0, 1);
     right->setSizes({sizes().of(640), sizes().of(260)});
-    row->addWidget(right, 1);
-    stack_->addWidget(message_);
-    stack_->addWidget(content);
-    layout->addWidget(stack_, 1);
     setRecipe({});
     chosen_ = false;
 }

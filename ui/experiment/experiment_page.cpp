@@ -112,22 +112,23 @@ void ExperimentPage::build()
     view_ = new RunView(*queue_);
     QVBoxLayout* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
-    auto* lower = new QWidget;
-    QVBoxLayout* below = makePlainColumn(lower);
-    below->setSpacing(sizes().gap);
-    below->addWidget(bar_);
-    below->addWidget(view_, 1);
+    // From the outside in: Qt styles a widget again each time that something around it gets a parent.
+    auto* margins = new QVBoxLayout;
+    margins->setContentsMargins(sizes().margin, sizes().padding, sizes().margin, sizes().padding);
+    layout->addLayout(margins, 1);
     splitter_ = new QSplitter(Qt::Vertical);
+    margins->addWidget(splitter_);
     splitter_->setHandleWidth(sizes().gap);
     splitter_->setProperty("kind", "gap");
     splitter_->setChildrenCollapsible(false);
     splitter_->addWidget(editor_);
+    auto* lower = new QWidget;
     splitter_->addWidget(lower);
+    QVBoxLayout* below = makePlainColumn(lower);
+    below->setSpacing(sizes().gap);
+    below->addWidget(bar_);
+    below->addWidget(view_, 1);
     splitter_->setSizes({sizes().of(480), sizes().of(420)});
-    auto* margins = new QVBoxLayout;
-    margins->setContentsMargins(sizes().margin, sizes().padding, sizes().margin, sizes().padding);
-    margins->addWidget(splitter_);
-    layout->addLayout(margins, 1);
 
     connect(editor_, &SpecEditor::textChanged, this, [this] { bar_->setPlan(nullptr, {}); });
     connect(editor_, &SpecEditor::checked, this, &ExperimentPage::checked);

@@ -45,6 +45,7 @@ QString productText(const SpecForm& form)
 SpecEditor::SpecEditor(QWidget* parent) : QWidget(parent), checks_(this)
 {
     auto* splitter = new QSplitter(Qt::Horizontal);
+    makePlainColumn(this)->addWidget(splitter);
     splitter->setObjectName(QStringLiteral("specSplitter"));
     splitter->setHandleWidth(sizes().gap);
     splitter->setProperty("kind", "gap");
@@ -52,7 +53,6 @@ SpecEditor::SpecEditor(QWidget* parent) : QWidget(parent), checks_(this)
     splitter->addWidget(makeForm());
     splitter->addWidget(makeYaml());
     splitter->setSizes({sizes().of(560), sizes().of(480)});
-    makePlainColumn(this)->addWidget(splitter);
     checkSoon_.setSingleShot(true);
     connect(&checkSoon_, &QTimer::timeout, this, &SpecEditor::check);
     connect(yaml_, &QPlainTextEdit::textChanged, this, [this] {
@@ -97,9 +97,9 @@ QWidget* SpecEditor::makeForm()
     auto* content = new QVBoxLayout;
     content->setContentsMargins(0, 0, 0, 0);
     content->setSpacing(0);
+    formPanel_->setContent(content);
     content->addWidget(lockBar_);
     content->addWidget(view_, 1);
-    formPanel_->setContent(content);
     return formPanel_;
 }
 

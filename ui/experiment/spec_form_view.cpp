@@ -30,6 +30,7 @@ SpecFormView::SpecFormView(QWidget* parent) : QScrollArea(parent)
     auto* column = new QVBoxLayout(content);
     column->setContentsMargins(sizes().padding, sizes().of(6), sizes().padding, sizes().of(8));
     column->setSpacing(sizes().of(2));
+    setWidget(content); // before it has fields, which would be styled twice
     addGroup(tr("Common"), [](const config::KeyInfo& key) { return key.common; });
     for (const config::KeyGroup which : formGroups()) {
         const QString title =
@@ -42,7 +43,6 @@ SpecFormView::SpecFormView(QWidget* parent) : QScrollArea(parent)
         column->addWidget(group.body);
     }
     column->addStretch(1);
-    setWidget(content);
     connect(&Theme::instance(), &Theme::changed, this, &SpecFormView::dress);
     dress();
 }

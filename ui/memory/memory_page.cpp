@@ -60,9 +60,9 @@ MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent)
 {
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
+    layout->addWidget(stack_, 1);
     stack_->addWidget(message_);
     stack_->addWidget(makePanels());
-    layout->addWidget(stack_, 1);
     setFocusProxy(areas_);
     connectParts();
 }
@@ -174,17 +174,18 @@ QWidget* MemoryPage::makeSide()
 
 QWidget* MemoryPage::makePanels()
 {
+    // From the outside in: Qt styles a widget again each time that something around it gets a parent.
+    auto* panels = new QWidget(stack_);
+    auto* layout = new QVBoxLayout(panels);
+    const int margin = sizes().of(12);
+    layout->setContentsMargins(sizes().margin, margin, sizes().margin, margin);
     QSplitter* both = makeSplitter(Qt::Horizontal);
+    layout->addWidget(both);
     both->addWidget(makePlots());
     both->addWidget(makeSide());
     both->setStretchFactor(0, 70);
     both->setStretchFactor(1, 30);
     both->setSizes({sizes().of(830), sizes().of(360)});
-    auto* panels = new QWidget;
-    auto* layout = new QVBoxLayout(panels);
-    const int margin = sizes().of(12);
-    layout->setContentsMargins(sizes().margin, margin, sizes().margin, margin);
-    layout->addWidget(both);
     return panels;
 }
 
