@@ -115,9 +115,7 @@ TEST_F(KeysTest, NoKeyMeansTwoThingsInOnePlace)
 
 TEST_F(KeysTest, ArrowsPlusAndMinusDoWhatTheLettersDo)
 {
-    clickRail(QStringLiteral("Timeline"));
-    TimelineView& view = page<TimelinePage>("timeline").view();
-    view.setFocus();
+    TimelineView& view = openTimeline();
     const auto after = [&](Qt::Key key) {
         view.setWindow(TimeWindow{1'000'000, 2'000'000});
         QTest::keyClick(&view, key);

@@ -22,8 +22,7 @@ protected:
     // Of the first half of the first traced step.
     query::TimeSpan filterByKey()
     {
-        clickRail(QStringLiteral("Timeline"));
-        TimelineView& view = page<TimelinePage>("timeline").view();
+        TimelineView& view = openTimeline();
         const TimelineSection& first = view.scene().sections.front();
         const query::TimelineStep step = first.timeline->firstSteps().front();
         const std::int64_t half = (step.end - step.start) / 2;

@@ -40,9 +40,7 @@ protected:
     {
         QSettings().clear();
         WindowTest::SetUp();
-        clickRail(QStringLiteral("Timeline"));
-        view_ = &page<TimelinePage>("timeline").view();
-        view_->setFocus();
+        view_ = &openTimeline();
     }
 
     void showBothRuns()

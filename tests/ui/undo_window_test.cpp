@@ -22,9 +22,7 @@ protected:
     {
         QSettings().clear();
         WindowTest::SetUp();
-        clickRail(QStringLiteral("Timeline"));
-        view_ = &page<TimelinePage>("timeline").view();
-        view_->setFocus();
+        view_ = &openTimeline();
     }
 
     ViewHistory& history() { return window_.workspace().history(); }

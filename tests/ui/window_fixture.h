@@ -3,6 +3,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
 #include "tests/ui/patience.h"
+#include "ui/timeline/timeline_page.h"
 #include "ui/window/main_window.h"
 #include "ui/window/page_rail.h"
 #include "ui/window/screenshots.h"
@@ -38,6 +39,15 @@ protected:
             if (button->text() == word)
                 QTest::mouseClick(button, Qt::LeftButton);
         waitUntilSettled();
+    }
+
+    /// The lanes of the Timeline page, with the keyboard focus.
+    TimelineView& openTimeline()
+    {
+        clickRail(QStringLiteral("Timeline"));
+        TimelineView& view = page<TimelinePage>("timeline").view();
+        view.setFocus();
+        return view;
     }
 
     template <class Kind> Kind& named(const QString& accessibleName)
