@@ -36,11 +36,11 @@ template <class Sentence> QString joined(const OverviewData& data, Sentence sent
 
 } // namespace
 
-QString whyNoSteps(const OverviewData& data)
+QString whyNoSteps(const OverviewData& data, const QString& what)
 {
-    return joined(data, [](const OverviewRun& run) {
+    return joined(data, [&what](const OverviewRun& run) {
         if (run.summary->workload == kTraceWorkload && run.data->isWhole)
-            return run.data->step ? QStringLiteral("The recording has no ranges within its steps.")
+            return run.data->step ? QStringLiteral("The recording has no %1 within its steps.").arg(what)
                                   : QStringLiteral("The recording has no steps: a range named step around "
                                                    "each one, or a profiler's step(), marks them.");
         if (!wantsTrace(*run.summary) && run.summary->result.status != RunStatus::Skipped)

@@ -6,7 +6,8 @@ namespace tilescope::ui {
 
 /// Why these runs have no traced step: they are being written, ended before, or were not asked to trace. One
 /// sentence per run; one for both if it is the same.
-QString whyNoSteps(const OverviewData& data);
+/// \param what  that the steps of an imported or recorded run lack
+QString whyNoSteps(const OverviewData& data, const QString& what = QStringLiteral("ranges"));
 
 /// The same of what is allocated at the peak.
 QString whyNoAllocations(const OverviewData& data);

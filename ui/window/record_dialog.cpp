@@ -209,6 +209,7 @@ QWidget* RecordDialog::makeParts()
     auto* part = new QWidget;
     auto* grid = new QGridLayout(part);
     grid->setContentsMargins(0, 0, 0, 0);
+    grid->setHorizontalSpacing(sizes().of(16));
     grid->setVerticalSpacing(sizes().of(4));
     int at = 0;
     constexpr int kInARow = 4;
