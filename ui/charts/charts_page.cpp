@@ -228,6 +228,7 @@ void ChartsPage::draw()
     fits_->setVisible(!fits.rows.empty());
     fits_->show(fits);
     caption_->setText(chart_.caption);
+    figure_->setAccessibleDescription(chart_.series.empty() ? chart_.empty : chart_.caption);
     grey_->setText(ChartPlot::staysApartInGrey(recipe_.palette, std::size_t(chart_.names.size()))
                        ? tr("lines differ in grey")
                        : tr("in grey, markers differ"));

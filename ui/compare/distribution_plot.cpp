@@ -132,6 +132,7 @@ void DistributionPlot::show(std::vector<PhaseSamples> phases)
     const double margin = 0.06 * (greatestRatio_ - leastRatio_);
     leastRatio_ -= margin;
     greatestRatio_ += margin;
+    setAccessibleDescription(spokenRows(table()));
     update();
 }
 

@@ -120,6 +120,7 @@ void StepsPlot::show(const std::vector<SweepProgress::Step>& steps, std::int64_t
     median_->point1->setCoords(0, middle);
     median_->point2->setCoords(1, middle);
     summary_ = timed ? medianWords(*timed) : QString();
+    setAccessibleDescription(summary_.isEmpty() ? tr("no step yet") : summary_);
     replot(QCustomPlot::rpQueuedReplot);
 }
 
@@ -184,6 +185,7 @@ void HeldMemoryPlot::show(const std::vector<SweepProgress::Memory>& memory, std:
     summary_ = memory.empty() ? QString() : tr("after each step; peak allocated %1").arg(byteText(peak));
     if (!reserved.isEmpty())
         summary_ += tr(", reserved %1").arg(byteText(reserved.back() * unit.size));
+    setAccessibleDescription(summary_.isEmpty() ? tr("no step yet") : summary_);
     replot(QCustomPlot::rpQueuedReplot);
 }
 

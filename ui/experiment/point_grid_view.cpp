@@ -1,5 +1,6 @@
 #include "ui/experiment/point_grid_view.h"
 
+#include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/tool_tip.h"
 #include "ui/theme/icons.h"
@@ -48,6 +49,7 @@ void PointGridView::setGrid(PointGrid grid)
     tips_.clear();
     marked_ = -1;
     setScrollRanges();
+    describe();
     viewport()->update();
 }
 
@@ -72,6 +74,7 @@ void PointGridView::show(const SweepProgress& progress)
         }
         tips_.push_back(tip);
     }
+    describe();
     viewport()->update();
 }
 
@@ -280,6 +283,7 @@ void PointGridView::mousePressEvent(QMouseEvent* event)
 {
     marked_ = cellAt(event->position().toPoint());
     viewport()->update();
+    describe();
     emit cellText(words(marked_));
     if (const auto point = markedPoint())
         emit chosen(*point);
@@ -298,6 +302,13 @@ std::optional<std::size_t> PointGridView::markedPoint() const
     if (marked_ < 0 || std::size_t(marked_) >= grid_.cells.size() || grid_.cells[std::size_t(marked_)] < 0)
         return {};
     return std::size_t(grid_.cells[std::size_t(marked_)]);
+}
+
+// For screen readers: the marked cell, otherwise how many there are.
+void PointGridView::describe()
+{
+    const QString cell = words(marked_);
+    setAccessibleDescription(cell.isEmpty() ? counted(std::ssize(grid_.cells), "cell") : cell);
 }
 
 void PointGridView::leaveEvent(QEvent*)
@@ -342,6 +353,7 @@ void PointGridView::keyPressEvent(QKeyEvent* event)
         horizontalScrollBar()->setValue(horizontalScrollBar()->value() + rect.center().x() -
                                         viewport()->width() / 2);
     viewport()->update();
+    describe();
     emit cellText(words(marked_));
     if (const auto point = markedPoint())
         emit chosen(*point);

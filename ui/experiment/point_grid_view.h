@@ -38,6 +38,7 @@ protected:
     bool viewportEvent(QEvent* event) override;
 
 private:
+    void describe();
     struct Layout {
         int label, header, row, cell;
     };

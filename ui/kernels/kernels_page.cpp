@@ -17,6 +17,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
+#include <QScrollArea>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QVBoxLayout>
@@ -91,8 +92,17 @@ KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
     auto* splitter = new QSplitter(Qt::Vertical);
+    // In a low window, the panels scroll before the table has fewer rows than this.
+    constexpr int kLeastRows = 5;
+    table_->setMinimumHeight(sizes().header + kLeastRows * sizes().row);
+    auto* panels = new QScrollArea;
+    panels->setWidgetResizable(true);
+    panels->setFrameShape(QFrame::NoFrame);
+    panels->setFocusPolicy(Qt::NoFocus);
+    panels->setMinimumHeight(sizes().of(160));
+    panels->setWidget(makePanels());
     splitter->addWidget(table_);
-    splitter->addWidget(makePanels());
+    splitter->addWidget(panels);
     splitter->setStretchFactor(0, 1);
     splitter->setSizes({sizes().of(540), sizes().of(390)});
     splitter->setHandleWidth(1);
@@ -598,6 +608,10 @@ void KernelsPage::followKernel()
                 roofline_->setCurrent(std::int64_t(i));
                 return showHistogram(std::int64_t(i));
             }
+        // Findings name kernels as the table does: the first line is the costliest of that label.
+        for (const KernelLine& line : lines_)
+            if (line.label == workspace().kernel())
+                return workspace().setKernel(line.name);
     } else if (const auto id = table_->currentId(); id && std::size_t(*id) < lines_.size()) {
         roofline_->setCurrent(id);
         return showHistogram(*id);
@@ -780,6 +794,7 @@ QWidget* KernelsPage::makeFamilies()
     heading->setContentsMargins(sizes().padding, sizes().of(8), sizes().padding, sizes().of(2));
     content->addWidget(heading);
     attention_ = new KeyValueTable;
+    attention_->setAccessibleName(tr("Softmax against matmul"));
     content->addWidget(attention_);
     noAttention_ = new SentenceLabel;
     noAttention_->setProperty("kind", "dim");

@@ -1,5 +1,6 @@
 #include "ui/kernels/roofline_plot.h"
 
+#include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_view.h"
 #include "ui/theme/theme.h"
@@ -139,6 +140,11 @@ void RooflinePlot::build()
             ring->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssCircle, QPen(colours().text, 1.6),
                                                   Qt::NoBrush, 2 * radiusOf(*bubble) + 4));
         }
+    const RooflineBubble* current = current_ ? find(*current_) : nullptr;
+    setAccessibleDescription(current != nullptr
+                                 ? tipOf(*current)
+                                 : counted(std::ssize(bubbles_), "bubble") + QStringLiteral(", ") +
+                                       counted(std::ssize(roofs_), "roof"));
     placeLabels();
     replot(QCustomPlot::rpQueuedReplot);
 }

@@ -18,6 +18,7 @@
 #include <QStackedWidget>
 #include <QStyleOptionButton>
 #include <QStylePainter>
+#include <QToolButton>
 #include <QToolTip>
 #include <QVBoxLayout>
 #include <QWheelEvent>
@@ -43,6 +44,8 @@ void paintChevron(QWidget& widget)
 ComboBox::ComboBox(const QString& accessibleName, QWidget* parent) : QComboBox(parent)
 {
     setAccessibleName(accessibleName);
+    // On Linux, the name that screen readers get of a combo box is its value.
+    setAccessibleDescription(accessibleName);
     setSizeAdjustPolicy(QComboBox::AdjustToContents);
 }
 
@@ -200,6 +203,9 @@ QLineEdit* makeFindField(const QString& placeholder, const QString& accessibleNa
     const auto dress = [glass] { glass->setIcon(makeIcon(Icon::Search, colours().dimText, sizes().of(14))); };
     dress();
     QObject::connect(&Theme::instance(), &Theme::changed, glass, dress);
+    for (QToolButton* button : field->findChildren<QToolButton*>())
+        button->setAccessibleName(button->defaultAction() == glass ? QObject::tr("Search sign")
+                                                                   : QObject::tr("Clear the text"));
     noteFilter(*field);
     return field;
 }
@@ -259,6 +265,8 @@ SegmentedControl::SegmentedControl(const QStringList& words, QWidget* parent)
     for (int i = 0; i < int(words.size()); ++i) {
         auto* button = new QPushButton(words[i]);
         button->setCheckable(true);
+        button->setAutoExclusive(true); // arrow keys move within the row
+        button->setAutoDefault(false);  // Enter is for the button of the dialog
         button->setProperty("segment", i == 0 ? "first" : i + 1 == int(words.size()) ? "last" : "middle");
         button->setFocusPolicy(Qt::TabFocus);
         connect(button, &QPushButton::clicked, this, [this, i] { choose(i); });
@@ -291,6 +299,7 @@ void SegmentedControl::setCompact(bool compact)
         words << button->text();
     list_->setAccessibleName(accessibleName().isEmpty() ? words.join(QStringLiteral(", "))
                                                         : accessibleName());
+    list_->setAccessibleDescription(list_->accessibleName());
     for (QPushButton* button : buttons_)
         button->setVisible(!compact);
     list_->setVisible(compact);

@@ -8,6 +8,8 @@
 
 #include <qcustomplot.h>
 
+#include <algorithm>
+
 namespace tilescope::ui {
 
 namespace {
@@ -60,6 +62,22 @@ TableData tableOf(const QCustomPlot& plot)
         }
     }
     return data;
+}
+
+QString spokenRows(const TableData& table)
+{
+    constexpr std::size_t kMostRows = 16;
+    QStringList lines;
+    for (std::size_t i = 0; i < std::min(kMostRows, table.rows.size()); ++i) {
+        QStringList words;
+        for (const TableCell& cell : table.rows[i].cells)
+            words << (cell.exact.isEmpty() ? cell.text : cell.exact);
+        words.removeAll(QString());
+        lines << words.join(QLatin1Char(' '));
+    }
+    if (table.rows.size() > kMostRows)
+        lines << QObject::tr("and %1 more").arg(table.rows.size() - kMostRows);
+    return lines.join(QStringLiteral("; "));
 }
 
 } // namespace tilescope::ui

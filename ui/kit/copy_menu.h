@@ -17,4 +17,7 @@ void openCopyMenu(QWidget& view, const QPoint& at, const std::function<TableData
 /// The values that a plot shows: one row per point, by line. No rows if there are none.
 TableData tableOf(const QCustomPlot& plot);
 
+/// The first rows in words, for the accessible description of a picture.
+QString spokenRows(const TableData& table);
+
 } // namespace tilescope::ui

@@ -52,6 +52,9 @@ void HistogramPlot::show(const Durations& durations, query::Hue hue)
     median_->setVisible(any);
     legend_->setVisible(any);
     bars_->data()->clear();
+    setAccessibleDescription(
+        any ? tr("mean %1, median %2").arg(timeText(durations.mean), timeText(durations.median))
+            : tr("nothing is selected"));
     if (!any) {
         replot();
         return;

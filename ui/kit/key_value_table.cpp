@@ -7,9 +7,11 @@
 #include <QClipboard>
 #include <QContextMenuEvent>
 #include <QHelpEvent>
+#include <QKeyEvent>
 #include <QMenu>
 #include <QPainter>
 #include <QRegularExpression>
+#include <QScrollArea>
 #include <QTextLayout>
 #include <QToolTip>
 
@@ -51,6 +53,8 @@ QStringList wrapped(QString text, const QFont& font, int width)
 KeyValueTable::KeyValueTable(QWidget* parent) : QWidget(parent)
 {
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Minimum);
+    setFocusPolicy(Qt::TabFocus);
+    setAccessibleName(tr("Details"));
     connect(&Theme::instance(), &Theme::changed, this, [this] {
         layRows();
         update();
@@ -61,8 +65,48 @@ void KeyValueTable::setRows(std::vector<KeyValueRow> rows, bool valuesLeft)
 {
     rows_ = std::move(rows);
     valuesLeft_ = valuesLeft;
+    current_ = 0;
+    if (!rows_.empty() && rows_.front().heading)
+        moveCurrent(1);
     layRows();
+    describe();
     update();
+}
+
+// Skips headings.
+bool KeyValueTable::moveCurrent(int by)
+{
+    for (auto to = std::ptrdiff_t(current_) + by; to >= 0 && to < std::ssize(rows_); to += by)
+        if (!rows_[std::size_t(to)].heading) {
+            current_ = std::size_t(to);
+            return true;
+        }
+    return false;
+}
+
+void KeyValueTable::showCurrent()
+{
+    describe();
+    update();
+    if (current_ >= rows_.size())
+        return;
+    for (QWidget* around = parentWidget(); around != nullptr; around = around->parentWidget())
+        if (auto* area = qobject_cast<QScrollArea*>(around)) {
+            const QPoint middle = mapTo(area->widget(), rowRect(current_).center());
+            return area->ensureVisible(0, middle.y(), 0, rowHeight());
+        }
+}
+
+// For screen readers: the current row while it has the focus, otherwise all rows.
+void KeyValueTable::describe()
+{
+    QStringList lines;
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+        if (!hasFocus() || i == current_)
+            lines << (rows_[i].values.isEmpty()
+                          ? rows_[i].key
+                          : rows_[i].key + QStringLiteral(": ") + rows_[i].values.join(QStringLiteral(", ")));
+    setAccessibleDescription(lines.join(QLatin1Char('\n')));
 }
 
 int KeyValueTable::heightOf(std::size_t row) const
@@ -210,6 +254,8 @@ void KeyValueTable::paintEvent(QPaintEvent*)
             painter.fillRect(QRect(rect.left(), rect.top(), rect.width(), 1), p.line);
             painter.fillRect(QRect(rect.left(), rect.bottom(), rect.width(), 1), p.line);
         }
+        if (i == current_ && hasFocus() && !row.heading)
+            painter.fillRect(rect, p.selectedRow);
         painter.setPen(p.dimText);
         painter.setFont(row.heading ? fontOf(row) : Theme::instance().body());
         const QFontMetrics keyMetrics(painter.font());
@@ -258,10 +304,38 @@ bool KeyValueTable::event(QEvent* event)
     return QWidget::event(event);
 }
 
+void KeyValueTable::keyPressEvent(QKeyEvent* event)
+{
+    if (rows_.empty())
+        return QWidget::keyPressEvent(event);
+    if (event->matches(QKeySequence::Copy)) {
+        QApplication::clipboard()->setText(rows_[current_].values.join(QLatin1Char('\t')));
+        return;
+    }
+    const bool moves = event->key() == Qt::Key_Up || event->key() == Qt::Key_Down;
+    if (!moves || !moveCurrent(event->key() == Qt::Key_Up ? -1 : 1))
+        return QWidget::keyPressEvent(event);
+    showCurrent();
+}
+
+void KeyValueTable::focusInEvent(QFocusEvent* event)
+{
+    QWidget::focusInEvent(event);
+    showCurrent();
+}
+
+void KeyValueTable::focusOutEvent(QFocusEvent* event)
+{
+    QWidget::focusOutEvent(event);
+    describe();
+}
+
 void KeyValueTable::contextMenuEvent(QContextMenuEvent* event)
 {
     QMenu menu(this);
-    const auto under = std::size_t(std::ranges::upper_bound(tops_, event->y()) - tops_.begin()) - 1;
+    const bool byKey = event->reason() == QContextMenuEvent::Keyboard;
+    const auto under =
+        byKey ? current_ : std::size_t(std::ranges::upper_bound(tops_, event->y()) - tops_.begin()) - 1;
     if (under < rows_.size() && !rows_[under].values.isEmpty())
         menu.addAction(tr("Copy value"), this, [values = rows_[under].values] {
             QApplication::clipboard()->setText(values.join(QLatin1Char('\t')));

@@ -16,7 +16,8 @@ struct KeyValueRow {
 };
 
 /// Keys on the left, values right-aligned, for details panels. A key, or a single value beside it, that does not
-/// fit takes several lines. Paints itself; GUI thread.
+/// fit takes several lines. With the keyboard focus, Up and Down move through the rows, and Ctrl+C copies the values of
+/// the current one. Paints itself; GUI thread.
 class KeyValueTable : public QWidget {
     Q_OBJECT
 public:
@@ -38,9 +39,15 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
     bool event(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
     void contextMenuEvent(QContextMenuEvent* event) override;
 
 private:
+    bool moveCurrent(int by);
+    void showCurrent();
+    void describe();
     QRect rowRect(std::size_t row) const;
     int keyWidth() const;
     int columnWidth(int columns) const;
@@ -51,6 +58,7 @@ private:
     static QFont fontOf(const KeyValueRow& row);
 
     std::vector<KeyValueRow> rows_;
+    std::size_t current_ = 0;           ///< row of the keyboard; a heading if there is no other row
     std::vector<int> tops_{0};          ///< of the rows, and the end of the last one
     std::vector<QStringList> lines_;    ///< of a value that does not fit on one; otherwise empty
     std::vector<QStringList> keyLines_; ///< likewise of a key

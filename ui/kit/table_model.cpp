@@ -1,5 +1,7 @@
 #include "ui/kit/table_model.h"
 
+#include "ui/kit/number_text.h"
+
 #include <algorithm>
 
 namespace tilescope::ui {
@@ -51,6 +53,18 @@ QString exactText(const TableColumn& column, const TableCell& cell)
     return cell.text + QChar(0x2009) + column.title.mid(comma + 2);
 }
 
+// For screen readers, also of a cell that is only drawn.
+QString spokenText(const TableColumn& column, const TableCell& cell)
+{
+    if (!cell.text.isEmpty())
+        return cell.text;
+    if (!cell.exact.isEmpty())
+        return cell.exact;
+    const double part = column.kind == TableColumn::Kind::SignedBar ? cell.signedBar : cell.bar;
+    return std::isnan(part) || (part < 0 && column.kind == TableColumn::Kind::Bar) ? QObject::tr("empty")
+                                                                                   : percentText(part);
+}
+
 } // namespace
 
 QVariant TableModel::data(const QModelIndex& index, int role) const
@@ -63,6 +77,8 @@ QVariant TableModel::data(const QModelIndex& index, int role) const
     switch (role) {
     case Qt::DisplayRole:
         return value.text;
+    case Qt::AccessibleTextRole:
+        return spokenText(column, value);
     case Qt::ToolTipRole:
     case ExactRole:
         return exactText(column, value);

@@ -16,7 +16,7 @@ MemoryFacts::MemoryFacts(QWidget* parent) : Panel({}, parent), facts_(new KeyVal
     facts_->setAccessibleName(tr("Details of the selected block"));
     auto* scroll = new QScrollArea;
     scroll->setWidgetResizable(true);
-    scroll->setAccessibleName(tr("Selected block"));
+    scroll->setFocusPolicy(Qt::NoFocus); // the rows take it
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setWidget(facts_);
     for (QWidget* ground : {scroll->viewport(), static_cast<QWidget*>(facts_)}) {

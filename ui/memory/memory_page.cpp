@@ -96,6 +96,7 @@ void MemoryPage::connectParts()
     connect(lists_, &MemoryLists::segmentChosen, this, &MemoryPage::chooseSegment);
     connect(lists_, &MemoryLists::failed, this, &MemoryPage::showMessage);
     connect(facts_, &MemoryFacts::selectionText, this, &Page::selectionText);
+    connect(this, &Page::selectionText, this, &MemoryPage::describe);
 }
 
 QWidget* MemoryPage::makeTools()
@@ -480,6 +481,7 @@ void MemoryPage::fillLegend()
                            shown_[i].letter + QLatin1Char(' ') + shown_[i].title,
                            bytesAt(shown_[i], shown_[i].history->allocated), true});
     legend_->show(std::move(entries));
+    areas_->setAccessibleDescription(legend_->accessibleDescription());
 }
 
 std::int64_t MemoryPage::instant() const
@@ -639,6 +641,14 @@ void MemoryPage::tellSpan()
                            .arg(timeText(axis_.span()->length()), signedBytes(curve.at(to) - curve.at(from)),
                                 byteText(double(curve.extremes(from, to).second)),
                                 counted(std::max<std::ptrdiff_t>(0, ended - begun), "block")));
+}
+
+// For screen readers: what is selected in the pictures of blocks.
+void MemoryPage::describe(const QString& selection)
+{
+    for (QWidget* picture :
+         {static_cast<QWidget*>(&placement_->blocks()), static_cast<QWidget*>(&placement_->segments())})
+        picture->setAccessibleDescription(selection.isEmpty() ? tr("no block is selected") : selection);
 }
 
 // Selects the largest block at the peak with that blockGroup().

@@ -83,6 +83,7 @@ private:
     void showSelected();
     void showBlock();
     void tellSpan();
+    void describe(const QString& selection);
     QString instantWords() const;
     QString whyNoMemory() const;
     QString summaryWords(std::optional<std::int64_t> allocatedSize) const;

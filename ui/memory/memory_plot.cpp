@@ -113,6 +113,12 @@ void MemoryPlot::show(std::vector<MemorySeries> series)
     clearGraphs();
     mark_->setVisible(false);
     series_ = std::move(series);
+    QStringList words;
+    for (const MemorySeries& run : series_)
+        words << run.letter +
+                     tr(" peak allocated %1")
+                         .arg(byteText(double(run.lane->allocated.value(run.lane->allocated.peak()))));
+    setAccessibleDescription(words.join(QStringLiteral(", ")).trimmed());
     double most = 1;
     bounds_ = {0, kShortest};
     for (const MemorySeries& run : series_) {

@@ -52,6 +52,22 @@ QString words(const std::string& text)
     return QString::fromStdString(text);
 }
 
+/// What costs most by the evidence, as far as pages can show it by name.
+PageTarget targetOf(const Advice& finding)
+{
+    if (finding.evidence.empty())
+        return {};
+    const query::AdviceEvidence& first = finding.evidence.front();
+    if (first.kind == "kernel")
+        return {PageTarget::Kind::Kernel, words(first.name)};
+    if (first.kind != "module")
+        return {};
+    // One line of evidence stands for modules that work alike: the first of them.
+    QString path = words(first.name);
+    path.replace(QStringLiteral(".*"), QStringLiteral(".0"));
+    return {PageTarget::Kind::Range, QStringLiteral("step/") + path};
+}
+
 /// The finding, its remedy and the rows behind it, for hovering and copying.
 QString wholeText(const query::AdviceTable& table, const Advice& finding)
 {
@@ -96,11 +112,12 @@ AdvicePanel::AdvicePanel(QWidget* parent)
     table_->setRowHeight(kFindingHeight);
     table_->setMostLines(kMostLines);
     connect(table_, &TableView::rowHeightChanged, this, &AdvicePanel::fitRows);
-    table_->setToolTip(tr("Enter or double click opens the page that shows the rows behind a finding"));
+    table_->setToolTip(tr("Enter or double click opens the page that shows what costs most"));
     message_->setContentsMargins(sizes().padding, sizes().gap, sizes().padding, sizes().gap);
     connect(table_, &TableView::activatedRow, this, [this](std::int64_t id) {
         if (advice_ && id >= 0 && id < std::ssize(advice_->rows))
-            emit pageWanted(pageOf(advice_->rows[std::size_t(id)].rule));
+            emit targetWanted(pageOf(advice_->rows[std::size_t(id)].rule),
+                              targetOf(advice_->rows[std::size_t(id)]));
     });
     QVBoxLayout* content = makePlainColumn(nullptr);
     content->addWidget(table_);

@@ -28,7 +28,8 @@ public:
 
 signals:
     /// The user wants to see what a finding is about.
-    void pageWanted(const QString& page);
+    /// The page that shows what a finding is about, and what costs most there.
+    void targetWanted(const QString& page, const PageTarget& target);
 
 private:
     void show(std::shared_ptr<const query::AdviceTable> advice);

@@ -48,6 +48,8 @@ void KeyFigureCard::show(KeyFigure figure)
     if (!figure_.verdict.isEmpty())
         tip << figure_.verdict;
     setAccessibleName(tip.join(QStringLiteral(", ")));
+    setAccessibleDescription(figure_.page.isEmpty() ? figure_.title
+                                                    : tr("Enter opens the page with the details"));
     setToolTip(tipOfLines(tip));
     updateGeometry();
     update();

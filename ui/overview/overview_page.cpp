@@ -187,7 +187,7 @@ void OverviewPage::makeContent(QWidget& content)
     layout->addWidget(stepTimes_);
     layout->addWidget(stepPanel_);
     advicePanel_ = new AdvicePanel;
-    connect(advicePanel_, &AdvicePanel::pageWanted, &workspace(), &Workspace::pageWanted);
+    connect(advicePanel_, &AdvicePanel::targetWanted, &workspace(), &Workspace::targetWanted);
     layout->addWidget(advicePanel_);
     lists_ = makeLists();
     layout->addWidget(lists_, 1);
@@ -206,6 +206,7 @@ void OverviewPage::makeContent(QWidget& content)
     connect(machinePanel->addLink(tr("Machine")), &QPushButton::clicked, this,
             [this] { emit workspace().pageWanted(QStringLiteral("machine")); });
     machine_ = new KeyValueTable;
+    machine_->setAccessibleName(tr("Machine of the selected runs"));
     machinePanel->setContent(machine_);
     bottom->addWidget(flagPanel_, 11);
     bottom->addWidget(machinePanel, 5);
@@ -425,12 +426,12 @@ void OverviewPage::showSelected(const std::vector<SelectedRun>& runs)
 
 void OverviewPage::showLists(const OverviewData& overview, bool gpu)
 {
-    const QString noSteps = whyNoSteps(overview);
+    const QString noTime = whyNoSteps(overview, gpu ? tr("kernels") : tr("ops"));
     bars_->show(stepBars(overview),
                 overview.stepDifference ? overview.stepDifference->verdict : analysis::Verdict::Inconclusive,
-                noSteps);
-    showList(*families_, familyShareRows(overview), noSteps);
-    showList(*ranges_, rangeShareRows(overview), noSteps);
+                noTime);
+    showList(*families_, familyShareRows(overview), noTime);
+    showList(*ranges_, rangeShareRows(overview), whyNoSteps(overview));
     showList(*allocations_, allocationRows(overview), whyNoAllocations(overview));
     familyPanel_->setTitle(gpu ? tr("Kernel families") : tr("Op families"));
     const bool isWhole = std::all_of(overview.runs.begin(), overview.runs.end(),

@@ -77,7 +77,7 @@ void StepBarPlot::show(std::vector<StepBar> bars, std::optional<analysis::Verdic
     verdict_ = verdict;
     bars_ = std::move(bars);
     otherwise_ = otherwise;
-    setAccessibleDescription(bars_.empty() ? otherwise : QString());
+    setAccessibleDescription(bars_.empty() ? otherwise : spokenRows(table()));
     updateGeometry();
     update();
 }

@@ -1,5 +1,6 @@
 #include "ui/query/result_plot.h"
 
+#include "ui/kit/count_text.h"
 #include "ui/kit/elided_text.h"
 #include "ui/theme/theme.h"
 
@@ -37,6 +38,7 @@ void ResultPlot::clear()
     points_->data()->clear();
     xAxis->setLabel({});
     yAxis->setLabel({});
+    setAccessibleDescription(tr("nothing to draw"));
     replot();
 }
 
@@ -96,6 +98,7 @@ void ResultPlot::show(const ResultSeries& series, const QString& key, const QStr
         xAxis->setLabel(key);
         yAxis->setLabel(value);
     }
+    setAccessibleDescription(tr("%1 by %2, %3").arg(value, key, counted(std::ssize(series.keys), "row")));
     replot();
 }
 

@@ -641,8 +641,16 @@ void TimelinePage::makeFind(ToolBar& tools)
         tr("Timeline"));
     tools.add(pairOfButtons(pairButton(Icon::ChevronLeft, "first", *previous),
                             pairButton(Icon::ChevronRight, "last", *next)));
-    connect(find_, &QLineEdit::textChanged, this, [this] { findSoon_.start(kFindAfterMs); });
-    connect(find_, &QLineEdit::returnPressed, this, [this] { stepThroughFound(1); });
+    connect(find_, &QLineEdit::textChanged, this, [this] {
+        isSearching_ = true;
+        goesToFirst_ = false;
+        findSoon_.start(kFindAfterMs);
+    });
+    connect(find_, &QLineEdit::returnPressed, this, [this] {
+        goesToFirst_ = isSearching_;
+        if (!isSearching_)
+            stepThroughFound(1);
+    });
 }
 
 void TimelinePage::makeZoom(ToolBar& tools)
@@ -700,6 +708,7 @@ void TimelinePage::find()
     const QString words = find_->text().trimmed();
     if (words.isEmpty()) {
         finding_.cancel();
+        isSearching_ = false;
         found_ = {};
         foundCount_->clear();
         view_->setFound({});
@@ -737,6 +746,9 @@ void TimelinePage::showFound(Found found)
     foundCount_->setText(total == 0 ? tr("none") : wholeNumber(total));
     view_->setFound(found_.rings);
     panel_->showFound(find_->text().trimmed(), found_.runs, found_.boxes);
+    isSearching_ = findSoon_.isActive(); // more words were typed meanwhile
+    if (!isSearching_ && std::exchange(goesToFirst_, false))
+        stepThroughFound(1);
 }
 
 void TimelinePage::goToFound(std::size_t box)

@@ -99,6 +99,8 @@ private:
     bool isGrowing_ = false;    // a read of the new events is running
     std::vector<RunKey> shown_; // selected when the view was filled; empty if it shows none
     QTimer findSoon_;
+    bool isSearching_ = false; ///< what is found is not that of the field's words yet
+    bool goesToFirst_ = false; ///< as soon as it is: Enter was pressed before
     QTimer rememberSoon_;
     std::vector<SelectedRun> runs_; ///< of the view's sections
     Found found_;

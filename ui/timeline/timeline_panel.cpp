@@ -134,8 +134,8 @@ QWidget* TimelinePanel::makeDetails()
     scroll->setFrameShape(QFrame::NoFrame);
     details_ = new KeyValueTable;
     scroll->setWidget(details_);
-    scroll->setFocusPolicy(Qt::TabFocus);
-    scroll->setAccessibleName(tr("Details of the selected box"));
+    scroll->setFocusPolicy(Qt::NoFocus); // the rows take it
+    details_->setAccessibleName(tr("Details of the selected box"));
     widget->layout()->addWidget(scroll);
     links_ = new QWidget;
     auto* row = new QHBoxLayout(links_);

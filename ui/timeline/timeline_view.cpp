@@ -32,6 +32,9 @@ TimelineView::TimelineView(QWidget* parent) : QAbstractScrollArea(parent), dragg
     viewport()->setMouseTracking(true);
     viewport()->setAttribute(Qt::WA_OpaquePaintEvent);
     setAccessibleName(tr("Timeline"));
+    for (const auto change :
+         {&TimelineView::selectionChanged, &TimelineView::spanChanged, &TimelineView::windowChanged})
+        connect(this, change, this, &TimelineView::describe);
     connect(&Theme::instance(), &Theme::changed, this, [this] {
         painter_.reset();
         relayout();
@@ -412,6 +415,30 @@ QString TimelineView::hoverText() const
     return words.second.isEmpty() ? words.first : words.first + QLatin1Char('\n') + words.second;
 }
 
+// For screen readers: what is selected, and what part of the time is shown.
+void TimelineView::describe()
+{
+    QStringList words;
+    if (scene_.selected)
+        words << wordsOf(scene_, *scene_.selected).first;
+    if (scene_.span)
+        words << tr("span of %1").arg(timeText(scene_.span->length()));
+    if (scene_.currentLane) {
+        const TimelineSection& section = scene_.sections[scene_.currentLane->section];
+        const LaneView& lane = section.lanes[scene_.currentLane->view];
+        words << tr("lane %1").arg(QString::fromStdString(section.timeline->lanes[lane.lane].title));
+        if (lane.pinned)
+            words << tr("pinned");
+        if (lane.folded)
+            words << tr("folded");
+    }
+    words << (scene_.sections.empty()
+                  ? tr("nothing to show")
+                  : tr("%1 shown, from %2 on")
+                        .arg(timeText(scene_.window.length()), timeText(scene_.window.from)));
+    setAccessibleDescription(words.join(QStringLiteral("; ")));
+}
+
 // The box under a resting cursor changes with the window, the lanes and the scroll bar.
 void TimelineView::hoverAgain()
 {
@@ -451,6 +478,8 @@ void TimelineView::hover(QPoint at)
         const Lane& lane = section.timeline->lanes[section.lanes[band->view].lane];
         where = section.letter.isEmpty() ? QString() : section.letter + QStringLiteral(", ");
         where += curveWords_ ? curveWords_->first : QString::fromStdString(lane.title);
+        if (hovered_)
+            where += QStringLiteral(", ") + wordsOf(scene_, *hovered_).first;
     }
     emit cursorMoved(timeText(axis) + QStringLiteral("  ") + where);
 }
@@ -487,6 +516,7 @@ void TimelineView::updateLanes()
 {
     relayoutUnderCursor();
     hoverAgain();
+    describe();
     emit lanesChanged();
     viewport()->update();
 }
@@ -598,6 +628,7 @@ void TimelineView::setCurrentLane(std::optional<LanePlace> place)
     if (scene_.currentLane == place)
         return;
     scene_.currentLane = place;
+    describe();
     viewport()->update();
 }
 

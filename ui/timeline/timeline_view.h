@@ -153,6 +153,7 @@ private:
     void hoverAgain();
     void leave();
     const Band* bandAt(QPoint at) const { return scene_.bandAt(at, width(), height()); }
+    void describe();
     void updateLanes();
     void showBand(const Band& band);
     void noteWindow(const TimeWindow& before);

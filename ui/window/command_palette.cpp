@@ -67,11 +67,14 @@ public:
 } // namespace
 
 CommandPalette::CommandPalette(MainWindow& window)
-    : QDialog(&window, Qt::Popup), window_(window), entries_(paletteEntries(window)), reading_(this),
+    // Screen readers do not see popups.
+    : QDialog(&window, Qt::Dialog | Qt::FramelessWindowHint), window_(window),
+      entries_(paletteEntries(window)), reading_(this),
       field_(makeFindField(tr("Action, run, kernel or help page"), tr("Find a command"))),
       list_(new QListWidget), nothing_(makeMessage())
 {
     setAttribute(Qt::WA_DeleteOnClose);
+    setWindowTitle(tr("Find a command"));
     setAccessibleName(tr("Command palette"));
     auto* frame = new QFrame;
     frame->setProperty("kind", "panel");
@@ -97,6 +100,7 @@ CommandPalette::CommandPalette(MainWindow& window)
     connect(field_, &QLineEdit::textChanged, this, &CommandPalette::narrow);
     connect(field_, &QLineEdit::returnPressed, this, &CommandPalette::choose);
     connect(list_, &QListWidget::itemClicked, this, &CommandPalette::choose);
+    connect(list_, &QListWidget::currentItemChanged, this, &CommandPalette::describe);
     narrow();
     place();
     readKernels();
@@ -160,6 +164,7 @@ void CommandPalette::narrow()
                       QStringLiteral("%1: %2 %3").arg(wordOf(entry.kind), entry.text, entry.detail));
     }
     list_->setCurrentRow(0);
+    describe();
     list_->setVisible(!fits.empty());
     nothing_->setVisible(fits.empty());
 }
@@ -175,9 +180,23 @@ void CommandPalette::choose()
     QMetaObject::invokeMethod(&window_, chosen, Qt::QueuedConnection);
 }
 
-// Esc closes the palette, also where it is a shortcut of the page below: those of a window act in its popups, too.
+// The focus stays in the field: it says which entry Enter chooses.
+void CommandPalette::describe()
+{
+    const QListWidgetItem* item = list_->currentItem();
+    field_->setAccessibleDescription(item == nullptr ? nothing_->text()
+                                                     : tr("%1; %2 of %3")
+                                                           .arg(item->data(Qt::AccessibleTextRole).toString())
+                                                           .arg(list_->currentRow() + 1)
+                                                           .arg(list_->count()));
+}
+
+// A click elsewhere closes it, as that of a menu does.
 bool CommandPalette::event(QEvent* event)
 {
+    if (event->type() == QEvent::WindowDeactivate)
+        close();
+    // Esc is for the palette, also where it is a shortcut of the page below.
     if (event->type() == QEvent::ShortcutOverride &&
         static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
         event->accept();

@@ -15,7 +15,7 @@ namespace tilescope::ui {
 class MainWindow;
 class SentenceLabel;
 
-/// A popup that finds any action, run, kernel and help page by a few letters and does or shows it. The kernels
+/// A dialog that finds any action, run, kernel and help page by a few letters and does or shows it. The kernels
 /// are those of the first selected run; they appear as soon as they are read. Deletes itself when it closes.
 class CommandPalette : public QDialog {
     Q_OBJECT
@@ -30,6 +30,7 @@ private:
     void readKernels();
     void narrow();
     void choose();
+    void describe();
     void place();
 
     MainWindow& window_;

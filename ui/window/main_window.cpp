@@ -132,12 +132,24 @@ MainWindow::MainWindow(QWidget* parent)
     connect(experiment_, &ExperimentPage::summarized, job_, &JobStatus::show);
     connect(job_, &JobStatus::cancelled, &experiment_->queue(), &SweepQueue::cancel);
     connect(job_, &JobStatus::opened, this, [this] { showPage(QStringLiteral("experiment")); });
+    // Queued, so that a popup that is closing is gone.
+    connect(
+        qApp, &QGuiApplication::focusWindowChanged, this, [this] { becomeActive(); }, Qt::QueuedConnection);
     new WindowMenus(*this);
     restoreLayout();
     updateTitle();
 }
 
 MainWindow::~MainWindow() = default;
+
+// Qt 6.4 forgets which window is active if a dialog closes while the list of its field's completions is open: Enter
+// in the name of a file does both. The keyboard then does not reach the page.
+void MainWindow::becomeActive()
+{
+    if (QApplication::activeWindow() == nullptr && windowHandle() != nullptr &&
+        QGuiApplication::focusWindow() == windowHandle())
+        QApplication::setActiveWindow(this);
+}
 
 void MainWindow::makeCentre()
 {

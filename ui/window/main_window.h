@@ -81,6 +81,7 @@ private:
     void showPageAt(int index);
     void showPageOf(const QWidget* view);
     void updateTitle();
+    void becomeActive();
     void makeCentre();
     void fitScreen();
     void foldDock();

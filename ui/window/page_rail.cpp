@@ -12,6 +12,7 @@ RailButton::RailButton(Icon icon, const QString& text, QWidget* parent) : QAbstr
 {
     setText(text);
     setCheckable(true);
+    setAutoExclusive(true); // a radio button, for screen readers
     setAccessibleName(text);
     setFocusPolicy(Qt::TabFocus);
     setAttribute(Qt::WA_Hover);
@@ -35,13 +36,17 @@ void RailButton::paintEvent(QPaintEvent*)
     }
     const QColor colour = isChecked() ? p.text : p.dimText;
     const int side = sizes().of(20);
-    paintIcon(painter, icon_, QRectF((width() - side) / 2.0, sizes().of(9), side, side), colour);
     QFont font = Theme::instance().small();
     font.setWeight(isChecked() ? QFont::DemiBold : QFont::Normal);
+    // In a low window only the icon fits; the tooltip names the page.
+    const QRect words(0, sizes().of(32), width(), height() - sizes().of(34));
+    const bool fits = words.height() >= QFontMetrics(font).ascent();
+    const double top = fits ? sizes().of(9) : (height() - side) / 2.0;
+    paintIcon(painter, icon_, QRectF((width() - side) / 2.0, top, side, side), colour);
     painter.setFont(font);
     painter.setPen(colour);
-    painter.drawText(QRect(0, sizes().of(32), width(), height() - sizes().of(34)),
-                     Qt::AlignHCenter | Qt::AlignTop, text());
+    if (fits)
+        painter.drawText(words, Qt::AlignHCenter | Qt::AlignTop, text());
     if (hasFocus()) {
         painter.setPen(p.accent);
         painter.drawRect(rect().adjusted(1, 1, -2, -2));

@@ -142,7 +142,8 @@ void RunDock::makeContent()
     scroll->setWidgetResizable(true);
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    scroll->setAccessibleName(tr("Details of the selected runs"));
+    scroll->setFocusPolicy(Qt::NoFocus); // the rows take it
+    details_->setAccessibleName(tr("Details of the selected runs"));
     scroll->setWidget(details_);
     connect(details_, &KeyValueTable::heightChanged, this, [this] {
         if (detailsArea_ != nullptr)

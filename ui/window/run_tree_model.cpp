@@ -436,6 +436,10 @@ QVariant RunTreeModel::runData(const Branch& branch, const query::RunSummary& ru
         return int((column == Step || column == Peak ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     case Qt::ToolTipRole:
         return tipOf(run, file.groups->titles().of(run, true));
+    case Qt::AccessibleTextRole: {
+        const QString text = runData(branch, run, column, Qt::DisplayRole).toString();
+        return text.isEmpty() ? tr("none") : text;
+    }
     case Qt::DisplayRole:
         break;
     default:
@@ -468,7 +472,8 @@ QVariant RunTreeModel::headerData(int section, Qt::Orientation orientation, int 
     if (role == Qt::TextAlignmentRole)
         return int((section == Step || section == Peak ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     if (section == Flags) // is as wide as its sign
-        return role == Qt::ToolTipRole ? QVariant(titleOf(section)) : QVariant();
+        return role == Qt::ToolTipRole || role == Qt::AccessibleTextRole ? QVariant(titleOf(section))
+                                                                         : QVariant();
     if (section == Peak && role == Qt::ToolTipRole)
         return tr("Peak allocated, MiB");
     return role == Qt::DisplayRole ? QVariant(titleOf(section)) : QVariant();
