@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""What a screen reader finds on every page and in every dialog, through AT-SPI.
+
+usage: tests/ui/desktop/names.py TILESCOPE_GUI UI_FIXTURE
+
+Whatever takes the focus or a click has a name and a role, pictures say in words what they show, and tables have cells.
+Fails with the path of each item that does not.
+"""
+import subprocess
+import sys
+
+from desktop import Atspi, Desktop, State
+
+PAGES = ("Overview", "Experiment", "Timeline", "Flame", "Kernels", "Memory", "Ranks", "Compare", "Charts", "Query",
+         "Machine", "Help")
+KEYS = [f"ctrl+{digit}" for digit in range(1, 10)] + [f"alt+{digit}" for digit in range(1, 4)]
+DIALOGS = (("Command palette", "ctrl+k"), ("Export", "ctrl+e"), ("Record a program", "ctrl+alt+r"), ("Keys", "question"))
+CLICKED = {"push button", "check box", "radio button", "toggle button", "combo box", "slider", "spin button", "text",
+           "entry", "menu item", "check menu item", "page tab", "link"}
+TABLES = {"table", "tree table", "tree"}
+LEAST_PICTURE = 60  # pixels; what is smaller is a sign beside a text
+
+failures = []
+
+
+def complain(place, what, item):
+    line = f"{place}: {what}: {item.path}"
+    if line not in failures:
+        failures.append(line)
+
+
+def is_labelled(item):
+    """A combo box: Qt gives its value as its name, so what it chooses must be a label or a description."""
+    relations = item.node.get_relation_set() or []
+    return bool(item.description) or any(r.get_relation_type() == Atspi.RelationType.LABELLED_BY for r in relations)
+
+
+def check_table(place, item):
+    if "Table" not in item.interfaces:
+        complain(place, "a table without cells", item)
+    elif Atspi.Table.get_n_rows(item.node) > 0 and Atspi.Table.get_n_columns(item.node) > 0:
+        cell = Atspi.Table.get_accessible_at(item.node, 0, 0)
+        if cell is None or not cell.get_name():
+            complain(place, "a table whose first cell has no text", item)
+
+
+def check(place, window):
+    """Returns how many items were looked at."""
+    count = 0
+    for item in window.walk():
+        count += 1
+        role = item.role
+        takes_focus = item.has(State.FOCUSABLE)
+        if role in ("", "unknown", "invalid") and takes_focus:
+            complain(place, "no role", item)
+        if (takes_focus or role in CLICKED) and not item.name.strip():
+            complain(place, "no name", item)
+        if role == "combo box" and not is_labelled(item):
+            complain(place, "a choice that does not say of what", item)
+        if role in TABLES:
+            check_table(place, item)
+        _, _, width, height = item.box
+        if (role == "filler" and item.name and not item.description and min(width, height) >= LEAST_PICTURE and
+                not item.children):
+            complain(place, "a picture without words", item)
+    return count
+
+
+def check_pages(desktop, state):
+    for page, key in zip(PAGES, KEYS):
+        desktop.press(key)
+        desktop.find(page, "radio button", lambda button: button.has(State.CHECKED))
+        desktop.wait_until_still()
+        print(f"{state}, {page}: {check(f'{state}, {page}', desktop.window())} items", flush=True)
+
+
+def check_dialogs(desktop):
+    desktop.press("ctrl+1")
+    for name, key in DIALOGS:
+        desktop.press(key)
+        dialog = desktop.window(name)
+        desktop.wait_until_still()
+        print(f"{name}: {check(name, dialog)} items", flush=True)
+        desktop.press("Escape")
+        desktop.wait(lambda shown=name: all(window.name != shown for window in desktop.windows()), f"the end of {name}")
+
+
+def main():
+    gui, fixture = sys.argv[1:]
+    with Desktop(gui) as desktop:
+        for kind in ("gpu", "study", "ranks"):
+            subprocess.run([fixture, kind, desktop.home / f"{kind}.tscope"], check=True, stdout=subprocess.DEVNULL)
+        for state, arguments in (("no file", ()), ("two runs on a GPU", ("gpu.tscope", "--runs", "1,2")),
+                                 ("a study on a CPU", ("study.tscope",)), ("ranks", ("ranks.tscope",))):
+            desktop.open(*arguments)
+            check_pages(desktop, state)
+            if arguments and arguments[0] == "gpu.tscope":
+                check_dialogs(desktop)
+            desktop.close()
+    for failure in failures:
+        print(failure)
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
