@@ -160,6 +160,7 @@ QWidget* ChartsPage::makeBelow()
     caption_->setWordWrap(true);
     caption_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     caption_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    caption_->setFocusPolicy(Qt::NoFocus);
     captions->addWidget(caption_, 1);
     layout->addLayout(captions, 3);
     return below;

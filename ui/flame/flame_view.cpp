@@ -115,6 +115,7 @@ FlameView::FlameView(QWidget* parent) : QWidget(parent)
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Flame graph"));
+    setAccessibleDescription(tr("no box is selected"));
     connect(&Theme::instance(), &Theme::changed, this, [this] {
         updateGeometry();
         update();
@@ -145,7 +146,7 @@ void FlameView::select(Node node)
         return;
     selected_ = node;
     update();
-    setAccessibleDescription(node == CallTree::kRoot ? QString()
+    setAccessibleDescription(node == CallTree::kRoot ? tr("no box is selected")
                                                      : QString::fromStdString(graph_->labelOf(node)) +
                                                            QStringLiteral(", ") + shareText(*graph_, node));
     emit selectionChanged();

@@ -106,7 +106,7 @@ void KeyValueTable::describe()
             lines << (rows_[i].values.isEmpty()
                           ? rows_[i].key
                           : rows_[i].key + QStringLiteral(": ") + rows_[i].values.join(QStringLiteral(", ")));
-    setAccessibleDescription(lines.join(QLatin1Char('\n')));
+    setAccessibleDescription(lines.isEmpty() ? tr("nothing is selected") : lines.join(QLatin1Char('\n')));
 }
 
 int KeyValueTable::heightOf(std::size_t row) const
