@@ -56,6 +56,8 @@ void SpecFormView::addGroup(const QString& title, const std::function<bool(const
     group.heading->setFocusPolicy(Qt::TabFocus);
     group.contents = new TitleLabel;
     group.contents->setProperty("kind", "dim");
+    // Elided where it has no room.
+    group.contents->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     group.line = new QWidget;
     auto* line = new QHBoxLayout(group.line);
     line->setContentsMargins(0, 0, 0, 0);
