@@ -6,6 +6,7 @@
 #include "ui/theme/theme.h"
 
 #include <QAbstractButton>
+#include <QCheckBox>
 #include <QGridLayout>
 #include <QLabel>
 #include <QLineEdit>
