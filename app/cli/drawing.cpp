@@ -3,40 +3,22 @@
 #include "app/cli/window_program.h"
 #include "core/base/output_file.h"
 
-#include <fstream>
-#include <sstream>
-
 namespace tilescope::cli {
 
 namespace fs = std::filesystem;
 
 namespace {
 
-std::string textOf(const fs::path& file)
-{
-    std::ifstream stream(file);
-    std::stringstream text;
-    text << stream.rdbuf();
-    return text.str();
-}
-
 /// For the format that embeds it: the drawing, or its picture where a timeline with thousands of boxes makes that the
 /// smaller one.
 report::Drawings::Image imageOf(const fs::path& folder, const std::string& id)
 {
     constexpr std::size_t kLargeDrawing = 400'000; // bytes
-    std::string svg = textOf(folder / (id + ".svg"));
+    std::string svg = drawnFile(folder / (id + ".svg"));
     if (svg.size() > kLargeDrawing)
-        if (std::string png = textOf(folder / (id + ".png")); !png.empty() && png.size() < svg.size())
+        if (std::string png = drawnFile(folder / (id + ".png")); !png.empty() && png.size() < svg.size())
             return {"image/png", std::move(png)};
     return {"image/svg+xml", std::move(svg)};
-}
-
-/// The first line of a figure's caption file; the second one is about the machine.
-std::string captionOf(const fs::path& folder, const std::string& id)
-{
-    const std::string caption = textOf(folder / (id + ".caption.txt"));
-    return caption.substr(0, caption.find('\n'));
 }
 
 } // namespace

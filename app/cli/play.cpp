@@ -11,26 +11,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 namespace tilescope::cli {
 
 namespace {
-
-std::string contentsOf(const std::filesystem::path& file)
-{
-    std::ifstream stream(file, std::ios::binary);
-    std::stringstream text;
-    text << stream.rdbuf();
-    return text.str();
-}
-
-std::string firstLineOf(const std::filesystem::path& file)
-{
-    const std::string text = contentsOf(file);
-    return text.substr(0, text.find('\n'));
-}
 
 /// "svg" or "gif".
 std::string formatOf(const std::filesystem::path& output)
@@ -91,10 +75,15 @@ std::string writePlay(const PlayRequest& request)
         throw Error{.what = drawn->problem,
                     .where = "--play",
                     .kind = drawn->isUsage ? ErrorKind::Usage : ErrorKind::Failure};
-    const std::string animation = contentsOf(scratch.file("play." + format));
+    const std::string animation = drawnFile(scratch.file("play." + format));
+    if (animation.empty())
+        throw Error{.what = "tilescope-gui wrote no animation",
+                    .where = "--play",
+                    .mend = "check the space in TMPDIR",
+                    .kind = ErrorKind::Failure};
     output.write([&](std::ostream& out) { out << animation; });
     output.commit();
-    return firstLineOf(scratch.file("play.caption.txt"));
+    return captionOf(scratch.file(""), "play");
 }
 
 } // namespace tilescope::cli

@@ -7,7 +7,9 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <poll.h>
+#include <sstream>
 #include <thread>
 #include <unistd.h>
 
@@ -86,6 +88,20 @@ std::optional<WindowProgramResult> runWindowProgram(const std::vector<std::strin
         return {};
     const Ended ended = runToItsEnd(window, arguments);
     return WindowProgramResult{ended.well, ended.well ? std::string() : lastLine(ended.said), ended.isUsage};
+}
+
+std::string drawnFile(const fs::path& file)
+{
+    std::ifstream stream(file, std::ios::binary);
+    std::stringstream text;
+    text << stream.rdbuf();
+    return text.str();
+}
+
+std::string captionOf(const fs::path& folder, const std::string& id)
+{
+    const std::string caption = drawnFile(folder / (id + ".caption.txt"));
+    return caption.substr(0, caption.find('\n'));
 }
 
 } // namespace tilescope::cli

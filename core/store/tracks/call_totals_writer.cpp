@@ -156,22 +156,23 @@ bool CallTotalsWriter::isKnown(OpId op)
     return false;
 }
 
-std::uint32_t CallTotalsWriter::totalOf(OpId op)
+std::optional<std::uint32_t> CallTotalsWriter::totalOf(OpId op)
 {
-    return op && isKnown(op) ? ops_[op.value].total : kNoOpCall;
+    takeTogether();
+    const bool known = keys_ && op && isKnown(op);
+    if (!keys_)
+        return {};
+    return known ? ops_[op.value].total : kNoOpCall;
 }
 
 // Activities and allocations ----------------------------------------------------------------------------------
 
 void CallTotalsWriter::add(const DeviceEvent& event, bool isLaunched)
 {
-    takeTogether();
-    if (!keys_)
+    const std::optional<std::uint32_t> op = totalOf(event.op);
+    if (!op)
         return;
-    const std::uint32_t op = totalOf(event.op);
-    if (!keys_)
-        return;
-    if (op != kNoOpCall)
+    if (*op != kNoOpCall)
         noteLaunch(event.op, event.step);
     noteReplay(event, isLaunched);
     ProcessIndex process = parties_.of(event.device, event.stream);
@@ -180,7 +181,7 @@ void CallTotalsWriter::add(const DeviceEvent& event, bool isLaunched)
     const bool isReplayed = event.graphNode != 0;
     bool isNew = false;
     ActivityTotal& total =
-        totalAt({op, event.name.value, event.path.value, static_cast<std::uint32_t>(event.kind),
+        totalAt({*op, event.name.value, event.path.value, static_cast<std::uint32_t>(event.kind),
                  packed(process, isTraced, isLaunched, isReplayed)},
                 keys_->activities, totals_.activities, isNew);
     if (isNew) {
@@ -188,7 +189,7 @@ void CallTotalsWriter::add(const DeviceEvent& event, bool isLaunched)
         total.name = event.name;
         total.path = event.path;
         total.process = process;
-        total.op = op;
+        total.op = *op;
         total.isTraced = isTraced;
         total.isLaunched = isLaunched;
         total.isReplayed = isReplayed;
@@ -246,24 +247,21 @@ void CallTotalsWriter::noteReplay(const DeviceEvent& event, bool isLaunched)
 
 void CallTotalsWriter::add(const AllocEvent& event)
 {
-    takeTogether();
-    if (!keys_)
-        return;
-    const std::uint32_t op = totalOf(event.op);
-    if (!keys_)
+    const std::optional<std::uint32_t> op = totalOf(event.op);
+    if (!op)
         return;
     const ProcessIndex process = parties_.of(event.device);
     const bool isTraced = event.step != kNoStep;
     const bool isOnGpu = bool(event.device);
     bool isNew = false;
     AllocationTotal& total =
-        totalAt({op, event.path.value, event.category.value, packed(process, isTraced, isOnGpu), 0},
+        totalAt({*op, event.path.value, event.category.value, packed(process, isTraced, isOnGpu), 0},
                 keys_->allocations, totals_.allocations, isNew);
     if (isNew) {
         total.path = event.path;
         total.category = event.category;
         total.process = process;
-        total.op = op;
+        total.op = *op;
         total.isTraced = isTraced;
         total.isOnGpu = isOnGpu;
     }

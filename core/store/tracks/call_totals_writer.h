@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -54,7 +55,9 @@ private:
     void take(const Op& op);
     /// \return  whether the op is known; otherwise it must not arrive later
     bool isKnown(OpId op);
-    std::uint32_t totalOf(OpId op);
+    /// The calls that an activity or allocation of this op belongs to, or kNoOpCall. Takes the ops that wait.
+    /// \return  null if the totals were given up
+    std::optional<std::uint32_t> totalOf(OpId op);
     void noteLaunch(OpId op, std::int32_t step);
     void noteStep(ActivityTotal& total, std::int32_t step);
     void noteReplay(const DeviceEvent& event, bool isLaunched);
