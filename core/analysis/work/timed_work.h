@@ -63,8 +63,8 @@ struct AlikeCalls {
     std::span<const std::int64_t> activities = {}; ///< by device event
 };
 
-/// The same from sums: an op stands for alike calls, a device event for alike ones whose durations its own is the sum
-/// of.
+/// The same from sums: each op stands for a group of calls, and each device event for a group of events, whose total time
+/// is its duration.
 /// \param device  not empty; each with a correlation of its own
 /// \return        none if the sums do not determine the result
 std::optional<std::vector<TimedWork>>

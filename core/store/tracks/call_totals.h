@@ -27,7 +27,7 @@ struct OpCallTotal {
     std::int64_t self = 0;      ///< ns that no op inside it took
 };
 
-/// Kernels, copies or memsets of one name that alike calls launched.
+/// Kernels, copies or memsets of one name that such calls launched.
 struct ActivityTotal : KernelTotal {
     ProcessIndex process = {};
     std::uint32_t op = kNoOpCall; ///< that launched them
@@ -42,7 +42,7 @@ struct ActivityTotal : KernelTotal {
     bool knowsSteps() const { return !isTraced || !steps.empty(); }
 };
 
-/// Blocks of one category that alike calls allocated, freed or not.
+/// Blocks of one category that such calls allocated, freed or not.
 struct AllocationTotal {
     StringId path = {};
     StringId category = {};

@@ -277,7 +277,7 @@ void CallTotalsWriter::finish()
 {
     for (const analysis::OpTotal& self : selfTimes_.finish())
         totals_.ops[self.group].self = self.self.count();
-    // Whether an op counts depends on its inner ops: those of alike calls must be alike.
+    // Whether an op counts depends on its inner ops, so all calls of a group must agree in them.
     for (std::size_t i = 0; i < totals_.ops.size(); ++i)
         countsWork_ = countsWork_ && (callsOfItsName_[i] == 0 || callsOfItsName_[i] == totals_.ops[i].calls);
 }
