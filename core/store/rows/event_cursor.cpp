@@ -13,34 +13,57 @@ EventCursor::EventCursor(ReadConnection& connection, EventKind kind, std::vector
     : connection_(connection), table_(eventTable(kind)), intervals_(std::move(intervals)), window_(window),
       query_(connection.eventQuery(kind))
 {
+    if (!intervals_.empty())
+        pages_ = TablePages::of(connection.database().getHandle(), table_.name, table_.columns.size());
 }
 
 /// To the next row of the run, across intervals.
 bool EventCursor::step()
 {
-    sqlite3_stmt* query = query_.get();
     while (interval_ < intervals_.size()) {
-        if (!running_) {
-            seen_ = {intervals_[interval_].first, intervals_[interval_].last};
-            sqlite3_bind_int64(query, 1, seen_.first);
-            sqlite3_bind_int64(query, 2, seen_.last);
-            running_ = true;
-        }
-        if (sqlite3_step(query) == SQLITE_ROW) {
-            fetch();
+        const IdInterval& interval = intervals_[interval_];
+        if (!running_)
+            begin(interval);
+        if (pages_ ? fetchFromPages(interval) : fetch())
             return true;
-        }
-        check(connection_.database().getHandle(), sqlite3_reset(query));
-        requireWhole(intervals_[interval_]);
+        requireWhole(interval);
         running_ = false;
         ++interval_;
     }
     return false;
 }
 
-void EventCursor::fetch()
+void EventCursor::begin(const IdInterval& interval)
+{
+    seen_ = {interval.first, interval.last};
+    running_ = true;
+    if (pages_) {
+        pages_->seek(interval.first);
+        return;
+    }
+    sqlite3_bind_int64(query_.get(), 1, interval.first);
+    sqlite3_bind_int64(query_.get(), 2, interval.last);
+}
+
+bool EventCursor::fetchFromPages(const IdInterval& interval)
+{
+    if (!pages_->next(interval.last, row_.data()))
+        return false;
+    RowDigest digest(connection_.rule());
+    for (std::size_t column = 0; column < table_.columns.size(); ++column)
+        digest.addOrNull(row_[column]);
+    ++seen_.rows;
+    seen_.checksum += digest.value();
+    return true;
+}
+
+bool EventCursor::fetch()
 {
     sqlite3_stmt* query = query_.get();
+    if (sqlite3_step(query) != SQLITE_ROW) {
+        check(connection_.database().getHandle(), sqlite3_reset(query));
+        return false;
+    }
     RowDigest digest(connection_.rule());
     for (std::size_t column = 0; column < table_.columns.size(); ++column) {
         // One call for type and value: calls are most of the cost of a row.
@@ -62,6 +85,7 @@ void EventCursor::fetch()
     }
     ++seen_.rows;
     seen_.checksum += digest.value();
+    return true;
 }
 
 void EventCursor::requireWhole(const IdInterval& interval) const

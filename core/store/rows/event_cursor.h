@@ -2,6 +2,7 @@
 
 #include "core/store/rows/chunk_directory.h"
 #include "core/store/rows/read_connection.h"
+#include "core/store/rows/table_pages.h"
 
 #include <array>
 #include <cstdint>
@@ -20,7 +21,8 @@ struct RowWindow {
 
 /// Iterates over the rows of one event table in a window, in id order.
 ///
-/// Reads whole chunks and compares them with the file's books. Only within a ReadConnection::Use.
+/// Reads whole chunks and compares them with the file's books: from the pages of the file (TablePages) or, if it has a
+/// write-ahead log, by a query. Only within a ReadConnection::Use.
 /// \throws Error  rows are missing or changed
 class EventCursor {
 public:
@@ -32,8 +34,10 @@ public:
 
 private:
     bool step();
+    void begin(const IdInterval& interval);
+    bool fetch();
+    bool fetchFromPages(const IdInterval& interval);
     bool wanted() const;
-    void fetch();
     void requireWhole(const IdInterval& interval) const;
 
     ReadConnection& connection_;
@@ -41,6 +45,7 @@ private:
     const std::vector<IdInterval> intervals_;
     const RowWindow window_;
     ShelvedStatement query_;
+    std::optional<TablePages> pages_; ///< instead of the query, if the file has no write-ahead log
     std::size_t interval_ = 0;
     bool running_ = false;
     IdInterval seen_; ///< accumulated contents of the current interval
