@@ -70,6 +70,8 @@ std::vector<ResolvedValue> resolvedValues(const ExperimentSpec& spec)
     const auto isLeftOut = [&](std::string_view key) {
         if (key == "timing")
             return spec.timing == StepTiming::Phase;
+        if (key == "data")
+            return spec.data == TokenData::Random;
         return !hasKeysOfRanks && (key == "gpus" || key == "parallel" || key == "bucket");
     };
     std::vector<ResolvedValue> values;

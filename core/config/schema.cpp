@@ -403,6 +403,17 @@ void addModel(std::vector<KeyRow>& rows)
         integer("vocab", "Vocabulary", 2, kMillion, "10000", "size of the vocabulary", "50257")));
     rows.push_back(row<&Spec::context>(
         integer("context", "Context length", 1, kMillion, "128", "tokens in a sequence", "512", true)));
+    rows.push_back(
+        row<&Spec::data>({.name = "data",
+                          .label = "Token data",
+                          .type = Choice,
+                          .group = Model,
+                          .choices = words<TokenData>(),
+                          .defaultText = "random",
+                          .help = "tokens: uniform and independent, or a Markov chain whose entropy, "
+                                  "the least cross entropy, is known",
+                          .example = "markov",
+                          .attention = false}));
     rows.push_back(row<&Spec::ropeTheta>({.name = "rope_theta",
                                           .label = "RoPE base",
                                           .type = Real,

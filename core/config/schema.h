@@ -74,8 +74,8 @@ const KeyInfo* findKey(std::string_view name);
 std::optional<std::string> problemWith(const KeyInfo& key, std::string_view value);
 
 /// The keys of the spec's workload with their resolved values as JSON text (`64`, `"bf16"`, `true`), in
-/// schema order; an lm without ranks leaves out `gpus`, `parallel` and `bucket`, and `timing` is there only if it is
-/// not phase.
+/// schema order; an lm without ranks leaves out `gpus`, `parallel` and `bucket`, and `timing` and `data` are there only if
+/// they are not phase and random.
 struct ResolvedValue {
     std::string_view key;
     std::string json;

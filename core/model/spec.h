@@ -19,6 +19,8 @@ enum class TraceLevel { Off, Kernels, Full };
 enum class Isolation { Sweep, Process };
 /// Where a step waits for the device: after each phase, or once, at its end.
 enum class StepTiming { Phase, Step };
+/// The tokens of the lm: independent and uniform, or a Markov chain of known entropy.
+enum class TokenData { Random, Markov };
 /// How the ranks of a step share its work.
 enum class Parallel {
     None,
@@ -118,6 +120,7 @@ struct ExperimentSpec {
     std::int64_t layers = 12;
     std::int64_t vocab = 10'000;
     std::int64_t context = 128;
+    TokenData data = TokenData::Random;
     double ropeTheta = 10'000;
     Checkpointing checkpointing = {};
     int gpus = 1; ///< ranks; one process and one device each

@@ -76,6 +76,13 @@ template <> std::span<const EnumWord<StepTiming>> enumWords()
     return words;
 }
 
+template <> std::span<const EnumWord<TokenData>> enumWords()
+{
+    static constexpr EnumWord<TokenData> words[] = {{TokenData::Random, "random"},
+                                                    {TokenData::Markov, "markov"}};
+    return words;
+}
+
 template <> std::span<const EnumWord<Parallel>> enumWords()
 {
     static constexpr EnumWord<Parallel> words[] = {{Parallel::None, "none"},

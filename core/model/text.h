@@ -29,6 +29,7 @@ template <> std::span<const EnumWord<Backend>> enumWords();
 template <> std::span<const EnumWord<TraceLevel>> enumWords();
 template <> std::span<const EnumWord<Isolation>> enumWords();
 template <> std::span<const EnumWord<StepTiming>> enumWords();
+template <> std::span<const EnumWord<TokenData>> enumWords();
 template <> std::span<const EnumWord<Parallel>> enumWords();
 template <> std::span<const EnumWord<CollectiveOp>> enumWords();
 template <> std::span<const EnumWord<MessageDtype>> enumWords();

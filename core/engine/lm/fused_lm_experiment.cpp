@@ -93,6 +93,7 @@ public:
     }
 
     bool has(Phase phase) const override { return hasPhase(Workload::Lm, spec_.mode, phase); }
+    std::vector<EnvironmentEntry> facts() const override { return batch_.facts(); }
 
     std::optional<std::int64_t> parameters() const override
     {

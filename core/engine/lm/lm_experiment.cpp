@@ -100,6 +100,7 @@ public:
     }
 
     bool has(Phase phase) const override { return hasPhase(Workload::Lm, spec_.mode, phase); }
+    std::vector<EnvironmentEntry> facts() const override { return batch_.facts(); }
 
     std::optional<std::int64_t> parameters() const override { return model_.ops().weightElements(); }
 

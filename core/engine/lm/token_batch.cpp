@@ -23,13 +23,18 @@ TokenBatch::TokenBatch(const ExperimentSpec& spec, at::Device device, int mine, 
     }
     const Making making(kInput, "targets");
     targets_ = at::empty_like(tokens_);
+    if (spec.data == TokenData::Markov)
+        chain_.emplace(vocab_, source_);
 }
 
 void TokenBatch::refresh()
 {
     // Together the ranks have the tokens of one process with all batches: each draws all of them and keeps its own.
     for (int batch = 0; batch < batches_; ++batch) {
-        host_.random_(0, vocab_, source_);
+        if (chain_)
+            chain_->draw(host_, source_);
+        else
+            host_.random_(0, vocab_, source_);
         if (batch == mine_)
             take();
     }
@@ -46,6 +51,13 @@ void TokenBatch::visitHeld(const HoldVisitor& visit) const
     visit(MemoryCategory::Inputs, "tokens", tokens_);
     visit(MemoryCategory::Inputs, "targets", targets_);
     visit(MemoryCategory::Inputs, "tokens on the host", host_);
+}
+
+std::vector<EnvironmentEntry> TokenBatch::facts() const
+{
+    if (!chain_)
+        return {};
+    return {{"result.entropy", std::to_string(MarkovChain::entropy(vocab_)), "nat"}};
 }
 
 } // namespace tilescope::engine

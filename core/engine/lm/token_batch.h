@@ -1,14 +1,19 @@
 #pragma once
 
 #include "core/engine/common/held_tensors.h"
+#include "core/engine/lm/markov_chain.h"
+#include "core/model/run.h"
 #include "core/model/spec.h"
 
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 
+#include <optional>
+#include <vector>
+
 namespace tilescope::engine {
 
-/// Random tokens of a step of the language model; the targets are the tokens shifted by one. Session thread.
+/// Tokens of a step of the language model; the targets are the tokens shifted by one. Session thread.
 class TokenBatch {
 public:
     /// \param mine     the batch of this process, of those that the ranks of a step have together
@@ -22,6 +27,8 @@ public:
     const at::Tensor& tokens() const { return tokens_; } ///< (batch·context)
     const at::Tensor& targets() const { return targets_; }
     void visitHeld(const HoldVisitor& visit) const;
+    /// What is known about the data: result.entropy, for a Markov chain.
+    std::vector<EnvironmentEntry> facts() const;
 
 private:
     void take();
@@ -32,6 +39,7 @@ private:
     int mine_;
     int batches_;
     at::Generator source_;
+    std::optional<MarkovChain> chain_; ///< none: tokens are independent
     at::Tensor host_;
     at::Tensor tokens_;
     at::Tensor targets_;

@@ -45,8 +45,10 @@ public:
 
     std::vector<EnvironmentEntry> facts() const override
     {
-        return {
-            {"result.capture_time", std::to_string(static_cast<double>(captureTime_.count()) / 1e6), "ms"}};
+        std::vector<EnvironmentEntry> facts = inner_->facts();
+        facts.push_back(
+            {"result.capture_time", std::to_string(static_cast<double>(captureTime_.count()) / 1e6), "ms"});
+        return facts;
     }
 
     void run(Phase phase) override

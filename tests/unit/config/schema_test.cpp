@@ -34,14 +34,14 @@ TEST(Keys, StandInTheOrderInWhichRunsShowThem)
     std::vector<std::string_view> names;
     for (const KeyInfo& key : keys())
         names.push_back(key.name);
-    EXPECT_THAT(names,
-                ::testing::ElementsAre(
-                    "name", "workload", "device", "seed", "mode", "grad", "loss", "precision", "backend",
-                    "batch", "warmup", "steps", "repeat", "timing", "trace_steps", "trace", "memory",
-                    "shapes", "counters", "compile", "deterministic", "isolate", "timeout", "memory_limit",
-                    "threads", "annotate_attention", "heads", "kv_heads", "d_head", "seq_len", "kv_len",
-                    "causal", "tile_q", "tile_k", "size", "d_model", "d_ff", "layers", "vocab", "context",
-                    "rope_theta", "checkpointing", "gpus", "parallel", "bucket", "op", "bytes", "dtype"));
+    EXPECT_THAT(names, ::testing::ElementsAre(
+                           "name", "workload", "device", "seed", "mode", "grad", "loss", "precision",
+                           "backend", "batch", "warmup", "steps", "repeat", "timing", "trace_steps", "trace",
+                           "memory", "shapes", "counters", "compile", "deterministic", "isolate", "timeout",
+                           "memory_limit", "threads", "annotate_attention", "heads", "kv_heads", "d_head",
+                           "seq_len", "kv_len", "causal", "tile_q", "tile_k", "size", "d_model", "d_ff",
+                           "layers", "vocab", "context", "data", "rope_theta", "checkpointing", "gpus",
+                           "parallel", "bucket", "op", "bytes", "dtype"));
 }
 
 TEST(Keys, AreFoundInEitherSpelling)
@@ -109,7 +109,7 @@ TEST(Json, RoundTripsEveryKey)
     for (const char* yaml :
          {"workload: accumulation", "workload: dtypes", "workload: lm\nmode: train",
           "workload: lm\ndevice: cpu\ngpus: 2\nparallel: ddp\nbucket: 1 MiB",
-          "workload: lm\ngpus: 4\nparallel: fsdp+tp",
+          "workload: lm\ngpus: 4\nparallel: fsdp+tp", "workload: lm\ndata: markov",
           "workload: lm\nmode: train\nparallel: zero1\nbucket: 2 MiB", "workload: collective",
           "workload: collective\nop: all_to_all\nbytes: 1 GiB\ngpus: 4\ndtype: bf16",
           "workload: lm\ndevice: cuda:12\ncompile: package:\"x\".pt2\nmode: forward",
