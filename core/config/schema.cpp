@@ -606,6 +606,7 @@ bool KeyInfo::appliesTo(Workload workload) const
         return lm;
     case Workload::Accumulation:
     case Workload::Dtypes:
+    case Workload::Products:
         return studies;
     case Workload::Collective:
         return studies || collective;

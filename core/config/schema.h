@@ -49,7 +49,7 @@ struct KeyInfo {
     bool common = false;                     ///< forms always show it; the others are folded
     bool attention = true;                   ///< applies to workload attention
     bool lm = true;                          ///< applies to workload lm
-    bool studies = false;                    ///< applies to the workloads accumulation, dtypes and collective
+    bool studies = false;                    ///< applies to accumulation, dtypes, products, collective
     bool collective = false;                 ///< applies to workload collective
     bool sweepable = true;                   ///< allowed under `sweep`
     std::vector<std::string> lmChoices = {}; ///< those of `choices` that are for workload lm only

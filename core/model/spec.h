@@ -9,7 +9,7 @@
 
 namespace tilescope {
 
-enum class Workload { Attention, Lm, Accumulation, Dtypes, Collective };
+enum class Workload { Attention, Lm, Accumulation, Dtypes, Products, Collective };
 enum class Mode { Forward, Backward, Both, Train };
 enum class LossKind { Sum, CrossEntropy };
 /// Fp32x6: fp32, with products of the lm's weights computed from six bf16 products.

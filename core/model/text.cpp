@@ -10,11 +10,10 @@ namespace tilescope {
 
 template <> std::span<const EnumWord<Workload>> enumWords()
 {
-    static constexpr EnumWord<Workload> words[] = {{Workload::Attention, "attention"},
-                                                   {Workload::Lm, "lm"},
-                                                   {Workload::Accumulation, "accumulation"},
-                                                   {Workload::Dtypes, "dtypes"},
-                                                   {Workload::Collective, "collective"}};
+    static constexpr EnumWord<Workload> words[] = {
+        {Workload::Attention, "attention"},       {Workload::Lm, "lm"},
+        {Workload::Accumulation, "accumulation"}, {Workload::Dtypes, "dtypes"},
+        {Workload::Products, "products"},         {Workload::Collective, "collective"}};
     return words;
 }
 

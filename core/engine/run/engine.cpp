@@ -34,6 +34,7 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace tilescope::engine {
 namespace {
@@ -98,6 +99,24 @@ CollectiveMeans meansOf(const ExperimentSpec& spec)
     const CollectiveMeans chosen = chosenMeans();
     const bool runBesideProducts = hasBuckets(spec.parallel) || spec.parallel == Parallel::Fsdp;
     return chosen == CollectiveMeans::Auto && !runBesideProducts ? CollectiveMeans::Nccl : chosen;
+}
+
+/// The facts of a workload without steps; none of others.
+std::optional<std::vector<EnvironmentEntry>> inspect(const ExperimentSpec& spec, const Device& device)
+{
+    switch (spec.workload) {
+    case Workload::Accumulation:
+        return inspectAccumulation(device);
+    case Workload::Dtypes:
+        return inspectDtypes(device);
+    case Workload::Products:
+        return inspectProducts(device, spec.seed);
+    case Workload::Attention:
+    case Workload::Lm:
+    case Workload::Collective:
+        break;
+    }
+    return {};
 }
 
 std::unique_ptr<Ranks> join(const ExperimentSpec& spec, const RankSeat& seat, const Device& device)
@@ -209,12 +228,12 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const std::optional<RankS
     device.clean();
     device.limitMemory(spec.memoryLimit, processes);
     at::manual_seed(static_cast<std::uint64_t>(spec.seed));
-    if (spec.workload == Workload::Accumulation || spec.workload == Workload::Dtypes) {
-        phase = wordOf(spec.workload);
-        observer.factsFound(spec.workload == Workload::Accumulation ? inspectAccumulation(device)
-                                                                    : inspectDtypes(device));
+    phase = wordOf(spec.workload);
+    if (auto facts = inspect(spec, device)) {
+        observer.factsFound(std::move(*facts));
         return;
     }
+    phase = "setup";
     // Memory that this process already uses: the CUDA context, and modules and libraries loaded by previous
     // points.
     if (device.isCuda() && spec.memory) {

@@ -58,7 +58,7 @@ TEST_F(CommandLine, HelpOfAVerbIsThatOfItsOption)
 TEST_F(CommandLine, RunsHelpKnowsEveryKeyOfTheWorkload)
 {
     const ProgramResult all = tilescope({"run", "--help"});
-    EXPECT_THAT(all.out, HasSubstr("attention, lm, accumulation, dtypes or collective"));
+    EXPECT_THAT(all.out, HasSubstr("attention, lm, accumulation, dtypes, products or collective"));
     const ProgramResult attention = tilescope({"run", "attention", "--help"});
     EXPECT_THAT(attention.out, HasSubstr("forward, backward, both"));
     EXPECT_THAT(attention.out, ::testing::Not(HasSubstr("both, train")));

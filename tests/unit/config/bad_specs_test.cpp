@@ -45,13 +45,13 @@ const BadSpec kKeys[] = {
      "s.yaml:2:22: unknown key 'bacth'; did you mean …"},
     {"NoWorkload", "batch: 3\n",
      "s.yaml: the key 'workload' is missing; write workload: and one of attention, lm, accumulation, dtypes, "
-     "collective"},
+     "products, collective"},
     {"WorkloadWithASlipInItsKey", "workloud: lm\n",
      "s.yaml:1:1: unknown key 'workloud'; did you mean 'workload'? …"},
     {"WorkloadWithASlip", "workload: atention\n",
      "s.yaml:1:11: unknown workload 'atention'; did you mean 'attention'? allowed: attention, lm, "
      "accumulation, "
-     "dtypes, collective"},
+     "dtypes, products, collective"},
     {"WorkloadSwept", "sweep: {workload: [lm, attention]}\n",
      "s.yaml:1:9: the key 'workload' cannot be swept; write it at top level or under fixed, with one value"},
     {"WorkloadInAPoint", "sweep:\n- {workload: lm}\n", "s.yaml:2:4: the key 'workload' cannot be swept; …"},

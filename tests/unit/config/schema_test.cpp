@@ -107,7 +107,7 @@ TEST(Json, RoundTripsEveryKey)
         EXPECT_EQ(fromJson(toJson(spec)), spec) << toJson(spec);
     }
     for (const char* yaml :
-         {"workload: accumulation", "workload: dtypes", "workload: lm\nmode: train",
+         {"workload: accumulation", "workload: dtypes", "workload: products", "workload: lm\nmode: train",
           "workload: lm\ndevice: cpu\ngpus: 2\nparallel: ddp\nbucket: 1 MiB",
           "workload: lm\ngpus: 4\nparallel: fsdp+tp", "workload: lm\ndata: markov",
           "workload: lm\nmode: train\nparallel: zero1\nbucket: 2 MiB", "workload: collective",
@@ -147,7 +147,7 @@ TEST(Json, RefusesOtherJson)
     };
     EXPECT_EQ(refusal("[]"), "parameters: is not a JSON object; give {\"workload\": …}");
     EXPECT_EQ(refusal("{}"), "parameters.workload: is missing or unknown; allowed: attention, lm, "
-                             "accumulation, dtypes, collective");
+                             "accumulation, dtypes, products, collective");
     EXPECT_TRUE(refusal("{").starts_with("parameters: is not JSON: "));
     EXPECT_TRUE(
         refusal(R"({"workload":"lm","contxt":1})")

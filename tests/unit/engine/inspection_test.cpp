@@ -43,6 +43,29 @@ TEST(Inspection, AccumulationOnTheDeviceIsWhatRoundingSaysItIs)
     EXPECT_EQ(facts.at("result.fp16_into_fp32"), "10.0021362");
 }
 
+// Each term and each sum is rounded at most once, so the error relative to the sum of the absolute terms is at most K
+// roundoffs of fp32, and in bf16 three of bf16 more: those of the factors and of the result. Three parts of 8 bits hold a whole
+// fp32 number, and the terms that fp32x6 leaves out are below one roundoff.
+TEST(Inspection, ErrorsOfProductsAreThoseOfTheirRoundings)
+{
+    const auto facts = factsOf(Workload::Products);
+    for (const std::string distribution : {"normal", "positive", "wide"})
+        for (const int terms : {64, 1024, 16'384}) {
+            const auto error = [&](const char* precision) {
+                return std::stod(facts.at("result.product." + distribution + "." + std::to_string(terms) +
+                                          "." + precision));
+            };
+            const double roundings = (terms + 8) * 0x1p-24;
+            EXPECT_GT(error("fp32"), 0);
+            EXPECT_LE(error("fp32"), roundings) << distribution << terms;
+            EXPECT_LE(error("fp32x6"), roundings) << distribution << terms;
+            EXPECT_LE(error("bf16"), 3.1 * 0x1p-8 + roundings) << distribution << terms;
+            EXPECT_GT(error("bf16"), 10 * error("fp32x6")) << distribution << terms;
+            EXPECT_EQ(facts.count("result.product." + distribution + "." + std::to_string(terms) + ".tf32"),
+                      0U);
+        }
+}
+
 TEST(Inspection, RoundingIsThatOfTheHardware)
 {
     std::mt19937_64 random(7);

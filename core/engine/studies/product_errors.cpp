@@ -1,0 +1,109 @@
+#include "core/engine/common/device.h"
+#include "core/engine/common/inspection.h"
+#include "core/engine/lm/lm.h"
+#include "core/engine/lm/split_product.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Context.h>
+#include <c10/util/StringUtil.h>
+
+#include <array>
+#include <cstdio>
+
+namespace tilescope::engine {
+namespace {
+
+using at::Tensor;
+
+constexpr std::int64_t kWidth = 128; ///< rows and columns of the product
+constexpr std::array<std::int64_t, 3> kTerms{64, 1024, 16'384};
+
+/// What the factors are drawn from.
+struct Distribution {
+    const char* name;
+    Tensor (*draw)(at::IntArrayRef sizes, at::Generator source);
+};
+
+Tensor normal(at::IntArrayRef sizes, at::Generator source)
+{
+    return at::empty(sizes, at::kFloat).normal_(0, 1, source);
+}
+
+/// All terms of a sum have one sign, so that nothing cancels.
+Tensor positive(at::IntArrayRef sizes, at::Generator source)
+{
+    return at::empty(sizes, at::kFloat).uniform_(0, 1, source);
+}
+
+/// Magnitudes from 2^-20 to 2^20, all equally frequent.
+Tensor wide(at::IntArrayRef sizes, at::Generator source)
+{
+    constexpr double kLargest = 20;
+    const Tensor magnitude = at::exp2(at::empty(sizes, at::kFloat).uniform_(-kLargest, kLargest, source));
+    return at::mul(magnitude, at::sign(normal(sizes, source)));
+}
+
+constexpr std::array kDistributions{Distribution{"normal", normal}, Distribution{"positive", positive},
+                                    Distribution{"wide", wide}};
+
+Tensor inTf32(const Tensor& a, const Tensor& b)
+{
+    auto& context = at::globalContext();
+    context.setAllowTF32CuBLAS(true);
+    Tensor product = at::mm(a, b);
+    context.setAllowTF32CuBLAS(false);
+    return product;
+}
+
+Tensor inBf16(const Tensor& a, const Tensor& b)
+{
+    return at::mm(a.to(at::kBFloat16), b.to(at::kBFloat16));
+}
+
+struct Product {
+    const char* precision;
+    Tensor (*compute)(const Tensor& a, const Tensor& b);
+    bool needsGpu;
+};
+
+Tensor inFp32(const Tensor& a, const Tensor& b)
+{
+    return at::mm(a, b);
+}
+
+constexpr std::array kProducts{Product{"fp32", inFp32, false}, Product{"fp32x6", splitMm, false},
+                               Product{"tf32", inTf32, true}, Product{"bf16", inBf16, false}};
+
+std::string shortText(double value)
+{
+    std::array<char, 40> text{};
+    std::snprintf(text.data(), text.size(), "%.3g", value);
+    return text.data();
+}
+
+} // namespace
+
+std::vector<EnvironmentEntry> inspectProducts(const Device& device, std::int64_t seed)
+{
+    const at::NoGradGuard noGrad;
+    at::Generator source = *weightSource(at::Device(at::kCPU), seed); // the same numbers on all devices
+    std::vector<EnvironmentEntry> facts;
+    for (const Distribution& distribution : kDistributions)
+        for (const std::int64_t terms : kTerms) {
+            const Tensor a = distribution.draw({kWidth, terms}, source).to(device.torch());
+            const Tensor b = distribution.draw({terms, kWidth}, source).to(device.torch());
+            const Tensor exact = at::mm(a.to(at::kDouble), b.to(at::kDouble));
+            const Tensor absolute = at::mm(a.to(at::kDouble).abs(), b.to(at::kDouble).abs());
+            for (const Product& product : kProducts) {
+                if (product.needsGpu && !device.isCuda())
+                    continue;
+                const Tensor error = at::div(product.compute(a, b).to(at::kDouble) - exact, absolute);
+                facts.push_back(
+                    {c10::str("result.product.", distribution.name, ".", terms, ".", product.precision),
+                     shortText(error.square().mean().sqrt().item<double>())});
+            }
+        }
+    return facts;
+}
+
+} // namespace tilescope::engine
