@@ -1,56 +1,16 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
+#include "app/cli/spec_argument.h"
 #include "app/cli/sweep_command.h"
 #include "core/base/error.h"
 #include "core/base/terminal_text.h"
 #include "core/config/quick.h"
-#include "core/config/spec_file.h"
-#include "core/config/study.h"
 #include "core/session/protocol/working_copy.h"
 #include "core/session/supervisor/resume.h"
 
-#include <algorithm>
 #include <iostream>
-#include <iterator>
 
 namespace tilescope::cli {
-
-namespace {
-
-constexpr std::string_view kStudyPrefix = "study:";
-constexpr std::string_view kStandardInput = "-";
-
-/// Parses `key=value` of --set.
-config::Overrides overridesFrom(const std::vector<std::string>& settings)
-{
-    config::Overrides overrides;
-    for (const std::string& setting : settings) {
-        const std::size_t equals = setting.find('=');
-        if (equals == std::string::npos || equals == 0)
-            throw Error{
-                .what = "is not key=value", .where = "--set " + setting, .mend = "write --set steps=20"};
-        overrides.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
-    }
-    return overrides;
-}
-
-/// The points of a spec file, of a study, or of all studies without duplicates.
-std::vector<ExperimentSpec> specsOf(const std::string& spec, config::Edition edition,
-                                    const config::Overrides& overrides)
-{
-    if (!spec.starts_with(kStudyPrefix)) {
-        std::vector<ExperimentSpec> specs = spec == kStandardInput ? config::loadSpecFromInput(overrides)
-                                                                   : config::loadSpecFile(spec, overrides);
-        return edition == config::Edition::Quick ? config::quickEdition(std::move(specs)) : specs;
-    }
-    std::vector<ExperimentSpec> specs;
-    for (config::Study& study : config::loadStudies(spec.substr(kStudyPrefix.size()), edition, overrides))
-        for (config::StudyPart& part : study.parts)
-            std::ranges::move(part.specs, std::back_inserter(specs));
-    return config::withoutRepeats(std::move(specs));
-}
-
-} // namespace
 
 int batchCommand(int argc, char** argv)
 {
@@ -90,7 +50,7 @@ int batchCommand(int argc, char** argv)
     if (resume && sweep.file.empty())
         throw Error{.what = "no file to resume", .where = "--resume", .mend = "name it with -o"};
     std::vector<ExperimentSpec> specs =
-        specsOf(spec, quick ? config::Edition::Quick : config::Edition::Full, overridesFrom(settings));
+        specsOf(spec, quick ? config::Edition::Quick : config::Edition::Full, settings);
     std::vector<session::SweepPoint> points = session::numbered(std::move(specs));
     if (!shard.empty())
         points = session::pointsOf(session::parseShard(shard), std::move(points));

@@ -2,7 +2,7 @@
 
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
-#include "app/cli/plugin_cache.h"
+#include "app/cli/file_cache.h"
 #include "core/base/error.h"
 #include "core/base/plural.h"
 #include "core/base/terminal_text.h"
@@ -71,10 +71,14 @@ void list(const exchange::ImportCache& cache, const std::string& format)
     if (!entries.empty())
         std::cout << counted(std::ssize(entries), "recording") << ", " << sizeText(total) << " of at most "
                   << sizeText(cache.limit()) << ", in " << escapeForTerminal(cache.folder().string()) << '\n';
-    const PluginCache plugins = PluginCache::ofUser();
+    const FileCache plugins = FileCache::ofPlugins();
     if (!plugins.files.empty())
-        std::cout << counted(std::ssize(plugins.files), "plug-in") << " of tilescope record, "
-                  << sizeText(plugins.size) << ", in " << escapeForTerminal(plugins.folder.string()) << '\n';
+        std::cout << counted(plugins.count, "plug-in") << " of tilescope record, " << sizeText(plugins.size)
+                  << ", in " << escapeForTerminal(plugins.folder.string()) << '\n';
+    const FileCache models = FileCache::ofCompiledModels();
+    if (!models.files.empty())
+        std::cout << counted(models.count, "model") << " of compile: inductor, " << sizeText(models.size)
+                  << ", in " << escapeForTerminal(models.folder.string()) << '\n';
 }
 
 } // namespace
@@ -86,8 +90,8 @@ int cacheCommand(int argc, char** argv)
     Arguments arguments(
         "cache [clear] [--format table|json]",
         "Lists the recordings that Tilescope made of other programs' traces when it opened them. `clear` "
-        "removes\nthose that are not open, and the plug-ins of tilescope record. The recordings are in "
-        "$XDG_CACHE_HOME/tilescope/imports, otherwise "
+        "removes\nthose that are not open, the plug-ins of tilescope record and the models of compile: "
+        "inductor. The\nrecordings are in $XDG_CACHE_HOME/tilescope/imports, otherwise "
         "~/.cache/tilescope/imports,\nand take at most 10 GiB: the least recently used are removed first. "
         "TILESCOPE_IMPORT_CACHE sets another\nlimit, such as 20GiB; 0 keeps nothing.",
         "tilescope cache clear");
@@ -104,14 +108,18 @@ int cacheCommand(int argc, char** argv)
         throw Error{.what = "unknown action '" + action + "'",
                     .where = "tilescope cache",
                     .mend = "write tilescope cache, or tilescope cache clear"};
-    const PluginCache plugins = PluginCache::ofUser();
+    const FileCache plugins = FileCache::ofPlugins();
     plugins.clear();
+    const FileCache models = FileCache::ofCompiledModels();
+    models.clear();
     const exchange::ImportCache::Cleared cleared = cache.clear();
     std::cout << "removed " << counted(cleared.removed, "recording") << " (" << sizeText(cleared.freed)
               << ")";
     if (!plugins.files.empty())
-        std::cout << " and " << counted(std::ssize(plugins.files), "plug-in") << " ("
-                  << sizeText(plugins.size) << ")";
+        std::cout << " and " << counted(plugins.count, "plug-in") << " (" << sizeText(plugins.size) << ")";
+    if (!models.files.empty())
+        std::cout << " and " << counted(models.count, "model") << " of compile: inductor ("
+                  << sizeText(models.size) << ")";
     if (cleared.open > 0)
         std::cout << "; " << counted(cleared.open, "recording") << plural(cleared.open, " is", " are")
                   << " open and " << plural(cleared.open, "stays", "stay");

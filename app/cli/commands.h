@@ -7,6 +7,7 @@ namespace tilescope::cli {
 
 int showCommand(int argc, char** argv);    ///< tables of a file
 int runCommand(int argc, char** argv);     ///< one experiment from flags
+int compileCommand(int argc, char** argv); ///< the models of compile: inductor
 int recordCommand(int argc, char** argv);  ///< another program
 int batchCommand(int argc, char** argv);   ///< a spec file or a study; argv[0] is `--batch`
 int presetsCommand(int argc, char** argv); ///< model sizes

@@ -1,7 +1,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/ceilings.h"
 #include "app/cli/commands.h"
-#include "app/cli/plugin_cache.h"
+#include "app/cli/file_cache.h"
 #include "app/cli/sweep_command.h"
 #include "core/base/plural.h"
 #include "core/exchange/import/import_cache.h"
@@ -87,7 +87,7 @@ Finding importCache()
 /// The plug-ins that `tilescope record` has for other versions of PyTorch than that of this build.
 Finding plugins()
 {
-    const PluginCache cache = PluginCache::ofUser();
+    const FileCache cache = FileCache::ofPlugins();
     std::string names;
     for (const auto& file : cache.files)
         names += (names.empty() ? "" : ", ") + file.filename().string();
@@ -96,6 +96,19 @@ Finding plugins()
             .finding = cache.files.empty()
                            ? "none besides the one for PyTorch 2.11"
                            : names + ", " + exchange::sizeText(cache.size) + ", in " + cache.folder.string(),
+            .remedy = {}};
+}
+
+/// The models of compile: inductor.
+Finding compiledModels()
+{
+    const FileCache cache = FileCache::ofCompiledModels();
+    return {.verdict = Verdict::Ok,
+            .topic = "compiled models",
+            .finding = cache.files.empty()
+                           ? "none"
+                           : counted(cache.count, "model") + ", " + exchange::sizeText(cache.size) + ", in " +
+                                 cache.folder.string(),
             .remedy = {}};
 }
 
@@ -124,6 +137,7 @@ int doctorCommand(int argc, char** argv)
     std::vector<Finding> findings = machine::examine();
     findings.push_back(importCache());
     findings.push_back(plugins());
+    findings.push_back(compiledModels());
     format == "json" ? printJson(findings) : printText(findings);
     const bool missing = std::ranges::any_of(
         findings, [](const Finding& finding) { return finding.verdict == Verdict::Missing; });

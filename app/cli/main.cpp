@@ -39,6 +39,8 @@ constexpr std::array kVerbs{
          "tilescope --batch sweep.yaml -o a.tscope"},
     Verb{"run", cli::runCommand, "run one experiment",
          "tilescope run lm --size tiny --device cpu -o a.tscope"},
+    Verb{"compile", cli::compileCommand, "compile the models of compile: inductor",
+         "tilescope compile sweep.yaml --set compile=inductor"},
     Verb{"record", cli::recordCommand, "run another program and record it",
          "tilescope record -o t.tscope -- python train.py"},
     Verb{"show", cli::showCommand, "print tables of a file",

@@ -1,7 +1,7 @@
 #include "app/cli/record_torch.h"
 
 #include "app/cli/arguments.h"
-#include "app/cli/plugin_cache.h"
+#include "app/cli/file_cache.h"
 #include "app/cli/recorded_program.h"
 #include "core/base/error.h"
 #include "core/base/paths.h"
@@ -38,7 +38,7 @@ void TorchOptions::prepare(RecordedProgram& program, const fs::path& library) co
         if (isWanted)
             wanted += "," + std::string(word);
     program.set("TILESCOPE_RECORD_TORCH", wanted);
-    const fs::path cache = PluginCache::ofUser().folder;
+    const fs::path cache = FileCache::ofPlugins().folder;
     program.set("TILESCOPE_RECORD_PLUGINS",
                 cache.string() + (cache.empty() ? "" : ":") + library.parent_path().string());
     const char* path = std::getenv("PYTHONPATH");
@@ -53,7 +53,7 @@ void TorchOptions::prepare(RecordedProgram& program, const fs::path& library) co
 
 void buildPlugin(const std::string& python)
 {
-    const fs::path cache = PluginCache::ofUser().folder;
+    const fs::path cache = FileCache::ofPlugins().folder;
     if (cache.empty())
         throw Error{.what = "neither XDG_CACHE_HOME nor HOME is set",
                     .where = "tilescope record --build-plugin",

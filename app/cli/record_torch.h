@@ -25,7 +25,7 @@ struct TorchOptions {
     void prepare(RecordedProgram& program, const std::filesystem::path& library) const;
 };
 
-/// Builds the plug-in for the PyTorch that `python` imports, into the PluginCache; becomes that program.
+/// Builds the plug-in for the PyTorch that `python` imports, into FileCache::ofPlugins(); becomes that program.
 /// \throws Error  it cannot be started
 [[noreturn]] void buildPlugin(const std::string& python);
 

@@ -34,6 +34,15 @@ fs::path resourcesDirectory()
                 .kind = ErrorKind::Environment};
 }
 
+fs::path userCacheDirectory()
+{
+    if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
+        return fs::path(cache) / "tilescope";
+    if (const char* home = std::getenv("HOME"); home && *home)
+        return fs::path(home) / ".cache/tilescope";
+    return {};
+}
+
 std::string installedText(const fs::path& file)
 {
     std::ifstream stream(file);

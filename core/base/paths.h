@@ -13,6 +13,9 @@ std::filesystem::path executablePath();
 /// \throws Error (Environment)  neither is a folder
 std::filesystem::path resourcesDirectory();
 
+/// $XDG_CACHE_HOME/tilescope, otherwise ~/.cache/tilescope; empty if neither variable is set. It need not exist.
+std::filesystem::path userCacheDirectory();
+
 /// Reads a file that is installed with Tilescope.
 /// \throws Error (Environment)  the file cannot be read
 std::string installedText(const std::filesystem::path& file);

@@ -55,7 +55,7 @@ Json valueSchema(const KeyInfo& key)
                                              : "^(auto|[0-9]+(\\.[0-9]+)? *([kMGT]|[KMGT]i)?B)$");
         break;
     case ValueType::Compile:
-        schema = pattern("^(none|graph|fused|package:.+\\.pt2)$");
+        schema = pattern(fmt::format("^({}|package:.+\\.pt2)$", fmt::join(key.choices, "|")));
         break;
     case ValueType::Checkpointing:
         schema = pattern("^(none|attention|(block|nested)(:[0-9]+)?)$");

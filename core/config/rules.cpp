@@ -67,9 +67,11 @@ Broken attentionRule(const ExperimentSpec& spec)
         return BrokenRule{fmt::format("kv_heads {} does not divide heads {}", spec.kvHeads, spec.heads),
                           "every key and value head serves the same number of query heads",
                           {"kv_heads", "heads"}};
-    if (spec.compile.kind == CompileRequest::Kind::Fused)
-        return BrokenRule{
-            "compile fused is for workload lm", "allowed: none, graph, package:FILE.pt2", {"compile"}};
+    if (spec.compile.kind == CompileRequest::Kind::Fused ||
+        spec.compile.kind == CompileRequest::Kind::Inductor)
+        return BrokenRule{fmt::format("compile {} is for workload lm", toText(spec.compile)),
+                          "allowed: none, graph, package:FILE.pt2",
+                          {"compile"}};
     return headWidthRule(spec, spec.headDim, {"d_head"});
 }
 
@@ -108,6 +110,29 @@ Broken fusedRule(const ExperimentSpec& spec)
     return {};
 }
 
+/// What compile: inductor does not support. Ranks: see parallelRule().
+Broken inductorRule(const ExperimentSpec& spec)
+{
+    if (spec.compile.kind != CompileRequest::Kind::Inductor)
+        return {};
+    if (spec.precision == Precision::Fp32x6)
+        return BrokenRule{"compile inductor has the products of LibTorch, and precision is fp32x6",
+                          "write precision: fp32 or compile: fused",
+                          {"compile", "precision"}};
+    if (spec.backend != Backend::Naive && spec.backend != Backend::Sdpa)
+        return BrokenRule{
+            fmt::format("compile inductor compiles attention too, and backend is {}", wordOf(spec.backend)),
+            "write backend: naive or sdpa",
+            {"compile", "backend"}};
+    if (spec.checkpointing.kind != Checkpointing::Kind::None)
+        return BrokenRule{
+            fmt::format("compile inductor chooses itself what it recomputes, and checkpointing is {}",
+                        toText(spec.checkpointing)),
+            "write checkpointing: none",
+            {"compile", "checkpointing"}};
+    return {};
+}
+
 Broken lmRule(const ExperimentSpec& spec)
 {
     if (spec.dModel % spec.heads != 0)
@@ -129,6 +154,8 @@ Broken lmRule(const ExperimentSpec& spec)
                           fmt::format("K is at most {}", spec.layers),
                           {"checkpointing", "layers", "size"}};
     if (Broken broken = fusedRule(spec))
+        return broken;
+    if (Broken broken = inductorRule(spec))
         return broken;
     return headWidthRule(spec, width, {"heads", "d_model", "size"});
 }
@@ -195,11 +222,12 @@ Broken parallelRule(const ExperimentSpec& spec)
     if (Broken broken = parallelModeRule(spec, parallel))
         return broken;
     if (spec.compile.kind != CompileRequest::Kind::None)
-        return BrokenRule{fmt::format("compile {} is for one process, and {} has ranks",
-                                      spec.compile.kind == CompileRequest::Kind::Graph ? "graph" : "package",
-                                      parallel),
-                          "write compile: none or parallel: none",
-                          {"compile", "parallel"}};
+        return BrokenRule{
+            fmt::format("compile {} is for one process, and {} has ranks",
+                        spec.compile.kind == CompileRequest::Kind::Package ? "package" : toText(spec.compile),
+                        parallel),
+            "write compile: none or parallel: none",
+            {"compile", "parallel"}};
     if (Broken broken = tensorRule(spec, parallel))
         return broken;
     return rankDeviceRule(spec);
@@ -249,6 +277,10 @@ Broken modeRule(const ExperimentSpec& spec)
         return BrokenRule{"compile package computes products as it was compiled, and precision is fp32x6",
                           "write precision: fp32 or compile: none",
                           {"compile", "precision"}};
+    if (spec.compile.kind == CompileRequest::Kind::Inductor && spec.grad)
+        return BrokenRule{"compile inductor keeps what backward needs only where there is a backward",
+                          "write mode: both, or grad: false",
+                          {"compile", "mode", "grad"}};
     if (spec.timing == StepTiming::Step && spec.mode == Mode::Backward)
         return BrokenRule{"timing step measures whole steps, and mode backward a part",
                           "write mode: both or timing: phase",
@@ -284,6 +316,8 @@ void applyDefaults(ExperimentSpec& spec, const GivenKeys& given)
             spec.batch = 4;
         if (!given[backend] && spec.compile.kind == CompileRequest::Kind::Fused)
             spec.backend = Backend::Flash;
+        if (!given[backend] && spec.compile.kind == CompileRequest::Kind::Inductor)
+            spec.backend = Backend::Sdpa;
         applyPreset(spec, given);
     }
     if (!given[loss] && spec.mode == Mode::Train)

@@ -133,7 +133,7 @@ void addExperiment(std::vector<KeyRow>& rows)
                              .label = "Attention",
                              .type = Choice,
                              .choices = words<Backend>(),
-                             .defaultText = "naive; flash for compile: fused",
+                             .defaultText = "naive; flash for compile: fused, sdpa for inductor",
                              .help = "which attention kernel; naive keeps all scores in memory, sdpa "
                                      "lets LibTorch choose",
                              .example = "flash-torch",
@@ -253,12 +253,14 @@ void addExecution(std::vector<KeyRow>& rows)
         {.name = "compile",
          .label = "Compile",
          .type = Compile,
-         .choices = {"none", "graph", "fused"},
+         .choices = {"none", "graph", "fused", "inductor"},
          .defaultText = "none",
-         .help = "graph replays the step from CUDA graphs; fused runs the lm by fused kernels, without "
-                 "autograd, on a GPU from graphs; package runs a package of AOTInductor",
+         .help =
+             "graph replays the step from CUDA graphs; fused runs the lm by fused kernels, without "
+             "autograd, and inductor as TorchInductor compiles it, both on a GPU from graphs; package runs a "
+             "package of AOTInductor",
          .example = "graph",
-         .lmChoices = {"fused"}}));
+         .lmChoices = {"fused", "inductor"}}));
     rows.push_back(row<&Spec::deterministic>({.name = "deterministic",
                                               .label = "Deterministic",
                                               .type = Boolean,

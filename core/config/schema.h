@@ -21,7 +21,7 @@ enum class ValueType {
     Device,        ///< auto, cpu, cuda, cuda:N
     Size,          ///< bytes with a unit: 8 GiB
     Duration,      ///< seconds
-    Compile,       ///< none, graph, fused, package:FILE.pt2
+    Compile,       ///< none, graph, fused, inductor, package:FILE.pt2
     Checkpointing, ///< none, block, block:K, nested, nested:K, attention
     List           ///< of words
 };

@@ -405,6 +405,8 @@ CompileRequest compileFromText(std::string_view text)
         return {.kind = CompileRequest::Kind::Graph};
     if (text == "fused")
         return {.kind = CompileRequest::Kind::Fused};
+    if (text == "inductor")
+        return {.kind = CompileRequest::Kind::Inductor};
     return {.kind = CompileRequest::Kind::Package,
             .package = std::string(text.substr(std::string_view("package:").size()))};
 }

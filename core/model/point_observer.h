@@ -11,8 +11,8 @@ namespace tilescope {
 
 struct MemoryFacts;
 
-/// States of a point, in order; `state` events carry them.
-enum class PointState { Warmup, Measure, Trace, Drain, Store };
+/// States of a point, in order; `state` events carry them. Compile only if something is compiled.
+enum class PointState { Compile, Warmup, Measure, Trace, Drain, Store };
 template <> std::span<const EnumWord<PointState>> enumWords();
 
 /// Receives the data of a running point: the engine calls it, the session records it. Called on the session

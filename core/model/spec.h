@@ -45,13 +45,14 @@ struct DeviceRequest {
     bool operator==(const DeviceRequest&) const = default;
 };
 
-/// `none`, a CUDA graph of the step, the lm by fused kernels, or a package that AOTInductor made.
+/// `none`, a CUDA graph of the step, the lm by fused kernels or compiled by TorchInductor, or a package that
+/// AOTInductor made.
 struct CompileRequest {
-    enum class Kind { None, Graph, Fused, Package } kind = Kind::None;
+    enum class Kind { None, Graph, Fused, Inductor, Package } kind = Kind::None;
     std::string package = {}; ///< path of the .pt2 file
 
     /// Whether a GPU runs the step as CUDA graphs.
-    bool isCaptured() const { return kind == Kind::Graph || kind == Kind::Fused; }
+    bool isCaptured() const { return kind == Kind::Graph || kind == Kind::Fused || kind == Kind::Inductor; }
 
     bool operator==(const CompileRequest&) const = default;
 };

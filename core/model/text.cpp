@@ -216,11 +216,9 @@ template <> std::span<const EnumWord<LossSeverity>> enumWords()
 
 template <> std::span<const EnumWord<PointState>> enumWords()
 {
-    static constexpr EnumWord<PointState> words[] = {{PointState::Warmup, "warmup"},
-                                                     {PointState::Measure, "measure"},
-                                                     {PointState::Trace, "trace"},
-                                                     {PointState::Drain, "drain"},
-                                                     {PointState::Store, "store"}};
+    static constexpr EnumWord<PointState> words[] = {
+        {PointState::Compile, "compile"}, {PointState::Warmup, "warmup"}, {PointState::Measure, "measure"},
+        {PointState::Trace, "trace"},     {PointState::Drain, "drain"},   {PointState::Store, "store"}};
     return words;
 }
 
@@ -262,6 +260,8 @@ std::string toText(const CompileRequest& compile)
         return "graph";
     case CompileRequest::Kind::Fused:
         return "fused";
+    case CompileRequest::Kind::Inductor:
+        return "inductor";
     case CompileRequest::Kind::Package:
         return "package:" + compile.package;
     }

@@ -117,7 +117,8 @@ bool isReplayable(const ExperimentSpec& spec)
 {
     return (spec.workload == Workload::Lm || spec.workload == Workload::Attention) &&
            spec.compile.kind != CompileRequest::Kind::Package &&
-           spec.compile.kind != CompileRequest::Kind::Fused;
+           spec.compile.kind != CompileRequest::Kind::Fused &&
+           spec.compile.kind != CompileRequest::Kind::Inductor;
 }
 
 std::optional<MemoryPrediction> predictMemory(const ExperimentSpec& spec, const TargetDevice& device)

@@ -17,6 +17,8 @@
 //                big      traces 200,000 events
 //                flagged  sets every flag that leaves the engine usable; misflagged one that there is not
 //                rank1    rank 1 dies by SIGSEGV, other ranks hang
+//                compile  compiles its model until it is stopped
+//                skipped  is skipped
 //   FAKE_START   what happens before hello: environment (no such device), crash, hang, version
 //   FAKE_TORCH, FAKE_PROCESSOR  its reported torch and processor, instead of `fake` and this machine's CPU
 //   FAKE_WAITING  how busy the host was while ceilings were measured, in % of the time
@@ -150,6 +152,14 @@ public:
         std::string word = scripted;
         if (scripted == "rank1") // the others wait for it
             word = seat && seat->rank == 1 ? "segv" : "hang";
+        if (word == "compile")
+            return compile(observer, stop);
+        if (word == "skipped")
+            return {.status = RunStatus::Skipped, .reason = "this device cannot do it", .device = "cpu"};
+        if (spec.compile.kind == CompileRequest::Kind::Inductor)
+            observer.factsFound({{"result.compile_time", "1234", "ms"},
+                                 {"result.inductor_output_error", "2e-07"},
+                                 {"result.inductor_gradient_error", "3e-07"}});
         observer.stateChanged(PointState::Warmup);
         sample(observer, SampleKind::Warmup, 0);
         observer.stateChanged(PointState::Measure);
@@ -191,6 +201,14 @@ public:
     }
 
 private:
+    static RunResult compile(PointObserver& observer, const std::stop_token& stop)
+    {
+        observer.stateChanged(PointState::Compile);
+        while (!stop.stop_requested())
+            std::this_thread::sleep_for(5ms);
+        return {.status = RunStatus::Cancelled, .reason = {}, .device = "cpu"};
+    }
+
     static void sample(PointObserver& observer, SampleKind kind, int step)
     {
         observer.sampleTaken(

@@ -90,7 +90,10 @@ NOT_RUN = {
         "tilescope record --build-plugin": PYTHON,
         "tilescope record -o t.tscope -- torchrun --nproc-per-node=2 train.py": GPU,
     },
-    HELP: {"tilescope record -o t.tscope -- python train.py": PYTHON},
+    HELP: {
+        "tilescope record -o t.tscope -- python train.py": PYTHON,
+        "tilescope compile sweep.yaml --set compile=inductor": COMPILES,
+    },
     "study-compiled.md": {
         "tilescope run attention --mode forward --compile '[none, \"package:naive.pt2\"]' -o compiled.tscope": PYTHON,
     },

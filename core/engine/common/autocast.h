@@ -1,10 +1,22 @@
 #pragma once
 
+#include "core/model/spec.h"
+
 #include <ATen/autocast_mode.h>
 
 #include <optional>
 
 namespace tilescope::engine {
+
+/// The dtype to which autocast converts the factors of products; none: it does not run.
+inline std::optional<at::ScalarType> autocastDtype(Precision precision)
+{
+    if (precision == Precision::Bf16)
+        return at::kBFloat16;
+    if (precision == Precision::Fp16)
+        return at::kHalf;
+    return {};
+}
 
 /// Enables autocast to one dtype on one kind of device for a scope, in this thread. Does nothing without a
 /// dtype.

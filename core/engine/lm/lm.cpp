@@ -1,6 +1,8 @@
 #include "core/engine/lm/lm.h"
 
 #include "core/base/error.h"
+#include "core/engine/common/autocast.h"
+#include "core/engine/common/device.h"
 #include "core/engine/common/set_up.h"
 #include "core/model/attention_backend.h"
 
@@ -105,6 +107,15 @@ void EagerOps::visitHeld(const HoldVisitor& visit) const
     visit(MemoryCategory::Inputs, "rotation", rotation_.forward);
     visit(MemoryCategory::Inputs, "rotation of gradients", rotation_.backward);
     attention_->visitHeld(visit);
+}
+
+EagerOps eagerOps(const ExperimentSpec& spec, const Device& device, Parallelism* parallelism)
+{
+    AttentionCall attention{attentionOf(spec), device.torch(),
+                            autocastDtype(spec.precision).value_or(at::kFloat)};
+    attention.heads /= gridOf(spec).tensor;
+    attention.kvHeads /= gridOf(spec).tensor;
+    return {spec, at::device(device.torch()).dtype(at::kFloat), attention, parallelism};
 }
 
 } // namespace tilescope::engine

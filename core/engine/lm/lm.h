@@ -16,6 +16,8 @@
 
 namespace tilescope::engine {
 
+class Device;
+
 inline constexpr double kNormEpsilon = 1e-5;
 
 /// \throws Error  the heads do not divide the width into even parts
@@ -106,5 +108,8 @@ private:
 };
 
 using LanguageModel = tilescope::LanguageModel<EagerOps>;
+
+/// The operations of a spec's model, with attention in autocast's dtype.
+EagerOps eagerOps(const ExperimentSpec& spec, const Device& device, Parallelism* parallelism = nullptr);
 
 } // namespace tilescope::engine

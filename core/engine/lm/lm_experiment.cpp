@@ -18,30 +18,12 @@ namespace {
 
 using at::Tensor;
 
-std::optional<at::ScalarType> autocastDtype(Precision precision)
-{
-    if (precision == Precision::Bf16)
-        return at::kBFloat16;
-    if (precision == Precision::Fp16)
-        return at::kHalf;
-    return {};
-}
-
-EagerOps opsFor(const ExperimentSpec& spec, const Device& device, Parallelism* parallelism)
-{
-    AttentionCall attention{attentionOf(spec), device.torch(),
-                            autocastDtype(spec.precision).value_or(at::kFloat)};
-    attention.heads /= gridOf(spec).tensor;
-    attention.kvHeads /= gridOf(spec).tensor;
-    return {spec, at::device(device.torch()).dtype(at::kFloat), attention, parallelism};
-}
-
 class LmExperiment final : public Experiment {
 public:
     LmExperiment(const ExperimentSpec& spec, const Device& device, Ranks* ranks)
         : spec_(spec), device_(device.torch().type()), autocast_(autocastDtype(spec.precision)),
           ranks_(ranks), grid_(gridOf(spec)), parallelism_(ranks ? makeParallelism(spec, *ranks) : nullptr),
-          model_(spec, opsFor(spec, device, parallelism_.get())), weights_(weightsToUpdate()),
+          model_(spec, eagerOps(spec, device, parallelism_.get())), weights_(weightsToUpdate()),
           batch_(spec, device.torch(), ranks ? grid_.dataOf(ranks->rank()) : 0, grid_.data)
     {
         {

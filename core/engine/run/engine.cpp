@@ -5,6 +5,7 @@
 #include "core/engine/common/experiment.h"
 #include "core/engine/common/failure.h"
 #include "core/engine/common/inspection.h"
+#include "core/engine/lm/compiled_model.h"
 #include "core/engine/ranks/collectives.h"
 #include "core/engine/ranks/cpu_ranks.h"
 #include "core/engine/ranks/gpu_ranks.h"
@@ -129,6 +130,12 @@ std::unique_ptr<Ranks> join(const ExperimentSpec& spec, const RankSeat& seat, co
     return joinOnGpus(seat, device, meansOf(spec));
 }
 
+void requireNumerics(const ExperimentSpec& spec, const Device& device)
+{
+    if (spec.precision == Precision::Tf32 && !device.isCuda())
+        throw Unsupported{"tf32 is a mode of NVIDIA tensor cores and this point runs on the CPU"};
+}
+
 } // namespace
 
 class Engine::Impl {
@@ -243,6 +250,14 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const std::optional<RankS
     }
     if (lacksKernels(spec.backend, device.isCuda(), kernels::hasAllCudaKernels))
         result.flags.push_back(flagText(FlagKind::SmallKernelSet));
+    if (spec.compile.kind == CompileRequest::Kind::Inductor) {
+        requireNumerics(spec, device);
+        compiledModel(spec, device, stop, [&observer] { observer.stateChanged(PointState::Compile); });
+        if (stop.stop_requested()) {
+            result.status = RunStatus::Cancelled;
+            return;
+        }
+    }
     const std::unique_ptr<Ranks> ranks = seat ? join(spec, *seat, device) : nullptr;
     if (ranks)
         observer.factsFound({{"result.collectives", ranks->means()}});
@@ -318,13 +333,16 @@ std::string Engine::resolveDevice(const DeviceRequest& request, int rank) const
 
 std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Device& device, Ranks* ranks)
 {
-    if (spec.precision == Precision::Tf32 && !device.isCuda())
-        throw Unsupported{"tf32 is a mode of NVIDIA tensor cores and this point runs on the CPU"};
+    requireNumerics(spec, device);
     if (spec.compile.kind == CompileRequest::Kind::Package)
         return makePackagedExperiment(spec, device);
     if (spec.compile.kind == CompileRequest::Kind::Fused) {
         auto fused = makeFusedLmExperiment(spec, device);
         return device.isCuda() ? makeGraphed(std::move(fused), device, spec.timing) : std::move(fused);
+    }
+    if (spec.compile.kind == CompileRequest::Kind::Inductor) {
+        auto compiled = makeInductorLmExperiment(spec, device);
+        return device.isCuda() ? makeGraphed(std::move(compiled), device, spec.timing) : std::move(compiled);
     }
     if (spec.workload == Workload::Collective) {
         if (!ranks)

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/output_file.h"
+#include "core/base/paths.h"
 #include "core/base/plural.h"
 #include "core/base/quantity.h"
 #include "core/base/sha256.h"
@@ -48,12 +49,8 @@ const char* variable(const char* name)
 /// Empty if the user has no home.
 fs::path userFolder()
 {
-    const fs::path inCache = fs::path("tilescope") / "imports";
-    if (const char* cache = variable("XDG_CACHE_HOME"))
-        return cache / inCache;
-    if (const char* home = variable("HOME"))
-        return fs::path(home) / ".cache" / inCache;
-    return {};
+    const fs::path cache = userCacheDirectory();
+    return cache.empty() ? cache : cache / "imports";
 }
 
 Bytes limitFrom(std::string_view text)

@@ -86,6 +86,7 @@ public:
 
     void stateChanged(PointState state) override
     {
+        state_ = state;
         recorder_.flush();
         watch_.state(state);
         counters_.state(state);
@@ -154,9 +155,12 @@ public:
     /// Statistics of the timed steps so far, in ms; none before the first.
     std::optional<analysis::Statistics> steps() const { return analysis::summarise(steps_); }
     const TimedWatch& watch() const { return watch_; }
+    /// None before the first.
+    std::optional<PointState> state() const { return state_; }
 
 private:
     RunId run_;
+    std::optional<PointState> state_;
     Recorder& recorder_;
     EventStream& events_;
     std::vector<double> steps_;
@@ -321,7 +325,10 @@ RunResult EngineLoop::runGuarded(const PointLine& point, LivePoint& live)
         result.duration = std::chrono::steady_clock::now() - began;
     if (result.status == RunStatus::Cancelled && timedOut && !stopAll_.stop_requested()) {
         result.status = RunStatus::Error;
-        result.reason = fmt::format("timed out after {:g} s; its steps so far are kept", spec.timeoutSeconds);
+        result.reason = fmt::format("timed out after {:g} s; {}", spec.timeoutSeconds,
+                                    live.state() == PointState::Compile
+                                        ? "its model was being compiled, so run tilescope compile SPEC first"
+                                        : "its steps so far are kept");
     } else if (result.status == RunStatus::Cancelled && result.reason.empty()) {
         result.reason = orphaned_ ? "the program that started it was killed" : "stopped on request";
     }

@@ -184,7 +184,7 @@ const BadSpec kValues[] = {
      "s.yaml:2:10: timeout is 0, out of range; allowed: 0.001 to 31,536,000"},
     {"TimeWithAUnit", "workload: lm\ntimeout: 10m\n", "s.yaml:2:10: timeout takes a number, not '10m'; …"},
     {"CompileWithASlip", "workload: lm\ncompile: grpah\n",
-     "s.yaml:2:10: unknown compile 'grpah'; did you mean 'graph'? allowed: none, graph, fused, "
+     "s.yaml:2:10: unknown compile 'grpah'; did you mean 'graph'? allowed: none, graph, fused, inductor, "
      "package:FILE.pt2"},
     {"PackageOfAnotherKind", "workload: lm\ncompile: package:model.so\n",
      "s.yaml:2:10: compile names no package in 'package:model.so'; packages of AOTInductor end in .pt2; …"},
@@ -293,6 +293,23 @@ const BadSpec kCombinations[] = {
      "s.yaml:2:10: compile fused does not support heads 12 wide and d_ff 3072; choose multiples of 8"},
     {"FusedTooWide", "workload: lm\ncompile: fused\nd_model: 16384\nheads: 128\n",
      "s.yaml:2:10: compile fused does not support d_model 16384; it supports up to 8192"},
+    {"InductorAttention", "workload: attention\ncompile: inductor\n",
+     "s.yaml:2:10: compile inductor is for workload lm; allowed: none, graph, package:FILE.pt2"},
+    {"InductorOfSplitProducts", "workload: lm\ncompile: inductor\nprecision: fp32x6\n",
+     "s.yaml:2:10: compile inductor has the products of LibTorch, and precision is fp32x6; write precision: "
+     "fp32 or compile: fused"},
+    {"InductorWithAnotherBackend", "workload: lm\ncompile: inductor\nbackend: flash\n",
+     "s.yaml:2:10: compile inductor compiles attention too, and backend is flash; write backend: naive or "
+     "sdpa"},
+    {"InductorWithCheckpointing", "workload: lm\ncompile: inductor\ncheckpointing: block\n",
+     "s.yaml:2:10: compile inductor chooses itself what it recomputes, and checkpointing is block; write "
+     "checkpointing: none"},
+    {"InductorThatKeepsAGraph", "workload: lm\ncompile: inductor\nmode: forward\ngrad: true\n",
+     "s.yaml:2:10: compile inductor keeps what backward needs only where there is a backward; write mode: "
+     "both, "
+     "or grad: false"},
+    {"InductorOfRanks", "workload: lm\ngpus: 2\nparallel: ddp\ncompile: inductor\n",
+     "s.yaml:4:10: compile inductor is for one process, and parallel ddp has ranks; …"},
     {"SplitAttention", "workload: attention\nprecision: fp32x6\n",
      "s.yaml:2:12: precision fp32x6 is for workload lm: it computes products with weights; allowed: fp32, "
      "tf32, bf16, fp16"},

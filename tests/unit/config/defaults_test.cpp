@@ -132,6 +132,9 @@ TEST(Values, AreReadInEveryForm)
               (DeviceRequest{.kind = DeviceRequest::Kind::Cuda}));
     EXPECT_EQ(only("workload: lm\ncompile: package:a b/m.pt2\nmode: forward\n").compile,
               (CompileRequest{.kind = CompileRequest::Kind::Package, .package = "a b/m.pt2"}));
+    EXPECT_EQ(only("workload: lm\ncompile: inductor\n").backend, Backend::Sdpa);
+    EXPECT_EQ(only("workload: lm\ncompile: inductor\n").compile,
+              (CompileRequest{.kind = CompileRequest::Kind::Inductor}));
     EXPECT_EQ(only("workload: lm\ndata: markov\n").data, TokenData::Markov);
     EXPECT_EQ(only("workload: lm\ncheckpointing: block:4\n").checkpointing,
               (Checkpointing{.kind = Checkpointing::Kind::Block, .every = 4}));

@@ -109,7 +109,7 @@ TEST(Json, RoundTripsEveryKey)
     for (const char* yaml :
          {"workload: accumulation", "workload: dtypes", "workload: products", "workload: lm\nmode: train",
           "workload: lm\ndevice: cpu\ngpus: 2\nparallel: ddp\nbucket: 1 MiB",
-          "workload: lm\ngpus: 4\nparallel: fsdp+tp", "workload: lm\ndata: markov",
+          "workload: lm\ngpus: 4\nparallel: fsdp+tp", "workload: lm\ndata: markov\ncompile: inductor",
           "workload: lm\nmode: train\nparallel: zero1\nbucket: 2 MiB", "workload: collective",
           "workload: collective\nop: all_to_all\nbytes: 1 GiB\ngpus: 4\ndtype: bf16",
           "workload: lm\ndevice: cuda:12\ncompile: package:\"x\".pt2\nmode: forward",

@@ -151,6 +151,9 @@ TEST(PredictMemory, KnowsOnlyWorkloadsWithSteps)
     spec = attention(Backend::Naive, Precision::Fp32);
     spec.compile.kind = CompileRequest::Kind::Package;
     EXPECT_FALSE(predictMemory(spec, kHopper));
+    spec = modelSpec(Mode::Train, Precision::Bf16, 64, 2, 4);
+    spec.compile.kind = CompileRequest::Kind::Inductor;
+    EXPECT_FALSE(predictMemory(spec, kHopper));
 }
 
 TEST(PredictMemory, ReplaysAStepInWhichAllThatIsMadeIsHeldOrGivenBack)

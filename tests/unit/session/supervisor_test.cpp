@@ -457,6 +457,16 @@ TEST_F(Supervised, AStepThatEndsAfterTheTimeoutKeepsItsEngine)
         << "the warm-up, and a step at least";
 }
 
+TEST_F(Supervised, ATimeoutOfTheCompilerNamesTheCommandThatCompilesBefore)
+{
+    firstTimeout = 0.3;
+    EXPECT_EQ(run("compile,ok").exitCode(), 3);
+    EXPECT_EQ(starts(), 1U);
+    EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Error, RunStatus::Ok));
+    EXPECT_EQ(all<ResultEvent>()[0].reason,
+              "timed out after 0.3 s; its model was being compiled, so run tilescope compile SPEC first");
+}
+
 TEST_F(Supervised, IgnoresGarbageAndOverlongLines)
 {
     EXPECT_EQ(run("garbage,ok").exitCode(), 0);

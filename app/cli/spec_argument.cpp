@@ -1,0 +1,50 @@
+#include "app/cli/spec_argument.h"
+
+#include "core/base/error.h"
+#include "core/config/quick.h"
+#include "core/config/spec_file.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+namespace tilescope::cli {
+
+namespace {
+
+constexpr std::string_view kStudyPrefix = "study:";
+constexpr std::string_view kStandardInput = "-";
+
+/// Parses `key=value` of --set.
+config::Overrides overridesFrom(const std::vector<std::string>& settings)
+{
+    config::Overrides overrides;
+    for (const std::string& setting : settings) {
+        const std::size_t equals = setting.find('=');
+        if (equals == std::string::npos || equals == 0)
+            throw Error{
+                .what = "is not key=value", .where = "--set " + setting, .mend = "write --set steps=20"};
+        overrides.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
+    }
+    return overrides;
+}
+
+} // namespace
+
+std::vector<ExperimentSpec> specsOf(const std::string& spec, config::Edition edition,
+                                    const std::vector<std::string>& settings)
+{
+    const config::Overrides overrides = overridesFrom(settings);
+    if (!spec.starts_with(kStudyPrefix)) {
+        std::vector<ExperimentSpec> specs = spec == kStandardInput ? config::loadSpecFromInput(overrides)
+                                                                   : config::loadSpecFile(spec, overrides);
+        return edition == config::Edition::Quick ? config::quickEdition(std::move(specs)) : specs;
+    }
+    std::vector<ExperimentSpec> specs;
+    for (config::Study& study : config::loadStudies(spec.substr(kStudyPrefix.size()), edition, overrides))
+        for (config::StudyPart& part : study.parts)
+            std::ranges::move(part.specs, std::back_inserter(specs));
+    return config::withoutRepeats(std::move(specs));
+}
+
+} // namespace tilescope::cli

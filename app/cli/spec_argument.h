@@ -1,0 +1,17 @@
+#pragma once
+
+#include "core/config/study.h"
+#include "core/model/spec.h"
+
+#include <string>
+#include <vector>
+
+namespace tilescope::cli {
+
+/// The points of a spec file, of standard input (`-`), of a study (`study:NAME`), or of all studies without duplicates.
+/// \param settings  `key=value` of --set
+/// \throws Error  Usage
+std::vector<ExperimentSpec> specsOf(const std::string& spec, config::Edition edition,
+                                    const std::vector<std::string>& settings);
+
+} // namespace tilescope::cli
