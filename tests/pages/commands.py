@@ -29,6 +29,7 @@ WINDOW = "opens the window, which needs a display; ui_no_display and window do"
 LONG = "takes a GPU, or hours of a CPU; studies.quick runs the small edition"
 CLUSTER = "needs a cluster's disk, scheduler or network; tests packaging.bundle and slurm.* do"
 PYTHON = "needs a whole PyTorch; tests exchange.memory_viz, studies.package and record do"
+COMPILES = "compiles models for minutes; test studies.inductor does"
 PACKAGES = "needs packages of PyPI; the scripts tests/exchange/*_check.py use them"
 GPU = "needs a GPU of that number"
 TIMED = "its exit code depends on the times of this machine; cli.Compare does"
@@ -96,6 +97,12 @@ NOT_RUN = {
     },
     "study-compiled.md": {
         "tilescope run attention --mode forward --compile '[none, \"package:naive.pt2\"]' -o compiled.tscope": PYTHON,
+    },
+    "study-compilers.md": {
+        "tilescope compile study:compilers": LONG,
+        "tilescope --batch study:compilers -o compilers.tscope": LONG,
+        "tilescope compile step.yaml --set compile=inductor": COMPILES,
+        "tilescope --batch step.yaml --set 'compile=[fused, inductor]' -o step.tscope": COMPILES,
     },
     "writeup.md": {
         "tilescope --batch study:all -o all.tscope --resume": LONG,

@@ -120,7 +120,7 @@ TEST(Study, ThatComeWithTilescopeAllExpandInBothEditions)
 {
     EXPECT_THAT(studyNames(),
                 IsSupersetOf({"accumulation", "activation-size", "attention-grid", "benchmarking",
-                              "checkpointing", "compiled", "dtypes", "flash", "memory",
+                              "checkpointing", "compiled", "compilers", "dtypes", "flash", "memory",
                               "memory-decomposition", "mixed-precision", "oom-boundary", "products",
                               "profile", "roofline", "scaling", "warm-up"}));
     for (const std::string& name : studyNames()) {
