@@ -3,6 +3,8 @@
 #include "ui/charts/chart_choice.h"
 
 #include "core/analysis/stats/statistics.h"
+#include "core/base/number_text.h"
+#include "ui/kit/natural_order.h"
 
 #include <algorithm>
 #include <map>
@@ -79,6 +81,23 @@ std::size_t crowd(const std::vector<ChartPlace>& places, const QStringList& by, 
 
 } // namespace
 
+QStringList wordsAlong(const std::vector<const query::RunSummary*>& runs, const QString& key)
+{
+    QStringList words;
+    bool areNumbers = true;
+    for (const query::RunSummary* run : runs) {
+        const std::string_view value = run->param(key.toStdString());
+        areNumbers = areNumbers && (value.empty() || parseNumber<double>(value));
+        if (!value.empty())
+            words << QString::fromUtf8(value);
+    }
+    if (areNumbers)
+        return {};
+    words.removeDuplicates();
+    sortNaturally(words);
+    return words;
+}
+
 QStringList separatingKeys(const std::vector<ChartPlace>& places, const QString& x)
 {
     std::vector<const query::RunSummary*> runs;
@@ -134,7 +153,13 @@ ChartRecipe suggested(ChartRecipe recipe, const std::vector<const query::RunSumm
         return std::any_of(runs.begin(), runs.end(),
                            [&key](const query::RunSummary* run) { return !paramText(*run, key).isEmpty(); });
     };
-    QStringList along = ordered(numericKeys(runs), kAlongX);
+    const auto isWordOfAll = [&runs](const QString& key) {
+        return wordsAlong(runs, key).size() > 1 &&
+               std::ranges::none_of(
+                   runs, [&key](const query::RunSummary* run) { return paramText(*run, key).isEmpty(); });
+    };
+    const QStringList along = ordered(numericKeys(runs), kAlongX);
+    QStringList lines = ordered(varyingKeys(runs), kSeries);
     recipe.x = usual.x;
     if (!along.isEmpty()) {
         recipe.x = along.front();
@@ -145,12 +170,16 @@ ChartRecipe suggested(ChartRecipe recipe, const std::vector<const query::RunSumm
                 *std::max_element(along.begin(), along.end(), [&runs](const QString& a, const QString& b) {
                     return countOfValues(runs, a) < countOfValues(runs, b);
                 });
+    } else if (const auto word = std::ranges::find_if(lines, isWordOfAll); word != lines.end()) {
+        recipe.x = *word; // runs that differ in words stand beside each other
+        lines.removeAll(recipe.x);
+        recipe.series = lines.value(0);
+        return recipe;
     } else {
         const auto known = std::find_if(kAlongX.begin(), kAlongX.end(), isTold);
         if (known != kAlongX.end())
             recipe.x = *known;
     }
-    QStringList lines = ordered(varyingKeys(runs), kSeries);
     lines.removeAll(recipe.x);
     recipe.series = !lines.isEmpty() ? lines.front() : isTold(usual.series) ? usual.series : QString();
     return recipe;

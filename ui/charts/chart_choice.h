@@ -11,6 +11,10 @@ struct ChartPlace {
     QString facet, series;
 };
 
+/// The values of a key, in natural order, if one of them is a word; none if all are numbers. Runs without the key have
+/// no value.
+QStringList wordsAlong(const std::vector<const query::RunSummary*>& runs, const QString& key);
+
 /// The fewest further keys that separate lines so that no line has runs of different experiments at one x.
 /// Runs that differ only in how they were recorded (seed, trace, steps, …) are repeats of one experiment and
 /// stay together. O(runs * keys) for each key that is returned.

@@ -110,9 +110,14 @@ std::vector<const query::RunSummary*> namedRuns(const ChartRecipe& recipe,
     return runs;
 }
 
-// The x of a run: the value of a key, or of a quantity.
-std::optional<double> placeOf(const query::RunSummary& run, const ChartRecipe& recipe)
+// The x of a run: the value of a key or its position among the words, or the value of a quantity.
+std::optional<double> placeOf(const query::RunSummary& run, const ChartRecipe& recipe,
+                              const QStringList& words)
 {
+    if (!words.isEmpty()) {
+        const auto at = words.indexOf(QString::fromUtf8(run.param(recipe.x.toStdString())));
+        return at < 0 ? std::nullopt : std::optional(double(at));
+    }
     if (!ChartRecipe::quantities().contains(recipe.x))
         return parseNumber<double>(run.param(recipe.x.toStdString()));
     const std::optional<ChartPoint> point = valueOf(run, recipe.x, recipe);
@@ -199,7 +204,8 @@ QString fitWords(ChartRecipe::Fit fit)
         .arg(law);
 }
 
-QString captionOf(const ChartRecipe& recipe, const QStringList& separatedBy, const Drawn& drawn,
+// \param ofWords  x has no law to fit
+QString captionOf(const ChartRecipe& recipe, const QStringList& separatedBy, bool ofWords, const Drawn& drawn,
                   const QString& machine)
 {
     QString caption = QStringLiteral("%1 against %2").arg(wordsOf(recipe.y), wordsOfX(recipe.x));
@@ -231,7 +237,7 @@ QString captionOf(const ChartRecipe& recipe, const QStringList& separatedBy, con
     }
     if (!same.isEmpty())
         caption += QStringLiteral("All: %1. ").arg(same.join(QStringLiteral(", ")));
-    if (recipe.fit != ChartRecipe::Fit::None)
+    if (recipe.fit != ChartRecipe::Fit::None && !ofWords)
         caption += fitWords(recipe.fit);
     if (drawn.outOfMemory && recipe.outOfMemory)
         caption += QStringLiteral("Open triangles at the top: out of memory. ");
@@ -264,11 +270,11 @@ QString namedValue(const query::RunSummary& run, const QString& key)
 }
 
 std::vector<Placed> placedOf(const ChartRecipe& recipe, const std::vector<const query::RunSummary*>& runs,
-                             Drawn& drawn)
+                             const QStringList& words, Drawn& drawn)
 {
     std::vector<Placed> placed;
     for (const query::RunSummary* run : runs) {
-        const std::optional<double> at = placeOf(*run, recipe);
+        const std::optional<double> at = placeOf(*run, recipe, words);
         const bool failed = run->result.status == RunStatus::Oom;
         std::optional<ChartPoint> point = failed ? std::nullopt : valueOf(*run, recipe.y, recipe);
         if (!at || (!failed && !point)) {
@@ -333,14 +339,6 @@ void sortPoints(ChartSeries& series, const ChartRecipe& recipe, bool merges)
         from = to;
     }
     series.points = std::move(points);
-}
-
-// 9 before 10, words by the alphabet.
-void sortNaturally(QStringList& words)
-{
-    const QCollator order = naturalOrder();
-    std::sort(words.begin(), words.end(),
-              [&order](const QString& a, const QString& b) { return order.compare(a, b) < 0; });
 }
 
 } // namespace
@@ -425,8 +423,10 @@ Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSumma
     chart.xWord = length ? QStringLiteral("N") : recipe.x;
     chart.facetKey = recipe.facet;
     Drawn drawn;
-    const std::vector<Placed> placed = placedOf(recipe, runs, drawn);
     const bool isKey = !ChartRecipe::quantities().contains(recipe.x);
+    if (isKey)
+        chart.words = wordsAlong(runs, recipe.x);
+    const std::vector<Placed> placed = placedOf(recipe, runs, chart.words, drawn);
     if (isKey) // where x is measured no line is followed along it
         chart.separatedBy = separatingKeys(placesOf(placed), recipe.x);
     std::map<std::pair<QString, QString>, ChartSeries> series = seriesOf(recipe, placed, chart.separatedBy);
@@ -456,9 +456,9 @@ Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSumma
     if (ChartRecipe::quantities().contains(recipe.x))
         scaleX(chart, recipe.x);
     for (ChartSeries& one : chart.series)
-        one.fit = fitOf(one.points, recipe.fit);
+        one.fit = fitOf(one.points, chart.words.isEmpty() ? recipe.fit : ChartRecipe::Fit::None);
     chart.yTitle = QStringLiteral("%1, %2").arg(wordsOf(recipe.y), chart.unit);
-    chart.caption = captionOf(recipe, chart.separatedBy, drawn, machine);
+    chart.caption = captionOf(recipe, chart.separatedBy, !chart.words.isEmpty(), drawn, machine);
     const auto isOutOfMemory = [](const ChartSeries& one) { return one.points.empty(); };
     if (!chart.series.empty() && std::ranges::all_of(chart.series, isOutOfMemory)) {
         chart.series.clear();

@@ -248,7 +248,7 @@ void ChartPlot::addSeries(const ChartSeries& series, QCPAxisRect& panel)
     addFit(series, panel, pen);
     QCPGraph* graph = addGraph(panel.axis(QCPAxis::atBottom), panel.axis(QCPAxis::atLeft));
     graph->setName(series.name);
-    graph->setPen(pen);
+    graph->setPen(chart_.words.isEmpty() ? pen : QPen(Qt::NoPen)); // nothing lies between two words
     graph->setScatterStyle(
         QCPScatterStyle(shapeOf(place), QPen(pen.color(), points(1)), QBrush(pen.color()), points(5.5)));
     auto* bars = new QCPErrorBars(panel.axis(QCPAxis::atBottom), panel.axis(QCPAxis::atLeft));
@@ -339,7 +339,9 @@ void ChartPlot::setRanges(QCPAxisRect& panel) const
         lowY = highY = 1;
     QCPAxis& x = *panel.axis(QCPAxis::atBottom);
     QCPAxis& y = *panel.axis(QCPAxis::atLeft);
-    if (isLogarithmic(recipe_.xAxis) && lowX > 0)
+    if (!chart_.words.isEmpty())
+        x.setRange(-0.5, double(chart_.words.size()) - 0.5);
+    else if (isLogarithmic(recipe_.xAxis) && lowX > 0)
         x.setRange(lowX / 1.25, highX * 1.25);
     else
         x.setRange(lowX - 0.06 * (highX - lowX + 1e-9), highX + 0.06 * (highX - lowX + 1e-9));
@@ -347,6 +349,18 @@ void ChartPlot::setRanges(QCPAxisRect& panel) const
         y.setRange(lowY / 1.8, highY * 2.2);
     else
         y.setRange(std::min(0.0, lowY), 1.12 * highY);
+}
+
+// The words that x stands for.
+bool ChartPlot::setWordTicks(QCPAxis& axis) const
+{
+    if (chart_.words.isEmpty())
+        return false;
+    auto ticks = QSharedPointer<QCPAxisTickerText>::create();
+    for (qsizetype i = 0; i < chart_.words.size(); ++i)
+        ticks->addTick(double(i), chart_.words[i]);
+    axis.setTicker(ticks);
+    return true;
 }
 
 // If x has only a few values, they are the ticks.
@@ -378,10 +392,12 @@ QCPAxisRect* ChartPlot::addPanel(QCPLayoutGrid& grid, int row, int column, bool 
         axis->setLayer(QStringLiteral("axes"));
         axis->grid()->setLayer(QStringLiteral("grid"));
     }
-    setAxis(*x, lowest ? chart_.xTitle : QString(), recipe_.xAxis);
+    setAxis(*x, lowest ? chart_.xTitle : QString(),
+            chart_.words.isEmpty() ? recipe_.xAxis : ChartRecipe::Axis::Linear);
     setAxis(*y, column == 0 ? chart_.yTitle : QString(), recipe_.yAxis);
     setRanges(*panel);
-    setFewTicks(*x);
+    if (!setWordTicks(*x))
+        setFewTicks(*x);
     panel->setMinimumMargins(
         QMargins(int(points(8)), int(points(facet.isEmpty() ? 12 : 4)), int(points(8)), int(points(6))));
     if (hasLegend_ || chart_.facets.size() > 1)
@@ -460,7 +476,7 @@ void ChartPlot::show(const Chart& chart, const ChartRecipe& recipe)
 {
     chart_ = chart;
     recipe_ = recipe;
-    hasLegend_ = chart_.facets.size() > 1 && chart_.names.size() > 1;
+    hasLegend_ = (chart_.facets.size() > 1 || !chart_.words.isEmpty()) && chart_.names.size() > 1;
     if (!draw()) {
         // Lines leave no room for the name of one of them.
         hasLegend_ = true;

@@ -61,6 +61,7 @@ private:
     void setAxis(QCPAxis& axis, const QString& title, ChartRecipe::Axis scale) const;
     void setRanges(QCPAxisRect& panel) const;
     void setFewTicks(QCPAxis& axis) const;
+    bool setWordTicks(QCPAxis& axis) const;
     void addSeries(const ChartSeries& series, QCPAxisRect& panel);
     void addFit(const ChartSeries& series, QCPAxisRect& panel, const QPen& pen);
     void addOutOfMemory(QCPAxisRect& panel, const QString& facet);

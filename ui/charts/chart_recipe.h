@@ -29,7 +29,8 @@ struct ChartRecipe {
     enum class Palette { ColourBlind, OkabeIto, Grey };
 
     QString title;
-    QString x = QStringLiteral("seq_len");      ///< a key of the spec, or one of quantities()
+    QString x =
+        QStringLiteral("seq_len"); ///< a key of the spec, with numbers or words, or one of quantities()
     QString y = QStringLiteral("step, wall");   ///< one of quantities()
     QString series = QStringLiteral("backend"); ///< the key that separates lines; empty: one line
     QString facet;                              ///< the key that separates panels; empty: one panel
@@ -93,7 +94,8 @@ struct ChartSeries {
 
 struct Chart {
     QString xTitle, yTitle, unit;
-    QString xWord;                   ///< in formulas: N
+    QString xWord;     ///< in formulas: N
+    QStringList words; ///< values of x, if they are not all numbers: the x of points are positions among them
     std::vector<ChartSeries> series; ///< by facet, then by name
     QStringList names;               ///< of the series: one colour each, whatever the facet
     QStringList facets;              ///< values of the facets' key; one empty one without
@@ -122,9 +124,9 @@ bool hasWords(const query::RunSummary& run, const QString& filter);
 /// exponent if the fit is a power law. None with fewer than two points.
 std::optional<ChartFit> fitOf(const std::vector<ChartPoint>& points, ChartRecipe::Fit kind);
 
-/// Keys that differ among runs and are numbers in all of them: what can be x.
+/// Keys that differ among runs and are numbers in all of them.
 QStringList numericKeys(const std::vector<const query::RunSummary*>& runs);
-/// Keys that differ among runs, or that some of them lack: the choices for series.
+/// Keys that differ among runs, or that some of them lack: the choices for x and for series.
 QStringList varyingKeys(const std::vector<const query::RunSummary*>& runs);
 
 } // namespace tilescope::ui

@@ -68,7 +68,8 @@ TableData chartRows(const Chart& chart, const LineColour& colour)
     data.columns.push_back(makeColumn(chart.yTitle, Kind::Text, 0));
     data.columns[0].swatch = bool(colour);
     for (const double x : xs)
-        data.columns.push_back(makeColumn(numberText(x), Kind::Number, 66));
+        data.columns.push_back(makeColumn(
+            chart.words.isEmpty() ? numberText(x) : chart.words.value(qsizetype(x)), Kind::Number, 66));
     for (const ChartSeries& series : chart.series) {
         TableRow row = rowOf(chart, series, colour);
         row.id = std::int64_t(data.rows.size());

@@ -492,15 +492,20 @@ void ChartsPage::fillKeys()
             box.addItem(key.isEmpty() ? tr("none") : key, key);
         box.setCurrentIndex(box.findData(wanted));
     };
+    const QStringList vary = varyingKeys(runs);
+    // Numbers first: what most charts are along.
     const QStringList numeric = numericKeys(runs);
+    QStringList along = numeric;
+    for (const QString& key : vary)
+        if (!along.contains(key))
+            along << key;
     // A default recipe follows the varied keys of the experiment; one that the user changed keeps its series.
     if (!chosen_)
         recipe_ = suggested(recipe_, runs);
-    else if (!numeric.isEmpty() && !numeric.contains(recipe_.x))
+    else if (!numeric.isEmpty() && !along.contains(recipe_.x))
         recipe_.x = suggested(recipe_, runs).x;
-    const QStringList vary = varyingKeys(runs);
     const QStringList varying = QStringList{QString()} + vary;
-    fill(*x_, numeric, recipe_.x);
+    fill(*x_, along, recipe_.x);
     fill(*series_, varying, recipe_.series);
     fill(*facet_, varying, recipe_.facet);
 }

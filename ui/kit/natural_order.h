@@ -2,6 +2,9 @@
 
 #include <QCollator>
 #include <QLocale>
+#include <QStringList>
+
+#include <algorithm>
 
 namespace tilescope::ui {
 
@@ -14,6 +17,14 @@ inline QCollator naturalOrder()
     order.setNumericMode(true);
     order.setCaseSensitivity(Qt::CaseInsensitive);
     return order;
+}
+
+/// Sorts texts in that order.
+inline void sortNaturally(QStringList& texts)
+{
+    const QCollator order = naturalOrder();
+    std::sort(texts.begin(), texts.end(),
+              [&order](const QString& a, const QString& b) { return order.compare(a, b) < 0; });
 }
 
 } // namespace tilescope::ui

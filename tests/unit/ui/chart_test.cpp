@@ -207,8 +207,46 @@ TEST(Chart, SuggestsWhatTheExperimentVaried)
     EXPECT_EQ(
         of({with(runOf("flash", 128, 1), {{"heads", "1"}}), with(runOf("flash", 256, 1), {{"heads", "2"}})}),
         QStringLiteral("seq_len/heads"));
-    EXPECT_EQ(of({runOf("naive", 2048, 9), runOf("flash", 2048, 1)}), QStringLiteral("seq_len/backend"))
-        << "the only x that there is";
+    EXPECT_EQ(of({runOf("naive", 2048, 9), runOf("flash", 2048, 1)}), QStringLiteral("backend/"))
+        << "runs that differ in a word stand beside each other";
+    EXPECT_EQ(of({with(runOf("naive", 2048, 9), {{"causal", "true"}}),
+                  with(runOf("flash", 2048, 1), {{"causal", "false"}})}),
+              QStringLiteral("backend/causal"));
+    EXPECT_EQ(of({runOf("flash", 2048, 1)}), QStringLiteral("seq_len/backend")) << "the only x that there is";
+}
+
+TEST(Chart, WordsAlongXAreTicksWithoutLinesBetweenThem)
+{
+    const std::vector<query::RunSummary> runs{with(runOf("naive", 2048, 9), {{"precision", "bf16"}}),
+                                              with(runOf("flash", 2048, 1), {{"precision", "bf16"}}),
+                                              with(runOf("naive", 2048, 20), {{"precision", "fp32"}}),
+                                              with(runOf("flash", 2048, 3), {{"precision", "fp32"}})};
+    ChartRecipe recipe;
+    recipe.x = QStringLiteral("backend");
+    recipe.series = QStringLiteral("precision");
+    recipe.fit = ChartRecipe::Fit::Power;
+    const Chart chart = chartOf(recipe, pointersTo(runs));
+    EXPECT_EQ(chart.words, QStringList({QStringLiteral("flash"), QStringLiteral("naive")}));
+    ASSERT_EQ(chart.names, QStringList({QStringLiteral("bf16"), QStringLiteral("fp32")}));
+    EXPECT_TRUE(chart.separatedBy.isEmpty()) << "x separates the backends";
+    ASSERT_EQ(chart.series[1].points.size(), 2U);
+    EXPECT_EQ(chart.series[1].points[0].x, 0);
+    EXPECT_NEAR(chart.series[1].points[0].y, 3, 1e-9) << "flash comes first";
+    EXPECT_EQ(chart.series[1].points[1].x, 1);
+    EXPECT_NEAR(chart.series[1].points[1].y, 20, 1e-9);
+    EXPECT_FALSE(chart.series[1].fit) << "words have no law";
+    EXPECT_FALSE(chart.caption.contains(QStringLiteral("least-squares"))) << chart.caption.toStdString();
+    const TableData table = chartRows(chart);
+    EXPECT_EQ(table.columns[1].title, QStringLiteral("flash"));
+    EXPECT_EQ(table.columns[2].title, QStringLiteral("naive"));
+
+    ChartPlot plot;
+    plot.show(chart, recipe);
+    const QCPAxis& x = *plot.panels().front()->axis(QCPAxis::atBottom);
+    EXPECT_EQ(x.range(), QCPRange(-0.5, 1.5));
+    EXPECT_EQ(x.scaleType(), QCPAxis::stLinear);
+    for (int i = 0; i < plot.graphCount(); ++i)
+        EXPECT_EQ(plot.graph(i)->pen().style(), Qt::NoPen);
 }
 
 TEST(Chart, AFilterKeepsTheRunsThatHaveItsWords)
