@@ -51,6 +51,30 @@ bool hasDeviceLanes(const std::vector<TimelineSection>& sections)
     });
 }
 
+/// What lanes of these sizes leave of the height; negative: they do not fit.
+int roomIn(const std::vector<TimelineSection>& sections, const LaneSizes& sizes, int height)
+{
+    return height - sizes.overview - sizes.ruler - layOut(sections, sizes).height;
+}
+
+LaneSizes withSpare(LaneSizes sizes, const std::vector<TimelineSection>& sections, int height)
+{
+    sizes.spare = std::max(0, roomIn(sections, sizes, height) / std::max(1, int(sections.size())));
+    return sizes;
+}
+
+/// Op rows grow until they are as high as their names need at most, then memory.
+LaneSizes filled(LaneSizes lanes, const std::vector<TimelineSection>& sections, int height)
+{
+    constexpr double kHighestOp = 72;
+    for (LaneSizes higher = lanes; lanes.op < sizes().of(kHighestOp); lanes = higher) {
+        ++higher.op;
+        if (roomIn(sections, higher, height) < 0)
+            break;
+    }
+    return withSpare(lanes, sections, height);
+}
+
 } // namespace
 
 LaneSizes LaneSizes::of(Density density)
@@ -63,15 +87,13 @@ LaneSizes LaneSizes::forWindow(double nanosecondsPerPixel, const std::vector<Tim
 {
     constexpr double kReadable = 1500; // ns a pixel: host ops begin to be wide enough for a name
     constexpr double kClose = 500;
-    const auto fits = [&](const LaneSizes& sizes) {
-        return layOut(sections, sizes).height <= height - sizes.overview - sizes.ruler;
-    };
+    const auto fits = [&](const LaneSizes& sizes) { return roomIn(sections, sizes, height) >= 0; };
     constexpr int kGrades = 8; // between two densities
     if (!hasDeviceLanes(sections)) {
         // Host ops are all there is to read: their names need height, not a zoom.
         for (int grade = int(Density::Tall) * kGrades; grade > int(Density::Usual) * kGrades; --grade)
             if (const LaneSizes taller = sizesFor(double(grade) / kGrades); fits(taller))
-                return taller;
+                return filled(taller, sections, height);
     }
     const LaneSizes close = of(Density::Close);
     if (nanosecondsPerPixel < kClose || (nanosecondsPerPixel < kReadable && fits(close)))
@@ -87,17 +109,10 @@ LaneSizes LaneSizes::forWindow(double nanosecondsPerPixel, const std::vector<Tim
 
 LaneSizes LaneSizes::fitting(const std::vector<TimelineSection>& sections, int height)
 {
-    const auto roomIn = [&](const LaneSizes& sizes) {
-        return height - sizes.overview - sizes.ruler - layOut(sections, sizes).height;
-    };
-    const auto shared = [&](LaneSizes sizes) {
-        sizes.spare = std::max(0, roomIn(sizes) / std::max(1, int(sections.size())));
-        return sizes;
-    };
     constexpr int kGrades = 32;
     for (int grade = kGrades; grade >= -kGrades; --grade)
-        if (const LaneSizes sizes = sizesFor(double(grade) / kGrades); roomIn(sizes) >= 0)
-            return shared(sizes);
+        if (const LaneSizes sizes = sizesFor(double(grade) / kGrades); roomIn(sections, sizes, height) >= 0)
+            return withSpare(sizes, sections, height);
     LaneSizes sizes = of(Density::Dense);
     sizes.gap = 1;
     double low = 0;
@@ -105,10 +120,10 @@ LaneSizes LaneSizes::fitting(const std::vector<TimelineSection>& sections, int h
     constexpr int kSteps = 14; // to a tenth of a pixel in all
     for (int step = 0; step < kSteps; ++step) {
         sizes.share = (low + high) / 2;
-        (roomIn(sizes) >= 0 ? low : high) = sizes.share;
+        (roomIn(sections, sizes, height) >= 0 ? low : high) = sizes.share;
     }
     sizes.share = low;
-    return shared(sizes);
+    return withSpare(sizes, sections, height);
 }
 
 namespace {

@@ -79,7 +79,8 @@ struct LaneSizes {
     int spare = 0;    ///< pixels that each run has left: its memory lane, or its last one, is higher by them
 
     /// Dense lanes show two whole runs, least lanes have no spare height, close lanes have rows tall enough for
-    /// labels, and tall lanes have op rows for labels of two lines.
+    /// labels, and tall lanes have op rows for labels of two lines. Without a device, op rows and then memory fill
+    /// what tall lanes leave of the height.
     enum class Density { Least = -1, Dense, Usual, Close, Tall };
     static LaneSizes of(Density density);
     /// Close from half a microsecond per pixel on, or earlier if the lanes still fit in `height`; dense if

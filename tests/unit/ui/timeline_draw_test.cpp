@@ -453,13 +453,17 @@ TEST_F(TimelineSceneTest, LanesOfRunsWithoutADeviceGrowAsFarAsTheyFitAtAnyZoom)
             const LaneSizes sizes = LaneSizes::forWindow(perPixel, scene_.sections, height + frame);
             const int needed = layOut(scene_.sections, sizes).height;
             EXPECT_LE(needed, height);
+            EXPECT_LT(height - needed, int(scene_.sections.size())) << "they fill it";
             EXPECT_TRUE(used == 0 || needed == used) << "a zoom changes no height";
             used = needed;
         }
         EXPECT_GE(used, before);
         before = used;
     }
-    EXPECT_EQ(before, tall);
+    EXPECT_GT(before, tall);
+    const LaneSizes high = LaneSizes::forWindow(1000, scene_.sections, 10 * tall);
+    EXPECT_EQ(high.op, sizes().of(72)) << "rows higher than that say no more: memory has the rest";
+    EXPECT_GT(high.spare, 0);
 }
 
 TEST_F(TimelineSceneTest, BoxesWithRoomForTwoLinesShowTheirDuration)
