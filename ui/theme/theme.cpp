@@ -116,13 +116,15 @@ void Theme::apply(ThemeChoice choice)
     if (styled_ && palette_ == &chosen)
         return; // Qt would style every widget again
     palette_ = &chosen;
-    if (!styled_)
+    if (!styled_) {
         QApplication::setStyle(new Style);
+        QApplication::setFont(body_);
+        QToolTip::setFont(body_);
+    }
     styled_ = true;
+    emit aboutToChange();
     // Where a style sheet replaces another, Qt styles each widget once for every widget around it.
     qApp->setStyleSheet(QString());
-    QApplication::setFont(body_);
-    QToolTip::setFont(body_);
     QApplication::setPalette(qtPalette(*palette_));
     qApp->setStyleSheet(styleSheet(*palette_, sizes_, small()));
     emit changed();

@@ -17,6 +17,7 @@
 #include "ui/overview/overview_page.h"
 #include "ui/query/query_page.h"
 #include "ui/ranks/ranks_page.h"
+#include "ui/theme/late_style.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
 #include "ui/window/file_opener.h"
@@ -240,6 +241,7 @@ Page* MainWindow::made(Entry& entry)
     connect(entry.page, &Page::cursorText, cursor_, &QLabel::setText);
     connect(entry.page, &Page::selectionText, this, [this, page = entry.page](const QString& text) {
         selected_[page] = text; // restored when the page is shown again
+    new LateStyle(*entry.page);
         if (page == currentPage())
             selection_->setText(text);
     });
