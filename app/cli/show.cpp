@@ -113,8 +113,8 @@ options
   --weight W    tree: time (of the GPU, the default), host (self time of ops), allocated (bytes), flops, or bytes (that
                 ops read and write)
   --from NS, --to NS
-                kernels, ops, ranks, collectives, tree, counters: only what happens in this time span, in ns after
-                the run's first event; what is only partly in it counts with that part
+                steps, kernels, ops, ranges, ranks, collectives, tree, counters: only what happens in this time
+                span, in ns after the run's first event; what is only partly in it counts with that part
   --invert      tree: kernels and ops outermost, their callers inside
   --against A   tree: the difference from another run, the baseline: FILE or FILE:RUN; a mean traced step of each
   --names       memory: which tensor of attention each block holds (Q, K, V, S, P, O, dO, dP, dS, dQ, dK, dV,
@@ -260,7 +260,7 @@ const std::vector<Section>& sections()
          false,
          false,
          [](const store::RunReader& reader, const Request& request) {
-             return tableOf(shared(query::steps(reader, request.query)));
+             return tableOf(shared(query::steps(reader, request.query, request.tree.span)));
          }},
         {"ranks",
          {},
@@ -324,7 +324,7 @@ const std::vector<Section>& sections()
          true,
          false,
          [](const store::RunReader& reader, const Request& request) {
-             return tableOf(shared(query::ranges(reader, request.query)));
+             return tableOf(shared(query::ranges(reader, request.query, request.tree.span)));
          }},
         {"tree", {}, true, false, treeTable},
         {"memory",
@@ -580,11 +580,12 @@ void check(Request& request, const Section& section)
         throw Error{.what = "show " + name + " does not support --step",
                     .where = "--step",
                     .mend = "kernels, ranks, collectives and path do"};
-    constexpr std::string_view kBySpan[] = {"kernels", "ops", "ranks", "collectives", "tree", "counters"};
+    constexpr std::string_view kBySpan[] = {"steps", "kernels",     "ops",  "ranges",
+                                            "ranks", "collectives", "tree", "counters"};
     if (request.tree.span && std::ranges::find(kBySpan, section.name) == std::end(kBySpan))
         throw Error{.what = "show " + name + " does not support --from or --to",
                     .where = "show " + name,
-                    .mend = "kernels, ops, ranks, collectives, tree and counters do"};
+                    .mend = "steps, kernels, ops, ranges, ranks, collectives, tree and counters do"};
     const bool isOfTree =
         request.tree.weight != query::CallWeight::Time || request.invert || !request.against.empty();
     if (isOfTree && name != "tree")

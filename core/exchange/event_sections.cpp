@@ -98,7 +98,12 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
                     [](const Row& row) { return row.onGpu ? cellOf(explain(row.partition)) : Cell(); },
                     {.keep = 0, .elidable = true})})
         table.columns.push_back(std::move(each));
-    table.whyEmpty = steps->last ? whyNoEvents(*steps->last, "traced steps") : "The file has no runs.";
+    table.whyEmpty = !steps->last  ? "The file has no runs."
+                     : steps->span ? "No traced step lies in the time span."
+                                   : whyNoEvents(*steps->last, "traced steps");
+    if (steps->span)
+        table.notes.push_back("Only the parts of steps " + spanText(*steps->span) +
+                              " after the first event.");
     if (std::any_of(steps->rows.begin(), steps->rows.end(), [](const Row& row) { return row.onGpu; }))
         table.notes.push_back("Traced steps; GPU busy and the four kinds of idle add up to the wall.");
     return table;
@@ -130,7 +135,9 @@ Table tableOf(std::shared_ptr<const query::OpsTable> ops)
 Table tableOf(std::shared_ptr<const query::RangesTable> ranges)
 {
     using Row = analysis::RangeTotal;
-    Table table{.heading = describeRun(ranges->run) + "; traced steps", .rows = ranges->rows.size()};
+    Table table{.heading = describeRun(ranges->run) + "; " +
+                           (ranges->span ? spanText(*ranges->span) : "traced steps"),
+                .rows = ranges->rows.size()};
     const auto column = columnsOf(ranges);
     table.columns = {column("path", "range", &Row::path, {.keep = 2, .elidable = true}),
                      column("instances", "count", &Row::instances),
@@ -138,7 +145,8 @@ Table tableOf(std::shared_ptr<const query::RangesTable> ranges)
                      column("gpu_ns", "GPU", &Row::gpu, {.keep = ranges->hasGpu ? 2 : 0, .sharesUnit = true}),
                      column("percent", ranges->hasGpu ? "of GPU time" : "of step", &Row::percent,
                             {.unit = Unit::Percent, .keep = 2})};
-    table.whyEmpty = whyNoEvents(ranges->run, "ranges (that match)");
+    table.whyEmpty = ranges->span ? "No range (that matches) lies in the time span."
+                                  : whyNoEvents(ranges->run, "ranges (that match)");
     if (ranges->gpu.count() > 0)
         table.notes.push_back(percentText(ranges->gpuInModules, ranges->gpu) +
                               " of the GPU time is attributed to a module.");

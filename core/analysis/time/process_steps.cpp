@@ -77,6 +77,13 @@ std::vector<StepPartition> ProcessSteps::partitions(const Interval& span) const
     std::vector<std::vector<ApiCall>> calls(walls.size());
     for (const ApiCall& call : waits_)
         inEach(walls, {call.start, call.end}, [&](std::size_t step) { calls[step].push_back(call); });
+    // Until when the host worked towards the GPU is a fact of the whole step.
+    std::vector<Timestamp> lastErrands = lastLaunches_;
+    const std::vector<Interval> whole = walls_.list();
+    for (const ApiCall& call : waits_)
+        if (call.kind == ApiKind::Synchronize)
+            inEach(whole, {call.start, call.end},
+                   [&](std::size_t step) { lastErrands[step] = std::max(lastErrands[step], call.start); });
     std::vector<StepPartition> partitions;
     for (std::size_t i = 0; i < walls.size(); ++i) {
         std::vector<DeviceEvent> device;
@@ -85,7 +92,7 @@ std::vector<StepPartition> ProcessSteps::partitions(const Interval& span) const
             event.start = busy[stretch].start;
             event.end = busy[stretch].end;
         });
-        calls[i].push_back({.kind = ApiKind::Launch, .start = walls[i].start, .end = lastLaunches_[i]});
+        calls[i].push_back({.kind = ApiKind::Launch, .start = walls[i].start, .end = lastErrands[i]});
         partitions.push_back(partitionStep(walls[i], device, calls[i]));
     }
     return partitions;

@@ -14,13 +14,13 @@ namespace {
 /// The highest that a device's memory stood.
 struct Peak {
     DeviceIndex device = {};
-    Timestamp time{};
+    Timestamp time{}; ///< of the event that led there, which may be before the span
     std::int64_t allocated = 0;
 };
 
 /// Of all devices the highest, of several the first. None without a memory track.
 std::optional<Peak> peakOf(const store::RunReader& reader, const store::RunRecord& run,
-                           const MemoryFacts& facts)
+                           const MemoryFacts& facts, const store::EventWindow& window)
 {
     std::optional<Peak> highest;
     const auto consider = [&highest](const Peak& peak) {
@@ -31,13 +31,24 @@ std::optional<Peak> peakOf(const store::RunReader& reader, const store::RunRecor
     for (const store::TrackInfo& track : reader.tracks(run.run)) {
         if (track.kind != store::LaneKind::Memory)
             continue;
+        std::optional<Peak> before; // holds at the start of the window
         reader.eachPoints(run.run, track, [&](std::span<const store::MemoryPoint> points) {
-            const auto most = std::ranges::max_element(points, {}, &store::MemoryPoint::allocated);
-            consider({track.device, run.clockOrigin + Nanoseconds(most->time), most->allocated});
+            for (const store::MemoryPoint& point : points) {
+                const Peak peak{track.device, run.clockOrigin + Nanoseconds(point.time), point.allocated};
+                if (peak.time >= window.to)
+                    return false;
+                if (peak.time <= window.from)
+                    before = peak;
+                else
+                    consider(peak);
+            }
             return true;
         });
+        if (before)
+            consider(*before);
     }
-    if (const auto older = highest ? countOfBlocks(facts) : std::nullopt)
+    if (const auto older = highest ? countOfBlocks(facts) : std::nullopt;
+        older && older->time >= window.from && older->time < window.to)
         consider({older->device, older->time, older->allocated});
     return highest;
 }
@@ -92,21 +103,38 @@ private:
     bool sawPeak_ = false;
 };
 
+/// The same from the whole history, for files without a memory track.
+LiveMemoryTable fromHistory(const store::RunReader& reader, RunId run, const store::EventWindow& window,
+                            bool isWhole)
+{
+    LiveMemoryTable table = liveMemory(reader, {.run = run}, {});
+    if (isWhole)
+        return table;
+    const MemoryHistory& history = *table.history;
+    const auto at = [&](Timestamp time) {
+        return std::clamp<std::int64_t>((time - history.origin).count(), 0, history.length);
+    };
+    return liveMemory(reader, {.run = run},
+                      Nanoseconds(history.allocated.highest(at(window.from), at(window.to))));
+}
+
 } // namespace
 
 LiveMemoryTable memoryAtPeak(const store::RunReader& reader, RunId run,
-                             const std::function<bool()>& cancelled)
+                             const std::function<bool()>& cancelled, const std::optional<TimeSpan>& span)
 {
+    const store::EventWindow window = windowOf(reader, run, span);
     auto history = std::make_shared<MemoryHistory>();
     history->run = chooseRun(reader, run);
-    if (const auto span = reader.span(run))
-        history->origin = span->first;
+    if (const auto recorded = reader.span(run))
+        history->origin = recorded->first;
     const MemoryFacts facts = reader.memory(run);
-    const std::optional<Peak> peak = peakOf(reader, history->run, facts);
+    const std::optional<Peak> peak = peakOf(reader, history->run, facts, window);
     if (!peak)
-        return liveMemory(reader, {.run = run}, {});
+        return fromHistory(reader, run, window, !span);
     history->device = peak->device;
-    LiveMemoryTable table{.history = history, .at = (peak->time - history->origin).count()};
+    LiveMemoryTable table{.history = history,
+                          .at = (std::max(peak->time, window.from) - history->origin).count()};
     BlocksAtPeak live(*peak, facts.blocks);
     const auto timeOf = [](const AllocEvent& event) { return event.time; };
     InOrder<AllocEvent, decltype(timeOf)> inOrder(timeOf);
@@ -125,7 +153,7 @@ LiveMemoryTable memoryAtPeak(const store::RunReader& reader, RunId run,
         return table;
     inOrder.finish(take);
     if (!live.sawPeak())
-        return liveMemory(reader, {.run = run}, {});
+        return fromHistory(reader, run, window, !span);
     live.fill(table, *history, LifeMaker(reader, *history));
     return table;
 }

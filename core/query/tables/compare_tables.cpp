@@ -5,6 +5,7 @@
 #include "core/base/number_text.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
+#include "core/query/memory/peak_memory.h"
 #include "core/query/runs/json_members.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
@@ -264,8 +265,8 @@ void describe(std::vector<ComparedGroup>& kernels)
 
 void compareEvents(Comparison& comparison, const store::RunReader& a, const store::RunReader& b)
 {
-    const TracedGroups sideA = tracedGroups(a, comparison.a.runs);
-    const TracedGroups sideB = tracedGroups(b, comparison.b.runs);
+    const TracedGroups sideA = tracedGroups(a, comparison.a.runs, comparison.a.span);
+    const TracedGroups sideB = tracedGroups(b, comparison.b.runs, comparison.b.span);
     if (!sideA.hasSteps || !sideB.hasSteps)
         return;
     const analysis::TimeDifference* step = comparison.step();
@@ -313,6 +314,26 @@ void addSide(Comparison& comparison, ComparedRun& side, char letter,
     }
 }
 
+void compareFacts(Comparison& comparison, const store::RunReader& a, const store::RunReader& b)
+{
+    const store::RunRecord& first = comparison.a.run;
+    const store::RunRecord& second = comparison.b.run;
+    comparison.parameters = factsThatDiffer(parametersOf(first), parametersOf(second));
+    comparison.environment = factsThatDiffer(environmentOf(a, first.run), environmentOf(b, second.run));
+}
+
+/// What a side holds at its peak: within its span, or as its run counted it.
+std::optional<Bytes> peakOf(ComparedRun& side, const store::RunReader& reader)
+{
+    if (!side.span)
+        return side.run.result.peakAllocated;
+    if (reader.counts(side.run.run).allocEvents == 0)
+        return {};
+    side.atPeak = memoryAtPeak(
+        reader, side.run.run, [] { return false; }, side.span);
+    return side.atPeak->allocated;
+}
+
 } // namespace
 
 const analysis::TimeDifference* Comparison::step() const
@@ -353,8 +374,7 @@ Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const s
     const ComparedSides sides(a, first, b, second);
     addSide(comparison, comparison.a, 'A', sides.runs(0));
     addSide(comparison, comparison.b, 'B', sides.runs(1));
-    comparison.parameters = factsThatDiffer(parametersOf(first), parametersOf(second));
-    comparison.environment = factsThatDiffer(environmentOf(a, first.run), environmentOf(b, second.run));
+    compareFacts(comparison, a, b);
     for (const auto& [phase, word] : enumWords<Phase>())
         for (const bool onGpu : {false, true})
             if (const auto difference = sides.compare(phase, onGpu, runToRun, comparison.step()))
@@ -365,6 +385,20 @@ Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const s
     std::erase_if(comparison.memory, [](const ComparedMemory& memory) { return !memory.a && !memory.b; });
     compareEvents(comparison, a, b);
     comparison.change = stepChange(a, comparison.a.runs, b, comparison.b.runs, comparison.delta(), parties);
+    return comparison;
+}
+
+Comparison compareSpans(const store::RunReader& a, RunId runA, const store::RunReader& b, RunId runB,
+                        const std::array<std::optional<TimeSpan>, 2>& spans)
+{
+    Comparison comparison{
+        .a = {.file = a.file().string(), .run = chooseRun(a, runA), .runs = {runA}, .span = spans[0]},
+        .b = {.file = b.file().string(), .run = chooseRun(b, runB), .runs = {runB}, .span = spans[1]}};
+    compareFacts(comparison, a, b);
+    const ComparedMemory peak{"peak_allocated", peakOf(comparison.a, a), peakOf(comparison.b, b)};
+    if (peak.a || peak.b)
+        comparison.memory.push_back(peak);
+    compareEvents(comparison, a, b);
     return comparison;
 }
 

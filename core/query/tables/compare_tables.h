@@ -3,9 +3,12 @@
 #include "core/analysis/stats/comparison.h"
 #include "core/analysis/stats/run_comparison.h"
 #include "core/query/memory/memory_difference.h"
+#include "core/query/memory/memory_tables.h"
+#include "core/query/runs/time_span.h"
 #include "core/query/tables/step_change.h"
 #include "core/store/run_reader.h"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +21,8 @@ struct ComparedRun {
     store::RunRecord run = {};
     /// The compared runs: `run` and the finished repeats of its point, in file order.
     std::vector<RunId> runs = {};
+    std::optional<TimeSpan> span = {};          ///< that the run is limited to
+    std::optional<LiveMemoryTable> atPeak = {}; ///< within the span; none without one, or without allocations
 };
 
 /// A phase's wall or GPU time over the timed steps, in ms.
@@ -75,6 +80,8 @@ struct Comparison {
 
     /// The wall time of the step; none if a side has no timed step.
     const analysis::TimeDifference* step() const;
+    /// Whether a side is limited to a time span.
+    bool isLimited() const { return a.span || b.span; }
     /// B - A in ns of the median timed step, otherwise of the mean traced step or the whole recording.
     std::optional<std::int64_t> delta() const;
 };
@@ -96,6 +103,13 @@ analysis::TimedRun timedRun(const store::RunReader& reader, const store::RunReco
 Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
                    std::optional<RunId> runB, std::optional<double> runToRun = {},
                    const PartyQuery& parties = {});
+
+/// Compares what happens in a time span of each run; a run without a span counts by its mean traced step. The sides are
+/// these runs alone. Kernels, families, ops and ranges count with their parts in the span, and the peak is that within
+/// it. Timed steps and causes are about whole steps: there are none.
+/// \throws Error  no such run
+Comparison compareSpans(const store::RunReader& a, RunId runA, const store::RunReader& b, RunId runB,
+                        const std::array<std::optional<TimeSpan>, 2>& spans);
 
 /// The step's wall of that comparison alone; reads samples, but no events. None where either side has no
 /// timed step.

@@ -64,19 +64,28 @@ OpsTable ops(const store::RunReader& reader, const EventQuery& query, const std:
     return table;
 }
 
-RangesTable ranges(const store::RunReader& reader, const EventQuery& query)
+RangesTable ranges(const store::RunReader& reader, const EventQuery& query,
+                   const std::optional<TimeSpan>& span)
 {
-    RangesTable table{.run = chooseRun(reader, query.run), .rows = {}};
+    RangesTable table{.run = chooseRun(reader, query.run), .span = span, .rows = {}};
     const TextOf textOf = textsOf(reader);
-    const store::EventWindow window{.run = table.run.run};
+    const store::EventWindow window = windowOf(reader, table.run.run, span);
     analysis::RangeTotals sums(textOf);
     GroupKeys modules(Grouping::Module, textOf);
     const std::uint32_t none = modules.numberOf(kUnattributed);
     eachInOrder<Range>([&](auto&& take) { reader.eachRange(window, take); },
-                       [&](const Range& range) { sums.add(range); });
-    eachInOrder<Op>([&](auto&& take) { reader.eachOp(window, take); }, [&](const Op& op) { sums.add(op); });
+                       [&](Range range) {
+                           clip(range, window);
+                           sums.add(range);
+                       });
+    eachInOrder<Op>([&](auto&& take) { reader.eachOp(window, take); },
+                    [&](Op op) {
+                        clip(op, window);
+                        sums.add(op);
+                    });
     eachInOrder<DeviceEvent>([&](auto&& take) { reader.eachDeviceEvent(window, take); },
-                             [&](const DeviceEvent& event) {
+                             [&](DeviceEvent event) {
+                                 clip(event, window);
                                  table.hasGpu = true;
                                  sums.add(event);
                                  if (event.step == kNoStep)

@@ -36,6 +36,7 @@ OpsTable ops(const store::RunReader& reader, const EventQuery& query,
 
 struct RangesTable {
     store::RunRecord run = {};
+    std::optional<TimeSpan> span = {};
     std::vector<analysis::RangeTotal> rows = {}; ///< in tree order
     bool hasGpu = false;
     Nanoseconds gpuInModules{0}; ///< GPU time of the traced steps attributed below a phase
@@ -43,7 +44,9 @@ struct RangesTable {
 };
 
 /// Only paths that match the pattern as a whole.
+/// \param span  only the parts of ranges, and of the work below them, that are in it
 /// \throws Error  as ops()
-RangesTable ranges(const store::RunReader& reader, const EventQuery& query);
+RangesTable ranges(const store::RunReader& reader, const EventQuery& query,
+                   const std::optional<TimeSpan>& span = {});
 
 } // namespace tilescope::query

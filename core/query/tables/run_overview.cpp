@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 
@@ -18,7 +19,8 @@ namespace tilescope::query {
 
 namespace {
 
-std::optional<MeanStep> meanStepOf(const std::vector<StepRow>& steps)
+/// \param isOfSpan  the rows are parts of steps, which have no mean: their sums are of a mean process
+std::optional<MeanStep> meanStepOf(const std::vector<StepRow>& steps, bool isOfSpan)
 {
     if (steps.empty())
         return {};
@@ -35,7 +37,10 @@ std::optional<MeanStep> meanStepOf(const std::vector<StepRow>& steps)
         sum.unexplained += row.partition.unexplained;
     }
     sum.wall = {Timestamp{}, Timestamp{} + wall};
-    mean.steps = std::int64_t(steps.size());
+    std::set<std::string_view> processes;
+    for (const StepRow& row : steps)
+        processes.insert(row.process);
+    mean.steps = std::int64_t(isOfSpan ? processes.size() : steps.size());
     const auto each = [&mean](Nanoseconds all) { return double(all.count()) / double(mean.steps); };
     mean.wall = each(wall);
     mean.gpuBusy = each(sum.gpuBusy);
@@ -76,23 +81,28 @@ private:
     std::array<FamilyShare, kHueCount> shares_{};
 };
 
-std::vector<FamilyShare> familySharesOf(const store::RunReader& reader, RunId run, const MeanStep& step)
+std::vector<FamilyShare> familySharesOf(const store::RunReader& reader, RunId run, const MeanStep& step,
+                                        const std::optional<TimeSpan>& span)
 {
     FamilyShares shares;
     if (step.onGpu)
-        for (const KernelRow& row : kernels(reader, {.run = run, .grouping = Grouping::Family}).rows)
+        for (const KernelRow& row :
+             kernels(reader, {.run = run, .grouping = Grouping::Family, .span = span}).rows)
             shares.add(row.family, row.total, row.instances);
     else
-        for (const OpRow& row : ops(reader, {.run = run}).rows)
+        for (const OpRow& row : ops(reader, {.run = run}, span).rows)
             shares.add(hueOfOp(row.key), row.self, row.instances);
     return shares.list(step.steps);
 }
 
-/// Of ranks on a CPU, per step and rank.
-double communicationOf(const store::RunReader& reader, RunId run, const std::function<bool()>& cancelled)
+/// Of ranks on a CPU, per step and rank; of a span per rank.
+double communicationOf(const store::RunReader& reader, RunId run, const std::optional<TimeSpan>& span,
+                       const std::function<bool()>& cancelled)
 {
-    const std::optional<analysis::RankStep> mean = ranks(reader, {.run = run}, cancelled).meanStep();
-    return mean ? double(mean->exposedCommunication.count()) : 0;
+    const RanksTable table = ranks(reader, {.run = run, .span = span}, cancelled);
+    const std::optional<analysis::RankStep> mean = table.meanStep();
+    const double steps = span ? double(table.rows.size()) / double(table.rankCount) : 1;
+    return mean ? steps * double(mean->exposedCommunication.count()) : 0;
 }
 
 RangesTable rangesOf(const store::RunReader& reader, const store::RunTotals& totals,
@@ -177,17 +187,20 @@ void read(RunOverview& overview, const store::RunReader& reader, RunId run,
     readBasics(overview, reader, run);
     if (cancelled())
         return;
-    overview.utilisation = utilisationOf(reader, overview.run);
-    overview.step = meanStepOf(stepsOf(reader, run));
+    const std::optional<TimeSpan>& span = overview.span;
+    if (!span)
+        overview.utilisation = utilisationOf(reader, overview.run);
+    overview.step = meanStepOf(steps(reader, {.run = run}, span).rows, span.has_value());
     if (overview.step && !cancelled()) {
-        overview.families = familySharesOf(reader, run, *overview.step);
+        overview.families = familySharesOf(reader, run, *overview.step, span);
         if (!overview.step->onGpu && overview.parties.processes.size() > 1)
-            overview.step->communication = communicationOf(reader, run, cancelled);
-        const std::optional<store::RunTotals> totals = reader.totals(run);
-        overview.ranges = totals ? rangesOf(reader, *totals, overview.run) : ranges(reader, {.run = run});
+            overview.step->communication = communicationOf(reader, run, span, cancelled);
+        const std::optional<store::RunTotals> totals = span ? std::nullopt : reader.totals(run);
+        overview.ranges =
+            totals ? rangesOf(reader, *totals, overview.run) : ranges(reader, {.run = run}, span);
     }
     if (!cancelled() && reader.counts(run).allocEvents > 0) {
-        overview.live = memoryAtPeak(reader, run, cancelled);
+        overview.live = memoryAtPeak(reader, run, cancelled, span);
         overview.peakPhase =
             phaseAt(reader, run, overview.live->history->origin + Nanoseconds(overview.live->at));
     }
@@ -211,9 +224,10 @@ RunOverview runBasics(const store::RunReader& reader, RunId run)
     return overview;
 }
 
-RunOverview runOverview(const store::RunReader& reader, RunId run, const std::function<bool()>& cancelled)
+RunOverview runOverview(const store::RunReader& reader, RunId run, const std::function<bool()>& cancelled,
+                        const std::optional<TimeSpan>& span)
 {
-    RunOverview overview;
+    RunOverview overview{.span = span};
     reader.atOnce([&] { read(overview, reader, run, cancelled); });
     return overview;
 }

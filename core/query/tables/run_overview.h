@@ -4,6 +4,7 @@
 #include "core/analysis/time/step_partition.h"
 #include "core/query/memory/memory_tables.h"
 #include "core/query/runs/run_tables.h"
+#include "core/query/runs/time_span.h"
 #include "core/query/tables/op_tables.h"
 #include "core/query/timeline/hue.h"
 
@@ -14,10 +15,11 @@
 
 namespace tilescope::query {
 
-/// Where the wall of a mean traced step went, in nanoseconds.
+/// Where the wall of a mean traced step went, in nanoseconds. Of a span: where its parts of steps went in a mean
+/// process.
 struct MeanStep {
-    std::int64_t steps = 0;
-    bool onGpu = false; ///< false: there are only the wall and `communication`
+    std::int64_t steps = 0; ///< what sums are divided by; of a span the processes
+    bool onGpu = false;     ///< false: there are only the wall and `communication`
     double wall = 0;
     double gpuBusy = 0;
     double launching = 0;
@@ -54,15 +56,18 @@ struct Utilisation {
 /// Everything that the overview of a run shows, in addition to RunSummary.
 struct RunOverview {
     store::RunRecord run = {};
-    std::optional<MeanStep> step = {};      ///< none without traced steps
+    std::optional<TimeSpan> span = {};      ///< what events of are counted; none: the traced steps
+    std::optional<MeanStep> step = {};      ///< none without traced steps (in the span)
     std::vector<FamilyShare> families = {}; ///< costliest first
     RangesTable ranges = {};
-    std::optional<LiveMemoryTable> live = {}; ///< at the peak; none without allocation events
-    std::string peakPhase = {};               ///< backward, …; empty if the peak is in no traced phase
+    std::optional<LiveMemoryTable> live =
+        {};                     ///< at the peak (within the span); none without allocation events
+    std::string peakPhase = {}; ///< backward, …; empty if the peak is in no traced phase
     LossesTable losses = {};
     EnvironmentTable environment = {};
-    RunParties parties = {};                     ///< of several processes, or of an imported run
-    std::optional<Utilisation> utilisation = {}; ///< none if the FLOPs are not known from the spec
+    RunParties parties = {}; ///< of several processes, or of an imported run
+    std::optional<Utilisation> utilisation =
+        {}; ///< none of a span, or if the FLOPs are not known from the spec
     /// The second half of the timed steps relative to the first; none if there are too few.
     std::optional<analysis::SeriesDifference> drift = {};
 
@@ -77,7 +82,9 @@ struct RunOverview {
 RunOverview runBasics(const store::RunReader& reader, RunId run);
 
 /// Reads the overview of a run; if cancelled, returns early with the data so far.
+/// \param span  limits steps, families, ranges and the peak to it; what is about timed steps stays that of the run
 /// \throws Error  no such run
-RunOverview runOverview(const store::RunReader& reader, RunId run, const std::function<bool()>& cancelled);
+RunOverview runOverview(const store::RunReader& reader, RunId run, const std::function<bool()>& cancelled,
+                        const std::optional<TimeSpan>& span = {});
 
 } // namespace tilescope::query

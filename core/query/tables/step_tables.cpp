@@ -29,11 +29,12 @@ StepRow storedRow(const store::StepTotal& step, RunId run, bool onGpu, const Par
                           .unexplained = step.unexplained}};
 }
 
-void addSteps(const store::RunReader& reader, RunId run, const PartyQuery& query, std::vector<StepRow>& rows)
+void addSteps(const store::RunReader& reader, RunId run, const PartyQuery& query,
+              const std::optional<TimeSpan>& span, std::vector<StepRow>& rows)
 {
     const std::vector<store::StepTotal> totals = reader.stepTotals(run);
-    if (totals.empty() && !reader.totals(run)) {
-        std::ranges::move(stepsFromEvents(reader, run, query), std::back_inserter(rows));
+    if (span || (totals.empty() && !reader.totals(run))) {
+        std::ranges::move(stepsFromEvents(reader, run, query, span), std::back_inserter(rows));
         return;
     }
     const PartyFilter filter(reader, run, query);
@@ -49,7 +50,8 @@ void addSteps(const store::RunReader& reader, RunId run, const PartyQuery& query
 
 } // namespace
 
-std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, const PartyQuery& query)
+std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, const PartyQuery& query,
+                                     const std::optional<TimeSpan>& span)
 {
     const PartyFilter filter(reader, run, query);
     const PartyIndex& parties = filter.parties();
@@ -76,9 +78,10 @@ std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, 
             return true;
         });
     }
+    const store::EventWindow window = windowOf(reader, run, span);
     std::map<ProcessIndex, std::vector<analysis::StepPartition>> partitions;
     for (const auto& [process, steps] : processes)
-        partitions[process] = steps.partitions();
+        partitions[process] = steps.partitions({window.from, window.to});
     std::map<ProcessIndex, std::size_t> next;
     for (const Range& range : stepRanges) {
         const ProcessIndex process = parties.of(range.thread);
@@ -90,7 +93,8 @@ std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, 
                     .partition = partitions[process][next[process]++]};
         if (!onGpu)
             row.partition = {.wall = row.partition.wall};
-        rows.push_back(row);
+        if (!span || row.partition.wall.length() > Nanoseconds(0))
+            rows.push_back(row);
     }
     return rows;
 }
@@ -100,16 +104,16 @@ std::vector<StepRow> stepsOf(const store::RunReader& reader, RunId run)
     return steps(reader, {.run = run}).rows;
 }
 
-StepsTable steps(const store::RunReader& reader, const EventQuery& query)
+StepsTable steps(const store::RunReader& reader, const EventQuery& query, const std::optional<TimeSpan>& span)
 {
-    StepsTable table;
+    StepsTable table{.span = span};
     reader.atOnce([&] {
         const std::vector<RunId> asked = chooseRunIds(reader, query.run);
         if (asked.empty())
             return;
         table.last = reader.run(asked.back());
         for (const RunId run : query.run ? asked : reader.runsWithRanges())
-            addSteps(reader, run, query.parties, table.rows);
+            addSteps(reader, run, query.parties, span, table.rows);
         table.hasProcesses =
             std::ranges::any_of(table.rows, [](const StepRow& row) { return !row.process.empty(); });
     });

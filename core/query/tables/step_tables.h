@@ -2,6 +2,7 @@
 
 #include "core/analysis/time/step_partition.h"
 #include "core/query/runs/event_query.h"
+#include "core/query/runs/time_span.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -22,17 +23,21 @@ struct StepRow {
 
 struct StepsTable {
     std::vector<StepRow> rows = {};            ///< by run, then start
+    std::optional<TimeSpan> span = {};         ///< rows are the parts of steps in it
     bool hasProcesses = false;                 ///< some row names one
     std::optional<store::RunRecord> last = {}; ///< of the runs in question; none: the file has no runs
 };
 
 /// Of one run or of all. Reads no events if the file stores the totals of the steps.
+/// \param span  only the parts of steps in it; reads all events of the run
 /// \throws Error  no such run
-StepsTable steps(const store::RunReader& reader, const EventQuery& query);
+StepsTable steps(const store::RunReader& reader, const EventQuery& query,
+                 const std::optional<TimeSpan>& span = {});
 
 /// Of one run, as the function above gives them for files without totals.
 std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run,
-                                     const PartyQuery& parties = {});
+                                     const PartyQuery& parties = {},
+                                     const std::optional<TimeSpan>& span = {});
 
 /// Of one run.
 std::vector<StepRow> stepsOf(const store::RunReader& reader, RunId run);

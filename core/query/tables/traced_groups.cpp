@@ -71,12 +71,19 @@ private:
     std::unordered_map<StringId, std::pair<Nanoseconds, std::int64_t>> sums_;
 };
 
-/// The totals of the traced steps of one run, of which only one is in memory at a time.
+/// The totals of the traced steps of one run, of which only one is in memory at a time; or of a span of it.
 class RunSums {
 public:
-    RunSums(const store::RunReader& reader, RunId run) : reader_(reader)
+    RunSums(const store::RunReader& reader, RunId run, const std::optional<TimeSpan>& span) : reader_(reader)
     {
-        steps_ = eachTracedStep(reader, run, [this](const TracedStep& step) { add(step); });
+        if (!span) {
+            steps_ = eachTracedStep(reader, run, [this](const TracedStep& step) { add(step); });
+            return;
+        }
+        const TracedStep part = eventsWithin(reader, run, *span);
+        steps_ = part.ops.empty() && part.device.empty() && part.ranges.empty() ? 0 : 1;
+        if (steps_ > 0)
+            add(part);
     }
 
     std::size_t steps() const { return steps_; }
@@ -167,7 +174,8 @@ private:
 
 } // namespace
 
-TracedGroups tracedGroups(const store::RunReader& reader, std::span<const RunId> runs)
+TracedGroups tracedGroups(const store::RunReader& reader, std::span<const RunId> runs,
+                          const std::optional<TimeSpan>& span)
 {
     SideGroups families;
     SideGroups opFamilies;
@@ -176,7 +184,7 @@ TracedGroups tracedGroups(const store::RunReader& reader, std::span<const RunId>
     SideGroups ranges;
     TracedGroups groups;
     for (const RunId run : runs) {
-        RunSums sums(reader, run);
+        RunSums sums(reader, run, span);
         const std::size_t steps = sums.steps();
         if (steps == 0)
             continue;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/stats/comparison.h"
+#include "core/query/runs/time_span.h"
 #include "core/store/run_reader.h"
 
 #include <span>
@@ -14,11 +15,13 @@ struct TracedGroups {
     std::vector<analysis::GroupTimes> kernels = {};  ///< none on a CPU
     std::vector<analysis::GroupTimes> ops = {};      ///< self time; only of runs without a GPU
     std::vector<analysis::GroupTimes> ranges = {};   ///< GPU time, or wall time without a GPU
-    bool hasSteps = false;
+    bool hasSteps = false;                           ///< of a span: events
     bool onGpu = false;
 };
 
 /// Reads the events of the traced steps, one run after the other. Runs without traced steps are left out.
-TracedGroups tracedGroups(const store::RunReader& reader, std::span<const RunId> runs);
+/// \param span  counts what happens in it instead, in steps or not, as one step
+TracedGroups tracedGroups(const store::RunReader& reader, std::span<const RunId> runs,
+                          const std::optional<TimeSpan>& span = {});
 
 } // namespace tilescope::query

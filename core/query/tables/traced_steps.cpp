@@ -50,4 +50,19 @@ std::size_t eachTracedStep(const store::RunReader& reader, RunId run,
     return count;
 }
 
+TracedStep eventsWithin(const store::RunReader& reader, RunId run, const TimeSpan& span)
+{
+    const store::EventWindow window = windowOf(reader, run, span);
+    TracedStep part{
+        .ranges = reader.ranges(window), .ops = reader.ops(window), .device = reader.deviceEvents(window)};
+    const auto clipAll = [&window](auto& events) {
+        for (auto& event : events)
+            clip(event, window);
+    };
+    clipAll(part.ranges);
+    clipAll(part.ops);
+    clipAll(part.device);
+    return part;
+}
+
 } // namespace tilescope::query

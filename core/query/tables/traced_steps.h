@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/query/runs/time_span.h"
 #include "core/store/run_reader.h"
 
 #include <functional>
@@ -20,5 +21,8 @@ struct TracedStep {
 /// \return how many there were
 std::size_t eachTracedStep(const store::RunReader& reader, RunId run,
                            const std::function<void(const TracedStep&)>& take);
+
+/// The parts of a run's events that lie in a span, in steps or not, as those of one step.
+TracedStep eventsWithin(const store::RunReader& reader, RunId run, const TimeSpan& span);
 
 } // namespace tilescope::query

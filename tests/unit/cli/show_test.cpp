@@ -98,6 +98,27 @@ TEST_F(Show, StepsArePartitionedToTheNanosecond)
     EXPECT_EQ(valid({"steps", "--run", "3"}, "steps"), json::array());
 }
 
+TEST_F(Show, StepsAndRangesOfASpanAreTheirPartsInIt)
+{
+    const json whole = valid({"steps", "--run", "1"}, "steps");
+    std::int64_t busy = 0;
+    std::int64_t launching = 0;
+    for (const auto& [from, to] : {std::pair("0", "40"), std::pair("40", "90"), std::pair("90", "100000")})
+        for (const json& step : valid({"steps", "--run", "1", "--from", from, "--to", to}, "steps")) {
+            busy += step["gpu_busy_ns"].get<std::int64_t>();
+            launching += step["idle_launch_ns"].get<std::int64_t>();
+        }
+    EXPECT_EQ(busy, whole[0]["gpu_busy_ns"].get<int>() + whole[1]["gpu_busy_ns"].get<int>());
+    EXPECT_EQ(launching, whole[0]["idle_launch_ns"].get<int>() + whole[1]["idle_launch_ns"].get<int>());
+    EXPECT_THAT(run({"steps", "--run", "1", "--from", "0", "--to", "40"}),
+                HasSubstr("Only the parts of steps from 0 ns to 40.0 ns after the first event."));
+    EXPECT_THAT(run({"steps", "--run", "1", "--from", "100000"}),
+                HasSubstr("No traced step lies in the time span."));
+    const json part = valid({"ranges", "--run", "1", "--from", "0", "--to", "40"}, "ranges");
+    ASSERT_FALSE(part.empty());
+    EXPECT_LE(part[0]["wall_ns"], 40);
+}
+
 TEST_F(Show, KernelsOfTheTracedSteps)
 {
     const json kernels = valid({"kernels", "--run", "1"}, "kernels");

@@ -8,15 +8,14 @@
 #include "core/query/tables/step_tables.h"
 #include "core/store/maintenance/maintenance.h"
 #include "core/store/run_reader.h"
-#include "core/store/run_writer.h"
 #include "tests/support/not_cancelled.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/unit/query/random_run.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
-#include <random>
 #include <tuple>
 
 namespace tilescope::query {
@@ -24,158 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint32_t kSeed = 20'261'121;
-constexpr RunId kOnlyRun{1};
-constexpr std::int64_t kBlocksAtOnce = 40;
-
-/// Steps with every kind of idle time on two streams, and some events between steps.
-class RandomRun {
-public:
-    RandomRun(StringTable& strings, int steps) : strings_(strings)
-    {
-        for (int step = 0; step < steps; ++step) {
-            addStep(step);
-            addModule(kNoStep, "warmup"); // between steps
-        }
-        std::ranges::stable_sort(batch_.deviceEvents, {}, &DeviceEvent::start);
-    }
-    const TraceBatch& batch() const { return batch_; }
-
-private:
-    std::int64_t below(std::int64_t limit) { return std::int64_t(random_() % std::uint64_t(limit)); }
-
-    void addRange(const std::string& path, std::int32_t step, Timestamp from)
-    {
-        Range range;
-        range.id = RangeId{nextRange_++};
-        range.path = range.name = strings_.intern(path);
-        range.thread = ThreadId{1};
-        range.step = step;
-        range.start = from;
-        range.end = now_;
-        batch_.ranges.push_back(range);
-    }
-
-    void addStep(std::int32_t step)
-    {
-        const Timestamp begin = now_;
-        for (const char* phase : {"forward", "backward"}) {
-            const Timestamp phaseBegin = now_;
-            for (int layer = 0; layer < 40; ++layer)
-                addModule(step, "step/" + std::string(phase) + "/layers." + std::to_string(layer % 8));
-            addRange("step/" + std::string(phase), step, phaseBegin);
-        }
-        const Nanoseconds left = std::max(free_[0], free_[1]) - now_;
-        addCall(ApiKind::Synchronize, std::max<std::int64_t>(left.count(), 0) + below(4'000));
-        now_ += Nanoseconds(below(3'000));
-        addRange("step", step, begin);
-        now_ += Nanoseconds(500);
-    }
-
-    void addModule(std::int32_t step, const std::string& path)
-    {
-        const Timestamp begin = now_;
-        for (int i = 0; i < 8; ++i) {
-            Op op;
-            op.id = OpId{nextOp_++};
-            op.name = strings_.intern("aten::op" + std::to_string(below(5)));
-            op.path = strings_.intern(path);
-            op.thread = ThreadId{2};
-            op.step = step;
-            op.start = now_;
-            op.end = now_ += Nanoseconds(below(4'000));
-            batch_.ops.push_back(op);
-            addKernel(step, path);
-            addBlock(step, path);
-        }
-        if (below(5) == 0)
-            addCall(below(2) == 0 ? ApiKind::Overhead : ApiKind::Launch, below(20'000));
-        if (path.starts_with("step/forward"))
-            addRange(path, step, begin);
-    }
-
-    void addCall(ApiKind kind, std::int64_t length)
-    {
-        ApiCall call;
-        call.name = strings_.intern("cudaCall");
-        call.kind = kind;
-        call.thread = ThreadId{2};
-        call.start = now_;
-        call.end = now_ += Nanoseconds(length);
-        batch_.apiCalls.push_back(call);
-    }
-
-    void addKernel(std::int32_t step, const std::string& path)
-    {
-        DeviceEvent event;
-        const std::int64_t which = below(10);
-        event.kind = which == 0   ? DeviceEventKind::Memcpy
-                     : which == 1 ? DeviceEventKind::Memset
-                                  : DeviceEventKind::Kernel;
-        event.copy = which == 0 ? CopyKind::HostToDevice : CopyKind::None;
-        constexpr std::array kNames{"nvjet_gemm", "softmax_warp_forward", "elementwise_kernel"};
-        event.name = strings_.intern(which == 0   ? "Memcpy HtoD"
-                                     : which == 1 ? "Memset (Device)"
-                                                  : kNames[std::size_t(below(3))]);
-        event.path = below(12) == 0 ? StringId::none() : strings_.intern(path);
-        event.device = DeviceIndex{0};
-        event.step = step;
-        Timestamp& free = free_[std::size_t(below(2))];
-        event.stream = StreamId{&free == &free_[0] ? 7U : 13U};
-        if (below(20) != 0)
-            event.launched = now_;
-        event.start = std::max(free, now_ + Nanoseconds(below(30'000)));
-        event.end = free = event.start + Nanoseconds(below(9'000));
-        batch_.deviceEvents.push_back(event);
-    }
-
-    void addBlock(std::int32_t step, const std::string& path)
-    {
-        AllocEvent event;
-        event.device = below(9) == 0 ? DeviceIndex::none() : DeviceIndex{0};
-        event.step = step;
-        auto& live = live_[event.device ? 1 : 0];
-        const bool frees = !live.empty() && below(kBlocksAtOnce) < std::int64_t(live.size());
-        if (frees) {
-            const auto at = live.begin() + below(std::int64_t(live.size()));
-            event = *at;
-            live.erase(at);
-            event.action = AllocAction::FreeRequested;
-        } else {
-            event.address = nextAddress_ += 4096;
-            event.bytes = 512 * (1 + below(7));
-            event.category = strings_.intern("activations");
-            event.path = strings_.intern(path);
-            live.push_back(event);
-        }
-        event.time = now_;
-        std::int64_t& allocated = allocated_[event.device ? 1 : 0];
-        event.allocated = allocated += frees ? -event.bytes : event.bytes;
-        batch_.allocEvents.push_back(event);
-    }
-
-    StringTable& strings_;
-    TraceBatch batch_;
-    std::mt19937_64 random_{kSeed};
-    Timestamp now_ = TraceClock::now();
-    std::array<Timestamp, 2> free_{now_, now_};
-    std::array<std::vector<AllocEvent>, 2> live_;
-    std::array<std::int64_t, 2> allocated_{0, 1'000'000}; // the device had some before
-    std::uint32_t nextRange_ = 0;
-    std::uint32_t nextOp_ = 0;
-    std::uint64_t nextAddress_ = 0;
-};
-
 class RunTotals : public ::testing::Test {
 protected:
-    void write(int steps)
-    {
-        StringTable strings;
-        store::RunWriter writer(file_, strings);
-        writer.beginRun({"test", "lm", R"({"workload": "lm"})", "hash", "test"});
-        writer.write(RandomRun(strings, steps).batch());
-        writer.endRun({});
-    }
+    void write(int steps) { writeRandomRun(file_, steps); }
 
     testing::TemporaryFolder folder_;
     fs::path file_ = folder_ / "a.tscope";
