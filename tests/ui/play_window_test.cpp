@@ -205,8 +205,16 @@ TEST_F(PlayWindowTest, ExportsAndConfirmsIt)
     const std::filesystem::path file = folder_ / "play.svg";
     dialog->write(QString::fromStdString(file.string()));
     ASSERT_TRUE(QTest::qWaitFor([&] { return std::filesystem::exists(file); }, kPatienceMs));
-    EXPECT_TRUE(statusText(1).startsWith(QStringLiteral("Wrote "))) << statusText(1).toStdString();
-    EXPECT_TRUE(statusText(1).contains(QStringLiteral("play.svg: "))) << statusText(1).toStdString();
+    auto& strip = named<QWidget>(QStringLiteral("Written file"));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return strip.isVisible(); }, kPatienceMs));
+    const QString words = strip.findChild<QLabel*>(QStringLiteral("message"))->text();
+    EXPECT_TRUE(words.startsWith(QStringLiteral("Wrote "))) << words.toStdString();
+    EXPECT_TRUE(words.contains(QStringLiteral("play.svg: "))) << words.toStdString();
+    const QList<QPushButton*> buttons = strip.findChildren<QPushButton*>();
+    ASSERT_EQ(buttons.size(), 2);
+    EXPECT_EQ(buttons[0]->text(), QStringLiteral("Open folder"));
+    QTest::mouseClick(buttons[1], Qt::LeftButton);
+    EXPECT_FALSE(strip.isVisible());
 }
 
 } // namespace

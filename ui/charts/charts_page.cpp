@@ -285,6 +285,7 @@ void ChartsPage::saveRecipe()
         return;
     try {
         writeTextFile(path, recipe_.toJson());
+        workspace().confirmWritten(path);
     } catch (const Error& error) {
         say(QString::fromStdString(error.sentence()));
     }
@@ -310,6 +311,7 @@ void ChartsPage::exportFigure()
     try {
         writeFigure(*plot_, chart_, recipe_, path);
         say({});
+        workspace().confirmWritten(path);
     } catch (const Error& error) {
         say(QString::fromStdString(error.sentence()));
     }

@@ -33,6 +33,10 @@ public:
     const ChartRecipe& recipe() const { return recipe_; }
     ChartPlot& plot() { return *plot_; }
     void setRecipe(const ChartRecipe& recipe);
+    QString timeFilterWords() const override
+    {
+        return tr("Charts are of whole runs: medians of timed steps, and peaks.");
+    }
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;

@@ -358,6 +358,7 @@ void ExperimentPage::saveSpec()
     specPath_ = QFileInfo(path).absoluteFilePath();
     editor_->setOrigin(QFileInfo(path).fileName());
     editor_->setModified(false);
+    workspace().confirmWritten(path);
 }
 
 void ExperimentPage::copyBatchLine()
@@ -399,6 +400,7 @@ bool ExperimentPage::writeSlurmScript(const QString& path, int tasks)
             editor_->name().toStdString(), editor_->text().toStdString(), folder.toStdString(), tasks);
         if (writeFile(path, QByteArray::fromStdString(script), problem)) {
             editor_->say(tr("Written: sbatch %1").arg(path), "dim");
+            workspace().confirmWritten(path);
             return true;
         }
     } catch (const Error& error) {

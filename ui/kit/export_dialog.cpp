@@ -185,6 +185,7 @@ void ExportDialog::save()
     QSettings().setValue(QLatin1String(kFolderKey), QFileInfo(file).path());
     try {
         inPaperColours([&] { writeExport(chosen(), options(), file); });
+        written_ = file;
         accept();
     } catch (const Error& error) {
         problem_->setText(QString::fromStdString(error.sentence()));

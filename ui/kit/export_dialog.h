@@ -25,6 +25,8 @@ public:
 
     /// The proposed file name for the current choice, with its suffix.
     QString fileName() const;
+    /// The file that was written; empty if none was.
+    const QString& written() const { return written_; }
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -41,6 +43,7 @@ private:
 
     QString title_;
     QStringList names_;
+    QString written_;
     std::vector<Exportable> all_;
     ComboBox* what_;
     SegmentedControl* format_;

@@ -31,6 +31,11 @@ Page::Page(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(
     });
 }
 
+QString Page::timeFilterWords() const
+{
+    return followsTime() ? tr("This page shows only this.") : tr("This page does not depend on it.");
+}
+
 void Page::takeFocus()
 {
     QWidget* target = focusProxy();

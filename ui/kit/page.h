@@ -23,6 +23,8 @@ public:
     virtual QString command() const { return {}; }
     /// Shows the target of a link from another page, as soon as the page has its data.
     virtual void goTo(const PageTarget&) {}
+    /// What the time filter does on the page: one sentence.
+    virtual QString timeFilterWords() const;
 
 signals:
     /// The user wants to export the page.
@@ -40,7 +42,7 @@ protected:
     /// the run has ended.
     virtual bool showGrown(const std::vector<SelectedRun>&) { return false; }
 
-    /// Whether it shows no more of a run than SelectedRun::span.
+    /// Whether it limits what it shows of a run to SelectedRun::span, where that has a meaning.
     virtual bool followsTime() const { return false; }
 
     Workspace& workspace() const { return workspace_; }

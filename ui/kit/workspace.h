@@ -53,7 +53,7 @@ struct SelectedRun {
     const query::RunSummary* run = nullptr;   ///< points into snapshot
     QString letter;                           ///< A, B, …; empty if one run is selected
     QString title;                            ///< naive, flash 4k, naive batch 8 bf16
-    std::optional<query::TimeSpan> span = {}; ///< of the time filter; pages that follow it show nothing else
+    std::optional<query::TimeSpan> span = {}; ///< of the time filter; pages limit what they show to it
 
     QString source() const; ///< lm-small2 #1
 };
@@ -125,6 +125,10 @@ public:
     void setKernel(const QString& name);
     const QString& kernel() const { return kernel_; }
 
+    /// A file was written for the user, who wants to know where it is.
+    /// \param detail  what it holds, as a phrase; empty: its name says that
+    void confirmWritten(const QString& file, const QString& detail = {}) { emit written(file, detail); }
+
 signals:
     void filesChanged();
     /// A file that the user opened cannot be read; its `problem` says why.
@@ -134,6 +138,7 @@ signals:
     void kernelChanged();
     /// A selected run that is being written may have grown.
     void runsGrew();
+    void written(const QString& file, const QString& detail);
     /// A link leads to the page of that name.
     void pageWanted(const QString& name);
     /// The same, to something on it.

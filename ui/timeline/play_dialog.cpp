@@ -154,7 +154,7 @@ void PlayDialog::step()
         return fail(QString::fromStdString(currentError().sentence()));
     }
     next_.stop();
-    emit written(tr("Wrote %1: %2.").arg(QDir::toNativeSeparators(file_), export_->figures()));
+    emit written(file_, export_->figures());
     accept();
 }
 

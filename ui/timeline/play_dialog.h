@@ -30,8 +30,8 @@ public:
     void reject() override;
 
 signals:
-    /// "Wrote play.gif: 160 frames, 960 × 400 pixels, 10.0 s, 412 KiB."
-    void written(const QString& sentence);
+    /// \param detail  "160 frames, 960 × 400 pixels, 10.0 s, 412 KiB"
+    void written(const QString& file, const QString& detail);
 
 private:
     PlayExportOptions options() const;

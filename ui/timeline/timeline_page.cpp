@@ -150,6 +150,7 @@ void TimelinePage::connectParts()
     connect(actions_, &TimelineActions::filterWanted, this, &TimelinePage::filterBySpan);
     connect(actions_, &TimelineActions::playEndWanted, &play_->player(), &TimelinePlayer::end);
     connect(play_, &TimelinePlay::said, this, &Page::selectionText);
+    connect(play_, &TimelinePlay::written, &this->workspace(), &Workspace::confirmWritten);
     connect(stack_, &QStackedWidget::currentChanged, this,
             [this](int shown) { play_->player().setShown(shown == 1); });
     connect(panel_, &TimelinePanel::foundChosen, this, &TimelinePage::goToFound);

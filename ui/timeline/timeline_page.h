@@ -48,6 +48,7 @@ public:
     bool startFind() override;
     void goTo(const PageTarget& target) override;
     QString command() const override;
+    QString timeFilterWords() const override { return tr("The timeline shows all and marks this."); }
     /// Makes the marked span the time filter, if there is one.
     void filterBySpan();
     /// Selects an event of the first selected run, as soon as its timeline is there, and moves the view to it.

@@ -48,7 +48,7 @@ void TimelinePlay::startExport()
         new PlayDialog(view_.wholeScene(), view_.wholeSize().width(), part, player_.clock().slowdown(),
                        name_.isEmpty() ? QStringLiteral("play") : name_, page_);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    connect(dialog, &PlayDialog::written, this, &TimelinePlay::said);
+    connect(dialog, &PlayDialog::written, this, &TimelinePlay::written);
     dialog->open();
 }
 

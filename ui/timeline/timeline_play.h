@@ -25,8 +25,10 @@ public:
     void startExport();
 
 signals:
-    /// For the status bar: why nothing can be played, or what was exported.
+    /// For the status bar: why nothing can be played.
     void said(const QString& sentence);
+    /// What was exported.
+    void written(const QString& file, const QString& detail);
 
 private:
     void makeActions();

@@ -7,6 +7,7 @@
 #include "ui/kit/workspace.h"
 #include "ui/window/recording_follower.h"
 #include "ui/window/window_menus.h"
+#include "ui/window/written_strip.h"
 
 #include <QDir>
 #include <QFileDialog>
@@ -226,6 +227,7 @@ void FileOpener::saveCopy(int file, const QString& copy)
             RecentFiles::add(path);
             strip->tell(MessageStrip::Kind::Information,
                         tr("Saved a copy as %1.").arg(QDir::toNativeSeparators(path)));
+            strip->addButton(tr("Open folder"), [path] { openFolderOf(path); });
             strip->addDismiss();
         },
         [strip](const QString& sentence) {

@@ -31,6 +31,7 @@
 #include "ui/window/start_view.h"
 #include "ui/window/time_filter_bar.h"
 #include "ui/window/window_menus.h"
+#include "ui/window/written_strip.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -64,7 +65,8 @@ constexpr double kNarrow = 1100;
 
 MainWindow::MainWindow(QWidget* parent)
     : QMainWindow(parent), workspace_(new Workspace(this)), rail_(new PageRail), stack_(new QStackedWidget),
-      opener_(new FileOpener(*workspace_)), dock_(new RunDock(*workspace_, this)),
+      opener_(new FileOpener(*workspace_)), written_(new WrittenStrip(*workspace_)),
+      timeFilter_(new TimeFilterBar(*workspace_)), dock_(new RunDock(*workspace_, this)),
       showRuns_(new QPushButton(tr("Runs"))), cursor_(new QLabel), selection_(new QLabel), job_(new JobStatus)
 {
     setObjectName(QStringLiteral("main"));
@@ -163,7 +165,8 @@ void MainWindow::makeCentre()
     column->setSpacing(0);
     column->addWidget(new NoticeBar(*workspace_));
     column->addWidget(opener_);
-    column->addWidget(new TimeFilterBar(*workspace_));
+    column->addWidget(written_);
+    column->addWidget(timeFilter_);
     column->addWidget(stack_, 1);
     layout->addLayout(column, 1);
     setCentralWidget(central);
@@ -238,10 +241,10 @@ Page* MainWindow::made(Entry& entry)
         return entry.page;
     entry.page = entry.make();
     stack_->addWidget(entry.page);
+    new LateStyle(*entry.page);
     connect(entry.page, &Page::cursorText, cursor_, &QLabel::setText);
     connect(entry.page, &Page::selectionText, this, [this, page = entry.page](const QString& text) {
         selected_[page] = text; // restored when the page is shown again
-    new LateStyle(*entry.page);
         if (page == currentPage())
             selection_->setText(text);
     });
@@ -339,7 +342,9 @@ void MainWindow::exportPage()
         for (const SelectedRun& run : runs)
             names << QStringLiteral("run%1").arg(run.run->run.value);
     names << currentPageName();
-    ExportDialog(exportsOf(*currentPage(), *dock_), title + currentPageName(), names, this).exec();
+    ExportDialog dialog(exportsOf(*currentPage(), *dock_), title + currentPageName(), names, this);
+    if (dialog.exec() == QDialog::Accepted)
+        workspace_->confirmWritten(dialog.written());
 }
 
 void MainWindow::writeReport()
@@ -411,6 +416,8 @@ void MainWindow::showPageAt(int index)
     statusBar()->clearMessage(); // it was about the page before
     current_ = std::size_t(index);
     stack_->setCurrentWidget(made(pages_[current_]));
+    timeFilter_->setPage(*currentPage());
+    written_->hide();
     selection_->setText(selected_[currentPage()]);
     currentPage()->takeFocus();
     rail_->setCurrent(index);

@@ -22,6 +22,8 @@ class Page;
 class PageRail;
 class RecordDialog;
 class RunDock;
+class TimeFilterBar;
+class WrittenStrip;
 
 /// The window: pages on the left, the run dock on the right, the status bar below. It opens no larger than
 /// the screen; if the window is narrow, the dock is hidden and a button in the menu bar shows it.
@@ -95,6 +97,8 @@ private:
     PageRail* rail_;
     QStackedWidget* stack_;
     FileOpener* opener_;
+    WrittenStrip* written_;
+    TimeFilterBar* timeFilter_;
     RunDock* dock_;
     QPushButton* showRuns_; ///< in the menu bar while the dock is hidden
     ExperimentPage* experiment_ = nullptr;

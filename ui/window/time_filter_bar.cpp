@@ -2,6 +2,7 @@
 
 #include "ui/kit/controls.h"
 #include "ui/kit/number_text.h"
+#include "ui/kit/page.h"
 #include "ui/kit/workspace.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -18,7 +19,7 @@ TimeFilterBar::TimeFilterBar(Workspace& workspace, QWidget* parent)
     setAccessibleName(tr("Time filter"));
     words_->setObjectName(QStringLiteral("timeFilter"));
     auto* sign = new QLabel;
-    auto* clear = new QPushButton(tr("Clear"));
+    auto* clear = new QPushButton(tr("Clear filter"));
     clear->setObjectName(QStringLiteral("clearTimeFilter"));
     clear->setProperty("kind", "link");
     clear->setCursor(Qt::PointingHandCursor);
@@ -41,6 +42,12 @@ TimeFilterBar::TimeFilterBar(Workspace& workspace, QWidget* parent)
     follow();
 }
 
+void TimeFilterBar::setPage(const Page& page)
+{
+    page_ = &page;
+    follow();
+}
+
 void TimeFilterBar::follow()
 {
     QStringList spans;
@@ -49,8 +56,8 @@ void TimeFilterBar::follow()
             spans << (run.letter.isEmpty() ? run.letter : run.letter + QLatin1Char(' ')) +
                          spanText(*run.span);
     words_->setText(
-        tr("Time filter: %1 after the first event. Flame, Kernels, Memory and Ranks show only this.")
-            .arg(spans.join(QStringLiteral(", "))));
+        tr("Time filter: %1 after the first event. %2")
+            .arg(spans.join(QStringLiteral(", ")), page_ == nullptr ? QString() : page_->timeFilterWords()));
     setVisible(!spans.isEmpty());
 }
 
