@@ -1,13 +1,19 @@
 // A span of the timeline that other pages follow, by mouse and keyboard.
 
 #include "tests/ui/window_fixture.h"
+#include "ui/charts/charts_page.h"
+#include "ui/compare/compare_page.h"
+#include "ui/compare/distribution_plot.h"
 #include "ui/flame/flame_page.h"
 #include "ui/flame/flame_view.h"
 #include "ui/kernels/kernel_rows.h"
 #include "ui/kernels/kernels_page.h"
 #include "ui/kit/controls.h"
+#include "ui/kit/number_text.h"
 #include "ui/kit/table_view.h"
 #include "ui/memory/memory_page.h"
+#include "ui/overview/key_figure_card.h"
+#include "ui/overview/overview_page.h"
 #include "ui/timeline/timeline_page.h"
 
 #include <QApplication>
@@ -51,6 +57,17 @@ protected:
     }
 
     QWidget& bar() { return named<QWidget>(QStringLiteral("Time filter")); }
+    QString words() { return bar().findChild<QLabel*>(QStringLiteral("timeFilter"))->text(); }
+
+    QStringList cardsOfOverview()
+    {
+        clickRail(QStringLiteral("Overview"));
+        QStringList titles;
+        for (const KeyFigureCard* card : page<OverviewPage>("overview").findChildren<KeyFigureCard*>())
+            if (card->isVisible())
+                titles << card->figure().title;
+        return titles;
+    }
 };
 
 TEST_F(TimeFilterTest, EveryPageFollowsItUntilItIsCleared)
@@ -89,6 +106,55 @@ TEST_F(TimeFilterTest, EveryPageFollowsItUntilItIsCleared)
     EXPECT_FALSE(bar().isVisible());
     EXPECT_NEAR(kernelTime(), all, 0.5);
     EXPECT_EQ(flameTime(), allOfFlame);
+}
+
+TEST_F(TimeFilterTest, TheOverviewShowsWhatEventsSayAndHidesWhatIsOfWholeRuns)
+{
+    const QStringList whole = cardsOfOverview();
+    EXPECT_TRUE(whole.contains(QStringLiteral("Step time, median")));
+    const query::TimeSpan span = filterByKey();
+    const QStringList limited = cardsOfOverview();
+    EXPECT_EQ(limited.value(0), QStringLiteral("Time in steps"));
+    EXPECT_TRUE(limited.contains(QStringLiteral("GPU busy")));
+    EXPECT_FALSE(limited.contains(QStringLiteral("Step time, median")));
+    EXPECT_FALSE(limited.contains(QStringLiteral("Tracing cost")));
+    EXPECT_TRUE(words().contains(QStringLiteral("of whole runs"))) << words().toStdString();
+    const auto& family = named<TableView>(QStringLiteral("Kernel families"));
+    double sum = 0;
+    for (const TableRow& row : family.table().rows)
+        if (row.id < 0)
+            sum = row.cells[1].sort;
+    EXPECT_NEAR(sum, kernelTime(), 0.5) << "as on the page Kernels";
+    // The filter is half of a step.
+    clickRail(QStringLiteral("Overview"));
+    const auto cards = page<OverviewPage>("overview").findChildren<KeyFigureCard*>();
+    EXPECT_EQ(cards[0]->figure().lines[0].detail,
+              QStringLiteral("of %1").arg(timeText(double((span.to - span.from).count()))));
+    window_.workspace().setTimeFilter({});
+    waitUntilSettled();
+    EXPECT_EQ(cardsOfOverview(), whole);
+}
+
+TEST_F(TimeFilterTest, CompareShowsThePartsAndChartsSayThatTheyAreOfWholeRuns)
+{
+    const int file = window_.workspace().files().front().id;
+    window_.workspace().select({{file, RunId{1}}, {file, RunId{2}}});
+    waitUntilSettled();
+    filterByKey();
+    window_.showPage(QStringLiteral("compare"));
+    waitUntilSettled();
+    EXPECT_TRUE(words().contains(QStringLiteral("causes are of whole steps"))) << words().toStdString();
+    const auto& verdict = *window_.findChild<QLabel*>(QStringLiteral("verdictSentence"));
+    EXPECT_TRUE(verdict.text().contains(QStringLiteral("of it"))) << verdict.text().toStdString();
+    EXPECT_FALSE(page<ComparePage>("compare").findChild<DistributionPlot*>()->isVisible());
+    window_.showPage(QStringLiteral("charts"));
+    waitUntilSettled();
+    EXPECT_TRUE(bar().isVisible());
+    EXPECT_TRUE(words().contains(QStringLiteral("Charts are of whole runs"))) << words().toStdString();
+    window_.workspace().setTimeFilter({});
+    window_.showPage(QStringLiteral("compare"));
+    waitUntilSettled();
+    EXPECT_TRUE(page<ComparePage>("compare").findChild<DistributionPlot*>()->isVisible());
 }
 
 TEST_F(TimeFilterTest, StaysWithItsRunsAndIsClearedByKey)
@@ -148,8 +214,13 @@ TEST_F(TimeFilterTest, APageIsCopiedAsTheCommandThatPrintsIt)
     EXPECT_EQ(copied("kernels"), show.arg(QStringLiteral("kernels --run 1 --from %1 --to %2 --group name"))
                                      .arg(span.from.count())
                                      .arg(span.to.count()));
+    const QString limits = QStringLiteral(" --from %1 --to %2").arg(span.from.count()).arg(span.to.count());
+    EXPECT_EQ(copied("overview"), show.arg(QStringLiteral("steps --run 1")) + limits);
     const int open = window_.workspace().files().front().id;
     window_.workspace().select({{open, RunId{1}}, {open, RunId{2}}});
+    EXPECT_EQ(copied("compare"), show.arg(QStringLiteral("kernels --run 1")) + limits + QLatin1Char('\n') +
+                                     show.arg(QStringLiteral("kernels --run 2")));
+    window_.workspace().setTimeFilter({});
     EXPECT_EQ(copied("compare"), QStringLiteral("tilescope compare %1:1 %1:2").arg(file));
 }
 

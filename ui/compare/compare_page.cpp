@@ -20,6 +20,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace tilescope::ui {
 
@@ -176,13 +177,14 @@ QWidget* ComparePage::makeVerdict()
     return frame;
 }
 
-QWidget* ComparePage::makeSamples()
+Panel* ComparePage::makeSamples()
 {
-    auto* panel = new Panel(tr("Samples"));
-    panel->setSubtitle(tr("wall time by phase; ring and bar: median and 95 % interval; right: B over A"));
+    samplePanel_ = new Panel(tr("Samples"));
+    samplePanel_->setSubtitle(
+        tr("wall time by phase; ring and bar: median and 95 % interval; right: B over A"));
     samples_ = new DistributionPlot;
-    panel->setContent(samples_);
-    return panel;
+    samplePanel_->setContent(samples_);
+    return samplePanel_;
 }
 
 QWidget* ComparePage::makeFamilies()
@@ -265,7 +267,17 @@ QWidget* ComparePage::makeMemory()
 QString ComparePage::command() const
 {
     const std::vector<SelectedRun> runs = workspace().selectedRuns();
-    return runs.size() > 1 ? compareCommand(runs) : QString();
+    if (runs.size() < 2)
+        return {};
+    const std::vector<SelectedRun> two(runs.begin(), runs.begin() + 2);
+    const bool areOps = shown_.compared.comparison && shown_.compared.comparison->opsForKernels;
+    return isLimited(two) ? commandOfEach(two, areOps ? "ops" : "kernels") : compareCommand(runs);
+}
+
+QString ComparePage::timeFilterWords() const
+{
+    return tr("Kernels, families, ranges and memory are of this; samples and causes are of whole steps and "
+              "hidden.");
 }
 
 void ComparePage::fillChoices()
@@ -354,7 +366,8 @@ void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
             {
                 auto a = runs[0].file->borrow();
                 auto b = runs[1].file->borrow();
-                loaded.compared = compareRuns(a->reader(), runs[0].key.run, b->reader(), runs[1].key.run);
+                loaded.compared = compareRuns(a->reader(), runs[0].key.run, b->reader(), runs[1].key.run,
+                                              {runs[0].span, runs[1].span});
             }
             for (std::size_t i = 0; i < runs.size(); ++i) {
                 const SelectedRun& run = runs[i];
@@ -367,6 +380,9 @@ void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
                 const query::LiveMemoryTable live = run.file->borrow()->liveAtPeak(run.key.run);
                 loaded.traced[i] = !timeline->steps.empty();
                 if (auto series = MemorySeries::of(timeline, live.history->device)) {
+                    if (run.span)
+                        loaded.look(TimeWindow{double(run.span->from.count() - series->zero),
+                                               double(run.span->to.count() - series->zero)});
                     loaded.held[i] = !series->lane->allocated.empty();
                     series->letter = run.letter;
                     loaded.memory.push_back(std::move(*series));
@@ -378,16 +394,30 @@ void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
         [this](const QString& sentence) { showMessage(sentence); });
 }
 
+// The hull of both.
+void ComparePage::Loaded::look(const TimeWindow& window)
+{
+    looked =
+        looked ? TimeWindow{std::min(looked->from, window.from), std::max(looked->to, window.to)} : window;
+}
+
 void ComparePage::loaded(Loaded loaded)
 {
     shown_ = std::move(loaded);
     const query::Comparison& comparison = *shown_.compared.comparison;
+    samplePanel_->setVisible(!comparison.isLimited());
     samples_->show(shown_.compared.phases);
     samples_->setMinimumHeight(int(shown_.compared.phases.size()) * sizes().of(kLeastPhase));
-    noKernels_->setText(missingEvents(shown_.traced, shown_.ended));
-    noGroups_->setText(noKernels_->text());
-    if (!comparison.change)
+    noKernels_->setText(
+        comparison.isLimited()
+            ? tr("Within the time filter there is nothing that both runs have: kernels or ops.")
+            : missingEvents(shown_.traced, shown_.ended));
+    if (!comparison.change) {
+        leftCauses_ = leftCauses_ || groups_->current() == Causes;
         groups_->setCurrent(comparison.families.empty() && !comparison.ranges.empty() ? Ranges : Families);
+    } else if (std::exchange(leftCauses_, false)) {
+        groups_->setCurrent(Causes);
+    }
     showGroups();
     kernelPanel_->setTitle(comparison.opsForKernels ? tr("Ops") : tr("Kernels"));
     const QString words[] = {tr("all"), tr("gone"), tr("new"), tr("count"), tr("slower"), tr("faster")};
@@ -408,9 +438,12 @@ void ComparePage::showMemory()
     const auto [a, b] = shown_.held;
     memory_->setVisible(a || b);
     noMemory_->setVisible(!a && !b);
-    memoryPanel_->setSubtitle(a == b ? QString()
-                                     : tr("over time of %1 only").arg(QLatin1Char(a ? 'A' : 'B')));
+    memoryPanel_->setSubtitle(a != b          ? tr("over time of %1 only").arg(QLatin1Char(a ? 'A' : 'B'))
+                              : shown_.looked ? tr("peaks within the time filter")
+                                              : QString());
     memory_->show(a || b ? shown_.memory : std::vector<MemorySeries>());
+    if (shown_.looked)
+        memory_->setWindow(*shown_.looked);
 }
 
 void ComparePage::showKernels()
@@ -433,8 +466,11 @@ void ComparePage::showGroups()
     const query::Comparison& comparison = *shown_.compared.comparison;
     const int which = groups_->current();
     const bool any = comparison.change || !comparison.families.empty() || !comparison.ranges.empty();
-    families_->setVisible(any);
-    noGroups_->setVisible(!any);
+    const bool isWithoutCauses = which == Causes && comparison.isLimited();
+    families_->setVisible(any && !isWithoutCauses);
+    noGroups_->setVisible(!any || isWithoutCauses);
+    noGroups_->setText(isWithoutCauses ? tr("Causes are of whole steps: clear the time filter to see them.")
+                                       : noKernels_->text());
     groups_->setVisible(any);
     families_->show(which == Causes   ? causeRows(comparison)
                     : which == Ranges ? rangeDifferenceRows(comparison)
@@ -445,6 +481,7 @@ void ComparePage::showGroups()
                                  : QString());
     familyPanel_->setSubtitle(!any                       ? QString()
                               : which == Causes          ? alignmentWords(comparison)
+                              : comparison.isLimited()   ? tr("time within the time filter")
                               : which == Ranges          ? tr("wall time a traced step")
                               : comparison.opsForKernels ? tr("own time of ops a traced step")
                                                          : tr("GPU time a traced step"));
@@ -514,7 +551,7 @@ void ComparePage::showVerdict()
     }
     kernelFact_->setVisible(!comparison.kernels.empty());
     kernelFact_->setText(
-        twoLines(tr("%1 %2 a step")
+        twoLines((comparison.isLimited() ? tr("%1 %2") : tr("%1 %2 a step"))
                      .arg(comparison.opsForKernels ? tr("Ops") : tr("Kernels"),
                           b == a ? QStringLiteral("±0")
                                  : (b < a ? QChar(0x2212) : QLatin1Char('+')) + countText(std::abs(b - a))),

@@ -26,23 +26,28 @@ public:
     explicit ComparePage(Workspace& workspace, QWidget* parent = nullptr);
 
     QString command() const override;
+    QString timeFilterWords() const override;
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
+    bool followsTime() const override { return true; }
 
 private:
     struct Loaded {
         ComparisonData compared;
         std::vector<MemorySeries> memory;
-        std::array<bool, 2> traced = {}; ///< A and B have traced steps
-        std::array<QString, 2> ended;    ///< whyTraceIsMissing()
-        std::array<bool, 2> held = {};   ///< A and B have memory over time
-        std::size_t selected = 0;        ///< runs, of which these are the first two
+        std::array<bool, 2> traced = {};  ///< A and B have traced steps
+        std::array<QString, 2> ended;     ///< whyTraceIsMissing()
+        std::array<bool, 2> held = {};    ///< A and B have memory over time
+        std::size_t selected = 0;         ///< runs, of which these are the first two
+        std::optional<TimeWindow> looked; ///< the memory that the time filter is about
+
+        void look(const TimeWindow& window);
     };
 
     QWidget* makeTools();
     QWidget* makeVerdict();
-    QWidget* makeSamples();
+    Panel* makeSamples();
     QWidget* makeFamilies();
     QWidget* makeKernels();
     QWidget* makeMemory();
@@ -68,9 +73,11 @@ private:
     QLabel* sentence_ = nullptr;
     QLabel* memoryFact_ = nullptr;
     QLabel* kernelFact_ = nullptr;
+    Panel* samplePanel_ = nullptr; ///< of whole runs only
     DistributionPlot* samples_ = nullptr;
     Panel* familyPanel_ = nullptr;
     SegmentedControl* groups_ = nullptr; // causes, families or ranges
+    bool leftCauses_ = false;            // the runs before had none
     TableView* families_ = nullptr;
     SentenceLabel* noGroups_ = nullptr; // why there is nothing to compare
     Panel* kernelPanel_ = nullptr;

@@ -1,6 +1,7 @@
 #include "ui/compare/comparison_rows.h"
 
 #include "core/exchange/compare_sections.h"
+#include "core/model/text.h"
 #include "core/query/memory/memory_tables.h"
 #include "core/query/timeline/hue.h"
 #include "ui/kit/count_text.h"
@@ -70,7 +71,7 @@ TableCell spread(const ComparedGroup& group, const Unit& unit)
 {
     const std::optional<analysis::ConfidenceInterval>& interval = group.difference.difference95;
     if (!interval)
-        return makeWords(notMeasured(), QStringLiteral("too few traced steps"), Tone::Dim);
+        return makeWords(notMeasured(), QStringLiteral("too few traced steps, or a time span"), Tone::Dim);
     const double half = (interval->high - interval->low) / 2;
     TableCell cell = makeWords(spreadText(half / unit.size),
                                QStringLiteral("95 % interval of B − A: %1 to %2")
@@ -150,28 +151,36 @@ TableCell changeWord(const ComparedGroup& group)
     case GroupVerdict::Inconclusive:
         return makeWords(QStringLiteral("inconclusive"), tested(difference), Tone::Dim);
     case GroupVerdict::Untested:
-        return makeWords(QStringLiteral("untested"),
-                         QStringLiteral("too few traced steps; set trace_steps: 3 or more for both runs"),
-                         Tone::Dim);
+        return makeWords(
+            QStringLiteral("untested"),
+            QStringLiteral("too few traced steps; set trace_steps: 3 or more for both runs. A time "
+                           "span is one sample"),
+            Tone::Dim);
     }
     return {};
 }
 
-// What a run's peak is made of, added to one side of the list.
-void addCategories(std::vector<CategoryBytes>& categories, const store::RunReader& reader, RunId run,
-                   std::optional<double> CategoryBytes::*side)
+// What a run's peak is made of, within its span if it has one, added to one side of the list.
+void addCategories(std::vector<CategoryBytes>& categories, const store::RunReader& reader,
+                   const query::ComparedRun& run, std::optional<double> CategoryBytes::*side)
 {
-    if (reader.counts(run).allocEvents == 0)
-        return;
-    const query::MemoryGroupsTable groups =
-        query::memoryGroupsTable(reader, {.run = run, .grouping = query::Grouping::Category});
-    for (const query::MemoryGroupRow& row : groups.rows) {
-        const QString key = QString::fromStdString(row.key);
-        auto known = std::find_if(categories.begin(), categories.end(),
-                                  [&key](const CategoryBytes& one) { return one.category == key; });
+    const auto add = [&](const QString& key, double bytes) {
+        auto known = std::ranges::find(categories, key, &CategoryBytes::category);
         if (known == categories.end())
             known = categories.insert(categories.end(), CategoryBytes{key, {}, {}});
-        (*known).*side = double(row.atPeak.count);
+        (*known).*side = ((*known).*side).value_or(0) + bytes;
+    };
+    if (run.atPeak) {
+        for (std::size_t row = 0; row < run.atPeak->blocks.size(); ++row) {
+            const query::MemoryLife& block = run.atPeak->block(row);
+            add(QString::fromUtf8(wordOf(block.category)), double(block.bytes));
+        }
+        add(QString::fromUtf8(wordOf(MemoryCategory::Unattributed)), double(run.atPeak->untraced.count));
+    } else if (!run.span && reader.counts(run.run.run).allocEvents > 0) {
+        for (const query::MemoryGroupRow& row :
+             query::memoryGroupsTable(reader, {.run = run.run.run, .grouping = query::Grouping::Category})
+                 .rows)
+            add(QString::fromStdString(row.key), double(row.atPeak.count));
     }
 }
 
@@ -219,10 +228,13 @@ void centreOn(analysis::Statistics& statistics, double median, std::int64_t runs
 
 } // namespace
 
-ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::RunReader& b, RunId runB)
+ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::RunReader& b, RunId runB,
+                           const std::array<std::optional<query::TimeSpan>, 2>& spans)
 {
     ComparisonData compared;
-    compared.comparison = std::make_shared<const Comparison>(query::compare(a, runA, b, runB));
+    compared.comparison =
+        std::make_shared<const Comparison>(spans[0] || spans[1] ? query::compareSpans(a, runA, b, runB, spans)
+                                                                : query::compare(a, runA, b, runB));
     const auto samplesA = samplesOf(a, compared.comparison->a.runs);
     const auto samplesB = samplesOf(b, compared.comparison->b.runs);
     for (const query::ComparedTime& time : compared.comparison->times) {
@@ -243,8 +255,8 @@ ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::R
         centreOn(phase.statisticsB, time.difference.medianB, time.difference.runsB);
         compared.phases.push_back(std::move(phase));
     }
-    addCategories(compared.categories, a, runA, &CategoryBytes::a);
-    addCategories(compared.categories, b, runB, &CategoryBytes::b);
+    addCategories(compared.categories, a, compared.comparison->a, &CategoryBytes::a);
+    addCategories(compared.categories, b, compared.comparison->b, &CategoryBytes::b);
     std::erase_if(compared.categories,
                   [](const CategoryBytes& one) { return one.a.value_or(0) == 0 && one.b.value_or(0) == 0; });
     std::stable_sort(compared.categories.begin(), compared.categories.end(),
@@ -255,15 +267,43 @@ ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::R
     return compared;
 }
 
+namespace {
+
+// What the time filter compares: the sum of all kernels, or of the own time of ops.
+void describeSpans(ComparisonVerdict& verdict, const Comparison& comparison)
+{
+    double a = 0;
+    double b = 0;
+    for (const ComparedGroup& group : comparison.kernels) {
+        a += group.difference.a.value_or(0);
+        b += group.difference.b.value_or(0);
+    }
+    const auto part = [](const query::ComparedRun& side) {
+        return side.span ? QStringLiteral("%1 of it")
+                               .arg(timeText(double((side.span->to - side.span->from).count())))
+                         : QStringLiteral("its mean traced step");
+    };
+    verdict.words = comparison.kernels.empty() ? QStringLiteral("Nothing to compare") : signedTimeText(b - a);
+    verdict.sentence = QStringLiteral("%1: A %2 in %3, B %4 in %5")
+                           .arg(comparison.opsForKernels ? QStringLiteral("own time of ops")
+                                                         : QStringLiteral("GPU time of kernels"),
+                                timeText(a), part(comparison.a), timeText(b), part(comparison.b));
+}
+
+} // namespace
+
 ComparisonVerdict verdictOf(const Comparison& comparison)
 {
     ComparisonVerdict verdict;
-    verdict.sentence = QString::fromStdString(exchange::sentenceOf(comparison));
+    if (!comparison.isLimited())
+        verdict.sentence = QString::fromStdString(exchange::sentenceOf(comparison));
     for (const std::string& line : exchange::flagLines(comparison))
         verdict.flags << QString::fromStdString(line);
     const analysis::TimeDifference* step = comparison.step();
     verdict.tone = step != nullptr ? toneOf(step->difference, step->verdict) : Tone::Dim;
-    if (step == nullptr) {
+    if (comparison.isLimited()) {
+        describeSpans(verdict, comparison);
+    } else if (step == nullptr) {
         verdict.words = QStringLiteral("Not compared");
     } else if (step->verdict == analysis::Verdict::Inconclusive) {
         verdict.words = QStringLiteral("Inconclusive");

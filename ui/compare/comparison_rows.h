@@ -6,6 +6,7 @@
 #include <QString>
 #include <QStringList>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -38,7 +39,9 @@ struct ComparisonData {
 };
 
 /// Compares, and gathers the samples behind the verdict. Reads samples and events: for a worker's thread.
-ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::RunReader& b, RunId runB);
+/// \param spans  limit the runs to them (query::compareSpans)
+ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::RunReader& b, RunId runB,
+                           const std::array<std::optional<query::TimeSpan>, 2>& spans = {});
 
 /// The result in short: "B is faster, 1.11×".
 struct ComparisonVerdict {

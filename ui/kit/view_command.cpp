@@ -2,6 +2,8 @@
 
 #include "core/base/shell_word.h"
 
+#include <algorithm>
+
 namespace tilescope::ui {
 
 ViewCommand::ViewCommand(const SelectedRun& run, const std::string& section)
@@ -38,6 +40,19 @@ QString addressOf(const SelectedRun& run)
 {
     return QString::fromStdString(
         shellWord(run.file->path().string() + ":" + std::to_string(run.key.run.value)));
+}
+
+bool isLimited(const std::vector<SelectedRun>& runs)
+{
+    return std::ranges::any_of(runs, [](const SelectedRun& run) { return run.span.has_value(); });
+}
+
+QString commandOfEach(const std::vector<SelectedRun>& runs, const std::string& section)
+{
+    QStringList lines;
+    for (const SelectedRun& run : runs)
+        lines << ViewCommand(run, section).text();
+    return lines.join(QLatin1Char('\n'));
 }
 
 QString compareCommand(const std::vector<SelectedRun>& runs)

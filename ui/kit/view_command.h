@@ -24,6 +24,12 @@ private:
 /// a.tscope:2, as one word of a shell.
 QString addressOf(const SelectedRun& run);
 
+/// Whether one of the runs is limited by the time filter.
+bool isLimited(const std::vector<SelectedRun>& runs);
+
+/// A table of each run, with its part of the time filter: one command a line.
+QString commandOfEach(const std::vector<SelectedRun>& runs, const std::string& section);
+
 /// tilescope compare A:1 B:2; for one run, or none, the table of it or nothing.
 QString compareCommand(const std::vector<SelectedRun>& runs);
 

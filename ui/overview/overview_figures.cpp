@@ -111,6 +111,8 @@ QString whyNoGpuStep(const OverviewRun& run)
 {
     if (!whyGpuIsMissing(*run.summary).isEmpty())
         return QStringLiteral("not recorded");
+    if (run.data->span && run.data->isWhole && stepOf(run) == nullptr)
+        return QStringLiteral("no step in it");
     return isOnCpu(run)        ? QStringLiteral("on the CPU")
            : run.data->isWhole ? noStepWords(*run.summary)
                                : QStringLiteral("reading the trace");
@@ -188,7 +190,8 @@ KeyFigure gpuBusy(const OverviewData& data)
     if (shares.size() == 2)
         figure.verdict = QStringLiteral("%1 percentage points").arg(signedDigits(shares[1] - shares[0]));
     else if (shares.size() == 1 && data.runs.size() == 1)
-        figure.verdict = QStringLiteral("of the traced steps");
+        figure.verdict =
+            data.isLimited() ? QStringLiteral("of the time in steps") : QStringLiteral("of the traced steps");
     return figure;
 }
 
@@ -226,6 +229,14 @@ KeyFigure idle(const OverviewData& data)
     return figure;
 }
 
+// Within the time filter, if there is one.
+std::optional<Bytes> peakOf(const OverviewRun& run)
+{
+    if (!run.data->span)
+        return run.summary->result.peakAllocated;
+    return run.data->live ? std::optional(run.data->live->allocated) : std::nullopt;
+}
+
 KeyFigure peakMemory(const OverviewData& data)
 {
     KeyFigure figure{.title = peakName(*data.runs.front().summary),
@@ -236,7 +247,7 @@ KeyFigure peakMemory(const OverviewData& data)
     std::vector<double> peaks;
     for (const OverviewRun& run : data.runs) {
         KeyFigure::Line line = lineOf(run);
-        if (const auto& peak = run.summary->result.peakAllocated) {
+        if (const std::optional<Bytes> peak = peakOf(run)) {
             peaks.push_back(double(peak->count));
             const Split split = byteSplit(peaks.back());
             line.number = split.number;
@@ -256,6 +267,8 @@ KeyFigure peakMemory(const OverviewData& data)
         figure.verdict =
             more == 0 ? QStringLiteral("equal") : withUnit(signedDigits(more / unit.size), unit.word);
         figure.tone = toneOf(more, true);
+    } else if (data.runs.size() == 1 && data.isLimited()) {
+        figure.verdict = QStringLiteral("within the time filter");
     } else if (data.runs.size() == 1 && data.runs[0].summary->result.peakReserved) {
         figure.verdict = QStringLiteral("peak reserved %1")
                              .arg(byteText(double(data.runs[0].summary->result.peakReserved->count)));
@@ -388,39 +401,73 @@ KeyFigure tracing(const OverviewData& data)
     return figure;
 }
 
-void addGpuParts(StepBar& bar, const query::RunOverview& data, const MeanStep& step)
+// The time of a span that is in steps; a run without the filter has its mean traced step.
+KeyFigure timeInSteps(const OverviewData& data)
 {
-    double families = 0;
-    for (const query::FamilyShare& share : data.families)
-        families += share.perStep;
-    // Streams overlap: families add up to more than the time in which the GPU was busy, and share it.
-    const double scale = families > 0 ? step.gpuBusy / families : 0;
-    for (const query::FamilyShare& share : data.families)
-        bar.parts.push_back({QString::fromUtf8(hueWord(share.hue)), share.hue, share.perStep * scale});
-    for (const Idle& part :
-         {Idle{Hue::GapLaunching, step.launching}, Idle{Hue::GapSynchronising, step.synchronizing},
-          Idle{Hue::GapTracing, step.tracing}, Idle{Hue::GapUnexplained, step.unexplained}})
-        if (part.time > 0)
-            bar.parts.push_back({QString::fromUtf8(hueWord(part.hue)), part.hue, part.time});
+    KeyFigure figure{.title = QStringLiteral("Time in steps"),
+                     .lines = {},
+                     .verdict = {},
+                     .page = QStringLiteral("timeline")};
+    for (const OverviewRun& run : data.runs) {
+        KeyFigure::Line line = lineOf(run);
+        const MeanStep* step = stepOf(run);
+        if (step != nullptr) {
+            const Split split = timeSplit(step->wall);
+            line.number = split.number;
+            line.unit = split.unit;
+        }
+        const auto& span = run.data->span;
+        if (!span)
+            line.detail = QStringLiteral("mean traced step");
+        else if (step != nullptr)
+            line.detail = QStringLiteral("of %1").arg(timeText(double((span->to - span->from).count())));
+        else
+            line.detail =
+                run.data->isWhole ? QStringLiteral("no step in it") : QStringLiteral("reading the trace");
+        figure.lines.push_back(std::move(line));
+    }
+    if (data.runs.size() == 1)
+        figure.verdict = QStringLiteral("within the time filter");
+    return figure;
 }
 
-void addCpuParts(StepBar& bar, const query::RunOverview& data, const MeanStep& step)
+// Own time of ops within steps and between them, of a mean process.
+KeyFigure timeInOps(const OverviewData& data)
 {
-    double families = 0;
-    for (const query::FamilyShare& share : data.families) {
-        bar.parts.push_back({QString::fromUtf8(hueWord(share.hue)), share.hue, share.perStep});
-        families += share.perStep;
+    KeyFigure figure{.title = QStringLiteral("Time in ops"),
+                     .lines = {},
+                     .verdict = {},
+                     .page = QStringLiteral("kernels")};
+    for (const OverviewRun& run : data.runs) {
+        KeyFigure::Line line = lineOf(run);
+        double time = 0;
+        for (const query::FamilyShare& share : run.data->families)
+            time += share.perStep;
+        if (const MeanStep* step = stepOf(run)) {
+            const Split split = timeSplit(time);
+            line.number = split.number;
+            line.unit = split.unit;
+            line.detail = QStringLiteral("%1 of it").arg(percentText(time / step->wall));
+        }
+        figure.lines.push_back(std::move(line));
     }
-    if (step.communication > 0)
-        bar.parts.push_back({QStringLiteral("communication"), Hue::Collective, step.communication});
-    if (const double known = families + step.communication; step.wall > known)
-        bar.parts.push_back({QStringLiteral("outside ops"), Hue::GapUnexplained, step.wall - known});
+    return figure;
 }
 
 } // namespace
 
+bool OverviewData::isLimited() const
+{
+    return std::ranges::any_of(runs, [](const OverviewRun& run) { return run.data->span.has_value(); });
+}
+
 std::vector<KeyFigure> keyFigures(const OverviewData& data)
 {
+    if (data.isLimited()) {
+        if (std::ranges::all_of(data.runs, isOnCpu))
+            return {timeInSteps(data), timeInOps(data), peakMemory(data)};
+        return {timeInSteps(data), gpuBusy(data), idle(data), peakMemory(data)};
+    }
     const auto hasNoGpuStep = [](const OverviewRun& run) {
         const bool isUntraced =
             run.data->isWhole && stepOf(run) == nullptr && run.summary->workload != kTraceWorkload;
@@ -444,31 +491,6 @@ std::vector<KeyFigure> keyFigures(const OverviewData& data)
             peakMemory(data),
             anyUtilisation(data) ? utilisation(data) : throughput(data),
             tracing(data)};
-}
-
-double StepBar::total() const
-{
-    double sum = 0;
-    for (const StepPart& part : parts)
-        sum += part.time;
-    return sum;
-}
-
-std::vector<StepBar> stepBars(const OverviewData& data)
-{
-    std::vector<StepBar> bars;
-    for (const OverviewRun& run : data.runs) {
-        const MeanStep* step = stepOf(run);
-        if (step == nullptr)
-            continue;
-        StepBar bar{run.letter, run.title, {}};
-        if (step->onGpu)
-            addGpuParts(bar, *run.data, *step);
-        else
-            addCpuParts(bar, *run.data, *step);
-        bars.push_back(std::move(bar));
-    }
-    return bars;
 }
 
 } // namespace tilescope::ui

@@ -23,8 +23,11 @@ struct OverviewRun {
 
 /// One or two runs and their comparison: plain values for cards, bars, tables and flags.
 struct OverviewData {
-    std::vector<OverviewRun> runs;                               ///< at most two
-    std::optional<analysis::TimeDifference> stepDifference = {}; ///< B against A, ms; none for one run
+    std::vector<OverviewRun> runs; ///< at most two
+    std::optional<analysis::TimeDifference> stepDifference =
+        {}; ///< B against A, ms; none for one run or a span
+
+    bool isLimited() const; ///< a run is limited to a time span
 };
 
 /// A card: a number for each run, and words about them.
@@ -43,7 +46,8 @@ struct KeyFigure {
 };
 
 /// Step time, GPU busy, idle time, peak memory, MFU (throughput where the FLOPs are not known), cost of
-/// tracing. Where no run was traced on a GPU, the two longest phases take the place of what is about the GPU.
+/// tracing. Where no run was traced on a GPU, the two longest phases take the place of what is about the GPU. Of a time
+/// span only what events say: time in steps, GPU busy, idle time (without a GPU time in ops), peak memory.
 std::vector<KeyFigure> keyFigures(const OverviewData& data);
 
 /// Part of a bar that shows where a step goes.
@@ -60,7 +64,7 @@ struct StepBar {
     double total() const;
 };
 
-/// Where the mean traced step of each run goes: GPU time by family, then idle time by reason; on a CPU the
+/// Where the mean traced step of each run goes, or its parts of steps in the time span: GPU time by family, then idle time by reason; on a CPU the
 /// ops' own time by family. Runs without traced steps have no bar.
 std::vector<StepBar> stepBars(const OverviewData& data);
 

@@ -51,7 +51,7 @@ Flag::Kind kindOf(LossSeverity severity)
 void addVerdict(std::vector<Flag>& flags, const OverviewRun& run)
 {
     const MeanStep* step = gpuStepOf(run);
-    if (step == nullptr)
+    if (step == nullptr || run.data->span) // flags are of whole runs
         return;
     const bool bound = step->verdict == analysis::StepVerdict::GpuBound;
     const Idle most = idleOf(*step);
@@ -70,7 +70,8 @@ void addVerdict(std::vector<Flag>& flags, const OverviewRun& run)
 
 void addPrecision(std::vector<Flag>& flags, const OverviewRun& run)
 {
-    if (gpuStepOf(run) == nullptr || run.summary->param("precision") != "fp32" || run.data->families.empty())
+    if (gpuStepOf(run) == nullptr || run.data->span || run.summary->param("precision") != "fp32" ||
+        run.data->families.empty())
         return;
     const query::FamilyShare& first = run.data->families.front();
     if (first.hue != query::Hue::Matmul)

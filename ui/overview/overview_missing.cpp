@@ -39,6 +39,9 @@ template <class Sentence> QString joined(const OverviewData& data, Sentence sent
 QString whyNoSteps(const OverviewData& data, const QString& what)
 {
     return joined(data, [&what](const OverviewRun& run) {
+        if (run.data->span && run.data->isWhole)
+            return run.data->step ? QStringLiteral("The time filter has no %1 within a step.").arg(what)
+                                  : QStringLiteral("No traced step lies in the time filter.");
         if (run.summary->workload == kTraceWorkload && run.data->isWhole)
             return run.data->step ? QStringLiteral("The recording has no %1 within its steps.").arg(what)
                                   : QStringLiteral("The recording has no steps: a range named step around "

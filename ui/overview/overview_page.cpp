@@ -47,12 +47,14 @@ OverviewData read(const std::vector<SelectedRun>& runs, bool whole, const query:
     OverviewData data;
     for (const SelectedRun& run : runs) {
         auto session = run.file->borrow();
-        query::RunOverview overview = whole ? query::runOverview(session->reader(), run.key.run, cancelled)
-                                            : query::runBasics(session->reader(), run.key.run);
+        query::RunOverview overview =
+            whole ? query::runOverview(session->reader(), run.key.run, cancelled, run.span)
+                  : query::runBasics(session->reader(), run.key.run);
+        overview.span = run.span;
         data.runs.push_back({run.letter, run.title, run.snapshot, run.run,
                              std::make_shared<const query::RunOverview>(std::move(overview))});
     }
-    if (runs.size() == 2 && !cancelled()) {
+    if (runs.size() == 2 && !isLimited(runs) && !cancelled()) {
         auto a = runs[0].file->borrow();
         auto b = runs[1].file->borrow();
         data.stepDifference = query::compareSteps(a->reader(), runs[0].key.run, b->reader(), runs[1].key.run);
@@ -72,7 +74,8 @@ std::vector<SelectedRun> firstTwo(const std::vector<SelectedRun>& runs)
 void keepTrace(OverviewData& overview, const OverviewData& before)
 {
     for (std::size_t i = 0; i < std::min(overview.runs.size(), before.runs.size()); ++i) {
-        if (overview.runs[i].summary->uid != before.runs[i].summary->uid)
+        if (overview.runs[i].summary->uid != before.runs[i].summary->uid ||
+            overview.runs[i].data->span != before.runs[i].data->span)
             continue;
         query::RunOverview merged = *before.runs[i].data;
         const query::RunOverview& now = *overview.runs[i].data;
@@ -129,7 +132,15 @@ void OverviewPage::setStart(QWidget* start)
 
 QString OverviewPage::command() const
 {
-    return compareCommand(workspace().selectedRuns());
+    const std::vector<SelectedRun> runs = firstTwo(workspace().selectedRuns());
+    return isLimited(runs) ? commandOfEach(runs, "steps") : compareCommand(runs);
+}
+
+QString OverviewPage::timeFilterWords() const
+{
+    return tr("Steps, families, ranges and the peak are of this; medians of timed steps, throughput and "
+              "advice are of "
+              "whole runs and hidden.");
 }
 
 QWidget* OverviewPage::makeHeader()
@@ -344,7 +355,8 @@ void OverviewPage::showRuns(const std::vector<SelectedRun>& runs)
         return;
     }
     isLoading_ = true;
-    advicePanel_->showRuns(runs);
+    if (!isLimited(runs))
+        advicePanel_->showRuns(runs);
     showBasics(runs, kPatienceMs);
     loading_.start(
         [shown = firstTwo(runs)](const query::Cancelled& cancelled) { return read(shown, true, cancelled); },
@@ -442,13 +454,18 @@ void OverviewPage::showLists(const OverviewData& overview, bool gpu)
             panel->setSubtitle(reading);
         return;
     }
-    stepPanel_->setSubtitle(gpu ? tr("GPU time by family, then idle time by reason; the mean traced step")
-                                : tr("time in ops by family; the mean traced step"));
+    const bool isLimited = overview.isLimited();
+    stepPanel_->setSubtitle(
+        (gpu ? tr("GPU time by family, then idle time by reason; %1") : tr("time in ops by family; %1"))
+            .arg(isLimited ? tr("steps within the time filter") : tr("the mean traced step")));
     const QString time = gpu ? tr("GPU time") : tr("own time");
-    familyPanel_->setSubtitle(coversRecordings(overview) ? tr("%1, whole recording").arg(time)
-                                                         : tr("%1 a traced step").arg(time));
-    rangePanel_->setSubtitle(tr("wall time a traced step"));
-    allocationPanel_->setSubtitle(tr("at the peak"));
+    familyPanel_->setSubtitle((isLimited                    ? tr("%1 within the time filter")
+                               : coversRecordings(overview) ? tr("%1, whole recording")
+                                                            : tr("%1 a traced step"))
+                                  .arg(time));
+    rangePanel_->setSubtitle(isLimited ? tr("wall time within the time filter")
+                                       : tr("wall time a traced step"));
+    allocationPanel_->setSubtitle(isLimited ? tr("at the peak within the time filter") : tr("at the peak"));
 }
 
 void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewData& overview)
@@ -470,13 +487,16 @@ void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewDa
     if (!isOom)
         showCards(figures);
     // Runs that were not traced have the times of their steps and nothing about what is in them.
-    const bool isTimedOnly = !isSnapshot && !isOom && isWithoutTrace(overview);
+    const bool isTimedOnly = !isSnapshot && !isOom && !overview.isLimited() && isWithoutTrace(overview);
     stepTimes_->setVisible(isTimedOnly);
     if (isTimedOnly)
         stepTimes_->showRuns(firstTwo(runs), whyNoSteps(overview));
     const bool hasSteps = !isSnapshot && !isTimedOnly && !(isOom && stepBars(overview).empty());
     for (QWidget* panel : std::initializer_list<QWidget*>{stepPanel_, lists_, advicePanel_})
         panel->setVisible(hasSteps || (isSnapshot && panel == lists_));
+    stepPanel_->setTitle(overview.isLimited() ? tr("Where the time goes") : tr("Where the step goes"));
+    if (overview.isLimited())
+        advicePanel_->hide();
     for (Panel* panel : {familyPanel_, rangePanel_})
         panel->setVisible(!isSnapshot);
     const bool gpu = std::any_of(overview.runs.begin(), overview.runs.end(), [](const OverviewRun& run) {
@@ -490,7 +510,8 @@ void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewDa
                              [kind](const Flag& flag) { return flag.kind == kind; });
     };
     flagPanel_->setSubtitle(counted(count(Flag::Kind::Warning) + count(Flag::Kind::Error), "warning") +
-                            QStringLiteral(", ") + counted(count(Flag::Kind::Note), "note"));
+                            QStringLiteral(", ") + counted(count(Flag::Kind::Note), "note") +
+                            (overview.isLimited() ? tr("; of whole runs") : QString()));
     flags_->show(std::move(flags));
     machine_->setRows(machineRows(overview.runs.front()), true);
     stack_->setCurrentWidget(shown_);

@@ -37,10 +37,12 @@ public:
     /// What is shown while no file is open, instead of a message.
     void setStart(QWidget* start);
     QString command() const override;
+    QString timeFilterWords() const override;
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
     bool showGrown(const std::vector<SelectedRun>& runs) override;
+    bool followsTime() const override { return true; }
     void resizeEvent(QResizeEvent* event) override;
 
 private:

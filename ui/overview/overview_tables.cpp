@@ -160,8 +160,9 @@ TableData familyShareRows(const OverviewData& data)
             PairRow& row = rows.at(name);
             row.name = name;
             row.swatch = Swatch::of(share.hue);
-            row.values[i] = ofRecordings ? share.total : share.perStep;
-            row.counts[i] = ofRecordings ? share.instances : share.instancesPerStep;
+            const bool ofAll = ofRecordings || data.runs[i].data->span;
+            row.values[i] = ofAll ? share.total : share.perStep;
+            row.counts[i] = ofAll ? share.instances : share.instancesPerStep;
         }
     }
     PairTable table{.first = QStringLiteral("Family"), .detail = {}};
@@ -182,7 +183,7 @@ TableData rangeShareRows(const OverviewData& data)
             row.swatch = query::hueOfRange(range.path) == query::Hue::Range
                              ? Swatch::neutral()
                              : Swatch::of(query::Hue::Attention);
-            row.values[i] = double(range.wall->count()) / double(run.step->steps);
+            row.values[i] = double(range.wall->count()) / (run.span ? 1 : double(run.step->steps));
         }
     }
     PairTable table{.first = QStringLiteral("Range"), .detail = {}};

@@ -7,11 +7,11 @@ namespace tilescope::ui {
 /// Whether all runs cover a whole recording, of which steps are a part.
 bool coversRecordings(const OverviewData& data);
 
-/// Families by time a step, or by time in the whole recording: kernels on a GPU, ops' own time on a CPU; two runs side
-/// by side.
+/// Families by time a step, or by time in the whole recording or the time span: kernels on a GPU, ops' own time on a
+/// CPU; two runs side by side.
 TableData familyShareRows(const OverviewData& data);
 
-/// Ranges below the step by wall time a step.
+/// Ranges below the step by wall time a step, or in the time span.
 TableData rangeShareRows(const OverviewData& data);
 
 /// What is allocated at the peak by where it was allocated, all layers of a model as one; the largest first.

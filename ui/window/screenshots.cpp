@@ -85,7 +85,8 @@ void writeFiltered(MainWindow& window, const QString& folder, const QString& suf
     timeline.view().setSpan(
         TimeWindow{first.toAxis(double(first.step->start)), first.toAxis(double(first.step->start + half))});
     timeline.filterBySpan();
-    for (const char* name : {"timeline", "flame", "kernels", "memory", "ranks"}) {
+    for (const char* name :
+         {"timeline", "overview", "flame", "kernels", "memory", "ranks", "compare", "charts"}) {
         window.showPage(QString::fromLatin1(name));
         writePicture(window,
                      QStringLiteral("%1/%2_filtered_%3.png").arg(folder, QLatin1String(name), suffix));
