@@ -1,10 +1,12 @@
 #include "ui/theme/icons.h"
 
 #include <QGuiApplication>
+#include <QPaintEngine>
 #include <QPainter>
 #include <QPainterPath>
 #include <QPixmap>
-#include <QScreen>
+#include <QPixmapCache>
+#include <QTransform>
 
 #include <array>
 #include <cmath>
@@ -106,9 +108,7 @@ const Shape& shapeOf(Icon icon)
     return shape;
 }
 
-} // namespace
-
-void paintIcon(QPainter& painter, Icon icon, const QRectF& rect, const QColor& colour)
+void strokeIcon(QPainter& painter, Icon icon, const QRectF& rect, const QColor& colour)
 {
     const Shape& shape = shapeOf(icon);
     const double scale = rect.width() / 24;
@@ -124,6 +124,47 @@ void paintIcon(QPainter& painter, Icon icon, const QRectF& rect, const QColor& c
         pen.setJoinStyle(Qt::RoundJoin);
         painter.strokePath(shape.path, pen);
     }
+    painter.restore();
+}
+
+// The icon as it looks at `place` among the pixels of a device, with a pixel around it.
+QPixmap iconPicture(Icon icon, const QRectF& place, double ratio, const QColor& colour)
+{
+    const QString key = QStringLiteral("icon %1 %2 %3 %4 %5 %6")
+                            .arg(int(icon))
+                            .arg(colour.rgba())
+                            .arg(ratio)
+                            .arg(place.width())
+                            .arg(place.x())
+                            .arg(place.y());
+    QPixmap picture;
+    if (!QPixmapCache::find(key, &picture)) {
+        const int side = int(std::ceil(place.width())) + 3;
+        picture = QPixmap(side, side);
+        picture.fill(Qt::transparent);
+        QPainter painter(&picture);
+        painter.translate(place.topLeft() + QPointF(1, 1));
+        painter.scale(ratio, ratio);
+        strokeIcon(painter, icon, QRectF(QPointF(), place.size() / ratio), colour);
+        painter.end();
+        QPixmapCache::insert(key, picture);
+    }
+    return picture;
+}
+
+} // namespace
+
+void paintIcon(QPainter& painter, Icon icon, const QRectF& rect, const QColor& colour)
+{
+    const QTransform device = painter.deviceTransform();
+    if (painter.paintEngine()->type() != QPaintEngine::Raster || device.type() > QTransform::TxScale)
+        return strokeIcon(painter, icon, rect, colour); // in PDF and SVG it stays a shape
+    const QRectF place = device.mapRect(rect);
+    const QPointF pixel(std::floor(place.x()), std::floor(place.y()));
+    painter.save();
+    painter.setWorldTransform(device.inverted() * painter.worldTransform()); // to the pixels of the device
+    painter.drawPixmap(pixel - QPointF(1, 1),
+                       iconPicture(icon, place.translated(-pixel), device.m11(), colour));
     painter.restore();
 }
 

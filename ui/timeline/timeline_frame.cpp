@@ -4,6 +4,7 @@
 #include "ui/kit/count_text.h"
 #include "ui/kit/elided_text.h"
 #include "ui/kit/number_text.h"
+#include "ui/kit/text_cache.h"
 #include "ui/kit/tone.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -280,7 +281,7 @@ void paintRunHeader(QPainter& painter, const TimelineScene& scene, const Band& b
 }
 
 void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& band, const MemoryRange& range,
-                    const QRect& area)
+                    const QRect& area, TextCache& texts)
 {
     const Palette& p = colours();
     const Theme& theme = Theme::instance();
@@ -298,7 +299,8 @@ void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& b
     QFont font = theme.body();
     const bool isLow = column.height() < QFontMetrics(font).height();
     if (isLow) // one size for lanes that differ by a pixel
-        font.setPixelSize(std::clamp((column.height() - 1) & ~1, kLeastFont, QFontInfo(font).pixelSize()));
+        font = texts.sized(font,
+                           std::clamp((column.height() - 1) & ~1, kLeastFont, QFontInfo(font).pixelSize()));
     const int line = isLow ? column.height() : QFontMetrics(font).height();
     const int chevron = std::min(sizes().of(12), column.height());
     const int lineTop = column.top() + (std::min(column.height(), sizes().of(20)) - line) / 2;
@@ -322,8 +324,7 @@ void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& b
         figure.clear();
     // The end of a name tells lanes of a process apart.
     const auto drawName = [&](int top, const QString& text, int width) {
-        painter.drawText(QRect(textLeft, top, width, line), Qt::AlignVCenter | Qt::AlignLeft,
-                         elidedText(text, painter.fontMetrics(), Qt::ElideMiddle, width));
+        texts.draw(painter, QRect(textLeft, top, width, line), Qt::AlignVCenter | Qt::AlignLeft, text);
     };
     painter.setFont(font);
     painter.setPen(p.text);
@@ -335,9 +336,9 @@ void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& b
     if (!view.folded && !lane.detail.empty() && column.height() >= second)
         drawName(lineTop + line - 1, detailOf(section, lane), room);
     const QRect right = column.adjusted(0, 0, -sizes().of(10), 0);
-    painter.drawText(right, (hasCurve ? Qt::AlignTop : Qt::AlignVCenter) | Qt::AlignRight, figure);
+    texts.draw(painter, right, (hasCurve ? Qt::AlignTop : Qt::AlignVCenter) | Qt::AlignRight, figure);
     if (hasScale)
-        painter.drawText(right, Qt::AlignBottom | Qt::AlignRight, scale.zero);
+        texts.draw(painter, right, Qt::AlignBottom | Qt::AlignRight, scale.zero);
     painter.restore();
 }
 

@@ -7,6 +7,8 @@ class QPainter;
 
 namespace tilescope::ui {
 
+class TextCache;
+
 // The frame of a timeline's lanes. `area` is in the painter's coordinates: the whole width of the view at the
 // height of the band. GUI thread.
 
@@ -26,7 +28,7 @@ double headerWordsAt(const TimelineScene& scene, const TimelineSection& section,
 /// The cell of a lane in the column of labels.
 /// \param range  of its curve
 void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& band, const MemoryRange& range,
-                    const QRect& area);
+                    const QRect& area, TextCache& texts);
 /// The mark and the words at the peak of a memory lane; nothing in other lanes.
 void paintMemoryPeak(QPainter& painter, const TimelineScene& scene, const Band& band,
                      const MemoryRange& memory, const QRect& area);

@@ -41,6 +41,7 @@ std::pair<QStaticText, double> prepared(const QString& words)
 void TimelinePainter::reset()
 {
     colours_.reset();
+    laneTexts_.clear();
     words_.clear();
     stepLabels_.clear();
     durationLabels_.clear();
@@ -128,7 +129,7 @@ void TimelinePainter::paintBand(QPainter& painter, const TimelineScene& scene, c
     if (!band.isPinned)
         label.setTop(std::clamp(plot.top() + scene.layout.coveredHeight(), area.top(),
                                 std::max(area.top(), area.bottom() + 1 - scene.sizes.labelled)));
-    paintLaneLabel(painter, scene, band, rangeFor(scene, scene.laneOf(band)), label);
+    paintLaneLabel(painter, scene, band, rangeFor(scene, scene.laneOf(band)), label, laneTexts_);
     paintMemoryPeak(painter, scene, band, memory_, area);
 }
 

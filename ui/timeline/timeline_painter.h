@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ui/kit/text_cache.h"
 #include "ui/timeline/overview_strip.h"
 #include "ui/timeline/timeline_scene.h"
 
@@ -70,6 +71,7 @@ private:
 
     std::optional<BoxColours> colours_;
     OverviewStrip overview_;
+    TextCache laneTexts_;
     std::unordered_map<std::string, Label> words_;                                ///< by the name of boxes
     std::unordered_map<const query::Timeline*, std::vector<Label*>> labels_;      ///< by name; of words_
     std::unordered_map<std::int32_t, std::pair<QStaticText, double>> stepLabels_; ///< by step
