@@ -258,7 +258,7 @@ class Mouse:
         self.desktop.click(self.desktop.find("Measure", "push button"))
         self.desktop.click(self.desktop.find("Filter pages", "push button"))
         self.page("Kernels")
-        self.outcomes.filter_time(lambda: self.desktop.click(self.desktop.find("Clear", "push button")))
+        self.outcomes.filter_time(lambda: self.desktop.click(self.desktop.find("Clear filter", "push button")))
 
     def find_kernel(self):
         self.menu("Edit", "Find a command…")
