@@ -137,6 +137,8 @@ QWidget* RanksPage::makeBars()
     barsArea_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     barsArea_->setFocusPolicy(Qt::NoFocus);
     barsArea_->setWidget(bars_);
+    barsArea_->viewport()->setAutoFillBackground(false); // the panel is the ground
+    bars_->setAutoFillBackground(false);
     barsPanel_->setContent(barsArea_);
     barsPanel_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
     return barsPanel_;
