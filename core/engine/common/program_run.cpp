@@ -1,5 +1,7 @@
 #include "core/engine/common/program_run.h"
 
+#include "core/base/spawn_words.h"
+
 #include <c10/util/StringUtil.h>
 
 #include <fcntl.h>
@@ -16,28 +18,6 @@ namespace tilescope::engine {
 namespace {
 
 constexpr int kSignalled = 128;
-
-std::vector<char*> pointersTo(std::vector<std::string>& texts)
-{
-    std::vector<char*> pointers;
-    for (std::string& text : texts)
-        pointers.push_back(text.data());
-    pointers.push_back(nullptr);
-    return pointers;
-}
-
-std::vector<std::string> environmentWith(const std::map<std::string, std::string>& changed)
-{
-    std::vector<std::string> all;
-    for (char** entry = environ; *entry != nullptr; ++entry) {
-        const std::string text = *entry;
-        if (!changed.contains(text.substr(0, text.find('='))))
-            all.push_back(text);
-    }
-    for (const auto& [name, value] : changed)
-        all.push_back(name + '=' + value);
-    return all;
-}
 
 /// Standard input is empty, and standard output and error go to the file.
 class Descriptors {

@@ -38,8 +38,8 @@ inline constexpr const char* kGradientError = "result.inductor_gradient_error";
 /// loss, device and instruction set, threads of a CPU, torch and the exporter.
 /// \param stop       ends the compiler; the package is then not there
 /// \param onCompile  called before the compiler starts
-/// 	hrows Unsupported  the model cannot be compiled, or not here
-/// 	hrows Error        the compiler fails, or others can change the package
+/// \throws Unsupported  the model cannot be compiled, or not here
+/// \throws Error        the compiler fails, or others can change the package
 CompiledModel compiledModel(const ExperimentSpec& spec, const Device& device,
                             const std::stop_token& stop = {}, const std::function<void()>& onCompile = {});
 

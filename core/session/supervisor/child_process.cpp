@@ -1,6 +1,7 @@
 #include "core/session/supervisor/child_process.h"
 
 #include "core/base/error.h"
+#include "core/base/spawn_words.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -12,8 +13,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-
-extern char** environ;
 
 namespace tilescope::session {
 
@@ -40,28 +39,6 @@ Pipe makePipe()
 void dontBlock(const FileDescriptor& end)
 {
     fcntl(end.get(), F_SETFL, fcntl(end.get(), F_GETFL) | O_NONBLOCK);
-}
-
-std::vector<std::string> environmentWith(const std::map<std::string, std::string>& changes)
-{
-    std::vector<std::string> variables;
-    for (char** entry = environ; *entry; ++entry) {
-        const std::string text = *entry;
-        if (!changes.contains(text.substr(0, text.find('='))))
-            variables.push_back(text);
-    }
-    for (const auto& [name, value] : changes)
-        variables.push_back(name + "=" + value);
-    return variables;
-}
-
-std::vector<char*> pointersTo(std::vector<std::string>& texts)
-{
-    std::vector<char*> pointers;
-    for (std::string& text : texts)
-        pointers.push_back(text.data());
-    pointers.push_back(nullptr);
-    return pointers;
 }
 
 /// File actions and attributes of a spawn, released at the end of the scope.

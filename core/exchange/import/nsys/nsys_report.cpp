@@ -1,6 +1,7 @@
 #include "core/exchange/import/nsys/nsys_report.h"
 
 #include "core/base/error.h"
+#include "core/base/spawn_words.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -67,12 +68,8 @@ public:
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
         posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
         posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-        std::vector<char*> arguments;
-        for (std::string& word : words)
-            arguments.push_back(word.data());
-        arguments.push_back(nullptr);
         const int failure =
-            posix_spawn(&pid_, words.front().c_str(), &actions, nullptr, arguments.data(), environ);
+            posix_spawn(&pid_, words.front().c_str(), &actions, nullptr, pointersTo(words).data(), environ);
         posix_spawn_file_actions_destroy(&actions);
         close(ends[1]);
         if (failure != 0) {
