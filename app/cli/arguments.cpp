@@ -196,23 +196,23 @@ Option& Arguments::Impl::find(const std::string& name)
     const std::string_view near = nearestWord(wanted, longNames);
     throw Error{.what = "unknown option",
                 .where = name,
-                .mend = near.empty() ? verb() + " --help lists all"
-                                     : "did you mean '" + std::string(near) + "'?"};
+                .remedy = near.empty() ? verb() + " --help lists all"
+                                       : "did you mean '" + std::string(near) + "'?"};
 }
 
 void Arguments::Impl::store(Option& option, const std::string& value)
 {
     const std::string& name = option.longName();
     if (value.empty())
-        throw Error{.what = "needs a value", .where = name, .mend = verb() + " --help describes it"};
+        throw Error{.what = "needs a value", .where = name, .remedy = verb() + " --help describes it"};
     if (option.isOutput && value == "-")
         throw Error{.what = "cannot write this to standard output",
                     .where = name + " -",
-                    .mend = "name a file; write ./- for a file named -"};
+                    .remedy = "name a file; write ./- for a file named -"};
     if (!option.words.empty() && std::ranges::find(option.words, value) == option.words.end())
         throw Error{.what = "unknown value '" + value + "'",
                     .where = name,
-                    .mend = didYouMean(
+                    .remedy = didYouMean(
                         value, std::vector<std::string_view>(option.words.begin(), option.words.end()))};
     if (option.values) {
         option.values->push_back(value);
@@ -221,7 +221,7 @@ void Arguments::Impl::store(Option& option, const std::string& value)
     if (option.isGiven)
         throw Error{.what = "is given twice",
                     .where = name,
-                    .mend = option.isKey ? "give it once; [a, b] sweeps it" : "give it once"};
+                    .remedy = option.isKey ? "give it once; [a, b] sweeps it" : "give it once"};
     option.isGiven = true;
     *option.value = value;
 }
@@ -234,7 +234,7 @@ void Arguments::Impl::take(const Typed& typed, std::vector<std::string>::const_i
         if (typed.value)
             throw Error{.what = "takes no value",
                         .where = typed.name,
-                        .mend = "write " + option.longName() + " alone"};
+                        .remedy = "write " + option.longName() + " alone"};
         *option.flag = true;
         return;
     }
@@ -246,14 +246,14 @@ void Arguments::Impl::take(const Typed& typed, std::vector<std::string>::const_i
         return store(option, "true");
     throw Error{.what = "needs a value",
                 .where = option.longName(),
-                .mend = next == end ? verb() + " --help describes it"
-                                    : "write " + option.longName() + "=" + *next + " if that is the value"};
+                .remedy = next == end ? verb() + " --help describes it"
+                                      : "write " + option.longName() + "=" + *next + " if that is the value"};
 }
 
 void Arguments::Impl::place(const std::string& word)
 {
     if (placed >= positionals.size())
-        throw Error{.what = "unexpected argument", .where = word, .mend = "usage: tilescope " + usage};
+        throw Error{.what = "unexpected argument", .where = word, .remedy = "usage: tilescope " + usage};
     Positional& positional = positionals[placed];
     if (positional.values) {
         positional.values->push_back(word);
@@ -324,7 +324,7 @@ std::int64_t wholeNumber(std::string_view text, std::string_view argument, std::
     throw Error{.what = "'" + std::string(text) + "' is not a whole number from " + std::to_string(least) +
                         (isBounded ? " to " + std::to_string(most) : " up"),
                 .where = std::string(argument),
-                .mend = "write only digits: " + std::string(argument) + " " + std::to_string(least)};
+                .remedy = "write only digits: " + std::string(argument) + " " + std::to_string(least)};
 }
 
 RunId runNumber(std::string_view text, std::string_view argument)
@@ -333,7 +333,7 @@ RunId runNumber(std::string_view text, std::string_view argument)
     if (!number || *number < 1)
         throw Error{.what = "'" + std::string(text) + "' is not the number of a run",
                     .where = std::string(argument),
-                    .mend = "`tilescope show FILE` lists the runs"};
+                    .remedy = "`tilescope show FILE` lists the runs"};
     return RunId{*number};
 }
 

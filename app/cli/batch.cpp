@@ -45,10 +45,10 @@ int batchCommand(int argc, char** argv)
         return 0;
     if (spec.empty())
         throw Error{
-            .what = "no spec given", .where = "--batch", .mend = "write tilescope --batch SPEC -o FILE"};
+            .what = "no spec given", .where = "--batch", .remedy = "write tilescope --batch SPEC -o FILE"};
     sweep.requireUsable();
     if (resume && sweep.file.empty())
-        throw Error{.what = "no file to resume", .where = "--resume", .mend = "name it with -o"};
+        throw Error{.what = "no file to resume", .where = "--resume", .remedy = "name it with -o"};
     std::vector<ExperimentSpec> specs =
         specsOf(spec, quick ? config::Edition::Quick : config::Edition::Full, settings);
     std::vector<session::SweepPoint> points = session::numbered(std::move(specs));
@@ -69,8 +69,8 @@ int batchCommand(int argc, char** argv)
         return sweep.carryOut(points, std::move(options));
     } catch (Error& error) {
         // Everything committed is in the file.
-        if (error.kind == ErrorKind::Failure && error.mend.find("--resume") == std::string::npos)
-            error.mend += std::string(error.mend.empty() ? "" : ", then ") + "continue with --resume";
+        if (error.kind == ErrorKind::Failure && error.remedy.find("--resume") == std::string::npos)
+            error.remedy += std::string(error.remedy.empty() ? "" : ", then ") + "continue with --resume";
         throw;
     }
 }

@@ -107,7 +107,7 @@ int cacheCommand(int argc, char** argv)
     if (action != "clear")
         throw Error{.what = "unknown action '" + action + "'",
                     .where = "tilescope cache",
-                    .mend = "write tilescope cache, or tilescope cache clear"};
+                    .remedy = "write tilescope cache, or tilescope cache clear"};
     const FileCache plugins = FileCache::ofPlugins();
     plugins.clear();
     const FileCache models = FileCache::ofCompiledModels();

@@ -62,7 +62,7 @@ void keepAsCalibration(const fs::path& measured, const std::string& busy, bool f
     if (!busy.empty() && !force)
         throw Error{.what = "not saved as calibration: " + busy,
                     .where = "doctor --ceilings",
-                    .mend = "measure again when the host is quiet, or save it with --force",
+                    .remedy = "measure again when the host is quiet, or save it with --force",
                     .kind = ErrorKind::Environment};
     const fs::path calibration = session::calibrationFile();
     if (calibration.empty())
@@ -80,7 +80,7 @@ int measureCeilings(const CeilingsRequest& request, std::ostream& out)
     if (!request.asked)
         throw Error{.what = "-o, --device and --force require --ceilings",
                     .where = "doctor",
-                    .mend = "tilescope doctor --ceilings -o FILE"};
+                    .remedy = "tilescope doctor --ceilings -o FILE"};
     constexpr int kCancelled = 130;
     const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
     std::optional<Scratch> scratch;

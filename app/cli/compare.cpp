@@ -25,12 +25,12 @@ double fractionOf(std::string_view text, std::string_view where)
     if (!parsed || !(*parsed >= 0))
         throw Error{.what = "'" + std::string(text) + "' is not a fraction",
                     .where = std::string(where),
-                    .mend = "write it like 0.3% or 0.003"};
+                    .remedy = "write it like 0.3% or 0.003"};
     const double value = percent ? *parsed / 100 : *parsed;
     if (value > 1)
         throw Error{.what = "'" + std::string(text) + "' is more than 100%",
                     .where = std::string(where),
-                    .mend = "write at most 100% or 1"};
+                    .remedy = "write at most 100% or 1"};
     return value;
 }
 
@@ -64,10 +64,10 @@ RunAddress runAddressOf(std::string_view text)
         return {.named = text, .recording = recordingOf(text)};
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos || colon == 0)
-        throw Error{.what = "no such file", .where = std::string(text), .mend = "check the path"};
+        throw Error{.what = "no such file", .where = std::string(text), .remedy = "check the path"};
     const std::filesystem::path file = text.substr(0, colon);
     if (!std::filesystem::exists(file, ignored))
-        throw Error{.what = "no such file", .where = file.string(), .mend = "check the path"};
+        throw Error{.what = "no such file", .where = file.string(), .remedy = "check the path"};
     const RunId run = runNumber(text.substr(colon + 1), text);
     return {.named = file, .recording = recordingOf(file), .run = run};
 }
@@ -144,7 +144,7 @@ int compareCommand(int argc, char** argv)
         return 0;
     if (request.a.empty() || request.b.empty())
         throw Error{
-            .what = "needs two runs", .where = "compare", .mend = "tilescope compare A[:RUN] B[:RUN]"};
+            .what = "needs two runs", .where = "compare", .remedy = "tilescope compare A[:RUN] B[:RUN]"};
     return compare(request, std::cout);
 }
 

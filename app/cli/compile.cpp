@@ -177,12 +177,12 @@ int compileCommand(int argc, char** argv)
     if (!arguments.parse(argc, argv))
         return 0;
     if (spec.empty())
-        throw Error{.what = "no spec given", .where = "compile", .mend = "write tilescope compile SPEC"};
+        throw Error{.what = "no spec given", .where = "compile", .remedy = "write tilescope compile SPEC"};
     const std::vector<session::SweepPoint> points = session::numbered(
         compiledPoints(specsOf(spec, quick ? config::Edition::Quick : config::Edition::Full, settings)));
     if (points.empty())
         throw Error{
-            .what = "no point has compile: inductor", .where = spec, .mend = "add --set compile=inductor"};
+            .what = "no point has compile: inductor", .where = spec, .remedy = "add --set compile=inductor"};
     const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
     const Scratch scratch;
     session::SweepOptions options;

@@ -402,7 +402,7 @@ Bytes capacityFrom(const std::string& text)
     }
     throw Error{.what = "'" + text + "' is not an amount of memory with its unit",
                 .where = "--capacity",
-                .mend = "write --capacity '80 GiB'"};
+                .remedy = "write --capacity '80 GiB'"};
 }
 
 } // namespace tilescope::cli

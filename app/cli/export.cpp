@@ -58,7 +58,7 @@ exchange::SnapshotMoment momentOf(const std::string& at)
     if (!nanoseconds || *nanoseconds < 0)
         throw Error{.what = "'" + at + "' is not a point in time",
                     .where = "--at",
-                    .mend = "write end, peak, or nanoseconds after the run's first event"};
+                    .remedy = "write end, peak, or nanoseconds after the run's first event"};
     return {.at = Nanoseconds(*nanoseconds)};
 }
 
@@ -247,13 +247,13 @@ int exportCommand(int argc, char** argv)
     if (file.empty() || std::ranges::count_if(outputs, isGiven) != 1)
         throw Error{.what = "needs a file and exactly one of " + optionList(),
                     .where = "tilescope export",
-                    .mend = "see --help"};
+                    .remedy = "see --help"};
     const RunAddress address = runAddressOf(file);
     const auto number = run.empty() ? std::nullopt : std::optional(runNumber(run, "--run"));
     if (number && address.run && *number != *address.run)
         throw Error{.what = "names two runs, " + std::to_string(address.run->value) + " and " + run,
                     .where = "tilescope export",
-                    .mend = "leave out --run"};
+                    .remedy = "leave out --run"};
     const store::RunReader reader(address.recording.file);
     const store::RunRecord record = query::chooseRun(reader, number ? number : address.run);
     const auto chosen = static_cast<std::size_t>(std::ranges::find_if(outputs, isGiven) - outputs.begin());

@@ -33,7 +33,7 @@ int importCommand(int argc, char** argv)
         return 0;
     if (named.empty() || output.empty())
         throw Error{
-            .what = "needs a file and -o OUT.tscope", .where = "tilescope import", .mend = "see --help"};
+            .what = "needs a file and -o OUT.tscope", .where = "tilescope import", .remedy = "see --help"};
     const std::vector<std::filesystem::path> paths(named.begin(), named.end());
     exchange::ImportResult imported;
     withImportProgress([&](const exchange::ImportWatch& watch) {

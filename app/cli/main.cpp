@@ -109,7 +109,7 @@ void requireThere(std::string_view file)
     if (!std::filesystem::exists(file, error) && !exchange::GrowingRecording::of(file))
         throw Error{.what = error ? "cannot be opened (" + error.message() + ")" : "no such file",
                     .where = std::string(file),
-                    .mend = "check the path; tilescope --help lists the verbs"};
+                    .remedy = "check the path; tilescope --help lists the verbs"};
 }
 
 [[noreturn]] void throwUnknown(const std::string& argument)
@@ -120,7 +120,7 @@ void requireThere(std::string_view file)
     words.insert(words.end(), {"help", "--help", "--version"});
     throw Error{.what = argument.starts_with('-') ? "unknown option" : "unknown verb, and no such file",
                 .where = argument,
-                .mend = didYouMean(argument, words)};
+                .remedy = didYouMean(argument, words)};
 }
 
 /// Replaces this process by the window. Returns only by throwing.
@@ -136,7 +136,7 @@ void requireThere(std::string_view file)
     execv(window.c_str(), argv);
     throw Error{.what = std::string("the window cannot be opened (") + std::strerror(errno) + ")",
                 .where = window.string(),
-                .mend = "install tilescope-gui beside this program, or use `tilescope show FILE`",
+                .remedy = "install tilescope-gui beside this program, or use `tilescope show FILE`",
                 .kind = ErrorKind::Environment};
 }
 
@@ -207,7 +207,7 @@ void requirePrinted()
         return;
     throw Error{.what = "cannot be written",
                 .where = "standard output",
-                .mend = "check the space on its disk, or the program that reads it",
+                .remedy = "check the space on its disk, or the program that reads it",
                 .kind = ErrorKind::Failure};
 }
 
@@ -225,7 +225,7 @@ int main(int argc, char** argv)
     } catch (...) {
         Error error = currentError();
         error.where = cli::asNamed(error.where);
-        error.mend = cli::asNamed(error.mend);
+        error.remedy = cli::asNamed(error.remedy);
         std::cerr << error.sentence() << std::endl;
         return error.exitCode();
     }

@@ -19,7 +19,7 @@ void require(bool there, const char* verb, const char* what)
     if (!there)
         throw Error{.what = std::string("no ") + what + " was named",
                     .where = std::string("tilescope ") + verb,
-                    .mend = "see --help"};
+                    .remedy = "see --help"};
 }
 
 /// The FILE of a verb without other arguments; empty: help was printed.
@@ -56,7 +56,7 @@ int annotate(int argc, char** argv, const char* verb, const char* purpose, const
         throw Error{.what = words.empty() ? std::string("no text given")
                                           : "'" + words[1] + "' is an extra argument",
                     .where = std::string("tilescope ") + verb,
-                    .mend = words.empty() ? "'' removes the text" : severalWords};
+                    .remedy = words.empty() ? "'' removes the text" : severalWords};
     set(file, number, words.front());
     return 0;
 }
@@ -65,7 +65,7 @@ void setTag(const std::filesystem::path& file, RunId run, std::string_view tag)
 {
     if (tag.find_first_of(" \t\n") != std::string_view::npos)
         throw Error{
-            .what = "a tag is one word", .where = "'" + std::string(tag) + "'", .mend = kTagIsOneWord};
+            .what = "a tag is one word", .where = "'" + std::string(tag) + "'", .remedy = kTagIsOneWord};
     store::setTag(file, run, tag);
 }
 
@@ -105,7 +105,7 @@ int verifyCommand(int argc, char** argv)
     if (exchange::isForeign(file))
         throw Error{.what = "not a recording; verify checks the rows and checksums of a .tscope file",
                     .where = file,
-                    .mend = "import it first: tilescope import " + shellPath(file) + " -o OUT.tscope"};
+                    .remedy = "import it first: tilescope import " + shellPath(file) + " -o OUT.tscope"};
     const store::VerifyReport report = store::verify(file);
     for (const std::string& problem : report.problems)
         std::cout << escapeForTerminal(problem) << '\n';

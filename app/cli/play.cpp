@@ -23,7 +23,7 @@ std::string formatOf(const std::filesystem::path& output)
     if (suffix != ".svg" && suffix != ".gif")
         throw Error{.what = "'" + output.string() + "' is neither .svg nor .gif",
                     .where = "--play",
-                    .mend = "give it a name that ends in .svg or .gif"};
+                    .remedy = "give it a name that ends in .svg or .gif"};
     return suffix.substr(1);
 }
 
@@ -37,7 +37,7 @@ PlayRequest playOf(const std::string& against, const std::string& align, const s
         if (!factor || !(*factor > 0))
             throw Error{.what = "'" + slowdown + "' is not a number above 0",
                         .where = "--slowdown",
-                        .mend = "write 1000 to play a millisecond in a second"};
+                        .remedy = "write 1000 to play a millisecond in a second"};
         request.slowdown = *factor;
     }
     if (against.empty())
@@ -69,7 +69,7 @@ std::string writePlay(const PlayRequest& request)
     if (!drawn)
         throw Error{.what = "animations need tilescope-gui, which is not installed here",
                     .where = "--play",
-                    .mend = "install the package with the window",
+                    .remedy = "install the package with the window",
                     .kind = ErrorKind::Environment};
     if (!drawn->well)
         throw Error{.what = drawn->problem,
@@ -79,7 +79,7 @@ std::string writePlay(const PlayRequest& request)
     if (animation.empty())
         throw Error{.what = "tilescope-gui wrote no animation",
                     .where = "--play",
-                    .mend = "check the space in TMPDIR",
+                    .remedy = "check the space in TMPDIR",
                     .kind = ErrorKind::Failure};
     output.write([&](std::ostream& out) { out << animation; });
     output.commit();

@@ -43,7 +43,7 @@ void requireNoOtherTool()
         if (const char* value = std::getenv(variable); value && *value)
             throw Error{.what = "another tool is set to trace this program: " + std::string(value),
                         .where = variable,
-                        .mend = "unset it, or run the program without tilescope record"};
+                        .remedy = "unset it, or run the program without tilescope record"};
 }
 
 /// A library that others may write would run in the user's programs.
@@ -53,13 +53,13 @@ void requireSafe(const fs::path& path)
     if (stat(path.c_str(), &facts) != 0)
         throw Error{.what = "is missing",
                     .where = path.string(),
-                    .mend = "install Tilescope with its library",
+                    .remedy = "install Tilescope with its library",
                     .kind = ErrorKind::Environment};
     const bool isOwn = facts.st_uid == 0 || facts.st_uid == geteuid();
     if (!isOwn || (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         throw Error{.what = "can be written by other users, so it is not loaded into a program",
                     .where = path.string(),
-                    .mend = isOwn ? "run chmod go-w on it" : "install Tilescope as root or as yourself",
+                    .remedy = isOwn ? "run chmod go-w on it" : "install Tilescope as root or as yourself",
                     .kind = ErrorKind::Environment};
 }
 
@@ -82,7 +82,7 @@ fs::path makeWorkingFolder(const fs::path& output)
     if (!mkdtemp(name.data()))
         throw Error{.what = "no folder can be created beside it",
                     .where = output.string(),
-                    .mend = "check that its folder exists and is writable"};
+                    .remedy = "check that its folder exists and is writable"};
     return name;
 }
 
@@ -182,7 +182,7 @@ std::int64_t stepIn(std::string_view text, const std::string& all)
     if (error != std::errc() || end != text.data() + text.size() || step < 0)
         throw Error{.what = "is not a range of steps: " + all,
                     .where = "--steps",
-                    .mend = "write the first and the last step, counted from 0: --steps 10:12"};
+                    .remedy = "write the first and the last step, counted from 0: --steps 10:12"};
     return step;
 }
 
@@ -193,7 +193,7 @@ std::string nanosecondsIn(const std::string& text, const char* option)
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
     if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0 && seconds <= kMost))
         throw Error{
-            .what = "is not a number of seconds above 0: " + text, .where = option, .mend = "write 2.5"};
+            .what = "is not a number of seconds above 0: " + text, .where = option, .remedy = "write 2.5"};
     return std::to_string(static_cast<std::int64_t>(seconds * 1e9));
 }
 
@@ -203,7 +203,7 @@ void select(RecordedProgram& program, const WindowOptions& options)
     if (options.calibrates && !(options.steps + options.delay + options.seconds + options.from).empty())
         throw Error{.what = "--calibrate decides itself which steps are recorded",
                     .where = "tilescope record",
-                    .mend = "give it without --steps, --delay, --seconds and --from"};
+                    .remedy = "give it without --steps, --delay, --seconds and --from"};
     if (options.calibrates)
         program.set("TILESCOPE_RECORD_CALIBRATE", "1");
     if (options.yields)
@@ -213,7 +213,7 @@ void select(RecordedProgram& program, const WindowOptions& options)
     if (starts > 1)
         throw Error{.what = "only one of --steps, --delay and --from can start the recording",
                     .where = "tilescope record",
-                    .mend = "give one of them"};
+                    .remedy = "give one of them"};
     if (!options.steps.empty()) {
         const std::size_t colon = options.steps.find(':');
         const std::int64_t first = stepIn(std::string_view(options.steps).substr(0, colon), options.steps);
@@ -305,7 +305,7 @@ int recordCommand(int argc, char** argv)
         if (!command.empty() || (!toStart.empty() && !toStop.empty()))
             throw Error{.what = "--start and --stop are for a program that is recorded already",
                         .where = "tilescope record",
-                        .mend = "give one of them and its process, without a command"};
+                        .remedy = "give one of them and its process, without a command"};
         control(toStart.empty() ? toStop : toStart, toStart.empty() ? "stop" : "start");
         return 0;
     }
@@ -314,7 +314,7 @@ int recordCommand(int argc, char** argv)
     if (command.empty())
         throw Error{.what = "no command given",
                     .where = "tilescope record",
-                    .mend = "write it behind two dashes: tilescope record -- python train.py"};
+                    .remedy = "write it behind two dashes: tilescope record -- python train.py"};
     const std::chrono::milliseconds interval =
         counterInterval.empty() ? machine::kCounterInterval : counterIntervalFrom(counterInterval);
     requireNoOtherTool();

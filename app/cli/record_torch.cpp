@@ -57,7 +57,7 @@ void buildPlugin(const std::string& python)
     if (cache.empty())
         throw Error{.what = "neither XDG_CACHE_HOME nor HOME is set",
                     .where = "tilescope record --build-plugin",
-                    .mend = "set one of them to a folder that you can write",
+                    .remedy = "set one of them to a folder that you can write",
                     .kind = ErrorKind::Environment};
     const std::string script = (fs::canonical(resourcesDirectory() / "record/plugin") / "build.py").string();
     const std::string folder = cache.string();
@@ -65,7 +65,7 @@ void buildPlugin(const std::string& python)
     execlp(python.c_str(), python.c_str(), script.c_str(), folder.c_str(), nullptr);
     throw Error{.what = "cannot be started: " + std::string(std::strerror(errno)),
                 .where = python,
-                .mend = "name the Python that has PyTorch: tilescope record --build-plugin -- PYTHON"};
+                .remedy = "name the Python that has PyTorch: tilescope record --build-plugin -- PYTHON"};
 }
 
 } // namespace tilescope::cli

@@ -79,7 +79,7 @@ void RecordedProgram::run(const std::function<void(pid_t)>& started)
     if (failed)
         throw Error{.what = "cannot be started: " + std::string(std::strerror(error)),
                     .where = command_.front(),
-                    .mend = "check its name and PATH"};
+                    .remedy = "check its name and PATH"};
 }
 
 int RecordedProgram::pass() const

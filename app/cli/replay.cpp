@@ -75,7 +75,7 @@ int replayCommand(int argc, char** argv)
     if (file.empty() || op.empty())
         throw Error{.what = "needs a file and an op",
                     .where = "replay",
-                    .mend = "tilescope replay FILE --op aten::mm"};
+                    .remedy = "tilescope replay FILE --op aten::mm"};
     const Recording recording = recordingOf(file);
     const store::RunReader reader(recording.file);
     exchange::Replayed replayed{

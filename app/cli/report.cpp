@@ -36,7 +36,7 @@ std::vector<std::string_view> formatsOf(const std::string& text)
         if (known == kFormats.end())
             throw Error{.what = "unknown format '" + std::string(word) + "'",
                         .where = "--format",
-                        .mend = didYouMean(word, kFormats)};
+                        .remedy = didYouMean(word, kFormats)};
         formats.push_back(*known);
     }
     return formats;
@@ -131,7 +131,7 @@ int reportCommand(int argc, char** argv)
     if (files.empty() || folder.empty())
         throw Error{.what = files.empty() ? "no file given" : "no folder given",
                     .where = "report",
-                    .mend = "write tilescope report FILE -o DIR"};
+                    .remedy = "write tilescope report FILE -o DIR"};
     const std::vector<std::string_view> formats = formatsOf(formatList);
     const auto recordings = recordingsOf(files);
     std::vector<fs::path> read;

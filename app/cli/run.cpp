@@ -28,7 +28,7 @@ Workload workloadFrom(const std::string& word)
         return *workload;
     throw Error{.what = word.empty() ? "no workload given" : "unknown workload '" + word + "'",
                 .where = "tilescope run",
-                .mend = didYouMean(word, workloadWords())};
+                .remedy = didYouMean(word, workloadWords())};
 }
 
 /// The workloads as a list: `attention, lm, … or dtypes`.

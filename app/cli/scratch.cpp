@@ -14,7 +14,7 @@ Scratch::Scratch()
     if (mkdtemp(pattern.data()) == nullptr)
         throw Error{.what = "cannot create a temporary folder",
                     .where = pattern,
-                    .mend = "check the space and the permissions of TMPDIR",
+                    .remedy = "check the space and the permissions of TMPDIR",
                     .kind = ErrorKind::Environment};
     folder_ = pattern;
 }

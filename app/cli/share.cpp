@@ -54,12 +54,13 @@ int shareCommand(int argc, char** argv)
     if (!arguments.parse(argc, argv))
         return 0;
     if (file.empty() || output.empty())
-        throw Error{.what = "needs a file and -o OUT.html", .where = "tilescope share", .mend = "see --help"};
+        throw Error{
+            .what = "needs a file and -o OUT.html", .where = "tilescope share", .remedy = "see --help"};
     const RunAddress address = runAddressOf(file);
     if (address.run && !numbers.empty())
         throw Error{.what = "names runs twice, as FILE:RUN and as --run",
                     .where = "tilescope share",
-                    .mend = "use one of them"};
+                    .remedy = "use one of them"};
     const store::RunReader reader(address.recording.file);
     const std::vector<RunId> runs = chosenRuns(reader, address, numbers);
     OutputFile page(output, address.inputs());

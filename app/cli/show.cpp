@@ -426,7 +426,7 @@ const Section& sectionOf(const std::string& name)
         names.push_back(section.name);
     }
     throw Error{
-        .what = "there is no section '" + name + "'", .where = "show", .mend = didYouMean(name, names)};
+        .what = "there is no section '" + name + "'", .where = "show", .remedy = didYouMean(name, names)};
 }
 
 query::CallWeight weightOf(std::string_view word)
@@ -451,7 +451,7 @@ std::optional<query::TimeSpan> spanOf(const std::string& from, const std::string
     if (span.to <= span.from)
         throw Error{.what = "the time span is empty",
                     .where = "--to",
-                    .mend = "give a time after --from, in ns after the run's first event"};
+                    .remedy = "give a time after --from, in ns after the run's first event"};
     return span;
 }
 
@@ -465,7 +465,7 @@ void readChange(Request& request, const std::vector<std::string>& scales,
         if (what != "launches" && what != "communication")
             throw Error{.what = "'" + what + "' cannot be free",
                         .where = "--free",
-                        .mend = "allowed: launches, communication"};
+                        .remedy = "allowed: launches, communication"};
         (what == "launches" ? request.freeLaunches : request.freeCommunication) = true;
     }
 }
@@ -517,7 +517,7 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
     if (!question.empty() && request.section != "answers")
         throw Error{.what = "unexpected argument",
                     .where = question,
-                    .mend = "usage: tilescope show FILE [SECTION] [options]"};
+                    .remedy = "usage: tilescope show FILE [SECTION] [options]"};
     const auto ifGiven = [](std::string& text) {
         return text.empty() ? std::nullopt : std::optional(std::move(text));
     };
@@ -555,13 +555,13 @@ void check(Request& request, const Section& section)
         if (section.groupings.empty())
             throw Error{.what = "show " + name + " cannot be grouped",
                         .where = "--group",
-                        .mend = "kernels, ops, roofline, memory and saved can"};
+                        .remedy = "kernels, ops, roofline, memory and saved can"};
         request.query.grouping = query::groupingOf(*request.group, section.groupings);
     }
     if (!request.query.rangeGlob.empty() && !section.takesRange)
         throw Error{.what = "show " + name + " does not support --range",
                     .where = "--range",
-                    .mend = "kernels, ops, ranges, tree, roofline, memory and saved do"};
+                    .remedy = "kernels, ops, ranges, tree, roofline, memory and saved do"};
     constexpr std::string_view kByParty[] = {"what-if", "roofline", "kernels",     "ops",
                                              "steps",   "ranks",    "collectives", "path",
                                              "tree",    "memory",   "answers",     "advice"};
@@ -569,53 +569,54 @@ void check(Request& request, const Section& section)
         throw Error{
             .what = "show " + name + " does not support --rank, --process or --device",
             .where = "show " + name,
-            .mend = "kernels, ops, steps, ranks, collectives, path, what-if, tree, roofline, memory, answers "
-                    "and advice do"};
+            .remedy =
+                "kernels, ops, steps, ranks, collectives, path, what-if, tree, roofline, memory, answers "
+                "and advice do"};
     const bool isOfRanks = name == "ranks" || name == "collectives" || name == "path";
     if ((isOfRanks || name == "advice" || name == "what-if") && request.query.parties.device)
         throw Error{.what = "show " + name + " does not support --device",
                     .where = "--device",
-                    .mend = "choose a process: --rank or --process"};
+                    .remedy = "choose a process: --rank or --process"};
     if (request.step && !isOfRanks && name != "kernels")
         throw Error{.what = "show " + name + " does not support --step",
                     .where = "--step",
-                    .mend = "kernels, ranks, collectives and path do"};
+                    .remedy = "kernels, ranks, collectives and path do"};
     constexpr std::string_view kBySpan[] = {"steps", "kernels",     "ops",  "ranges",
                                             "ranks", "collectives", "tree", "counters"};
     if (request.tree.span && std::ranges::find(kBySpan, section.name) == std::end(kBySpan))
         throw Error{.what = "show " + name + " does not support --from or --to",
                     .where = "show " + name,
-                    .mend = "steps, kernels, ops, ranges, ranks, collectives, tree and counters do"};
+                    .remedy = "steps, kernels, ops, ranges, ranks, collectives, tree and counters do"};
     const bool isOfTree =
         request.tree.weight != query::CallWeight::Time || request.invert || !request.against.empty();
     if (isOfTree && name != "tree")
         throw Error{.what = "show " + name + " does not support --weight, --invert or --against",
                     .where = "show " + name,
-                    .mend = "tilescope show FILE tree"};
+                    .remedy = "tilescope show FILE tree"};
     const bool isChanged = !request.scales.empty() || !request.removed.empty() || request.freeLaunches ||
                            request.freeCommunication;
     if (isChanged != (name == "what-if"))
         throw Error{.what = isChanged ? "show " + name + " does not support --scale, --remove or --free"
                                       : "nothing is to change",
                     .where = "show " + name,
-                    .mend = isChanged ? "what-if does"
-                                      : "give --scale KEY=FACTOR, --remove KEY or --free launches"};
+                    .remedy = isChanged ? "what-if does"
+                                        : "give --scale KEY=FACTOR, --remove KEY or --free launches"};
     if (request.at && !section.takesAt)
         throw Error{.what = "only show memory supports --at",
                     .where = "--at",
-                    .mend = "tilescope show FILE memory --at " + *request.at};
+                    .remedy = "tilescope show FILE memory --at " + *request.at};
     if (request.names && (!section.takesAt || request.group))
         throw Error{.what = section.takesAt ? "--names and --group exclude each other"
                                             : "only show memory supports --names",
                     .where = "--names",
-                    .mend = section.takesAt ? "give one of them" : "tilescope show FILE memory --names"};
+                    .remedy = section.takesAt ? "give one of them" : "tilescope show FILE memory --names"};
     if (request.names && request.at == "ever")
         throw Error{
-            .what = "--names without --at shows a whole step", .where = "--at", .mend = "omit --at ever"};
+            .what = "--names without --at shows a whole step", .where = "--at", .remedy = "omit --at ever"};
     if (request.at && request.group)
         throw Error{.what = "--at and --group exclude each other",
                     .where = "show memory",
-                    .mend = "--group already shows each group's bytes at the peak"};
+                    .remedy = "--group already shows each group's bytes at the peak"};
 }
 
 void writeMarkdown(std::ostream& out, const Table& table, std::size_t limit)
@@ -638,7 +639,7 @@ int show(std::span<const std::string> arguments, std::ostream& out)
     Request& request = *parsed;
     if (request.file.empty())
         throw Error{
-            .what = "needs a file", .where = "show", .mend = "tilescope show FILE [SECTION]; see --help"};
+            .what = "needs a file", .where = "show", .remedy = "tilescope show FILE [SECTION]; see --help"};
     const Section& section = sectionOf(request.section);
     check(request, section);
     const Recording recording = recordingOf(request.file);

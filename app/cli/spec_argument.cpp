@@ -23,7 +23,7 @@ config::Overrides overridesFrom(const std::vector<std::string>& settings)
         const std::size_t equals = setting.find('=');
         if (equals == std::string::npos || equals == 0)
             throw Error{
-                .what = "is not key=value", .where = "--set " + setting, .mend = "write --set steps=20"};
+                .what = "is not key=value", .where = "--set " + setting, .remedy = "write --set steps=20"};
         overrides.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
     }
     return overrides;

@@ -57,7 +57,7 @@ int sqlCommand(int argc, char** argv)
     if (!arguments.parse(argc, argv))
         return 0;
     if (file.empty())
-        throw Error{.what = "no file was named", .where = "tilescope sql", .mend = "see --help"};
+        throw Error{.what = "no file was named", .where = "tilescope sql", .remedy = "see --help"};
     const std::size_t rows = limitFrom(limit, format == "table");
     const Recording recording = recordingOf(file);
     if (sql.empty()) {

@@ -95,7 +95,7 @@ void SweepArguments::addTo(Arguments& arguments)
 void SweepArguments::requireUsable() const
 {
     if (!capacity.empty() && !dryRun)
-        throw Error{.what = "requires --dry-run", .where = "--capacity", .mend = "add --dry-run"};
+        throw Error{.what = "requires --dry-run", .where = "--capacity", .remedy = "add --dry-run"};
 }
 
 int SweepArguments::carryOut(const std::vector<session::SweepPoint>& points,

@@ -65,7 +65,7 @@ std::chrono::milliseconds intervalFrom(std::string_view text)
     if (!interval || *interval < 0)
         throw Error{.what = "is not a number of milliseconds: " + std::string(text),
                     .where = "--counter-interval",
-                    .mend = "write 20, or 0 for no counters"};
+                    .remedy = "write 20, or 0 for no counters"};
     return std::chrono::milliseconds(*interval);
 }
 
@@ -84,7 +84,7 @@ bool parse(std::span<char*> arguments, session::EngineOptions& options)
             flag == "--file" || flag == "--command" || flag == "--device" || flag == "--counter-interval";
         if (i + 1 == arguments.size() || !isKnown)
             throw Error{
-                .what = "unknown or unfinished argument", .where = std::string(flag), .mend = "see --help"};
+                .what = "unknown or unfinished argument", .where = std::string(flag), .remedy = "see --help"};
         const std::string_view value = arguments[++i];
         if (flag == "--file")
             options.file = value;
@@ -96,7 +96,7 @@ bool parse(std::span<char*> arguments, session::EngineOptions& options)
             options.required.push_back(session::deviceFrom(value));
     }
     if (options.file.empty())
-        throw Error{.what = "no file to write to", .where = "--file", .mend = "see --help"};
+        throw Error{.what = "no file to write to", .where = "--file", .remedy = "see --help"};
     return true;
 }
 

@@ -39,16 +39,16 @@ Error noDisplay()
     const std::string x11 = variable("DISPLAY");
     const std::string wayland = variable("WAYLAND_DISPLAY");
     Error error{.what = "this session has no display",
-                .mend = "log in with one (ssh -X), or use tilescope show FILE",
+                .remedy = "log in with one (ssh -X), or use tilescope show FILE",
                 .kind = ErrorKind::Environment};
     if (!platform.empty()) {
         error.what = "the window cannot use this platform here";
         error.where = "QT_QPA_PLATFORM=" + platform;
-        error.mend = "unset it, or use tilescope show FILE";
+        error.remedy = "unset it, or use tilescope show FILE";
     } else if (!x11.empty() || !wayland.empty()) {
         error.what = "the display cannot be used";
         error.where = x11.empty() ? "WAYLAND_DISPLAY=" + wayland : "DISPLAY=" + x11;
-        error.mend = "check that it exists and that you may use it, or use tilescope show FILE";
+        error.remedy = "check that it exists and that you may use it, or use tilescope show FILE";
     }
     return error;
 }

@@ -36,7 +36,7 @@ ui::ThemeChoice themeOf(const QString& word)
         return ui::ThemeChoice::Dark;
     throw Error{.what = "unknown theme '" + word.toStdString() + "'",
                 .where = "--theme",
-                .mend = "allowed: system, light, dark"};
+                .remedy = "allowed: system, light, dark"};
 }
 
 void selectRuns(ui::MainWindow& window, const QString& numbers)
@@ -51,7 +51,7 @@ void selectRuns(ui::MainWindow& window, const QString& numbers)
         if (!file.snapshot || std::ranges::none_of(file.snapshot->runs, is))
             throw Error{.what = "there is no run '" + number.toStdString() + "'",
                         .where = "--runs",
-                        .mend = "give numbers of runs: 1,2"};
+                        .remedy = "give numbers of runs: 1,2"};
         keys.push_back({file.id, run});
     }
     window.workspace().select(std::move(keys));
@@ -64,7 +64,7 @@ QSize sizeOf(const QString& words)
     if (sides.size() != 2 || size.isEmpty())
         throw Error{.what = "'" + words.toStdString() + "' is not a size",
                     .where = "--size",
-                    .mend = "write 1366x768"};
+                    .remedy = "write 1366x768"};
     return size;
 }
 
@@ -83,7 +83,7 @@ void requireThere(const QStringList& files)
     for (const QString& file : files)
         if (!ui::isThere(file))
             throw Error{
-                .what = "no such file", .where = file.toStdString(), .mend = "check the path of the file"};
+                .what = "no such file", .where = file.toStdString(), .remedy = "check the path of the file"};
 }
 
 // For benchmarks: prints the time at which the window was painted, on the system-wide monotonic clock.
@@ -164,7 +164,7 @@ int run(int argc, char** argv)
     if (parser.isSet(page) && !window.showPage(parser.value(page)))
         throw Error{.what = "unknown page '" + parser.value(page).toStdString() + "'",
                     .where = "--page",
-                    .mend = "allowed: " + window.pageNames().join(QStringLiteral(", ")).toStdString()};
+                    .remedy = "allowed: " + window.pageNames().join(QStringLiteral(", ")).toStdString()};
     if (parser.isSet(size))
         window.resize(sizeOf(parser.value(size)));
     if (parser.isSet(painted))

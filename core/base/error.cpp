@@ -13,8 +13,8 @@ namespace tilescope {
 std::string Error::sentence() const
 {
     std::string text = where.empty() ? what : where + ": " + what;
-    if (!mend.empty())
-        text += "; " + mend;
+    if (!remedy.empty())
+        text += "; " + remedy;
     // File names, arguments and the content of files are untrusted.
     return escapeForTerminal(text);
 }
@@ -50,7 +50,7 @@ Error errorOf(const std::filesystem::filesystem_error& problem)
                         code == std::errc::file_too_large;
     return {.what = wordsOf(code),
             .where = (problem.path2().empty() ? problem.path1() : problem.path2()).string(),
-            .mend = isFull ? "make room on its disk and try again" : "check the path and its permissions",
+            .remedy = isFull ? "make room on its disk and try again" : "check the path and its permissions",
             .kind = isFull ? ErrorKind::Failure : ErrorKind::Usage};
 }
 
@@ -66,7 +66,7 @@ Error currentError()
         return errorOf(problem);
     } catch (const std::bad_alloc&) {
         return {.what = "out of memory, or at the memory limit of this process",
-                .mend = "close other programs, or raise the limit (ulimit -v)",
+                .remedy = "close other programs, or raise the limit (ulimit -v)",
                 .kind = ErrorKind::Failure};
     } catch (const std::exception& error) {
         return {.what = error.what(), .kind = ErrorKind::Failure};

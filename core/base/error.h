@@ -17,14 +17,14 @@ enum class ErrorKind {
 /// library translates that library's exceptions. An aggregate, so that a throw names its members:
 ///
 ///     throw Error{.what = "unknown key 'bacth'", .where = "sweep.yaml:12:3",
-///                 .mend = "did you mean 'batch'?"};
+///                 .remedy = "did you mean 'batch'?"};
 struct Error {
     std::string what;
-    std::string where = {}; ///< file:line:column, a flag or a path; may be empty
-    std::string mend = {};  ///< what the user can do; may be empty
+    std::string where = {};  ///< file:line:column, a flag or a path; may be empty
+    std::string remedy = {}; ///< what the user can do; may be empty
     ErrorKind kind = ErrorKind::Usage;
 
-    /// Returns `where: what; mend` without the empty parts. No trailing full stop, no line break.
+    /// Returns `where: what; remedy` without the empty parts. No trailing full stop, no line break.
     std::string sentence() const;
 
     /// The exit code of the process, as ErrorKind states it.

@@ -60,9 +60,10 @@ public:
         return bytes;
     }
 
-    [[noreturn]] void refuse(std::string why, std::string mend, ErrorKind kind = ErrorKind::Usage) const
+    [[noreturn]] void refuse(std::string why, std::string remedy, ErrorKind kind = ErrorKind::Usage) const
     {
-        throw Error{.what = std::move(why), .where = file_.string(), .mend = std::move(mend), .kind = kind};
+        throw Error{
+            .what = std::move(why), .where = file_.string(), .remedy = std::move(remedy), .kind = kind};
     }
 
 private:
@@ -72,7 +73,7 @@ private:
             refuse("no such file", "check the path");
         // ENXIO: the file is a socket.
         if (number_ < 0 && errno != ENXIO)
-            refuse(std::string("cannot be read (") + std::strerror(errno) + ")", mendOfUnreadable(errno));
+            refuse(std::string("cannot be read (") + std::strerror(errno) + ")", remedyForUnreadable(errno));
         if (number_ >= 0 && fstat(number_, &status_) != 0)
             refuse(std::string("cannot be read (") + std::strerror(errno) + ")", "check the disk");
         if (S_ISDIR(status_.st_mode))
@@ -117,7 +118,7 @@ bool hasContent(const std::filesystem::path& path)
            !(std::filesystem::is_regular_file(path, error) && std::filesystem::file_size(path, error) == 0);
 }
 
-std::string mendOfUnreadable(int error)
+std::string remedyForUnreadable(int error)
 {
     switch (error) {
     case ELOOP:

@@ -22,6 +22,6 @@ std::string readInputHead(const std::filesystem::path& file, Bytes most, const s
 bool hasContent(const std::filesystem::path& path);
 
 /// What to do about a file that cannot be opened because of `error`, a value of errno.
-std::string mendOfUnreadable(int error);
+std::string remedyForUnreadable(int error);
 
 } // namespace tilescope

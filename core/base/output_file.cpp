@@ -19,17 +19,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Error refused(const fs::path& path, std::string what, std::string mend)
+Error refused(const fs::path& path, std::string what, std::string remedy)
 {
-    return {.what = std::move(what), .where = path.string(), .mend = std::move(mend)};
+    return {.what = std::move(what), .where = path.string(), .remedy = std::move(remedy)};
 }
 
 Error failed(const std::string& where, int error)
 {
     return {.what = std::string("cannot be written (") + std::strerror(error) + ")",
             .where = where,
-            .mend = error == EFBIG ? "raise the limit of a file's size (ulimit -f)"
-                                   : "check the folder and the space on its disk",
+            .remedy = error == EFBIG ? "raise the limit of a file's size (ulimit -f)"
+                                     : "check the folder and the space on its disk",
             .kind = ErrorKind::Failure};
 }
 

@@ -16,7 +16,7 @@ Error cannotBeMade(const fs::path& folder, const std::error_code& why)
 {
     return {.what = "the folder cannot be created (" + why.message() + ")",
             .where = folder.string(),
-            .mend = "name another with -o",
+            .remedy = "name another with -o",
             .kind = ErrorKind::Failure};
 }
 
@@ -39,7 +39,7 @@ OutputFolder::OutputFolder(const fs::path& folder, std::vector<fs::path> inputs)
     std::error_code error;
     if (fs::exists(target_, error) && !fs::is_directory(target_, error))
         throw Error{
-            .what = "is not a folder", .where = folder.string(), .mend = "name a folder, existing or new"};
+            .what = "is not a folder", .where = folder.string(), .remedy = "name a folder, existing or new"};
     const fs::path missing = firstMissing(target_);
     if (!missing.empty()) {
         fs::create_directories(target_, error);

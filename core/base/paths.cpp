@@ -22,7 +22,7 @@ fs::path resourcesDirectory()
             return named;
         throw Error{.what = "no such folder",
                     .where = "TILESCOPE_RESOURCES=" + std::string(named),
-                    .mend = "unset it, or name Tilescope's resources folder",
+                    .remedy = "unset it, or name Tilescope's resources folder",
                     .kind = ErrorKind::Environment};
     }
     const fs::path installed = executablePath().parent_path().parent_path() / "share" / "tilescope";
@@ -30,7 +30,7 @@ fs::path resourcesDirectory()
         return installed;
     throw Error{.what = "Tilescope's resources are missing",
                 .where = installed.string(),
-                .mend = "install Tilescope again, or name the folder in TILESCOPE_RESOURCES",
+                .remedy = "install Tilescope again, or name the folder in TILESCOPE_RESOURCES",
                 .kind = ErrorKind::Environment};
 }
 
@@ -51,7 +51,7 @@ std::string installedText(const fs::path& file)
     if (!stream)
         throw Error{.what = "cannot be read",
                     .where = file.string(),
-                    .mend = "install Tilescope again",
+                    .remedy = "install Tilescope again",
                     .kind = ErrorKind::Environment};
     return text.str();
 }

@@ -139,12 +139,13 @@ private:
     {
         throw Error{.what = "only a shell knows the meaning of " + std::string(1, character),
                     .where = "command",
-                    .mend = "put it in single quotes, or let a shell run the command: sh -c '…'"};
+                    .remedy = "put it in single quotes, or let a shell run the command: sh -c '…'"};
     }
 
     [[noreturn]] static void throwOpen(char quote)
     {
-        throw Error{.what = "a quote is not closed", .where = "command", .mend = std::string("add ") + quote};
+        throw Error{
+            .what = "a quote is not closed", .where = "command", .remedy = std::string("add ") + quote};
     }
 
     std::string_view text_;

@@ -13,7 +13,7 @@ namespace tilescope {
 /// O(words x length^2).
 std::string_view nearestWord(std::string_view typed, std::span<const std::string_view> words);
 
-/// Text for Error::mend: `did you mean 'batch'? allowed here: batch, backend`, without the question if no
+/// Text for Error::remedy: `did you mean 'batch'? allowed here: batch, backend`, without the question if no
 /// word is similar.
 std::string didYouMean(std::string_view typed, std::span<const std::string_view> words);
 

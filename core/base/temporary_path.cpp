@@ -171,7 +171,7 @@ TemporaryPath::TemporaryPath(const fs::path& output, Kind kind) : slot_(kSlots)
     }
     throw Error{.what = std::string("cannot be written (") + std::strerror(errno) + ")",
                 .where = output.string(),
-                .mend = "choose a file in a writable folder"};
+                .remedy = "choose a file in a writable folder"};
 }
 
 /// Returns false and sets errno on failure; EEXIST: try another name.

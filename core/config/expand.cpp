@@ -93,7 +93,7 @@ public:
     static SpecProblem problemOf(const Error& error, std::string key)
     {
         return {.key = std::move(key),
-                .sentence = Error{.what = error.what, .mend = error.mend}.sentence(),
+                .sentence = Error{.what = error.what, .remedy = error.remedy}.sentence(),
                 .where = error.where};
     }
 
@@ -106,11 +106,11 @@ private:
         return place.flag && !place.flag->empty() ? *place.flag : placeOf(document_.origin, place.position);
     }
 
-    [[noreturn]] void refuse(const Place& place, std::string what, std::string mend) const
+    [[noreturn]] void refuse(const Place& place, std::string what, std::string remedy) const
     {
         if (place.flag && !place.flag->empty())
-            mend = asFlags(std::move(mend), *place.flag);
-        throw Error{.what = std::move(what), .where = placeText(place), .mend = std::move(mend)};
+            remedy = asFlags(std::move(remedy), *place.flag);
+        throw Error{.what = std::move(what), .where = placeText(place), .remedy = std::move(remedy)};
     }
 
     /// The workload determines which keys are allowed, so it is read first.
@@ -289,7 +289,7 @@ private:
                 break;
             }
         }
-        refuse(place, broken->what, broken->mend);
+        refuse(place, broken->what, broken->remedy);
     }
 
     /// Tile sizes that no point uses are a mistake, unless the sweep has several backends.

@@ -17,11 +17,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-[[noreturn]] void refuseParameter(std::string_view key, std::string what, std::string mend)
+[[noreturn]] void refuseParameter(std::string_view key, std::string what, std::string remedy)
 {
     throw Error{.what = std::move(what),
                 .where = key.empty() ? "parameters" : "parameters." + std::string(key),
-                .mend = std::move(mend)};
+                .remedy = std::move(remedy)};
 }
 
 std::size_t knownRow(const std::string& name, Workload workload)

@@ -21,7 +21,7 @@ constexpr std::array kDefaults{"batch", "context", "vocab", "precision", "mode"}
 {
     throw Error{.what = std::move(what),
                 .where = std::move(where),
-                .mend =
+                .remedy =
                     "a preset gives d_model, d_ff, layers and heads, each a positive integer, and may give "
                     "handouts and defaults of batch, context, vocab, precision and mode",
                 .kind = ErrorKind::Environment};

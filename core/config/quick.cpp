@@ -27,7 +27,7 @@ const SizePreset& tiny()
     if (found == presets.end())
         throw Error{.what = "there is no preset tiny",
                     .where = "--quick",
-                    .mend = "install Tilescope's resources beside it",
+                    .remedy = "install Tilescope's resources beside it",
                     .kind = ErrorKind::Environment};
     return *found;
 }

@@ -17,7 +17,7 @@ void applyDefaults(ExperimentSpec& spec, const GivenKeys& given);
 /// A rule between keys that a spec breaks.
 struct BrokenRule {
     std::string what;
-    std::string mend;
+    std::string remedy;
     std::vector<std::string_view> keys; ///< the keys concerned, the most likely mistake first
 };
 

@@ -118,7 +118,7 @@ void SpecDocument::set(std::string_view key, std::string_view yaml, std::string_
     if (value.items.empty())
         throw Error{.what = "no value in the list for " + name,
                     .where = std::string(flag),
-                    .mend = "write one value, or [a, b] to sweep"};
+                    .remedy = "write one value, or [a, b] to sweep"};
     if (Axis* old = findKeyed(axes, name)) {
         old->values = std::move(value.items);
         old->flag = flag;
@@ -149,7 +149,7 @@ void requirePointCount(const SpecDocument& document)
     }
     throw Error{.what = "the sweep has " + groupedText(static_cast<double>(count)) + " points",
                 .where = where,
-                .mend = "at most " + groupedText(kMaximumPoints) + "; split it into several specs"};
+                .remedy = "at most " + groupedText(kMaximumPoints) + "; split it into several specs"};
 }
 
 } // namespace tilescope::config

@@ -21,10 +21,11 @@ namespace tilescope::config {
 
 namespace {
 
-[[noreturn]] void refuseFile(const std::filesystem::path& file, std::string what, std::string mend)
+[[noreturn]] void refuseFile(const std::filesystem::path& file, std::string what, std::string remedy)
 {
-    throw Error{
-        .what = std::move(what), .where = madePrintable(file.string(), PATH_MAX), .mend = std::move(mend)};
+    throw Error{.what = std::move(what),
+                .where = madePrintable(file.string(), PATH_MAX),
+                .remedy = std::move(remedy)};
 }
 
 /// Reads to the end, but at most one block beyond the maximum size of a spec.
@@ -53,7 +54,7 @@ std::string readBounded(const std::filesystem::path& file)
     if (!descriptor || ::fstat(descriptor.get(), &status) != 0) {
         if (errno == ENOENT)
             refuseFile(file, "no such file", "name a spec, or study:NAME for a study of Tilescope");
-        refuseFile(file, std::string("cannot be read: ") + std::strerror(errno), mendOfUnreadable(errno));
+        refuseFile(file, std::string("cannot be read: ") + std::strerror(errno), remedyForUnreadable(errno));
     }
     if (S_ISDIR(status.st_mode))
         refuseFile(file, "is a folder, not a spec", "name a YAML file in it");

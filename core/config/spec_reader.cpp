@@ -54,10 +54,11 @@ public:
     int sweepLine() const { return sweepLine_; }
 
 private:
-    [[noreturn]] void refuse(Position position, std::string what, std::string mend) const
+    [[noreturn]] void refuse(Position position, std::string what, std::string remedy) const
     {
-        throw Error{
-            .what = std::move(what), .where = placeOf(document_.origin, position), .mend = std::move(mend)};
+        throw Error{.what = std::move(what),
+                    .where = placeOf(document_.origin, position),
+                    .remedy = std::move(remedy)};
     }
 
     static std::string kindName(const SpecValue& node)

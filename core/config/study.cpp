@@ -77,11 +77,11 @@ public:
     }
 
 private:
-    [[noreturn]] static void refuse(std::string what, std::string where, std::string mend)
+    [[noreturn]] static void refuse(std::string what, std::string where, std::string remedy)
     {
         throw Error{.what = std::move(what),
                     .where = std::move(where),
-                    .mend = std::move(mend),
+                    .remedy = std::move(remedy),
                     .kind = ErrorKind::Environment};
     }
 
@@ -190,7 +190,7 @@ private:
             if (!used_.contains(key))
                 throw Error{.what = "no part of the study has the key '" + key + "'",
                             .where = "--set " + key,
-                            .mend = "see its keys with tilescope --batch study:NAME --dry-run"};
+                            .remedy = "see its keys with tilescope --batch study:NAME --dry-run"};
     }
 
     std::string origin_;
@@ -229,7 +229,7 @@ private:
     {
         throw Error{.what = std::move(what),
                     .where = placeOf(origin_, position),
-                    .mend = "a handout has handout:, title: and studies: with study: and set:",
+                    .remedy = "a handout has handout:, title: and studies: with study: and set:",
                     .kind = ErrorKind::Environment};
     }
 
@@ -285,7 +285,7 @@ Handout loadHandout(std::string_view name)
     const std::vector<std::string> names = handoutNames();
     if (std::ranges::find(names, name) == names.end())
         throw Error{.what = "unknown handout '" + madePrintable(name, 80) + "'",
-                    .mend = didYouMean(name, std::vector<std::string_view>(names.begin(), names.end()))};
+                    .remedy = didYouMean(name, std::vector<std::string_view>(names.begin(), names.end()))};
     const std::filesystem::path file = resourcesDirectory() / "handouts" / (std::string(name) + ".yaml");
     return HandoutReader(file.string()).read(installedText(file), name);
 }
@@ -313,7 +313,7 @@ Study loadStudy(std::string_view name, Edition edition, const Overrides& overrid
     if (std::ranges::find(names, name) == names.end())
         throw Error{.what = "unknown study '" + madePrintable(name, 80) + "'",
                     .where = "study:" + madePrintable(name, 80),
-                    .mend = didYouMean(name, std::vector<std::string_view>(names.begin(), names.end()))};
+                    .remedy = didYouMean(name, std::vector<std::string_view>(names.begin(), names.end()))};
     const std::filesystem::path file = resourcesDirectory() / "studies" / (std::string(name) + ".yaml");
     return parseStudy(installedText(file), file.string(), name, edition, overrides);
 }

@@ -26,7 +26,7 @@ constexpr int kMostGpus = 1'024;
 {
     if (!hint.empty())
         hint += "; ";
-    throw Error{.what = std::string(key.name) + " " + what, .mend = hint + "allowed: " + key.allowed()};
+    throw Error{.what = std::string(key.name) + " " + what, .remedy = hint + "allowed: " + key.allowed()};
 }
 
 bool isDigits(std::string_view text)
@@ -113,7 +113,7 @@ Value parseBoolean(const KeyInfo& key, const SpecValue& written)
 [[noreturn]] void refuseWord(const KeyInfo& key, const std::string& text, const std::string& kind)
 {
     throw Error{.what = kind + " " + shown(text),
-                .mend = question(text, key.choices) + "allowed: " + key.allowed()};
+                .remedy = question(text, key.choices) + "allowed: " + key.allowed()};
 }
 
 Value checkedChoice(const KeyInfo& key, const std::string& text)
@@ -148,7 +148,7 @@ Value checkedSize(const KeyInfo& key, double bytes, std::string_view text)
 {
     if (bytes < key.minimum || bytes > key.maximum)
         throw Error{.what = std::string(key.name) + " is " + shown(text) + ", out of range",
-                    .mend = "allowed: 1 MiB to 1,048,576 TiB"};
+                    .remedy = "allowed: 1 MiB to 1,048,576 TiB"};
     return static_cast<std::int64_t>(bytes);
 }
 
@@ -170,7 +170,7 @@ Value parseSize(const KeyInfo& key, const SpecValue& written)
         for (const SizeUnit& known : kUnits)
             names.emplace_back(known.name);
         throw Error{.what = std::string(key.name) + " has the unknown unit " + shown(unit),
-                    .mend = question(unit, names) + "units: " + joined(names)};
+                    .remedy = question(unit, names) + "units: " + joined(names)};
     }
     return checkedSize(key, std::floor(amount * found->bytes), text);
 }
@@ -284,7 +284,7 @@ std::optional<std::string> problemWith(const KeyInfo& key, std::string_view valu
             parseValue(key, readYaml(value, key.name));
         return {};
     } catch (const Error& error) {
-        return Error{.what = error.what, .mend = error.mend}.sentence();
+        return Error{.what = error.what, .remedy = error.remedy}.sentence();
     }
 }
 

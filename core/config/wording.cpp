@@ -32,19 +32,19 @@ std::string question(std::string_view typed, std::span<const std::string> words)
     return near.empty() ? std::string() : "did you mean '" + std::string(near) + "'? ";
 }
 
-std::string asFlags(std::string mend, std::string_view flag)
+std::string asFlags(std::string remedy, std::string_view flag)
 {
     const bool isSet = flag.starts_with("--set");
     for (const KeyInfo& key : keys()) {
         const std::string written = std::string(key.name) + ": ";
         const std::string typed = (isSet ? "--set " : "--") + std::string(key.name) + (isSet ? "=" : " ");
-        for (std::size_t at = 0; (at = mend.find(written, at)) != std::string::npos; at += typed.size()) {
-            if (at > 0 && mend[at - 1] != ' ') // the end of another word
+        for (std::size_t at = 0; (at = remedy.find(written, at)) != std::string::npos; at += typed.size()) {
+            if (at > 0 && remedy[at - 1] != ' ') // the end of another word
                 continue;
-            mend.replace(at, written.size(), typed);
+            remedy.replace(at, written.size(), typed);
         }
     }
-    return mend;
+    return remedy;
 }
 
 } // namespace tilescope::config

@@ -20,6 +20,6 @@ std::string question(std::string_view typed, std::span<const std::string> words)
 
 /// A remedy in command-line spelling: `write compile: none` becomes `write --compile none`, or `write --set
 /// compile=none` if `flag` is a --set.
-std::string asFlags(std::string mend, std::string_view flag);
+std::string asFlags(std::string remedy, std::string_view flag);
 
 } // namespace tilescope::config

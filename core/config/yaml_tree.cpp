@@ -133,10 +133,10 @@ private:
             refuse(mark, "a quotation mark is not closed", std::string("end the text with ") + quote);
     }
 
-    [[noreturn]] void refuse(const YAML::Mark& mark, std::string what, std::string mend)
+    [[noreturn]] void refuse(const YAML::Mark& mark, std::string what, std::string remedy)
     {
         throw Error{
-            .what = std::move(what), .where = placeOf(where_, positionOf(mark)), .mend = std::move(mend)};
+            .what = std::move(what), .where = placeOf(where_, positionOf(mark)), .remedy = std::move(remedy)};
     }
     [[noreturn]] void refuseTag(const YAML::Mark& mark, const std::string& tag)
     {
@@ -222,17 +222,19 @@ private:
     void takeKey(Frame& frame, const SpecValue& key, Position position)
     {
         if (key.kind != SpecValue::Kind::Scalar || key.text.empty())
-            throw Error{
-                .what = "a key is missing", .where = placeOf(where_, position), .mend = "write `key: value`"};
+            throw Error{.what = "a key is missing",
+                        .where = placeOf(where_, position),
+                        .remedy = "write `key: value`"};
         const auto [seen, isNew] = frame.seen.emplace(key.text, position);
         if (!isNew)
             throw Error{.what = "the key " + shown(key.text) + " is given twice",
                         .where = placeOf(where_, position),
-                        .mend = fmt::format("it is given at line {} already; remove one", seen->second.line)};
+                        .remedy =
+                            fmt::format("it is given at line {} already; remove one", seen->second.line)};
         if (frame.seen.size() > kMaximumYamlKeys)
             throw Error{.what = fmt::format("a map of more than {} keys", kMaximumYamlKeys),
                         .where = placeOf(where_, position),
-                        .mend = "a spec has fewer"};
+                        .remedy = "a spec has fewer"};
         frame.subtree.value.keys.push_back({key.text, position});
         frame.subtree.bytes += key.text.size();
         frame.awaitsValue = true;
@@ -275,7 +277,7 @@ void requireText(std::string_view text, std::string_view where)
         throw Error{.what = fmt::format("too large for a spec ({:.1f} MiB)",
                                         static_cast<double>(text.size()) / (1 << 20)),
                     .where = std::string(where),
-                    .mend = "at most 4 MiB; write a sweep as one list per key, not as every point"};
+                    .remedy = "at most 4 MiB; write a sweep as one list per key, not as every point"};
     const std::size_t bad = firstNonText(text);
     if (bad == std::string_view::npos)
         return;
@@ -283,7 +285,7 @@ void requireText(std::string_view text, std::string_view where)
     throw Error{.what = byte < 0x80 ? fmt::format("a control character (byte 0x{:02x})", byte)
                                     : fmt::format("byte 0x{:02x} is not UTF-8", byte),
                 .where = placeOf(where, positionAt(text, bad)),
-                .mend = "a spec is YAML, plain text in UTF-8"};
+                .remedy = "a spec is YAML, plain text in UTF-8"};
 }
 
 bool contains(std::string_view text, std::string_view part)
@@ -291,7 +293,7 @@ bool contains(std::string_view text, std::string_view part)
     return text.find(part) != std::string_view::npos;
 }
 
-std::string mendFor(std::string_view message, std::string_view lineText)
+std::string remedyFor(std::string_view message, std::string_view lineText)
 {
     const std::string_view indentation = lineText.substr(0, lineText.find_first_not_of(" \t"));
     if (contains(message, "tab") || contains(indentation, "\t"))
@@ -316,7 +318,7 @@ Error translated(const YAML::Exception& exception, std::string_view text, std::s
         const std::size_t begin = text.substr(0, at).rfind('\n') + 1; // npos + 1 is 0
         lineText = text.substr(begin, text.find('\n', begin) - begin);
     }
-    error.mend = mendFor(exception.msg, lineText);
+    error.remedy = remedyFor(exception.msg, lineText);
     return error;
 }
 

@@ -43,7 +43,7 @@ Finding ofEngine(const ProgramFacts& programs)
         return {Verdict::Missing, "LibTorch",
                 (programs.torchRefused->where.empty() ? "" : programs.torchRefused->where + " ") +
                     programs.torchRefused->what,
-                programs.torchRefused->mend};
+                programs.torchRefused->remedy};
     if (programs.engineLoads)
         return {Verdict::Ok, "LibTorch",
                 programs.torch ? fmt::format("{} in {} (found by {})", programs.torch->version,

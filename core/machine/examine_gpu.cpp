@@ -70,9 +70,9 @@ Finding ofGpu(const GpuFacts& gpu, std::size_t index)
                                    gpu.capability / 10, gpu.capability % 10),
                 "use another GPU, or device: cpu"};
     std::string remedy;
-    const auto note = [&](const std::string& what, const char* mend) {
+    const auto note = [&](const std::string& what, const char* fix) {
         text += ", " + what;
-        remedy += (remedy.empty() ? "" : "; ") + std::string(mend);
+        remedy += (remedy.empty() ? "" : "; ") + std::string(fix);
     };
     if (gpu.capability > 0 && gpu.capability < kCapabilityOfFlash)
         note("older than compute capability 8.0", "backend flash is skipped; use sdpa-efficient");

@@ -107,8 +107,8 @@ std::optional<TorchLocation> torchFromEnvironment()
     if (const std::string reason = whyUnfit(torch); !reason.empty())
         throw Error{.what = reason,
                     .where = "TILESCOPE_TORCH=" + std::string(named),
-                    .mend = std::string("name the torch folder of a torch ") + kTorchVersion +
-                            " wheel, or unset it",
+                    .remedy = std::string("name the torch folder of a torch ") + kTorchVersion +
+                              " wheel, or unset it",
                     .kind = ErrorKind::Environment};
     return torch;
 }
@@ -134,8 +134,8 @@ std::optional<TorchLocation> findTorch()
         return {};
     throw Error{.what = refusals,
                 .where = "LibTorch",
-                .mend = std::string("install torch ") + kTorchVersion +
-                        " for python3, or name the torch folder of such a wheel in TILESCOPE_TORCH",
+                .remedy = std::string("install torch ") + kTorchVersion +
+                          " for python3, or name the torch folder of such a wheel in TILESCOPE_TORCH",
                 .kind = ErrorKind::Environment};
 }
 
@@ -157,7 +157,7 @@ void requireLoadedTorch()
     if (!version.empty() && !isOurVersion(version))
         throw Error{.what = "the loaded LibTorch is " + version + "; Tilescope needs " + kTorchVersion,
                     .where = folder.string(),
-                    .mend =
+                    .remedy =
                         std::string("remove it from LD_LIBRARY_PATH, or name the torch folder of a torch ") +
                         kTorchVersion + " wheel in TILESCOPE_TORCH",
                     .kind = ErrorKind::Environment};

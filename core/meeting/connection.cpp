@@ -120,7 +120,7 @@ Connection::Connection(const HubAddress& hub)
     }
     throw Error{.what = "the host of rank 0 cannot be reached",
                 .where = tried + " port " + std::to_string(hub.port),
-                .mend = "allow TCP connections among the nodes of the job",
+                .remedy = "allow TCP connections among the nodes of the job",
                 .kind = ErrorKind::Environment};
 }
 

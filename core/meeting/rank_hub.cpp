@@ -107,7 +107,7 @@ FileDescriptor listenAnywhere()
             return socket;
     }
     throw Error{.what = std::string("no TCP port can be opened for the ranks (") + std::strerror(errno) + ")",
-                .mend = "allow this program to listen on a TCP port",
+                .remedy = "allow this program to listen on a TCP port",
                 .kind = ErrorKind::Environment};
 }
 

@@ -45,7 +45,7 @@ SharedFile::Stamp SharedFile::stamp() const
     if (stat(path_.c_str(), &file) != 0)
         throw Error{.what = std::string("cannot be opened (") + std::strerror(errno) + ")",
                     .where = path_.string(),
-                    .mend = "check the path"};
+                    .remedy = "check the path"};
     Stamp stamp{.device = file.st_dev,
                 .node = file.st_ino,
                 .size = file.st_size,

@@ -60,7 +60,7 @@ std::vector<std::int64_t> tellProcesses(std::int64_t pid, std::string_view verb)
     if (controlFolder().empty())
         throw Error{.what = "is not set, so recorded processes cannot be reached",
                     .where = "XDG_RUNTIME_DIR",
-                    .mend = "set it to the folder that it had when tilescope record was started"};
+                    .remedy = "set it to the folder that it had when tilescope record was started"};
     std::vector<std::int64_t> obeyed;
     std::string refusal;
     forEachSocket([&](const fs::path& path, std::int64_t recorder, std::int64_t process) {
@@ -77,7 +77,7 @@ std::vector<std::int64_t> tellProcesses(std::int64_t pid, std::string_view verb)
     if (obeyed.empty())
         throw Error{.what = "no process with this number is recorded",
                     .where = where,
-                    .mend = "give the number of tilescope record or of a process that it started"};
+                    .remedy = "give the number of tilescope record or of a process that it started"};
     return obeyed;
 }
 

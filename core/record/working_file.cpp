@@ -254,7 +254,7 @@ WorkingFileEnd readWorkingFile(const std::filesystem::path& file,
     if (line != kWorkingFileLine)
         throw Error{.what = "was written by another version of Tilescope",
                     .where = file.string(),
-                    .mend = "read it with the version that recorded it"};
+                    .remedy = "read it with the version that recorded it"};
     for (;;) {
         BlockHead head{};
         in.read(reinterpret_cast<char*>(&head), sizeof(head));

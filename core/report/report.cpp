@@ -236,7 +236,7 @@ Document makeReport(const std::vector<std::filesystem::path>& files, const Repor
         throw Error{.what = options.study.empty() ? "no run of any study"
                                                   : "no run of the study '" + options.study + "'",
                     .where = files.empty() ? "report" : files.front().string(),
-                    .mend = "run one with tilescope --batch study:NAME -o FILE"};
+                    .remedy = "run one with tilescope --batch study:NAME -o FILE"};
     return documentOf(studies, files, options);
 }
 

@@ -40,11 +40,11 @@ private:
     using Take = std::function<void(const SpecValue::Entry&)>;
     using Keys = std::vector<std::pair<std::string_view, Take>>;
 
-    [[noreturn]] void refuse(std::string what, config::Position position, std::string mend = {}) const
+    [[noreturn]] void refuse(std::string what, config::Position position, std::string remedy = {}) const
     {
         throw Error{.what = std::move(what),
                     .where = config::placeOf(origin_, position),
-                    .mend = std::move(mend),
+                    .remedy = std::move(remedy),
                     .kind = ErrorKind::Environment};
     }
 

@@ -347,7 +347,7 @@ void RunWriter::Impl::requireFreeSpace(Bytes needed) const
         throw Error{.what = "its disk has only " + std::to_string(space.available >> 20) +
                             " MiB free, and a run may need " + std::to_string(needed.count >> 20),
                     .where = target.file().string(),
-                    .mend = "free some space, or name a file on another disk",
+                    .remedy = "free some space, or name a file on another disk",
                     .kind = ErrorKind::Failure};
 }
 

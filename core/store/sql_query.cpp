@@ -114,7 +114,7 @@ std::vector<SqlSource> sourcesOf(SQLite::Database& database)
 }
 
 /// The remedy for a statement that SQLite refuses: the most similar name if one is unknown.
-std::string mendOf(SQLite::Database& database, const std::string& message)
+std::string remedyFor(SQLite::Database& database, const std::string& message)
 {
     constexpr std::string_view kTable = "no such table: ";
     constexpr std::string_view kColumn = "no such column: ";
@@ -147,13 +147,13 @@ std::string mendOf(SQLite::Database& database, const std::string& message)
     case SQLITE_AUTH:
         throw Error{.what = "only a statement that reads is possible",
                     .where = kWhere,
-                    .mend = "write one SELECT; recordings are not changed by SQL"};
+                    .remedy = "write one SELECT; recordings are not changed by SQL"};
     case SQLITE_INTERRUPT:
         throw Error{.what = "the statement was stopped", .where = kWhere, .kind = ErrorKind::Failure};
     case SQLITE_TOOBIG:
         throw Error{.what = "the statement or one of its values is too long",
                     .where = kWhere,
-                    .mend = "a statement has at most 1 MiB, a value at most 64 MiB"};
+                    .remedy = "a statement has at most 1 MiB, a value at most 64 MiB"};
     case SQLITE_ERROR:
     case SQLITE_MISMATCH:
     case SQLITE_RANGE: {
@@ -161,7 +161,7 @@ std::string mendOf(SQLite::Database& database, const std::string& message)
         // Lists of names need more than a user's statement may do.
         sqlite3_set_authorizer(handle, nullptr, nullptr);
         const std::string place = placeOf(sql, sql.empty() ? -1 : sqlite3_error_offset(handle));
-        throw Error{.what = message, .where = place, .mend = mendOf(database, message)};
+        throw Error{.what = message, .where = place, .remedy = remedyFor(database, message)};
     }
     default:
         throw SQLite::Exception(handle, code);
@@ -183,7 +183,7 @@ Statement prepare(SQLite::Database& database, std::string_view sql)
     if (code != SQLITE_OK)
         throwRefused(database, code, sql);
     if (!statement)
-        throw Error{.what = "there is no statement", .where = kWhere, .mend = "write one SELECT"};
+        throw Error{.what = "there is no statement", .where = kWhere, .remedy = "write one SELECT"};
     const std::string_view tail = sql.substr(static_cast<std::size_t>(rest - sql.data()));
     if (!isBlank(tail)) {
         // What follows may be a comment, from which SQLite makes no statement.
@@ -194,13 +194,13 @@ Statement prepare(SQLite::Database& database, std::string_view sql)
         if (next != SQLITE_OK || other)
             throw Error{.what = "there is more than one statement",
                         .where = placeOf(sql, static_cast<int>(rest - sql.data())),
-                        .mend = "run them one at a time"};
+                        .remedy = "run them one at a time"};
     }
     if (const int parameters = sqlite3_bind_parameter_count(statement.get()); parameters > 0) {
         const char* name = sqlite3_bind_parameter_name(statement.get(), 1);
         throw Error{.what = std::string("the parameter ") + (name ? name : "?") + " has no value",
                     .where = kWhere,
-                    .mend = "write the value itself"};
+                    .remedy = "write the value itself"};
     }
     return statement;
 }

@@ -86,7 +86,7 @@ public:
         if (request.kind == DeviceRequest::Kind::Cuda)
             throw Error{.what = "no usable NVIDIA GPU on this machine",
                         .where = "device: cuda",
-                        .mend = "use device: cpu",
+                        .remedy = "use device: cpu",
                         .kind = ErrorKind::Environment};
         return "cpu";
     }

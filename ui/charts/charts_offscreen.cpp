@@ -27,7 +27,7 @@ ExportFormat formatOf(const QString& path)
             return format;
     throw Error{.what = "a figure cannot be ." + suffix.toStdString(),
                 .where = path.toStdString(),
-                .mend = "give it a name that ends in .pdf, .svg or .png"};
+                .remedy = "give it a name that ends in .pdf, .svg or .png"};
 }
 
 QByteArray recipeText(const QString& path)

@@ -27,9 +27,9 @@ bool RecipeReader::isKind(const QByteArray& json, const char* kind)
     return QJsonDocument::fromJson(json).object().contains(QLatin1String(kind));
 }
 
-void RecipeReader::fail(const QString& what, const QString& mend) const
+void RecipeReader::fail(const QString& what, const QString& remedy) const
 {
-    throw Error{.what = what.toStdString(), .where = origin_.toStdString(), .mend = mend.toStdString()};
+    throw Error{.what = what.toStdString(), .where = origin_.toStdString(), .remedy = remedy.toStdString()};
 }
 
 QString RecipeReader::text(const char* key, const QString& otherwise)

@@ -27,7 +27,7 @@ public:
     void end(const char* known) const;
 
 private:
-    [[noreturn]] void fail(const QString& what, const QString& mend) const;
+    [[noreturn]] void fail(const QString& what, const QString& remedy) const;
 
     QJsonObject object_;
     QString origin_;

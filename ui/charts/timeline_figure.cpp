@@ -90,7 +90,7 @@ QString writePlay(const TimelineRecipe& recipe, const TimelineScene& whole, cons
     if (!recipe.alignAt.isEmpty() && std::ranges::none_of(scene.sections, isAligned))
         throw Error{.what = "no run has the range '" + recipe.alignAt.toStdString() + "'",
                     .where = "timeline",
-                    .mend = "`tilescope show FILE ranges` lists the ranges"};
+                    .remedy = "`tilescope show FILE ranges` lists the ranges"};
     const std::optional<PlayPart> part = partToPlay(scene.sections, scene.window);
     if (!part)
         throw Error{.what = "no run has the part that is to be played", .where = "timeline"};
@@ -129,7 +129,7 @@ TimelineRecipe TimelineRecipe::fromJson(const QByteArray& json, const QString& o
     if (recipe.runs.isEmpty())
         throw Error{.what = "the recipe names no run",
                     .where = origin.toStdString(),
-                    .mend = "list uids under 'runs'"};
+                    .remedy = "list uids under 'runs'"};
     return recipe;
 }
 

@@ -207,8 +207,8 @@ std::string SpecForm::yaml(const std::string& before) const
 {
     if (document_.fixed.empty() && document_.axes.empty() && document_.points.empty())
         return document_.comments.header.empty() ? std::string() : document_.comments.header + "\n";
-    if (std::optional<std::string> mended = withChanges(before, document_))
-        return *std::move(mended);
+    if (std::optional<std::string> changed = withChanges(before, document_))
+        return *std::move(changed);
     return config::toYaml(document_);
 }
 

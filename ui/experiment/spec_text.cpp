@@ -172,9 +172,9 @@ template <class Item> const Item* find(const std::vector<Item>& items, const std
 }
 
 /// Changes the text of one document into that of another.
-class Mending {
+class Rewriting {
 public:
-    Mending(const std::string& text, const SpecDocument& now, const SpecDocument& wanted)
+    Rewriting(const std::string& text, const SpecDocument& now, const SpecDocument& wanted)
         : lines_(text), now_(now), wanted_(wanted)
     {
     }
@@ -186,17 +186,17 @@ public:
         const auto top = [](const SpecDocument::Entry& e) { return !e.underFixed; };
         const auto under = [](const SpecDocument::Entry& e) { return e.underFixed; };
         const auto all = [](const SpecDocument::Axis&) { return true; };
-        const bool done = mend(now_.fixed, wanted_.fixed, top, "") &&
-                          mend(now_.fixed, wanted_.fixed, under, "fixed:") &&
-                          mend(now_.axes, wanted_.axes, all, "sweep:");
+        const bool done = rewrite(now_.fixed, wanted_.fixed, top, "") &&
+                          rewrite(now_.fixed, wanted_.fixed, under, "fixed:") &&
+                          rewrite(now_.axes, wanted_.axes, all, "sweep:");
         return done ? std::optional(lines_.text()) : std::nullopt;
     }
 
 private:
     // One section: the keys at top level, those under `fixed`, or those under `sweep`.
     template <class Item, class Belongs>
-    bool mend(const std::vector<Item>& now, const std::vector<Item>& wanted, const Belongs& belongs,
-              std::string_view section)
+    bool rewrite(const std::vector<Item>& now, const std::vector<Item>& wanted, const Belongs& belongs,
+                 std::string_view section)
     {
         bool any = false;
         for (const Item& old : now) {
@@ -294,9 +294,9 @@ std::optional<std::string> withChanges(const std::string& text, const SpecDocume
 {
     try {
         const SpecDocument now = config::parseDocument(text, wanted.origin);
-        const std::optional<std::string> mended = Mending(text, now, wanted).run();
-        if (mended && same(config::parseDocument(*mended, wanted.origin), wanted))
-            return mended;
+        const std::optional<std::string> rewritten = Rewriting(text, now, wanted).run();
+        if (rewritten && same(config::parseDocument(*rewritten, wanted.origin), wanted))
+            return rewritten;
     } catch (const Error&) {
         // The text is not that of a document, or the edit broke it: it is written anew.
     }

@@ -145,7 +145,7 @@ void writeExport(const Exportable& what, const ExportOptions& options, const QSt
         if (!what.hasTable())
             throw Error{.what = what.name.toStdString() + " has no table",
                         .where = file.toStdString(),
-                        .mend = "choose PDF, SVG or PNG"};
+                        .remedy = "choose PDF, SVG or PNG"};
         out.write(csvOf(what).text);
         break;
     }

@@ -43,8 +43,8 @@ PlayExport::PlayExport(TimelineScene scene, const PlayPart& part, PlayExportOpti
     if (seconds > PlayExportOptions::kMostSeconds)
         throw Error{.what = "the play would last " + std::to_string(std::llround(seconds)) + " s",
                     .where = "play",
-                    .mend = "choose a smaller slow-down: an export lasts at most " +
-                            std::to_string(PlayExportOptions::kMostSeconds) + " s"};
+                    .remedy = "choose a smaller slow-down: an export lasts at most " +
+                              std::to_string(PlayExportOptions::kMostSeconds) + " s"};
     output_ = std::make_unique<OutputFile>(file.toStdString());
     if (options_.format == PlayExportOptions::Format::Gif)
         frames_ = 1 + int(std::ceil(seconds * PlayExportOptions::kFramesPerSecond));

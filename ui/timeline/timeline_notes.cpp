@@ -30,7 +30,7 @@ Error refusal(const char* what, const QString& file)
 {
     return Error{.what = what,
                  .where = file.toStdString(),
-                 .mend = "move it away to make notes; the recording itself is not affected"};
+                 .remedy = "move it away to make notes; the recording itself is not affected"};
 }
 
 // Without what could break a line or turn the direction of the text around it.
@@ -153,7 +153,7 @@ std::vector<TimelineNote> changeNotes(const QString& file, const std::vector<Not
     if (!lock.tryLock(kLockMs) && lock.error() == QLockFile::LockFailedError)
         throw Error{.what = "the notes are being changed by another window",
                     .where = file.toStdString(),
-                    .mend = "try again"};
+                    .remedy = "try again"};
     std::vector<TimelineNote> notes = edited(readNotes(file), edits);
     if (notes.size() > kMostNotes)
         throw Error{.what = "there are too many notes", .where = file.toStdString()};
@@ -171,7 +171,7 @@ std::vector<TimelineNote> changeNotes(const QString& file, const std::vector<Not
     } catch (const Error& error) {
         throw Error{.what = "the notes are not saved: " + error.what,
                     .where = file.toStdString(),
-                    .mend = "notes are kept beside the recording: its folder must be writable"};
+                    .remedy = "notes are kept beside the recording: its folder must be writable"};
     }
     return notes;
 }

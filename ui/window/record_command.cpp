@@ -35,7 +35,7 @@ QStringList RecordCommand::arguments() const
     if (command.empty())
         throw Error{.what = "no program is given",
                     .where = "command",
-                    .mend = "write what starts it: python train.py"};
+                    .remedy = "write what starts it: python train.py"};
     for (const std::string& word : command)
         words << QString::fromStdString(word);
     return words;

@@ -18,10 +18,10 @@ VERIFY = "use a copy of it, or run `tilescope verify` to see what is intact"
 
 
 class Error(Exception):
-    """One sentence about a file: where, what, and how to mend it."""
+    """One sentence about a file: where, what, and how to fix it."""
 
-    def __init__(self, where, what, mend=""):
-        super().__init__("{}: {}{}".format(where, what, "; " + mend if mend else ""))
+    def __init__(self, where, what, remedy=""):
+        super().__init__("{}: {}{}".format(where, what, "; " + remedy if remedy else ""))
 
 
 # --- schema --------------------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ def _prepare_for_reading(connection, version):
 # --- opening -------------------------------------------------------------------------------------------------------
 
 
-def _mend_of_wrong_file(path):
+def _remedy_for_wrong_file(path):
     return "name a file that Tilescope wrote, or a copy of it" if path.endswith(".tscope") else "name a .tscope file"
 
 
@@ -122,13 +122,13 @@ def _require_readable(path):
     if not os.path.lexists(path):
         raise Error(path, "no such file", "check the path")
     if os.path.isdir(path):
-        raise Error(path, "is a folder", _mend_of_wrong_file(path))
+        raise Error(path, "is a folder", _remedy_for_wrong_file(path))
     if not os.path.isfile(path):
-        raise Error(path, "is not a regular file", _mend_of_wrong_file(path))
+        raise Error(path, "is not a regular file", _remedy_for_wrong_file(path))
     if not os.access(path, os.R_OK):
         raise Error(path, "cannot be read", "ask its owner for permission")
     if os.path.getsize(path) == 0:
-        raise Error(path, "is empty", _mend_of_wrong_file(path))
+        raise Error(path, "is empty", _remedy_for_wrong_file(path))
 
 
 def _version_in_header(path, file):
@@ -147,9 +147,9 @@ def _version_in_header(path, file):
             application = None
         # SQLite takes a file of a few bytes for an empty database.
         if application is None or os.path.getsize(file) < SMALLEST_DATABASE:
-            raise Error(path, "not a Tilescope file", _mend_of_wrong_file(path))
+            raise Error(path, "not a Tilescope file", _remedy_for_wrong_file(path))
         if application != APPLICATION_ID:
-            raise Error(path, "is an SQLite database, but not Tilescope's", _mend_of_wrong_file(path))
+            raise Error(path, "is an SQLite database, but not Tilescope's", _remedy_for_wrong_file(path))
         version = _value(connection, "pragma user_version")
         if version > newest_version():
             raise Error(path, "was written by {} (file version {}, this package reads up to {})".format(

@@ -4,12 +4,12 @@
 
 namespace tilescope::analysis {
 
-Error errorAt(const std::filesystem::path& file, const YAML::Mark& mark, std::string what, std::string mend)
+Error errorAt(const std::filesystem::path& file, const YAML::Mark& mark, std::string what, std::string remedy)
 {
     return {.what = std::move(what),
             .where =
                 file.string() + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1),
-            .mend = std::move(mend),
+            .remedy = std::move(remedy),
             .kind = ErrorKind::Environment};
 }
 

@@ -12,7 +12,8 @@ namespace tilescope::analysis {
 // Reads this target's rule files with yaml-cpp. Not included by other targets' headers.
 
 /// An error in a rule file, with line and column.
-Error errorAt(const std::filesystem::path& file, const YAML::Mark& mark, std::string what, std::string mend);
+Error errorAt(const std::filesystem::path& file, const YAML::Mark& mark, std::string what,
+              std::string remedy);
 
 /// \throws Error            the file cannot be read
 /// \throws YAML::Exception  the file is not YAML

@@ -88,11 +88,11 @@ PathGlob::PathGlob(std::string_view pattern)
         if (component.empty())
             throw Error{.what = "the pattern '" + std::string(pattern) + "' has an empty component",
                         .where = "--range",
-                        .mend = "write it like step/forward/** or **/attention/*"};
+                        .remedy = "write it like step/forward/** or **/attention/*"};
         if (component != "**" && component.find("**") != std::string_view::npos)
             throw Error{.what = "'**' in the pattern '" + std::string(pattern) + "' is not a whole component",
                         .where = "--range",
-                        .mend = "write **/ or /** around it; a single * matches within a component"};
+                        .remedy = "write **/ or /** around it; a single * matches within a component"};
         components_.emplace_back(component);
     }
 }

@@ -122,7 +122,7 @@ bool isThere(const fs::path& package)
         return true;
     throw Error{.what = "is a program that others can change, so it is not loaded",
                 .where = package.string(),
-                .mend = "remove it; it is made again",
+                .remedy = "remove it; it is made again",
                 .kind = ErrorKind::Failure};
 }
 
@@ -155,7 +155,7 @@ std::string pythonOfTorch()
                                    ", then run tilescope compile SPEC")};
     throw Error{.what = c10::str("TorchInductor cannot compile this model (", condensed(end.lastLine), ")"),
                 .where = "compile: inductor",
-                .mend = c10::str("the compiler's output is in ", log.string()),
+                .remedy = c10::str("the compiler's output is in ", log.string()),
                 .kind = ErrorKind::Failure};
 }
 

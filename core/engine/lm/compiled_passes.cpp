@@ -28,7 +28,7 @@ CompiledPasses::CompiledPasses(const CompiledModel& model, const Device& device,
         model.remove();
         throw Error{.what = c10::str("the compiled model cannot be loaded (", condensed(error.what()), ")"),
                     .where = model.package.string(),
-                    .mend = "run the point again: the file is removed, so the model is compiled again",
+                    .remedy = "run the point again: the file is removed, so the model is compiled again",
                     .kind = ErrorKind::Failure};
     }
 }

@@ -219,7 +219,7 @@ private:
                                      threeDigits(error), " (relative), more than the ", threeDigits(bound),
                                      " of rounding"),
                     .where = "compile: inductor",
-                    .mend = "write compile: none, and report this",
+                    .remedy = "write compile: none, and report this",
                     .kind = ErrorKind::Failure};
     }
 

@@ -24,11 +24,11 @@ void requireRotatable(const ExperimentSpec& spec)
 {
     if (spec.dModel % spec.heads != 0)
         throw Error{.what = c10::str(spec.heads, " heads do not divide d_model ", spec.dModel),
-                    .mend = "choose heads that divide it"};
+                    .remedy = "choose heads that divide it"};
     if (spec.dModel / spec.heads % 2 != 0)
         throw Error{.what = c10::str("a head dim of ", spec.dModel / spec.heads,
                                      " does not support rotary positions"),
-                    .mend = "choose d_model and heads with an even quotient"};
+                    .remedy = "choose d_model and heads with an even quotient"};
 }
 
 double deviationOf(const LinearMap& map)

@@ -13,7 +13,7 @@ std::unique_ptr<Parallelism> makeParallelism(const ExperimentSpec& spec, Ranks& 
     case Parallel::None:
         throw Error{.what = "the ranks of this point share nothing",
                     .where = "parallel",
-                    .mend = "write parallel: ddp"};
+                    .remedy = "write parallel: ddp"};
     case Parallel::Fsdp:
         return makeShardedWeights(spec, ranks);
     case Parallel::Tp:

@@ -214,7 +214,7 @@ CollectiveMeans chosenMeans()
         return CollectiveMeans::Copies;
     throw Error{.what = c10::str("unknown means '", word, "'"),
                 .where = "TILESCOPE_COLLECTIVES",
-                .mend = "write auto, nccl or copy"};
+                .remedy = "write auto, nccl or copy"};
 }
 
 std::unique_ptr<Ranks> joinOnGpus(const RankSeat& seat, const Device& device, CollectiveMeans means)

@@ -51,7 +51,7 @@ void require(NcclApi::Result result, int rank)
     throw Error{.what = c10::str("NCCL failed: ", nccl.getErrorString(result),
                                  detail && *detail ? c10::str(" (", detail, ")") : std::string()),
                 .where = c10::str("rank ", rank),
-                .mend = "set NCCL_DEBUG=WARN to see what it reports",
+                .remedy = "set NCCL_DEBUG=WARN to see what it reports",
                 .kind = ErrorKind::Environment};
 }
 

@@ -40,7 +40,7 @@ void wakeAll(std::atomic<std::uint32_t>& word)
 {
     throw Error{.what = c10::str("the ranks' shared memory ", what, " (", std::strerror(errno), ")"),
                 .where = "/dev/shm" + meeting,
-                .mend = "free space in /dev/shm, or use fewer ranks",
+                .remedy = "free space in /dev/shm, or use fewer ranks",
                 .kind = ErrorKind::Environment};
 }
 

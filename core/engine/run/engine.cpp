@@ -57,13 +57,13 @@ at::Device torchDevice(const DeviceRequest& request, int rank = 0)
     if (gpus == 0)
         throw Error{.what = "no usable NVIDIA GPU on this machine",
                     .where = "device: " + toText(request),
-                    .mend = "use device: cpu or auto, or see 'tilescope doctor'",
+                    .remedy = "use device: cpu or auto, or see 'tilescope doctor'",
                     .kind = ErrorKind::Environment};
     const int index = request.index.value_or(std::min(rank, gpus - 1));
     if (index >= gpus)
         throw Error{.what = c10::str("there is no GPU ", index),
                     .where = "device: " + toText(request),
-                    .mend = c10::str("this machine has ", gpus, ", numbered from 0"),
+                    .remedy = c10::str("this machine has ", gpus, ", numbered from 0"),
                     .kind = ErrorKind::Environment};
     return at::Device(at::kCUDA, static_cast<at::DeviceIndex>(index));
 }

@@ -35,7 +35,7 @@ std::string packageOf(const ExperimentSpec& spec, const Device& device)
     if (!std::filesystem::is_regular_file(spec.compile.package, none))
         throw Error{.what = "there is no such package",
                     .where = spec.compile.package,
-                    .mend =
+                    .remedy =
                         "make one with torch._inductor.aoti_compile_and_package; paths are from the folder "
                         "in which the engine is started",
                     .kind = ErrorKind::Failure};

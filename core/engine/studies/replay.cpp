@@ -221,13 +221,13 @@ Error whyNoCall(const ReplayRequest& request, bool isKnown, bool changesInputs)
 {
     Error error{.what = "no overload of " + request.op + " accepts the recorded arguments",
                 .where = "replay",
-                .mend = "choose another op"};
+                .remedy = "choose another op"};
     if (!isKnown)
         error.what = "this LibTorch has no op " + request.op;
     else if (changesInputs)
         error.what = "all overloads of " + request.op + " change their arguments";
     else if (!request.isPositional)
-        error.mend =
+        error.remedy =
             "run with shapes: true, or import a trace of torch.profiler with record_shapes: both hold "
             "the values of arguments";
     return error;
@@ -303,7 +303,7 @@ ReplayResult replay(const ReplayRequest& request, const Device& device)
     } catch (const c10::Error& error) {
         throw Error{.what = request.op + " failed: " + condensed(error.what_without_backtrace()),
                     .where = "replay",
-                    .mend = {},
+                    .remedy = {},
                     .kind = ErrorKind::Failure};
     }
 }

@@ -109,7 +109,7 @@ private:
         if (!out)
             throw Error{.what = "cannot be written",
                         .where = path.string(),
-                        .mend = "check the folder and the space on its disk",
+                        .remedy = "check the folder and the space on its disk",
                         .kind = ErrorKind::Failure};
         written.emplace_back(name, file.rows());
     }

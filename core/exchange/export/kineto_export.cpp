@@ -59,7 +59,7 @@ public:
         if (!span || counts_.total() == 0)
             throw Error{.what = "run " + std::to_string(run_.run.value) + " has no events",
                         .where = reader_.file().string(),
-                        .mend = "record it with trace: kernels or trace: full"};
+                        .remedy = "record it with trace: kernels or trace: full"};
         zero_ = span->first;
         const std::int64_t base = run_.startedUnixNs + (zero_ - run_.clockOrigin).count();
         for (std::size_t i = 0; i < files_.size(); ++i)

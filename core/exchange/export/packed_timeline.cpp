@@ -120,7 +120,7 @@ std::string deflatedPart(std::string_view bytes, int strategy)
     if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, kRaw, kMemory, strategy) != Z_OK)
         throw Error{.what = "not enough memory to compress the page",
                     .where = "share",
-                    .mend = "close other programs",
+                    .remedy = "close other programs",
                     .kind = ErrorKind::Failure};
     std::string out;
     std::array<char, 1 << 16> room{};

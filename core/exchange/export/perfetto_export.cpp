@@ -51,7 +51,7 @@ public:
         if (!span || reader_.counts(run_.run).total() == 0)
             throw Error{.what = "run " + std::to_string(run_.run.value) + " has no events",
                         .where = reader_.file().string(),
-                        .mend = "record it with trace: kernels or trace: full"};
+                        .remedy = "record it with trace: kernels or trace: full"};
         zero_ = std::min(span->first, Timestamp{});
         for (const Collective& each : reader_.collectives(run_.run))
             if (each.correlation)

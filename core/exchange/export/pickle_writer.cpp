@@ -208,7 +208,7 @@ void PickleWriter::finish()
     out_.flush();
     if (!out_)
         throw Error{.what = "the snapshot could not be written",
-                    .mend = "is the disk full?",
+                    .remedy = "is the disk full?",
                     .kind = ErrorKind::Failure};
 }
 

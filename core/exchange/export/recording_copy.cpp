@@ -21,7 +21,7 @@ void copyRecording(const fs::path& recording, const fs::path& copy, std::span<co
     if (std::error_code error; fs::exists(target.string() + "-wal", error))
         throw Error{.what = "has a log that its last writer left",
                     .where = copy.string(),
-                    .mend = "open that recording once, or name another file"};
+                    .remedy = "open that recording once, or name another file"};
     const TemporaryPath draft(target, TemporaryPath::Kind::Folder);
     store::snapshot(recording, draft.path() / "copy.tscope");
     moveIntoPlace(draft.path() / "copy.tscope", target);

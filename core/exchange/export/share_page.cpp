@@ -241,7 +241,7 @@ SharePageFigures writeSharePage(std::ostream& out, const store::RunReader& reade
     if (!out)
         throw Error{.what = "cannot be written",
                     .where = "the page",
-                    .mend = "check the space on its disk",
+                    .remedy = "check the space on its disk",
                     .kind = ErrorKind::Failure};
     figures.bytes = page.size();
     return figures;

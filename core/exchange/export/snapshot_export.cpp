@@ -175,7 +175,7 @@ public:
         if (events.empty())
             throw Error{.what = whyNoEvents(run_, "allocation events"),
                         .where = reader_.file().string(),
-                        .mend = "memory: true and a traced step record them"};
+                        .remedy = "memory: true and a traced step record them"};
         cutAfter(events, moment);
         chooseDevices(std::move(events));
         for (DeviceState& state : devices_)

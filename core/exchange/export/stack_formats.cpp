@@ -38,7 +38,7 @@ query::CallTree exportedStacks(const store::RunReader& reader, const store::RunR
     if (!table.onGpu)
         throw Error{.what = "run " + std::to_string(run.run.value) + " has no GPU activities",
                     .where = reader.file().string(),
-                    .mend = "stacks show GPU time: record the run on a GPU, with trace: kernels or full"};
+                    .remedy = "stacks show GPU time: record the run on a GPU, with trace: kernels or full"};
     table.tree.renameAll(
         [&options](const std::string& name) { return exportedText(name, options.withIdentity); });
     return std::move(table.tree);

@@ -62,7 +62,7 @@ bool SideLock::take(const fs::path& side, int operation)
     if (descriptor_ < 0)
         throw Error{.what = std::string("cannot be written (") + std::strerror(errno) + ")",
                     .where = side.string(),
-                    .mend = "check the folder and the space on its disk",
+                    .remedy = "check the folder and the space on its disk",
                     .kind = ErrorKind::Failure};
     int result = 0;
     do
@@ -93,7 +93,7 @@ FileStamp stampOf(const fs::path& file)
     if (stat(file.c_str(), &status) != 0)
         throw Error{.what = std::string("cannot be read (") + std::strerror(errno) + ")",
                     .where = file.string(),
-                    .mend = "check the path"};
+                    .remedy = "check the path"};
     return {static_cast<std::int64_t>(status.st_dev), static_cast<std::int64_t>(status.st_ino),
             status.st_size, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
 }

@@ -71,7 +71,7 @@ Bytes limitFrom(std::string_view text)
     if (error != std::errc{} || found == std::end(kUnits) || !(amount >= 0) || amount * found->bytes > kMost)
         throw Error{.what = "'" + std::string(text) + "' is not a size",
                     .where = kLimitVariable,
-                    .mend = "write an amount with its unit, such as 20 GiB, or 0 to keep nothing"};
+                    .remedy = "write an amount with its unit, such as 20 GiB, or 0 to keep nothing"};
     return Bytes{static_cast<std::int64_t>(amount * found->bytes)};
 }
 
@@ -119,8 +119,9 @@ const fs::path& sessionFolder(const std::string& whyNot)
         if (error || mkdtemp(name.data()) == nullptr)
             throw Error{.what = "the import has no place: " + whyNot +
                                 ", and the temporary folder cannot be written either",
-                        .mend = "set XDG_CACHE_HOME or TMPDIR to a writable folder, or use `tilescope import "
-                                "FILE -o OUT.tscope`",
+                        .remedy =
+                            "set XDG_CACHE_HOME or TMPDIR to a writable folder, or use `tilescope import "
+                            "FILE -o OUT.tscope`",
                         .kind = ErrorKind::Failure};
         return fs::path(name);
     }());
@@ -141,7 +142,8 @@ std::string digestOf(const fs::path& file, const std::function<bool(std::size_t)
             throwCancelled();
     }
     if (!in.eof())
-        throw Error{.what = "cannot be read", .where = file.string(), .mend = "check the file and its disk"};
+        throw Error{
+            .what = "cannot be read", .where = file.string(), .remedy = "check the file and its disk"};
     return sum.digest();
 }
 
@@ -163,7 +165,7 @@ struct Sources {
             if (stampOf(files[i]) != stamps[i])
                 throw Error{.what = "changed while it was imported",
                             .where = files[i].string(),
-                            .mend = "open it again when the program that writes it has finished",
+                            .remedy = "open it again when the program that writes it has finished",
                             .kind = ErrorKind::Failure};
     }
 };

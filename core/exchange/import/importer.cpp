@@ -53,7 +53,7 @@ std::vector<fs::path> filesIn(const fs::path& folder)
     if (failure)
         throw Error{.what = "the folder cannot be read (" + failure.message() + ")",
                     .where = folder.string(),
-                    .mend = "check its permissions"};
+                    .remedy = "check its permissions"};
     std::vector<fs::path> files;
     for (const fs::directory_entry& entry : entries)
         if (entry.is_regular_file() && knownImporterFor(entry.path()))
@@ -61,7 +61,7 @@ std::vector<fs::path> filesIn(const fs::path& folder)
     if (files.empty())
         throw Error{.what = "the folder has no file of a known format",
                     .where = folder.string(),
-                    .mend = "Tilescope imports: " + formats()};
+                    .remedy = "Tilescope imports: " + formats()};
     std::ranges::sort(files);
     return files;
 }
@@ -119,7 +119,7 @@ const Importer& importerFor(const fs::path& file)
         return *importer;
     throw Error{.what = "the format of this file is not known",
                 .where = file.string(),
-                .mend = "Tilescope imports: " + formats(),
+                .remedy = "Tilescope imports: " + formats(),
                 .kind = ErrorKind::Usage};
 }
 

@@ -90,7 +90,7 @@ private:
     {
         throw Error{.what = what,
                     .where = fmt::format("{}, byte {}", document_.file_, opcodeAt_),
-                    .mend = "only snapshots that torch.cuda.memory._dump_snapshot wrote can be imported"};
+                    .remedy = "only snapshots that torch.cuda.memory._dump_snapshot wrote can be imported"};
     }
 
     /// Files that are taken for snapshots, with how to get at the snapshot.
@@ -100,13 +100,13 @@ private:
         if (begins("version https://git-lfs"))
             throw Error{.what = "is a pointer to a file that Git LFS has not fetched",
                         .where = document_.file_,
-                        .mend = "fetch it with git lfs pull"};
+                        .remedy = "fetch it with git lfs pull"};
         if (begins("\x1f\x8b"))
-            throw Error{.what = "is compressed", .where = document_.file_, .mend = "unpack it with gunzip"};
+            throw Error{.what = "is compressed", .where = document_.file_, .remedy = "unpack it with gunzip"};
         if (begins("PK\x03\x04"))
             throw Error{.what = "is a zip archive, as torch.save writes one",
                         .where = document_.file_,
-                        .mend = "pickle.dump(torch.cuda.memory._snapshot(), file) writes a snapshot"};
+                        .remedy = "pickle.dump(torch.cuda.memory._snapshot(), file) writes a snapshot"};
     }
 
     [[noreturn]] void refuseOpcode(unsigned char opcode) const

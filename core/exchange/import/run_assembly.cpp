@@ -111,7 +111,7 @@ private:
         if (trace_.host.empty() && trace_.activities.empty() && trace_.allocations.empty() && !trace_.memory)
             throw Error{.what = "has no events that Tilescope stores",
                         .where = header_.name,
-                        .mend = "record with CUDA, NVTX or CPU activities turned on"};
+                        .remedy = "record with CUDA, NVTX or CPU activities turned on"};
     }
 
     const TracedProcess& processOf(ProcessIndex index) const

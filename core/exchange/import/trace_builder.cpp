@@ -339,7 +339,7 @@ void TraceBuilder::addMemory(TraceBatch&& events, MemoryFacts&& facts)
     ForeignTrace& trace = impl_->trace;
     if (trace.memory)
         throw Error{.what = "is a second memory snapshot, and a run holds one",
-                    .mend = "import each snapshot by itself",
+                    .remedy = "import each snapshot by itself",
                     .kind = ErrorKind::Usage};
     trace.memory.emplace(std::move(events), std::move(facts));
 }

@@ -31,7 +31,7 @@ Grouping groupingOf(std::string_view word, std::span<const Grouping> allowed)
     }
     throw Error{.what = "cannot group by '" + std::string(word) + "'",
                 .where = "--group",
-                .mend = didYouMean(word, words)};
+                .remedy = didYouMean(word, words)};
 }
 
 std::string_view groupKey(Grouping grouping, std::string_view text)

@@ -25,7 +25,7 @@ std::string listOf(const std::set<std::int64_t>& numbers)
 {
     throw Error{.what = "run " + std::to_string(run.value) + " has no " + what + " " + std::to_string(number),
                 .where = option,
-                .mend = "it has: " + listOf(known)};
+                .remedy = "it has: " + listOf(known)};
 }
 
 } // namespace

@@ -15,7 +15,7 @@ namespace {
     const std::vector<RunId> there = reader.runIds();
     throw Error{.what = "there is no run " + std::to_string(run.value),
                 .where = reader.file().string(),
-                .mend = there.empty() ? "the file has no runs" : "the file has run " + listOf(there)};
+                .remedy = there.empty() ? "the file has no runs" : "the file has run " + listOf(there)};
 }
 
 double milliseconds(Nanoseconds time)

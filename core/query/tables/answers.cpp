@@ -412,7 +412,7 @@ AnswersTable answers(const store::RunReader& reader, const EventQuery& query, st
     if (name && std::ranges::find(names, *name) == names.end())
         throw Error{.what = "there is no question '" + *name + "'",
                     .where = "show answers",
-                    .mend = didYouMean(*name, names)};
+                    .remedy = didYouMean(*name, names)};
     AnswersTable table{.run = chooseRun(reader, query.run)};
     PartyQuery asked = query.parties;
     std::string party;

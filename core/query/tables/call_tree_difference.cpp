@@ -83,7 +83,7 @@ CallTreeDifference callTreeDifference(const store::RunReader& a, const EventQuer
     if (left.onGpu != right.onGpu)
         throw Error{.what = "only one of the two runs was traced on a GPU",
                     .where = b.file().string(),
-                    .mend = "compare their host time: --weight host"};
+                    .remedy = "compare their host time: --weight host"};
     if (isInverted) {
         left.tree = inverted(left.tree);
         right.tree = inverted(right.tree);

@@ -298,7 +298,7 @@ store::RunRecord chosenRun(const store::RunReader& reader, std::optional<RunId> 
         if (points.size() > 1)
             throw Error{.what = "holds " + std::to_string(points.size()) + " points",
                         .where = reader.file().string(),
-                        .mend = "name one of its runs: FILE:RUN; show FILE lists them"};
+                        .remedy = "name one of its runs: FILE:RUN; show FILE lists them"};
     }
     return chooseRun(reader, run);
 }

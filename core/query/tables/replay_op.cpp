@@ -24,7 +24,7 @@ Op findOp(const store::RunReader& reader, const store::RunRecord& run, OpId id)
     if (!found)
         throw Error{.what = "run " + std::to_string(run.run.value) + " has no op " + std::to_string(id.value),
                     .where = kWhere,
-                    .mend = std::string("see first_op of: ") + kListed + " --format json"};
+                    .remedy = std::string("see first_op of: ") + kListed + " --format json"};
     return *found;
 }
 
@@ -36,7 +36,7 @@ OpId findNamed(const RooflineTable& table, const std::string& name)
     if (row == table.rows.end())
         throw Error{.what = "run " + std::to_string(table.run.run.value) + " has no op '" + name + "'",
                     .where = kWhere,
-                    .mend = std::string("see ") + kListed};
+                    .remedy = std::string("see ") + kListed};
     return row->firstOp;
 }
 
@@ -49,11 +49,11 @@ ReplayOp replayOp(const store::RunReader& reader, std::optional<RunId> run, cons
     const Op op = findOp(reader, table.run, number ? OpId{*number} : findNamed(table, asked));
     ReplayOp found{.run = table.run, .op = std::string(reader.text(op.name)), .ceilings = table.ceilings};
     if (const auto why = analysis::whyNotReplayable(found.op))
-        throw Error{.what = *why, .where = kWhere, .mend = std::string("choose another op: ") + kListed};
+        throw Error{.what = *why, .where = kWhere, .remedy = std::string("choose another op: ") + kListed};
     if (!op.shapes)
         throw Error{.what = "the arguments of this " + found.op + " were not recorded",
                     .where = kWhere,
-                    .mend = std::string(whyNoShapes(table.run))};
+                    .remedy = std::string(whyNoShapes(table.run))};
     found.shapes = reader.text(op.shapes);
     const auto row = std::ranges::find_if(table.rows, [&](const RooflineRow& each) {
         return each.op == found.op && each.shapes == found.shapes;

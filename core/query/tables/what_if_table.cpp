@@ -116,7 +116,7 @@ public:
         if (query_.freeLaunches && !onGpu_)
             throw Error{.what = "run " + std::to_string(run_.run.value) + " launches nothing on a GPU",
                         .where = "--free launches",
-                        .mend = "choose a run on a GPU"};
+                        .remedy = "choose a run on a GPU"};
         const std::vector<RecordedStep> steps = pathSteps(reader_, run_.run, filter_.parties(), cancelled_);
         if (steps.empty() || cancelled_())
             return table;
@@ -240,12 +240,12 @@ private:
                 throw Error{.what = "run " + std::to_string(run_.run.value) + " has no work '" +
                                     selections_[i].key() + "'",
                             .where = selections_[i].option(),
-                            .mend =
+                            .remedy =
                                 "name a family, a kernel or a path with /: show FILE kernels --group family"};
         if (query_.freeCommunication && communication_ == Nanoseconds(0))
             throw Error{.what = "run " + std::to_string(run_.run.value) + " has no communication",
                         .where = "--free communication",
-                        .mend = "choose a run of several ranks"};
+                        .remedy = "choose a run of several ranks"};
     }
 
     /// By source: how many times as long its work takes.
@@ -346,7 +346,7 @@ WorkScale workScaleOf(std::string_view text)
     if (!factor || !(*factor >= 0) || *factor > 1e6 || equals == 0)
         throw Error{.what = "'" + std::string(text) + "' is not KEY=FACTOR",
                     .where = "--scale",
-                    .mend = "softmax=0.5: kernels of family softmax take half the time"};
+                    .remedy = "softmax=0.5: kernels of family softmax take half the time"};
     return {.key = std::string(text.substr(0, equals)), .factor = *factor};
 }
 

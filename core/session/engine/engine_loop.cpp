@@ -471,7 +471,7 @@ FatalEvent fatalOf(const Error& error)
     const char* kind = error.kind == ErrorKind::Usage         ? "usage"
                        : error.kind == ErrorKind::Environment ? "environment"
                                                               : "failure";
-    return {kind, error.what, error.where, error.mend};
+    return {kind, error.what, error.where, error.remedy};
 }
 
 /// The maker of each requested device.

@@ -95,7 +95,7 @@ Json toJson(const LogEvent& e)
 
 Json toJson(const FatalEvent& e)
 {
-    return {{"event", "fatal"}, {"kind", e.kind}, {"what", e.what}, {"where", e.where}, {"mend", e.mend}};
+    return {{"event", "fatal"}, {"kind", e.kind}, {"what", e.what}, {"where", e.where}, {"remedy", e.remedy}};
 }
 
 Json toJson(const DoneEvent& e)
@@ -278,7 +278,7 @@ std::optional<Event> parseEvent(std::string_view line)
     if (name == "fatal")
         return readAll<FatalEvent>(
             object, std::pair("kind", &FatalEvent::kind), std::pair("what", &FatalEvent::what),
-            std::pair("where", &FatalEvent::where), std::pair("mend", &FatalEvent::mend));
+            std::pair("where", &FatalEvent::where), std::pair("remedy", &FatalEvent::remedy));
     if (name == "done")
         return readAll<DoneEvent>(
             object, std::pair("ok", &DoneEvent::ok), std::pair("oom", &DoneEvent::oom),

@@ -86,7 +86,7 @@ struct FatalEvent {
     std::string kind; ///< usage, environment, failure
     std::string what;
     std::string where;
-    std::string mend;
+    std::string remedy;
 };
 struct DoneEvent {
     std::int64_t ok = 0;

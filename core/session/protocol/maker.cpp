@@ -33,7 +33,7 @@ Maker makerOf(std::string_view device, std::span<const EnvironmentEntry> environ
 
 void requireSameMakers(const Makers& before, const Makers& here, const std::filesystem::path& file)
 {
-    constexpr const char* kMend = ", or mix them on purpose with --force";
+    constexpr const char* kRemedy = ", or mix them on purpose with --force";
     for (const auto& [device, maker] : before) {
         const auto found = here.find(device);
         if (found == here.end())
@@ -42,12 +42,12 @@ void requireSameMakers(const Makers& before, const Makers& here, const std::file
             throw Error{.what = "holds points of this sweep that were made with torch " + maker.torch +
                                 "; here it is torch " + found->second.torch,
                         .where = file.string(),
-                        .mend = std::string("resume with that torch") + kMend};
+                        .remedy = std::string("resume with that torch") + kRemedy};
         if (differ(maker.processor, found->second.processor))
             throw Error{.what = "holds points of this sweep that ran on " + maker.processor + "; device " +
                                 device + " is " + found->second.processor + " here",
                         .where = file.string(),
-                        .mend = std::string("resume on such a machine") + kMend};
+                        .remedy = std::string("resume on such a machine") + kRemedy};
     }
 }
 

@@ -59,7 +59,7 @@ DeviceRequest deviceFrom(std::string_view word)
             return {Kind::Cuda, *index};
     throw Error{.what = "unknown device '" + std::string(word) + "'",
                 .where = "--device",
-                .mend = "allowed: auto, cpu, cuda, cuda:N"};
+                .remedy = "allowed: auto, cpu, cuda, cuda:N"};
 }
 
 std::string ceilingsLine(std::string_view device)
@@ -125,7 +125,7 @@ PointLine parsePointLine(std::string_view line)
     if (!object.is_object() || !object.value("index", Json()).is_number_integer() ||
         !object.value("of", Json()).is_number_integer() || !object.value("params", Json()).is_object())
         throw Error{.what = "this line is not a point: " + std::string(line.substr(0, 80)),
-                    .mend = R"(write {"index": 0, "of": 1, "params": {…}})"};
+                    .remedy = R"(write {"index": 0, "of": 1, "params": {…}})"};
     PointLine point{object["index"], object["of"], config::fromJson(object["params"])};
     if (const auto seat = object.find("seat"); seat != object.end())
         point.seat = seatFrom(*seat);

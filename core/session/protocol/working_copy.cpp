@@ -67,7 +67,7 @@ fs::path localFolder(const fs::path& file)
             return folder;
     throw Error{.what = "is on a network filesystem, and there is no folder on a local disk to write to",
                 .where = file.string(),
-                .mend = "name one in TMPDIR, or write in place with TILESCOPE_SCRATCH=never",
+                .remedy = "name one in TMPDIR, or write in place with TILESCOPE_SCRATCH=never",
                 .kind = ErrorKind::Environment};
 }
 
@@ -98,7 +98,7 @@ void requireOwn(const fs::path& folder)
         (status.st_mode & kOthers) != 0)
         throw Error{.what = "is not a private folder of yours, so nothing is written there",
                     .where = folder.string(),
-                    .mend = "remove it, or name another local folder in TMPDIR",
+                    .remedy = "remove it, or name another local folder in TMPDIR",
                     .kind = ErrorKind::Environment};
 }
 
@@ -112,11 +112,11 @@ std::string identityOf(const fs::path& file)
                        status.st_mtim.tv_nsec);
 }
 
-Error failed(const char* what, const fs::path& where, int error, const char* mend)
+Error failed(const char* what, const fs::path& where, int error, const char* remedy)
 {
     return {.what = fmt::format("{} ({})", what, std::strerror(error)),
             .where = where.string(),
-            .mend = mend,
+            .remedy = remedy,
             .kind = ErrorKind::Failure};
 }
 
@@ -148,10 +148,10 @@ void copyDurably(const fs::path& from, const fs::path& to, std::optional<mode_t>
     constexpr mode_t kNew = 0666; // minus the umask
     const FileDescriptor target(
         open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, kNew));
-    const char* mend = "free some space, or check that you may write there";
+    const char* remedy = "free some space, or check that you may write there";
     HalfCopy half(to);
     if (!target || (mode && fchmod(target.get(), *mode) != 0))
-        throw failed("cannot be written", to, errno, mend);
+        throw failed("cannot be written", to, errno, remedy);
     std::vector<char> block(kBlock);
     for (;;) {
         const ssize_t length = read(source.get(), block.data(), block.size());
@@ -163,12 +163,12 @@ void copyDurably(const fs::path& from, const fs::path& to, std::optional<mode_t>
             const ssize_t written =
                 write(target.get(), block.data() + done, static_cast<std::size_t>(length - done));
             if (written < 0)
-                throw failed("cannot be written", to, errno, mend);
+                throw failed("cannot be written", to, errno, remedy);
             done += written;
         }
     }
     if (fsync(target.get()) != 0)
-        throw failed("cannot be written", to, errno, mend);
+        throw failed("cannot be written", to, errno, remedy);
     half.keep();
 }
 
@@ -220,7 +220,7 @@ WorkingCopy::WorkingCopy(const fs::path& file, Log log, const Timing& timing)
     } catch (const fs::filesystem_error& error) {
         throw Error{.what = "cannot be used to write in (" + error.code().message() + ")",
                     .where = folder_.string(),
-                    .mend = "name another local folder in TMPDIR",
+                    .remedy = "name another local folder in TMPDIR",
                     .kind = ErrorKind::Environment};
     }
     log_(fmt::format("{} is written to {} and copied to its place every {:g} s, because {}", file.string(),
@@ -330,8 +330,8 @@ void WorkingCopy::bringHome()
             publish(whole);
         }
     } catch (Error& failure) {
-        failure.mend += failure.mend.empty() ? "" : "; ";
-        failure.mend +=
+        failure.remedy += failure.remedy.empty() ? "" : "; ";
+        failure.remedy +=
             "everything is in " + copy_.string() +
             ": fix the cause and run with --resume on this machine, or copy that file to its place";
         throw;

@@ -31,7 +31,7 @@ Pipe makePipe()
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0)
         throw Error{.what = std::string("no pipe could be made (") + std::strerror(errno) + ")",
-                    .mend = "raise the limit of open files (ulimit -n)",
+                    .remedy = "raise the limit of open files (ulimit -n)",
                     .kind = ErrorKind::Environment};
     return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
@@ -98,7 +98,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& program, const std::vect
     if (failure != 0)
         throw Error{.what = std::string("cannot be started (") + std::strerror(failure) + ")",
                     .where = program.string(),
-                    .mend = "install Tilescope's engine beside the program, or name it in TILESCOPE_ENGINE",
+                    .remedy = "install Tilescope's engine beside the program, or name it in TILESCOPE_ENGINE",
                     .kind = ErrorKind::Environment};
     input = std::move(in.write);
     output = std::move(out.read);

@@ -89,7 +89,7 @@ bool EngineKeeper::loadOtherTorch()
     }
     throw Error{.what = "the engine cannot be loaded (" + words + ")",
                 .where = program_.string(),
-                .mend = fmt::format(
+                .remedy = fmt::format(
                     "name the torch folder of a torch {} wheel in TILESCOPE_TORCH, or install one for "
                     "python3",
                     machine::kTorchVersion),
@@ -180,7 +180,7 @@ void EngineKeeper::greet(const HelloEvent& hello)
         throw Error{.what = fmt::format("the engine has version {}, this program {}", hello.programVersion,
                                         version()),
                     .where = program_.string(),
-                    .mend = "install both from one release",
+                    .remedy = "install both from one release",
                     .kind = ErrorKind::Environment};
     requireSameMakers(options_.before, hello.makers, options_.file);
     hello_ = true;
@@ -191,7 +191,7 @@ void EngineKeeper::throwFatal()
     const FatalEvent fatal = *fatal_;
     pump([] { return false; }, SteadyTime::clock::now() + options_.patience.pastTimeout, "it did not end");
     throw Error{
-        .what = fatal.what, .where = fatal.where, .mend = fatal.mend, .kind = kindFromWord(fatal.kind)};
+        .what = fatal.what, .where = fatal.where, .remedy = fatal.remedy, .kind = kindFromWord(fatal.kind)};
 }
 
 bool EngineKeeper::endedWith(int code) const

@@ -33,7 +33,7 @@ std::unique_ptr<TemporaryPath> newFolder(const fs::path& output, bool hasSeveral
     if (mkdtemp(name.data()) == nullptr)
         throw Error{.what = std::string("no folder for the ranks can be made (") + std::strerror(errno) + ")",
                     .where = name,
-                    .mend = "name a writable folder in TMPDIR",
+                    .remedy = "name a writable folder in TMPDIR",
                     .kind = ErrorKind::Environment};
     return std::make_unique<TemporaryPath>(name);
 }

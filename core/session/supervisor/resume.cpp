@@ -28,7 +28,7 @@ void requireThisProgram(const store::RunRecord& run, const std::filesystem::path
         throw Error{.what =
                         "holds points of this sweep that " + run.program + " ran; this is " + programBanner(),
                     .where = file.string(),
-                    .mend = "resume with that version, or mix them on purpose with --force"};
+                    .remedy = "resume with that version, or mix them on purpose with --force"};
 }
 
 /// The runs of a file that need not be repeated, by resolved spec.
@@ -72,7 +72,7 @@ public:
                 throw Error{.what = "holds points of this sweep on device " + toText(spec->device) +
                                     "; it now asks for device " + found->second,
                             .where = file_.string(),
-                            .mend = "resume with that device, or mix them on purpose with --force"};
+                            .remedy = "resume with that device, or mix them on purpose with --force"};
         }
     }
 
@@ -99,7 +99,7 @@ Shard parseShard(std::string_view text)
     if (!index || !count || *index < 0 || *index >= *count)
         throw Error{.what = "'" + std::string(text) + "' is not a shard",
                     .where = "--shard",
-                    .mend = "write I/N with 0 <= I < N: --shard 0/4 … --shard 3/4"};
+                    .remedy = "write I/N with 0 <= I < N: --shard 0/4 … --shard 3/4"};
     return {*index, *count};
 }
 

@@ -53,18 +53,18 @@ std::vector<RankPlace> placesOf(int ranks, const Variable& variable)
         if (!numbers)
             throw Error{.what = "'" + text + "' does not give the tasks of each node",
                         .where = "SLURM_TASKS_PER_NODE",
-                        .mend = "submit the job with --ntasks-per-node"};
+                        .remedy = "submit the job with --ntasks-per-node"};
         tasks = *numbers;
         const std::int64_t all = std::accumulate(tasks.begin(), tasks.end(), std::int64_t{0});
         if (all < ranks)
             throw Error{.what = fmt::format("the Slurm job has {} tasks on {} nodes, too few for {} ranks",
                                             all, tasks.size(), ranks),
                         .where = "gpus",
-                        .mend = fmt::format("submit it with --ntasks={}, or run fewer ranks", ranks)};
+                        .remedy = fmt::format("submit it with --ntasks={}, or run fewer ranks", ranks)};
         if (tasks.front() < ranks && variable("SLURM_NODEID") != "0")
             throw Error{.what = "ranks on several nodes are started from the first node of a Slurm job",
                         .where = "gpus",
-                        .mend = "run this command in a batch script (sbatch), without srun in front of it"};
+                        .remedy = "run this command in a batch script (sbatch), without srun in front of it"};
     }
     std::vector<RankPlace> places;
     for (int node = 0; static_cast<int>(places.size()) < ranks; ++node) {

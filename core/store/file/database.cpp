@@ -41,30 +41,30 @@ Error translated(const SQLite::Exception& exception, const std::filesystem::path
     // The low byte is the error, the others give its place in SQLite.
     switch (exception.getErrorCode() & 0xff) {
     case SQLITE_NOTADB:
-        return {.what = "not a Tilescope file", .where = where, .mend = mendOfWrongFile(file)};
+        return {.what = "not a Tilescope file", .where = where, .remedy = remedyForWrongFile(file)};
     case SQLITE_CORRUPT:
         return {.what = "the file is damaged",
                 .where = where,
-                .mend = "use a copy of it, or run `tilescope verify` to see what is intact"};
+                .remedy = "use a copy of it, or run `tilescope verify` to see what is intact"};
     case SQLITE_FULL:
         return {.what = "the disk is full; what was committed is safe",
                 .where = where,
-                .mend = "free some space",
+                .remedy = "free some space",
                 .kind = ErrorKind::Failure};
     case SQLITE_READONLY:
     case SQLITE_PERM:
         return {.what = "cannot be written",
                 .where = where,
-                .mend = "choose a file and a folder that you may write"};
+                .remedy = "choose a file and a folder that you may write"};
     case SQLITE_CANTOPEN:
         return {.what = "cannot be opened",
                 .where = where,
-                .mend = "check that file and folder exist and that you may use them"};
+                .remedy = "check that file and folder exist and that you may use them"};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return {.what = "another program has locked the file",
                 .where = where,
-                .mend = "close what uses it and try again",
+                .remedy = "close what uses it and try again",
                 .kind = ErrorKind::Failure};
     case SQLITE_IOERR:
         if (growsAFile(exception.getExtendedErrorCode()) && fileSizeIsLimited())
@@ -72,11 +72,11 @@ Error translated(const SQLite::Exception& exception, const std::filesystem::path
                 .what =
                     "cannot be written: the limit of a file's size is reached; what was committed is safe",
                 .where = where,
-                .mend = "raise the limit (ulimit -f) and try again",
+                .remedy = "raise the limit (ulimit -f) and try again",
                 .kind = ErrorKind::Failure};
         return {.what = "the disk failed: " + wordsOf(exception),
                 .where = where,
-                .mend = "check the disk and the file's folder",
+                .remedy = "check the disk and the file's folder",
                 .kind = ErrorKind::Failure};
     default:
         return {.what = "SQLite failed: " + wordsOf(exception), .where = where, .kind = ErrorKind::Failure};

@@ -53,14 +53,14 @@ struct Beginning {
     std::uint64_t size = 0; ///< of the file that these are of, whatever takes its place meanwhile
 };
 
-Error unusable(const fs::path& file, std::string what, std::string mend)
+Error unusable(const fs::path& file, std::string what, std::string remedy)
 {
-    return Error{.what = std::move(what), .where = file.string(), .mend = std::move(mend)};
+    return Error{.what = std::move(what), .where = file.string(), .remedy = std::move(remedy)};
 }
 
 Error unusable(const fs::path& file, std::string what)
 {
-    return unusable(file, std::move(what), mendOfWrongFile(file));
+    return unusable(file, std::move(what), remedyForWrongFile(file));
 }
 
 void requireReadableFile(const fs::path& file)
@@ -72,7 +72,7 @@ void requireReadableFile(const fs::path& file)
     if (error)
         throw unusable(file, "cannot be opened (" + error.message() + ")",
                        error == std::errc::permission_denied ? "check the permissions of its folder"
-                                                             : mendOfUnreadable(error.value()));
+                                                             : remedyForUnreadable(error.value()));
     if (fs::is_directory(status))
         throw unusable(file, "is a folder");
     if (!fs::is_regular_file(status))
@@ -141,7 +141,7 @@ void undoHalfMadeChange(const fs::path& file)
 
 } // namespace
 
-std::string mendOfWrongFile(const fs::path& file)
+std::string remedyForWrongFile(const fs::path& file)
 {
     return file.extension() == ".tscope" ? "name a file that Tilescope wrote, or a copy of it"
                                          : "name a .tscope file";

@@ -47,6 +47,6 @@ FileHeader requireTilescopeFile(const std::filesystem::path& file, int newestVer
 std::unique_ptr<SQLite::Database> openForReading(const std::filesystem::path& file, const FileHeader& header);
 
 /// A remedy for a file that is not Tilescope's; depends on its extension.
-std::string mendOfWrongFile(const std::filesystem::path& file);
+std::string remedyForWrongFile(const std::filesystem::path& file);
 
 } // namespace tilescope::store

@@ -64,8 +64,8 @@ public:
             throw Error{.what = "the database has a write-ahead log: a program is still writing it, or was "
                                 "killed",
                         .where = file.string(),
-                        .mend = "close that program, or fold the log in with `sqlite3 FILE 'pragma "
-                                "wal_checkpoint(truncate)'`"};
+                        .remedy = "close that program, or fold the log in with `sqlite3 FILE 'pragma "
+                                  "wal_checkpoint(truncate)'`"};
         open();
     }
 
@@ -74,7 +74,7 @@ public:
         const std::string message = database ? sqlite3_errmsg(database.get()) : sqlite3_errstr(code);
         throw Error{.what = "the SQLite database cannot be read: " + message,
                     .where = file.string(),
-                    .mend = "export or copy it again"};
+                    .remedy = "export or copy it again"};
     }
     void check(int code) const
     {

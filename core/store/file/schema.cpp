@@ -65,7 +65,7 @@ Error foreignSchema(const std::filesystem::path& file, std::string what)
 {
     return Error{.what = "not a Tilescope schema: " + std::move(what),
                  .where = file.string(),
-                 .mend = "open it with sqlite3 if you trust it, or run the experiment again"};
+                 .remedy = "open it with sqlite3 if you trust it, or run the experiment again"};
 }
 
 } // namespace

@@ -106,7 +106,7 @@ Error refused(const std::filesystem::path& file, const std::optional<Holder>& ho
                                    : std::string("another process");
     return {.what = "is being written by " + who,
             .where = file.string(),
-            .mend = "wait until it has finished, or name another file"};
+            .remedy = "wait until it has finished, or name another file"};
 }
 
 } // namespace
@@ -150,7 +150,7 @@ void WriterLock::take(const std::filesystem::path& file)
         if (descriptor_ < 0)
             throw Error{.what = std::string("cannot be written (") + std::strerror(errno) + ")",
                         .where = file.string(),
-                        .mend = "choose a file in a writable folder"};
+                        .remedy = "choose a file in a writable folder"};
         struct flock range = wholeFile();
         const bool locked = fcntl(descriptor_, F_OFD_SETLK, &range) == 0;
         const bool unsupported = !locked && lockingIsUnsupported(errno);

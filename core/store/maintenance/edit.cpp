@@ -52,7 +52,7 @@ void requireRun(WritableFile& target, RunId run)
     if (!row.executeStep())
         throw Error{.what = "no run " + std::to_string(run.value),
                     .where = target.file().string(),
-                    .mend = "see its runs with `tilescope show " + target.file().string() + "`"};
+                    .remedy = "see its runs with `tilescope show " + target.file().string() + "`"};
 }
 
 void setText(const fs::path& file, RunId run, const char* sql, std::string_view text)
@@ -135,8 +135,9 @@ CompactOutcome compact(const fs::path& link)
     return translating(file, [&] {
         old.seal();
         if (fs::exists(log, error))
-            throw Error{
-                .what = "another program has it open", .where = file.string(), .mend = "close that program"};
+            throw Error{.what = "another program has it open",
+                        .where = file.string(),
+                        .remedy = "close that program"};
         CompactOutcome outcome;
         outcome.before = Bytes{static_cast<std::int64_t>(fs::file_size(file))};
         const TemporaryPath folder(file, TemporaryPath::Kind::Folder);

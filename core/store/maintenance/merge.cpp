@@ -80,7 +80,8 @@ Error disagreement(const Candidate& run, const fs::path& other)
     return Error{.what = "run " + std::to_string(run.run.value) + " (" + run.uid +
                          ") is not the same as in " + other.string(),
                  .where = run.source->file().string(),
-                 .mend = "one of the two was changed: merge without it, or delete that run from one of them"};
+                 .remedy =
+                     "one of the two was changed: merge without it, or delete that run from one of them"};
 }
 
 /// Runs of one sweep that is split over several files are in the order of its points; sweeps are in the order
@@ -138,11 +139,11 @@ MergeOutcome merge(std::span<const fs::path> sources, const fs::path& target)
         if (fs::equivalent(source, target, error))
             throw Error{.what = "is the target, too",
                         .where = source.string(),
-                        .mend = "leave it out: its runs stay in the target anyway"};
+                        .remedy = "leave it out: its runs stay in the target anyway"};
         if (WriterLock::isHeld(source))
             throw Error{.what = "is being written",
                         .where = source.string(),
-                        .mend = "merge it when its run has ended"};
+                        .remedy = "merge it when its run has ended"};
         files.push_back(translating(source, [&source] { return std::make_unique<StoredRows>(source); }));
     }
     std::vector<Candidate> offered;

@@ -100,7 +100,7 @@ void EventCursor::requireWhole(const IdInterval& interval) const
                                    " written and " + std::to_string(seen_.rows) +
                                    plural(seen_.rows, " is", " are") + " there"),
                 .where = connection_.file().string(),
-                .mend = "use a copy of it, or run `tilescope verify` to see what is intact"};
+                .remedy = "use a copy of it, or run `tilescope verify` to see what is intact"};
 }
 
 bool EventCursor::wanted() const

@@ -62,7 +62,7 @@ template <class Event> void beginRow(const Event& event, const RowFrame& frame, 
 {
     throw Error{.what = "an event has " + std::string(what) + " " + std::to_string(value) +
                         ", which Tilescope does not write",
-                .mend = "run `tilescope verify` to see what is damaged"};
+                .remedy = "run `tilescope verify` to see what is damaged"};
 }
 
 template <class T> T narrowed(std::int64_t value, std::string_view what)

@@ -37,7 +37,7 @@ std::string Packer::finish() &&
 void throwDamagedPacking()
 {
     throw Error{.what = "the file is damaged: packed events are not as they were written",
-                .mend = "use a copy of it, or run `tilescope verify` to see what is intact"};
+                .remedy = "use a copy of it, or run `tilescope verify` to see what is intact"};
 }
 
 Unpacker::Unpacker(std::string_view bytes)

@@ -27,7 +27,7 @@ Error missingRows(const std::filesystem::path& file, std::string_view table, std
     return Error{.what = "the file is damaged: its table " + std::string(table) + " should hold " +
                          counted(expected, "row") + " and holds " + std::to_string(found),
                  .where = file.string(),
-                 .mend = "use a copy of it, or run `tilescope verify` to see what is intact"};
+                 .remedy = "use a copy of it, or run `tilescope verify` to see what is intact"};
 }
 
 bool isSource(std::string_view table)
@@ -71,7 +71,7 @@ ReadConnection::Identity ReadConnection::identity() const
     if (stat(file_.c_str(), &status) != 0)
         throw Error{.what = std::string("cannot be opened (") + std::strerror(errno) + ")",
                     .where = file_.string(),
-                    .mend = "check the path"};
+                    .remedy = "check the path"};
     return {status.st_dev, status.st_ino};
 }
 
@@ -85,7 +85,7 @@ void ReadConnection::open()
     else if (identity() != identity_)
         throw Error{.what = "was replaced by another file meanwhile",
                     .where = file_.string(),
-                    .mend = "open it again"};
+                    .remedy = "open it again"};
     database_ = openForReading(file_, header_);
     database_->exec("begin");
     const std::int64_t schemaVersion = integerOf(*database_, "pragma schema_version");
@@ -167,7 +167,7 @@ void ReadConnection::requireCounts()
         if (!isSource(table))
             throw Error{.what = "the file is damaged: it counts rows of an unknown table",
                         .where = file_.string(),
-                        .mend = "use a copy of it"};
+                        .remedy = "use a copy of it"};
         if (account.inChunks != account.rows)
             throw missingRows(file_, table, account.rows, account.inChunks);
         if (account.rows < kCountedRows) {

@@ -200,7 +200,7 @@ RowFrame StoredRows::frameOf(RunId run)
     if (!row->executeStep())
         throw Error{.what = "no run " + std::to_string(run.value),
                     .where = file().string(),
-                    .mend = "see its runs with `tilescope show " + shellPath(file()) + "`"};
+                    .remedy = "see its runs with `tilescope show " + shellPath(file()) + "`"};
     return {run.value, row->getColumn(0).getInt64(), row->getColumn(1).getInt64(),
             row->getColumn(2).getInt64()};
 }

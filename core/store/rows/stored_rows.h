@@ -84,7 +84,7 @@ public:
     {
         throw Error{.what = "the file is damaged: " + what,
                     .where = file().string(),
-                    .mend = "use a copy of it, or run `tilescope verify` to see what is intact"};
+                    .remedy = "use a copy of it, or run `tilescope verify` to see what is intact"};
     }
 
     ReadConnection connection;

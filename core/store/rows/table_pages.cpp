@@ -99,7 +99,7 @@ TablePages::TablePages(sqlite3_file* file, std::string_view table, std::size_t c
 void TablePages::refuse() const
 {
     throw Error{.what = "the file is damaged: the table " + table_ + " is not as it was written",
-                .mend = "use a copy of it, or run `tilescope verify` to see what is intact"};
+                .remedy = "use a copy of it, or run `tilescope verify` to see what is intact"};
 }
 
 /// Reads a page as the one at `depth` of the open path.

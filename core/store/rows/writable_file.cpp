@@ -110,7 +110,7 @@ void WritableFile::open(NewFile newFile)
     const int newest = static_cast<int>(migrations.size());
     const int version = requireTilescopeFile(path, newest).version;
     if (access(path.c_str(), W_OK) != 0)
-        throw Error{.what = "cannot be written", .where = file_.string(), .mend = "choose a writable file"};
+        throw Error{.what = "cannot be written", .where = file_.string(), .remedy = "choose a writable file"};
     auto database = std::make_unique<SQLite::Database>(
         path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX, kBusyMs);
     harden(*database);
@@ -161,8 +161,8 @@ void WritableFile::requireInPlace()
         moved != 0)
         throw Error{.what = "was deleted, moved or replaced while it was being written",
                     .where = file_.string(),
-                    .mend = "start again with a new file, or put it back beside its log (" +
-                            file_.filename().string() + "-wal)",
+                    .remedy = "start again with a new file, or put it back beside its log (" +
+                              file_.filename().string() + "-wal)",
                     .kind = ErrorKind::Failure};
 }
 

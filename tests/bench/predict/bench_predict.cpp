@@ -258,7 +258,7 @@ int main(int argc, char** argv)
     try {
         if (argc < 2)
             throw Error{.what = "no results",
-                        .mend = "bench_predict RESULTS.json [--rows] [--cross] [--choose]"};
+                        .remedy = "bench_predict RESULTS.json [--rows] [--cross] [--choose]"};
         return run({argv + 1, argv + argc});
     } catch (const std::exception& error) {
         std::cerr << error.what() << '\n';

@@ -29,7 +29,7 @@ void set(bench::StepOptions& options, const std::string& assignment)
 {
     const std::size_t equals = assignment.find('=');
     if (equals == std::string::npos)
-        throw Error{.what = "no value", .where = "--set " + assignment, .mend = "write --set key=value"};
+        throw Error{.what = "no value", .where = "--set " + assignment, .remedy = "write --set key=value"};
     options.keys[assignment.substr(0, equals)] = assignment.substr(equals + 1);
 }
 

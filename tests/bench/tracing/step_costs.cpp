@@ -155,7 +155,7 @@ Setting settingOf(const std::string& name)
     if (found == settings.end()) {
         throw Error{.what = "unknown setting '" + name + "'",
                     .where = "--settings",
-                    .mend = "allowed: kernels and full, plain or with -no-memory or -attached"};
+                    .remedy = "allowed: kernels and full, plain or with -no-memory or -attached"};
     }
     return *found;
 }

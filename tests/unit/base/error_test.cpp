@@ -8,14 +8,14 @@ namespace tilescope {
 
 TEST(Error, SentenceJoinsItsNonEmptyParts)
 {
-    EXPECT_EQ((Error{.what = "no such file", .where = "a.tscope", .mend = "check the path"}.sentence()),
+    EXPECT_EQ((Error{.what = "no such file", .where = "a.tscope", .remedy = "check the path"}.sentence()),
               "a.tscope: no such file; check the path");
     EXPECT_EQ((Error{.what = "no such file"}.sentence()), "no such file");
 }
 
 TEST(Error, SentenceCannotMoveACursor)
 {
-    const Error error{.what = "no\nfile", .where = "\x1b[31m", .mend = "\u009b"};
+    const Error error{.what = "no\nfile", .where = "\x1b[31m", .remedy = "\u009b"};
     EXPECT_EQ(error.sentence(), R"(\x1b[31m: no\nfile; \x9b)");
     try {
         throw std::runtime_error("\x1b]0;title\a");

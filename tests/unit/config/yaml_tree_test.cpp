@@ -176,7 +176,7 @@ TEST(ParseSpec, SurvivesMutations)
             const std::string sentence = error.sentence();
             EXPECT_EQ(sentence.find_first_of("\n\r\t\033"), std::string::npos) << yaml;
             EXPECT_TRUE(sentence.starts_with("s.yaml")) << sentence << "\n" << yaml;
-            EXPECT_FALSE(error.what.empty() || error.mend.empty()) << yaml;
+            EXPECT_FALSE(error.what.empty() || error.remedy.empty()) << yaml;
         }
     }
     EXPECT_GT(refused, 1'000);

@@ -165,7 +165,7 @@ TEST(ExaminePrograms, GiveTheReasonIfNothingCanRun)
     expect(about("LibTorch", findingsOf(programs)), Verdict::Missing, "newer system", "container");
     programs.torchRefused = Error{.what = "has torch 2.10.0; Tilescope needs 2.11",
                                   .where = "TILESCOPE_TORCH=/old",
-                                  .mend = "unset it"};
+                                  .remedy = "unset it"};
     expect(about("LibTorch", findingsOf(programs)), Verdict::Missing, "TILESCOPE_TORCH=/old has torch 2.10.0",
            "unset it");
     programs.engineThere = false;

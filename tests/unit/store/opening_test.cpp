@@ -108,17 +108,17 @@ TEST_F(Opening, RefusesTextAndShortFiles)
 
 TEST_F(Opening, OfAnotherFileHasARemedyThatFitsItsName)
 {
-    const auto mendOf = [](const fs::path& named) {
+    const auto remedyFor = [](const fs::path& named) {
         put(named, "warmup: 5\nsteps: 100\n");
         try {
             RunReader reader(named);
         } catch (const Error& error) {
-            return error.mend;
+            return error.remedy;
         }
         return std::string();
     };
-    EXPECT_EQ(mendOf(folder / "text.txt"), "name a .tscope file");
-    EXPECT_EQ(mendOf(folder / "bad.tscope"), "name a file that Tilescope wrote, or a copy of it");
+    EXPECT_EQ(remedyFor(folder / "text.txt"), "name a .tscope file");
+    EXPECT_EQ(remedyFor(folder / "bad.tscope"), "name a file that Tilescope wrote, or a copy of it");
 }
 
 TEST_F(Opening, AnEmptyFileIsNothingToReadButMayBeWritten)

@@ -425,7 +425,7 @@ TEST_F(Writers, RangesThatCloseLateAreFoundWithoutReadingTheRest)
     EXPECT_TRUE(verify(file).ok());
 }
 
-TEST_F(Writers, AFileWhoseWriterDiedInTheMiddleOfAChangeIsMendedByWhoeverOpensItNext)
+TEST_F(Writers, AFileWhoseWriterDiedInTheMiddleOfAChangeIsRepairedByTheNextReader)
 {
     {
         RunWriter writer(file, strings);

@@ -76,7 +76,7 @@ InflatedFile::InflatedFile(const std::filesystem::path& file) : file_(file)
     if (number_ < 0)
         throw Error{.what = std::string("cannot be opened (") + std::strerror(errno) + ")",
                     .where = file.string(),
-                    .mend = mendOfUnreadable(errno)};
+                    .remedy = remedyForUnreadable(errno)};
     size_ = std::filesystem::file_size(file);
     if (isGzip(head))
         inflation_ = std::make_unique<Inflation>();
@@ -99,7 +99,7 @@ std::size_t InflatedFile::readRaw(char* to, std::size_t most)
         if (errno != EINTR)
             throw Error{.what = std::string("cannot be read (") + std::strerror(errno) + ")",
                         .where = file_.string(),
-                        .mend = "check the disk",
+                        .remedy = "check the disk",
                         .kind = ErrorKind::Failure};
     }
 }
@@ -141,11 +141,11 @@ void InflatedFile::checkSize(std::size_t more)
     const std::uint64_t read = std::max<std::uint64_t>(read_.load(std::memory_order_relaxed), 1);
     if (text_ > kMostInflated)
         throw Error{
-            .what = "expands to more than 64 GiB", .where = file_.string(), .mend = "profile fewer steps"};
+            .what = "expands to more than 64 GiB", .where = file_.string(), .remedy = "profile fewer steps"};
     if (inflation_ && text_ > kAnyRatio && text_ / read > kMostInflation)
         throw Error{.what = "expands to more than 400 times its size, as no trace does",
                     .where = file_.string(),
-                    .mend = "decompress it with gzip -d and import the result, if you trust it"};
+                    .remedy = "decompress it with gzip -d and import the result, if you trust it"};
 }
 
 std::size_t InflatedFile::read(char* to, std::size_t most)

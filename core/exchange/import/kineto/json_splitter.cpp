@@ -58,9 +58,9 @@ const char* stringStop(const char* from, const char* end)
 
 JsonSplitter::JsonSplitter(InflatedFile& file, std::string name) : file_(file), name_(std::move(name)) {}
 
-void JsonSplitter::refuse(const std::string& what, const std::string& mend) const
+void JsonSplitter::refuse(const std::string& what, const std::string& remedy) const
 {
-    throw Error{.what = what + " at byte " + std::to_string(before_ + at_), .where = name_, .mend = mend};
+    throw Error{.what = what + " at byte " + std::to_string(before_ + at_), .where = name_, .remedy = remedy};
 }
 
 /// Appends text; false at the end of the file.

@@ -73,7 +73,7 @@ private:
     bool flush(const Sink& sink, std::size_t end);
     void drop();
     void markBroken(std::size_t at);
-    [[noreturn]] void refuse(const std::string& what, const std::string& mend) const;
+    [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const;
 
     InflatedFile& file_;
     std::string name_;

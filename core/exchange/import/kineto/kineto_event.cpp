@@ -180,9 +180,9 @@ simdjson::error_code readEvent(ondemand::object object, KinetoEvent& event)
 }
 
 /// Replaces bytes that are not UTF-8. False if there were none.
-bool mendText(char* text, std::size_t size)
+bool remedyText(char* text, std::size_t size)
 {
-    bool mended = false;
+    bool replaced = false;
     for (std::size_t at = 0; at < size;) {
         std::size_t length = 1;
         const auto lead = static_cast<unsigned char>(text[at]);
@@ -191,12 +191,12 @@ bool mendText(char* text, std::size_t size)
             if (at + length > size || !simdjson::validate_utf8(text + at, length)) {
                 text[at] = '?';
                 length = 1;
-                mended = true;
+                replaced = true;
             }
         }
         at += length;
     }
-    return mended;
+    return replaced;
 }
 
 } // namespace
@@ -252,9 +252,9 @@ private:
     {
         if (parseAlone(piece, place, sink))
             return;
-        if (mendText(piece.text.data() + place.begin, place.end - place.begin) &&
+        if (remedyText(piece.text.data() + place.begin, place.end - place.begin) &&
             parseAlone(piece, place, sink)) {
-            ++result.mended;
+            ++result.replaced;
             return;
         }
         if (result.unreadable++ == 0)

@@ -72,7 +72,7 @@ public:
     struct Result {
         std::int64_t unreadable = 0;       ///< events that are not valid JSON
         std::uint64_t firstUnreadable = 0; ///< offset of the first one in the (decompressed) file
-        std::int64_t mended = 0;           ///< events with bytes that are not UTF-8, replaced by '?'
+        std::int64_t replaced = 0;         ///< events with bytes that are not UTF-8, replaced by '?'
     };
 
     KinetoEventParser();

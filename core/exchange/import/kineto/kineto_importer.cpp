@@ -69,7 +69,7 @@ private:
 struct Faults {
     std::int64_t unreadable = 0;
     std::uint64_t first = 0;
-    std::int64_t mended = 0;
+    std::int64_t replaced = 0;
 
     void add(std::int64_t count, std::uint64_t offset)
     {
@@ -84,8 +84,8 @@ void countFaults(TraceBuilder& builder, const Faults& faults, const SplitResult&
     if (faults.unreadable > 0)
         builder.addLoss(RecordLoss::SourceNotJson, faults.unreadable,
                         fmt::format("the first at byte {}", faults.first));
-    if (faults.mended > 0)
-        builder.addLoss(RecordLoss::SourceText, faults.mended);
+    if (faults.replaced > 0)
+        builder.addLoss(RecordLoss::SourceText, faults.replaced);
     if (split.isCut)
         builder.addLoss(RecordLoss::SourceCut, 1, fmt::format("after {} bytes of text", split.bytes));
     builder.countRecord(faults.unreadable);
@@ -164,7 +164,7 @@ std::string KinetoImporter::read(const std::filesystem::path& file, TraceBuilder
         const auto parsed =
             parser.parse(*piece, [&reader](const KinetoEvent& event) { reader.addEvent(event); });
         faults.add(parsed.unreadable, parsed.firstUnreadable);
-        faults.mended += parsed.mended;
+        faults.replaced += parsed.replaced;
         if (watch && !watch(input.done()))
             throw Error{
                 .what = "the import was cancelled", .where = file.string(), .kind = ErrorKind::Failure};
@@ -174,14 +174,14 @@ std::string KinetoImporter::read(const std::filesystem::path& file, TraceBuilder
     if (!split.foundEvents)
         throw Error{.what = "this JSON has no list of traceEvents",
                     .where = file.string(),
-                    .mend = "PyTorch's export_chrome_trace writes traces that can be imported"};
+                    .remedy = "PyTorch's export_chrome_trace writes traces that can be imported"};
     if (reader.events() == 0)
         throw Error{.what =
                         faults.unreadable > 0
                             ? fmt::format("none of its events is valid JSON, from byte {} on", faults.first)
                             : "this trace has no events",
                     .where = file.string(),
-                    .mend = "export the trace again"};
+                    .remedy = "export the trace again"};
     reader.finish();
     countFaults(builder, faults, split);
 

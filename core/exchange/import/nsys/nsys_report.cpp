@@ -33,7 +33,7 @@ std::filesystem::path newFolder()
     if (!mkdtemp(name.data()))
         throw Error{.what = std::string("no temporary folder can be made: ") + std::strerror(errno),
                     .where = name,
-                    .mend = "set TMPDIR to a folder that you may write",
+                    .remedy = "set TMPDIR to a folder that you may write",
                     .kind = ErrorKind::Failure};
     return name;
 }
@@ -148,8 +148,8 @@ ExportedReport::ExportedReport(const std::filesystem::path& report, const Import
     if (program.empty())
         throw Error{.what = "only Nsight Systems reads its reports, and `nsys` is not on PATH",
                     .where = report.string(),
-                    .mend = "run `nsys export --type sqlite --include-blobs=true FILE` where it is "
-                            "installed, and import the .sqlite file",
+                    .remedy = "run `nsys export --type sqlite --include-blobs=true FILE` where it is "
+                              "installed, and import the .sqlite file",
                     .kind = ErrorKind::Environment};
     const std::string source = std::filesystem::absolute(report).string();
     // Older versions do not know the option that adds the payloads of NCCL.
@@ -169,7 +169,7 @@ ExportedReport::ExportedReport(const std::filesystem::path& report, const Import
     }
     throw Error{.what = "`nsys export` failed: " + words,
                 .where = report.string(),
-                .mend = "use a version of Nsight Systems at least as new as the report's",
+                .remedy = "use a version of Nsight Systems at least as new as the report's",
                 .kind = ErrorKind::Failure};
 }
 

@@ -308,7 +308,7 @@ std::string XplaneImporter::read(const std::filesystem::path& file, TraceBuilder
     } catch (const XplaneDamage& damage) {
         throw Error{.what = std::string("not a whole profile of JAX: ") + damage.what(),
                     .where = file.string(),
-                    .mend = "copy it again"};
+                    .remedy = "copy it again"};
     }
 }
 
