@@ -1,5 +1,6 @@
 // Chooses and launches the CUDA kernel for a problem.
 #include "kernels/cuda/common/device.h"
+#include "kernels/cuda/decode/decode.h"
 #include "kernels/cuda/hopper/backward/backward.h"
 #include "kernels/cuda/hopper/common/tf32.h"
 #include "kernels/cuda/hopper/forward/forward.h"
@@ -98,19 +99,6 @@ template <class Launcher> Launcher required(Launcher launcher, const AttentionPr
     return launcher;
 }
 
-KernelShape kernelShape(const AttentionProblem& problem)
-{
-    const AttentionShape& shape = problem.shape;
-    return {.queryHeads = static_cast<int>(shape.queryHeads),
-            .keyHeads = static_cast<int>(shape.keyHeads),
-            .queries = static_cast<int>(shape.queries),
-            .keys = static_cast<int>(shape.keys),
-            .headDim = shape.headDim,
-            .batch = static_cast<int>(shape.batch),
-            .scale = static_cast<float>(problem.scale),
-            .causal = problem.causal};
-}
-
 void check(cudaError_t status, const AttentionProblem& problem)
 {
     if (status == cudaErrorNoKernelImageForDevice) {
@@ -159,8 +147,16 @@ std::size_t cudaBackwardWorkspaceBytes(const AttentionProblem& problem)
     return mma;
 }
 
+std::size_t cudaForwardWorkspaceBytes(const AttentionProblem& problem)
+{
+    return decodeSupports(problem) ? decodeWorkspaceBytes(problem) : 0;
+}
+
 void attentionForwardCuda(const AttentionProblem& problem, const ForwardTensors& tensors, CudaStream stream)
 {
+    if (decodeSupports(problem)) {
+        return check(decode(problem, tensors, stream), problem);
+    }
     if constexpr (kHopperKernels) {
         if (useHopper() && hopper::forwardSupports(problem, tensors)) {
             return check(hopper::forward(problem, tensors, stream), problem);

@@ -77,7 +77,7 @@ struct ForwardTensors {
     MutableView o;
     void* logSumExp = nullptr;  ///< natural logarithm
     void* statistics = nullptr; ///< RowStatistics, or null if not wanted
-    void* workspace = nullptr;  ///< CPU: cpuForwardWorkspaceBytes(), uninitialised
+    void* workspace = nullptr;  ///< size from the device's workspace function; uninitialised
 };
 
 struct BackwardTensors {
@@ -118,6 +118,9 @@ using CudaStream = ::CUstream_st*;
 
 /// Addresses, strides and the head dim of CUDA tensors must be multiples of this many bytes.
 inline constexpr int kCudaAlignment = 16;
+
+/// Memory for parts of outputs, if few queries see many keys; otherwise 0. For the current device.
+std::size_t cudaForwardWorkspaceBytes(const AttentionProblem& problem);
 
 /// Memory for delta, the queries' gradient in fp32, and semaphores in deterministic mode.
 std::size_t cudaBackwardWorkspaceBytes(const AttentionProblem& problem);

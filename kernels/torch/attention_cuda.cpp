@@ -9,9 +9,14 @@
 
 namespace tilescope::kernels {
 
-void launchForwardCuda(const AttentionProblem& problem, const ForwardTensors& tensors, c10::Device device)
+void launchForwardCuda(const AttentionProblem& problem, ForwardTensors tensors, c10::Device device)
 {
     const c10::cuda::CUDAGuard guard(device);
+    c10::DataPtr workspace; // freed on return, but only later work of this stream reuses it, after the kernel
+    if (const std::size_t bytes = cudaForwardWorkspaceBytes(problem); bytes > 0) {
+        workspace = c10::cuda::CUDACachingAllocator::get()->allocate(bytes);
+        tensors.workspace = workspace.get();
+    }
     attentionForwardCuda(problem, tensors, c10::cuda::getCurrentCUDAStream().stream());
 }
 

@@ -39,7 +39,7 @@ MutableView mutableView(const at::Tensor& tensor);
 /// Forward and backward on 4-D tensors of checked sizes, per device. Outputs are allocated by the caller.
 void launchForwardCpu(const AttentionProblem& problem, ForwardTensors tensors);
 void launchBackwardCpu(const AttentionProblem& problem, BackwardTensors tensors);
-void launchForwardCuda(const AttentionProblem& problem, const ForwardTensors& tensors, c10::Device device);
+void launchForwardCuda(const AttentionProblem& problem, ForwardTensors tensors, c10::Device device);
 void launchBackwardCuda(const AttentionProblem& problem, BackwardTensors tensors, c10::Device device);
 
 /// Creates what attentionByRows() uses on the current stream and thread: a capture cannot create it.

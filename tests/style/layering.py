@@ -19,7 +19,7 @@ LIBRARIES = {
     "torch": (r"(torch|ATen|c10)/", ["app/plugin", "core/trace", "core/engine", "kernels"]),
     "CUPTI": (r"(cupti|generated_cuda_)", ["core/trace", "app/record"]),
     "CUDA": (r"(cuda|nvtx3|nvml|driver_types|cuda_runtime)",
-             ["core/trace", "core/engine", "app/record", "kernels", "kernels/cuda", "kernels/cuda/common", "kernels/cuda/lm", "kernels/cuda/mma", "kernels/cuda/ranks", "kernels/cuda/hopper"]),
+             ["core/trace", "core/engine", "app/record", "kernels", "kernels/cuda", "kernels/cuda/common", "kernels/cuda/decode", "kernels/cuda/lm", "kernels/cuda/mma", "kernels/cuda/ranks", "kernels/cuda/hopper"]),
     "SQLite": (r"(sqlite3\.h|SQLiteCpp/)", ["core/store"]),
     "yaml-cpp": (r"yaml-cpp/", ["core/config", "core/analysis"]),
     "simdjson": (r"simdjson", ["core/exchange"]),

@@ -24,6 +24,19 @@ struct KernelShape {
     __host__ __device__ int group() const { return queryHeads / keyHeads; }
 };
 
+inline KernelShape kernelShape(const AttentionProblem& problem)
+{
+    const AttentionShape& shape = problem.shape;
+    return {.queryHeads = static_cast<int>(shape.queryHeads),
+            .keyHeads = static_cast<int>(shape.keyHeads),
+            .queries = static_cast<int>(shape.queries),
+            .keys = static_cast<int>(shape.keys),
+            .headDim = shape.headDim,
+            .batch = static_cast<int>(shape.batch),
+            .scale = static_cast<float>(problem.scale),
+            .causal = problem.causal};
+}
+
 struct ForwardParameters {
     KernelShape shape;
     ConstView q, k, v;

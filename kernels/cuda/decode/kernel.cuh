@@ -1,0 +1,399 @@
+#pragma once
+
+#include "kernels/cuda/common/device.h"
+#include "kernels/cuda/decode/combine.cuh"
+#include "kernels/cuda/decode/parameters.h"
+#include "kernels/cuda/decode/swizzled_tile.h"
+#include "kernels/cuda/mma/fragments.h"
+
+#include <cmath>
+
+namespace tilescope::kernels {
+
+/// Attention of few queries and many keys with mma.sync: decoding with a cache of keys and values.
+///
+/// Bound: memory. Each key and value is read once for 4 * rows operations per element, so a multiprocessor must load
+/// continuously. Query heads that share a key head form the rows of one item (batch, key head). Every CTA reads the
+/// same number of key tiles (KeySplit), two CTAs run on a multiprocessor, and each has kStages - 1 tiles in flight:
+/// 128 KB at head dim 128 on Hopper, where 30 KB cover the latency of memory.
+///
+/// Shared memory: Q | kStages x (K | V). Loads go on from item to item, and one barrier separates tiles:
+///
+///     wait for tile t; barrier: all warps have read tile t - 1; start tile t + kStages - 1 in its place; compute tile t
+///
+/// Warps divide the rows in groups of 16 and, if there are fewer than four groups, the keys of each tile. At the end of
+/// an item they merge their sums in the stage that they have just read. A CTA that has only a part of the item writes it
+/// to the workspace, and the CTA that finishes last combines all parts in their order (combine.cuh).
+template <class Precision, int kHeadDim, int kRowGroups, int kStages> struct DecodeKernel {
+    using Element = typename Precision::Element;
+    using Tile = SwizzledTile<Element, kHeadDim>;
+    static constexpr int kWarps = 4;
+    static constexpr int kThreads = kWarps * 32;
+    static constexpr int kRows = kRowGroups * 16;
+    static constexpr int kKeyGroups = kWarps / kRowGroups;
+    static constexpr int kTileKeys = decodeTileKeys(kHeadDim);
+    static constexpr int kGroupKeys = kTileKeys / kKeyGroups; ///< keys of a tile per warp
+    static constexpr int kKeyBlocks = kGroupKeys / 8;
+    static constexpr int kOutputBlocks = kHeadDim / 8;
+    static constexpr int kStageBytes = 2 * Tile::bytes(kTileKeys);
+    static constexpr int kSharedBytes = Tile::bytes(kRows) + kStages * kStageBytes;
+
+    using Scores = float[1][kKeyBlocks][4];
+    using Output = float[1][kOutputBlocks][4];
+
+    /// Of a lane's rows g and g + 8: what is subtracted from exponents (-infinity if a row has seen no key), and the
+    /// sum of this lane's exponentials.
+    struct Rows {
+        float offset[2] = {-INFINITY, -INFINITY};
+        float sum[2] = {0, 0};
+    };
+
+    struct TilePosition {
+        int item;
+        int tile; ///< of the item
+        __device__ void advance(int tilesPerItem)
+        {
+            if (++tile == tilesPerItem) {
+                tile = 0;
+                ++item;
+            }
+        }
+    };
+
+    const DecodeParameters& p;
+    std::byte* shared;
+    const int warpRow = threadIdx.x / 32 % kRowGroups * 16;
+    const int keyGroup = threadIdx.x / 32 / kRowGroups;
+    const int rows = p.shape.queries * p.shape.group(); ///< of an item; the others are computed from zeros
+
+    __device__ void run()
+    {
+        const std::int64_t begin = p.split.first(static_cast<int>(blockIdx.x));
+        const auto count = static_cast<int>(p.split.first(static_cast<int>(blockIdx.x) + 1) - begin);
+        TilePosition at{static_cast<int>(begin / p.split.tilesPerItem),
+                        static_cast<int>(begin % p.split.tilesPerItem)};
+        TilePosition ahead = at;
+        for (int i = 0; i < kStages - 1; ++i) {
+            start(ahead, i, i < count);
+        }
+        Output output;
+        Rows state;
+        int firstTile = 0; // of the item, in this CTA
+#pragma unroll 1
+        for (int i = 0; i < count; ++i) {
+            const int stage = i % kStages;
+            if (i == 0 || at.tile == 0) {
+                firstTile = at.tile;
+                copyQueries(at.item / p.shape.keyHeads, at.item % p.shape.keyHeads);
+                clear(output, state);
+            }
+            ptx::waitCopies<kStages - 2>();
+            __syncthreads();
+            start(ahead, (i + kStages - 1) % kStages, i + kStages - 1 < count);
+            compute(output, state, stage, at.tile * kTileKeys);
+            if (i + 1 == count || at.tile + 1 == p.split.tilesPerItem) {
+                __syncthreads(); // this stage and Q are no longer read
+                sumOverLanes(state);
+                if constexpr (kKeyGroups > 1) {
+                    mergeGroups(output, state, reinterpret_cast<float4*>(keys(stage).base));
+                }
+                finish(at, firstTile, output, state);
+            }
+            at.advance(p.split.tilesPerItem);
+        }
+    }
+
+private:
+    __device__ Tile queries() const
+    {
+        return {shared};
+    }
+    __device__ Tile keys(int stage) const
+    {
+        return {shared + Tile::bytes(kRows) + stage * kStageBytes};
+    }
+    __device__ Tile values(int stage) const
+    {
+        return {shared + Tile::bytes(kRows) + stage * kStageBytes + Tile::bytes(kTileKeys)};
+    }
+
+    /// Starts loading a tile, and goes to the next.
+    __device__ void start(TilePosition& ahead, int stage, bool exists) const
+    {
+        if (exists) {
+            const int batch = ahead.item / p.shape.keyHeads;
+            const int keyHead = ahead.item % p.shape.keyHeads;
+            const std::int64_t key = std::int64_t{ahead.tile} * kTileKeys;
+            const int left = p.shape.keys - static_cast<int>(key);
+            copyRows<kThreads, kTileKeys>(keys(stage),
+                                          headOf<Element>(p.k, batch, keyHead) + key * p.k.rowStride,
+                                          p.k.rowStride, left, p.shape.headDim);
+            copyRows<kThreads, kTileKeys>(values(stage),
+                                          headOf<Element>(p.v, batch, keyHead) + key * p.v.rowStride,
+                                          p.v.rowStride, left, p.shape.headDim);
+            ahead.advance(p.split.tilesPerItem);
+        }
+        ptx::commitCopies(); // also without copies, because waits count groups
+    }
+
+    __device__ static void clear(Output& output, Rows& state)
+    {
+        state = {};
+#pragma unroll
+        for (int i = 0; i < kOutputBlocks * 4; ++i) {
+            output[0][i / 4][i % 4] = 0;
+        }
+    }
+
+    __device__ void compute(Output& output, Rows& state, int stage, int firstKey) const
+    {
+        Scores scores = {};
+        const int warpKey = keyGroup * kGroupKeys;
+        multiplyRows<Precision>(scores, queries(), warpRow, keys(stage), warpKey);
+        if (firstKey + kTileKeys > p.shape.mask().keysSeenBy(0)) {
+            hide(scores, firstKey + warpKey);
+        }
+        softmax(scores, output, state);
+        multiplyAccumulators<Precision>(output, scores, values(stage), 0, warpKey);
+    }
+
+    /// Row r of an item is query r % queries of its head r / queries. Loads of keys and values in flight hide the
+    /// latency of these.
+    __device__ void copyQueries(int batch, int keyHead) const
+    {
+        constexpr int kChunksPerRow = Tile::kColumns / Tile::kChunk;
+        const Tile to = queries();
+#pragma unroll
+        for (int i = threadIdx.x; i < kRows * kChunksPerRow; i += kThreads) {
+            const int row = i / kChunksPerRow;
+            const int column = i % kChunksPerRow * Tile::kChunk;
+            uint4 chunk = make_uint4(0, 0, 0, 0);
+            if (row < rows && column < p.shape.headDim) {
+                const int head = keyHead * p.shape.group() + row / p.shape.queries;
+                chunk = *reinterpret_cast<const uint4*>(headOf<Element>(p.q, batch, head) +
+                                                        row % p.shape.queries * p.q.rowStride + column);
+            }
+            *reinterpret_cast<uint4*>(to.at(row, column)) = chunk;
+        }
+    }
+
+    /// Scores that the mask hides become -infinity.
+    /// \param key  of the first column
+    __device__ void hide(Scores& scores, int key) const
+    {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const int row = warpRow + half * 8 + lane() / 4;
+            const int seen = p.shape.mask().keysSeenBy(row % p.shape.queries) - key;
+#pragma unroll
+            for (int n = 0; n < kKeyBlocks; ++n) {
+#pragma unroll
+                for (int i = 0; i < 2; ++i) {
+                    float& score = scores[0][n][2 * half + i];
+                    score = n * 8 + 2 * (lane() % 4) + i < seen ? score : -INFINITY;
+                }
+            }
+        }
+    }
+
+    /// Replaces scores by exponentials with the new largest score, and rescales the sums made with the old one.
+    __device__ void softmax(Scores& scores, Output& output, Rows& state) const
+    {
+        const float scale = p.shape.scale * Precision::kExponentUnit;
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            float maximum = -INFINITY;
+#pragma unroll
+            for (int n = 0; n < kKeyBlocks; ++n) {
+                maximum = fmaxf(maximum, fmaxf(scores[0][n][2 * half], scores[0][n][2 * half + 1]));
+            }
+            // Over the four lanes of a row.
+            maximum = fmaxf(maximum, __shfl_xor_sync(~0u, maximum, 1));
+            maximum = fmaxf(maximum, __shfl_xor_sync(~0u, maximum, 2));
+            const float offset = fmaxf(state.offset[half], maximum * scale);
+            // -infinity - (-infinity) would be NaN.
+            const float subtracted = offset == -INFINITY ? 0.0f : offset;
+            const float factor = Precision::exponential(state.offset[half] - subtracted);
+            state.offset[half] = offset;
+            float sum = 0;
+#pragma unroll
+            for (int n = 0; n < kKeyBlocks; ++n) {
+#pragma unroll
+                for (int i = 0; i < 2; ++i) {
+                    float& score = scores[0][n][2 * half + i];
+                    score = Precision::exponential(fmaf(score, scale, -subtracted));
+                    sum += score;
+                }
+            }
+            state.sum[half] = state.sum[half] * factor + sum;
+#pragma unroll
+            for (int n = 0; n < kOutputBlocks; ++n) {
+                output[0][n][2 * half] *= factor;
+                output[0][n][2 * half + 1] *= factor;
+            }
+        }
+    }
+
+    __device__ static void sumOverLanes(Rows& state)
+    {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            state.sum[half] += __shfl_xor_sync(~0u, state.sum[half], 1);
+            state.sum[half] += __shfl_xor_sync(~0u, state.sum[half], 2);
+        }
+    }
+
+    /// Adds the sums of the key groups to those of the first.
+    __device__ void mergeGroups(Output& output, Rows& state, float4* scratch) const
+    {
+        constexpr int kVectors = kOutputBlocks + 1; // per lane: output; offsets and sums
+        static_assert((kKeyGroups - 1) * kRowGroups * kVectors * 32 * 16 <= kStageBytes);
+        const auto at = [&](int group, int vector) -> float4& {
+            return scratch[(((group - 1) * kRowGroups + warpRow / 16) * kVectors + vector) * 32 + lane()];
+        };
+        if (keyGroup > 0) {
+#pragma unroll
+            for (int n = 0; n < kOutputBlocks; ++n) {
+                at(keyGroup, n) =
+                    make_float4(output[0][n][0], output[0][n][1], output[0][n][2], output[0][n][3]);
+            }
+            at(keyGroup, kVectors - 1) =
+                make_float4(state.offset[0], state.offset[1], state.sum[0], state.sum[1]);
+        }
+        __syncthreads();
+        if (keyGroup > 0) {
+            return;
+        }
+#pragma unroll 1
+        for (int group = 1; group < kKeyGroups; ++group) {
+            const float4 theirs = at(group, kVectors - 1);
+            const float offsets[2] = {theirs.x, theirs.y};
+            const float sums[2] = {theirs.z, theirs.w};
+            float mine[2];
+            float factor[2];
+#pragma unroll
+            for (int half = 0; half < 2; ++half) {
+                const float offset = fmaxf(state.offset[half], offsets[half]);
+                const float common = offset == -INFINITY ? 0.0f : offset;
+                mine[half] = Precision::exponential(state.offset[half] - common);
+                factor[half] = Precision::exponential(offsets[half] - common);
+                state.offset[half] = offset;
+                state.sum[half] = state.sum[half] * mine[half] + sums[half] * factor[half];
+            }
+#pragma unroll
+            for (int n = 0; n < kOutputBlocks; ++n) {
+                const float4 add = at(group, n);
+                output[0][n][0] = output[0][n][0] * mine[0] + add.x * factor[0];
+                output[0][n][1] = output[0][n][1] * mine[0] + add.y * factor[0];
+                output[0][n][2] = output[0][n][2] * mine[1] + add.z * factor[1];
+                output[0][n][3] = output[0][n][3] * mine[1] + add.w * factor[1];
+            }
+        }
+    }
+
+    /// Writes the rows of a whole item, or the part of one; combines the parts if this was the last one.
+    __device__ void finish(const TilePosition& at, int firstTile, const Output& output,
+                           const Rows& state) const
+    {
+        const DecodeOutput<Precision, kHeadDim> target{p, at.item / p.shape.keyHeads,
+                                                       at.item % p.shape.keyHeads, rows};
+        const bool writes = keyGroup == 0;
+        if (at.tile + 1 - firstTile == p.split.tilesPerItem) {
+            if (writes) {
+                forEachRow([&](int half, int row) {
+                    const float factor = DecodeOutput<Precision, kHeadDim>::reciprocal(state.sum[half]);
+                    if (lane() % 4 == 0) {
+                        target.writeLogSumExp(row, state.offset[half], state.sum[half]);
+                    }
+#pragma unroll
+                    for (int n = 0; n < kOutputBlocks; ++n) {
+                        target.writeTwo(row, n * 8 + lane() % 4 * 2, output[0][n][2 * half] * factor,
+                                        output[0][n][2 * half + 1] * factor);
+                    }
+                });
+            }
+            return;
+        }
+        const int cta = static_cast<int>(blockIdx.x);
+        const DecodePart<kHeadDim> part{p.workspace, rows, KeySplit::part(cta, firstTile == 0)};
+        if (writes) {
+            forEachRow([&](int half, int row) {
+                if (lane() % 4 == 0) {
+                    part.statistics(row) = make_float2(state.offset[half], state.sum[half]);
+                }
+#pragma unroll
+                for (int n = 0; n < kOutputBlocks; ++n) {
+                    *reinterpret_cast<float2*>(part.row(row) + n * 8 + lane() % 4 * 2) =
+                        make_float2(output[0][n][2 * half], output[0][n][2 * half + 1]);
+                }
+            });
+        }
+        const int first = p.split.firstCtaOf(at.item);
+        const int parts = p.split.lastCtaOf(at.item) - first + 1;
+        if (isLastPart(p.finishedParts[first], parts)) {
+            for (int row = threadIdx.x / 32; row < rows; row += kWarps) {
+                combineRow<Precision, kHeadDim>(target, p.workspace, first, parts, row);
+            }
+        }
+    }
+
+    template <class Body> __device__ void forEachRow(const Body& body) const
+    {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const int row = warpRow + half * 8 + lane() / 4;
+            if (row < rows) {
+                body(half, row);
+            }
+        }
+    }
+};
+
+template <class Precision, int kHeadDim, int kRowGroups, int kStages>
+__global__ void __launch_bounds__(DecodeKernel<Precision, kHeadDim, kRowGroups, kStages>::kThreads, 2)
+    attentionDecode(const __grid_constant__ DecodeParameters parameters)
+{
+    extern __shared__ __align__(128) std::byte shared[];
+    DecodeKernel<Precision, kHeadDim, kRowGroups, kStages>{parameters, shared}.run();
+}
+
+template <class Precision, int kHeadDim, int kRowGroups, int kStages>
+cudaError_t launchDecodeTile(const DecodeParameters& parameters, cudaStream_t stream)
+{
+    using Kernel = DecodeKernel<Precision, kHeadDim, kRowGroups, kStages>;
+    constexpr auto kKernel = attentionDecode<Precision, kHeadDim, kRowGroups, kStages>;
+    if (const cudaError_t status = allowSharedMemory<kKernel>(Kernel::kSharedBytes); status != cudaSuccess) {
+        return status;
+    }
+    kKernel<<<parameters.split.ctas, Kernel::kThreads, Kernel::kSharedBytes, stream>>>(parameters);
+    return cudaGetLastError();
+}
+
+template <class Precision, int kHeadDim, int kRowGroups>
+cudaError_t launchDecodeRows(const DecodeParameters& parameters, cudaStream_t stream)
+{
+    // As many as fit twice in a Hopper multiprocessor; on other devices two.
+#ifdef TILESCOPE_SMALL_KERNEL_SET
+    constexpr int kMostStages = 2;
+#else
+    constexpr int kMostStages = 3;
+#endif
+    constexpr int kSharedBytesOfHopper = 227 * 1024;
+    static_assert(DecodeKernel<Precision, kHeadDim, kRowGroups, 2>::kSharedBytes <= kMinSharedBytes);
+    return currentDeviceProperties().sharedMemoryBytes >= kSharedBytesOfHopper
+               ? launchDecodeTile<Precision, kHeadDim, kRowGroups, kMostStages>(parameters, stream)
+               : launchDecodeTile<Precision, kHeadDim, kRowGroups, 2>(parameters, stream);
+}
+
+template <class Precision, int kHeadDim>
+cudaError_t launchDecode(const DecodeParameters& parameters, cudaStream_t stream)
+{
+    const int rows = parameters.shape.queries * parameters.shape.group();
+    if (rows <= 16) {
+        return launchDecodeRows<Precision, kHeadDim, 1>(parameters, stream);
+    }
+    return rows <= 32 ? launchDecodeRows<Precision, kHeadDim, 2>(parameters, stream)
+                      : launchDecodeRows<Precision, kHeadDim, 4>(parameters, stream);
+}
+
+} // namespace tilescope::kernels
