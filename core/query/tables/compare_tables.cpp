@@ -6,10 +6,11 @@
 #include "core/model/flags.h"
 #include "core/model/text.h"
 #include "core/query/memory/peak_memory.h"
+#include "core/query/runs/both_sides.h"
 #include "core/query/runs/json_members.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
-#include "core/query/tables/traced_groups.h"
+#include "core/query/tables/side_events.h"
 #include "core/query/timeline/hue.h"
 
 #include <nlohmann/json.hpp>
@@ -263,10 +264,8 @@ void describe(std::vector<ComparedGroup>& kernels)
     }
 }
 
-void compareEvents(Comparison& comparison, const store::RunReader& a, const store::RunReader& b)
+void compareEvents(Comparison& comparison, const TracedGroups& sideA, const TracedGroups& sideB)
 {
-    const TracedGroups sideA = tracedGroups(a, comparison.a.runs, comparison.a.span);
-    const TracedGroups sideB = tracedGroups(b, comparison.b.runs, comparison.b.span);
     if (!sideA.hasSteps || !sideB.hasSteps)
         return;
     const analysis::TimeDifference* step = comparison.step();
@@ -383,8 +382,12 @@ Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const s
                          {"peak_reserved", first.result.peakReserved, second.result.peakReserved},
                          {"before_backward", first.result.beforeBackward, second.result.beforeBackward}};
     std::erase_if(comparison.memory, [](const ComparedMemory& memory) { return !memory.a && !memory.b; });
-    compareEvents(comparison, a, b);
-    comparison.change = stepChange(a, comparison.a.runs, b, comparison.b.runs, comparison.delta(), parties);
+    const auto [sideA, sideB] = onBothSides(a, b, [&](const store::RunReader& reader, std::size_t side) {
+        return sideEvents(reader, side == 0 ? comparison.a.runs : comparison.b.runs, parties);
+    });
+    compareEvents(comparison, sideA.groups, sideB.groups);
+    comparison.change = stepChange({a, comparison.a.runs, sideA.step}, {b, comparison.b.runs, sideB.step},
+                                   comparison.delta(), parties);
     return comparison;
 }
 
@@ -398,7 +401,11 @@ Comparison compareSpans(const store::RunReader& a, RunId runA, const store::RunR
     const ComparedMemory peak{"peak_allocated", peakOf(comparison.a, a), peakOf(comparison.b, b)};
     if (peak.a || peak.b)
         comparison.memory.push_back(peak);
-    compareEvents(comparison, a, b);
+    const auto [sideA, sideB] = onBothSides(a, b, [&](const store::RunReader& reader, std::size_t side) {
+        const ComparedRun& compared = side == 0 ? comparison.a : comparison.b;
+        return tracedGroups(reader, compared.runs, compared.span);
+    });
+    compareEvents(comparison, sideA, sideB);
     return comparison;
 }
 

@@ -164,32 +164,15 @@ std::string causeOf(const std::string& module, std::int64_t delta,
     return line;
 }
 
-} // namespace
-
-std::string_view wordOf(ChangeKind kind)
+std::optional<StepChange> changeBetween(const AlignedSide& a, const AlignedSide& b,
+                                        std::optional<std::int64_t> deltaNs, const PartyQuery& parties,
+                                        StepScope scope)
 {
-    constexpr std::array<std::string_view, 14> kWords{
-        "slower",       "faster",  "replaced",  "gone",          "new",     "exposed communication",
-        "exposed copy", "overlap", "launching", "synchronizing", "tracing", "unexplained",
-        "outside ops",  "untraced"};
-    return kWords[static_cast<std::size_t>(kind)];
-}
-
-std::optional<StepChange> stepChange(const store::RunReader& a, std::span<const RunId> runsA,
-                                     const store::RunReader& b, std::span<const RunId> runsB,
-                                     std::optional<std::int64_t> deltaNs, const PartyQuery& parties)
-{
-    StepScope scope = StepScope::Traced;
-    StepSide left = stepSide(a, runsA, parties, scope);
-    StepSide right = stepSide(b, runsB, parties, scope);
-    if (left.onGpu && right.onGpu && !deltaNs && (left.steps == 0 || right.steps == 0)) {
-        scope = StepScope::Recording;
-        left = stepSide(a, runsA, parties, scope);
-        right = stepSide(b, runsB, parties, scope);
-    }
+    const StepSide& left = a.side;
+    const StepSide& right = b.side;
     if (left.steps == 0 || right.steps == 0 || left.onGpu != right.onGpu)
         return {};
-    StepAlignment alignment = alignSteps({a, runsA, left}, {b, runsB, right}, parties, scope);
+    StepAlignment alignment = alignSteps(a, b, parties, scope);
     double overlapA = left.compute;
     double overlapB = right.compute;
     for (const AlignedCall& call : alignment.calls) {
@@ -231,6 +214,37 @@ std::optional<StepChange> stepChange(const store::RunReader& a, std::span<const 
         change.parts.back().delta += rest;
     sortParts(change.parts);
     return change;
+}
+
+} // namespace
+
+std::string_view wordOf(ChangeKind kind)
+{
+    constexpr std::array<std::string_view, 14> kWords{
+        "slower",       "faster",  "replaced",  "gone",          "new",     "exposed communication",
+        "exposed copy", "overlap", "launching", "synchronizing", "tracing", "unexplained",
+        "outside ops",  "untraced"};
+    return kWords[static_cast<std::size_t>(kind)];
+}
+
+std::optional<StepChange> stepChange(const store::RunReader& a, std::span<const RunId> runsA,
+                                     const store::RunReader& b, std::span<const RunId> runsB,
+                                     std::optional<std::int64_t> deltaNs, const PartyQuery& parties)
+{
+    const StepSide left = stepSide(a, runsA, parties, StepScope::Traced);
+    const StepSide right = stepSide(b, runsB, parties, StepScope::Traced);
+    return stepChange({a, runsA, left}, {b, runsB, right}, deltaNs, parties);
+}
+
+std::optional<StepChange> stepChange(const AlignedSide& a, const AlignedSide& b,
+                                     std::optional<std::int64_t> deltaNs, const PartyQuery& parties)
+{
+    if (!a.side.onGpu || !b.side.onGpu || deltaNs || (a.side.steps > 0 && b.side.steps > 0))
+        return changeBetween(a, b, deltaNs, parties, StepScope::Traced);
+    const StepSide left = stepSide(a.reader, a.runs, parties, StepScope::Recording);
+    const StepSide right = stepSide(b.reader, b.runs, parties, StepScope::Recording);
+    return changeBetween({a.reader, a.runs, left}, {b.reader, b.runs, right}, deltaNs, parties,
+                         StepScope::Recording);
 }
 
 std::string alignmentSentence(const StepChange& change)

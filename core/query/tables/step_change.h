@@ -77,6 +77,9 @@ struct StepChange {
 std::optional<StepChange> stepChange(const store::RunReader& a, std::span<const RunId> runsA,
                                      const store::RunReader& b, std::span<const RunId> runsB,
                                      std::optional<std::int64_t> deltaNs, const PartyQuery& parties = {});
+/// \param a, b  with what stepSide() found for the traced steps of these parties
+std::optional<StepChange> stepChange(const AlignedSide& a, const AlignedSide& b,
+                                     std::optional<std::int64_t> deltaNs, const PartyQuery& parties = {});
 
 /// What the parts are aligned by, and how much of the time is aligned: one sentence.
 std::string alignmentSentence(const StepChange& change);

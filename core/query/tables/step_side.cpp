@@ -1,11 +1,12 @@
 #include "core/query/tables/step_side.h"
 
-#include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/kernels/sequence_alignment.h"
 #include "core/analysis/time/exposed_time.h"
-#include "core/analysis/time/process_steps.h"
+#include "core/analysis/time/path_glob.h"
 #include "core/analysis/work/op_totals.h"
-#include "core/query/runs/selection.h"
+#include "core/query/tables/call_sums.h"
+#include "core/query/tables/device_works.h"
+#include "core/query/tables/gpu_side.h"
 #include "core/query/tables/step_tables.h"
 #include "core/query/tables/traced_steps.h"
 
@@ -13,9 +14,7 @@
 #include <array>
 #include <cctype>
 #include <iterator>
-#include <optional>
-#include <unordered_map>
-#include <unordered_set>
+#include <map>
 #include <utility>
 
 namespace tilescope::query {
@@ -29,213 +28,6 @@ Interval timeOfEvent(const auto& event)
 {
     return {event.start, event.end};
 }
-
-double nsOf(Nanoseconds time)
-{
-    return static_cast<double>(time.count());
-}
-
-/// Adds up calls by the ids of path and name, which is quicker than by text.
-class CallSums {
-public:
-    CallSums(const store::RunReader& reader, CallTimes& calls) : reader_(reader), calls_(calls) {}
-
-    void add(StringId path, StringId name, DeviceEventKind kind, Nanoseconds time)
-    {
-        constexpr int kHalf = 32;
-        const auto [known, isNew] =
-            known_.try_emplace(std::uint64_t{path.value} << kHalf | name.value, nullptr);
-        if (isNew)
-            known->second = &calls_[{.place = path ? alignedModule(reader_.text(path)) : std::string(),
-                                     .name = std::string(reader_.text(name)),
-                                     .kind = kind}];
-        *known->second += nsOf(time);
-    }
-
-private:
-    const store::RunReader& reader_;
-    CallTimes& calls_;
-    std::unordered_map<std::uint64_t, double*> known_;
-};
-
-/// What the device events of a run work on.
-class Works {
-public:
-    Works(const store::RunReader& reader, RunId run) : reader_(reader)
-    {
-        for (const Collective& record : reader.collectives(run))
-            if (record.correlation)
-                collectives_.insert(record.correlation);
-    }
-
-    DeviceWork of(const DeviceEvent& event)
-    {
-        if (event.kind != DeviceEventKind::Kernel)
-            return analysis::workOfCopy(event.copy);
-        if (!collectives_.empty() && collectives_.contains(event.correlation))
-            return DeviceWork::Communication;
-        const auto [known, isNew] = names_.try_emplace(event.name, DeviceWork::Compute);
-        if (isNew &&
-            analysis::KernelFamilies::standard().describe(reader_.text(event.name), event.kind).family ==
-                analysis::KernelFamily::Collective)
-            known->second = DeviceWork::Communication;
-        return known->second;
-    }
-
-private:
-    const store::RunReader& reader_;
-    std::unordered_set<CorrelationId> collectives_; ///< of their kernels
-    std::unordered_map<StringId, DeviceWork> names_;
-};
-
-/// The step that an event counts to; kNoStep: none.
-std::int32_t stepOf(std::int32_t step, StepScope scope)
-{
-    return scope == StepScope::Recording ? 0 : step;
-}
-
-/// Adds one run with device events to a side.
-class GpuRun {
-public:
-    GpuRun(const store::RunReader& reader, RunId run, const PartyQuery& parties, StepScope scope,
-           StepSide& side)
-        : reader_(reader), run_(run), scope_(scope), filter_(reader, run, parties), works_(reader, run),
-          side_(side)
-    {
-    }
-
-    void add()
-    {
-        addSteps();
-        reader_.eachApiCall({.run = run_}, [this](const ApiCall& call) {
-            if (filter_.has(call.thread))
-                parts_.addCall(call.kind, timeOfEvent(call));
-            return true;
-        });
-        CallSums calls(reader_, side_.calls);
-        reader_.eachDeviceEvent({.run = run_}, [&](const DeviceEvent& event) {
-            if (filter_.has(event))
-                addEvent(event, calls);
-            return true;
-        });
-        addPartitions();
-        std::vector<Interval> covered = unionOf(std::move(compute_));
-        covered = addExposed(communication_, std::move(covered), side_.communication);
-        addExposed(copies_, std::move(covered), side_.copies);
-        addAllocations();
-    }
-
-private:
-    /// Work that counts only while nothing else runs.
-    struct Piece {
-        Interval time;
-        StringId path;
-        StringId name;
-        DeviceEventKind kind;
-    };
-
-    void addSteps()
-    {
-        if (scope_ == StepScope::Recording) {
-            if (const auto span = reader_.span(run_)) {
-                parts_.addStep(0, {span->first, span->second});
-                ++side_.steps;
-            }
-            return;
-        }
-        std::vector<Range> steps;
-        reader_.eachRange({.run = run_}, [&](const Range& range) {
-            if (range.step != kNoStep && analysis::fromStepDown(reader_.text(range.path)) == "step" &&
-                filter_.has(range.thread))
-                steps.push_back(range);
-            return true;
-        });
-        std::ranges::sort(steps, {}, &Range::start);
-        for (const Range& range : steps)
-            parts_.addStep(range.step, timeOfEvent(range));
-        side_.steps += std::ssize(steps);
-    }
-
-    void addEvent(const DeviceEvent& event, CallSums& calls)
-    {
-        const DeviceWork work = works_.of(event);
-        DeviceEvent counted = event;
-        counted.step = stepOf(event.step, scope_);
-        parts_.addDeviceEvent(counted, work);
-        if (work != DeviceWork::Compute) {
-            (work == DeviceWork::Copy ? copies_ : communication_)
-                .push_back({timeOfEvent(event), event.path, event.name, event.kind});
-            return;
-        }
-        if (!compute_.empty() && event.start >= compute_.back().start && event.start <= compute_.back().end)
-            compute_.back().end = std::max(compute_.back().end, event.end);
-        else
-            compute_.push_back(timeOfEvent(event));
-        if (counted.step == kNoStep)
-            return;
-        calls.add(event.path, event.name, event.kind, event.end - event.start);
-    }
-
-    void addPartitions()
-    {
-        for (const analysis::StepPartition& part : parts_.partitions()) {
-            walls_.push_back(part.wall);
-            side_.wall += nsOf(part.wall.length());
-            side_.idle.launching += nsOf(part.launching);
-            side_.idle.synchronizing += nsOf(part.synchronizing);
-            side_.idle.tracing += nsOf(part.tracing);
-            side_.idle.unexplained += nsOf(part.unexplained);
-            side_.compute += nsOf(part.gpuBusy);
-        }
-        std::ranges::sort(walls_, {}, &Interval::start);
-    }
-
-    /// \return  what is covered by it too
-    std::vector<Interval> addExposed(std::vector<Piece>& pieces, std::vector<Interval> covered,
-                                     CallTimes& times)
-    {
-        std::ranges::sort(pieces, {}, [](const Piece& piece) { return piece.time.start; });
-        std::vector<Interval> intervals;
-        intervals.reserve(pieces.size());
-        for (const Piece& piece : pieces)
-            intervals.push_back(piece.time);
-        const std::vector<Nanoseconds> exposed = analysis::exposedTimes(intervals, covered, walls_);
-        CallSums sums(reader_, times);
-        for (std::size_t i = 0; i < pieces.size(); ++i) {
-            if (exposed[i].count() == 0)
-                continue;
-            sums.add(pieces[i].path, pieces[i].name, pieces[i].kind, exposed[i]);
-            side_.compute -= nsOf(exposed[i]);
-        }
-        covered.insert(covered.end(), intervals.begin(), intervals.end());
-        return unionOf(std::move(covered));
-    }
-
-    void addAllocations()
-    {
-        std::unordered_map<StringId, double> bytes;
-        reader_.eachAllocEvent({.run = run_}, [&](const AllocEvent& event) {
-            if (event.action == AllocAction::Alloc && event.device && filter_.hasMemoryOf(event.device) &&
-                stepOf(event.step, scope_) != kNoStep)
-                bytes[event.path] += static_cast<double>(event.bytes);
-            return true;
-        });
-        for (const auto& [path, sum] : bytes)
-            side_.allocated[path ? alignedModule(reader_.text(path)) : std::string()] += sum;
-    }
-
-    const store::RunReader& reader_;
-    RunId run_;
-    StepScope scope_;
-    PartyFilter filter_;
-    Works works_;
-    StepSide& side_;
-    analysis::ProcessSteps parts_;
-    std::vector<Interval> walls_;
-    std::vector<Interval> compute_;
-    std::vector<Piece> communication_;
-    std::vector<Piece> copies_;
-};
 
 /// Adds one run without device events to a side.
 class CpuRun {
@@ -443,13 +235,21 @@ PartyQuery comparedProcess(const store::RunReader& reader, RunId run, const Part
 StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, const PartyQuery& parties,
                   StepScope scope)
 {
+    return stepSide(reader, runs, parties, [&](RunId run, const PartyQuery& process, StepSide& side) {
+        addGpuRun(reader, run, process, scope, side);
+    });
+}
+
+StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, const PartyQuery& parties,
+                  const AddGpuRun& addGpu)
+{
     StepSide side;
     reader.atOnce([&] {
         for (const RunId run : runs) {
             const PartyQuery process = comparedProcess(reader, run, parties);
             if (reader.counts(run).deviceEvents > 0) {
                 side.onGpu = true;
-                GpuRun(reader, run, process, scope, side).add();
+                addGpu(run, process, side);
             } else {
                 CpuRun(reader, run, process, side).add();
             }
@@ -470,10 +270,10 @@ std::vector<PlacedKernel> kernelSequence(const store::RunReader& reader, std::sp
     reader.atOnce([&] {
         for (const RunId run : runs) {
             const PartyFilter filter(reader, run, comparedProcess(reader, run, parties));
-            Works works(reader, run);
+            DeviceWorks works(reader, run);
             std::map<std::int32_t, std::vector<LaunchedKernel>> kernels;
             reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
-                const std::int32_t step = stepOf(event.step, scope);
+                const std::int32_t step = countedStep(event.step, scope);
                 if (step != kNoStep && filter.has(event) && works.of(event) == DeviceWork::Compute)
                     kernels[step].push_back(
                         {event.launched, event.start, event.name, event.path, event.end - event.start});

@@ -5,6 +5,7 @@
 #include "core/store/run_reader.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -59,6 +60,11 @@ enum class StepScope : std::uint8_t {
 /// \param parties  which process; empty: that of the lowest rank
 StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, const PartyQuery& parties,
                   StepScope scope);
+/// The same of the traced steps, for a caller that reads the events of runs with a GPU for other purposes as well.
+/// \param addGpu  adds all events of such a run, those of one process, to the side
+using AddGpuRun = std::function<void(RunId run, const PartyQuery& process, StepSide& side)>;
+StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, const PartyQuery& parties,
+                  const AddGpuRun& addGpu);
 
 /// A compute kernel at its position in a step.
 struct PlacedKernel {

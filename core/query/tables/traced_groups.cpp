@@ -5,6 +5,8 @@
 #include "core/analysis/work/op_totals.h"
 #include "core/model/text.h"
 #include "core/query/runs/selection.h"
+#include "core/query/tables/group_sums.h"
+#include "core/query/tables/step_groups.h"
 #include "core/query/tables/traced_steps.h"
 #include "core/query/timeline/hue.h"
 
@@ -16,40 +18,6 @@ namespace tilescope::query {
 namespace {
 
 using analysis::GroupTimes;
-
-/// Adds up times by key, step after step.
-class GroupSums {
-public:
-    void beginStep() { ++steps_; }
-
-    void add(std::string_view key, Nanoseconds time, std::int64_t instances)
-    {
-        auto group = groups_.find(key);
-        if (group == groups_.end()) {
-            group = groups_.emplace(key, GroupTimes{.key = std::string(key)}).first;
-            group->second.runs.emplace_back();
-        }
-        std::vector<double>& times = group->second.runs.front();
-        times.resize(steps_); // steps before this one may not have had it
-        times.back() += static_cast<double>(time.count());
-        group->second.instancesPerStep += static_cast<double>(instances);
-    }
-
-    std::vector<GroupTimes> take()
-    {
-        std::vector<GroupTimes> list;
-        for (auto& [key, group] : groups_) {
-            group.runs.front().resize(steps_);
-            group.instancesPerStep /= static_cast<double>(steps_);
-            list.push_back(std::move(group));
-        }
-        return list;
-    }
-
-private:
-    std::size_t steps_ = 0;
-    std::map<std::string, GroupTimes, std::less<>> groups_;
-};
 
 /// Time and instances of one step by the number of a text, which is quicker to find than the text.
 class StepSums {
@@ -74,7 +42,8 @@ private:
 /// The totals of the traced steps of one run, of which only one is in memory at a time; or of a span of it.
 class RunSums {
 public:
-    RunSums(const store::RunReader& reader, RunId run, const std::optional<TimeSpan>& span) : reader_(reader)
+    RunSums(const store::RunReader& reader, RunId run, const std::optional<TimeSpan>& span)
+        : reader_(reader), onGpu_(reader.counts(run).deviceEvents > 0)
     {
         if (!span) {
             steps_ = eachTracedStep(reader, run, [this](const TracedStep& step) { add(step); });
@@ -86,36 +55,44 @@ public:
             add(part);
     }
 
-    std::size_t steps() const { return steps_; }
-
-    GroupSums families;
-    GroupSums kernels;
-    GroupSums ops;
-    GroupSums opFamilies;
-    GroupSums ranges;
+    RunGroups take()
+    {
+        return {.steps = steps_,
+                .onGpu = onGpu_,
+                .families = onGpu_ ? familySums_.take() : opFamilySums_.take(),
+                .kernels = kernelSums_.take(),
+                .ops = opSums_.take(),
+                .ranges = rangeSums_.take()};
+    }
 
 private:
     void add(const TracedStep& step)
     {
-        for (GroupSums* sums : {&families, &kernels, &ops, &opFamilies, &ranges})
+        for (GroupSums* sums : {&familySums_, &kernelSums_, &opSums_, &opFamilySums_, &rangeSums_})
             sums->beginStep();
         StepSums ofKernels;
         for (const DeviceEvent& event : step.device) {
             ofKernels.add(event.name, event.end - event.start);
             families_.try_emplace(event.name, event.kind);
         }
-        ofKernels.into(kernels, [this](StringId name) { return reader_.text(name); });
-        ofKernels.into(families, [this](StringId name) { return familyOf(name); });
-        StepSums ofOps;
-        const std::vector<Nanoseconds> self = analysis::selfTimes(step.ops);
-        for (std::size_t i = 0; i < step.ops.size(); ++i)
-            ofOps.add(step.ops[i].name, self[i]);
-        ofOps.into(ops, [this](StringId name) { return reader_.text(name); });
-        ofOps.into(opFamilies, [this](StringId name) { return hueWord(hueOfOp(reader_.text(name))); });
+        ofKernels.into(kernelSums_, [this](StringId name) { return reader_.text(name); });
+        ofKernels.into(familySums_, [this](StringId name) { return familyOf(name); });
+        if (!onGpu_)
+            addOps(step.ops);
         for (const analysis::RangeTotal& total :
              analysis::rangeTotals(step.ranges, step.ops, step.device, textsOf(reader_)))
-            ranges.add(total.path, total.gpu ? *total.gpu : total.wall.value_or(Nanoseconds{0}),
-                       total.instances);
+            rangeSums_.add(total.path, total.gpu ? *total.gpu : total.wall.value_or(Nanoseconds{0}),
+                           total.instances);
+    }
+
+    void addOps(std::span<const Op> list)
+    {
+        StepSums sums;
+        const std::vector<Nanoseconds> self = analysis::selfTimes(list);
+        for (std::size_t i = 0; i < list.size(); ++i)
+            sums.add(list[i].name, self[i]);
+        sums.into(opSums_, [this](StringId name) { return reader_.text(name); });
+        sums.into(opFamilySums_, [this](StringId name) { return hueWord(hueOfOp(reader_.text(name))); });
     }
 
     std::string_view familyOf(StringId name)
@@ -134,7 +111,13 @@ private:
     };
 
     const store::RunReader& reader_;
+    const bool onGpu_;
     std::size_t steps_ = 0;
+    GroupSums familySums_;
+    GroupSums kernelSums_;
+    GroupSums opSums_;
+    GroupSums opFamilySums_;
+    GroupSums rangeSums_;
     std::unordered_map<StringId, Kernel> families_; ///< by the kernel's name
 };
 
@@ -174,8 +157,22 @@ private:
 
 } // namespace
 
-TracedGroups tracedGroups(const store::RunReader& reader, std::span<const RunId> runs,
-                          const std::optional<TimeSpan>& span)
+RunGroups runGroups(const store::RunReader& reader, RunId run, const std::optional<TimeSpan>& span)
+{
+    if (span || reader.counts(run).deviceEvents == 0)
+        return RunSums(reader, run, span).take();
+    StepGroups groups(reader, run);
+    const auto add = [&groups](const auto& event) {
+        groups.add(event);
+        return true;
+    };
+    reader.eachRange({.run = run}, add);
+    reader.eachOp({.run = run}, add);
+    reader.eachDeviceEvent({.run = run}, add);
+    return groups.take();
+}
+
+TracedGroups joined(std::span<RunGroups> runs)
 {
     SideGroups families;
     SideGroups opFamilies;
@@ -183,27 +180,35 @@ TracedGroups tracedGroups(const store::RunReader& reader, std::span<const RunId>
     SideGroups ops;
     SideGroups ranges;
     TracedGroups groups;
-    for (const RunId run : runs) {
-        RunSums sums(reader, run, span);
-        const std::size_t steps = sums.steps();
-        if (steps == 0)
+    for (RunGroups& run : runs) {
+        if (run.steps == 0)
             continue;
         groups.hasSteps = true;
-        ranges.add(sums.ranges.take(), steps);
-        if (reader.counts(run).deviceEvents == 0) {
-            opFamilies.add(sums.opFamilies.take(), steps);
-            ops.add(sums.ops.take(), steps);
+        ranges.add(std::move(run.ranges), run.steps);
+        if (!run.onGpu) {
+            opFamilies.add(std::move(run.families), run.steps);
+            ops.add(std::move(run.ops), run.steps);
             continue;
         }
         groups.onGpu = true;
-        families.add(sums.families.take(), steps);
-        kernels.add(sums.kernels.take(), steps);
+        families.add(std::move(run.families), run.steps);
+        kernels.add(std::move(run.kernels), run.steps);
     }
     groups.families = groups.onGpu ? families.take() : opFamilies.take();
     groups.kernels = kernels.take();
     groups.ops = ops.take();
     groups.ranges = ranges.take();
     return groups;
+}
+
+TracedGroups tracedGroups(const store::RunReader& reader, std::span<const RunId> runs,
+                          const std::optional<TimeSpan>& span)
+{
+    std::vector<RunGroups> groups;
+    groups.reserve(runs.size());
+    for (const RunId run : runs)
+        groups.push_back(runGroups(reader, run, span));
+    return joined(groups);
 }
 
 } // namespace tilescope::query

@@ -2,6 +2,7 @@
 
 #include "core/analysis/stats/comparison.h"
 #include "core/query/runs/time_span.h"
+#include "core/query/tables/group_sums.h"
 #include "core/store/run_reader.h"
 
 #include <span>
@@ -19,7 +20,13 @@ struct TracedGroups {
     bool onGpu = false;
 };
 
-/// Reads the events of the traced steps, one run after the other. Runs without traced steps are left out.
+/// Of one run. Reads each event once, where the run has a GPU and no span is given.
+/// \param span  counts what happens in it instead, in steps or not, as one step
+RunGroups runGroups(const store::RunReader& reader, RunId run, const std::optional<TimeSpan>& span = {});
+/// Of the runs of a side. Runs without traced steps are left out.
+TracedGroups joined(std::span<RunGroups> runs);
+
+/// Reads the events of the traced steps, one run after the other.
 /// \param span  counts what happens in it instead, in steps or not, as one step
 TracedGroups tracedGroups(const store::RunReader& reader, std::span<const RunId> runs,
                           const std::optional<TimeSpan>& span = {});

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "core/analysis/time/busy_parts.h"
+#include "core/store/run_reader.h"
+
+#include <unordered_map>
+#include <unordered_set>
+
+namespace tilescope::query {
+
+/// What the device events of a run work on. One thread.
+class DeviceWorks {
+public:
+    /// \param reader  must outlive this object
+    DeviceWorks(const store::RunReader& reader, RunId run);
+
+    analysis::DeviceWork of(const DeviceEvent& event);
+
+private:
+    const store::RunReader& reader_;
+    std::unordered_set<CorrelationId> collectives_; ///< of their kernels
+    std::unordered_map<StringId, analysis::DeviceWork> names_;
+};
+
+} // namespace tilescope::query

@@ -1,0 +1,57 @@
+#include "core/query/tables/side_events.h"
+
+#include "core/query/tables/gpu_side.h"
+#include "core/query/tables/step_groups.h"
+
+#include <optional>
+#include <unordered_map>
+
+namespace tilescope::query {
+
+namespace {
+
+RunGroups readTogether(const store::RunReader& reader, RunId run, const PartyQuery& process, StepSide& side)
+{
+    StepGroups groups(reader, run);
+    GpuSide step(reader, run, process, StepScope::Traced, side);
+    const auto add = [&groups](const auto& event) {
+        groups.add(event);
+        return true;
+    };
+    const auto addToStep = [&step](const auto& event) {
+        step.add(event);
+        return true;
+    };
+    const auto addToBoth = [&](const auto& event) { return add(event) && addToStep(event); };
+    reader.eachRange({.run = run}, addToBoth);
+    step.endRanges();
+    reader.eachOp({.run = run}, add);
+    reader.eachApiCall({.run = run}, addToStep);
+    reader.eachDeviceEvent({.run = run}, addToBoth);
+    reader.eachAllocEvent({.run = run}, addToStep);
+    step.finish();
+    return groups.take();
+}
+
+} // namespace
+
+SideEvents sideEvents(const store::RunReader& reader, std::span<const RunId> runs, const PartyQuery& parties)
+{
+    SideEvents events;
+    reader.atOnce([&] {
+        std::unordered_map<RunId, RunGroups> known;
+        events.step =
+            stepSide(reader, runs, parties, [&](RunId run, const PartyQuery& process, StepSide& side) {
+                known.insert_or_assign(run, readTogether(reader, run, process, side));
+            });
+        std::vector<RunGroups> groups;
+        for (const RunId run : runs) {
+            const auto found = known.find(run);
+            groups.push_back(found == known.end() ? runGroups(reader, run) : std::move(found->second));
+        }
+        events.groups = joined(groups);
+    });
+    return events;
+}
+
+} // namespace tilescope::query

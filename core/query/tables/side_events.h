@@ -1,0 +1,18 @@
+#pragma once
+
+#include "core/query/tables/step_side.h"
+#include "core/query/tables/traced_groups.h"
+
+namespace tilescope::query {
+
+/// What a comparison reads of the events of one side.
+struct SideEvents {
+    TracedGroups groups = {};
+    StepSide step = {}; ///< of the traced steps
+};
+
+/// tracedGroups() and stepSide() of the same runs; where a run has a GPU, from one pass over its events.
+/// \param parties  which process the step is of; empty: that of the lowest rank
+SideEvents sideEvents(const store::RunReader& reader, std::span<const RunId> runs, const PartyQuery& parties);
+
+} // namespace tilescope::query

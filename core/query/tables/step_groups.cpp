@@ -1,0 +1,203 @@
+#include "core/query/tables/step_groups.h"
+
+#include "core/analysis/kernels/kernel_families.h"
+#include "core/analysis/time/path_glob.h"
+#include "core/analysis/time/range_totals.h"
+#include "core/query/runs/selection.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tilescope::query {
+
+StepGroups::Step& StepGroups::stepAt(std::int32_t number)
+{
+    if (step_ && number == number_)
+        return *step_;
+    number_ = number;
+    step_ = &steps_[number];
+    sums_ = nullptr;
+    kernelPlaces_.use(step_->kernels, [this](const KernelSum& sum) { return kernels_.at(sum.name).number; });
+    return *step_;
+}
+
+/// The sums of the current step on this device; none: of the host.
+void StepGroups::useDevice(DeviceIndex device)
+{
+    if (sums_ && device == device_)
+        return;
+    device_ = device;
+    sums_ = &step_->paths[device];
+    pathPlaces_.use(*sums_, [](const PathSum& sum) { return sum.path; });
+}
+
+StepGroups::PathSum& StepGroups::sumOf(std::uint32_t path)
+{
+    std::size_t place = pathPlaces_.of(path);
+    if (place == Places::kUnknown) {
+        place = sums_->size();
+        sums_->push_back({.path = path});
+        pathPlaces_.note(path, place);
+    }
+    return (*sums_)[place];
+}
+
+/// The number of a path below a step; kNone if it is not.
+std::uint32_t StepGroups::pathOf(StringId id)
+{
+    if (!id)
+        return kNone;
+    const auto [known, isNew] = pathsById_.try_emplace(id, kNone);
+    if (isNew) {
+        const std::string_view path = analysis::fromStepDown(reader_.text(id));
+        if (path == "step" || path.starts_with("step/"))
+            known->second = pathNamed(path);
+    }
+    return known->second;
+}
+
+std::uint32_t StepGroups::pathNamed(std::string_view text)
+{
+    if (const auto found = pathsByText_.find(text); found != pathsByText_.end())
+        return found->second;
+    const std::size_t slash = text.rfind('/');
+    const std::uint32_t parent = slash == std::string_view::npos ? kNone : pathNamed(text.substr(0, slash));
+    const auto number = static_cast<std::uint32_t>(paths_.size());
+    paths_.push_back({.text = std::string(text), .parent = parent});
+    pathsByText_.emplace(text, number);
+    return number;
+}
+
+void StepGroups::add(const Range& range)
+{
+    if (range.step == kNoStep)
+        return;
+    Step& step = stepAt(range.step);
+    step.hasRanges = true;
+    step.cover(range.start, range.end);
+    const std::uint32_t path = pathOf(range.path);
+    if (path == kNone)
+        return;
+    useDevice({});
+    ++sumOf(path).ranges;
+}
+
+void StepGroups::add(const Op& op)
+{
+    if (op.step == kNoStep)
+        return;
+    Step& step = stepAt(op.step);
+    step.cover(op.start, op.end);
+    const std::uint32_t path = pathOf(op.path);
+    if (path == kNone)
+        return;
+    useDevice({});
+    sumOf(path).hasWork = true;
+}
+
+void StepGroups::add(const DeviceEvent& event)
+{
+    if (event.step == kNoStep)
+        return;
+    Step& step = stepAt(event.step);
+    step.cover(event.start, event.end);
+    step.hasDevice = true;
+    step.isInOrder = step.isInOrder && event.start >= step.lastStart;
+    step.lastStart = event.start;
+    addKernel(event);
+    std::uint32_t path = pathOf(event.path);
+    if (path == kNone)
+        return;
+    useDevice(event.device);
+    for (; path != kNone; path = paths_[path].parent) {
+        PathSum& sum = sumOf(path);
+        sum.hasWork = true;
+        const Timestamp from = std::max(event.start, sum.until);
+        if (event.end > from) {
+            sum.busy += event.end - from;
+            sum.until = event.end;
+        }
+    }
+}
+
+void StepGroups::addKernel(const DeviceEvent& event)
+{
+    const auto [kernel, isNew] = kernels_.try_emplace(event.name);
+    if (isNew)
+        kernel->second = {.number = static_cast<std::uint32_t>(kernels_.size() - 1), .kind = event.kind};
+    std::size_t place = kernelPlaces_.of(kernel->second.number);
+    if (place == Places::kUnknown) {
+        place = step_->kernels.size();
+        step_->kernels.push_back({.name = event.name});
+        kernelPlaces_.note(kernel->second.number, place);
+    }
+    KernelSum& sum = step_->kernels[place];
+    sum.time += event.end - event.start;
+    ++sum.instances;
+}
+
+std::string_view StepGroups::familyOf(StringId name)
+{
+    Kernel& kernel = kernels_.at(name);
+    if (kernel.family.empty())
+        kernel.family =
+            wordOf(analysis::KernelFamilies::standard().describe(reader_.text(name), kernel.kind).family);
+    return kernel.family;
+}
+
+RunGroups StepGroups::take()
+{
+    GroupSums families;
+    GroupSums kernels;
+    GroupSums ranges;
+    std::size_t count = 0;
+    for (const auto& [number, step] : steps_) {
+        if (!step.hasRanges)
+            continue;
+        ++count;
+        for (GroupSums* sums : {&families, &kernels, &ranges})
+            sums->beginStep();
+        for (const KernelSum& sum : step.kernels) {
+            kernels.add(reader_.text(sum.name), sum.time, sum.instances);
+            families.add(familyOf(sum.name), sum.time, sum.instances);
+        }
+        addRanges(number, step, ranges);
+    }
+    return {.steps = count,
+            .onGpu = true,
+            .families = families.take(),
+            .kernels = kernels.take(),
+            .ranges = ranges.take()};
+}
+
+void StepGroups::addRanges(std::int32_t number, const Step& step, GroupSums& ranges) const
+{
+    if (!step.isInOrder || !step.hasDevice) {
+        const store::EventWindow window{.run = run_, .from = step.from, .to = step.to, .step = number};
+        for (const analysis::RangeTotal& total : analysis::rangeTotals(
+                 reader_.ranges(window), reader_.ops(window), reader_.deviceEvents(window), textsOf(reader_)))
+            ranges.add(total.path, total.gpu ? *total.gpu : total.wall.value_or(Nanoseconds{0}),
+                       total.instances);
+        return;
+    }
+    struct Total {
+        std::int64_t ranges = 0;
+        bool hasWork = false;
+        Nanoseconds busy{0};
+    };
+    std::map<std::uint32_t, Total> totals;
+    for (const auto& [device, sums] : step.paths)
+        for (const PathSum& sum : sums) {
+            Total& total = totals[sum.path];
+            total.ranges += sum.ranges;
+            total.hasWork = total.hasWork || sum.hasWork;
+            total.busy += sum.busy;
+            // Every path around one that has something is there, and has the work below it.
+            for (std::uint32_t path = paths_[sum.path].parent; path != kNone; path = paths_[path].parent)
+                totals[path].hasWork = totals[path].hasWork || sum.hasWork;
+        }
+    for (const auto& [path, total] : totals)
+        ranges.add(paths_[path].text, total.busy, total.ranges > 0 ? total.ranges : total.hasWork ? 1 : 0);
+}
+
+} // namespace tilescope::query
