@@ -1,8 +1,6 @@
 #include "core/query/tables/path_steps.h"
 
-#include "core/analysis/time/data_loading.h"
 #include "core/analysis/time/step_walls.h"
-#include "core/query/runs/selection.h"
 #include "core/query/runs/step_paths.h"
 
 #include <algorithm>
@@ -119,20 +117,6 @@ private:
     std::map<ProcessIndex, ProcessSpan> processes_;
 };
 
-constexpr Nanoseconds kShortestPiece{1'000'000};
-
-void addPieces(const store::RunReader& reader, RunId run, analysis::Interval time, std::int64_t most,
-               std::vector<analysis::Interval>& pieces)
-{
-    if (time.length() < kShortestPiece || !hasMoreEvents(reader, run, time, most)) {
-        pieces.push_back(time);
-        return;
-    }
-    const Timestamp middle = time.start + time.length() / 2;
-    addPieces(reader, run, {time.start, middle}, most, pieces);
-    addPieces(reader, run, {middle, time.end}, most, pieces);
-}
-
 } // namespace
 
 std::vector<analysis::RecordedStep> pathSteps(const store::RunReader& reader, RunId run,
@@ -140,74 +124,6 @@ std::vector<analysis::RecordedStep> pathSteps(const store::RunReader& reader, Ru
                                               const std::function<bool()>& cancelled)
 {
     return StepsReading(reader, run, parties, cancelled).read();
-}
-
-bool hasMoreEvents(const store::RunReader& reader, RunId run, analysis::Interval time, std::int64_t most)
-{
-    const store::EventCounts counts = reader.counts(run);
-    if (counts.ranges + counts.ops + counts.apiCalls + counts.deviceEvents <= most)
-        return false;
-    std::int64_t count = 0;
-    const auto note = [&](const auto&) { return ++count <= most; };
-    const store::EventWindow window{.run = run, .from = time.start, .to = time.end};
-    reader.eachDeviceEvent(window, note);
-    if (count <= most)
-        reader.eachOp(window, note);
-    if (count <= most)
-        reader.eachApiCall(window, note);
-    if (count <= most)
-        reader.eachRange(window, note);
-    return count > most;
-}
-
-std::vector<analysis::Interval> readablePieces(const store::RunReader& reader, RunId run,
-                                               analysis::Interval time, std::int64_t most)
-{
-    std::vector<analysis::Interval> pieces;
-    addPieces(reader, run, time, most, pieces);
-    return pieces;
-}
-
-analysis::RecordedGraph graphWithin(const store::RunReader& reader, RunId run, const PartyIndex& parties,
-                                    analysis::Interval time)
-{
-    TraceBatch batch;
-    const auto collected = [](auto& events) {
-        return [&events](const auto& event) {
-            events.push_back(event);
-            return true;
-        };
-    };
-    const store::EventWindow window{.run = run, .from = time.start, .to = time.end};
-    reader.eachRange(window, collected(batch.ranges));
-    reader.eachOp(window, collected(batch.ops));
-    reader.eachApiCall(window, collected(batch.apiCalls));
-    reader.eachDeviceEvent(window, collected(batch.deviceEvents));
-    reader.eachFrame(window, [&](const Frame& frame) {
-        if (analysis::loadsData(reader.text(frame.name)))
-            batch.frames.push_back(frame);
-        return true;
-    });
-    const auto isWithin = [&time](const auto& event) {
-        return event.start < time.end && event.end >= time.start;
-    };
-    for (const Wait& wait : reader.waits(run))
-        if (isWithin(wait))
-            batch.waits.push_back(wait);
-    for (const Collective& collective : reader.collectives(run))
-        if (isWithin(collective))
-            batch.collectives.push_back(collective);
-    const store::EventCounts counts = reader.counts(run);
-    return analysis::recordedGraph({.ranges = batch.ranges,
-                                    .ops = batch.ops,
-                                    .frames = batch.frames,
-                                    .calls = batch.apiCalls,
-                                    .device = batch.deviceEvents,
-                                    .waits = batch.waits,
-                                    .collectives = batch.collectives,
-                                    .parties = parties,
-                                    .textOf = textsOf(reader),
-                                    .onGpu = counts.deviceEvents > 0});
 }
 
 } // namespace tilescope::query

@@ -2,12 +2,17 @@
 
 #include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/time/path_glob.h"
+#include "core/base/mutex.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
+#include "core/query/tables/path_steps.h"
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 #include <iterator>
 #include <span>
+#include <thread>
 #include <unordered_map>
 
 namespace tilescope::query {
@@ -16,55 +21,45 @@ namespace {
 
 using analysis::PathSource;
 
-class PathReading {
+using Steps = std::span<const analysis::RecordedStep>;
+
+/// Follows the paths of steps with a reader of its own. One thread.
+class PathFollower {
 public:
-    PathReading(const store::RunReader& reader, const PathQuery& query,
-                const std::function<bool()>& cancelled)
-        : reader_(reader), query_(query), cancelled_(cancelled), run_(chooseRun(reader, query.run)),
-          filter_(reader, run_.run, query.parties)
+    /// \param parties  must outlive this object, as the reader and the query must
+    PathFollower(const store::RunReader& reader, const PathQuery& query, RunId run, const PartyIndex& parties)
+        : reader_(reader), query_(query), parties_(parties), graphs_(reader, run, parties)
     {
-        for (const ThreadName& thread : reader.threads(run_.run))
+        for (const ThreadName& thread : reader.threads(run))
             if (thread.name)
                 threads_.emplace(thread.thread, reader.text(thread.name));
     }
 
-    PathTable read()
+    /// The paths of the ranks of a step, which share a graph; none if it has more than `most` events.
+    std::optional<std::vector<PathRow>> pathsOf(Steps steps, std::int64_t most)
     {
-        PathTable table{.run = run_};
-        if (const auto span = reader_.span(run_.run))
-            table.origin = span->first;
-        const store::EventCounts counts = reader_.counts(run_.run);
-        table.onGpu = counts.deviceEvents > 0;
-        table.hasOps = counts.ops > 0;
-        table.hasCalls = counts.apiCalls > 0;
-        std::vector<analysis::RecordedStep> steps = pathSteps(reader_, run_.run, parties(), cancelled_);
-        table.rowsOfRun = std::ssize(steps);
-        std::erase_if(steps, [this](const analysis::RecordedStep& step) { return !isSelected(step); });
-        for (auto first = steps.begin(); first != steps.end();) {
-            if (cancelled_())
-                return {.run = run_};
-            // The ranks of a step share a graph.
-            const auto last = std::find_if(first, steps.end(), [first](const analysis::RecordedStep& step) {
-                return step.step != first->step;
-            });
-            addPaths(table, {first, last});
-            first = last;
-        }
-        return table;
+        const std::optional<analysis::RecordedGraph> graph = graphs_.within(timeOf(steps), most);
+        if (!graph)
+            return {};
+        std::vector<OpenPath> paths = begin(steps);
+        for (OpenPath& path : paths)
+            follow(path, *graph, timeOf(steps));
+        return end(paths);
+    }
+
+    /// The same from pieces of the step.
+    std::vector<PathRow> pathsOfPieces(Steps steps, std::int64_t most)
+    {
+        std::vector<OpenPath> paths = begin(steps);
+        graphs_.eachPiece(timeOf(steps), most, PathGraphs::Order::LastToFirst,
+                          [&](const analysis::Interval& piece, const analysis::RecordedGraph& graph) {
+                              for (OpenPath& path : paths)
+                                  follow(path, graph, piece);
+                          });
+        return end(paths);
     }
 
 private:
-    const PartyIndex& parties() const { return filter_.parties(); }
-
-    bool isSelected(const analysis::RecordedStep& step) const
-    {
-        const TracedProcess* const process = parties().find(step.process);
-        const PartyQuery& asked = query_.parties;
-        return (!query_.step || step.step == *query_.step) &&
-               (!process ||
-                ((!asked.rank || process->rank == asked.rank) && (!asked.pid || process->pid == *asked.pid)));
-    }
-
     /// A path that is followed from the end of its step.
     struct OpenPath {
         PathRow row = {};
@@ -73,12 +68,20 @@ private:
         std::vector<std::vector<PathSegmentRow>> segments = {}; ///< by piece, the last one first
     };
 
-    void addPaths(PathTable& table, std::span<const analysis::RecordedStep> steps)
+    const PartyIndex& parties() const { return parties_; }
+
+    static analysis::Interval timeOf(Steps steps)
     {
         analysis::Interval time = steps.front().wall;
-        std::vector<OpenPath> paths;
-        for (const analysis::RecordedStep& step : steps) {
+        for (const analysis::RecordedStep& step : steps)
             time = {std::min(time.start, step.wall.start), std::max(time.end, step.wall.end)};
+        return time;
+    }
+
+    std::vector<OpenPath> begin(Steps steps) const
+    {
+        std::vector<OpenPath> paths;
+        for (const analysis::RecordedStep& step : steps)
             paths.push_back({.row = {.step = step.step == kNoStep ? std::nullopt : std::optional(step.step),
                                      .process = step.process,
                                      .title = parties().titleOf(step.process),
@@ -86,19 +89,18 @@ private:
                                      .wall = step.wall},
                              .process = step.process,
                              .thread = step.thread});
-        }
-        const std::vector<analysis::Interval> pieces =
-            readablePieces(reader_, run_.run, time, query_.mostEvents);
-        for (std::size_t i = pieces.size(); i-- > 0;) {
-            const analysis::RecordedGraph graph = graphWithin(reader_, run_.run, parties(), pieces[i]);
-            for (OpenPath& path : paths)
-                follow(path, graph, pieces[i]);
-        }
+        return paths;
+    }
+
+    static std::vector<PathRow> end(std::vector<OpenPath>& paths)
+    {
+        std::vector<PathRow> rows;
         for (OpenPath& path : paths) {
             for (std::size_t i = path.segments.size(); i-- > 0;)
                 std::ranges::move(path.segments[i], std::back_inserter(path.row.segments));
-            table.rows.push_back(std::move(path.row));
+            rows.push_back(std::move(path.row));
         }
+        return rows;
     }
 
     /// The part of a path within a piece of the recording.
@@ -180,11 +182,118 @@ private:
 
     const store::RunReader& reader_;
     const PathQuery& query_;
+    const PartyIndex& parties_;
+    PathGraphs graphs_;
+    std::unordered_map<ThreadId, std::string_view> threads_;
+    std::unordered_map<StringId, std::string> shortNames_;
+};
+
+class PathReading {
+public:
+    PathReading(const store::RunReader& reader, const PathQuery& query,
+                const std::function<bool()>& cancelled)
+        : reader_(reader), query_(query), cancelled_(cancelled), run_(chooseRun(reader, query.run)),
+          filter_(reader, run_.run, query.parties)
+    {
+    }
+
+    PathTable read()
+    {
+        PathTable table{.run = run_};
+        if (const auto span = reader_.span(run_.run))
+            table.origin = span->first;
+        const store::EventCounts counts = reader_.counts(run_.run);
+        table.onGpu = counts.deviceEvents > 0;
+        table.hasOps = counts.ops > 0;
+        table.hasCalls = counts.apiCalls > 0;
+        std::vector<analysis::RecordedStep> steps =
+            pathSteps(reader_, run_.run, filter_.parties(), cancelled_);
+        table.rowsOfRun = std::ssize(steps);
+        std::erase_if(steps, [this](const analysis::RecordedStep& step) { return !isSelected(step); });
+        std::vector<Group> groups = groupsOf(steps);
+        const std::int64_t events = counts.ranges + counts.ops + counts.apiCalls + counts.deviceEvents;
+        if (threadsFor(groups, events) > 1)
+            readTogether(groups, threadsFor(groups, events));
+        PathFollower follower(reader_, query_, run_.run, filter_.parties());
+        for (Group& group : groups) {
+            if (cancelled_())
+                return {.run = run_};
+            if (!group.rows)
+                group.rows = follower.pathsOfPieces(group.steps, query_.mostEvents);
+            std::ranges::move(*group.rows, std::back_inserter(table.rows));
+        }
+        return table;
+    }
+
+private:
+    /// The steps of all ranks with one number, and their paths once they are known.
+    struct Group {
+        Steps steps = {};
+        std::optional<std::vector<PathRow>> rows = {};
+    };
+
+    bool isSelected(const analysis::RecordedStep& step) const
+    {
+        const TracedProcess* const process = filter_.parties().find(step.process);
+        const PartyQuery& asked = query_.parties;
+        return (!query_.step || step.step == *query_.step) &&
+               (!process ||
+                ((!asked.rank || process->rank == asked.rank) && (!asked.pid || process->pid == *asked.pid)));
+    }
+
+    static std::vector<Group> groupsOf(Steps steps)
+    {
+        std::vector<Group> groups;
+        for (std::size_t i = 0; i < steps.size();) {
+            const std::size_t first = i;
+            while (i < steps.size() && steps[i].step == steps[first].step)
+                ++i;
+            groups.push_back({.steps = steps.subspan(first, i - first)});
+        }
+        return groups;
+    }
+
+    /// A run that is being written is read by one thread: another reader would see more of it.
+    std::int64_t threadsFor(const std::vector<Group>& groups, std::int64_t events) const
+    {
+        constexpr std::int64_t kFewEvents = 200'000; // take less time than to open the file again
+        if (run_.result.status == RunStatus::Running || events <= kFewEvents)
+            return 1;
+        return std::min(std::ssize(groups), std::int64_t{std::thread::hardware_concurrency()});
+    }
+
+    /// Leaves groups out that have more than a thread's part of the events that may be in memory.
+    void readTogether(std::vector<Group>& groups, std::int64_t threads)
+    {
+        const std::int64_t most = query_.mostEvents / threads;
+        std::atomic<std::size_t> next = 0;
+        Mutex mutex; // of `cancelled_`
+        const auto work = [&] {
+            const store::RunReader reader(reader_.file());
+            reader.atOnce([&] {
+                PathFollower follower(reader, query_, run_.run, filter_.parties());
+                for (std::size_t i = next++; i < groups.size(); i = next++) {
+                    {
+                        const MutexLock lock(mutex);
+                        if (cancelled_())
+                            return;
+                    }
+                    groups[i].rows = follower.pathsOf(groups[i].steps, most);
+                }
+            });
+        };
+        std::vector<std::future<void>> others;
+        for (std::int64_t i = 0; i < threads; ++i)
+            others.push_back(std::async(std::launch::async, work));
+        for (std::future<void>& other : others)
+            other.get();
+    }
+
+    const store::RunReader& reader_;
+    const PathQuery& query_;
     const std::function<bool()>& cancelled_;
     store::RunRecord run_;
     PartyFilter filter_;
-    std::unordered_map<ThreadId, std::string_view> threads_;
-    std::unordered_map<StringId, std::string> shortNames_;
 };
 
 } // namespace

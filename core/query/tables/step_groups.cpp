@@ -170,7 +170,7 @@ RunGroups StepGroups::take()
             .ranges = ranges.take()};
 }
 
-void StepGroups::addRanges(std::int32_t number, const Step& step, GroupSums& ranges) const
+void StepGroups::addRanges(std::int32_t number, const Step& step, GroupSums& ranges)
 {
     if (!step.isInOrder || !step.hasDevice) {
         const store::EventWindow window{.run = run_, .from = step.from, .to = step.to, .step = number};
@@ -180,24 +180,29 @@ void StepGroups::addRanges(std::int32_t number, const Step& step, GroupSums& ran
                        total.instances);
         return;
     }
-    struct Total {
-        std::int64_t ranges = 0;
-        bool hasWork = false;
-        Nanoseconds busy{0};
+    totals_.resize(paths_.size());
+    std::vector<std::uint32_t> known;
+    const auto totalOf = [&](std::uint32_t path) -> Total& {
+        if (!totals_[path].isKnown)
+            known.push_back(path);
+        totals_[path].isKnown = true;
+        return totals_[path];
     };
-    std::map<std::uint32_t, Total> totals;
     for (const auto& [device, sums] : step.paths)
         for (const PathSum& sum : sums) {
-            Total& total = totals[sum.path];
+            Total& total = totalOf(sum.path);
             total.ranges += sum.ranges;
-            total.hasWork = total.hasWork || sum.hasWork;
             total.busy += sum.busy;
             // Every path around one that has something is there, and has the work below it.
-            for (std::uint32_t path = paths_[sum.path].parent; path != kNone; path = paths_[path].parent)
-                totals[path].hasWork = totals[path].hasWork || sum.hasWork;
+            for (std::uint32_t path = sum.path; path != kNone; path = paths_[path].parent) {
+                Total& around = totalOf(path);
+                around.hasWork = around.hasWork || sum.hasWork;
+            }
         }
-    for (const auto& [path, total] : totals)
+    for (const std::uint32_t path : known) {
+        const Total total = std::exchange(totals_[path], {});
         ranges.add(paths_[path].text, total.busy, total.ranges > 0 ? total.ranges : total.hasWork ? 1 : 0);
+    }
 }
 
 } // namespace tilescope::query

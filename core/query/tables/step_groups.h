@@ -89,6 +89,13 @@ private:
         std::vector<std::pair<std::uint64_t, std::size_t>> places_;
         std::uint64_t edition_ = 0;
     };
+    /// Of a path in one step.
+    struct Total {
+        bool isKnown = false; ///< it or a path below has ranges or work
+        bool hasWork = false;
+        std::int64_t ranges = 0;
+        Nanoseconds busy{0};
+    };
     struct Path {
         std::string text;
         std::uint32_t parent = 0; ///< kNone: it is `step`
@@ -107,7 +114,7 @@ private:
     std::uint32_t pathNamed(std::string_view text);
     void addKernel(const DeviceEvent& event);
     std::string_view familyOf(StringId name);
-    void addRanges(std::int32_t number, const Step& step, GroupSums& ranges) const;
+    void addRanges(std::int32_t number, const Step& step, GroupSums& ranges);
 
     const store::RunReader& reader_;
     const RunId run_;
@@ -116,6 +123,7 @@ private:
     std::unordered_map<StringId, std::uint32_t> pathsById_;
     std::map<std::string, std::uint32_t, std::less<>> pathsByText_;
     std::unordered_map<StringId, Kernel> kernels_;
+    std::vector<Total> totals_; ///< by number of path; empty but while a step is summed up
     // Of the last event: the next is likely to have the same.
     std::int32_t number_ = kNoStep;
     Step* step_ = nullptr;

@@ -8,6 +8,7 @@
 #include "core/base/quantity.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
+#include "core/query/tables/path_steps.h"
 
 #include <algorithm>
 #include <map>
@@ -101,7 +102,8 @@ public:
     WhatIfReading(const store::RunReader& reader, const WhatIfQuery& query,
                   const std::function<bool()>& cancelled)
         : reader_(reader), query_(query), cancelled_(cancelled), run_(chooseRun(reader, query.run)),
-          filter_(reader, run_.run, query.parties), onGpu_(reader.counts(run_.run).deviceEvents > 0)
+          filter_(reader, run_.run, query.parties), graphs_(reader, run_.run, filter_.parties()),
+          onGpu_(reader.counts(run_.run).deviceEvents > 0)
     {
         for (const WorkScale& scale : query.scales)
             selections_.emplace_back(scale, false, reader);
@@ -168,8 +170,8 @@ private:
         for (const RecordedStep& step : steps)
             time = {std::min({time.start, step.wall.start, step.host.start}),
                     std::max({time.end, step.wall.end, step.host.end})};
-        if (!hasMoreEvents(reader_, run_.run, time, query_.mostEvents))
-            return simulate(steps, time);
+        if (const auto graph = graphs_.within(time, query_.mostEvents))
+            return simulate(steps, *graph);
         const std::int32_t middle = steps[steps.size() / 2].step;
         const auto cut = static_cast<std::size_t>(
             std::ranges::find(steps, middle == steps.front().step ? steps.back().step : middle,
@@ -180,9 +182,12 @@ private:
             simulate(steps.subspan(cut));
             return;
         }
-        for (const analysis::Interval& piece : readablePieces(reader_, run_.run, time, query_.mostEvents))
-            if (const std::vector<RecordedStep> parts = partsWithin(steps, piece); !parts.empty())
-                simulate(parts, piece);
+        graphs_.eachPiece(time, query_.mostEvents, PathGraphs::Order::FirstToLast,
+                          [&](const analysis::Interval& piece, const analysis::RecordedGraph& graph) {
+                              if (const std::vector<RecordedStep> parts = partsWithin(steps, piece);
+                                  !parts.empty())
+                                  simulate(parts, graph);
+                          });
     }
 
     /// What lies within a piece of the time of a step that is too long.
@@ -204,12 +209,11 @@ private:
     }
 
     /// Simulates steps whose events are in memory together.
-    void simulate(std::span<const RecordedStep> steps, const analysis::Interval& time)
+    void simulate(std::span<const RecordedStep> steps, const analysis::RecordedGraph& graph)
     {
         std::map<ProcessIndex, std::vector<RecordedStep>> processes;
         for (const RecordedStep& step : steps)
             processes[step.process].push_back(step);
-        const analysis::RecordedGraph graph = graphWithin(reader_, run_.run, filter_.parties(), time);
         const std::vector<double> factors = factorsOf(graph);
         const std::vector<analysis::Interval> times = changedTimes(
             graph, {.factorOf = [&](const PathSource& source) { return factors[numberOf(graph, source)]; },
@@ -328,6 +332,7 @@ private:
     const std::function<bool()>& cancelled_;
     store::RunRecord run_;
     PartyFilter filter_;
+    PathGraphs graphs_;
     const bool onGpu_;
     std::vector<WorkSelection> selections_;
     std::vector<Nanoseconds> selected_; ///< by selection: time of its work

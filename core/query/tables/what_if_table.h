@@ -2,7 +2,7 @@
 
 #include "core/analysis/stats/statistics.h"
 #include "core/query/runs/party_filter.h"
-#include "core/query/tables/path_steps.h"
+#include "core/query/tables/path_graphs.h"
 #include "core/store/run_reader.h"
 
 #include <functional>

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/analysis/path/recorded_graph.h"
+#include "core/query/runs/party_filter.h"
+#include "core/store/run_reader.h"
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace tilescope::query {
+
+/// Events that a graph is made of at a time: 800 MB of them.
+inline constexpr std::int64_t kMostPathEvents = 4'000'000;
+
+/// Reads the graphs of stretches of time of one run, each event once. One thread.
+class PathGraphs {
+public:
+    /// \param reader, parties  must outlive this object
+    PathGraphs(const store::RunReader& reader, RunId run, const PartyIndex& parties);
+
+    /// The graph of the events that overlap `time`.
+    /// \return  none if more than `most` ranges, ops, calls and activities do
+    std::optional<analysis::RecordedGraph> within(analysis::Interval time, std::int64_t most);
+
+    /// The graph of a stretch of time, or of its parts: it is cut into halves until no part overlaps more than `most`
+    /// events, or is shorter than 1 ms.
+    enum class Order : std::uint8_t { FirstToLast, LastToFirst };
+    using Take = std::function<void(const analysis::Interval& time, const analysis::RecordedGraph& graph)>;
+    void eachPiece(analysis::Interval time, std::int64_t most, Order order, const Take& take);
+
+private:
+    const store::RunReader& reader_;
+    const RunId run_;
+    const PartyIndex& parties_;
+    const store::EventCounts counts_;
+    const std::vector<Wait> waits_;
+    const std::vector<Collective> collectives_;
+    TraceBatch batch_; ///< keeps its memory from graph to graph
+};
+
+} // namespace tilescope::query
