@@ -10,6 +10,7 @@
 #include "core/base/version.h"
 #include "core/exchange/import/recording/growing_recording.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -92,6 +93,15 @@ void printHelp()
            "spec or file; 3 a point ended in error; 4 the machine lacks something requested; 5 compare "
            "--gate:\n"
            "undecided; 130 cancelled\n";
+}
+
+/// An answer about many steps needs the same lists for each. Returning their memory to the system after every step takes up to
+/// a third of the processor time.
+void keepFreedMemory()
+{
+    constexpr int kMiB = 1 << 20;
+    mallopt(M_TRIM_THRESHOLD, 256 * kMiB);
+    mallopt(M_MMAP_THRESHOLD, 32 * kMiB);
 }
 
 /// Whether a first argument that is not a verb names a file: it exists or looks like one.
@@ -216,6 +226,7 @@ void requirePrinted()
 int main(int argc, char** argv)
 {
     prepareProcess();
+    keepFreedMemory();
     try {
         const int code = dispatch(argc, argv);
         requirePrinted();

@@ -120,6 +120,44 @@ TEST_F(PathTables, InPiecesAreThoseOfTheWholeStep)
     EXPECT_EQ(next, whole.rows[0].wall.length());
 }
 
+TEST_F(PathTables, OfManyStepsAreThoseOfEachStep)
+{
+    constexpr int kSteps = 1'000; // 202,000 events: several threads follow the paths
+    const store::RunReader reader = fileOf(kSteps, true);
+    const PathTable all = criticalPaths(reader, {});
+    ASSERT_EQ(all.rows.size(), std::size_t{kSteps});
+    for (const int step : {0, 1, 499, 998, 999}) {
+        const PathTable one = criticalPaths(reader, {.step = step});
+        const PathRow& row = all.rows[static_cast<std::size_t>(step)];
+        ASSERT_EQ(one.rows.size(), 1u);
+        EXPECT_EQ(row.step, step);
+        EXPECT_EQ(row.wall, one.rows[0].wall);
+        EXPECT_EQ(row.parts.sum(), row.wall.length());
+        for (std::size_t i = 0; i < analysis::kPathParts; ++i) {
+            const auto part = static_cast<analysis::PathPart>(i);
+            EXPECT_EQ(row.parts[part], one.rows[0].parts[part]) << wordOf(part);
+        }
+    }
+}
+
+TEST_F(PathTables, OfManyStepsInLittleMemoryAreTheSame)
+{
+    const store::RunReader reader = fileOf(1'000, true);
+    const PathTable all = criticalPaths(reader, {});
+    const PathTable little = criticalPaths(reader, {.mostEvents = 203}); // a step has 202
+    ASSERT_EQ(little.rows.size(), all.rows.size());
+    for (std::size_t i = 0; i < all.rows.size(); ++i)
+        EXPECT_EQ(little.rows[i].parts.sum(), all.rows[i].wall.length());
+}
+
+TEST_F(PathTables, OfManyStepsEndEarlyIfCancelled)
+{
+    const store::RunReader reader = fileOf(1'000, true);
+    int asked = 0; // once for each of 101,000 ranges and activities, then for each step
+    EXPECT_TRUE(criticalPaths(reader, {}, [&asked] { return ++asked > 101'400; }).rows.empty());
+    EXPECT_GT(asked, 101'400);
+}
+
 TEST_F(PathTables, OfALongRecordingWithoutStepsCoverIt)
 {
     const store::RunReader reader = fileOf(5, false);
