@@ -22,7 +22,7 @@ namespace {
 /// Time by step of each key, and instances a step.
 using Groups = std::map<std::string, std::pair<std::vector<double>, double>>;
 
-Groups groupsOf(const std::vector<analysis::GroupTimes>& list)
+Groups byKey(const std::vector<analysis::GroupTimes>& list)
 {
     Groups groups;
     for (const analysis::GroupTimes& group : list)
@@ -82,8 +82,8 @@ TEST_F(TracedGroupsOf, AGpuAreTheSumsOfItsSteps)
     const TracedGroups groups = tracedGroups(reader, std::vector{kOnlyRun});
     const auto [kernels, ranges] = expectedGroups(reader);
     EXPECT_TRUE(groups.onGpu);
-    EXPECT_EQ(groupsOf(groups.kernels), kernels);
-    EXPECT_EQ(groupsOf(groups.ranges), ranges);
+    EXPECT_EQ(byKey(groups.kernels), kernels);
+    EXPECT_EQ(byKey(groups.ranges), ranges);
     EXPECT_EQ(timeOf(groups.families), timeOf(groups.kernels));
     EXPECT_GT(groups.families.size(), 2u);
     EXPECT_LE(groups.families.size(), groups.kernels.size());
@@ -106,7 +106,7 @@ TEST_F(TracedGroupsOf, AGpuCountHostTimeWhereAStepHasNoActivity)
     }
     const store::RunReader reader(file_);
     const TracedGroups groups = tracedGroups(reader, std::vector{kOnlyRun});
-    const Groups ranges = groupsOf(groups.ranges);
+    const Groups ranges = byKey(groups.ranges);
     EXPECT_EQ(ranges, expectedGroups(reader).second);
     EXPECT_EQ(ranges.at("step").first, (std::vector<double>{200, 900}));
     EXPECT_EQ(ranges.at("step/forward").first, (std::vector<double>{200, 250}));
@@ -131,8 +131,8 @@ TEST_F(TracedGroupsOf, AGpuDoNotDependOnTheOrderOfEvents)
     const RunGroups shuffled = groups.take();
     const auto [kernels, ranges] = expectedGroups(reader);
     EXPECT_EQ(shuffled.steps, 12u);
-    EXPECT_EQ(groupsOf(shuffled.kernels), kernels);
-    EXPECT_EQ(groupsOf(shuffled.ranges), ranges);
+    EXPECT_EQ(byKey(shuffled.kernels), kernels);
+    EXPECT_EQ(byKey(shuffled.ranges), ranges);
 }
 
 } // namespace tilescope::query
