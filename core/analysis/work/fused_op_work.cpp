@@ -69,6 +69,21 @@ public:
                                     : std::nullopt;
     }
 
+    /// x: a magnitude, a maximum and a product per element. Each row has a scale.
+    std::optional<Work> quantizeRows() const
+    {
+        constexpr std::int64_t kScaleBytes = 4;
+        return hasRows(0) ? work(3 * elements(0), bytes(0) + elements(0) + kScaleBytes * rows(0))
+                          : std::nullopt;
+    }
+
+    /// Values, transposed values, scales, x, which is read twice.
+    std::optional<Work> quantizeMatrix() const
+    {
+        return hasRows(3) ? work(3 * elements(3), 2 * bytes(3) + bytes(0) + bytes(1) + bytes(2))
+                          : std::nullopt;
+    }
+
     /// Gate and up side by side.
     std::optional<Work> swiGlu() const
     {
@@ -161,6 +176,8 @@ constexpr std::array kRules{
     Rule{"tilescope::add_rms_norm", &FusedCall::addRmsNorm},
     Rule{"tilescope::cross_entropy_", &FusedCall::crossEntropy},
     Rule{"tilescope::embedding_backward", &FusedCall::embeddingBackward},
+    Rule{"tilescope::quantize_matrix_", &FusedCall::quantizeMatrix},
+    Rule{"tilescope::quantize_rows", &FusedCall::quantizeRows},
     Rule{"tilescope::rms_norm_backward", &FusedCall::rmsNormBackward},
     Rule{"tilescope::rotate_heads_", &FusedCall::rotateHeads},
     Rule{"tilescope::split_bf16", &FusedCall::splitBf16},

@@ -218,6 +218,9 @@ TEST(WorkOfOp, CountsFusedOpsOfTheLanguageModel)
     EXPECT_EQ(workOf("tilescope::rms_norm_backward", "bf16[6, 8] f32[6, 8] f32[8] f32[6] f32[6, 8]"),
               expected(10 * 48, 48 * (2 * (2 + 4) + 4) + 4 * (8 + 6)));
     EXPECT_EQ(workOf("tilescope::split_bf16", "f32[6, 8] =3 =1 =0"), expected(2 * 48, (4 + 6) * 48));
+    EXPECT_EQ(workOf("tilescope::quantize_rows", "bf16[6, 16]"), expected(3 * 96, (2 + 1) * 96 + 4 * 6));
+    EXPECT_EQ(workOf("tilescope::quantize_matrix_", "f8[6, 16] f8[16, 6] f32[16] bf16[6, 16]"),
+              expected(3 * 96, (2 + 2 + 1 + 1) * 96 + 4 * 16));
     EXPECT_EQ(workOf("tilescope::sum_parts_", "f32[8] f32[16, 8]"), expected(128, 4 * 136));
     EXPECT_EQ(workOf("tilescope::swiglu", "bf16[6, 16]"), expected(6 * 48, 2 * (96 + 48)));
     EXPECT_EQ(workOf("tilescope::swiglu_backward_", "bf16[6, 8] bf16[6, 16]"),
