@@ -34,7 +34,8 @@ Broken headWidthRule(const ExperimentSpec& spec, std::int64_t width,
                      std::initializer_list<std::string_view> widthKeys)
 {
     const HeadDims& limits = traitsOf(spec.backend).headDims;
-    const bool half = spec.precision == Precision::Bf16 || spec.precision == Precision::Fp16;
+    const bool half = spec.precision == Precision::Bf16 || spec.precision == Precision::Fp16 ||
+                      spec.precision == Precision::Fp8;
     const std::int64_t multiple = half ? limits.halfMultiple : limits.multiple;
     if (limits.take(width, half))
         return {};
@@ -63,6 +64,10 @@ Broken attentionRule(const ExperimentSpec& spec)
         return BrokenRule{"precision fp32x6 is for workload lm: it computes products with weights",
                           "allowed: fp32, tf32, bf16, fp16",
                           {"precision"}};
+    if (spec.precision == Precision::Fp8)
+        return BrokenRule{"precision fp8 is for workload lm: it computes products with weights",
+                          "allowed: fp32, tf32, bf16, fp16",
+                          {"precision"}};
     if (spec.heads % spec.kvHeads != 0)
         return BrokenRule{fmt::format("kv_heads {} does not divide heads {}", spec.kvHeads, spec.heads),
                           "every key and value head serves the same number of query heads",
@@ -73,6 +78,34 @@ Broken attentionRule(const ExperimentSpec& spec)
                           "allowed: none, graph, package:FILE.pt2",
                           {"compile"}};
     return headWidthRule(spec, spec.headDim, {"d_head"});
+}
+
+/// What precision: fp8 does not support.
+Broken fp8Rule(const ExperimentSpec& spec)
+{
+    constexpr std::int64_t kMultiple = 16;
+    constexpr std::int64_t kWidestRow = 32'768; // of gate and up side by side
+    if (spec.precision != Precision::Fp8)
+        return {};
+    if (spec.compile.kind != CompileRequest::Kind::Fused)
+        return BrokenRule{fmt::format("precision fp8 is for compile: fused, and compile is {}",
+                                      spec.compile.kind == CompileRequest::Kind::Package
+                                          ? "package"
+                                          : toText(spec.compile)),
+                          "write compile: fused or precision: bf16",
+                          {"precision", "compile"}};
+    if (spec.device.kind == DeviceRequest::Kind::Cpu)
+        return {};
+    if (spec.dModel % kMultiple != 0 || spec.dFf % kMultiple != 0)
+        return BrokenRule{
+            fmt::format("precision fp8 does not support d_model {} and d_ff {}", spec.dModel, spec.dFf),
+            fmt::format("choose multiples of {}", kMultiple),
+            {"precision", "d_model", "d_ff", "size"}};
+    if (2 * spec.dFf > kWidestRow)
+        return BrokenRule{fmt::format("precision fp8 does not support d_ff {}", spec.dFf),
+                          fmt::format("it supports up to {}", kWidestRow / 2),
+                          {"precision", "d_ff", "size"}};
+    return {};
 }
 
 /// What compile: fused does not support.
@@ -154,6 +187,8 @@ Broken lmRule(const ExperimentSpec& spec)
                           fmt::format("K is at most {}", spec.layers),
                           {"checkpointing", "layers", "size"}};
     if (Broken broken = fusedRule(spec))
+        return broken;
+    if (Broken broken = fp8Rule(spec))
         return broken;
     if (Broken broken = inductorRule(spec))
         return broken;

@@ -124,8 +124,9 @@ void addExperiment(std::vector<KeyRow>& rows)
                                .choices = words<Precision>(),
                                .defaultText = "fp32",
                                .help = "number format of the inputs; autocast for the lm, where fp16 "
-                                       "also scales the loss and fp32x6 is fp32 with products from six "
-                                       "bf16 products",
+                                       "also scales the loss, fp32x6 is fp32 with products from six "
+                                       "bf16 products, and fp8 is bf16 with the products of layers in "
+                                       "E4M3 (compile: fused)",
                                .example = "bf16",
                                .common = true}));
     rows.push_back(

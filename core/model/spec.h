@@ -12,8 +12,9 @@ namespace tilescope {
 enum class Workload { Attention, Lm, Accumulation, Dtypes, Products, Collective };
 enum class Mode { Forward, Backward, Both, Train };
 enum class LossKind { Sum, CrossEntropy };
-/// Fp32x6: fp32, with products of the lm's weights computed from six bf16 products.
-enum class Precision { Fp32, Tf32, Bf16, Fp16, Fp32x6 };
+/// Fp32x6: fp32, with products of the lm's weights computed from six bf16 products. Fp8: bf16, with the products of the lm's
+/// layers and their input gradients in E4M3.
+enum class Precision { Fp32, Tf32, Bf16, Fp16, Fp32x6, Fp8 };
 enum class Backend { Naive, FlashTorch, Flash, Sdpa, SdpaFlash, SdpaEfficient, SdpaCudnn, SdpaMath };
 enum class TraceLevel { Off, Kernels, Full };
 enum class Isolation { Sweep, Process };

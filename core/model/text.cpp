@@ -35,11 +35,9 @@ template <> std::span<const EnumWord<LossKind>> enumWords()
 
 template <> std::span<const EnumWord<Precision>> enumWords()
 {
-    static constexpr EnumWord<Precision> words[] = {{Precision::Fp32, "fp32"},
-                                                    {Precision::Tf32, "tf32"},
-                                                    {Precision::Bf16, "bf16"},
-                                                    {Precision::Fp16, "fp16"},
-                                                    {Precision::Fp32x6, "fp32x6"}};
+    static constexpr EnumWord<Precision> words[] = {{Precision::Fp32, "fp32"},     {Precision::Tf32, "tf32"},
+                                                    {Precision::Bf16, "bf16"},     {Precision::Fp16, "fp16"},
+                                                    {Precision::Fp32x6, "fp32x6"}, {Precision::Fp8, "fp8"}};
     return words;
 }
 

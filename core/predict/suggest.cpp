@@ -29,7 +29,8 @@ std::optional<Suggestion> fitting(const Changed& changed, const TargetDevice& de
 
 std::optional<Changed> halfPrecision(Changed point)
 {
-    if (point.spec.precision == Precision::Bf16 || point.spec.precision == Precision::Fp16)
+    if (point.spec.precision == Precision::Bf16 || point.spec.precision == Precision::Fp16 ||
+        point.spec.precision == Precision::Fp8)
         return {};
     point.spec.precision = Precision::Bf16;
     point.keys.emplace_back("precision", "bf16");

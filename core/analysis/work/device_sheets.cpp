@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
-constexpr std::array<std::string_view, 9> kKeys{"name", "match",  "fp32", "tf32",  "bf16",
-                                                "fp16", "memory", "link", "source"};
+constexpr std::array<std::string_view, 10> kKeys{"name", "match", "fp32",   "tf32", "bf16",
+                                                 "fp16", "fp8",   "memory", "link", "source"};
 
 DeviceSheet sheetOf(const YAML::Node& node, const std::filesystem::path& file)
 {

@@ -152,7 +152,9 @@ private:
 
 int elementBytesOf(Precision precision)
 {
-    return precision == Precision::Bf16 || precision == Precision::Fp16 ? 2 : 4;
+    const bool is16Bit =
+        precision == Precision::Bf16 || precision == Precision::Fp16 || precision == Precision::Fp8;
+    return is16Bit ? 2 : 4;
 }
 
 std::vector<SpecWork> specWork(const ExperimentSpec& spec)

@@ -25,6 +25,7 @@ at::ScalarType dtypeOf(Precision precision)
     case Precision::Fp32:
     case Precision::Tf32:
     case Precision::Fp32x6: // for the language model only
+    case Precision::Fp8:    // likewise
         break;
     }
     return at::kFloat;

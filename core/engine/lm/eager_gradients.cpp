@@ -16,6 +16,8 @@ namespace {
 double unitRoundoff(Precision precision)
 {
     switch (precision) {
+    case Precision::Fp8:
+        return 0x1p-4;
     case Precision::Bf16:
         return 0x1p-8;
     case Precision::Fp16:

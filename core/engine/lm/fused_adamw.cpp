@@ -72,6 +72,9 @@ void FusedAdamW::updateEach(const std::vector<FusedOps::Tensor>& parameters)
         if (!group.weights.empty())
             call.call(group.weights, group.remainders, group.gradients, group.firstMoments,
                       group.secondMoments, steps_, kLearningRate, kBeta1, kBeta2, kEpsilon, kWeightDecay);
+    for (const FusedOps::Tensor& parameter : parameters)
+        if (parameter->quantized)
+            parameter->quantized->set(parameter->data);
 }
 
 } // namespace tilescope::engine

@@ -1,6 +1,7 @@
 #include "core/engine/common/device.h"
 #include "core/engine/common/experiment.h"
 #include "core/engine/common/side_stream.h"
+#include "core/engine/lm/fp8_accuracy.h"
 #include "core/engine/lm/fused_adamw.h"
 #include "core/engine/lm/fused_ops.h"
 #include "core/engine/lm/token_batch.h"
@@ -18,11 +19,17 @@ using at::Tensor;
 /// Logits up to this size are kept for backward.
 constexpr std::int64_t kMostLogitBytes = 512LL << 20;
 
+/// The head is in bf16 in precision fp8 too.
+bool isIn16Bits(Precision precision)
+{
+    return precision == Precision::Bf16 || precision == Precision::Fp8;
+}
+
 /// Tokens of a chunk of the cross entropy; 0 if all logits may be kept.
 std::int64_t chunkRows(const ExperimentSpec& spec)
 {
     constexpr std::int64_t kMultiple = 128; // rows of a tile of products
-    const std::int64_t bytes = spec.vocab * (spec.precision == Precision::Bf16 ? 2 : 4);
+    const std::int64_t bytes = spec.vocab * (isIn16Bits(spec.precision) ? 2 : 4);
     const bool fits = spec.batch * spec.context * bytes <= kMostLogitBytes;
     if (fits || spec.mode == Mode::Forward || spec.loss != LossKind::CrossEntropy)
         return 0;
@@ -32,9 +39,10 @@ std::int64_t chunkRows(const ExperimentSpec& spec)
 FusedOptions optionsOf(const ExperimentSpec& spec, const Device& device)
 {
     return {.device = device.torch(),
-            .elements = spec.precision == Precision::Bf16 ? at::kBFloat16 : at::kFloat,
+            .elements = isIn16Bits(spec.precision) ? at::kBFloat16 : at::kFloat,
             .tf32 = spec.precision == Precision::Tf32,
             .splitsProducts = spec.precision == Precision::Fp32x6,
+            .quantizesProducts = spec.precision == Precision::Fp8,
             .deterministic = spec.deterministic,
             .keepsRemainders = spec.mode == Mode::Train,
             .chunkRows = chunkRows(spec)};
@@ -48,6 +56,8 @@ public:
           tokens_(std::make_shared<FusedValue>(FusedValue{.data = batch_.tokens(), .grad = {}})),
           updates_(device.torch(), SideStream::Priority::Background)
     {
+        if (spec.precision == Precision::Fp8 && spec.mode != Mode::Forward)
+            facts_ = accuracy(device);
         if (spec.mode != Mode::Train)
             return;
         optimizer_.emplace(model_.parameters(), model_.parameterNames());
@@ -93,7 +103,12 @@ public:
     }
 
     bool has(Phase phase) const override { return hasPhase(Workload::Lm, spec_.mode, phase); }
-    std::vector<EnvironmentEntry> facts() const override { return batch_.facts(); }
+    std::vector<EnvironmentEntry> facts() const override
+    {
+        std::vector<EnvironmentEntry> facts = batch_.facts();
+        facts.insert(facts.end(), facts_.begin(), facts_.end());
+        return facts;
+    }
 
     std::optional<std::int64_t> parameters() const override
     {
@@ -117,6 +132,12 @@ public:
             const std::string& name = model_.parameterNames()[i];
             visit(MemoryCategory::Parameters, name, parameter.data);
             visit(MemoryCategory::Parameters, name + " remainder", parameter.remainder);
+            if (parameter.quantized) {
+                visit(MemoryCategory::Parameters, name + " in fp8", parameter.quantized->values);
+                visit(MemoryCategory::Parameters, name + " in fp8, transposed",
+                      parameter.quantized->transposed);
+                visit(MemoryCategory::Parameters, name + " scales", parameter.quantized->scales);
+            }
             visit(MemoryCategory::Gradients, name, parameter.grad);
         }
         model_.ops().visitHeld(visit);
@@ -150,6 +171,28 @@ private:
         optimizer_->updateAll();
     }
 
+    /// Compares the first step with one in bf16. The tokens are those of the first step.
+    std::vector<EnvironmentEntry> accuracy(const Device& device)
+    {
+        std::vector<EnvironmentEntry> facts;
+        try {
+            TokenBatch first(spec_, device.torch());
+            first.refresh();
+            batch_.tokens().copy_(first.tokens());
+            batch_.targets().copy_(first.targets());
+            facts = fp8Accuracy(model_, [this] {
+                for (const Phase phase : {Phase::Forward, Phase::Loss, Phase::Backward})
+                    run(phase);
+            });
+        } catch (const c10::OutOfMemoryError&) {
+            facts = {{"result.fp8.not_compared", "the gradients in bf16 do not fit in memory beside"}};
+        }
+        dropGradients();
+        finish();
+        device.clean();
+        return facts;
+    }
+
     void computeLoss()
     {
         if (spec_.loss == LossKind::CrossEntropy) {
@@ -167,6 +210,7 @@ private:
     FusedOps::Tensor tokens_;
     FusedOps::Tensor logits_;
     Tensor loss_;
+    std::vector<EnvironmentEntry> facts_;
     SideStream updates_;
 };
 

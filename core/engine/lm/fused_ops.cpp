@@ -212,7 +212,10 @@ Value FusedOps::linearWeight(const std::string& name, const LinearMap& map) cons
         if (options_.keepsRemainders)
             weight->remainder = parts.remainder;
     }
-    weight->isByChunks = options_.chunkRows > 0 && map.module == std::string_view("lm_head");
+    const bool isHead = map.module == std::string_view("lm_head");
+    weight->isByChunks = options_.chunkRows > 0 && isHead;
+    if (options_.quantizesProducts && !isHead)
+        weight->quantized = std::make_shared<QuantizedWeight>(weight->data);
     return weight;
 }
 
@@ -262,10 +265,10 @@ Value FusedOps::mm(const Tensor& x, const Tensor& weight)
         headWeight_ = weight;
         return valueOf({});
     }
-    const Value y = valueOf(product(x->data, weight->data));
+    const Value y = valueOf(weightProduct(x->data, weight));
     note("aten::mm", {x, weight}, [this, x, weight, y] {
         const Data gradient = taken(y);
-        x->grad = product(gradient, weight->data.t());
+        x->grad = inputGradient(gradient, weight);
         if (x->isRecomputed)
             x->whenRecomputed = [this, weight, gradient](const Data& data) {
                 weightGradient(weight, data, gradient);
@@ -281,6 +284,28 @@ Value FusedOps::mm(const Tensor& x, const Tensor& weight)
 Data FusedOps::product(const Data& a, const Data& b) const
 {
     return options_.splitsProducts ? splitMm(a, b) : at::mm(a, b);
+}
+
+Data FusedOps::weightProduct(const Data& x, const Tensor& weight) const
+{
+    if (!weight->quantized || !quantizes_)
+        return product(x, weight->data);
+    const QuantizedRows rows = quantizedRows(x);
+    Data y = fp8Product(rows, *weight->quantized);
+    if (quantizedObserver_)
+        quantizedObserver_({weight, true, x, rows, y});
+    return y;
+}
+
+Data FusedOps::inputGradient(const Data& gradient, const Tensor& weight) const
+{
+    if (!weight->quantized || !quantizes_)
+        return product(gradient, weight->data.t());
+    const QuantizedRows rows = quantizedRows(gradient);
+    Data gradX = fp8InputGradient(rows, *weight->quantized);
+    if (quantizedObserver_)
+        quantizedObserver_({weight, false, gradient, rows, gradX});
+    return gradX;
 }
 
 void FusedOps::setProduct(Data& target, const Data& a, const Data& b) const

@@ -2,6 +2,7 @@
 
 #include "core/engine/common/held_tensors.h"
 #include "core/engine/common/side_stream.h"
+#include "core/engine/lm/fp8_product.h"
 #include "core/model/language_model.h"
 #include "core/trace/host/range.h"
 
@@ -33,6 +34,8 @@ struct FusedValue {
     std::function<void(const at::Tensor&)> whenRecomputed = {};
     /// Of a bf16 weight: with it the weight is an exact fp32 weight (kernels/include/lm.h). Row-major.
     at::Tensor remainder = {};
+    /// Of a weight whose products are computed in 8 bits: what they read. The update of `data` sets it too.
+    std::shared_ptr<const QuantizedWeight> quantized = {};
 };
 
 /// A range that is also a component of the paths of later backward steps.
@@ -54,6 +57,7 @@ struct FusedOptions {
     at::ScalarType elements = at::kBFloat16; ///< of products: bf16, fp32 or (CPU) fp64
     bool tf32 = false;                       ///< attention rounds fp32 to TF32
     bool splitsProducts = false;             ///< fp32 products from bf16 parts (split_product.h)
+    bool quantizesProducts = false;          ///< bf16: those of layers, and their input gradients, in 8 bits
     bool deterministic = false;
     bool keepsRemainders = false; ///< of bf16 weights, for training
     std::int64_t chunkRows = 0;   ///< tokens whose logits exist at a time; 0: all, kept for backward
@@ -102,6 +106,19 @@ public:
     using GradientObserver = std::function<void(const Tensor& parameter)>;
     void observeGradients(GradientObserver observer) { observer_ = std::move(observer); }
 
+    /// A product in 8 bits. The tensors are valid during the call.
+    struct QuantizedCall {
+        const Tensor& weight;
+        bool isForward;           ///< otherwise the gradient of the input
+        const at::Tensor& factor; ///< activations or gradients, not quantised
+        const QuantizedRows& rows;
+        const at::Tensor& result;
+    };
+    using QuantizedObserver = std::function<void(const QuantizedCall&)>;
+    void observeQuantized(QuantizedObserver observer) { quantizedObserver_ = std::move(observer); }
+    /// Whether weights that have quantised values multiply in 8 bits: so from the start. Otherwise in bf16.
+    void quantize(bool quantizes) { quantizes_ = quantizes; }
+
     /// The mean cross entropy of the output of the model, and the output's gradient: the logits become it. With
     /// `chunkRows` the output has no logits: they are computed here, by chunks of tokens, and so are the gradients of
     /// the head.
@@ -130,6 +147,8 @@ private:
     void runNotes();
     void tellGradient(const Tensor& parameter) const;
     at::Tensor product(const at::Tensor& a, const at::Tensor& b) const;
+    at::Tensor weightProduct(const at::Tensor& x, const Tensor& weight) const;
+    at::Tensor inputGradient(const at::Tensor& gradient, const Tensor& weight) const;
     void setProduct(at::Tensor& target, const at::Tensor& a, const at::Tensor& b) const;
     void weightGradient(const Tensor& weight, const at::Tensor& x, const at::Tensor& gradient);
     void setWeightGradient(const Tensor& weight, const at::Tensor& x, const at::Tensor& gradient) const;
@@ -148,11 +167,13 @@ private:
     at::Tensor rotation_; // (context, headDim / 2, 2): cosine and sine
     std::shared_ptr<SideStream> side_;
     GradientObserver observer_;
+    QuantizedObserver quantizedObserver_;
     // The product that crossEntropy() computes.
     Tensor headInput_;
     Tensor headWeight_;
     std::vector<Note> notes_;
     bool recording_ = true;
+    bool quantizes_ = true;
 };
 
 } // namespace tilescope::engine

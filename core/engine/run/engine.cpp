@@ -6,6 +6,7 @@
 #include "core/engine/common/failure.h"
 #include "core/engine/common/inspection.h"
 #include "core/engine/lm/compiled_model.h"
+#include "core/engine/lm/fp8_product.h"
 #include "core/engine/ranks/collectives.h"
 #include "core/engine/ranks/cpu_ranks.h"
 #include "core/engine/ranks/gpu_ranks.h"
@@ -134,6 +135,12 @@ void requireNumerics(const ExperimentSpec& spec, const Device& device)
 {
     if (spec.precision == Precision::Tf32 && !device.isCuda())
         throw Unsupported{"tf32 is a mode of NVIDIA tensor cores and this point runs on the CPU"};
+    if (spec.precision != Precision::Fp8 || !device.isCuda())
+        return;
+    const cudaDeviceProp& gpu = *at::cuda::getDeviceProperties(device.torch().index());
+    if (!multipliesE4m3(gpu.major, gpu.minor))
+        throw Unsupported{c10::str("precision fp8 needs a GPU of compute capability 8.9 or later; ", gpu.name,
+                                   " has ", gpu.major, ".", gpu.minor)};
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include "core/engine/attention/attention.h"
 #include "core/engine/common/device.h"
 #include "core/engine/common/failure.h"
+#include "core/engine/lm/fp8_product.h"
 #include "core/engine/studies/stopwatch.h"
 #include "core/model/calibration.h"
 
@@ -83,6 +84,17 @@ Ceiling matmul(const Device& device, const std::string& kind, at::ScalarType typ
     const Rate rate = rateOf(device, [&] { at::mm_out(c, a, b); });
     const auto n = static_cast<double>(size);
     return ceilingOf(kind, rate, 2 * n * n * n, "FLOP/s");
+}
+
+/// With one scale per row of the left factor, as in precision: fp8.
+Ceiling fp8Matmul(const Device& device, std::int64_t size)
+{
+    const auto options = at::device(device.torch()).dtype(at::kFloat);
+    const QuantizedRows a = quantizedRows(at::randn({size, size}, options));
+    const QuantizedWeight b(at::randn({size, size}, options).t());
+    const Rate rate = rateOf(device, [&] { fp8Product(a, b); });
+    const auto n = static_cast<double>(size);
+    return ceilingOf("matmul_fp8", rate, 2 * n * n * n, "FLOP/s");
 }
 
 Ceiling copy(const Device& device, std::int64_t bytes)
@@ -244,6 +256,9 @@ std::vector<Ceiling> measureCeilings(const Device& device)
     ceilings.push_back(matmul(device, "matmul_tf32", at::kFloat, size, true));
     ceilings.push_back(matmul(device, "matmul_bf16", at::kBFloat16, size, false));
     ceilings.push_back(matmul(device, "matmul_fp16", at::kHalf, size, false));
+    const cudaDeviceProp& gpu = *at::cuda::getDeviceProperties(device.torch().index());
+    if (multipliesE4m3(gpu.major, gpu.minor))
+        ceilings.push_back(fp8Matmul(device, size));
     ceilings.push_back(copy(device, std::min(std::int64_t{2} << 30, budget / 2)));
     addPeerCopy(ceilings, device, std::min(std::int64_t{512} << 20, budget / 2));
     ceilings.push_back(launch(device));

@@ -1,10 +1,12 @@
 #include "core/engine/common/device.h"
 #include "core/engine/common/inspection.h"
+#include "core/engine/lm/fp8_product.h"
 #include "core/engine/lm/lm.h"
 #include "core/engine/lm/split_product.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
+#include <ATen/cuda/CUDAContextLight.h>
 #include <c10/util/StringUtil.h>
 
 #include <array>
@@ -60,10 +62,12 @@ Tensor inBf16(const Tensor& a, const Tensor& b)
     return at::mm(a.to(at::kBFloat16), b.to(at::kBFloat16));
 }
 
+enum class Needs { Nothing, Gpu, E4m3 };
+
 struct Product {
     const char* precision;
     Tensor (*compute)(const Tensor& a, const Tensor& b);
-    bool needsGpu;
+    Needs needs;
 };
 
 Tensor inFp32(const Tensor& a, const Tensor& b)
@@ -71,8 +75,48 @@ Tensor inFp32(const Tensor& a, const Tensor& b)
     return at::mm(a, b);
 }
 
-constexpr std::array kProducts{Product{"fp32", inFp32, false}, Product{"fp32x6", splitMm, false},
-                               Product{"tf32", inTf32, true}, Product{"bf16", inBf16, false}};
+QuantizedWeight asWeight(const Tensor& b)
+{
+    return QuantizedWeight(b.t().contiguous().t());
+}
+
+/// One scale per row of the left factor, one for the right factor, as in precision: fp8.
+Tensor inFp8(const Tensor& a, const Tensor& b)
+{
+    return fp8Product(quantizedRows(a), asWeight(b));
+}
+
+/// The same, with the sums of input gradients.
+Tensor inFp8AsGradient(const Tensor& a, const Tensor& b)
+{
+    return fp8InputGradient(quantizedRows(a), QuantizedWeight(b.t()));
+}
+
+/// One scale per factor.
+Tensor inFp8ByMatrix(const Tensor& a, const Tensor& b)
+{
+    const QuantizedWeight left = asWeight(a.t());
+    const Tensor scales = left.scales.narrow(0, 0, 1).expand({a.size(0)}).contiguous().view({a.size(0), 1});
+    return fp8Product({left.values, scales}, asWeight(b));
+}
+
+constexpr std::array kProducts{Product{"fp32", inFp32, Needs::Nothing},
+                               Product{"fp32x6", splitMm, Needs::Nothing},
+                               Product{"tf32", inTf32, Needs::Gpu},
+                               Product{"bf16", inBf16, Needs::Nothing},
+                               Product{"fp8", inFp8, Needs::E4m3},
+                               Product{"fp8_gradient", inFp8AsGradient, Needs::E4m3},
+                               Product{"fp8_by_matrix", inFp8ByMatrix, Needs::E4m3}};
+
+bool has(const Device& device, Needs needs)
+{
+    if (needs == Needs::Gpu)
+        return device.isCuda();
+    if (needs == Needs::Nothing || !device.isCuda())
+        return true; // a processor computes with any factors
+    const cudaDeviceProp& gpu = *at::cuda::getDeviceProperties(device.torch().index());
+    return multipliesE4m3(gpu.major, gpu.minor);
+}
 
 std::string shortText(double value)
 {
@@ -95,7 +139,7 @@ std::vector<EnvironmentEntry> inspectProducts(const Device& device, std::int64_t
             const Tensor exact = at::mm(a.to(at::kDouble), b.to(at::kDouble));
             const Tensor absolute = at::mm(a.to(at::kDouble).abs(), b.to(at::kDouble).abs());
             for (const Product& product : kProducts) {
-                if (product.needsGpu && !device.isCuda())
+                if (!has(device, product.needs))
                     continue;
                 const Tensor error = at::div(product.compute(a, b).to(at::kDouble) - exact, absolute);
                 facts.push_back(

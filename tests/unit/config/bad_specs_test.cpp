@@ -151,8 +151,8 @@ const BadSpec kValues[] = {
      "sdpa-flash, sdpa-efficient, sdpa-cudnn, sdpa-math"},
     {"ChoiceSpelledWithAnUnderscore", "workload: lm\nbackend: flash_torch\n",
      "s.yaml:2:10: unknown backend 'flash_torch'; did you mean 'flash-torch'? …"},
-    {"ChoiceInSweep", "workload: lm\nsweep:\n  precision: [fp32, fp8]\n",
-     "s.yaml:3:21: unknown precision 'fp8'; allowed: fp32, tf32, bf16, fp16, fp32x6"},
+    {"ChoiceInSweep", "workload: lm\nsweep:\n  precision: [fp32, int4]\n",
+     "s.yaml:3:21: unknown precision 'int4'; allowed: fp32, tf32, bf16, fp16, fp32x6, fp8"},
     {"ChoiceUnlikeAnyOther", "workload: lm\nmode: quickly\n",
      "s.yaml:2:7: unknown mode 'quickly'; allowed: forward, backward, both, train"},
     {"SizeThatIsNoPreset", "workload: lm\nsize: giant\n",
@@ -316,6 +316,19 @@ const BadSpec kCombinations[] = {
     {"SplitPackage", "workload: lm\ncompile: package:m.pt2\nmode: forward\nprecision: fp32x6\n",
      "s.yaml:2:10: compile package computes products as it was compiled, and precision is fp32x6; write "
      "precision: fp32 or compile: none"},
+    {"Fp8Attention", "workload: attention\nprecision: fp8\n",
+     "s.yaml:2:12: precision fp8 is for workload lm: it computes products with weights; allowed: fp32, "
+     "tf32, bf16, fp16"},
+    {"Fp8OfTheEagerModel", "workload: lm\nprecision: fp8\n",
+     "s.yaml:2:12: precision fp8 is for compile: fused, and compile is none; write compile: fused or "
+     "precision: bf16"},
+    {"Fp8OfAPackage", "workload: lm\nmode: forward\nprecision: fp8\ncompile: package:m.pt2\n",
+     "s.yaml:3:12: precision fp8 is for compile: fused, and compile is package; write compile: fused or "
+     "precision: bf16"},
+    {"Fp8OfAnUnevenWidth", "workload: lm\ncompile: fused\nprecision: fp8\nd_ff: 1000\n",
+     "s.yaml:3:12: precision fp8 does not support d_model 768 and d_ff 1000; choose multiples of 16"},
+    {"Fp8OfAWideLayer", "workload: lm\ncompile: fused\nprecision: fp8\nd_ff: 32768\n",
+     "s.yaml:3:12: precision fp8 does not support d_ff 32768; it supports up to 16384"},
     {"StepTimingOfAPart", "workload: lm\nmode: backward\ntiming: step\n",
      "s.yaml:3:9: timing step measures whole steps, and mode backward a part; write mode: both or timing: "
      "phase"},

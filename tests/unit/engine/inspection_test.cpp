@@ -61,6 +61,12 @@ TEST(Inspection, ErrorsOfProductsAreThoseOfTheirRoundings)
             EXPECT_LE(error("fp32x6"), roundings) << distribution << terms;
             EXPECT_LE(error("bf16"), 3.1 * 0x1p-8 + roundings) << distribution << terms;
             EXPECT_GT(error("bf16"), 10 * error("fp32x6")) << distribution << terms;
+            // Two factors rounded to four bits; of `wide`, the smallest also become 0.
+            for (const char* fp8 : {"fp8", "fp8_gradient", "fp8_by_matrix"}) {
+                EXPECT_GT(error(fp8), distribution == "normal" ? 4 * error("bf16") : 0)
+                    << distribution << terms;
+                EXPECT_LE(error(fp8), 2.2 * 0x1p-4) << distribution << terms;
+            }
             EXPECT_EQ(facts.count("result.product." + distribution + "." + std::to_string(terms) + ".tf32"),
                       0U);
         }

@@ -12,7 +12,7 @@ TEST(EnumWords, RoundTrip)
         EXPECT_EQ(fromWord<Backend>(wordOf(entry.value)), entry.value);
     EXPECT_EQ(wordOf(Backend::FlashTorch), "flash-torch");
     EXPECT_EQ(enumWords<Backend>().size(), kBackendTraits.size());
-    EXPECT_EQ(fromWord<Precision>("fp8"), std::nullopt);
+    EXPECT_EQ(fromWord<Precision>("fp4"), std::nullopt);
 }
 
 TEST(ToText, SpellsCompoundValuesAsTheSpecDoes)
