@@ -143,6 +143,8 @@ Fact RunFacts::read(const std::string& metric) const
         return factOf(result.beforeBackward);
     if (metric == "parameters")
         return result.parameters ? Fact(Measured{static_cast<double>(*result.parameters)}) : Fact();
+    if (metric == "final_loss")
+        return result.loss ? Fact(Measured{*result.loss}) : Fact();
     if (metric == "trace_overhead")
         return result.traceOverhead ? Fact(Measured{*result.traceOverhead}) : Fact();
     if (metric == "gpu_busy")
@@ -332,7 +334,7 @@ bool isMetric(std::string_view name)
 {
     constexpr std::array kWhole{"status",     "reason",         "peak",     "reserved", "before_backward",
                                 "parameters", "trace_overhead", "gpu_busy", "mfu",      "residual",
-                                "advice"};
+                                "advice",     "final_loss"};
     constexpr std::array kPrefixes{"warmup.",     "timed.",  "memory.",   "counter.", "answer.",
                                    "result.",     "tensor.", "residual.", "advice.",  "ranks.",
                                    "collective.", "moment.", "block.",    "forecast."};

@@ -45,6 +45,7 @@ struct Recording {
 ///     warmup.1, timed.1, …                       wall time of a single step, counted from 1
 ///     peak, reserved, before_backward            bytes
 ///     parameters, trace_overhead, status, reason
+///     final_loss                                 value of the loss in the last timed step
 ///     gpu_busy, mfu                              per cent
 ///     memory.CATEGORY                            bytes at the peak
 ///     counter.METRIC                             of the range `step`
