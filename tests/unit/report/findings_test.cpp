@@ -203,6 +203,25 @@ TEST_F(Findings, EachNamesTheCommandsThatShowItsData)
     EXPECT_THAT(commands("timed.1"), ElementsAre(ofOneRun, ofOneRun));
 }
 
+TEST(Mean, ComparesTheFinalLossesOfTwoPrecisions)
+{
+    testing::TemporaryFolder folder;
+    writeStudyFile(folder / "l.tscope", "fp8", config::Edition::Full, [](const ExperimentSpec& spec) {
+        return FakeResult{.loss = spec.precision == Precision::Fp8 ? 3.0 : 2.0};
+    });
+    const StudyRuns study = studyRuns(openRecordings({folder / "l.tscope"}), "fp8").at(0);
+    const auto findings = makeFindings({.rule = "mean",
+                                        .say = "{mean} of {points}",
+                                        .part = "learning",
+                                        .quantity = {.value = "final_loss",
+                                                     .from = {{"precision", "fp8"}},
+                                                     .over = "final_loss",
+                                                     .overFrom = {{"precision", "bf16"}}},
+                                        .by = {"seed"}},
+                                       study);
+    EXPECT_EQ(findings.at(0).text, "1.50 of 5");
+}
+
 TEST(Boundary, PredictsWhereMemoryRunsOutAndComparesWithThePoints)
 {
     testing::TemporaryFolder folder;

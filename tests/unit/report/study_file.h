@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 
 namespace tilescope::report {
 
@@ -16,6 +17,7 @@ struct FakeResult {
     Bytes peak{1 << 20};
     RunStatus status = RunStatus::Ok;
     std::vector<std::string> flags = {};
+    std::optional<double> loss = {};
 };
 
 /// Writes a file with every point of a study, with results from `resultOf`. The steps of a run differ by one per cent.
@@ -53,6 +55,7 @@ inline void writeStudyFile(const std::filesystem::path& file, const config::Stud
             end.reason = result.status == RunStatus::Ok ? "" : "it did not fit";
             end.device = "cuda:0";
             end.flags = result.flags;
+            end.loss = result.loss;
             if (result.status == RunStatus::Ok) {
                 end.peakAllocated = result.peak;
                 end.peakReserved = result.peak;
