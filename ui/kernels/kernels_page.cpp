@@ -1,11 +1,11 @@
 #include "ui/kernels/kernels_page.h"
 
 #include "core/query/memory/memory_difference.h"
+#include "ui/kernels/families_panel.h"
 #include "ui/kernels/roofline_plot.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/histogram_plot.h"
-#include "ui/kit/key_value_table.h"
 #include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
@@ -36,47 +36,7 @@ enum GroupBy { ByName, ByFamily };
 
 constexpr int kAllSteps = -2;
 constexpr int kMostRanges = 400;
-constexpr std::int64_t kMostEvents = 1'500'000; // that the question about attention looks at
 constexpr const char* kTimeline = "timeline";
-
-// The figures of an answer as rows: times in one unit, ratios unchanged.
-std::vector<KeyValueRow> rowsOf(const query::Answer& answer)
-{
-    std::vector<KeyValueRow> rows;
-    for (const query::AnswerFigure& figure : answer.figures) {
-        if (!figure.value || figure.unit == "FLOP")
-            continue;
-        QString label = QString::fromStdString(figure.label);
-        rows.push_back({label.replace(QLatin1String("softmax / matmuls"), QLatin1String("ratio")),
-                        {figure.unit == "ns" ? timeText(*figure.value) : threeDigits(*figure.value)}});
-    }
-    return rows;
-}
-
-// The rows of another run for the same question.
-std::vector<KernelLine> linesOfOther(const SelectedRun& run, query::KernelQuery query,
-                                     const query::Cancelled& cancelled)
-{
-    auto session = run.file->borrow();
-    const store::RunReader& reader = session->reader();
-    query.run = run.key.run;
-    query.span = run.span;
-    query.work = false;
-    if (reader.counts(run.key.run).deviceEvents > 0)
-        return linesOf(query::kernels(reader, query, cancelled));
-    const bool isByFamily = query.grouping == query::Grouping::Family;
-    const query::OpsTable ops = query::ops(reader,
-                                           {.run = query.run,
-                                            .rangeGlob = query.range,
-                                            .grouping = isByFamily ? query::Grouping::Name : query.grouping},
-                                           query.span);
-    std::optional<OpSpread> spread;
-    if (ops.grouping == query::Grouping::Name && query.range.empty() && !query.span)
-        spread = spreadOf(run.file->timeline(run.key.run, cancelled),
-                          {ops.run.coversRecording(), query.step, {}}, cancelled);
-    std::vector<KernelLine> lines = linesOf(ops, nullptr, spread ? &*spread : nullptr);
-    return isByFamily ? byFamily(lines) : lines;
-}
 
 } // namespace
 
@@ -87,7 +47,7 @@ KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
       step_(new ComboBox(tr("Step"))), range_(new ComboBox(tr("Range"))), summary_(new QLabel),
       stack_(new QStackedWidget), message_(makeMessage()), table_(new TableView),
       histogramPanel_(new Panel(tr("Durations"))), histogram_(new HistogramPlot),
-      rooflinePanel_(new Panel(tr("Roofline"))), roofline_(new RooflinePlot), familyTable_(new TableView)
+      rooflinePanel_(new Panel(tr("Roofline"))), roofline_(new RooflinePlot), families_(new FamiliesPanel)
 {
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
@@ -270,45 +230,9 @@ void KernelsPage::load()
     counting_.start(
         [run = *run_, second = second_, query, answer = attentionAnswer_,
          process = party() ? party()->process : ProcessIndex{}](const query::Cancelled& cancelled) {
-            auto session = run.file->borrow();
-            const store::RunReader& reader = session->reader();
-            Full full{query::kernels(reader, query, cancelled), {}, {}, {}, {}, answer, {}};
-            if (second && query.parties.empty() && query.grouping != query::Grouping::Shape && !cancelled())
-                full.other = linesOfOther(*second, query, cancelled);
-            const store::EventCounts counts = reader.counts(*query.run);
-            const query::EventQuery events{.run = query.run,
-                                           .rangeGlob = query.range,
-                                           .grouping = query.grouping == query::Grouping::Family ||
-                                                               query.grouping == query::Grouping::Shape
-                                                           ? query::Grouping::Name
-                                                           : query.grouping,
-                                           .parties = query.parties};
-            if (counts.deviceEvents == 0 && !cancelled()) {
-                full.ops = query::ops(reader, events, query.span);
-                const bool isWhole = query.parties.empty() && !query.span;
-                if (full.ops->grouping == query::Grouping::Name && isWhole && !cancelled())
-                    full.opWork = query::roofline(reader, {query.run, query.range, query::Grouping::Op});
-                // The instances of ops are those of the timeline, which knows no ranges.
-                if (full.ops->grouping == query::Grouping::Name && query.range.empty() && !query.span)
-                    full.opSpread =
-                        spreadOf(run.file->timeline(run.key.run, cancelled),
-                                 {full.ops->run.coversRecording(), query.step, process}, cancelled);
-            }
-            if (query.grouping == query::Grouping::Shape && !query.span &&
-                counts.deviceEvents + counts.ops <= kMostEvents && !cancelled())
-                full.byShape = query::roofline(reader, {.run = query.run,
-                                                        .rangeGlob = query.range,
-                                                        .grouping = query.grouping,
-                                                        .parties = query.parties,
-                                                        .step = query.step});
-            if (!answer && counts.deviceEvents + counts.ops <= kMostEvents && !query.parties.device &&
-                !cancelled())
-                full.attention = query::answers(reader, {.run = query.run, .parties = query.parties},
-                                                "softmax-in-attention")
-                                     .rows.front();
-            return full;
+            return readKernels(run, second, query, answer, process, cancelled);
         },
-        [this](Full full) { fullLoaded(std::move(full)); },
+        [this](KernelsReading full) { fullLoaded(std::move(full)); },
         [this](const QString& sentence) { showMessage(sentence); });
 }
 
@@ -336,7 +260,7 @@ void KernelsPage::timesLoaded(query::KernelsTable times)
     showFamilies();
 }
 
-void KernelsPage::fullLoaded(Full full)
+void KernelsPage::fullLoaded(KernelsReading full)
 {
     full_ = std::move(full);
     attentionAnswer_ = full_->attention;
@@ -378,7 +302,8 @@ void KernelsPage::fullLoaded(Full full)
         showLines(withOther(linesOf(full_->kernels)), titles());
     }
     showFamilies();
-    showAttention();
+    families_->showAttention(full_->attention, party() ? tr("This figure is about all GPUs of a process.")
+                                                       : tr("This run has too many events for this figure."));
 }
 
 std::vector<KernelLine> KernelsPage::withOther(std::vector<KernelLine> lines) const
@@ -477,23 +402,7 @@ void KernelsPage::showFamilies()
         for (const auto& [family, time] : full_ ? full_->kernels.families : times_->families)
             families.push_back({family, double(time)});
     }
-    if (!families.empty())
-        familyTable_->show(familyRows(families));
-}
-
-void KernelsPage::showAttention()
-{
-    const bool any = full_->attention && !full_->attention->figures.empty();
-    attention_->setVisible(any);
-    noAttention_->setVisible(!any);
-    if (any) {
-        attention_->setRows(rowsOf(*full_->attention));
-        attention_->setToolTip(QString::fromStdString(full_->attention->sentence));
-    } else {
-        noAttention_->setText(full_->attention ? QString::fromStdString(full_->attention->sentence)
-                              : party()        ? tr("This figure is about all GPUs of a process.")
-                                               : tr("This run has too many events for this figure."));
-    }
+    families_->showFamilies(families);
 }
 
 void KernelsPage::showRoofline()
@@ -768,50 +677,20 @@ QWidget* KernelsPage::makePanels()
     rooflinePanel_->setContent(roofs);
     layout->addWidget(histogramPanel_, 10);
     layout->addWidget(rooflinePanel_, 13);
-    layout->addWidget(makeFamilies(), 8);
+    layout->addWidget(families_, 8);
+    connect(families_, &FamiliesPanel::familyChosen, this, [this](query::Hue family) {
+        if (grouping_->current() != ByName) { // only kernels have a family each
+            grouping_->setCurrent(ByName);
+            load();
+        }
+        filter_->setText(QStringLiteral("family:") + QString::fromStdString(std::string(hueWord(family))));
+    });
     connect(showOnTimeline_, &QPushButton::clicked, this, &KernelsPage::showOnTimeline);
     connect(roofline_, &RooflinePlot::chosen, this, [this](std::int64_t id) {
         table_->setCurrentId(id);
         chooseLine(id);
     });
     return panels;
-}
-
-QWidget* KernelsPage::makeFamilies()
-{
-    auto* panel = new Panel(tr("Families"));
-    panel->setSubtitle(tr("click to filter"));
-    auto* content = makePlainColumn(nullptr);
-    familyTable_->setAccessibleName(tr("Families"));
-    content->addWidget(familyTable_, 1);
-    auto* rule = new QFrame;
-    rule->setProperty("kind", "rule");
-    rule->setFixedHeight(1);
-    content->addWidget(rule);
-    auto* heading = new QLabel(tr("Softmax against matmul"));
-    heading->setToolTip(tr("Within the ranges of attention"));
-    heading->setProperty("kind", "title");
-    heading->setContentsMargins(sizes().padding, sizes().of(8), sizes().padding, sizes().of(2));
-    content->addWidget(heading);
-    attention_ = new KeyValueTable;
-    attention_->setAccessibleName(tr("Softmax against matmul"));
-    content->addWidget(attention_);
-    noAttention_ = new SentenceLabel;
-    noAttention_->setProperty("kind", "dim");
-    noAttention_->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
-    content->addWidget(noAttention_);
-    content->addSpacing(sizes().of(8));
-    panel->setContent(content);
-    panel->setMinimumWidth(sizes().of(220));
-    connect(familyTable_, &TableView::chosen, this, [this](std::int64_t hue) {
-        if (grouping_->current() != 0) { // only kernels have a family each
-            grouping_->setCurrent(0);
-            load();
-        }
-        filter_->setText(QStringLiteral("family:") +
-                         QString::fromStdString(std::string(hueWord(query::Hue(hue)))));
-    });
-    return panel;
 }
 
 } // namespace tilescope::ui

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "core/query/tables/answers.h"
-#include "ui/kernels/kernel_rows.h"
+#include "ui/kernels/kernels_reading.h"
 #include "ui/kit/page.h"
 
 class QComboBox;
@@ -12,10 +11,10 @@ class QStackedWidget;
 
 namespace tilescope::ui {
 
+class FamiliesPanel;
 class HistogramPlot;
 class SentenceLabel;
 struct Durations;
-class KeyValueTable;
 class Panel;
 class RooflinePlot;
 class SegmentedControl;
@@ -43,17 +42,6 @@ protected:
     bool followsTime() const override { return true; }
 
 private:
-    // With work, from the events; uses ops if there are no kernels.
-    struct Full {
-        query::KernelsTable kernels;
-        std::optional<query::OpsTable> ops;
-        std::optional<query::RooflineTable> opWork;
-        std::optional<OpSpread> opSpread; ///< of the chosen step
-        std::optional<query::RooflineTable> byShape;
-        std::optional<query::Answer> attention;
-        std::optional<std::vector<KernelLine>> other; ///< of the second selected run
-    };
-
     // What the run offers to choose from, and its instances.
     struct Shown {
         std::shared_ptr<const query::Timeline> timeline;
@@ -62,15 +50,13 @@ private:
 
     QWidget* makeTools();
     QWidget* makePanels();
-    QWidget* makeFamilies();
     void load();
     void timelineLoaded(Shown shown);
     void timesLoaded(query::KernelsTable times);
-    void fullLoaded(Full full);
+    void fullLoaded(KernelsReading full);
     void showLines(std::vector<KernelLine> lines, const KernelTitles& titles);
     void summarize();
     void showFamilies();
-    void showAttention();
     void showRoofline();
     void fillSteps();
     void fillParties();
@@ -100,7 +86,7 @@ private:
     std::shared_ptr<const query::Timeline> timeline_; // for steps and durations
     std::vector<query::PartyChoice> parties_;         // after "all"
     std::optional<query::KernelsTable> times_;        // until full_ is there
-    std::optional<Full> full_;
+    std::optional<KernelsReading> full_;
     std::optional<query::Answer>
         attentionAnswer_; // of the run and party, whatever the grouping, step and range
     std::vector<KernelLine> lines_;
@@ -122,9 +108,7 @@ private:
     Panel* rooflinePanel_;
     RooflinePlot* roofline_;
     SentenceLabel* noRoofline_ = nullptr;
-    TableView* familyTable_;
-    KeyValueTable* attention_ = nullptr;
-    SentenceLabel* noAttention_ = nullptr;
+    FamiliesPanel* families_;
 };
 
 } // namespace tilescope::ui

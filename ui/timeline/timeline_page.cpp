@@ -1,6 +1,7 @@
 #include "ui/timeline/timeline_page.h"
 
 #include "core/query/tables/kernel_stats.h"
+#include "ui/kit/button_pair.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/exporter.h"
@@ -8,12 +9,12 @@
 #include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/view_command.h"
-#include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/lane_arrangement.h"
 #include "ui/timeline/play_bar.h"
 #include "ui/timeline/range_pairs.h"
 #include "ui/timeline/timeline_actions.h"
+#include "ui/timeline/timeline_find.h"
 #include "ui/timeline/timeline_notebook.h"
 #include "ui/timeline/timeline_panel.h"
 #include "ui/timeline/timeline_play.h"
@@ -21,9 +22,7 @@
 
 #include <QAction>
 #include <QComboBox>
-#include <QHBoxLayout>
 #include <QLabel>
-#include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
 #include <QSettings>
@@ -56,45 +55,17 @@ bool isBeingWritten(const std::vector<SelectedRun>& runs)
                        [](const SelectedRun& run) { return run.run->result.status == RunStatus::Running; });
 }
 
-constexpr int kFindAfterMs = 20;
 constexpr const char* kFitsLanes = "timeline/fitsLanes";
-constexpr std::size_t kMostRows = 1000;
-
-// A button that is one of a pair, with an icon.
-QPushButton* pairButton(Icon icon, const char* segment, QAction& action)
-{
-    auto* button = new QPushButton;
-    button->setProperty("kind", "icon");
-    button->setProperty("segment", segment);
-    button->setAccessibleName(action.text());
-    bindButton(*button, action);
-    button->setFocusPolicy(Qt::TabFocus);
-    const auto dress = [button, icon] { button->setIcon(makeIcon(icon, colours().text, sizes().of(14))); };
-    dress();
-    QObject::connect(&Theme::instance(), &Theme::changed, button, dress);
-    return button;
-}
-
-QWidget* pairOfButtons(QPushButton* first, QPushButton* second)
-{
-    auto* pair = new QWidget;
-    auto* layout = new QHBoxLayout(pair);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
-    layout->addWidget(first);
-    layout->addWidget(second);
-    return pair;
-}
 
 } // namespace
 
 TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent), alignment_(new ComboBox(tr("Align runs at"))),
-      scale_(new SegmentedControl({tr("same time"), tr("same length")})),
-      find_(makeFindField(tr("Find…"), tr("Find on the timeline"))), stack_(new QStackedWidget),
+      scale_(new SegmentedControl({tr("same time"), tr("same length")})), stack_(new QStackedWidget),
       message_(makeMessage()), view_(new TimelineView), splitter_(new QSplitter(Qt::Vertical)),
       panel_(new TimelinePanel(workspace)), untraced_(new ElidedLabel)
 {
+    find_ = new TimelineFind(*view_, *panel_, this);
     ties_ = new TimelineTies(workspace, *view_, this);
     notebook_ = new TimelineNotebook(*view_, this);
     actions_ = new TimelineActions(workspace, *view_, *ties_, *notebook_, this);
@@ -120,7 +91,6 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     layout->addWidget(stack_, 1);
     setFocusProxy(view_);
 
-    findSoon_.setSingleShot(true);
     rememberSoon_.setSingleShot(true);
     connectParts();
 }
@@ -134,7 +104,6 @@ TimelinePage::~TimelinePage()
 
 void TimelinePage::connectParts()
 {
-    connect(&findSoon_, &QTimer::timeout, this, &TimelinePage::find);
     connect(&rememberSoon_, &QTimer::timeout, this, &TimelinePage::rememberLanes);
     connect(view_, &TimelineView::cursorMoved, this, &Page::cursorText);
     connect(panel_, &TimelinePanel::selectionText, this, &Page::selectionText);
@@ -153,17 +122,12 @@ void TimelinePage::connectParts()
     connect(play_, &TimelinePlay::written, &this->workspace(), &Workspace::confirmWritten);
     connect(stack_, &QStackedWidget::currentChanged, this,
             [this](int shown) { play_->player().setShown(shown == 1); });
-    connect(panel_, &TimelinePanel::foundChosen, this, &TimelinePage::goToFound);
     connect(view_, &TimelineView::windowChanged, this, [this] {
         back_->setEnabled(view_->canGoBack());
         forward_->setEnabled(view_->canGoForward());
     });
     connect(ties_, &TimelineTies::changed, this, &TimelinePage::showLinks);
-    connect(actions_, &TimelineActions::findWanted, this, [this](const QString& name) {
-        find_->setText(name);
-        findSoon_.stop();
-        find();
-    });
+    connect(actions_, &TimelineActions::findWanted, find_, &TimelineFind::find);
     connect(actions_, &TimelineActions::notesWanted, this, [this] {
         if (!panel_->showsNotes())
             return listNotes();
@@ -197,8 +161,7 @@ void TimelinePage::showMessage(const QString& text)
 
 void TimelinePage::showRuns(const std::vector<SelectedRun>& runs)
 {
-    found_ = {};
-    foundCount_->clear();
+    find_->clear();
     aligning_.cancel();
     reaching_.cancel();
     growing_.cancel();
@@ -404,8 +367,7 @@ void TimelinePage::show(AlignedSections aligned, TimelineView::Pairs pairs, bool
         view_->setWindow(*aligned.window, false);
     ties_->setRuns(runs_);
     notebook_->setRuns(runs_);
-    if (!find_->text().isEmpty())
-        find();
+    find_->findAgain();
 }
 
 void TimelinePage::goTo(const PageTarget& target)
@@ -610,7 +572,7 @@ QWidget* TimelinePage::makeTools()
     scale_->setAccessibleName(tr("Scale of time"));
     tools->add(scale_);
     tools->addGap();
-    makeFind(*tools);
+    find_->addTo(*tools);
     tools->addStretch();
     QPushButton* play = tools->addButton(tr("Play"), {});
     bindButton(*play, *play_->toggle());
@@ -621,37 +583,6 @@ QWidget* TimelinePage::makeTools()
     connect(scale_, &SegmentedControl::changed, this, &TimelinePage::align);
     tools->actOn(*stack_);
     return tools;
-}
-
-void TimelinePage::makeFind(ToolBar& tools)
-{
-    find_->setMinimumWidth(sizes().of(150));
-    find_->setToolTip(tr("Find kernels, ops and ranges whose name contains this text (/)"));
-    find_->setMaximumWidth(sizes().of(220));
-    tools.addWide(find_);
-    leadOut(*find_, *view_);
-    foundCount_ = new QLabel;
-    foundCount_->setObjectName(QStringLiteral("found"));
-    foundCount_->setProperty("kind", "dim");
-    tools.add(foundCount_);
-    QAction* previous = addKey(
-        *view_, tr("Previous found box"), {Qt::SHIFT | Qt::Key_N}, [this] { stepThroughFound(-1); },
-        Qt::WidgetShortcut, tr("Timeline"));
-    QAction* next = addKey(
-        *view_, tr("Next found box"), {Qt::Key_N}, [this] { stepThroughFound(1); }, Qt::WidgetShortcut,
-        tr("Timeline"));
-    tools.add(pairOfButtons(pairButton(Icon::ChevronLeft, "first", *previous),
-                            pairButton(Icon::ChevronRight, "last", *next)));
-    connect(find_, &QLineEdit::textChanged, this, [this] {
-        isSearching_ = true;
-        goesToFirst_ = false;
-        findSoon_.start(kFindAfterMs);
-    });
-    connect(find_, &QLineEdit::returnPressed, this, [this] {
-        goesToFirst_ = isSearching_;
-        if (!isSearching_)
-            stepThroughFound(1);
-    });
 }
 
 void TimelinePage::makeZoom(ToolBar& tools)
@@ -665,8 +596,7 @@ void TimelinePage::makeZoom(ToolBar& tools)
         Qt::WidgetWithChildrenShortcut);
     back_->setEnabled(false);
     forward_->setEnabled(false);
-    tools.add(
-        pairOfButtons(pairButton(Icon::Back, "first", *back_), pairButton(Icon::Forward, "last", *forward_)));
+    tools.add(makeButtonPair(Icon::Back, *back_, Icon::Forward, *forward_));
     bindButton(*tools.addButton(tr("Fit"), {}), *actions_->fit());
     QPushButton* measure = tools.addButton(tr("Measure"), {});
     bindButton(*measure, *actions_->measure());
@@ -699,84 +629,7 @@ void TimelinePage::makeMenus(ToolBar& tools)
 
 bool TimelinePage::startFind()
 {
-    find_->setFocus();
-    find_->selectAll();
-    return find_->isVisible() && find_->isEnabled();
-}
-
-void TimelinePage::find()
-{
-    const QString words = find_->text().trimmed();
-    if (words.isEmpty()) {
-        finding_.cancel();
-        isSearching_ = false;
-        found_ = {};
-        foundCount_->clear();
-        view_->setFound({});
-        panel_->showSpan();
-        panel_->follow(view_->scene());
-        return;
-    }
-    std::vector<FoundInRun> runs;
-    for (const TimelineSection& section : view_->scene().sections)
-        runs.push_back({section.letter, section.timeline, {}});
-    finding_.start(
-        [runs, text = words.toStdString()](const query::Cancelled& cancelled) mutable {
-            for (FoundInRun& run : runs)
-                run.result = search(*run.timeline, text, cancelled);
-            Found found{runs, {}, {}};
-            found.boxes = foundBoxes(found.runs, kMostRows);
-            std::vector<SectionItem> rings;
-            for (std::size_t s = 0; s < found.runs.size(); ++s)
-                for (const query::FoundItem& item : found.runs[s].result.items)
-                    rings.push_back({s, item.item});
-            found.rings = std::make_shared<const BoxSet>(rings);
-            return found;
-        },
-        [this](Found found) { showFound(std::move(found)); },
-        [this](const QString& sentence) { foundCount_->setText(sentence); });
-}
-
-void TimelinePage::showFound(Found found)
-{
-    found_ = std::move(found);
-    currentFound_ = 0;
-    std::int64_t total = 0;
-    for (const FoundInRun& run : found_.runs)
-        total += run.result.total();
-    foundCount_->setText(total == 0 ? tr("none") : wholeNumber(total));
-    view_->setFound(found_.rings);
-    panel_->showFound(find_->text().trimmed(), found_.runs, found_.boxes);
-    isSearching_ = findSoon_.isActive(); // more words were typed meanwhile
-    if (!isSearching_ && std::exchange(goesToFirst_, false))
-        stepThroughFound(1);
-}
-
-void TimelinePage::goToFound(std::size_t box)
-{
-    if (box >= found_.boxes.size())
-        return;
-    currentFound_ = box;
-    const SectionItem item{found_.boxes[box].run, found_.boxes[box].found.item};
-    panel_->keep(true);
-    view_->reveal(item);
-    view_->select(item);
-    panel_->keep(false);
-    panel_->setCurrentFound(box);
-    std::int64_t total = 0;
-    for (const FoundInRun& run : found_.runs)
-        total += run.result.total();
-    foundCount_->setText(QStringLiteral("%1/%2").arg(wholeNumber(std::int64_t(box) + 1), wholeNumber(total)));
-}
-
-void TimelinePage::stepThroughFound(int by)
-{
-    if (found_.boxes.empty())
-        return;
-    const auto count = std::ptrdiff_t(found_.boxes.size());
-    const bool first = !foundCount_->text().contains(QLatin1Char('/'));
-    const std::ptrdiff_t next = first ? 0 : (std::ptrdiff_t(currentFound_) + by + count) % count;
-    goToFound(std::size_t(next));
+    return find_->start();
 }
 
 } // namespace tilescope::ui

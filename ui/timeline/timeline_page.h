@@ -10,7 +10,6 @@
 class QAction;
 class QComboBox;
 class QLabel;
-class QLineEdit;
 class QPushButton;
 class QSplitter;
 class QStackedWidget;
@@ -20,6 +19,7 @@ namespace tilescope::ui {
 class SegmentedControl;
 class SentenceLabel;
 class TimelineActions;
+class TimelineFind;
 class TimelineNotebook;
 class TimelinePanel;
 class TimelinePlay;
@@ -59,13 +59,7 @@ protected:
     bool showGrown(const std::vector<SelectedRun>& runs) override;
 
 private:
-    struct Found {
-        std::vector<FoundInRun> runs;
-        std::vector<FoundBox> boxes;
-        std::shared_ptr<const BoxSet> rings;
-    };
     QWidget* makeTools();
-    void makeFind(ToolBar& tools);
     void makeZoom(ToolBar& tools);
     void makeMenus(ToolBar& tools);
     void connectParts();
@@ -85,34 +79,22 @@ private:
     void showLinks();
     void listNotes();
     void rememberLanes();
-    void find();
-    void showFound(Found found);
-    void goToFound(std::size_t box);
-    void stepThroughFound(int by);
     void showMessage(const QString& text);
 
     JobTracker loading_{this};
     JobTracker aligning_{this};
     JobTracker reaching_{this};
-    JobTracker finding_{this};
     JobTracker growing_{this};
     JobTracker framing_{this};
     bool isGrowing_ = false;    // a read of the new events is running
     std::vector<RunKey> shown_; // selected when the view was filled; empty if it shows none
-    QTimer findSoon_;
-    bool isSearching_ = false; ///< what is found is not that of the field's words yet
-    bool goesToFirst_ = false; ///< as soon as it is: Enter was pressed before
     QTimer rememberSoon_;
-    std::vector<SelectedRun> runs_; ///< of the view's sections
-    Found found_;
-    std::size_t currentFound_ = 0;
+    std::vector<SelectedRun> runs_;    ///< of the view's sections
     PageTarget target_;                // target of a link while runs are being read
     std::optional<StreamEvent> event_; // the same
     bool reading_ = false;
     QComboBox* alignment_;
     SegmentedControl* scale_;
-    QLineEdit* find_;
-    QLabel* foundCount_ = nullptr;
     QAction* back_ = nullptr;
     QAction* forward_ = nullptr;
     QStackedWidget* stack_;
@@ -121,6 +103,7 @@ private:
     QSplitter* splitter_;
     TimelinePanel* panel_;
     QLabel* untraced_; ///< names the selected runs that have no section
+    TimelineFind* find_;
     TimelineTies* ties_;
     TimelineNotebook* notebook_;
     TimelineActions* actions_;

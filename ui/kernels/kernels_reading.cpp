@@ -1,0 +1,77 @@
+#include "ui/kernels/kernels_reading.h"
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr std::int64_t kMostEvents = 1'500'000; // that the question about attention looks at
+
+// The rows of another run for the same question.
+std::vector<KernelLine> linesOfOther(const SelectedRun& run, query::KernelQuery query,
+                                     const query::Cancelled& cancelled)
+{
+    auto session = run.file->borrow();
+    const store::RunReader& reader = session->reader();
+    query.run = run.key.run;
+    query.span = run.span;
+    query.work = false;
+    if (reader.counts(run.key.run).deviceEvents > 0)
+        return linesOf(query::kernels(reader, query, cancelled));
+    const bool isByFamily = query.grouping == query::Grouping::Family;
+    const query::OpsTable ops = query::ops(reader,
+                                           {.run = query.run,
+                                            .rangeGlob = query.range,
+                                            .grouping = isByFamily ? query::Grouping::Name : query.grouping},
+                                           query.span);
+    std::optional<OpSpread> spread;
+    if (ops.grouping == query::Grouping::Name && query.range.empty() && !query.span)
+        spread = spreadOf(run.file->timeline(run.key.run, cancelled),
+                          {ops.run.coversRecording(), query.step, {}}, cancelled);
+    std::vector<KernelLine> lines = linesOf(ops, nullptr, spread ? &*spread : nullptr);
+    return isByFamily ? byFamily(lines) : lines;
+}
+
+} // namespace
+
+KernelsReading readKernels(const SelectedRun& run, const std::optional<SelectedRun>& second,
+                           const query::KernelQuery& query, const std::optional<query::Answer>& answer,
+                           ProcessIndex process, const query::Cancelled& cancelled)
+{
+    auto session = run.file->borrow();
+    const store::RunReader& reader = session->reader();
+    KernelsReading full{query::kernels(reader, query, cancelled), {}, {}, {}, {}, answer, {}};
+    if (second && query.parties.empty() && query.grouping != query::Grouping::Shape && !cancelled())
+        full.other = linesOfOther(*second, query, cancelled);
+    const store::EventCounts counts = reader.counts(*query.run);
+    const query::EventQuery events{.run = query.run,
+                                   .rangeGlob = query.range,
+                                   .grouping = query.grouping == query::Grouping::Family ||
+                                                       query.grouping == query::Grouping::Shape
+                                                   ? query::Grouping::Name
+                                                   : query.grouping,
+                                   .parties = query.parties};
+    if (counts.deviceEvents == 0 && !cancelled()) {
+        full.ops = query::ops(reader, events, query.span);
+        const bool isWhole = query.parties.empty() && !query.span;
+        if (full.ops->grouping == query::Grouping::Name && isWhole && !cancelled())
+            full.opWork = query::roofline(reader, {query.run, query.range, query::Grouping::Op});
+        // The instances of ops are those of the timeline, which knows no ranges.
+        if (full.ops->grouping == query::Grouping::Name && query.range.empty() && !query.span)
+            full.opSpread = spreadOf(run.file->timeline(run.key.run, cancelled),
+                                     {full.ops->run.coversRecording(), query.step, process}, cancelled);
+    }
+    if (query.grouping == query::Grouping::Shape && !query.span &&
+        counts.deviceEvents + counts.ops <= kMostEvents && !cancelled())
+        full.byShape = query::roofline(reader, {.run = query.run,
+                                                .rangeGlob = query.range,
+                                                .grouping = query.grouping,
+                                                .parties = query.parties,
+                                                .step = query.step});
+    if (!answer && counts.deviceEvents + counts.ops <= kMostEvents && !query.parties.device && !cancelled())
+        full.attention =
+            query::answers(reader, {.run = query.run, .parties = query.parties}, "softmax-in-attention")
+                .rows.front();
+    return full;
+}
+
+} // namespace tilescope::ui
