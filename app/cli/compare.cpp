@@ -2,15 +2,19 @@
 
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
+#include "app/cli/span_argument.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/exchange/compare_sections.h"
 #include "core/exchange/import/import_cache.h"
+#include "core/query/runs/selection.h"
 #include "core/query/tables/compare_tables.h"
 #include "core/report/comparison_page.h"
 
 #include <algorithm>
+#include <array>
 #include <iostream>
+#include <utility>
 
 namespace tilescope::cli {
 
@@ -45,6 +49,20 @@ int exitCodeOf(analysis::GateOutcome outcome)
         break;
     }
     return 5;
+}
+
+/// \throws Error  Usage: an option that is about whole steps
+void refuseWithSpan(const CompareRequest& request)
+{
+    const std::array<std::pair<const char*, bool>, 4> options{{{"--gate", !request.gate.empty()},
+                                                               {"--run-to-run", !request.runToRun.empty()},
+                                                               {"--rank", !request.rank.empty()},
+                                                               {"--at", request.at != "auto"}}};
+    for (const auto& [option, isGiven] : options)
+        if (isGiven)
+            throw Error{.what = "is about whole steps",
+                        .where = option,
+                        .remedy = "leave out --from and --to, or " + std::string(option)};
 }
 
 } // namespace
@@ -87,14 +105,20 @@ int compare(const CompareRequest& request, std::ostream& out)
     query::PartyQuery parties;
     if (!request.rank.empty())
         parties.rank = static_cast<std::int32_t>(wholeNumber(request.rank, "--rank"));
-    query::Comparison compared = query::compare(a, first.run, b, second.run, runToRun, parties);
+    const auto spans = spansOf(request.from, request.to);
+    const bool isLimited = spans[0] || spans[1];
+    if (isLimited)
+        refuseWithSpan(request);
+    query::Comparison compared = isLimited ? query::compareSpans(a, first.run, b, second.run, spans)
+                                           : query::compare(a, first.run, b, second.run, runToRun, parties);
     // What the user named, which may stand for a recording in the import cache.
     compared.a.file = first.named.string();
     compared.b.file = second.named.string();
     std::optional<query::MemoryMoment> moment;
     if (request.at != "auto")
         moment = request.at == "peak" ? query::MemoryMoment::Peak : query::MemoryMoment::End;
-    compared.held = query::memoryDifference(a, compared.a.run.run, b, compared.b.run.run, moment);
+    if (!isLimited)
+        compared.held = query::memoryDifference(a, compared.a.run.run, b, compared.b.run.run, moment);
     const auto comparison = std::make_shared<const query::Comparison>(std::move(compared));
     std::optional<analysis::Gate> gate;
     if (allowed)
@@ -137,6 +161,11 @@ int compareCommand(int argc, char** argv)
                      "grouping of allocated blocks, in addition to category (range)");
     arguments.choice("--at", request.at, {"auto", "peak", "end"},
                      "when to compare blocks; auto: at the peak of a run, at the end of a snapshot (auto)");
+    arguments.option(
+        "--from", request.from,
+        "compare only what happens from this time on, in ns after each run's first event; A,B: for each "
+        "run its own");
+    arguments.option("--to", request.to, "compare only what happens before this time");
     arguments.option("--rank", request.rank,
                      "the rank whose step the causes are about, of runs of several processes (the lowest)");
     arguments.option("--limit", request.limit, "maximum number of rows of a table; 0: all (30)");

@@ -36,6 +36,8 @@ struct CompareRequest {
     std::string limit = "30";       ///< rows of each table of kernels, families and ranges; 0: all
     std::string memoryBy = "range"; ///< category, op, module, range or size
     std::string at = "auto";        ///< peak, end, or auto: the end of snapshots, the peak of runs
+    std::string from = {};          ///< ns after each run's first event, or `A,B`; empty: no time span
+    std::string to = {};            ///< the same: where the time span ends
     std::string rank = {};          ///< whose step the causes are about; empty: the lowest
 };
 

@@ -4,6 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/compare.h"
 #include "app/cli/recording.h"
+#include "app/cli/span_argument.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/exchange/advice_section.h"
@@ -436,23 +437,6 @@ query::CallWeight weightOf(std::string_view word)
         if (word == wordOf(weight))
             return weight;
     return query::CallWeight::Time;
-}
-
-/// \param from, to  ns since the first event; empty: not given
-std::optional<query::TimeSpan> spanOf(const std::string& from, const std::string& to)
-{
-    if (from.empty() && to.empty())
-        return {};
-    query::TimeSpan span;
-    if (!from.empty())
-        span.from = Nanoseconds(wholeNumber(from, "--from"));
-    if (!to.empty())
-        span.to = Nanoseconds(wholeNumber(to, "--to"));
-    if (span.to <= span.from)
-        throw Error{.what = "the time span is empty",
-                    .where = "--to",
-                    .remedy = "give a time after --from, in ns after the run's first event"};
-    return span;
 }
 
 /// What show what-if changes.

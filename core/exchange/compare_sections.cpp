@@ -166,8 +166,9 @@ Table groupsTable(const ComparisonPtr& comparison, const std::vector<ComparedGro
         table.columns.push_back(column.people(key, name, {.keep = 2, .elidable = true}));
     }
     const auto add = [&table](auto&&... made) { (table.columns.push_back(std::move(made)), ...); };
-    add(column("a_ns", "A per step", figure(&GroupDifference::a), {.unit = Unit::Nanoseconds}),
-        column("b_ns", "B per step", figure(&GroupDifference::b), {.unit = Unit::Nanoseconds}),
+    const std::string each = comparison->isLimited() ? "" : " per step";
+    add(column("a_ns", "A" + each, figure(&GroupDifference::a), {.unit = Unit::Nanoseconds}),
+        column("b_ns", "B" + each, figure(&GroupDifference::b), {.unit = Unit::Nanoseconds}),
         column("difference_ns", "B - A", [](const ComparedGroup& group) { return group.change(); },
                {.unit = Unit::Nanoseconds}),
         column("ratio", "B / A", figure(&GroupDifference::ratio)),
@@ -360,6 +361,17 @@ const std::vector<ComparedGroup>& groupsOf(const Comparison& comparison, const s
                               : comparison.kernels;
 }
 
+/// None for what is not limited.
+std::optional<RawJson> spanJson(const std::optional<query::TimeSpan>& span)
+{
+    if (!span)
+        return {};
+    return JsonObject()
+        .add("from_ns", span->from.count())
+        .add("to_ns", span->to == Nanoseconds::max() ? std::nullopt : std::optional(span->to.count()))
+        .json();
+}
+
 RawJson sideJson(const query::ComparedRun& side)
 {
     return JsonObject()
@@ -369,6 +381,7 @@ RawJson sideJson(const query::ComparedRun& side)
         .add("name", side.run.name)
         .add("status", wordOf(side.run.result.status))
         .add("runs", jsonList(side.runs, [](RunId run) { return run.value; }))
+        .add("span", spanJson(side.span))
         .json();
 }
 
@@ -434,6 +447,26 @@ std::string tracedSentence(const std::optional<query::StepChange>& change)
                        time(change->wallA));
 }
 
+/// "GPU time of kernels: A 1.20 ms in 2.00 ms of it, B 1.10 ms in 2.00 ms of it."
+std::string spanSentence(const Comparison& comparison)
+{
+    if (comparison.kernels.empty())
+        return "Nothing to compare: neither kernels nor ops of both runs are in the time span.";
+    const auto time = [](double ns) { return quantity::withUnit(ns, Unit::Nanoseconds); };
+    double a = 0;
+    double b = 0;
+    for (const ComparedGroup& group : comparison.kernels) {
+        a += group.difference.a.value_or(0);
+        b += group.difference.b.value_or(0);
+    }
+    const auto side = [&](char letter, const query::ComparedRun& run, double total) {
+        return fmt::format("{} {} {}", letter, time(total),
+                           run.span ? exchange::spanText(*run.span) : "in its mean traced step");
+    };
+    return fmt::format("{}: {}, {}.", comparison.opsForKernels ? "Own time of ops" : "GPU time of kernels",
+                       side('A', comparison.a, a), side('B', comparison.b, b));
+}
+
 /// Where the deviation between runs comes from, for people.
 std::string betweenRunsText(const analysis::BetweenRuns& between)
 {
@@ -458,24 +491,26 @@ std::string betweenRunsText(const analysis::BetweenRuns& between)
 std::vector<NamedTable> tablesOf(ComparisonPtr comparison)
 {
     const bool ops = comparison->opsForKernels;
+    const std::string when = comparison->isLimited() ? "in the time span" : "a traced step";
     return {{"parameters", factsTable(comparison, comparison->parameters, "Parameters that differ")},
             {"environment", factsTable(comparison, comparison->environment, "What else differs")},
             {"times", timesTable(comparison)},
             {"parts", partsTable(comparison)},
             {"memory", memoryTable(comparison)},
-            {"families", groupsTable(comparison, comparison->families,
-                                     ops ? "Op families: self time a traced step"
-                                         : "Kernel families: GPU time a traced step",
-                                     "family")},
+            {"families",
+             groupsTable(comparison, comparison->families,
+                         (ops ? "Op families: self time " : "Kernel families: GPU time ") + when, "family")},
             {ops ? "ops" : "kernels",
              groupsTable(comparison, comparison->kernels,
-                         ops ? "Ops: self time a traced step" : "Kernels: GPU time a traced step", "name")},
-            {"ranges", groupsTable(comparison, comparison->ranges, "Ranges: time a traced step", "path")}};
+                         (ops ? "Ops: self time " : "Kernels: GPU time ") + when, "name")},
+            {"ranges", groupsTable(comparison, comparison->ranges, "Ranges: time " + when, "path")}};
 }
 
 std::vector<NamedTable> differencesOf(ComparisonPtr comparison)
 {
     std::vector<NamedTable> tables = tablesOf(comparison);
+    if (comparison->isLimited())
+        return tables; // nothing is tested of a time span
     for (NamedTable& named : tables)
         if (isGroups(named.name) && named.table.rows > 0)
             named.table = onlyDifferent(std::move(named.table), groupsOf(*comparison, named.name));
@@ -493,6 +528,8 @@ std::string sentenceOf(const Comparison& comparison)
     const TimeDifference* step = comparison.step();
     if (step)
         return analysis::sentenceOf(*step);
+    if (comparison.isLimited())
+        return spanSentence(comparison);
     if (comparison.a.run.workload == query::kSnapshotWorkload ||
         comparison.b.run.workload == query::kSnapshotWorkload)
         return "A memory snapshot holds no step times: only memory is compared.";
@@ -562,7 +599,8 @@ void writeComparisonTerminal(std::ostream& out, ComparisonPtr comparison, const 
         const std::string repeats = run.runs.size() > 1
                                         ? ", " + counted(static_cast<std::int64_t>(run.runs.size()), "repeat")
                                         : std::string();
-        return escapeForTerminal(run.file + ", " + describeRun(run.run) + repeats);
+        const std::string span = run.span ? ", " + exchange::spanText(*run.span) : std::string();
+        return escapeForTerminal(run.file + ", " + describeRun(run.run) + repeats + span);
     };
     out << "A  " << side(comparison->a) << "\nB  " << side(comparison->b) << "\n\n"
         << (style.colour ? "\x1b[1m" : "") << sentenceOf(*comparison) << (style.colour ? "\x1b[0m" : "")

@@ -2,6 +2,7 @@
 
 #include "core/base/plural.h"
 #include "core/exchange/compare_sections.h"
+#include "core/exchange/section_parts.h"
 #include "core/exchange/sections.h"
 #include "core/report/escape.h"
 #include "core/report/markdown_table.h"
@@ -20,6 +21,8 @@ void writeSide(std::ostream& out, char side, const query::ComparedRun& compared)
         << escapeMarkdown(exchange::describeRun(compared.run));
     if (compared.runs.size() > 1)
         out << ", " << counted(static_cast<std::int64_t>(compared.runs.size()), "repeat");
+    if (compared.span)
+        out << ", " << escapeMarkdown(exchange::spanText(*compared.span));
     out << '\n';
 }
 

@@ -145,7 +145,8 @@ TEST_F(TimeFilterTest, CompareShowsThePartsAndChartsSayThatTheyAreOfWholeRuns)
     waitUntilSettled();
     EXPECT_TRUE(words().contains(QStringLiteral("causes are of whole steps"))) << words().toStdString();
     const auto& verdict = *window_.findChild<QLabel*>(QStringLiteral("verdictSentence"));
-    EXPECT_TRUE(verdict.text().contains(QStringLiteral("of it"))) << verdict.text().toStdString();
+    EXPECT_TRUE(verdict.text().contains(QStringLiteral("GPU time of kernels: A ")))
+        << verdict.text().toStdString();
     EXPECT_FALSE(page<ComparePage>("compare").findChild<DistributionPlot*>()->isVisible());
     window_.showPage(QStringLiteral("charts"));
     waitUntilSettled();
@@ -218,8 +219,13 @@ TEST_F(TimeFilterTest, APageIsCopiedAsTheCommandThatPrintsIt)
     EXPECT_EQ(copied("overview"), show.arg(QStringLiteral("steps --run 1")) + limits);
     const int open = window_.workspace().files().front().id;
     window_.workspace().select({{open, RunId{1}}, {open, RunId{2}}});
-    EXPECT_EQ(copied("compare"), show.arg(QStringLiteral("kernels --run 1")) + limits + QLatin1Char('\n') +
-                                     show.arg(QStringLiteral("kernels --run 2")));
+    EXPECT_EQ(copied("compare"), QStringLiteral("tilescope compare %1:1 %1:2 --from %2, --to %3,")
+                                     .arg(file)
+                                     .arg(span.from.count())
+                                     .arg(span.to.count()))
+        << "the filter is about run 1";
+    window_.workspace().setTimeFilter({{{open, RunId{1}}, span}, {{open, RunId{2}}, span}});
+    EXPECT_EQ(copied("compare"), QStringLiteral("tilescope compare %1:1 %1:2").arg(file) + limits);
     window_.workspace().setTimeFilter({});
     EXPECT_EQ(copied("compare"), QStringLiteral("tilescope compare %1:1 %1:2").arg(file));
 }

@@ -269,9 +269,7 @@ QString ComparePage::command() const
     const std::vector<SelectedRun> runs = workspace().selectedRuns();
     if (runs.size() < 2)
         return {};
-    const std::vector<SelectedRun> two(runs.begin(), runs.begin() + 2);
-    const bool areOps = shown_.compared.comparison && shown_.compared.comparison->opsForKernels;
-    return isLimited(two) ? commandOfEach(two, areOps ? "ops" : "kernels") : compareCommand(runs);
+    return compareCommand(runs);
 }
 
 QString ComparePage::timeFilterWords() const

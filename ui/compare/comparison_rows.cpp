@@ -269,25 +269,13 @@ ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::R
 
 namespace {
 
-// What the time filter compares: the sum of all kernels, or of the own time of ops.
-void describeSpans(ComparisonVerdict& verdict, const Comparison& comparison)
+// B - A of all kernels, or of the own time of ops: what a time filter compares.
+double changeOf(const std::vector<ComparedGroup>& groups)
 {
-    double a = 0;
-    double b = 0;
-    for (const ComparedGroup& group : comparison.kernels) {
-        a += group.difference.a.value_or(0);
-        b += group.difference.b.value_or(0);
-    }
-    const auto part = [](const query::ComparedRun& side) {
-        return side.span ? QStringLiteral("%1 of it")
-                               .arg(timeText(double((side.span->to - side.span->from).count())))
-                         : QStringLiteral("its mean traced step");
-    };
-    verdict.words = comparison.kernels.empty() ? QStringLiteral("Nothing to compare") : signedTimeText(b - a);
-    verdict.sentence = QStringLiteral("%1: A %2 in %3, B %4 in %5")
-                           .arg(comparison.opsForKernels ? QStringLiteral("own time of ops")
-                                                         : QStringLiteral("GPU time of kernels"),
-                                timeText(a), part(comparison.a), timeText(b), part(comparison.b));
+    double change = 0;
+    for (const ComparedGroup& group : groups)
+        change += group.change();
+    return change;
 }
 
 } // namespace
@@ -295,14 +283,14 @@ void describeSpans(ComparisonVerdict& verdict, const Comparison& comparison)
 ComparisonVerdict verdictOf(const Comparison& comparison)
 {
     ComparisonVerdict verdict;
-    if (!comparison.isLimited())
-        verdict.sentence = QString::fromStdString(exchange::sentenceOf(comparison));
+    verdict.sentence = QString::fromStdString(exchange::sentenceOf(comparison));
     for (const std::string& line : exchange::flagLines(comparison))
         verdict.flags << QString::fromStdString(line);
     const analysis::TimeDifference* step = comparison.step();
     verdict.tone = step != nullptr ? toneOf(step->difference, step->verdict) : Tone::Dim;
     if (comparison.isLimited()) {
-        describeSpans(verdict, comparison);
+        verdict.words = comparison.kernels.empty() ? QStringLiteral("Nothing to compare")
+                                                   : signedTimeText(changeOf(comparison.kernels));
     } else if (step == nullptr) {
         verdict.words = QStringLiteral("Not compared");
     } else if (step->verdict == analysis::Verdict::Inconclusive) {

@@ -64,7 +64,24 @@ QString compareCommand(const std::vector<SelectedRun>& runs)
         whole.span.reset(); // no table of whole runs follows the filter
         return ViewCommand(whole, "runs").text();
     }
-    return QStringLiteral("tilescope compare %1 %2").arg(addressOf(runs[0]), addressOf(runs[1]));
+    QString text = QStringLiteral("tilescope compare %1 %2").arg(addressOf(runs[0]), addressOf(runs[1]));
+    // One number for both runs, or one for each; none for a run that is not limited.
+    const auto add = [&](const char* option, const QString& a, const QString& b) {
+        if (a != b)
+            text += QStringLiteral(" %1 %2,%3").arg(QLatin1String(option), a, b);
+        else if (!a.isEmpty())
+            text += QStringLiteral(" %1 %2").arg(QLatin1String(option), a);
+    };
+    const auto from = [](const SelectedRun& run) {
+        return run.span ? QString::number(std::max<std::int64_t>(0, run.span->from.count())) : QString();
+    };
+    const auto to = [](const SelectedRun& run) {
+        return run.span && run.span->to != Nanoseconds::max() ? QString::number(run.span->to.count())
+                                                              : QString();
+    };
+    add("--from", from(runs[0]), from(runs[1]));
+    add("--to", to(runs[0]), to(runs[1]));
+    return text;
 }
 
 } // namespace tilescope::ui

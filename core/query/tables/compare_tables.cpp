@@ -391,12 +391,13 @@ Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const s
     return comparison;
 }
 
-Comparison compareSpans(const store::RunReader& a, RunId runA, const store::RunReader& b, RunId runB,
-                        const std::array<std::optional<TimeSpan>, 2>& spans)
+Comparison compareSpans(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
+                        std::optional<RunId> runB, const std::array<std::optional<TimeSpan>, 2>& spans)
 {
-    Comparison comparison{
-        .a = {.file = a.file().string(), .run = chooseRun(a, runA), .runs = {runA}, .span = spans[0]},
-        .b = {.file = b.file().string(), .run = chooseRun(b, runB), .runs = {runB}, .span = spans[1]}};
+    Comparison comparison{.a = {.file = a.file().string(), .run = chosenRun(a, runA), .span = spans[0]},
+                          .b = {.file = b.file().string(), .run = chosenRun(b, runB), .span = spans[1]}};
+    for (ComparedRun* side : {&comparison.a, &comparison.b})
+        side->runs = {side->run.run};
     compareFacts(comparison, a, b);
     const ComparedMemory peak{"peak_allocated", peakOf(comparison.a, a), peakOf(comparison.b, b)};
     if (peak.a || peak.b)

@@ -107,9 +107,10 @@ Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const s
 /// Compares what happens in a time span of each run; a run without a span counts by its mean traced step. The sides are
 /// these runs alone. Kernels, families, ops and ranges count with their parts in the span, and the peak is that within
 /// it. Timed steps and causes are about whole steps: there are none.
-/// \throws Error  no such run
-Comparison compareSpans(const store::RunReader& a, RunId runA, const store::RunReader& b, RunId runB,
-                        const std::array<std::optional<TimeSpan>, 2>& spans);
+/// \param runA, runB  as in compare()
+/// \throws Error  as compare()
+Comparison compareSpans(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
+                        std::optional<RunId> runB, const std::array<std::optional<TimeSpan>, 2>& spans);
 
 /// The step's wall of that comparison alone; reads samples, but no events. None where either side has no
 /// timed step.

@@ -144,6 +144,44 @@ TEST_F(Compare, AGateAppliesToTheInterval)
     EXPECT_TRUE(compared("1", "3")["gate"].is_null());
 }
 
+TEST_F(Compare, ATimeSpanHasWhatRunsInIt)
+{
+    const auto inSpan = [this](const std::string& from, const std::string& to) {
+        std::ostringstream out;
+        compare({.a = file() + ":1", .b = file() + ":3", .format = "json", .from = from, .to = to}, out);
+        EXPECT_THAT(
+            testing::schemaOffences(out.str(), TILESCOPE_SOURCE_DIR "/resources/schema/compare.schema.json"),
+            IsEmpty())
+            << out.str();
+        return json::parse(out.str());
+    };
+    // The matmul begins 10 ns after the first event of each run, and takes 50 µs in A and 55 µs in B.
+    const json both = inSpan("10010", "30010");
+    const json gemm = row(both["kernels"], "name", "nvjet_sm90_tst_128x64_64x8_1x2_h_bz_TNT");
+    EXPECT_EQ(gemm["a_ns"], 20'000);
+    EXPECT_EQ(gemm["b_ns"], 20'000);
+    EXPECT_EQ(both["kernels"].size(), 1u) << "the other kernels begin later";
+    EXPECT_EQ(both["a"]["span"], json({{"from_ns", 10'010}, {"to_ns", 30'010}}));
+    EXPECT_TRUE(both["times"].empty());
+    const json each = inSpan("0,40010", "30010,100010");
+    EXPECT_EQ(row(each["kernels"], "name", "nvjet_sm90_tst_128x64_64x8_1x2_h_bz_TNT")["a_ns"], 30'000);
+    EXPECT_EQ(row(each["kernels"], "name", "nvjet_sm90_tst_128x64_64x8_1x2_h_bz_TNT")["b_ns"], 15'000);
+    EXPECT_TRUE(inSpan("", "20000")["a"]["span"]["from_ns"] == 0);
+    std::ostringstream out;
+    compare({.a = file() + ":1", .b = file() + ":3", .from = "10010", .to = "30010"}, out);
+    EXPECT_THAT(out.str(), HasSubstr("GPU time of kernels: A 20.0 µs from 10.0 µs to 30.0 µs"));
+    EXPECT_THAT(out.str(), HasSubstr("Kernels: GPU time in the time span"));
+    const auto refuses = [&](const auto& change) {
+        CompareRequest request{.a = file() + ":1", .b = file() + ":3", .from = "0"};
+        change(request);
+        EXPECT_THROW(compare(request, out), Error);
+    };
+    refuses([](CompareRequest& request) { request.gate = "3%"; });
+    refuses([](CompareRequest& request) { request.at = "end"; });
+    refuses([](CompareRequest& request) { request.to = "0"; });
+    refuses([](CompareRequest& request) { request.from = "0,x"; });
+}
+
 TEST_F(Compare, AGateOfSingleRunsIsUndecided)
 {
     std::ostringstream out;
