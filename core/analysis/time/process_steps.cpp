@@ -59,7 +59,7 @@ void ProcessSteps::addDeviceEvent(const DeviceEvent& event, DeviceWork work)
 
 std::vector<Interval> ProcessSteps::wallsWithin(const Interval& span) const
 {
-    std::vector<Interval> walls = walls_.list();
+    std::vector<Interval> walls = this->walls();
     for (Interval& wall : walls) {
         wall.start = std::max(wall.start, span.start);
         wall.end = std::max(wall.start, std::min(wall.end, span.end));
@@ -79,7 +79,7 @@ std::vector<StepPartition> ProcessSteps::partitions(const Interval& span) const
         inEach(walls, {call.start, call.end}, [&](std::size_t step) { calls[step].push_back(call); });
     // Until when the host worked towards the GPU is a fact of the whole step.
     std::vector<Timestamp> lastErrands = lastLaunches_;
-    const std::vector<Interval> whole = walls_.list();
+    const std::vector<Interval> whole = this->walls();
     for (const ApiCall& call : waits_)
         if (call.kind == ApiKind::Synchronize)
             inEach(whole, {call.start, call.end},

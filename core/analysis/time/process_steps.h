@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace tilescope::analysis {
@@ -23,8 +24,12 @@ public:
     /// \param work  what it works on; matters only to busyParts()
     void addDeviceEvent(const DeviceEvent& event, DeviceWork work = DeviceWork::Compute);
 
+    /// Makes these the wall times of the steps, in the order of adding. They depend on all events of a run: who adds only
+    /// those of some steps must know them.
+    void setWalls(std::vector<Interval> walls) { known_ = std::move(walls); }
+
     /// The wall times of the steps in the order of adding.
-    std::vector<Interval> walls() const { return walls_.list(); }
+    std::vector<Interval> walls() const { return known_.empty() ? walls_.list() : known_; }
     /// Of the same steps; only of their parts within `span`, which are empty where a step is outside.
     std::vector<StepPartition> partitions(const Interval& span = kEver) const;
     /// The same: the parts of their `gpuBusy`, which they add up to.
@@ -36,7 +41,8 @@ private:
     std::vector<Interval> wallsWithin(const Interval& span) const;
 
     StepWalls walls_;
-    std::vector<Timestamp> lastLaunches_;                  ///< by step, of its own launches
+    std::vector<Interval> known_;         ///< wall times that were set; empty: those of walls_
+    std::vector<Timestamp> lastLaunches_; ///< by step, of its own launches
     std::array<std::vector<Interval>, kDeviceWorks> busy_; ///< stretches of device activity, by DeviceWork
     std::vector<ApiCall> waits_;                           ///< calls that wait, and work of the tracer
 };

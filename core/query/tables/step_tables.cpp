@@ -48,6 +48,55 @@ void addSteps(const store::RunReader& reader, RunId run, const PartyQuery& query
             rows.push_back(storedRow(step, run, onGpu, filter.parties()));
 }
 
+/// The wall times of the steps around a window, from the totals that the file stores, and the events that these steps
+/// consist of: with them, the other events of the run need not be read.
+class KnownWalls {
+public:
+    /// \param window  none: all steps are asked for, and none is known
+    KnownWalls(const store::RunReader& reader, RunId run, const std::optional<store::EventWindow>& window)
+        : events_{.run = run}
+    {
+        if (!window)
+            return;
+        const std::vector<store::StepTotal> totals = reader.stepTotals(run);
+        bool isUnique = true;
+        for (const store::StepTotal& step : totals)
+            isUnique = walls_.try_emplace({step.process, step.step}, analysis::Interval{step.start, step.end})
+                           .second &&
+                       isUnique;
+        if (!isUnique)
+            walls_.clear(); // a step cannot be told from another of its number
+        if (!any())
+            return;
+        events_.from = window->from;
+        events_.to = window->to;
+        Nanoseconds longest{0};
+        for (const auto& [step, wall] : walls_)
+            if (wall.start < window->to && wall.end > window->from) {
+                events_.from = std::min(events_.from, wall.start);
+                events_.to = std::max(events_.to, wall.end);
+                longest = std::max(longest, wall.length());
+            }
+        // Work of a step on other streams may outlast its wall time.
+        events_.from -= longest;
+        events_.to += longest;
+    }
+    bool any() const { return !walls_.empty(); }
+    const store::EventWindow& events() const { return events_; }
+    bool has(ProcessIndex process, const Range& step) const
+    {
+        return !any() || walls_.contains({process, step.step});
+    }
+    analysis::Interval of(ProcessIndex process, const Range& step) const
+    {
+        return walls_.at({process, step.step});
+    }
+
+private:
+    std::map<std::pair<ProcessIndex, std::int32_t>, analysis::Interval> walls_;
+    store::EventWindow events_;
+};
+
 } // namespace
 
 std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, const PartyQuery& query,
@@ -55,30 +104,38 @@ std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, 
 {
     const PartyFilter filter(reader, run, query);
     const PartyIndex& parties = filter.parties();
+    const store::EventWindow window = windowOf(reader, run, span);
+    const KnownWalls known(reader, run, span ? std::optional(window) : std::nullopt);
     std::vector<StepRow> rows;
     StepPaths stepPaths(reader);
     std::vector<Range> stepRanges;
-    reader.eachRange({.run = run}, [&](const Range& range) {
-        if (stepPaths.isStep(range) && filter.has(range.thread))
+    reader.eachRange(known.events(), [&](const Range& range) {
+        if (stepPaths.isStep(range) && filter.has(range.thread) && known.has(parties.of(range.thread), range))
             stepRanges.push_back(range);
         return true;
     });
     std::ranges::sort(stepRanges, {}, &Range::start);
     std::map<ProcessIndex, analysis::ProcessSteps> processes;
-    for (const Range& range : stepRanges)
-        processes[parties.of(range.thread)].addStep(range.step, {range.start, range.end});
+    std::map<ProcessIndex, std::vector<analysis::Interval>> walls;
+    for (const Range& range : stepRanges) {
+        const ProcessIndex process = parties.of(range.thread);
+        processes[process].addStep(range.step, {range.start, range.end});
+        if (known.any())
+            walls[process].push_back(known.of(process, range));
+    }
+    for (auto& [process, known] : walls)
+        processes[process].setWalls(std::move(known));
     const bool onGpu = !stepRanges.empty() && reader.counts(run).deviceEvents > 0;
     if (onGpu) {
-        reader.eachApiCall({.run = run}, [&](const ApiCall& call) {
+        reader.eachApiCall(known.events(), [&](const ApiCall& call) {
             processes[parties.of(call.thread)].addCall(call.kind, {call.start, call.end});
             return true;
         });
-        reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
+        reader.eachDeviceEvent(known.events(), [&](const DeviceEvent& event) {
             processes[parties.of(event.device, event.stream)].addDeviceEvent(event);
             return true;
         });
     }
-    const store::EventWindow window = windowOf(reader, run, span);
     std::map<ProcessIndex, std::vector<analysis::StepPartition>> partitions;
     for (const auto& [process, steps] : processes)
         partitions[process] = steps.partitions({window.from, window.to});

@@ -29,7 +29,8 @@ struct StepsTable {
 };
 
 /// Of one run or of all. Reads no events if the file stores the totals of the steps.
-/// \param span  only the parts of steps in it; reads all events of the run
+/// \param span  only the parts of steps in it. Reads the events around the steps that it overlaps, and all events of the run if
+///              the file stores no totals
 /// \throws Error  no such run
 StepsTable steps(const store::RunReader& reader, const EventQuery& query,
                  const std::optional<TimeSpan>& span = {});
