@@ -472,9 +472,28 @@ void ChartPlot::layOut()
     }
 }
 
+// Points of several series at one word would cover each other: each series has its own place beside the word.
+void ChartPlot::moveApart()
+{
+    constexpr double kWidest = 0.6; // of the distance between two words
+    constexpr double kUsual = 0.14;
+    const auto count = double(chart_.names.size());
+    if (chart_.words.isEmpty() || count < 2)
+        return;
+    const double step = std::min(kUsual, kWidest / (count - 1));
+    for (ChartSeries& series : chart_.series) {
+        const double by = step * (double(placeOf(series)) - (count - 1) / 2);
+        for (ChartPoint& point : series.points)
+            point.x += by;
+        for (double& x : series.outOfMemory)
+            x += by;
+    }
+}
+
 void ChartPlot::show(const Chart& chart, const ChartRecipe& recipe)
 {
     chart_ = chart;
+    moveApart();
     recipe_ = recipe;
     hasLegend_ = (chart_.facets.size() > 1 || !chart_.words.isEmpty()) && chart_.names.size() > 1;
     if (!draw()) {

@@ -55,6 +55,7 @@ private:
     };
 
     bool draw();
+    void moveApart();
     void layOut();
     void takePlaces(LabelPlaces& places) const;
     QCPAxisRect* addPanel(QCPLayoutGrid& grid, int row, int column, bool lowest, const QString& facet);

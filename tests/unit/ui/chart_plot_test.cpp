@@ -227,6 +227,38 @@ TEST(ChartPlot, ErrorBarsEndWithinTheAxes)
     }
 }
 
+TEST(ChartPlot, MarkersOfSeveralSeriesAtOneWordDoNotTouch)
+{
+    // At each backend the same time in every series, so that only x can separate the markers.
+    std::vector<query::RunSummary> runs;
+    const std::vector<std::string> precisions{"bf16", "fp16", "fp32", "tf32"};
+    for (const std::string& precision : precisions)
+        for (const char* backend : {"naive", "flash", "sdpa"}) {
+            runs.push_back(runOf(backend, 2048, 9));
+            runs.back().params = {{"backend", backend}, {"seq_len", "2048"}, {"precision", precision}};
+        }
+    ChartRecipe recipe;
+    recipe.x = QStringLiteral("backend");
+    recipe.series = QStringLiteral("precision");
+    ChartPlot plot;
+    plot.show(chartOf(recipe, pointersTo(runs)), recipe);
+    std::vector<double> places;
+    for (int i = 0; i < plot.graphCount(); ++i)
+        for (int at = 0; at < plot.graph(i)->dataCount(); ++at) {
+            const double x = plot.graph(i)->dataMainKey(at);
+            EXPECT_LT(std::abs(x - std::round(x)), 0.45) << "it stays at its word";
+            places.push_back(plot.graph(i)->coordsToPixels(x, 1).x());
+        }
+    ASSERT_EQ(places.size(), runs.size());
+    std::ranges::sort(places);
+    for (std::size_t i = 1; i < places.size(); ++i)
+        EXPECT_GE(places[i] - places[i - 1], plot.graph(0)->scatterStyle().size());
+    recipe.series = QString();
+    recipe.filter = QStringLiteral("precision=bf16");
+    plot.show(chartOf(recipe, pointersTo(runs)), recipe);
+    EXPECT_EQ(plot.graph(0)->dataMainKey(1), 1) << "one series is at its words";
+}
+
 TEST(ChartPlot, ThePaletteOfGreysStaysApartInGrey)
 {
     EXPECT_TRUE(ChartPlot::staysApartInGrey(ChartRecipe::Palette::Grey, 4));
