@@ -62,6 +62,6 @@ function readPalette() {
   palette = {dark, hues, ground: pixelOf(ground), stream: shadesOf(hues, ground), thread: shadesOf(host, ground)};
   palette.found = pixelOf(colour("warning"));
   for (const name of ["surface", "raised", "lane-ground", "line", "grid", "strong-line", "text", "dim-text", "accent", "activations",
-    "reserved-free"])
+    "reserved-free", "warning"])
     palette[name] = cssOf(colour(name));
 }

@@ -58,8 +58,8 @@ function rowOf(size, above, columns, at) {
   return {size, starts, ends, names, index: null, found: null};
 }
 
-function curveOf({title, detail, points: size}, [times, allocated, reserved], at) {
-  const curve = {title, detail, size, times: new Float64Array(size), values: [new Float64Array(size), new Float64Array(size)]};
+function curveOf({points: size, ...about}, [times, allocated, reserved], at) {
+  const curve = {...about, size, times: new Float64Array(size), values: [new Float64Array(size), new Float64Array(size)]};
   let time = 0, a = 0, r = 0;
   for (let i = 0; i < size; i++, at.point++) {
     curve.times[i] = time += times[at.point];
@@ -69,7 +69,7 @@ function curveOf({title, detail, points: size}, [times, allocated, reserved], at
   return curve;
 }
 
-// A run: what its JSON object says, with lanes, curves and names in place of their columns.
+// A run: what its JSON object says, with lanes, curves (of memory), counters and names in place of their columns.
 async function readRun(text, packedSize) {
   const bytes = await inflated(bytesOfBase91(text, packedSize));
   const size = new DataView(bytes.buffer).getUint32(0, true);
@@ -80,7 +80,9 @@ async function readRun(text, packedSize) {
     let above = null;
     lane.rows = lane.rows.map(entries => above = rowOf(entries, above, columns, at));
   }
-  run.curves = run.curves.map(curve => curveOf(curve, columns.slice(4), at));
+  const curves = run.curves.map(curve => curveOf(curve, columns.slice(4), at));
+  run.curves = curves.filter(curve => curve.counter === undefined);
+  run.counters = curves.filter(curve => curve.counter !== undefined);
   run.texts = run.names.map(name => name[0]);
   run.labels = run.names.map(name => name[1] || name[0]);
   run.hues = Uint8Array.from(run.names, name => name[2]);

@@ -96,12 +96,16 @@ function drawMemory() {
   const context = contextOf(element("memory"), width, curves.length * STRIP);
   const most = Math.max(...curves.map(peakOf)); // one scale for all
   curves.forEach((curve, i) => drawStrip(context, curve, most, left, width - left, i * STRIP));
+  drawSpanOver(context, left, width - left, curves.length * STRIP);
+}
+
+function drawSpanOver(context, left, plot, height) {
   if (!app.span) return;
-  const at = timeToX(left, width - left);
+  const at = timeToX(left, plot);
   context.globalAlpha = 0.14;
   context.fillStyle = palette.accent;
   const x = Math.max(left, at(app.span.from));
-  context.fillRect(x, 0, Math.max(0, at(app.span.to) - x), curves.length * STRIP);
+  context.fillRect(x, 0, Math.max(0, at(app.span.to) - x), height);
   context.globalAlpha = 1;
 }
 

@@ -80,6 +80,7 @@ function listen() {
   listenTo(element("lanes"), {click: clickLanes, tip: tipAt});
   listenTo(element("ruler"), {click: () => {}, tip: () => ""});
   listenTo(element("memory"), {click: () => {}, tip: point => memoryAt(point.x, point.y)});
+  listenTo(element("counters"), {click: () => {}, tip: point => counterAt(point.x, point.y)});
   element("lanes").addEventListener("dblclick", zoomToSelection);
   for (const type of ["pointerdown", "pointermove"]) element("overview").addEventListener(type, dragOverview);
   element("scroller").addEventListener("scroll", requestDraw);

@@ -120,6 +120,7 @@ function drawAll() {
   drawRuler();
   drawOverview();
   drawMemory();
+  drawCounters();
 }
 
 // The context of a canvas with as many pixels as the screen has for it, in CSS pixels.

@@ -303,6 +303,36 @@ class Ranks(PageTest):
         for name in ("rank 0 memory, GPU 0 peak", "rank 1 memory, GPU 1 peak", "Memory, host, whole run peak"):
             self.assertIn(name, self.text("span"))
 
+class Counters(PageTest):
+    """A run with clocks, power, a limit and traffic."""
+    RECORD, RUNS = (FIXTURE, "gpu"), (1,)
+
+    def recorded(self):
+        output = subprocess.run([TILESCOPE, "show", self.recording, "counters", "--run", "1", "--format", "json"], check=True,
+                                capture_output=True, text=True).stdout
+        return json.loads(output)
+
+    def test_paints_every_counter_in_light_and_dark(self):
+        words = self.words()
+        rows = self.recorded()
+        self.assertGreater(len(rows), 3)
+        for row in rows:
+            self.assertTrue(any(row["name"] in word for word in words), row["name"])
+        self.assertGreater(self.colours("counters"), 5)
+        light = self.picture("counters")
+        self.browser.key("t")
+        self.browser.frame()
+        self.assertNotEqual(self.picture("counters"), light)
+        if PICTURES:
+            self.browser.picture(PICTURES / "counters.png", whole=True)
+
+    def test_says_the_value_under_the_cursor(self):
+        place = self.browser.evaluate("(() => { const b = document.getElementById('counters').getBoundingClientRect(); "
+                                      "return [b.left + 400, b.top + 24]; })()")
+        self.browser.mouse("mouseMoved", *place)
+        self.browser.frame()
+        self.assertIn(self.recorded()[0]["name"], self.text("tip"))
+
 
 if __name__ == "__main__":
     if not chromium.program():

@@ -65,7 +65,7 @@ private:
 void packCurve(const Lane& lane, PackedTimeline& packed)
 {
     // Both curves at the times of either.
-    const query::StepCurve& allocated = lane.allocated;
+    const query::StepCurve& allocated = lane.kind == Lane::Kind::Counter ? lane.values : lane.allocated;
     const query::StepCurve& reserved = lane.reserved;
     std::vector<std::int64_t> times;
     for (std::size_t i = 0; i < allocated.size(); ++i)
@@ -169,8 +169,8 @@ PackedTimeline pack(const Timeline& timeline)
             packRow(lane.rows[row], row > 0 ? &lane.rows[row - 1] : nullptr, numbering, packed);
             rows.push_back(lane.rows[row].size());
         }
-        if (lane.kind != Lane::Kind::Memory || (lane.allocated.empty() && lane.reserved.empty()))
-            continue;
+        if (lane.allocated.empty() && lane.reserved.empty() && lane.values.empty())
+            continue; // not a curve, or one without points
         packed.curves.push_back({.lane = i});
         packCurve(lane, packed);
     }

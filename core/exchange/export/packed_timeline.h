@@ -12,7 +12,7 @@
 
 namespace tilescope::exchange {
 
-/// The boxes and memory curves of a timeline, column by column, for resources/share/data.js.
+/// The boxes, memory curves and counters of a timeline, column by column, for resources/share/data.js.
 ///
 /// A column is a list of whole numbers, stored as planes: the lowest byte of every number, then the next byte of
 /// every number, up to the highest byte that is not 0 everywhere. Deflate compresses a plane of similar bytes
@@ -28,14 +28,15 @@ namespace tilescope::exchange {
 ///
 /// Columns of curves, curve by curve:
 /// - times: minus the previous time, or minus 0
-/// - allocated, reserved: signed, minus the previous value, or minus 0
+/// - allocated, reserved: signed, minus the previous value, or minus 0. The values of a counter, in thousandths of its
+///   unit, are in the first column
 struct PackedTimeline {
     /// A name that boxes share; the most frequent come first.
     struct Name {
         std::uint32_t name = 0; ///< index into Timeline::names
         query::Hue hue = query::Hue::Other;
     };
-    /// The changes of a memory lane.
+    /// The changes of a memory lane or a counter.
     struct Curve {
         std::size_t lane = 0; ///< index into Timeline::lanes
         std::size_t points = 0;

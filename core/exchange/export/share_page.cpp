@@ -29,8 +29,8 @@ using nlohmann::json;
 using TextOf = std::function<std::string(std::string_view)>;
 
 // The script consists of these files, in this order.
-constexpr std::array kScripts{"data.js",  "colours.js", "lanes.js",  "timeline.js",
-                              "input.js", "memory.js",  "tables.js", "page.js"};
+constexpr std::array kScripts{"data.js",   "colours.js",  "lanes.js",  "timeline.js", "input.js",
+                              "memory.js", "counters.js", "tables.js", "page.js"};
 
 std::string resource(const char* name)
 {
@@ -121,8 +121,13 @@ json timelineJson(const query::Timeline& timeline, const PackedTimeline& packed,
     json curves = json::array();
     for (const PackedTimeline::Curve& curve : packed.curves) {
         const query::Lane& lane = timeline.lanes[curve.lane];
-        curves.push_back(
-            {{"title", textOf(lane.title)}, {"detail", textOf(lane.detail)}, {"points", curve.points}});
+        json& made = curves.emplace_back(
+            json{{"title", textOf(lane.title)}, {"detail", textOf(lane.detail)}, {"points", curve.points}});
+        if (lane.kind == query::Lane::Kind::Counter) {
+            made["counter"] = textOf(lane.counter);
+            made["unit"] = textOf(lane.unit);
+            made["end"] = lane.valuesEnd;
+        }
     }
     json steps = json::array();
     for (const query::TimelineStep& step : timeline.steps)

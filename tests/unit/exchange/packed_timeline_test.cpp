@@ -206,6 +206,26 @@ TEST(PackedTimeline, DescribesMemoryThatGrowsAndShrinks)
     EXPECT_EQ(allocated, 301);
 }
 
+TEST(PackedTimeline, HasTheValuesOfCounters)
+{
+    Timeline timeline;
+    Lane& lane = timeline.lanes.emplace_back();
+    lane.kind = Lane::Kind::Counter;
+    lane.values = query::StepCurve({10, 40, 90'000}, {1'980'000, 1'200'000, 1'755'500});
+    const PackedTimeline packed = pack(timeline);
+    ASSERT_EQ(packed.curves.size(), 1U);
+    ASSERT_EQ(packed.curves[0].points, 3U);
+    std::int64_t time = 0;
+    std::int64_t value = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+        time += std::int64_t(packed.columns[PackedTimeline::Times][i]);
+        value += signedOf(packed.columns[PackedTimeline::Allocated][i]);
+        EXPECT_EQ(packed.columns[PackedTimeline::Reserved][i], 0U);
+        EXPECT_EQ(time, lane.values.time(i));
+        EXPECT_EQ(value, lane.values.value(i));
+    }
+}
+
 TEST(PackedTimeline, TakesAtMostFiveMegabytesForAMillionBoxes)
 {
     // Noise without a pattern: kernels and gaps of some microseconds, some dozens of names.
