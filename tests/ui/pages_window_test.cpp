@@ -12,10 +12,12 @@
 #include "ui/kit/table_view.h"
 #include "ui/memory/memory_plot.h"
 #include "ui/overview/key_figure_card.h"
+#include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
 #include "ui/window/run_dock.h"
 
 #include <QComboBox>
+#include <QImage>
 #include <QLineEdit>
 #include <QMenuBar>
 #include <QPlainTextEdit>
@@ -23,6 +25,7 @@
 #include <QTreeView>
 
 #include <fstream>
+#include <vector>
 
 namespace tilescope::ui {
 namespace {
@@ -489,6 +492,51 @@ TEST_F(PagesTest, TheStudyMenuBeginsWithAHeading)
     const auto* studies = window_.findChild<QPushButton*>(QStringLiteral("studies"));
     ASSERT_FALSE(studies->menu()->actions().isEmpty());
     EXPECT_FALSE(studies->menu()->actions().front()->isSeparator());
+}
+
+// A change of theme takes several turns of the event loop; the window keeps its picture until it is complete.
+TEST_F(WindowTest, AChangeOfThemeIsSeenWholeAndIsThatOfAFreshStart)
+{
+    const auto pages = window_.pageNames();
+    for (const QString& name : pages) {
+        window_.showPage(name);
+        waitUntilSettled();
+    }
+    const auto pictures = [&] {
+        std::vector<QImage> all;
+        for (const QString& name : pages) {
+            window_.showPage(name);
+            waitUntilSettled();
+            all.push_back(window_.grab().toImage());
+        }
+        return all;
+    };
+    const std::vector<QImage> light = pictures();
+    Theme::instance().apply(ThemeChoice::Dark);
+    const std::vector<QImage> dark = pictures();
+    Theme::instance().apply(ThemeChoice::Light);
+    waitUntilSettled();
+
+    Theme::instance().change(ThemeChoice::Dark);
+    int turns = 0;
+    for (; Theme::instance().isChanging(); ++turns) {
+        EXPECT_FALSE(window_.updatesEnabled()) << "turn " << turns;
+        QApplication::processEvents(QEventLoop::ExcludeUserInputEvents, 1);
+    }
+    EXPECT_GT(turns, 2);
+    EXPECT_TRUE(window_.updatesEnabled());
+    const std::vector<QImage> changed = pictures();
+    Theme::instance().change(ThemeChoice::Light);
+    Theme::instance().change(ThemeChoice::Dark); // while the change to light is under way
+    EXPECT_FALSE(Theme::instance().isChanging()) << "it is applied at once";
+    EXPECT_TRUE(window_.updatesEnabled());
+    Theme::instance().change(ThemeChoice::Light);
+    waitUntilSettled();
+    const std::vector<QImage> back = pictures();
+    for (std::size_t i = 0; i < std::size(dark); ++i) {
+        EXPECT_TRUE(changed[i] == dark[i]) << pages[qsizetype(i)].toStdString();
+        EXPECT_TRUE(back[i] == light[i]) << pages[qsizetype(i)].toStdString();
+    }
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "ui/theme/theme.h"
 
+#include "ui/theme/gradual_style.h"
 #include "ui/theme/style.h"
 #include "ui/theme/style_sheet.h"
 
@@ -13,6 +14,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
+#include <vector>
 
 namespace tilescope::ui {
 
@@ -96,6 +100,8 @@ Theme& Theme::instance()
     return theme;
 }
 
+Theme::~Theme() = default;
+
 Theme::Theme() : palette_(&Palette::light()), body_(bodyFont()), sizes_(body_)
 {
     systemDark_ = systemIsDark();
@@ -108,14 +114,20 @@ bool Theme::systemIsDark() const
     return QApplication::palette().color(QPalette::Window).lightness() < 128;
 }
 
-void Theme::apply(ThemeChoice choice)
+// False if the colours stay: Qt would style every widget again.
+bool Theme::choose(ThemeChoice choice)
 {
     choice_ = choice;
     const bool dark = choice == ThemeChoice::Dark || (choice == ThemeChoice::System && systemDark_);
     const Palette& chosen = dark ? Palette::darkOne() : Palette::light();
-    if (styled_ && palette_ == &chosen)
-        return; // Qt would style every widget again
-    palette_ = &chosen;
+    return std::exchange(palette_, &chosen) != &chosen;
+}
+
+void Theme::apply(ThemeChoice choice)
+{
+    if (!choose(choice) && styled_ && !changing_)
+        return;
+    changing_.reset();
     if (!styled_) {
         QApplication::setStyle(new Style);
         QApplication::setFont(body_);
@@ -130,13 +142,33 @@ void Theme::apply(ThemeChoice choice)
     emit changed();
 }
 
+void Theme::change(ThemeChoice choice)
+{
+    if (!styled_)
+        return apply(choice);
+    if (!choose(choice))
+        return; // a change that is under way reads the colours when it needs them
+    if (changing_)
+        return apply(choice); // back before it ended
+    emit aboutToChange();
+    changing_ = std::make_unique<GradualStyle>(
+        std::vector<std::function<void()>>{
+            [] { qApp->setStyleSheet(QString()); },
+            [this] { QApplication::setPalette(qtPalette(*palette_)); },
+            [this] { qApp->setStyleSheet(styleSheet(*palette_, sizes_, small())); }},
+        [this] {
+            emit changed();
+            changing_.reset();
+        });
+}
+
 bool Theme::eventFilter(QObject* watched, QEvent* event)
 {
     if (event->type() == QEvent::ThemeChange && watched == qApp && choice_ == ThemeChoice::System) {
         const bool dark = systemIsDark();
         if (dark != systemDark_) {
             systemDark_ = dark;
-            apply(ThemeChoice::System);
+            change(ThemeChoice::System);
         }
     }
     return QObject::eventFilter(watched, event);

@@ -6,7 +6,11 @@
 #include <QObject>
 #include <QString>
 
+#include <memory>
+
 namespace tilescope::ui {
+
+class GradualStyle;
 
 enum class ThemeChoice { System, Light, Dark };
 
@@ -32,10 +36,14 @@ class Theme : public QObject {
     Q_OBJECT
 public:
     static Theme& instance();
+    ~Theme() override;
 
     /// Selects light or dark. If the colours change, styles the application and emits changed().
     void apply(ThemeChoice choice);
+    /// The same in several short turns of the event loop, during which the windows keep their picture.
+    void change(ThemeChoice choice);
     ThemeChoice choice() const { return choice_; }
+    bool isChanging() const { return changing_ != nullptr; }
 
     const Palette& palette() const { return *palette_; }
     const Sizes& sizes() const { return sizes_; }
@@ -55,6 +63,7 @@ protected:
 
 private:
     Theme();
+    bool choose(ThemeChoice choice);
     bool systemIsDark() const;
 
     ThemeChoice choice_ = ThemeChoice::System;
@@ -63,6 +72,7 @@ private:
     Sizes sizes_;
     bool systemDark_ = false;
     bool styled_ = false; ///< the application has our style
+    std::unique_ptr<GradualStyle> changing_;
 };
 
 /// Shorthands for painters and widgets.

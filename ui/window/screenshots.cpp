@@ -22,13 +22,13 @@ namespace tilescope::ui {
 void waitUntilSettled()
 {
     // A job's result may start another job, which may have ended before the pool is asked again: settled means
-    // that twice in a row no job was started and no result was posted.
+    // that twice in a row no job was started and no result was posted, and that no theme is being applied.
     for (int quiet = 0; quiet < 2;) {
         const unsigned before = Handover::given();
         backgroundPool().waitForDone();
         QApplication::sendPostedEvents();
         QApplication::processEvents();
-        quiet = Handover::given() == before ? quiet + 1 : 0;
+        quiet = Handover::given() == before && !Theme::instance().isChanging() ? quiet + 1 : 0;
     }
 }
 

@@ -191,7 +191,7 @@ void WindowMenus::makeView()
                                                        {tr("Dark"), ThemeChoice::Dark}};
     for (const auto& [text, choice] : choices) {
         QAction* action = theme->addAction(text, this, [choice = choice] {
-            Theme::instance().apply(choice);
+            Theme::instance().change(choice);
             QSettings().setValue(QStringLiteral("theme"), int(choice));
         });
         action->setCheckable(true);

@@ -67,8 +67,8 @@ std::vector<Action> actionsOn(Screen& screen)
         {QStringLiteral("show overview again"), toPage("overview")},
         {QStringLiteral("resize"), [&window] { window.resize(1366, 768); }},
         {QStringLiteral("resize back"), [&window] { window.resize(1920, 1080); }},
-        {QStringLiteral("dark theme"), [] { ui::Theme::instance().apply(ui::ThemeChoice::Dark); }},
-        {QStringLiteral("light theme"), [] { ui::Theme::instance().apply(ui::ThemeChoice::Light); }},
+        {QStringLiteral("dark theme"), [] { ui::Theme::instance().change(ui::ThemeChoice::Dark); }},
+        {QStringLiteral("light theme"), [] { ui::Theme::instance().change(ui::ThemeChoice::Light); }},
         {QStringLiteral("open record dialog"), [&window] { window.recordProgram().show(); }},
         {QStringLiteral("close record dialog"), [&window] { window.recordProgram().close(); }},
     };
