@@ -9,8 +9,10 @@
 #include "ui/experiment/run_bar.h"
 #include "ui/experiment/run_view.h"
 #include "ui/experiment/spec_editor.h"
+#include "ui/jobs/handover.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
+#include "ui/theme/gradual_polish.h"
 #include "ui/theme/theme.h"
 
 #include <QApplication>
@@ -27,6 +29,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 namespace tilescope::ui {
 
@@ -86,31 +89,50 @@ ExperimentPage::~ExperimentPage()
     settings.setValue(QStringLiteral("experiment/runs"), view_->splitter().saveState());
 }
 
-// The form has some hundred widgets: it is made in one turn of the event loop and the rest in the next, to
-// keep each turn short.
+// The form has some hundred widgets: they are made and styled in several turns of the event loop, to keep each turn
+// short, and shown together.
 void ExperimentPage::showEvent(QShowEvent* event)
 {
     Page::showEvent(event);
-    if (editor_ == nullptr)
+    if (!std::exchange(isPreparing_, true) && content_ == nullptr)
         QTimer::singleShot(0, this, &ExperimentPage::prepare);
 }
 
 void ExperimentPage::prepare()
 {
-    if (editor_ != nullptr || prepared_)
-        return;
-    prepared_ = std::make_unique<SpecEditor>();
-    QTimer::singleShot(0, this, &ExperimentPage::build);
+    if (content_ != nullptr && !content_->isHidden())
+        return; // it was needed at once
+    if (!madeEditor_ && content_ == nullptr) {
+        madeEditor_ = std::make_unique<SpecEditor>();
+    } else if (!madeView_ && content_ == nullptr) {
+        madeView_ = std::make_unique<RunView>(*queue_);
+    } else if (content_ == nullptr) {
+        assemble();
+        polishing_ = std::make_unique<GradualPolish>(*content_);
+    } else if (polishing_->takeTurn()) {
+        return build();
+    }
+    Handover::give(); // there is more to do
+    QTimer::singleShot(0, this, &ExperimentPage::prepare);
 }
 
 void ExperimentPage::build()
 {
-    if (editor_ != nullptr)
-        return;
-    editor_ = prepared_ ? prepared_.release() : new SpecEditor;
+    if (content_ == nullptr)
+        assemble();
+    content_->show();
+    polishing_.reset();
+}
+
+void ExperimentPage::assemble()
+{
+    content_ = new QWidget;
+    content_->hide();
+    makePlainColumn(this)->addWidget(content_);
+    editor_ = madeEditor_ ? madeEditor_.release() : new SpecEditor;
     bar_ = new RunBar(*queue_);
-    view_ = new RunView(*queue_);
-    QVBoxLayout* layout = makePlainColumn(this);
+    view_ = madeView_ ? madeView_.release() : new RunView(*queue_);
+    QVBoxLayout* layout = makePlainColumn(content_);
     layout->addWidget(makeTools());
     // From the outside in: Qt styles a widget again each time that something around it gets a parent.
     auto* margins = new QVBoxLayout;

@@ -13,6 +13,7 @@ class QSplitter;
 namespace tilescope::ui {
 
 class Forecaster;
+class GradualPolish;
 class MenuButton;
 class RunBar;
 class RunView;
@@ -52,6 +53,7 @@ protected:
 private:
     void prepare();
     void build();
+    void assemble();
     QWidget* makeTools();
     void fillStudies();
     void fillParts(QMenu& menu, const std::string& study);
@@ -74,8 +76,12 @@ private:
     QString specPath_;
     MenuButton* studies_ = nullptr;
     MenuButton* presets_ = nullptr;
-    std::unique_ptr<SpecEditor> prepared_; ///< between prepare() and build()
-    SpecEditor* editor_ = nullptr;         ///< null until build()
+    std::unique_ptr<SpecEditor> madeEditor_; ///< until assemble()
+    std::unique_ptr<RunView> madeView_;
+    std::unique_ptr<GradualPolish> polishing_; ///< between assemble() and build()
+    bool isPreparing_ = false;
+    QWidget* content_ = nullptr;   ///< null until assemble(), hidden until build()
+    SpecEditor* editor_ = nullptr; ///< the same
     RunBar* bar_ = nullptr;
     RunView* view_ = nullptr;
     QSplitter* splitter_ = nullptr;

@@ -16,7 +16,7 @@ class Handover {
 public:
     static void give() { counter().fetch_add(1, std::memory_order_release); }
     static void take() { static_cast<void>(counter().load(std::memory_order_acquire)); }
-    /// How often something was given: jobs that were started and results that were posted.
+    /// How often something was given: jobs that were started, results that were posted, and turns of longer work.
     static unsigned given() { return counter().load(std::memory_order_acquire); }
 
 private:
