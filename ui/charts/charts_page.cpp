@@ -202,14 +202,17 @@ void ChartsPage::showRuns(const std::vector<SelectedRun>& runs)
         return;
     }
     fillKeys();
-    draw();
-    stack_->setCurrentIndex(1);
-    loading_.start([runs](const query::Cancelled& cancelled) { return readMachines(runs, cancelled); },
-                   [this](const QString& machine) {
-                       machine_ = machine;
-                       draw();
-                   },
-                   [this](const QString& sentence) { say(sentence); });
+    // Drawn once, in a turn of its own.
+    const auto show = [this](const QString& machine) {
+        machine_ = machine;
+        draw();
+        stack_->setCurrentIndex(1);
+    };
+    loading_.start([runs](const query::Cancelled& cancelled) { return readMachines(runs, cancelled); }, show,
+                   [this, show](const QString& sentence) {
+                       show({});
+                       say(sentence);
+                   });
 }
 
 void ChartsPage::draw()
