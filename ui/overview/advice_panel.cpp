@@ -126,14 +126,19 @@ AdvicePanel::AdvicePanel(QWidget* parent)
     say({});
 }
 
-void AdvicePanel::showRuns(const std::vector<SelectedRun>& runs)
+void AdvicePanel::expect()
 {
     loading_.cancel();
-    if (runs.empty())
-        return;
     advice_.reset();
     setSubtitle(tr("reading the trace…"));
     say(tr("Reading the trace…"));
+}
+
+void AdvicePanel::showRuns(const std::vector<SelectedRun>& runs)
+{
+    expect();
+    if (runs.empty())
+        return;
     loading_.start(
         [run = runs.front()](const query::Cancelled& cancelled) {
             auto session = run.file->borrow();

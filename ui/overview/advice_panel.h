@@ -23,6 +23,8 @@ class AdvicePanel : public Panel {
 public:
     explicit AdvicePanel(QWidget* parent = nullptr);
 
+    /// Says that advice follows; whatever it showed or read before is dropped.
+    void expect();
     /// Reads the advice for the first run.
     void showRuns(const std::vector<SelectedRun>& runs);
 

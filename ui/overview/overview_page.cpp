@@ -355,8 +355,7 @@ void OverviewPage::showRuns(const std::vector<SelectedRun>& runs)
         return;
     }
     isLoading_ = true;
-    if (!isLimited(runs))
-        advicePanel_->showRuns(runs);
+    advicePanel_->expect();
     showBasics(runs, kPatienceMs);
     loading_.start(
         [shown = firstTwo(runs)](const query::Cancelled& cancelled) { return read(shown, true, cancelled); },
@@ -366,6 +365,9 @@ void OverviewPage::showRuns(const std::vector<SelectedRun>& runs)
             soon_.stop();
             whole_ = overview;
             loaded(runs, overview);
+            // Last: it reads all events, and what the page shows must not wait for that.
+            if (!isLimited(runs))
+                advicePanel_->showRuns(runs);
         },
         [this](const QString& sentence) {
             isLoading_ = false;
