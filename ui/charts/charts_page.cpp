@@ -215,6 +215,23 @@ void ChartsPage::showRuns(const std::vector<SelectedRun>& runs)
                    });
 }
 
+// For screen readers: the caption, and the points of each line.
+QString ChartsPage::wordsOf(const Chart& chart)
+{
+    constexpr std::size_t kMostPoints = 12; // of a line
+    QStringList lines{chart.caption};
+    for (const ChartSeries& series : chart.series) {
+        QStringList points;
+        for (std::size_t i = 0; i < std::min(kMostPoints, series.points.size()); ++i)
+            points << series.points[i].exact;
+        if (series.points.size() > kMostPoints)
+            points << tr("and %1").arg(counted(std::ssize(series.points) - std::ssize(points), "more point"));
+        lines << (series.name.isEmpty() ? QString() : series.name + QStringLiteral(": ")) +
+                     points.join(QStringLiteral(", "));
+    }
+    return lines.join(QLatin1Char('\n'));
+}
+
 void ChartsPage::draw()
 {
     std::vector<const query::RunSummary*> runs;
@@ -232,7 +249,7 @@ void ChartsPage::draw()
     fits_->setVisible(!fits.rows.empty());
     fits_->show(fits);
     caption_->setText(chart_.caption);
-    figure_->setAccessibleDescription(chart_.series.empty() ? chart_.empty : chart_.caption);
+    figure_->setAccessibleDescription(chart_.series.empty() ? chart_.empty : wordsOf(chart_));
     grey_->setText(ChartPlot::staysApartInGrey(recipe_.palette, std::size_t(chart_.names.size()))
                        ? tr("lines differ in grey")
                        : tr("in grey, markers differ"));

@@ -57,6 +57,7 @@ private:
     void readForm();
     void readPaper();
     void showPaper();
+    static QString wordsOf(const Chart& chart);
     void draw();
     void openRecipe();
     void saveRecipe();

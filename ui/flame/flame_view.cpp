@@ -115,7 +115,7 @@ FlameView::FlameView(QWidget* parent) : QWidget(parent)
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Flame graph"));
-    setAccessibleDescription(tr("no box is selected"));
+    describe();
     connect(&Theme::instance(), &Theme::changed, this, [this] {
         updateGeometry();
         update();
@@ -130,14 +130,36 @@ void FlameView::show(std::shared_ptr<const query::FlameGraph> graph)
     under_.reset();
     updateGeometry();
     update();
+    describe();
     emit zoomChanged();
     emit selectionChanged();
+}
+
+// For screen readers: what is selected, what part is shown, and what a search found.
+void FlameView::describe()
+{
+    if (!graph_ || graph_->sums.amount.empty())
+        return setAccessibleDescription(tr("nothing to show"));
+    const auto boxText = [this](Node node) {
+        return QString::fromStdString(graph_->labelOf(node)) + QStringLiteral(", ") +
+               shareText(*graph_, node);
+    };
+    QStringList words;
+    words << (selected_ == CallTree::kRoot ? tr("no box is selected") : boxText(selected_));
+    words << (zoomed_ == CallTree::kRoot ? tr("all of %1 in %2")
+                                               .arg(amountText(graph_->table, double(graph_->width())),
+                                                    counted(std::ssize(graph_->rows), "row"))
+                                         : tr("zoomed to %1").arg(boxText(zoomed_)));
+    if (matches_.boxes > 0)
+        words << counted(matches_.boxes, "found box", "found boxes");
+    setAccessibleDescription(words.join(QStringLiteral("; ")));
 }
 
 void FlameView::setMatches(query::FlameMatches matches)
 {
     matches_ = std::move(matches);
     update();
+    describe();
 }
 
 void FlameView::select(Node node)
@@ -146,9 +168,7 @@ void FlameView::select(Node node)
         return;
     selected_ = node;
     update();
-    setAccessibleDescription(node == CallTree::kRoot ? tr("no box is selected")
-                                                     : QString::fromStdString(graph_->labelOf(node)) +
-                                                           QStringLiteral(", ") + shareText(*graph_, node));
+    describe();
     emit selectionChanged();
 }
 
@@ -162,6 +182,7 @@ void FlameView::zoomTo(Node node)
                               .redo = [this, node] { zoomTo(node); },
                               .of = graph_});
     update();
+    describe();
     emit zoomChanged();
 }
 

@@ -58,6 +58,7 @@ protected:
     bool event(QEvent* event) override;
 
 private:
+    void describe();
     void paintRow(QPainter& painter, std::size_t row, const QSize& size) const;
     void paintBox(QPainter& painter, const query::FlameBox& box, const QRectF& rect, std::size_t row) const;
     QString tipOf(Node node) const;

@@ -140,13 +140,23 @@ void RooflinePlot::build()
             ring->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssCircle, QPen(colours().text, 1.6),
                                                   Qt::NoBrush, 2 * radiusOf(*bubble) + 4));
         }
-    const RooflineBubble* current = current_ ? find(*current_) : nullptr;
-    setAccessibleDescription(current != nullptr
-                                 ? tipOf(*current)
-                                 : counted(std::ssize(bubbles_), "bubble") + QStringLiteral(", ") +
-                                       counted(std::ssize(roofs_), "roof"));
+    setAccessibleDescription(words());
     placeLabels();
     replot(QCustomPlot::rpQueuedReplot);
+}
+
+// For screen readers: the selected bubble, otherwise what there is.
+QString RooflinePlot::words() const
+{
+    constexpr std::size_t kMost = 12;
+    if (const RooflineBubble* current = current_ ? find(*current_) : nullptr)
+        return tipOf(*current);
+    QStringList words{counted(std::ssize(bubbles_), "bubble") + QStringLiteral(", ") +
+                      counted(std::ssize(roofs_), "roof")};
+    for (std::size_t i = 0; i < std::min(kMost, bubbles_.size()); ++i)
+        words << bubbles_[i].label + QLatin1Char(' ') + rateText(bubbles_[i].rate, "FLOP/s") +
+                     QStringLiteral(", ") + timeText(bubbles_[i].total);
+    return words.join(QStringLiteral("; "));
 }
 
 void RooflinePlot::addRoof(const Roof& roof, bool strong)

@@ -52,6 +52,7 @@ private:
     void build();
     void setRanges();
     void addRoof(const Roof& roof, bool strong);
+    QString words() const;
     void addBubble(const RooflineBubble& bubble);
     void fitRoofWords();
     void placeLabels();

@@ -646,9 +646,14 @@ void MemoryPage::tellSpan()
 // For screen readers: what is selected in the pictures of blocks.
 void MemoryPage::describe(const QString& selection)
 {
+    const QString shown =
+        main() == nullptr
+            ? QString()
+            : tr("; %1 of %2").arg(counted(std::ssize(main()->history->blocks), "block"), main()->title);
     for (QWidget* picture :
          {static_cast<QWidget*>(&placement_->blocks()), static_cast<QWidget*>(&placement_->segments())})
-        picture->setAccessibleDescription(selection.isEmpty() ? tr("no block is selected") : selection);
+        picture->setAccessibleDescription((selection.isEmpty() ? tr("no block is selected") : selection) +
+                                          shown);
 }
 
 // Selects the largest block at the peak with that blockGroup().

@@ -3,11 +3,12 @@
 
 usage: tests/ui/desktop/names.py TILESCOPE_GUI UI_FIXTURE
 
-Whatever takes the focus or a click has a name and a role, pictures say in words what they show, and tables have cells.
-Fails with the path of each item that does not.
+Whatever takes the focus or a click has a name and a role, pictures say in words what they show, other words for another
+run, and tables have cells. Fails with the path of each item that does not.
 """
 import subprocess
 import sys
+import time
 
 from desktop import Atspi, Desktop, State
 
@@ -17,6 +18,9 @@ KEYS = [f"ctrl+{digit}" for digit in range(1, 10)] + [f"alt+{digit}" for digit i
 DIALOGS = (("Command palette", "ctrl+k"), ("Export", "ctrl+e"), ("Record a program", "ctrl+alt+r"), ("Keys", "question"))
 CLICKED = {"push button", "check box", "radio button", "toggle button", "combo box", "slider", "spin button", "text",
            "entry", "menu item", "check menu item", "page tab", "link"}
+OF_RUNS = ("Overview", "Timeline", "Flame", "Kernels", "Memory", "Charts")  # pages whose pictures are of the selected run
+NOTHING = {"nothing is selected", "Click a box to see its details."}
+OF_ALL_RUNS = {"Machine of the selected runs"}
 TABLES = {"table", "tree table", "tree"}
 LEAST_PICTURE = 60  # pixels; what is smaller is a sign beside a text
 
@@ -44,6 +48,11 @@ def check_table(place, item):
             complain(place, "a table whose first cell has no text", item)
 
 
+def is_picture(item):
+    _, _, width, height = item.box
+    return item.role == "filler" and bool(item.name) and min(width, height) >= LEAST_PICTURE and not item.children
+
+
 def check(place, window):
     """Returns how many items were looked at."""
     count = 0
@@ -59,9 +68,7 @@ def check(place, window):
             complain(place, "a choice that does not say of what", item)
         if role in TABLES:
             check_table(place, item)
-        _, _, width, height = item.box
-        if (role == "filler" and item.name and not item.description and min(width, height) >= LEAST_PICTURE and
-                not item.children):
+        if is_picture(item) and not item.description:
             complain(place, "a picture without words", item)
     return count
 
@@ -72,6 +79,42 @@ def check_pages(desktop, state):
         desktop.find(page, "radio button", lambda button: button.has(State.CHECKED))
         desktop.wait_until_still()
         print(f"{state}, {page}: {check(f'{state}, {page}', desktop.window())} items", flush=True)
+
+
+def told_of_run(desktop, before=None):
+    """What each picture of each page says: {(page, name): (item, words)}. Waits for words other than `before`."""
+    told = {}
+    for page in OF_RUNS:
+        desktop.press(KEYS[PAGES.index(page)])
+        desktop.find(page, "radio button", lambda button: button.has(State.CHECKED))
+        desktop.wait_until_still()
+        for item in filter(is_picture, desktop.window().walk()):
+            earlier = (before or {}).get((page, item.name), (None, None))[1]
+            end = time.monotonic() + 5  # runs are read in the background
+            while item.description == earlier and not is_of_no_run(item, earlier) and time.monotonic() < end:
+                time.sleep(0.05)
+            told[page, item.name] = item, item.description
+    return told
+
+
+def is_of_no_run(item, words):
+    return words in NOTHING or item.name in OF_ALL_RUNS
+
+
+def check_following(desktop):
+    """Pictures of another run must not say the same."""
+    before = told_of_run(desktop)
+    desktop.press("ctrl+l")
+    desktop.tab_to("Runs")
+    desktop.press("Down")
+    after = told_of_run(desktop, before)
+    common = before.keys() & after.keys()
+    if {page for page, _ in common} != set(OF_RUNS):
+        failures.append(f"no picture to compare on {sorted(set(OF_RUNS) - {page for page, _ in common})}")
+    for place in common:
+        item, words = after[place]
+        if words == before[place][1] and not is_of_no_run(item, words):
+            complain(place[0], "words that are the same for another run", item)
 
 
 def check_dialogs(desktop):
@@ -97,6 +140,9 @@ def main():
             if arguments and arguments[0] == "gpu.tscope":
                 check_dialogs(desktop)
             desktop.close()
+        desktop.open("gpu.tscope", "--runs", "1")
+        check_following(desktop)
+        desktop.close()
     for failure in failures:
         print(failure)
     sys.exit(1 if failures else 0)
