@@ -149,7 +149,13 @@ QWidget* RanksPage::makeCollectives()
     collectivesPanel_ = new Panel(tr("Collectives"));
     collectives_ = new TableView;
     collectives_->setAccessibleName(tr("Collectives"));
-    collectivesPanel_->setContent(collectives_);
+    noCollectives_ = makeMessage();
+    noCollectives_->setText(tr("No collective was recorded."));
+    noCollectives_->hide();
+    QVBoxLayout* content = makePlainColumn(nullptr);
+    content->addWidget(collectives_, 1);
+    content->addWidget(noCollectives_, 1);
+    collectivesPanel_->setContent(content);
     connect(collectives_, &TableView::chosen, this, &RanksPage::showCollective);
     connect(collectives_, &TableView::activatedRow, this, &RanksPage::openTimeline);
     return collectivesPanel_;
@@ -261,9 +267,11 @@ void RanksPage::showStep()
     barsPanel_->setSubtitle((step() ? tr("by rank") : tr("by rank, mean of all steps")) +
                             (isFiltered_ ? tr(", within the time filter") : QString()));
     TableData rows = collectiveRows(*table_, step());
-    collectivesPanel_->setSubtitle(rows.rows.empty() ? tr("none recorded")
-                                                     : tr("Enter or double click: on the timeline"));
     const bool any = !rows.rows.empty();
+    collectivesPanel_->setSubtitle(any ? tr("Enter or double click: on the timeline") : QString());
+    collectives_->setVisible(any);
+    noCollectives_->setVisible(!any);
+    partsPanel_->setVisible(any);
     const std::int64_t first = any ? rows.rows.front().id : 0;
     collectives_->show(std::move(rows));
     if (any)

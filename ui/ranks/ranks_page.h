@@ -70,6 +70,7 @@ private:
     StepBarPlot* bars_ = nullptr;
     Panel* collectivesPanel_ = nullptr;
     TableView* collectives_ = nullptr;
+    SentenceLabel* noCollectives_ = nullptr;
     Panel* partsPanel_ = nullptr;
     TableView* parts_ = nullptr;
     QPushButton* onTimeline_ = nullptr;
