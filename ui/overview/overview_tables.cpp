@@ -187,7 +187,9 @@ TableData rangeShareRows(const OverviewData& data)
         }
     }
     PairTable table{.first = QStringLiteral("Range"), .detail = {}};
-    table.difference = true;
+    // A run without a traced step has no ranges to compare with.
+    table.difference =
+        std::ranges::all_of(data.runs, [](const OverviewRun& run) { return run.data->step.has_value(); });
     if (data.stepDifference)
         table.verdict = data.stepDifference->verdict;
     table.swatches = false;
