@@ -145,7 +145,8 @@ void RecordingFollower::end()
     const auto isShown =
         std::ranges::any_of(workspace_.selection(), [file](const RunKey& key) { return key.file == file; });
     emit opened({});
-    if (isShown || workspace_.selection().empty())
+    // One that ended before the first look was not shown yet.
+    if (isShown || !isOpened_ || workspace_.selection().empty())
         workspace_.openAndShowLast(pathText(recording_.output));
     else
         workspace_.open(pathText(recording_.output));
