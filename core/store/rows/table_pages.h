@@ -23,6 +23,8 @@ public:
     /// Only within a transaction that has read something.
     /// \return  none if the file has a write-ahead log, or no such table
     static std::optional<TablePages> of(sqlite3* database, std::string_view table, std::size_t columns);
+    TablePages(TablePages&&) noexcept = default;
+    TablePages& operator=(TablePages&&) noexcept = default;
 
     /// Goes before the first row whose id is at least `first`.
     void seek(std::int64_t first);
@@ -34,7 +36,8 @@ public:
 
 private:
     struct Page {
-        std::vector<std::uint8_t> bytes = {};
+        std::vector<std::uint8_t> own = {};
+        const std::uint8_t* bytes = nullptr; ///< `own`, or of a leaf a part of `block_`
         bool isLeaf = true;
         std::size_t cells = 0;
         std::size_t at = 0; ///< the next cell, or the child that is open; `cells`: the last child
@@ -44,7 +47,8 @@ private:
                std::size_t pageBytes, std::size_t usableBytes);
 
     void open(std::size_t depth, std::int64_t number);
-    void openFirst();
+    const std::uint8_t* readAhead(std::int64_t number);
+    bool read(std::uint8_t* bytes, std::size_t pages, std::int64_t number) const;
     bool toNextLeaf();
     std::size_t cellOf(const Page& page, std::size_t index) const;
     std::int64_t keyOf(const Page& page, std::size_t index) const;
@@ -58,8 +62,13 @@ private:
     std::size_t columns_;
     std::int64_t root_;
     std::size_t pageBytes_;
-    std::size_t usableBytes_;              ///< of a page
-    std::vector<Page> pages_;              ///< from the root to the open leaf
+    std::size_t usableBytes_;         ///< of a page
+    std::vector<Page> pages_;         ///< from the root to the open leaf
+    std::vector<std::uint8_t> block_; ///< pages that follow each other, read by one call
+    std::int64_t blockFirst_ = 0;     ///< its first page
+    std::int64_t blockEnd_ = 0;       ///< the page behind its last
+    std::int64_t lastLeaf_ = 0;
+    std::int64_t filePages_ = 0;           ///< whole pages of the file
     std::size_t depth_ = 0;                ///< of the open leaf
     std::optional<std::int64_t> previous_; ///< id of the row before
 };
