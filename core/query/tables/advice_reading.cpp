@@ -176,9 +176,20 @@ private:
     {
         StepPaths stepPaths(reader_);
         std::vector<Range> steps;
+        std::vector<Range> loading; // the thread that counts is known once the steps are
         reader_.eachRange({.run = trace_.run.run}, [&](const Range& range) {
-            if (stepPaths.isStep(range) && filter_->has(range.thread))
+            if (!filter_->has(range.thread))
+                return !cancelled_();
+            if (stepPaths.isStep(range))
                 steps.push_back(range);
+            if (loads(range.name))
+                loading.push_back(range);
+            cover(range.start, range.end);
+            if (range.id && range.id.value < kMostNumbered) {
+                if (range.id.value >= rangePaths_.size())
+                    rangePaths_.resize(std::size_t{range.id.value} + 1);
+                rangePaths_[range.id.value] = range.path;
+            }
             return !cancelled_();
         });
         std::ranges::sort(steps, {}, &Range::start);
@@ -187,18 +198,8 @@ private:
         lastLaunches_.assign(steps.size(), Timestamp::min());
         if (!steps.empty())
             mainThread_ = steps.front().thread;
-        reader_.eachRange({.run = trace_.run.run}, [&](const Range& range) {
-            if (!filter_->has(range.thread))
-                return !cancelled_();
-            cover(range.start, range.end);
-            if (range.id && range.id.value < kMostNumbered) {
-                if (range.id.value >= rangePaths_.size())
-                    rangePaths_.resize(std::size_t{range.id.value} + 1);
-                rangePaths_[range.id.value] = range.path;
-            }
+        for (const Range& range : loading)
             addLoading("range", range.name, range.thread, range.start, range.end);
-            return !cancelled_();
-        });
     }
 
     void readOps()
