@@ -53,7 +53,8 @@ sections
                 synchronization and unexplained add up to the wall time; with --step its segments
                     tilescope show a.tscope path
                     tilescope show a.tscope path --step 1 --format json
-  what-if       the step if work took another time, by simulation of the recorded order and dependencies
+  what-if       the step if work took another time, by simulation of the recorded order and dependencies;
+                first example: if softmax took half its time; second: attention half its time, and no softmax
                     tilescope show a.tscope what-if --scale softmax=0.5
                     tilescope show a.tscope what-if --scale '**/attention/**=0.5' --remove softmax
   kernels       total times of GPU kernels, copies and memsets in the traced steps

@@ -322,7 +322,9 @@ private:
                 timed.push_back(milliseconds(sample.wall));
         if (!timed.empty()) {
             row.timedMs = analysis::median(timed);
-            row.predictedTimedMs = *row.timedMs * row.ratio.median;
+            // Tracing lengthens what the host does, which is not a part of a step with free launches.
+            row.predictedTimedMs = query_.freeLaunches ? std::min(*row.timedMs, row.predictedMs.median)
+                                                       : *row.timedMs * row.ratio.median;
         }
         return row;
     }

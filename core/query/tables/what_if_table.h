@@ -50,7 +50,8 @@ struct WhatIfRow {
     analysis::Statistics predictedMs = {};
     analysis::Statistics ratio = {};    ///< predicted / recorded, by step: its spread is the uncertainty
     std::optional<double> timedMs = {}; ///< median of the timed steps, which were not traced
-    std::optional<double> predictedTimedMs = {}; ///< timedMs x median ratio
+    /// timedMs x median ratio; with free launches the median prediction, or timedMs if that is less.
+    std::optional<double> predictedTimedMs = {};
 };
 
 struct WhatIfTable {

@@ -75,6 +75,8 @@ protected:
                 batch.ranges.push_back(range);
         }
         writer.write(batch);
+        if (timed_ > Nanoseconds(0))
+            writer.writeSamples(std::vector{Sample{.wall = timed_}});
         writer.endRun({});
         return store::RunReader(file_);
     }
@@ -96,6 +98,7 @@ protected:
         }
     }
 
+    Nanoseconds timed_{0}; ///< a step without tracing; 0: none
     testing::TemporaryFolder folder_;
     std::filesystem::path file_ = folder_ / "path.tscope";
 };
@@ -197,6 +200,23 @@ TEST_F(PathTables, PredictionsOfPiecesAreNearThoseOfTheWhole)
     WhatIfQuery same{.scales = {workScaleOf("matmul=1")}};
     same.mostEvents = 400;
     EXPECT_EQ(whatIf(reader, same).rows[0].steps[0].predicted, whole.rows[0].steps[0].wall);
+}
+
+/// Tracing lengthens the host's part of a step, which free launches take away.
+TEST_F(PathTables, PredictionsWithFreeLaunchesHoldForTimedSteps)
+{
+    constexpr double kMs = 1e6;
+    for (const int nanoseconds : {100'000'000, 1'000'000}) {
+        SCOPED_TRACE(nanoseconds);
+        timed_ = Nanoseconds(nanoseconds);
+        std::filesystem::remove(file_);
+        const store::RunReader reader = fileOf(3, true);
+        const WhatIfTable table = whatIf(reader, {.freeLaunches = true});
+        ASSERT_EQ(table.rows.size(), 1u);
+        const WhatIfRow& row = table.rows[0];
+        EXPECT_GT(row.predictedMs.median, 4.9); // 100 kernels of 50 us
+        EXPECT_DOUBLE_EQ(row.predictedTimedMs.value(), std::min(row.predictedMs.median, nanoseconds / kMs));
+    }
 }
 
 } // namespace
