@@ -68,11 +68,25 @@ bool GradualStyle::style()
     });
 }
 
+// Qt tells every widget that the style has changed, unless it has one of its own: here each is told when it is styled.
+void GradualStyle::takeStep(const std::function<void()>& step)
+{
+    std::vector<QWidget*> quiet;
+    for (QWidget* widget : QApplication::allWidgets())
+        if (!widget->testAttribute(Qt::WA_SetStyle)) {
+            widget->setAttribute(Qt::WA_SetStyle);
+            quiet.push_back(widget);
+        }
+    step();
+    for (QWidget* widget : quiet)
+        widget->setAttribute(Qt::WA_SetStyle, false);
+}
+
 void GradualStyle::takeTurn()
 {
     if (leaveOut()) {
         if (step_ < steps_.size()) {
-            steps_[step_++]();
+            takeStep(steps_[step_++]);
         } else if (style()) {
             const std::function<void()> done = std::move(done_); // it may delete this
             return done();

@@ -24,6 +24,7 @@ public:
 
 private:
     void takeTurn();
+    static void takeStep(const std::function<void()>& step);
     bool leaveOut();
     bool style();
 
