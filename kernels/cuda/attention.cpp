@@ -175,6 +175,35 @@ void attentionForwardCuda(const AttentionProblem& problem, const ForwardTensors&
     check(required(mmaForward(problem), problem)(parameters, stream), problem);
 }
 
+bool cudaFp8Supports(const AttentionProblem& problem, const ForwardTensors& tensors)
+{
+    if constexpr (kHopperKernels) {
+        return useHopper() && hopper::forwardFp8Supports(problem, tensors);
+    }
+    return false;
+}
+
+std::size_t cudaFp8WorkspaceBytes(const AttentionProblem& problem)
+{
+    if constexpr (kHopperKernels) {
+        return hopper::forwardFp8WorkspaceBytes(problem);
+    }
+    return 0;
+}
+
+void attentionForwardFp8Cuda(const AttentionProblem& problem, const ForwardTensors& tensors,
+                             CudaStream stream)
+{
+    if (!cudaFp8Supports(problem, tensors)) {
+        throw std::runtime_error(
+            "tilescope::attention_fp8: no kernel for " + describe(problem) +
+            " on this device; it needs compute capability 9.0, bf16 and a head dim of 64 or 128");
+    }
+    if constexpr (kHopperKernels) {
+        check(hopper::forwardFp8(problem, tensors, stream), problem);
+    }
+}
+
 void attentionBackwardCuda(const AttentionProblem& problem, const BackwardTensors& tensors, CudaStream stream)
 {
     if constexpr (kHopperKernels) {

@@ -131,6 +131,16 @@ std::size_t cudaBackwardWorkspaceBytes(const AttentionProblem& problem);
 /// results NaN. kernels/torch checks this for scales above 16.
 /// \throws std::runtime_error  if this build has no kernel for the problem, or the launch fails
 void attentionForwardCuda(const AttentionProblem& problem, const ForwardTensors& tensors, CudaStream stream);
+
+/// Forward with products in FP8 (E4M3) on compute capability 9.0: q, k and v are rounded to FP8 in blocks of rows with
+/// scales of their own, and so are probabilities; sums are in fp32. bf16 inputs and outputs, head dims 64 and 128.
+bool cudaFp8Supports(const AttentionProblem& problem, const ForwardTensors& tensors);
+/// Memory for the rounded inputs: half of q, k and v.
+std::size_t cudaFp8WorkspaceBytes(const AttentionProblem& problem);
+/// \throws std::runtime_error  if cudaFp8Supports() is false, or the launch fails
+void attentionForwardFp8Cuda(const AttentionProblem& problem, const ForwardTensors& tensors,
+                             CudaStream stream);
+
 void attentionBackwardCuda(const AttentionProblem& problem, const BackwardTensors& tensors,
                            CudaStream stream);
 

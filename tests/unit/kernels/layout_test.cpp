@@ -70,6 +70,25 @@ TEST(Weights, GoFromAccumulatorsToOperandWithoutLeavingTheirThread)
     }
 }
 
+TEST(Fp8Weights, MeetTheirKeysInTheOperandRegisters)
+{
+    // Byte b of register i of an operand is in row g + 8 (i % 2) and at depth 16 (i / 2 % 2) + 4 t + b of its step (PTX ISA
+    // 9.0, 9.7.15.5). The transposed V has at this depth the key of the score that becomes this byte.
+    for (int thread = 0; thread < kThreads; ++thread) {
+        for (int i = 0; i < 16; ++i) {
+            for (int byte = 0; byte < 4; ++byte) {
+                const int row = thread / 32 * 16 + thread % 32 / 4 + i % 2 * 8;
+                const int depth = i / 4 * kFp8Depth + i / 2 % 2 * 16 + thread % 4 * 4 + byte;
+                const Coordinates score =
+                    accumulatorAt(thread, accumulatorOfFp8Operand(i, byte / 2) + byte % 2);
+                EXPECT_EQ(score.row, row);
+                EXPECT_EQ(score.column / kFp8Depth * kFp8Depth + fp8ColumnOfKey(score.column % kFp8Depth),
+                          depth);
+            }
+        }
+    }
+}
+
 TEST(Weights, AreMultipliedByEachKeyOnce)
 {
     std::set<int> keys;

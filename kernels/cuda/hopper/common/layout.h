@@ -94,6 +94,22 @@ constexpr int accumulatorOfOperand(int i)
     return i / 4 * 4 + kOrder[i % 4];
 }
 
+/// The same for FP8, whose steps take 32 keys. Of each row, a thread has columns 8 j + 2t and 8 j + 2t + 1 of blocks
+/// j = 0 to 3 as accumulators, and needs columns 4t to 4t + 3 and 16 + 4t to 16 + 4t + 3 as an operand: blocks 0 and
+/// 1, and blocks 2 and 3. This is the column of V transposed that holds key `key`.
+constexpr int kFp8Depth = 32;
+constexpr int fp8ColumnOfKey(int key)
+{
+    return key / 16 * 16 + key % 8 / 2 * 4 + key % 16 / 8 * 2 + key % 2;
+}
+
+/// The first of two neighbouring accumulators (of row g or g + 8) that become bytes 2 pair and 2 pair + 1 of register i
+/// of P, counted over all steps.
+constexpr int accumulatorOfFp8Operand(int i, int pair)
+{
+    return i / 4 * 16 + i % 4 / 2 * 8 + pair * 4 + i % 2 * 2;
+}
+
 // --- dS from accumulators to shared memory --------------------------------------------------------
 //
 // In shared memory a row of dS is a query and its columns are keys. Of each 16 keys a thread holds g and g +

@@ -226,4 +226,26 @@ __device__ inline float exp2Approximate(float x)
     return y;
 }
 
+// --- FP8 (E4M3) [9.7.9.21, 9.7.14.5] ---------------------------------------------------------------
+
+/// Four numbers rounded to E4M3, the first in the lowest byte. Numbers beyond 448 become 448.
+__device__ inline std::uint32_t packFp8(float first, float second, float third, float fourth)
+{
+    std::uint32_t result;
+    asm("{ .reg .b16 low, high; cvt.rn.satfinite.e4m3x2.f32 low, %2, %1; "
+        "cvt.rn.satfinite.e4m3x2.f32 high, %4, %3; mov.b32 %0, {low, high}; }"
+        : "=r"(result)
+        : "f"(first), "f"(second), "f"(third), "f"(fourth));
+    return result;
+}
+
+/// c += a b, 16 x 8, depth 32, by one warp.
+__device__ inline void multiplyFp8(float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2])
+{
+    asm("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
 } // namespace tilescope::kernels::hopper

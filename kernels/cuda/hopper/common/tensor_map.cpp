@@ -34,13 +34,10 @@ CUtensorMapDataType dataType(ElementType type, Delivery delivery)
     return type == ElementType::BFloat16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
 }
 
-} // namespace
-
-CUtensorMap tensorMap(ElementType type, void* data, std::int64_t columns, std::int64_t rows,
-                      std::int64_t heads, std::int64_t batch, std::int64_t rowStride, std::int64_t headStride,
-                      std::int64_t batchStride, int boxRows, int boxHeads, Delivery delivery)
+CUtensorMap encoded(CUtensorMapDataType type, cuuint64_t elementBytes, void* data, std::int64_t columns,
+                    std::int64_t rows, std::int64_t heads, std::int64_t batch, std::int64_t rowStride,
+                    std::int64_t headStride, std::int64_t batchStride, int boxRows, int boxHeads)
 {
-    const cuuint64_t elementBytes = type == ElementType::Float32 ? 4 : 2;
     static const Encoder encode = findEncoder();
     const cuuint64_t sizes[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows),
                                 static_cast<cuuint64_t>(heads), static_cast<cuuint64_t>(batch)};
@@ -52,9 +49,9 @@ CUtensorMap tensorMap(ElementType type, void* data, std::int64_t columns, std::i
     const cuuint32_t steps[] = {1, 1, 1, 1};
     CUtensorMap map;
     const auto tryOnce = [&] {
-        return encode(&map, dataType(type, delivery), 4, data, sizes, strides, box, steps,
-                      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+        return encode(&map, type, 4, data, sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                      CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     };
     CUresult result = tryOnce();
     // This is a driver function. A thread that has not used the runtime yet (autograd's, at its first op) has
@@ -69,6 +66,24 @@ CUtensorMap tensorMap(ElementType type, void* data, std::int64_t columns, std::i
         throw std::runtime_error("the CUDA driver refuses a tensor map (error " + std::to_string(result) +
                                  ")");
     return map;
+}
+
+} // namespace
+
+CUtensorMap tensorMap(ElementType type, void* data, std::int64_t columns, std::int64_t rows,
+                      std::int64_t heads, std::int64_t batch, std::int64_t rowStride, std::int64_t headStride,
+                      std::int64_t batchStride, int boxRows, int boxHeads, Delivery delivery)
+{
+    return encoded(dataType(type, delivery), type == ElementType::Float32 ? 4 : 2, data, columns, rows, heads,
+                   batch, rowStride, headStride, batchStride, boxRows, boxHeads);
+}
+
+CUtensorMap byteTensorMap(void* data, std::int64_t columns, std::int64_t rows, std::int64_t heads,
+                          std::int64_t batch, std::int64_t rowStride, std::int64_t headStride,
+                          std::int64_t batchStride, int boxRows, int boxHeads)
+{
+    return encoded(CU_TENSOR_MAP_DATA_TYPE_UINT8, 1, data, columns, rows, heads, batch, rowStride, headStride,
+                   batchStride, boxRows, boxHeads);
 }
 
 } // namespace tilescope::kernels::hopper

@@ -20,6 +20,11 @@ CUtensorMap tensorMap(ElementType type, void* data, std::int64_t columns, std::i
                       std::int64_t batchStride, int boxRows, int boxHeads = 1,
                       Delivery delivery = Delivery::Unchanged);
 
+/// The same of bytes: boxes of 128 columns.
+CUtensorMap byteTensorMap(void* data, std::int64_t columns, std::int64_t rows, std::int64_t heads,
+                          std::int64_t batch, std::int64_t rowStride, std::int64_t headStride,
+                          std::int64_t batchStride, int boxRows, int boxHeads = 1);
+
 /// Whether a tensor map can describe the view: strides are multiples of 16 bytes and not 0 (a broadcast
 /// view).
 template <class Pointer> bool mappable(const View<Pointer>& view, int elementBytes = 2)

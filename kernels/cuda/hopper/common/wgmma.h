@@ -5,11 +5,12 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <type_traits>
 
 /// wgmma, Hopper's asynchronous warpgroup matrix multiply (PTX ISA 9.0, 9.7.15): 64 x N x 16 products of bf16
-/// or fp16 (64 x N x 8 of TF32), accumulated in fp32 registers.
+/// or fp16 (64 x N x 8 of TF32, 64 x N x 32 of FP8), accumulated in fp32 registers.
 ///
 /// Four warps issue together. Accumulator element i of a thread is in row 16 * warp + lane / 4 + 8 * (i / 2 %
 /// 2) and column 8 * (i / 4) + 2 * (lane % 4) + i % 2. The A operand in registers has the same layout after
@@ -44,7 +45,7 @@ template <class T, int Count> __device__ inline void pin(T (&registers)[Count])
 }
 
 /// Parts of the instruction's name and operands for an element type. Operands of 2-byte elements may be
-/// K-major or MN-major (rows along or across the depth); TF32's must be K-major.
+/// K-major or MN-major (rows along or across the depth); TF32's and FP8's must be K-major.
 template <class Element> struct Instruction;
 template <> struct Instruction<__nv_bfloat16> {
     static constexpr int kDepth = 16;
@@ -64,6 +65,13 @@ template <> struct Instruction<__half> {
 template <> struct Instruction<float> {
     static constexpr int kDepth = 8;
     static constexpr char kKind[] = "k8.f32.tf32.tf32";
+    static constexpr char kAlongDepth[] = "";
+    static constexpr char kFromRegisters[] = "";
+};
+
+template <> struct Instruction<__nv_fp8_e4m3> {
+    static constexpr int kDepth = 32;
+    static constexpr char kKind[] = "k32.f32.e4m3.e4m3";
     static constexpr char kAlongDepth[] = "";
     static constexpr char kFromRegisters[] = "";
 };

@@ -17,7 +17,7 @@ template <int Consumers> struct PingPongBarrier {
 /// One consumer warpgroup. Products do not pause at the end of a tile: the first q k^T of the next tile is
 /// issued before the last P v of this one.
 ///
-/// \tparam State  a thread's part of its rows: ForwardRows or Tf32Rows
+/// \tparam State  a thread's part of its rows: ForwardRows, Tf32Rows or Fp8Rows
 template <class Tile, class State> struct ForwardConsumer {
     using Element = typename State::Element;
 
@@ -39,9 +39,10 @@ template <class Tile, class State> struct ForwardConsumer {
     int current = 0; // stage of the query tile whose scores are being computed
     int keyTile = 0;
     int keyTileCount = 0;
-    int row = 0;           // the first of this thread's two
-    int alwaysSeen = 0;    // keys that every row of the tile sees
-    int storing = kNoTile; // the stage from which o is being stored
+    int row = 0;                       // the first of this thread's two
+    int alwaysSeen = 0;                // keys that every row of the tile sees
+    int storing = kNoTile;             // the stage from which o is being stored
+    typename State::Scaling scaling{}; // of the current tile's scores
 
     __device__ unsigned char* rowsOf(int stage) const
     {
@@ -63,6 +64,7 @@ template <class Tile, class State> struct ForwardConsumer {
             alwaysSeen = arguments.mask.keysSeenBy(workTile.at.queryTile * arguments.rowsPerHead);
             row = workTile.at.queryTile * arguments.rowsPerHead + rowInHead;
             queryRing.advance();
+            scaling.startTile(arguments, workTile.at, headInTile, row);
             if (keyTileCount > 0)
                 return true;
             State empty;
@@ -101,9 +103,9 @@ template <class Tile, class State> struct ForwardConsumer {
                     at.queryTile * arguments.rowsPerHead + rowInTile % arguments.rowsPerHead;
                 const int head = at.head * arguments.packedHeads + rowInTile / arguments.rowsPerHead;
 #pragma unroll
-                for (int panel = 0; panel < Tile::panels; ++panel)
+                for (int panel = 0; panel < Tile::outputPanels; ++panel)
                     storeBox(outputMap, rows + (panel * Tile::queries + i) * kRowBytes,
-                             panel * Tile::panelColumns, rowOfHead, head, at.batch);
+                             panel * Tile::outputPanelColumns, rowOfHead, head, at.batch);
             }
             commitStores();
         }
@@ -184,18 +186,18 @@ template <class Tile, class State> struct ForwardConsumer {
         if constexpr (State::kFollowsLargest) {
             if (masked())
                 State::hide(scores, seen());
-            state.exponentiate(scores, arguments.scaleLog2, rescale);
+            state.exponentiate(scores, scaling.of(arguments), rescale);
             return true;
         } else {
             if (firstMasked())
                 return false;
             if (fresh)
-                state.chooseOffset(scores, arguments.scaleLog2);
+                state.chooseOffset(scores, scaling.of(arguments));
             if (Tile::skipsHidden && masked())
-                return state.template exponentiateWithOffset<true>(scores, arguments.scaleLog2, seen());
+                return state.template exponentiateWithOffset<true>(scores, scaling.of(arguments), seen());
             if (!Tile::skipsHidden && masked())
                 State::hide(scores, seen());
-            return state.template exponentiateWithOffset<false>(scores, arguments.scaleLog2, {});
+            return state.template exponentiateWithOffset<false>(scores, scaling.of(arguments), {});
         }
     }
 
@@ -224,6 +226,7 @@ template <class Tile, class State> struct ForwardConsumer {
         state.clearSoftmax();
         {
             typename State::Scores scores;
+            scaling.startStep(keyTile);
             wait(shared.keyFull[keyRing.stage], keyRing.parity);
             fenceProducts();
             State::multiplyKeys(scores, queryOperand(), keyOperand());
@@ -235,7 +238,7 @@ template <class Tile, class State> struct ForwardConsumer {
             if (masked())
                 State::hide(scores, seen());
             float rescale[2];
-            state.exponentiate(scores, arguments.scaleLog2, rescale);
+            state.exponentiate(scores, scaling.of(arguments), rescale);
             state.packWeights(scores);
         }
         int finished = 0;
@@ -257,6 +260,7 @@ template <class Tile, class State> struct ForwardConsumer {
 
             // A new variable, because a product that starts from zero must not seem to read the old scores.
             typename State::Scores scores;
+            scaling.startStep(keyTile);
             wait(shared.keyFull[keyRing.stage], keyRing.parity);
             pingPong.wait();
             pin(state.output);
@@ -300,7 +304,7 @@ template <class Tile, class State> struct ForwardConsumer {
                 if (!firstMasked())
                     recomputeScores(scores);
                 State::hide(scores, seen());
-                state.exponentiate(scores, arguments.scaleLog2, rescale);
+                state.exponentiate(scores, scaling.of(arguments), rescale);
                 state.rescaleOutput(rescale);
             }
             state.packWeights(scores);

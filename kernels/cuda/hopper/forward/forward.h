@@ -19,4 +19,10 @@ cudaError_t forward(const AttentionProblem& problem, const ForwardTensors& tenso
 bool forwardTf32Supports(const AttentionProblem& problem, const ForwardTensors& tensors);
 cudaError_t forwardTf32(const AttentionProblem& problem, const ForwardTensors& tensors, cudaStream_t stream);
 
+/// Forward with products in FP8 (E4M3): bf16 inputs, head dims 64 and 128, addresses and strides that are multiples of 16
+/// bytes. Two kernels: the first rounds the inputs into the workspace.
+bool forwardFp8Supports(const AttentionProblem& problem, const ForwardTensors& tensors);
+std::size_t forwardFp8WorkspaceBytes(const AttentionProblem& problem);
+cudaError_t forwardFp8(const AttentionProblem& problem, const ForwardTensors& tensors, cudaStream_t stream);
+
 } // namespace tilescope::kernels::hopper

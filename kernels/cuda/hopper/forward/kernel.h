@@ -30,7 +30,7 @@
 namespace tilescope::kernels::hopper {
 
 /// The kernel, for one thread of a CTA.
-template <class Tile, class Element>
+template <class Tile, class Element, class State = ForwardRows<Tile, Element>>
 __device__ void runForward(const CUtensorMap& queryMap, const CUtensorMap& keyMap,
                            const CUtensorMap& valueMap, const CUtensorMap& outputMap,
                            const ForwardArguments& arguments, ForwardMemory<Tile>& shared)
@@ -59,7 +59,7 @@ __device__ void runForward(const CUtensorMap& queryMap, const CUtensorMap& keyMa
                                 Deliveries{shared.value, shared.valueFull, shared.valueEmpty});
     } else {
         acquireRegisters<Tile::consumerRegisters>();
-        ForwardConsumer<Tile, ForwardRows<Tile, Element>>{outputMap, arguments, shared}.run();
+        ForwardConsumer<Tile, State>{outputMap, arguments, shared}.run();
     }
 }
 

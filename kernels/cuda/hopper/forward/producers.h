@@ -84,7 +84,7 @@ template <int Stages, int Bytes> struct Deliveries {
 /// Another thread loads v, because k is needed a step earlier and must not wait for v.
 template <class Tile, int Stages>
 __device__ void produceValues(const CUtensorMap& valueMap, const ForwardArguments& arguments,
-                              ForwardMemory<Tile>& shared, Deliveries<Stages, Tile::keyBytes> values)
+                              ForwardMemory<Tile>& shared, Deliveries<Stages, Tile::valueBytes> values)
 {
     RingPosition<Stages> ring;
     RingPosition<Tile::queryStages> queryRing;
@@ -99,10 +99,14 @@ __device__ void produceValues(const CUtensorMap& valueMap, const ForwardArgument
 #pragma unroll 1
         for (int keyTile = 0; keyTile < workTile.keyTiles; ++keyTile) {
             wait(values.empty[ring.stage], ring.parity ^ 1);
-            arriveExpecting(values.full[ring.stage], Tile::keyBytes);
-            loadTile<Tile::panels, Tile::panelColumns>(valueMap, values.buffer[ring.stage],
-                                                       values.full[ring.stage], Tile::keys,
-                                                       keyTile * Tile::keys, keyHead, workTile.at.batch);
+            arriveExpecting(values.full[ring.stage], Tile::valueBytes);
+            if constexpr (Tile::valuesTransposed)
+                loadBox(valueMap, values.buffer[ring.stage], values.full[ring.stage], keyTile * Tile::keys, 0,
+                        keyHead, workTile.at.batch);
+            else
+                loadTile<Tile::panels, Tile::panelColumns>(valueMap, values.buffer[ring.stage],
+                                                           values.full[ring.stage], Tile::keys,
+                                                           keyTile * Tile::keys, keyHead, workTile.at.batch);
             ring.advance();
         }
     }

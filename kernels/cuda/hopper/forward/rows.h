@@ -3,11 +3,32 @@
 #include "kernels/cuda/common/ptx.h"
 #include "kernels/cuda/hopper/common/pipeline.h"
 #include "kernels/cuda/hopper/common/wgmma.h"
+#include "kernels/cuda/hopper/forward/tile.h"
 #include "kernels/include/mask.h"
 
 #include <cmath>
 
 namespace tilescope::kernels::hopper {
+
+/// Writes a consumer's 64 rows of o, of 2-byte elements, to shared memory.
+/// \param inverse  factors for this thread's two rows
+template <class Tile, class Element, int Outputs>
+__device__ inline void writeRows(unsigned char* tile, const float (&output)[Outputs],
+                                 const float (&inverse)[2])
+{
+    const int lane = threadIdx.x % 32;
+    const int row = threadIdx.x % kWarpgroup / 32 * 16 + lane % 16;
+#pragma unroll
+    for (int chunk = 0; chunk < Outputs / 4; chunk += 2) {
+        std::uint32_t pairs[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+            pairs[i] = pack<Element>(output[4 * chunk + 2 * i] * inverse[i % 2],
+                                     output[4 * chunk + 2 * i + 1] * inverse[i % 2]);
+        storeMatrices(chunkAddress(tile, Tile::queries, row, chunk + lane / 16), pairs[0], pairs[1], pairs[2],
+                      pairs[3]);
+    }
+}
 
 /// A consumer thread's part of its two rows (lane / 4 and lane / 4 + 8 of its warp's 16).
 template <class Tile, class Element_> struct ForwardRows {
@@ -17,6 +38,13 @@ template <class Tile, class Element_> struct ForwardRows {
     static constexpr int kScores = Tile::keys / 2; // accumulator registers of a 64 x keys tile
     static constexpr int kOutputs = Tile::headDim / 2;
     using Scores = float[kScores];
+
+    /// How scores become exponents of two: all by the same factor.
+    struct Scaling {
+        __device__ void startTile(const ForwardArguments&, const TileCoordinate&, int, int) {}
+        __device__ void startStep(int) {}
+        __device__ float of(const ForwardArguments& arguments) const { return arguments.scaleLog2; }
+    };
 
     std::uint32_t weights[kScores * sizeof(Element) / 4]; // P as the second product's A operand
     float output[kOutputs];
@@ -279,18 +307,7 @@ template <class Tile, class Element_> struct ForwardRows {
     /// \param tile  the consumer's 64 rows
     __device__ void writeOutput(unsigned char* tile, const float (&inverse)[2]) const
     {
-        const int lane = threadIdx.x % 32;
-        const int row = threadIdx.x % kWarpgroup / 32 * 16 + lane % 16;
-#pragma unroll
-        for (int chunk = 0; chunk < Tile::headDim / 8; chunk += 2) {
-            std::uint32_t pairs[4];
-#pragma unroll
-            for (int i = 0; i < 4; ++i)
-                pairs[i] = pack<Element>(output[4 * chunk + 2 * i] * inverse[i % 2],
-                                         output[4 * chunk + 2 * i + 1] * inverse[i % 2]);
-            storeMatrices(chunkAddress(tile, Tile::queries, row, chunk + lane / 16), pairs[0], pairs[1],
-                          pairs[2], pairs[3]);
-        }
+        writeRows<Tile, Element>(tile, output, inverse);
     }
 };
 

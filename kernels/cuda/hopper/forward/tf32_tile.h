@@ -20,7 +20,12 @@ template <int HeadDim_, int Keys> struct Tf32Tile {
     static constexpr int transposerRegisters = 80; ///< two columns of 32 keys
     static constexpr int consumerRegisters = 200;
     static constexpr int queryBytes = queries * panels * kRowBytes;
+    static constexpr int queryStageBytes = queryBytes;
     static constexpr int keyBytes = keys * panels * kRowBytes; ///< as many transposed
+    static constexpr int valueBytes = keyBytes;
+    static constexpr bool valuesTransposed = false; ///< in global memory
+    static constexpr int outputPanelColumns = panelColumns;
+    static constexpr int outputPanels = panels;
     static constexpr bool skipsHidden = false;
     static constexpr int queryStages = std::min(3, (226 * 1024 - (2 * stages + 1) * keyBytes) / queryBytes);
     static_assert(headDim % panelColumns == 0 && queryStages > 0);

@@ -24,7 +24,12 @@ template <int HeadDim_, int Consumers, int Keys> struct ForwardTile {
     static constexpr int producerRegisters = consumers == 3 ? 32 : (headDim <= 128 ? 40 : 24);
     static constexpr int consumerRegisters = consumers == 3 ? 160 : (headDim <= 128 ? 232 : 240);
     static constexpr int queryBytes = queries * panels * kRowBytes;
+    static constexpr int queryStageBytes = queryBytes; ///< o takes as much as q
     static constexpr int keyBytes = keys * panels * kRowBytes;
+    static constexpr int valueBytes = keyBytes;
+    static constexpr bool valuesTransposed = false; ///< in global memory
+    static constexpr int outputPanelColumns = panelColumns;
+    static constexpr int outputPanels = panels;
     /// Whether exponentials of hidden scores are skipped. Three consumers have no registers for this.
     static constexpr bool skipsHidden = consumers == 2 && keys <= 128 && headDim <= 128;
     /// As many as fit in 226 KB. With one, a tile ends before the next begins.
@@ -40,9 +45,9 @@ constexpr int kNoTile = -1;
 
 template <class Tile> struct ForwardMemory {
     // o is stored from the stage of its q.
-    alignas(1024) unsigned char query[Tile::queryStages][Tile::queryBytes];
+    alignas(1024) unsigned char query[Tile::queryStages][Tile::queryStageBytes];
     alignas(1024) unsigned char key[Tile::stages][Tile::keyBytes];
-    alignas(1024) unsigned char value[Tile::stages][Tile::keyBytes];
+    alignas(1024) unsigned char value[Tile::stages][Tile::valueBytes];
     alignas(16) WorkTile workTile[Tile::queryStages]; // the tile in each stage of query
     Barrier queryFull[Tile::queryStages], queryEmpty[Tile::queryStages];
     Barrier keyFull[Tile::stages], keyEmpty[Tile::stages];
