@@ -56,9 +56,9 @@ template <class Precision, int kHeadDim> struct DecodeOutput {
 
 /// Counts this CTA's part as finished. True for all threads of the CTA that finishes the last one; it then sees what
 /// the others have written. The counter is 0 again afterwards.
-__device__ inline bool isLastPart(unsigned& finished, int parts)
+/// \param last  in shared memory; not written again before the next barrier
+__device__ inline bool isLastPart(unsigned& finished, int parts, bool& last)
 {
-    __shared__ bool last;
     __syncthreads();
     if (threadIdx.x == 0) {
         __threadfence(); // also orders what the other threads wrote before the barrier

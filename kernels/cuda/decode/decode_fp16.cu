@@ -1,4 +1,4 @@
-#include "kernels/cuda/decode/kernel.cuh"
+#include "kernels/cuda/decode/launch.cuh"
 
 #include <utility>
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "kernels/cuda/common/device.h"
 #include "kernels/cuda/decode/combine.cuh"
 #include "kernels/cuda/decode/parameters.h"
 #include "kernels/cuda/decode/swizzled_tile.h"
@@ -36,7 +35,8 @@ template <class Precision, int kHeadDim, int kRowGroups, int kStages> struct Dec
     static constexpr int kKeyBlocks = kGroupKeys / 8;
     static constexpr int kOutputBlocks = kHeadDim / 8;
     static constexpr int kStageBytes = 2 * Tile::bytes(kTileKeys);
-    static constexpr int kSharedBytes = Tile::bytes(kRows) + kStages * kStageBytes;
+    static constexpr int kFlagOffset = Tile::bytes(kRows) + kStages * kStageBytes; ///< see isLastPart()
+    static constexpr int kSharedBytes = kFlagOffset + 16;
 
     using Scores = float[1][kKeyBlocks][4];
     using Output = float[1][kOutputBlocks][4];
@@ -72,16 +72,16 @@ template <class Precision, int kHeadDim, int kRowGroups, int kStages> struct Dec
         const auto count = static_cast<int>(p.split.first(static_cast<int>(blockIdx.x) + 1) - begin);
         TilePosition at{static_cast<int>(begin / p.split.tilesPerItem),
                         static_cast<int>(begin % p.split.tilesPerItem)};
-        TilePosition ahead = at;
-        for (int i = 0; i < kStages - 1; ++i) {
-            start(ahead, i, i < count);
+        Loader loader(p, at, count);
+        for (int stage = 0; stage < kStages - 1; ++stage) {
+            loader.start(keys(stage), values(stage));
         }
         Output output;
         Rows state;
         int firstTile = 0; // of the item, in this CTA
+        int stage = 0;
 #pragma unroll 1
         for (int i = 0; i < count; ++i) {
-            const int stage = i % kStages;
             if (i == 0 || at.tile == 0) {
                 firstTile = at.tile;
                 copyQueries(at.item / p.shape.keyHeads, at.item % p.shape.keyHeads);
@@ -89,7 +89,8 @@ template <class Precision, int kHeadDim, int kRowGroups, int kStages> struct Dec
             }
             ptx::waitCopies<kStages - 2>();
             __syncthreads();
-            start(ahead, (i + kStages - 1) % kStages, i + kStages - 1 < count);
+            const int free = stage == 0 ? kStages - 1 : stage - 1;
+            loader.start(keys(free), values(free));
             compute(output, state, stage, at.tile * kTileKeys);
             if (i + 1 == count || at.tile + 1 == p.split.tilesPerItem) {
                 __syncthreads(); // this stage and Q are no longer read
@@ -100,6 +101,7 @@ template <class Precision, int kHeadDim, int kRowGroups, int kStages> struct Dec
                 finish(at, firstTile, output, state);
             }
             at.advance(p.split.tilesPerItem);
+            stage = stage + 1 == kStages ? 0 : stage + 1;
         }
     }
 
@@ -117,24 +119,70 @@ private:
         return {shared + Tile::bytes(kRows) + stage * kStageBytes + Tile::bytes(kTileKeys)};
     }
 
-    /// Starts loading a tile, and goes to the next.
-    __device__ void start(TilePosition& ahead, int stage, bool exists) const
-    {
-        if (exists) {
-            const int batch = ahead.item / p.shape.keyHeads;
-            const int keyHead = ahead.item % p.shape.keyHeads;
-            const std::int64_t key = std::int64_t{ahead.tile} * kTileKeys;
-            const int left = p.shape.keys - static_cast<int>(key);
-            copyRows<kThreads, kTileKeys>(keys(stage),
-                                          headOf<Element>(p.k, batch, keyHead) + key * p.k.rowStride,
-                                          p.k.rowStride, left, p.shape.headDim);
-            copyRows<kThreads, kTileKeys>(values(stage),
-                                          headOf<Element>(p.v, batch, keyHead) + key * p.v.rowStride,
-                                          p.v.rowStride, left, p.shape.headDim);
-            ahead.advance(p.split.tilesPerItem);
+    /// This thread's part of the loads: one chunk of every kRowsAtOnce-th row of each tile.
+    struct Loader {
+        static constexpr int kChunksPerRow = Tile::kColumns / Tile::kChunk;
+        static constexpr int kRowsAtOnce = kThreads / kChunksPerRow;
+        static constexpr int kLoads = kTileKeys / kRowsAtOnce;
+        static_assert(kRowsAtOnce % 8 == 0, "the swizzle of a thread's chunks must be the same in each row");
+
+        const DecodeParameters& p;
+        TilePosition at;
+        int left; ///< tiles to load
+        const Element* key;
+        const Element* value;
+
+        __device__ Loader(const DecodeParameters& parameters, TilePosition first, int tiles)
+            : p(parameters), at(first), left(tiles)
+        {
+            enterItem();
         }
-        ptx::commitCopies(); // also without copies, because waits count groups
-    }
+
+        /// Starts loading a tile, if there is one, and goes to the next.
+        __device__ void start(Tile keyTile, Tile valueTile)
+        {
+            if (left > 0) {
+                const bool exists = column() < p.shape.headDim;
+                const int rows = exists ? p.shape.keys - at.tile * kTileKeys - row() : 0;
+                load(keyTile.address(row(), column()), key, p.k.rowStride, rows);
+                load(valueTile.address(row(), column()), value, p.v.rowStride, rows);
+                key += kTileKeys * p.k.rowStride;
+                value += kTileKeys * p.v.rowStride;
+                --left;
+                at.advance(p.split.tilesPerItem);
+                if (at.tile == 0) {
+                    enterItem();
+                }
+            }
+            ptx::commitCopies(); // also without copies, because waits count groups
+        }
+
+    private:
+        __device__ static int row() { return threadIdx.x / kChunksPerRow; }
+        __device__ static int column() { return threadIdx.x % kChunksPerRow * Tile::kChunk; }
+
+        __device__ void enterItem()
+        {
+            if (left > 0) {
+                const int batch = at.item / p.shape.keyHeads;
+                const int keyHead = at.item % p.shape.keyHeads;
+                const std::int64_t first = std::int64_t{at.tile} * kTileKeys + row();
+                key = headOf<Element>(p.k, batch, keyHead) + first * p.k.rowStride + column();
+                value = headOf<Element>(p.v, batch, keyHead) + first * p.v.rowStride + column();
+            }
+        }
+
+        /// \param rows  that there are from this thread's first on; the others become zeros
+        __device__ static void load(std::uint32_t to, const Element* from, std::int64_t rowStride, int rows)
+        {
+            const Element* row = from;
+#pragma unroll
+            for (int i = 0; i < kLoads; ++i, row += kRowsAtOnce * rowStride) {
+                const bool valid = i * kRowsAtOnce < rows;
+                ptx::copyAsync16(to + i * kRowsAtOnce * Tile::kRowBytes, valid ? row : from, valid);
+            }
+        }
+    };
 
     __device__ static void clear(Output& output, Rows& state)
     {
@@ -330,7 +378,7 @@ private:
         }
         const int first = p.split.firstCtaOf(at.item);
         const int parts = p.split.lastCtaOf(at.item) - first + 1;
-        if (isLastPart(p.finishedParts[first], parts)) {
+        if (isLastPart(p.finishedParts[first], parts, *reinterpret_cast<bool*>(shared + kFlagOffset))) {
             for (int row = threadIdx.x / 32; row < rows; row += kWarps) {
                 combineRow<Precision, kHeadDim>(target, p.workspace, first, parts, row);
             }
@@ -348,52 +396,5 @@ private:
         }
     }
 };
-
-template <class Precision, int kHeadDim, int kRowGroups, int kStages>
-__global__ void __launch_bounds__(DecodeKernel<Precision, kHeadDim, kRowGroups, kStages>::kThreads, 2)
-    attentionDecode(const __grid_constant__ DecodeParameters parameters)
-{
-    extern __shared__ __align__(128) std::byte shared[];
-    DecodeKernel<Precision, kHeadDim, kRowGroups, kStages>{parameters, shared}.run();
-}
-
-template <class Precision, int kHeadDim, int kRowGroups, int kStages>
-cudaError_t launchDecodeTile(const DecodeParameters& parameters, cudaStream_t stream)
-{
-    using Kernel = DecodeKernel<Precision, kHeadDim, kRowGroups, kStages>;
-    constexpr auto kKernel = attentionDecode<Precision, kHeadDim, kRowGroups, kStages>;
-    if (const cudaError_t status = allowSharedMemory<kKernel>(Kernel::kSharedBytes); status != cudaSuccess) {
-        return status;
-    }
-    kKernel<<<parameters.split.ctas, Kernel::kThreads, Kernel::kSharedBytes, stream>>>(parameters);
-    return cudaGetLastError();
-}
-
-template <class Precision, int kHeadDim, int kRowGroups>
-cudaError_t launchDecodeRows(const DecodeParameters& parameters, cudaStream_t stream)
-{
-    // As many as fit twice in a Hopper multiprocessor; on other devices two.
-#ifdef TILESCOPE_SMALL_KERNEL_SET
-    constexpr int kMostStages = 2;
-#else
-    constexpr int kMostStages = 3;
-#endif
-    constexpr int kSharedBytesOfHopper = 227 * 1024;
-    static_assert(DecodeKernel<Precision, kHeadDim, kRowGroups, 2>::kSharedBytes <= kMinSharedBytes);
-    return currentDeviceProperties().sharedMemoryBytes >= kSharedBytesOfHopper
-               ? launchDecodeTile<Precision, kHeadDim, kRowGroups, kMostStages>(parameters, stream)
-               : launchDecodeTile<Precision, kHeadDim, kRowGroups, 2>(parameters, stream);
-}
-
-template <class Precision, int kHeadDim>
-cudaError_t launchDecode(const DecodeParameters& parameters, cudaStream_t stream)
-{
-    const int rows = parameters.shape.queries * parameters.shape.group();
-    if (rows <= 16) {
-        return launchDecodeRows<Precision, kHeadDim, 1>(parameters, stream);
-    }
-    return rows <= 32 ? launchDecodeRows<Precision, kHeadDim, 2>(parameters, stream)
-                      : launchDecodeRows<Precision, kHeadDim, 4>(parameters, stream);
-}
 
 } // namespace tilescope::kernels

@@ -16,7 +16,7 @@
 namespace tilescope::kernels {
 
 /// Unit roundoffs of a precision, with the letters of the derivation.
-struct Arithmetic {
+struct UnitRoundoffs {
     double operand;     ///< u
     double output;      ///< w
     double sum;         ///< e
@@ -25,7 +25,7 @@ struct Arithmetic {
     double product = 0; ///< x
 };
 
-inline Arithmetic arithmeticOf(ElementType type, Fp32Mode mode = Fp32Mode::Ieee)
+inline UnitRoundoffs arithmeticOf(ElementType type, Fp32Mode mode = Fp32Mode::Ieee)
 {
     switch (type) {
     case ElementType::BFloat16:
@@ -43,12 +43,12 @@ inline Arithmetic arithmeticOf(ElementType type, Fp32Mode mode = Fp32Mode::Ieee)
         break;
     }
     return mode == Fp32Mode::Tf32
-               ? Arithmetic{.operand = 0x1p-11, .output = 0x1p-24, .sum = 0x1p-24, .exponential = 0x1p-18}
-               : Arithmetic{.operand = 0,
-                            .output = 0x1p-24,
-                            .sum = 0x1p-24,
-                            .exponential = 0x1p-21,
-                            .product = 0x1p-23};
+               ? UnitRoundoffs{.operand = 0x1p-11, .output = 0x1p-24, .sum = 0x1p-24, .exponential = 0x1p-18}
+               : UnitRoundoffs{.operand = 0,
+                               .output = 0x1p-24,
+                               .sum = 0x1p-24,
+                               .exponential = 0x1p-21,
+                               .product = 0x1p-23};
 }
 
 /// Dense (batch, head, row, column) inputs as the products use them: rounded for TF32.
@@ -72,7 +72,7 @@ struct Bounded {
 /// The results of a problem, dense like the inputs, with their bounds.
 class BoundedAttention {
 public:
-    BoundedAttention(const DenseInputs& inputs, const Arithmetic& arithmetic,
+    BoundedAttention(const DenseInputs& inputs, const UnitRoundoffs& arithmetic,
                      RowSource source = RowSource::OfForward)
         : in_(inputs), a_(arithmetic), source_(source),
           lost_(a_.quantum / 2 + (a_.sum == 0x1p-53 ? 0x1p-1000 : 0x1p-100)),
@@ -234,7 +234,7 @@ private:
     }
 
     const DenseInputs in_;
-    const Arithmetic a_;
+    const UnitRoundoffs a_;
     const RowSource source_;
     const double lost_; ///< per rounded number: half a quantum, or an exponential that underflows
     const std::size_t depth_;

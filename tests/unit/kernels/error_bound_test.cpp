@@ -73,7 +73,7 @@ TEST(ErrorBound, CoversScoreGradientsMadeFromSubnormalProbabilities)
 
 TEST(ErrorBound, GradientsAreThoseOfFiniteDifferences)
 {
-    const Arithmetic exact = arithmeticOf(ElementType::Float64);
+    const UnitRoundoffs exact = arithmeticOf(ElementType::Float64);
     const DenseInputs inputs = waves();
     const auto loss = [&](const DenseInputs& in) {
         const BoundedAttention result(in, exact);

@@ -2,6 +2,8 @@
 
 #include <bit>
 #include <cstring>
+#include <deque>
+#include <map>
 
 namespace tilescope::kernels::emulator {
 
@@ -102,6 +104,54 @@ void startStore(const CUtensorMap& encoded, const void* source, int column, int 
                        });
         --Machine::here().storesOf(thread);
     });
+}
+
+namespace {
+
+/// A thread's copies by cp.async that the machine has not executed yet: committed groups, and those to commit.
+struct CopyGroups {
+    std::deque<std::vector<std::function<void()>>> committed;
+    std::vector<std::function<void()>> started;
+};
+
+CopyGroups& copyGroups()
+{
+    static std::map<unsigned, CopyGroups> ofThreads;
+    return ofThreads[Machine::here().thread()];
+}
+
+} // namespace
+
+void startCopy16(std::uint32_t to, const void* from, bool valid)
+{
+    constexpr std::size_t kBytes = 16;
+    const auto copy = [to, from, valid] {
+        unsigned char* const target = Machine::here().at(to);
+        valid ? std::memcpy(target, from, kBytes) : std::memset(target, 0, kBytes);
+    };
+    if (Machine::here().productPace() == Pace::Early) {
+        copy();
+    } else {
+        copyGroups().started.emplace_back(copy);
+    }
+}
+
+void commitCopies()
+{
+    CopyGroups& groups = copyGroups();
+    groups.committed.push_back(std::move(groups.started));
+    groups.started.clear();
+}
+
+void awaitCopies(std::size_t pending)
+{
+    auto& committed = copyGroups().committed;
+    while (committed.size() > pending) {
+        for (const auto& copy : committed.front()) {
+            copy();
+        }
+        committed.pop_front();
+    }
 }
 
 void awaitStores()

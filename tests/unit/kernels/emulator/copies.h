@@ -7,7 +7,7 @@
 #include <cstdint>
 
 /// TMA as described in PTX ISA 9.0 (5.5, 9.7.9.27): copies boxes of a tensor to and from shared memory with
-/// the 128-byte swizzle.
+/// the 128-byte swizzle. And cp.async.
 namespace tilescope::kernels::emulator {
 
 /// The contents of a CUtensorMap, stored in its bytes.
@@ -37,5 +37,11 @@ void startLoad(void* destination, const void* source, std::uint32_t bytes, Barri
 void startStore(const CUtensorMap& map, const void* source, int column, int row, int head, int batch);
 /// Waits until this thread's stores have read shared memory.
 void awaitStores();
+
+/// cp.async of 16 bytes, or zeros if not valid, in groups of the calling thread.
+void startCopy16(std::uint32_t to, const void* from, bool valid);
+void commitCopies();
+/// Returns when at most `pending` committed groups are unfinished.
+void awaitCopies(std::size_t pending);
 
 } // namespace tilescope::kernels::emulator

@@ -214,6 +214,12 @@ int __shfl_sync(unsigned, int value, int lane)
         Machine::here().exchange(static_cast<unsigned>(value))[static_cast<unsigned>(lane)]);
 }
 
+float __shfl_sync(unsigned, float value, int lane)
+{
+    return __uint_as_float(
+        static_cast<unsigned>(Machine::here().exchange(__float_as_uint(value))[static_cast<unsigned>(lane)]));
+}
+
 float __shfl_xor_sync(unsigned, float value, int distance)
 {
     Machine& here = Machine::here();
@@ -247,6 +253,11 @@ float __uint_as_float(std::uint32_t bits)
 unsigned atomicAdd(unsigned* address, unsigned value)
 {
     return std::exchange(*address, *address + value);
+}
+
+unsigned atomicInc(unsigned* address, unsigned last)
+{
+    return std::exchange(*address, *address >= last ? 0 : *address + 1);
 }
 
 float __fdividef(float x, float y)

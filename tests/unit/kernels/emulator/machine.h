@@ -130,6 +130,11 @@ inline void __syncwarp()
 void __syncthreads();
 [[noreturn]] void __trap();
 int __shfl_sync(unsigned mask, int value, int lane);
+float __shfl_sync(unsigned mask, float value, int lane);
+inline unsigned __shfl_sync(unsigned mask, unsigned value, int lane)
+{
+    return static_cast<unsigned>(__shfl_sync(mask, static_cast<int>(value), lane));
+}
 float __shfl_xor_sync(unsigned mask, float value, int distance);
 int __any_sync(unsigned mask, int predicate);
 int __all_sync(unsigned mask, int predicate);
@@ -137,5 +142,10 @@ std::uint32_t __float_as_uint(float value);
 float __uint_as_float(std::uint32_t bits);
 inline void __threadfence() {}
 unsigned atomicAdd(unsigned* address, unsigned value);
+unsigned atomicInc(unsigned* address, unsigned last);
+template <class T> T __ldcg(const T* from)
+{
+    return *from;
+}
 float __fdividef(float x, float y);
 float __log2f(float x) noexcept; // glibc has one of that name

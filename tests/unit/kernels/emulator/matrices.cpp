@@ -61,6 +61,20 @@ void loadMatrices(std::uint32_t (&to)[4], std::uint32_t rowAddress)
     }
 }
 
+void loadMatricesTransposed(std::uint32_t (&to)[4], std::uint32_t rowAddress)
+{
+    emulator::Machine& here = emulator::Machine::here();
+    const auto addresses = here.exchange(rowAddress);
+    const std::uint32_t column = here.lane() / 4 * 2;
+    for (unsigned matrix = 0; matrix < kMatrices; ++matrix) {
+        for (unsigned i = 0; i < 2; ++i) {
+            const std::uint64_t row = addresses[matrix * 8 + here.lane() % 4 * 2 + i];
+            std::memcpy(reinterpret_cast<char*>(&to[matrix]) + i * 2,
+                        here.at(static_cast<std::uint32_t>(row) + column), 2);
+        }
+    }
+}
+
 void multiplyBf16(float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2])
 {
     emulator::Machine& here = emulator::Machine::here();

@@ -1,0 +1,96 @@
+// The decode kernels in the emulator.
+#include "kernels/cuda/decode/kernel.cuh"
+
+#include "tests/unit/kernels/emulator/forward_harness.h"
+
+#include <gtest/gtest.h>
+
+namespace tilescope::kernels {
+namespace {
+
+/// Divides the keys among up to `mostCtas` CTAs.
+template <int kHeadDim, int kRowGroups> void check(const AttentionShape& shape, bool causal, int mostCtas)
+{
+    using Kernel = DecodeKernel<Bf16, kHeadDim, kRowGroups, 3>;
+    const AttentionProblem problem{.shape = shape,
+                                   .type = ElementType::BFloat16,
+                                   .scale = 1 / std::sqrt(double(shape.headDim)),
+                                   .causal = causal};
+    for (const auto pace : {emulator::Pace::Early, emulator::Pace::Late}) {
+        const std::uint64_t seed = 31 + static_cast<std::uint64_t>(pace);
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Inputs<__nv_bfloat16> inputs(shape, seed);
+        Outputs<__nv_bfloat16> outputs{
+            {shape.batch, shape.queryHeads, shape.queries, shape.headDim},
+            std::vector<float>(static_cast<std::size_t>(shape.batch * shape.queryHeads * shape.queries),
+                               std::numeric_limits<float>::quiet_NaN())};
+        const KernelShape kernel = kernelShape(problem);
+        const int rows = kernel.queries * kernel.group();
+        const auto tiles = static_cast<int>((shape.keys + Kernel::kTileKeys - 1) / Kernel::kTileKeys);
+        const KeySplit split = KeySplit::make(shape.batch * shape.keyHeads, tiles, mostCtas, 1);
+        std::vector<float> workspace(
+            static_cast<std::size_t>(split.ctas * KeySplit::kPartsPerCta * rows * decodePartFloats(kHeadDim)),
+            std::numeric_limits<float>::quiet_NaN());
+        std::vector<unsigned> finishedParts(static_cast<std::size_t>(split.ctas));
+        const auto constant = [](const View<void*>& view) {
+            return ConstView{view.data, view.batchStride, view.headStride, view.rowStride};
+        };
+        const DecodeParameters parameters{.shape = kernel,
+                                          .q = constant(inputs.q.view()),
+                                          .k = constant(inputs.k.view()),
+                                          .v = constant(inputs.v.view()),
+                                          .o = outputs.o.view(),
+                                          .logSumExp = outputs.logSumExp.data(),
+                                          .workspace = workspace.data(),
+                                          .finishedParts = finishedParts.data(),
+                                          .split = split};
+        for (blockIdx.x = 0; blockIdx.x < static_cast<unsigned>(split.ctas); ++blockIdx.x) {
+            emulator::Machine machine(Kernel::kThreads, Kernel::kSharedBytes, seed + blockIdx.x, pace);
+            machine.run([&] { Kernel{parameters, reinterpret_cast<std::byte*>(machine.shared())}.run(); });
+        }
+        expectAttention(problem, inputs, outputs);
+        EXPECT_EQ(finishedParts, std::vector<unsigned>(finishedParts.size()))
+            << "counters that are not returned";
+    }
+}
+
+TEST(Decode, CombinesThePartsOfEachKeyHead)
+{
+    check<128, 1>({.batch = 1, .queryHeads = 8, .keyHeads = 2, .queries = 1, .keys = 450, .headDim = 128},
+                  false, 6);
+}
+
+TEST(Decode, TakesSeveralItemsAndPartsOfOthersInOneCta)
+{
+    check<64, 1>({.batch = 3, .queryHeads = 2, .keyHeads = 1, .queries = 2, .keys = 600, .headDim = 64},
+                 false, 4);
+}
+
+TEST(Decode, TakesWholeItems)
+{
+    check<64, 1>({.batch = 2, .queryHeads = 2, .keyHeads = 2, .queries = 1, .keys = 130, .headDim = 64},
+                 false, 2);
+}
+
+TEST(Decode, HidesWhatTheCausalMaskHides)
+{
+    check<128, 2>({.batch = 1, .queryHeads = 3, .keyHeads = 1, .queries = 10, .keys = 200, .headDim = 128},
+                  true, 3);
+    check<64, 1>({.batch = 1, .queryHeads = 1, .keyHeads = 1, .queries = 16, .keys = 9, .headDim = 64}, true,
+                 3);
+}
+
+TEST(Decode, DividesManyRowsAmongWarps)
+{
+    check<128, 4>({.batch = 1, .queryHeads = 4, .keyHeads = 1, .queries = 15, .keys = 333, .headDim = 128},
+                  true, 3);
+}
+
+TEST(Decode, PadsHeadDims)
+{
+    check<128, 1>({.batch = 1, .queryHeads = 2, .keyHeads = 1, .queries = 3, .keys = 300, .headDim = 80},
+                  false, 3);
+}
+
+} // namespace
+} // namespace tilescope::kernels
