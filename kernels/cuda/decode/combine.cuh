@@ -62,7 +62,8 @@ __device__ inline bool isLastPart(unsigned& finished, int parts, bool& last)
     __syncthreads();
     if (threadIdx.x == 0) {
         __threadfence(); // also orders what the other threads wrote before the barrier
-        last = atomicInc(&finished, parts - 1) == parts - 1;
+        const auto others = static_cast<unsigned>(parts - 1);
+        last = atomicInc(&finished, others) == others;
         __threadfence();
     }
     __syncthreads();
