@@ -98,6 +98,9 @@ NOT_RUN = {
     "study-compiled.md": {
         "tilescope run attention --mode forward --compile '[none, \"package:naive.pt2\"]' -o compiled.tscope": PYTHON,
     },
+    "study-fp8.md": {
+        "tilescope --batch study:fp8 -o fp8.tscope": LONG,
+    },
     "study-compilers.md": {
         "tilescope compile study:compilers": LONG,
         "tilescope --batch study:compilers -o compilers.tscope": LONG,
@@ -132,7 +135,8 @@ GIVEN = {
            "rank1.json.gz"],
 }
 # Files that skipped commands would create, for later commands.
-STANDS_IN = {"tilescope --batch study:all -o all.tscope --resume": "all.tscope"}
+STANDS_IN = {"tilescope --batch study:all -o all.tscope --resume": "all.tscope",
+             "tilescope --batch study:fp8 -o fp8.tscope": "fp8.tscope"}
 # The test studies.quick runs these sweeps with this command: their recording is copied, and the command makes a plan alone.
 STUDY_SWEEP = re.compile(r"--batch study:(all|ddp) --quick .*-o (\S+)$")
 
@@ -320,6 +324,8 @@ class Given:
             self.run("import", self("snapshot.pickle"), "-o", name)
         elif name == "study.tscope":
             self.run("--batch", "study:accumulation", "--quick", "-o", name)
+        elif name == "fp8.tscope":
+            self.run("--batch", "study:fp8", "--quick", "-o", name)
         elif name == "all.tscope":
             if STUDIES.exists():
                 shutil.copy(STUDIES, file)
