@@ -24,8 +24,8 @@ public:
     /// \param work  what it works on; matters only to busyParts()
     void addDeviceEvent(const DeviceEvent& event, DeviceWork work = DeviceWork::Compute);
 
-    /// Makes these the wall times of the steps, in the order of adding. They depend on all events of a run: who adds only
-    /// those of some steps must know them.
+    /// Makes these the wall times of the steps, in the order of adding. Needed if only the events of some steps are added,
+    /// because wall times depend on all events of a run.
     void setWalls(std::vector<Interval> walls) { known_ = std::move(walls); }
 
     /// The wall times of the steps in the order of adding.
