@@ -298,6 +298,22 @@ Broken cpuRule(const ExperimentSpec& spec)
     return {};
 }
 
+/// Backends without backward.
+Broken backendRule(const ExperimentSpec& spec)
+{
+    if (!traitsOf(spec.backend).isForwardOnly)
+        return {};
+    const std::string backend = fmt::format("backend {} has no backward", wordOf(spec.backend));
+    if (spec.mode != Mode::Forward)
+        return BrokenRule{fmt::format("{}, and mode is {}", backend, wordOf(spec.mode)),
+                          "write mode: forward",
+                          {"backend", "mode"}};
+    if (spec.grad)
+        return BrokenRule{
+            backend + ", and grad keeps the graph for one", "write grad: false", {"backend", "grad"}};
+    return {};
+}
+
 Broken modeRule(const ExperimentSpec& spec)
 {
     if (spec.grad && spec.mode != Mode::Forward)
@@ -386,6 +402,8 @@ std::optional<BrokenRule> brokenRule(const ExperimentSpec& spec)
     if (Broken broken = spec.workload == Workload::Attention ? attentionRule(spec) : lmRule(spec))
         return broken;
     if (Broken broken = parallelRule(spec))
+        return broken;
+    if (Broken broken = backendRule(spec))
         return broken;
     return modeRule(spec);
 }

@@ -27,6 +27,7 @@ struct HeadDims {
 struct CudaLimits {
     HeadDims headDims = {};
     bool halfOnly = false;   ///< no fp32 and no tf32
+    bool bf16Only = false;   ///< no other precision at all
     bool sharedHeads = true; ///< kv_heads may be less than heads
     bool mask = true;        ///< causal with kv_len > seq_len, which PyTorch takes as a mask
 };
@@ -49,12 +50,14 @@ struct BackendTraits {
     /// (batch, heads, N, d) and (batch, kvHeads, N, d).
     bool groupsHeads = false;
     bool needsCuda = false;
+    bool isForwardOnly = false;                  ///< has no gradients
+    std::optional<Precision> products = {};      ///< precision of its products, if not that of the spec
     std::optional<TorchKernel> torchKernel = {}; ///< the only one that PyTorch may choose
     HeadDims headDims = {};
     CudaLimits onCuda = {};
 };
 
-/// Whether a backend takes a problem on a GPU that has its kernels.
+/// Whether a backend takes a problem on a GPU that has its kernels. bf16Only aside: fp16 is like bf16 here.
 constexpr bool takesOnCuda(const BackendTraits& traits, std::int64_t headDim, bool isHalf, bool sharesHeads,
                            bool hasMask)
 {
@@ -80,6 +83,16 @@ inline constexpr std::array kBackendTraits{
                   .isFused = true,
                   .isOurs = true,
                   .headDims = {.maximum = 256}},
+    BackendTraits{.backend = Backend::FlashFp8,
+                  .name = "flash-fp8",
+                  .description = "Tilescope's kernel with products in FP8 (E4M3), forward only",
+                  .isFused = true,
+                  .isOurs = true,
+                  .needsCuda = true,
+                  .isForwardOnly = true,
+                  .products = Precision::Fp8,
+                  .headDims = {.maximum = 128, .multiple = 64, .halfMultiple = 64},
+                  .onCuda = {.halfOnly = true, .bf16Only = true}},
     BackendTraits{.backend = Backend::Sdpa,
                   .name = "sdpa",
                   .description = "the kernel that PyTorch chooses",

@@ -15,7 +15,17 @@ enum class LossKind { Sum, CrossEntropy };
 /// Fp32x6: fp32, with products of the lm's weights computed from six bf16 products. Fp8: bf16, with the products of the lm's
 /// layers and their input gradients in E4M3.
 enum class Precision { Fp32, Tf32, Bf16, Fp16, Fp32x6, Fp8 };
-enum class Backend { Naive, FlashTorch, Flash, Sdpa, SdpaFlash, SdpaEfficient, SdpaCudnn, SdpaMath };
+enum class Backend {
+    Naive,
+    FlashTorch,
+    Flash,
+    FlashFp8,
+    Sdpa,
+    SdpaFlash,
+    SdpaEfficient,
+    SdpaCudnn,
+    SdpaMath
+};
 enum class TraceLevel { Off, Kernels, Full };
 enum class Isolation { Sweep, Process };
 /// Where a step waits for the device: after each phase, or once, at its end.

@@ -34,6 +34,8 @@ std::unique_ptr<AttentionMemory> makeAttention(Backend backend, const TypedAtten
         return makeTiledAttention(shape, ops);
     case Backend::Flash:
         return makeFlashAttention(shape, device, ops);
+    case Backend::FlashFp8:
+        return makeFp8Attention(shape, ops);
     case Backend::Sdpa:
     case Backend::SdpaFlash:
     case Backend::SdpaEfficient:

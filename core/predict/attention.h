@@ -37,6 +37,7 @@ std::unique_ptr<AttentionMemory> makeNaiveAttention(const TypedAttention& shape,
 std::unique_ptr<AttentionMemory> makeTiledAttention(const TypedAttention& shape, Ops& ops);
 std::unique_ptr<AttentionMemory> makeFlashAttention(const TypedAttention& shape, const TargetDevice& device,
                                                     Ops& ops);
+std::unique_ptr<AttentionMemory> makeFp8Attention(const TypedAttention& shape, Ops& ops);
 std::unique_ptr<AttentionMemory> makeSdpaAttention(Backend backend, const TypedAttention& shape,
                                                    const TargetDevice& device, Ops& ops);
 

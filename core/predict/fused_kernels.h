@@ -21,7 +21,7 @@ constexpr std::int64_t roundedUp(std::int64_t count, std::int64_t unit)
 }
 
 /// Attention kernels that compute each direction in one launch.
-enum class FusedKernel { Flash, Cudnn, FlashAttention2, Efficient, Processor };
+enum class FusedKernel { Flash, FlashFp8, Cudnn, FlashAttention2, Efficient, Processor };
 
 /// Structure and throughput of such a kernel.
 struct FusedFigures {

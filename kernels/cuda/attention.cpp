@@ -133,6 +133,11 @@ bool hasAllCudaKernels()
     return kAllPrecisions && (kHopperKernels || currentDeviceProperties().computeMajor != 9);
 }
 
+bool hasFp8AttentionKernel()
+{
+    return kHopperKernels && useHopper();
+}
+
 std::size_t cudaBackwardWorkspaceBytes(const AttentionProblem& problem)
 {
     const std::int64_t rows = queryRows(problem.shape);

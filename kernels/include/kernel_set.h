@@ -6,4 +6,7 @@ namespace tilescope::kernels {
 /// be rejected, or computed by a slower kernel.
 bool hasAllCudaKernels();
 
+/// Whether this build has the kernel of tilescope::attention_fp8 for the current device.
+bool hasFp8AttentionKernel();
+
 } // namespace tilescope::kernels

@@ -47,6 +47,8 @@ std::unique_ptr<AttentionBackend> makeAttention(Backend backend, const Attention
         return makeTiledAttention(problem);
     case Backend::Flash:
         return makeFlashAttention(problem);
+    case Backend::FlashFp8:
+        return makeFp8Attention(problem);
     case Backend::Sdpa:
     case Backend::SdpaFlash:
     case Backend::SdpaEfficient:

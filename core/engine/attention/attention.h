@@ -33,6 +33,7 @@ std::unique_ptr<AttentionBackend> makeAttention(Backend backend, const Attention
 std::unique_ptr<AttentionBackend> makeNaiveAttention(const AttentionCall& problem);
 std::unique_ptr<AttentionBackend> makeTiledAttention(const AttentionCall& problem);
 std::unique_ptr<AttentionBackend> makeFlashAttention(const AttentionCall& problem);
+std::unique_ptr<AttentionBackend> makeFp8Attention(const AttentionCall& problem);
 std::unique_ptr<AttentionBackend> makeSdpaAttention(Backend backend, const AttentionCall& problem);
 
 } // namespace tilescope::engine

@@ -53,9 +53,13 @@ public:
         const Making making(MemoryCategory::Inputs, "grad_o");
         if (spec.mode != Mode::Forward)
             gradO_ = at::ones_like(q_);
+        if (traitsOf(spec.backend).products == Precision::Fp8)
+            facts_ = {{"result.fp8.error.attention", std::to_string(errorOfFp8(device))}};
     }
 
     void refreshInputs() override {}
+
+    std::vector<EnvironmentEntry> facts() const override { return facts_; }
 
     void dropGradients() override
     {
@@ -98,6 +102,25 @@ public:
     }
 
 private:
+    // |o8 - o16| / |o16| of the inputs, in Euclidean norms, where o16 is the output of backend flash.
+    double errorOfFp8(const Device& device)
+    {
+        double error = 0;
+        {
+            const auto exact =
+                makeAttention(Backend::Flash, {attentionOf(spec_), device.torch(), dtypeOf(spec_.precision)});
+            const at::NoGradGuard noGrad;
+            const Tensor expected = exact->apply(q_, k_, v_);
+            const Tensor difference = backend_->apply(q_, k_, v_).sub_(expected);
+            const auto norm = [](const Tensor& t) {
+                return at::linalg_vector_norm(t, 2, {}, false, at::kFloat);
+            };
+            error = (norm(difference) / norm(expected)).item<double>();
+        }
+        device.clean();
+        return error;
+    }
+
     ExperimentSpec spec_;
     bool needsGrad_;
     std::unique_ptr<AttentionBackend> backend_;
@@ -106,6 +129,7 @@ private:
     Tensor v_;
     Tensor gradO_;
     Tensor o_;
+    std::vector<EnvironmentEntry> facts_;
 };
 
 } // namespace

@@ -5,6 +5,7 @@
 #include "core/analysis/work/op_families.h"
 #include "core/analysis/work/timed_work.h"
 #include "core/config/schema.h"
+#include "core/model/attention_backend.h"
 #include "core/model/ceilings.h"
 #include "core/model/text.h"
 #include "core/query/runs/json_members.h"
@@ -251,7 +252,10 @@ DeviceCeilings ceilingsAt(const store::RunReader& reader, const store::RunRecord
 
 std::optional<Precision> precisionOf(const StepWork& work)
 {
-    return work.spec ? std::optional(work.spec->precision) : std::nullopt;
+    if (!work.spec)
+        return {};
+    const std::optional<Precision> ofAttention = traitsOf(work.spec->backend).products;
+    return work.spec->workload == Workload::Attention && ofAttention ? ofAttention : work.spec->precision;
 }
 
 /// The precision of the first tensor of an op; none if its type is unknown or has no ceilings.

@@ -147,8 +147,9 @@ const BadSpec kValues[] = {
     {"WordForABoolean", "workload: attention\ncausal: maybe\n",
      "s.yaml:2:9: causal takes true or false, not 'maybe'; allowed: true, false"},
     {"ChoiceWithASlip", "workload: lm\nbackend: falsh\n",
-     "s.yaml:2:10: unknown backend 'falsh'; did you mean 'flash'? allowed: naive, flash-torch, flash, sdpa, "
-     "sdpa-flash, sdpa-efficient, sdpa-cudnn, sdpa-math"},
+     "s.yaml:2:10: unknown backend 'falsh'; did you mean 'flash'? allowed: naive, flash-torch, flash, "
+     "flash-fp8, "
+     "sdpa, sdpa-flash, sdpa-efficient, sdpa-cudnn, sdpa-math"},
     {"ChoiceSpelledWithAnUnderscore", "workload: lm\nbackend: flash_torch\n",
      "s.yaml:2:10: unknown backend 'flash_torch'; did you mean 'flash-torch'? …"},
     {"ChoiceInSweep", "workload: lm\nsweep:\n  precision: [fp32, int4]\n",
@@ -265,6 +266,16 @@ const BadSpec kCombinations[] = {
      "sdpa and "
      "sdpa-math "
      "support any"},
+    {"HeadThatFp8AttentionLacks",
+     "workload: attention\nbackend: flash-fp8\nprecision: bf16\nmode: forward\nd_head: 96\n",
+     "s.yaml:5:9: backend flash-fp8 in bf16 does not support head width 96; it supports multiples of 64"},
+    {"BackwardThatFp8AttentionLacks",
+     "workload: attention\nbackend: flash-fp8\nprecision: bf16\nmode: both\n",
+     "s.yaml:2:10: backend flash-fp8 has no backward, and mode is both; write mode: forward"},
+    {"TrainingWithFp8Attention", "workload: lm\nmode: train\nsweep: {backend: [flash, flash-fp8]}\n",
+     "s.yaml:3:26: backend flash-fp8 has no backward, and mode is train; write mode: forward"},
+    {"GraphThatFp8AttentionLacks", "workload: attention\nbackend: flash-fp8\nmode: forward\ngrad: true\n",
+     "s.yaml:2:10: backend flash-fp8 has no backward, and grad keeps the graph for one; write grad: false"},
     {"Tf32OnTheCpu", "workload: lm\ndevice: cpu\nprecision: tf32\n",
      "s.yaml:3:12: precision tf32 is a format of GPUs, and device is cpu; write precision: fp32 or device: "
      "cuda"},

@@ -282,7 +282,7 @@ TEST(TiledAttention, RunsInHalfTypesAsAccuratelyAsNaive)
 
 TEST(SdpaAttention, CudaKernelsAreSkippedOnTheCpuWithAReason)
 {
-    for (const Backend backend : {Backend::SdpaEfficient, Backend::SdpaCudnn}) {
+    for (const Backend backend : {Backend::FlashFp8, Backend::SdpaEfficient, Backend::SdpaCudnn}) {
         try {
             makeAttention(backend, problemOf(1, 1, 8, 8, true));
             FAIL() << "a CUDA kernel was made for the CPU";
@@ -304,19 +304,47 @@ void expectTraitsOn(const at::Device& device)
                         p.dtype = dtype;
                         p.device = device;
                         p.headDim = headDim;
+                        p.needsGrad = !traits.isForwardOnly;
+                        const bool isPrecisionTaken = !traits.onCuda.bf16Only || dtype == at::kBFloat16;
                         bool isTaken = true;
                         try {
                             makeAttention(traits.backend, p);
                         } catch (const Unsupported&) {
                             isTaken = false;
                         }
-                        EXPECT_EQ(isTaken, device.is_cuda()
-                                               ? takesOnCuda(traits, headDim, dtype != at::kFloat,
-                                                             sharesHeads, hasMask)
-                                               : !traits.needsCuda)
+                        EXPECT_EQ(isTaken,
+                                  device.is_cuda()
+                                      ? isPrecisionTaken && takesOnCuda(traits, headDim, dtype != at::kFloat,
+                                                                        sharesHeads, hasMask)
+                                      : !traits.needsCuda)
                             << traits.name << ", " << dtype << ", head dim " << headDim << ", shares heads "
                             << sharesHeads << ", mask " << hasMask;
                     }
+}
+
+// Roundings of up to 2^-4 of each q, k and v.
+TEST(Fp8Attention, DiffersFromTheDefinitionByRoundingOnly)
+{
+    if (!at::hasCUDA() || at::cuda::getDeviceProperties(0)->major != 9)
+        GTEST_SKIP() << "needs a GPU of compute capability 9.0";
+    const at::NoGradGuard noGrad;
+    for (const bool causal : {false, true})
+        for (const std::int64_t headDim : {64, 128}) {
+            AttentionCall p = problemOf(4, 2, 200, 333, causal);
+            p.device = at::Device(at::kCUDA, 0);
+            p.dtype = at::kBFloat16;
+            p.headDim = headDim;
+            p.scale = 1 / std::sqrt(static_cast<double>(headDim));
+            p.needsGrad = false;
+            const Inputs in = inputsFor(p);
+            const Tensor expected = reference(in, p);
+            const auto attention = makeAttention(Backend::FlashFp8, p);
+            const Tensor o = attention->apply(in.q.to(p.device), in.k.to(p.device), in.v.to(p.device));
+            const Tensor difference = o.cpu().to(at::kDouble) - expected;
+            const double error = (difference.norm() / expected.norm()).item<double>();
+            EXPECT_LT(error, 0.1) << "head dim " << headDim << (causal ? ", causal" : ", full");
+            EXPECT_GT(error, 0.01) << "the products are not in FP8";
+        }
 }
 
 TEST(AttentionBackendTraits, SayWhatTheCpuRefuses)
@@ -326,7 +354,7 @@ TEST(AttentionBackendTraits, SayWhatTheCpuRefuses)
 
 TEST(AttentionBackendTraits, SayWhatAGpuRefuses)
 {
-    if (!at::hasCUDA() || at::cuda::getDeviceProperties(0)->major < 9)
+    if (!at::hasCUDA() || at::cuda::getDeviceProperties(0)->major != 9)
         GTEST_SKIP() << "needs a GPU of compute capability 9.0";
     expectTraitsOn(at::Device(at::kCUDA, 0));
 }

@@ -43,6 +43,26 @@ TEST(PredictMemory, CountsNaiveAttentionOnACpuByHand)
     EXPECT_FALSE(prediction->peakReserved);
 }
 
+// By hand: q, k and v are permanent; the peak adds o, the log-sum-exp, and the rounded inputs with their scales.
+TEST(PredictMemory, CountsTheRoundedInputsOfFp8AttentionByHand)
+{
+    ExperimentSpec spec = attention(Backend::FlashFp8, Precision::Bf16);
+    spec.mode = Mode::Forward;
+    spec.seqLen = spec.kvLen = 1000;
+    spec.headDim = 64;
+    const auto prediction = predictMemory(spec, kHopper);
+    ASSERT_TRUE(prediction);
+    const std::int64_t rows = 6 * 1000;
+    const std::int64_t inputs = 3 * 2 * rows * 64; // bf16
+    const std::int64_t output = 2 * rows * 64 + 4 * rows;
+    const std::int64_t values = 6 * 64 * 1024; // whole tiles of 128 keys
+    const std::int64_t scales = 6 * 63 * 4 + 6 * 8 * 8;
+    const std::int64_t rounded = 2 * rows * 64 + values + scales;
+    EXPECT_NEAR(static_cast<double>(prediction->peakAllocated.count),
+                static_cast<double>(inputs + output + rounded), 5 * 512)
+        << "each is rounded up to 128 or 512 bytes";
+}
+
 struct Recorded {
     ExperimentSpec spec;
     std::int64_t allocated, reserved, beforeBackward;
