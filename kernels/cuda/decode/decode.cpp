@@ -11,12 +11,13 @@ namespace tilescope::kernels {
 namespace {
 
 constexpr std::int64_t kMostQueries = 16;
-constexpr int kCtasPerMultiprocessor = 2;
 
 #ifdef TILESCOPE_SMALL_KERNEL_SET
 constexpr const DecodeLaunchers* kFp16 = nullptr;
+constexpr bool kHasWide = false;
 #else
 constexpr const DecodeLaunchers* kFp16 = &kDecodeFp16;
+constexpr bool kHasWide = true;
 #endif
 
 /// Null for other types.
@@ -38,14 +39,27 @@ std::size_t headDimIndex(int headDim)
     return headDim <= kDecodeHeadDims[0] ? 0 : 1;
 }
 
+/// Wide CTAs read long keys faster (tiles are longer pieces of memory), and few items have fewer parts. Otherwise the end
+/// of an item, during which a wide CTA reads nothing, takes longer than this gains.
+DecodeCtas ctasOf(const AttentionShape& shape)
+{
+    constexpr std::int64_t kLongKeys = 16'384;
+    const DeviceProperties& device = currentDeviceProperties();
+    const bool fits =
+        kHasWide && rowsOf(shape) <= kMostWideRows && device.sharedMemoryBytes >= kSharedBytesOfHopper;
+    const bool gains = shape.keys >= kLongKeys || 4 * shape.batch * shape.keyHeads <= device.multiprocessors;
+    return fits && gains ? DecodeCtas::OneWide : DecodeCtas::Two;
+}
+
 KeySplit splitOf(const AttentionShape& shape)
 {
-    const int ctas =
-        std::clamp(currentDeviceProperties().multiprocessors * kCtasPerMultiprocessor, 1, kMostDecodeCtas);
+    const DecodeCtas layout = ctasOf(shape);
+    const int ctas = std::clamp(
+        currentDeviceProperties().multiprocessors * (layout == DecodeCtas::Two ? 2 : 1), 1, kMostDecodeCtas);
     // A part takes 8 bytes to write and read for each row and column, a key and its value 4 bytes for each column. With
     // this many keys the parts are a quarter of all memory traffic.
     const auto leastKeys = static_cast<int>(8 * rowsOf(shape));
-    const int tileKeys = decodeTileKeys(kDecodeHeadDims[headDimIndex(shape.headDim)]);
+    const int tileKeys = decodeTileKeys(kDecodeHeadDims[headDimIndex(shape.headDim)], layout);
     return KeySplit::make(shape.batch * shape.keyHeads,
                           static_cast<int>((shape.keys + tileKeys - 1) / tileKeys), ctas,
                           std::max(1, leastKeys / tileKeys));
@@ -83,7 +97,8 @@ cudaError_t decode(const AttentionProblem& problem, const ForwardTensors& tensor
                                       .logSumExp = static_cast<float*>(tensors.logSumExp),
                                       .workspace = static_cast<float*>(tensors.workspace),
                                       .finishedParts = nextDecodeCounters(),
-                                      .split = splitOf(shape)};
+                                      .split = splitOf(shape),
+                                      .ctas = ctasOf(shape)};
     return (*launchersOf(problem.type))[headDimIndex(shape.headDim)](parameters, stream);
 }
 

@@ -13,24 +13,25 @@ namespace tilescope::kernels {
 ///
 /// Bound: memory. Each key and value is read once for 4 * rows operations per element, so a multiprocessor must load
 /// continuously. Query heads that share a key head form the rows of one item (batch, key head). Every CTA reads the
-/// same number of key tiles (KeySplit), two CTAs run on a multiprocessor, and each has kStages - 1 tiles in flight:
-/// 128 KB at head dim 128 on Hopper, where 30 KB cover the latency of memory.
+/// same number of key tiles (KeySplit), two CTAs or a wide one run on a multiprocessor, and each has kStages - 1 tiles in
+/// flight: together 128 KB on Hopper, where 30 KB cover the latency of memory.
 ///
 /// Shared memory: Q | kStages x (K | V). Loads go on from item to item, and one barrier separates tiles:
 ///
 ///     wait for tile t; barrier: all warps have read tile t - 1; start tile t + kStages - 1 in its place; compute tile t
 ///
-/// Warps divide the rows in groups of 16 and, if there are fewer than four groups, the keys of each tile. At the end of
+/// Warps divide the rows in groups of 16 and, if there are more warps than groups, the keys of each tile. At the end of
 /// an item they merge their sums in the stage that they have just read. A CTA that has only a part of the item writes it
 /// to the workspace, and the CTA that finishes last combines all parts in their order (combine.cuh).
-template <class Precision, int kHeadDim, int kRowGroups, int kStages> struct DecodeKernel {
+template <class Precision, int kHeadDim, int kRowGroups, int kStages, DecodeCtas kCtas = DecodeCtas::Two>
+struct DecodeKernel {
     using Element = typename Precision::Element;
     using Tile = SwizzledTile<Element, kHeadDim>;
-    static constexpr int kWarps = 4;
+    static constexpr int kWarps = decodeWarps(kCtas);
     static constexpr int kThreads = kWarps * 32;
     static constexpr int kRows = kRowGroups * 16;
     static constexpr int kKeyGroups = kWarps / kRowGroups;
-    static constexpr int kTileKeys = decodeTileKeys(kHeadDim);
+    static constexpr int kTileKeys = decodeTileKeys(kHeadDim, kCtas);
     static constexpr int kGroupKeys = kTileKeys / kKeyGroups; ///< keys of a tile per warp
     static constexpr int kKeyBlocks = kGroupKeys / 8;
     static constexpr int kOutputBlocks = kHeadDim / 8;

@@ -5,19 +5,19 @@
 
 namespace tilescope::kernels {
 
-template <class Precision, int kHeadDim, int kRowGroups, int kStages>
-__global__ void __launch_bounds__(DecodeKernel<Precision, kHeadDim, kRowGroups, kStages>::kThreads, 2)
+template <class Precision, int kHeadDim, int kRowGroups, int kStages, DecodeCtas kCtas>
+__global__ void __launch_bounds__(decodeWarps(kCtas) * 32, kCtas == DecodeCtas::Two ? 2 : 1)
     attentionDecode(const __grid_constant__ DecodeParameters parameters)
 {
     extern __shared__ __align__(128) std::byte shared[];
-    DecodeKernel<Precision, kHeadDim, kRowGroups, kStages>{parameters, shared}.run();
+    DecodeKernel<Precision, kHeadDim, kRowGroups, kStages, kCtas>{parameters, shared}.run();
 }
 
-template <class Precision, int kHeadDim, int kRowGroups, int kStages>
+template <class Precision, int kHeadDim, int kRowGroups, int kStages, DecodeCtas kCtas = DecodeCtas::Two>
 cudaError_t launchDecodeTile(const DecodeParameters& parameters, cudaStream_t stream)
 {
-    using Kernel = DecodeKernel<Precision, kHeadDim, kRowGroups, kStages>;
-    constexpr auto kKernel = attentionDecode<Precision, kHeadDim, kRowGroups, kStages>;
+    using Kernel = DecodeKernel<Precision, kHeadDim, kRowGroups, kStages, kCtas>;
+    constexpr auto kKernel = attentionDecode<Precision, kHeadDim, kRowGroups, kStages, kCtas>;
     if (const cudaError_t status = allowSharedMemory<kKernel>(Kernel::kSharedBytes); status != cudaSuccess) {
         return status;
     }
@@ -28,17 +28,24 @@ cudaError_t launchDecodeTile(const DecodeParameters& parameters, cudaStream_t st
 template <class Precision, int kHeadDim, int kRowGroups>
 cudaError_t launchDecodeRows(const DecodeParameters& parameters, cudaStream_t stream)
 {
-    // As many as fit twice in a Hopper multiprocessor; on other devices two.
-#ifdef TILESCOPE_SMALL_KERNEL_SET
-    constexpr int kMostStages = 2;
-#else
-    constexpr int kMostStages = 3;
-#endif
-    constexpr int kSharedBytesOfHopper = 227 * 1024;
     static_assert(DecodeKernel<Precision, kHeadDim, kRowGroups, 2>::kSharedBytes <= kMinSharedBytes);
-    return currentDeviceProperties().sharedMemoryBytes >= kSharedBytesOfHopper
-               ? launchDecodeTile<Precision, kHeadDim, kRowGroups, kMostStages>(parameters, stream)
-               : launchDecodeTile<Precision, kHeadDim, kRowGroups, 2>(parameters, stream);
+#ifndef TILESCOPE_SMALL_KERNEL_SET
+    // As many stages as fit twice, or once for the wide CTA, in a Hopper multiprocessor; on other devices two.
+    constexpr int kStages = 3;
+    if constexpr (kRowGroups * 16 <= kMostWideRows) {
+        static_assert(
+            DecodeKernel<Precision, kHeadDim, kRowGroups, kStages, DecodeCtas::OneWide>::kSharedBytes <=
+            kSharedBytesOfHopper);
+        if (parameters.ctas == DecodeCtas::OneWide) {
+            return launchDecodeTile<Precision, kHeadDim, kRowGroups, kStages, DecodeCtas::OneWide>(parameters,
+                                                                                                   stream);
+        }
+    }
+    if (currentDeviceProperties().sharedMemoryBytes >= kSharedBytesOfHopper) {
+        return launchDecodeTile<Precision, kHeadDim, kRowGroups, kStages>(parameters, stream);
+    }
+#endif
+    return launchDecodeTile<Precision, kHeadDim, kRowGroups, 2>(parameters, stream);
 }
 
 template <class Precision, int kHeadDim>

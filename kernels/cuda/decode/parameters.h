@@ -7,6 +7,15 @@
 
 namespace tilescope::kernels {
 
+/// How CTAs share a multiprocessor. Two hide each other's beginnings and ends of items; a wide one reads tiles of twice
+/// the size and leaves half as many parts to combine.
+enum class DecodeCtas : unsigned char { Two, OneWide };
+
+constexpr int decodeWarps(DecodeCtas ctas)
+{
+    return ctas == DecodeCtas::Two ? 4 : 8;
+}
+
 /// Parameters of the decode kernels, passed by value (see mma/parameters.h).
 struct DecodeParameters {
     KernelShape shape;
@@ -15,18 +24,22 @@ struct DecodeParameters {
     float* logSumExp;
     float* workspace;        ///< parts of items (DecodePart), or null if no item is split
     unsigned* finishedParts; ///< one per CTA: see nextDecodeCounters()
-    KeySplit split{};        ///< launchers fill it in
+    KeySplit split{};
+    /// OneWide: up to kMostWideRows rows, on devices with Hopper's shared memory.
+    DecodeCtas ctas = DecodeCtas::Two;
 };
 
 /// Head dims of the kernels. Others are padded with zeros to the next, in shared memory only.
 inline constexpr int kDecodeHeadDims[] = {64, 128};
 /// Query rows of a key head that a CTA computes at most.
 inline constexpr int kMostDecodeRows = 64;
+inline constexpr int kMostWideRows = 16; ///< the same of a wide CTA
+inline constexpr int kSharedBytesOfHopper = 227 * 1024;
 
-/// Keys of a tile: 16 KB of keys and as much of values.
-constexpr int decodeTileKeys(int headDim)
+/// Keys of a tile: 4 KB of keys for each warp, and as much of values.
+constexpr int decodeTileKeys(int headDim, DecodeCtas ctas)
 {
-    return 8192 / headDim;
+    return decodeWarps(ctas) * 2048 / headDim;
 }
 
 /// Floats of the workspace for each row of a part: sums, offset, sum of exponentials, and padding to 16 bytes.

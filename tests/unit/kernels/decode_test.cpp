@@ -9,9 +9,10 @@ namespace tilescope::kernels {
 namespace {
 
 /// Divides the keys among up to `mostCtas` CTAs.
-template <int kHeadDim, int kRowGroups> void check(const AttentionShape& shape, bool causal, int mostCtas)
+template <int kHeadDim, int kRowGroups, DecodeCtas kCtas = DecodeCtas::Two>
+void check(const AttentionShape& shape, bool causal, int mostCtas)
 {
-    using Kernel = DecodeKernel<Bf16, kHeadDim, kRowGroups, 3>;
+    using Kernel = DecodeKernel<Bf16, kHeadDim, kRowGroups, 3, kCtas>;
     const AttentionProblem problem{.shape = shape,
                                    .type = ElementType::BFloat16,
                                    .scale = 1 / std::sqrt(double(shape.headDim)),
@@ -43,7 +44,8 @@ template <int kHeadDim, int kRowGroups> void check(const AttentionShape& shape, 
                                           .logSumExp = outputs.logSumExp.data(),
                                           .workspace = workspace.data(),
                                           .finishedParts = finishedParts.data(),
-                                          .split = split};
+                                          .split = split,
+                                          .ctas = kCtas};
         for (blockIdx.x = 0; blockIdx.x < static_cast<unsigned>(split.ctas); ++blockIdx.x) {
             emulator::Machine machine(Kernel::kThreads, Kernel::kSharedBytes, seed + blockIdx.x, pace);
             machine.run([&] { Kernel{parameters, reinterpret_cast<std::byte*>(machine.shared())}.run(); });
@@ -84,6 +86,14 @@ TEST(Decode, DividesManyRowsAmongWarps)
 {
     check<128, 4>({.batch = 1, .queryHeads = 4, .keyHeads = 1, .queries = 15, .keys = 333, .headDim = 128},
                   true, 3);
+}
+
+TEST(Decode, DividesTilesOfTwiceTheSizeAmongTwiceTheWarps)
+{
+    check<128, 1, DecodeCtas::OneWide>(
+        {.batch = 2, .queryHeads = 4, .keyHeads = 1, .queries = 3, .keys = 1000, .headDim = 128}, true, 3);
+    check<64, 1, DecodeCtas::OneWide>(
+        {.batch = 1, .queryHeads = 2, .keyHeads = 2, .queries = 1, .keys = 1300, .headDim = 64}, false, 3);
 }
 
 TEST(Decode, PadsHeadDims)
