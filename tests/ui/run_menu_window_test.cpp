@@ -4,6 +4,7 @@
 #include "tests/unit/report/study_file.h"
 #include "ui/charts/chart_plot.h"
 #include "ui/kit/table_view.h"
+#include "ui/kit/view_history.h"
 #include "ui/overview/oom_panel.h"
 #include "ui/overview/study_panel.h"
 #include "ui/window/command_palette.h"

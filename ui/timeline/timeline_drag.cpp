@@ -89,6 +89,9 @@ void TimelineDrag::pressOnOverview(QPoint at)
 
 void TimelineDrag::pressOnLabel(QPoint at)
 {
+    if (const Band* title = view_.scene().bandAt(at, width(), height());
+        title != nullptr && title->kind == Band::Kind::Counters)
+        return view_.toggleCounters(title->section);
     const Band* band = laneBandAt(at);
     if (band == nullptr)
         return;

@@ -280,6 +280,27 @@ void paintRunHeader(QPainter& painter, const TimelineScene& scene, const Band& b
     putSource(painter, x, area, section.source);
 }
 
+void paintCountersTitle(QPainter& painter, const TimelineScene& scene, const Band& band, const QRect& area,
+                        TextCache& texts)
+{
+    const Palette& p = colours();
+    const TimelineSection& section = scene.sections[band.section];
+    const int chevron = std::min(sizes().of(12), area.height());
+    paintIcon(painter, showsCounterGroup(section) ? Icon::ChevronDown : Icon::ChevronRight,
+              QRectF(sizes().of(10), area.top() + (area.height() - chevron) / 2.0, chevron, chevron),
+              p.dimText);
+    const QFont small = Theme::instance().small();
+    if (area.height() < QFontMetrics(small).ascent())
+        return;
+    const QFont body = Theme::instance().body();
+    painter.setFont(area.height() < QFontMetrics(body).height() ? small : body);
+    painter.setPen(p.dimText);
+    const int left = sizes().of(28);
+    texts.draw(painter, QRect(left, area.top(), scene.sizes.label - left, area.height()),
+               Qt::AlignVCenter | Qt::AlignLeft,
+               counted(std::int64_t(counterGroup(section).size()), "counter"));
+}
+
 void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& band, const MemoryRange& range,
                     const QRect& area, TextCache& texts)
 {

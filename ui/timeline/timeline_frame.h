@@ -25,6 +25,9 @@ void paintRuler(QPainter& painter, const TimelineScene& scene, const QRect& area
 void paintRunHeader(QPainter& painter, const TimelineScene& scene, const Band& band, const QRect& area);
 /// Where the words behind a run's title begin in its header.
 double headerWordsAt(const TimelineScene& scene, const TimelineSection& section, const QRect& area);
+/// How many counters a run has, and whether they are shown.
+void paintCountersTitle(QPainter& painter, const TimelineScene& scene, const Band& band, const QRect& area,
+                        TextCache& texts);
 /// The cell of a lane in the column of labels.
 /// \param range  of its curve
 void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& band, const MemoryRange& range,

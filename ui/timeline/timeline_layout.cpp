@@ -3,6 +3,8 @@
 #include "ui/theme/theme.h"
 #include "ui/timeline/lane_curve.h"
 
+#include <QFontMetrics>
+
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -75,6 +77,22 @@ LaneSizes filled(LaneSizes lanes, const std::vector<TimelineSection>& sections, 
     return withSpare(lanes, sections, height);
 }
 
+// A share of the dense heights, so that all lanes fit in `height`.
+LaneSizes sharing(const std::vector<TimelineSection>& sections, int height)
+{
+    LaneSizes sizes = LaneSizes::of(LaneSizes::Density::Dense);
+    sizes.gap = 1;
+    double low = 0;
+    double high = 1;
+    constexpr int kSteps = 14; // to a tenth of a pixel in all
+    for (int step = 0; step < kSteps; ++step) {
+        sizes.share = (low + high) / 2;
+        (roomIn(sections, sizes, height) >= 0 ? low : high) = sizes.share;
+    }
+    sizes.share = low;
+    return withSpare(sizes, sections, height);
+}
+
 } // namespace
 
 LaneSizes LaneSizes::of(Density density)
@@ -104,6 +122,11 @@ LaneSizes LaneSizes::forWindow(double nanosecondsPerPixel, const std::vector<Tim
     for (int grade = kGrades - 1; grade >= -kGrades; --grade)
         if (const LaneSizes smaller = sizesFor(double(grade) / kGrades); fits(smaller))
             return smaller;
+    // A pair is seen whole as long as the names of its lanes can be read.
+    const int line = QFontMetrics(Theme::instance().small()).ascent();
+    if (const LaneSizes shared = sharing(sections, height);
+        sections.size() == 2 && shared.share * shared.labelled >= line)
+        return shared;
     return usual; // lanes that scroll anyway need not be small
 }
 
@@ -113,19 +136,8 @@ LaneSizes LaneSizes::fitting(const std::vector<TimelineSection>& sections, int h
     for (int grade = kGrades; grade >= -kGrades; --grade)
         if (const LaneSizes sizes = sizesFor(double(grade) / kGrades); roomIn(sections, sizes, height) >= 0)
             return withSpare(sizes, sections, height);
-    LaneSizes sizes = of(Density::Dense);
-    sizes.gap = 1;
-    double low = 0;
-    double high = 1;
-    constexpr int kSteps = 14; // to a tenth of a pixel in all
-    for (int step = 0; step < kSteps; ++step) {
-        sizes.share = (low + high) / 2;
-        (roomIn(sections, sizes, height) >= 0 ? low : high) = sizes.share;
-    }
-    sizes.share = low;
-    return withSpare(sizes, sections, height);
+    return sharing(sections, height);
 }
-
 namespace {
 
 constexpr double kLeastLane = 4; // pixels
@@ -264,6 +276,12 @@ TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSi
             place(s, v, true);
         }
     layout.pinnedHeight = y;
+    const auto placeTitle = [&](std::size_t s) {
+        const int height =
+            sizes.share == 1 ? sizes.folded : std::max(int(kLeastLane), int(sizes.labelled * sizes.share));
+        layout.bands.push_back({Band::Kind::Counters, s, 0, y, height, 0});
+        y += height + sizes.gap;
+    };
     for (std::size_t s = 0; s < sections.size(); ++s) {
         if (s > 0) {
             layout.bands.push_back({Band::Kind::Difference, s, 0, y, sizes.difference, 0});
@@ -272,9 +290,13 @@ TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSi
         const std::size_t header = layout.bands.size();
         layout.bands.push_back({Band::Kind::Header, s, 0, y, sizes.header, 0});
         y += sizes.header + sizes.gap;
-        for (std::size_t v = 0; v < sections[s].lanes.size(); ++v)
+        const std::vector<std::size_t> counters = counterGroup(sections[s]);
+        for (std::size_t v = 0; v < sections[s].lanes.size(); ++v) {
+            if (!counters.empty() && counters.front() == v)
+                placeTitle(s);
             if (!sections[s].lanes[v].hidden && std::ranges::find(pinned, LanePlace{s, v}) == pinned.end())
                 place(s, v, false);
+        }
         layout.bands[header].end = y;
     }
     layout.height = y;
@@ -283,16 +305,21 @@ TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSi
 
 namespace {
 
+bool hasManyCounters(const query::Timeline& timeline)
+{
+    constexpr std::ptrdiff_t kFewCounters = 4;
+    return std::ranges::count(timeline.lanes, Lane::Kind::Counter, &Lane::kind) > kFewCounters;
+}
+
 // Lanes that are folded at first: without events, a host thread that has next to nothing to do in the steps,
 // stacks, which are deep, and counters if they are many.
 bool isFoldedAtFirst(const query::Timeline& timeline, const Lane& lane)
 {
     constexpr double kLeastShare = 0.01;
-    constexpr std::ptrdiff_t kFewCounters = 4;
     if (lane.events() == 0 || lane.kind == Lane::Kind::Frames)
         return true;
     if (lane.kind == Lane::Kind::Counter)
-        return std::ranges::count(timeline.lanes, Lane::Kind::Counter, &Lane::kind) > kFewCounters;
+        return hasManyCounters(timeline);
     if (lane.kind != Lane::Kind::Thread)
         return false;
     const auto [from, to] = timeline.interesting();
@@ -300,6 +327,23 @@ bool isFoldedAtFirst(const query::Timeline& timeline, const Lane& lane)
 }
 
 } // namespace
+
+std::vector<std::size_t> counterGroup(const TimelineSection& section)
+{
+    std::vector<std::size_t> counters;
+    if (!hasManyCounters(*section.timeline))
+        return counters;
+    for (std::size_t v = 0; v < section.lanes.size(); ++v)
+        if (section.timeline->lanes[section.lanes[v].lane].kind == Lane::Kind::Counter)
+            counters.push_back(v);
+    return counters;
+}
+
+bool showsCounterGroup(const TimelineSection& section)
+{
+    return std::ranges::any_of(counterGroup(section),
+                               [&section](std::size_t v) { return !section.lanes[v].hidden; });
+}
 
 std::optional<query::TimelineStep> TimelineSection::stepOf(const query::Lane& lane) const
 {
@@ -324,7 +368,7 @@ const analysis::StepPartition* TimelineSection::partition() const
     return row == partitions.end() ? nullptr : &row->partition;
 }
 
-TimelineSection makeSection(std::shared_ptr<const query::Timeline> timeline)
+TimelineSection makeSection(std::shared_ptr<const query::Timeline> timeline, bool compared)
 {
     TimelineSection section;
     if (const std::vector<query::TimelineStep> steps = timeline->firstSteps(); !steps.empty()) {
@@ -333,8 +377,13 @@ TimelineSection makeSection(std::shared_ptr<const query::Timeline> timeline)
         section.alignedAt = QString::fromStdString(timeline->titleOf(*section.step));
         section.alignedLength = section.step->end - section.step->start;
     }
-    for (std::size_t i = 0; i < timeline->lanes.size(); ++i)
-        section.lanes.push_back({i, isFoldedAtFirst(*timeline, timeline->lanes[i]), false, 1, false});
+    const bool hidesCounters = compared && hasManyCounters(*timeline);
+    for (std::size_t i = 0; i < timeline->lanes.size(); ++i) {
+        const Lane& lane = timeline->lanes[i];
+        section.lanes.push_back({.lane = i,
+                                 .folded = isFoldedAtFirst(*timeline, lane),
+                                 .hidden = hidesCounters && lane.kind == Lane::Kind::Counter});
+    }
     section.timeline = std::move(timeline);
     return section;
 }

@@ -83,8 +83,8 @@ struct LaneSizes {
     /// what tall lanes leave of the height.
     enum class Density { Least = -1, Dense, Usual, Close, Tall };
     static LaneSizes of(Density density);
-    /// Close from half a microsecond per pixel on, or earlier if the lanes still fit in `height`; dense if
-    /// several runs do not fit otherwise. Lanes of runs without a device grow up to tall at any zoom if they fit.
+    /// Close from half a microsecond per pixel on, or earlier if the lanes fit in `height`; dense if several runs do not
+    /// fit otherwise; of a pair even less, if names are readable. Runs without a device grow up to tall if they fit.
     static LaneSizes forWindow(double nanosecondsPerPixel, const std::vector<TimelineSection>& sections,
                                int height);
     /// Heights at which all shown lanes fit in `height`, at least four pixels. Rows of one kind are equally
@@ -92,9 +92,10 @@ struct LaneSizes {
     static LaneSizes fitting(const std::vector<TimelineSection>& sections, int height);
 };
 
-/// A horizontal band of the view: a run's header, a lane, or the band between two runs.
+/// A horizontal band of the view: a run's header, a lane, the title of a run's counters, or the band between two
+/// runs.
 struct Band {
-    enum class Kind { Header, Lane, Difference };
+    enum class Kind { Header, Lane, Counters, Difference };
     Kind kind = Kind::Lane;
     std::size_t section = 0;
     std::size_t view = 0; ///< index into the section's lanes
@@ -134,7 +135,14 @@ TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSi
 
 /// The section of a freshly opened run: aligned at its first traced step, all lanes in their order, idle host
 /// threads and lanes without events folded.
-TimelineSection makeSection(std::shared_ptr<const query::Timeline> timeline);
+/// \param compared  several runs share the view: many counters are hidden, so that the next run is seen
+TimelineSection makeSection(std::shared_ptr<const query::Timeline> timeline, bool compared = false);
+
+/// The counters of a section, if there are many: they have a title that shows and hides them.
+std::vector<std::size_t> counterGroup(const TimelineSection& section);
+
+/// Whether any of the grouped counters of a section is shown.
+bool showsCounterGroup(const TimelineSection& section);
 
 /// The window that shows the traced steps of all sections.
 TimeWindow fittingWindow(const std::vector<TimelineSection>& sections);

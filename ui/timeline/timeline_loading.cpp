@@ -3,6 +3,8 @@
 #include "core/query/tables/compare_tables.h"
 #include "core/query/tables/step_tables.h"
 
+#include <algorithm>
+
 namespace tilescope::ui {
 
 namespace {
@@ -36,6 +38,8 @@ LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,
         if (!frames && !loaded.lacksStacks)
             loaded.lacksStacks = run.file->borrow()->reader().counts(run.key.run).frames > 0;
     }
+    const auto traced =
+        std::ranges::count_if(timelines, [](const auto& each) { return !each->lanes.empty(); });
     std::vector<TimelineSection> sections;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const auto& timeline = timelines[i];
@@ -44,7 +48,7 @@ LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,
             continue;
         }
         loaded.runs.push_back(runs[i]);
-        TimelineSection section = makeSection(timeline);
+        TimelineSection section = makeSection(timeline, traced > 1);
         arrange(section, arrangements[i]);
         section.title = runs[i].title;
         section.letter = runs[i].letter;

@@ -121,6 +121,8 @@ void TimelinePainter::paintBand(QPainter& painter, const TimelineScene& scene, c
         if (!scene.play || scene.play->hasEnded())
             paintDifference(painter, scene, band, area);
         return;
+    case Band::Kind::Counters:
+        return paintCountersTitle(painter, scene, band, area, laneTexts_);
     case Band::Kind::Lane:
         break;
     }

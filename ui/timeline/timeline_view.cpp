@@ -466,8 +466,11 @@ bool TimelineView::viewportEvent(QEvent* event)
             for (const SceneNote& note : scene_.notes)
                 if (note.id == *id)
                     tip = note.text.isEmpty() ? tr("Bookmark") : note.text;
-        } else if (const Band* band = bandAt(at);
-                   band != nullptr && at.x() < scene_.sizes.label && band->kind == Band::Kind::Lane) {
+        } else if (const Band* band = bandAt(at); band == nullptr || at.x() >= scene_.sizes.label) {
+            tip.clear();
+        } else if (band->kind == Band::Kind::Counters) {
+            tip = tr("Click to show or hide the counters of all runs.");
+        } else if (band->kind == Band::Kind::Lane) {
             tip = tr("Click to fold the lane (C), drag to move it (Ctrl+Shift+Up, Ctrl+Shift+Down), drag its "
                      "lower edge to resize it (Ctrl++, Ctrl+-). Right click for more.");
         }

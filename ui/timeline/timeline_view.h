@@ -85,6 +85,8 @@ public:
     void setFolded(LanePlace place, bool folded);
     void setHidden(LanePlace place, bool hidden);
     void setTall(LanePlace place, double tall);
+    /// Shows or hides the counters of a section that have a title of their own.
+    void toggleCounters(std::size_t section);
     /// Whether it stays at the top while the others scroll.
     void setPinned(LanePlace place, bool pinned);
     /// Moves it to where another lane of its section is.

@@ -64,6 +64,16 @@ void TimelineView::setHidden(LanePlace place, bool hidden)
         stepLane(1);
 }
 
+void TimelineView::toggleCounters(std::size_t section)
+{
+    const auto before = lanes();
+    const bool hide = showsCounterGroup(scene_.sections.at(section));
+    for (const std::size_t view : counterGroup(scene_.sections[section]))
+        changeLane(scene_.sections, {section, view}, [hide](LaneView& lane) { lane.hidden = hide; });
+    noteLanes(before);
+    updateLanes();
+}
+
 void TimelineView::setTall(LanePlace place, double tall)
 {
     const auto before = lanes();
@@ -129,7 +139,7 @@ void TimelineView::resetLanes()
 {
     const auto before = lanes();
     for (TimelineSection& section : scene_.sections)
-        section.lanes = makeSection(section.timeline).lanes;
+        section.lanes = makeSection(section.timeline, scene_.sections.size() > 1).lanes;
     scene_.currentLane.reset();
     noteLanes(before);
     updateLanes();
