@@ -180,8 +180,7 @@ QWidget* ComparePage::makeVerdict()
 Panel* ComparePage::makeSamples()
 {
     samplePanel_ = new Panel(tr("Samples"));
-    samplePanel_->setSubtitle(
-        tr("wall time by phase; ring and bar: median and 95 % interval; right: B over A"));
+    samplePanel_->setSubtitle(tr("ring and bar: median and 95 % interval; right: B over A"));
     samples_ = new DistributionPlot;
     samplePanel_->setContent(samples_);
     return samplePanel_;

@@ -3,6 +3,7 @@
 #include "ui/kit/controls.h"
 #include "ui/theme/theme.h"
 
+#include <QFontMetrics>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QVBoxLayout>
@@ -35,6 +36,10 @@ void Panel::setTitle(const QString& title)
 
 void Panel::setSubtitle(const QString& subtitle)
 {
+    // Few words stay on one line: a long title gives way.
+    constexpr qsizetype kFew = 14;
+    subtitle_->setMinimumWidth(
+        subtitle.size() <= kFew ? QFontMetrics(Theme::instance().small()).horizontalAdvance(subtitle) : 0);
     subtitle_->setText(subtitle);
 }
 

@@ -182,9 +182,9 @@ TableData MachinePage::findingsTable() const
 
 void MachinePage::showRuns(const std::vector<SelectedRun>& runs)
 {
+    recorded_->setVisible(!runs.empty()); // this machine has the page to itself
     if (runs.empty()) {
         loading_.cancel();
-        recorded_->setSubtitle(tr("select a run to see its machine"));
         facts_->show({});
         return;
     }
