@@ -109,6 +109,9 @@ function(tilescope_library name)
     endif()
 endfunction()
 
+set(TILESCOPE_TEST_FLAGS "" CACHE STRING "Compile options of test programs without LibTorch, Qt and kernels")
+separate_arguments(TILESCOPE_TEST_FLAGS)
+
 # tilescope_test(NAME SOURCES … LIBRARIES … [PCH target] [WHOLE] [SEPARATE] [LABELS …] [ENVIRONMENT …]): a GoogleTest program
 # test_NAME, compiled in batches unless SEPARATE. Each case is a separate test; with WHOLE the program is one test (for programs
 # that start slowly, such as all that load LibTorch).
@@ -117,6 +120,7 @@ function(tilescope_test name)
     if(NOT TARGET tilescope_test_pch)
         tilescope_pch(tilescope_test_pch HEADERS ${tilescope_std_headers} <gtest/gtest.h> <gmock/gmock.h>
                       LIBRARIES GTest::gtest GTest::gmock)
+        target_compile_options(tilescope_test_pch PRIVATE ${TILESCOPE_TEST_FLAGS})
     endif()
     add_executable(test_${name} ${arg_SOURCES})
     target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR})
@@ -125,6 +129,7 @@ function(tilescope_test name)
     target_link_libraries(test_${name} PRIVATE ${arg_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main)
     if(NOT arg_PCH)
         set(arg_PCH tilescope_test_pch)
+        target_compile_options(test_${name} PRIVATE ${TILESCOPE_TEST_FLAGS})
     endif()
     target_precompile_headers(test_${name} REUSE_FROM ${arg_PCH})
     if(NOT arg_SEPARATE AND NOT arg_PCH STREQUAL tilescope_torch_pch)

@@ -21,6 +21,7 @@ import time
 SOURCE, BUILD, STUDIES = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
 WANTED = sys.argv[4:]
 HELP = "--help"
+LIMIT = 600  # seconds for one command, which then ends with exit code 124; those of hours are in NOT_RUN
 
 # --- commands that are not run, with the reason -----------------------------------------------------------------------------
 
@@ -269,8 +270,8 @@ class Reader:
                 return
             self.given.ran.add(text)
         began = time.monotonic()
-        ended = subprocess.run(["bash", "-o", "pipefail", "-c", text], cwd=self.folder, env=self.environment,
-                               stdin=subprocess.DEVNULL, text=True, capture_output=True)
+        ended = subprocess.run(["timeout", str(LIMIT), "bash", "-o", "pipefail", "-c", text], cwd=self.folder,
+                               env=self.environment, stdin=subprocess.DEVNULL, text=True, capture_output=True)
         print(f"{time.monotonic() - began:5.1f} s  {command.where}: {command.text}", flush=True)
         self.judge(command, ended)
 

@@ -9,6 +9,7 @@ is looked at again in halves. BUILD may compile files one by one or in batches.
 
 usage: tidy.py SOURCE BUILD [FILE…]      given files, it looks at these alone
 """
+import collections
 import concurrent.futures
 import hashlib
 import json
@@ -25,10 +26,12 @@ from batches import names
 
 OWN = re.compile(r'^\s*#\s*include "([^"]+)"', re.M)
 FOREIGN = re.compile(r"^\s*#\s*include <(torch|ATen|c10|cupti|cuda|cublas|nvtx3/|nvml|nvrtc)", re.M)
+# What a name of another file could hide: an unqualified call, a type or a constant.
+MENTION = re.compile(r"(?<![\w.:>])(?:[a-z]\w*(?=\s*[(<{])|k?[A-Z]\w*)")
 BATCHED = re.compile(r'^#include "(/[^"]+\.cpp)"', re.M)
 # clang-tidy refuses to run without a check of its own; this one has nothing to find here.
 LOCKS = ["--checks=-*,bugprone-virtual-near-miss,clang-diagnostic-thread-safety*"]
-GROUP = 16
+GROUP = 64
 # In a group the units are included files.
 GROUPED = ["--header-filter=/(core|app|ui|kernels|tests)/"]
 
@@ -94,16 +97,21 @@ def has_mutex(path):
 
 
 def groups_of(jobs):
-    """Neighbours that are compiled and checked alike, and whose anonymous namespaces have no name in common."""
-    groups, like, taken = [], None, set()
+    """Jobs that are compiled and checked alike, where no unit mentions a name that an anonymous namespace of another declares."""
+    groups = collections.defaultdict(list)
     for job in sorted(jobs, key=lambda job: (job[2], job[4], job[0])):
-        own = {name for name, _ in names(pathlib.Path(job[1]).read_text(encoding="utf-8"))}
-        if like != (job[2], job[4]) or len(groups[-1]) == GROUP or own & taken:
-            groups.append([])
-            like, taken = (job[2], job[4]), set()
-        groups[-1].append(job)
-        taken |= own
-    return groups
+        text = pathlib.Path(job[1]).read_text(encoding="utf-8")
+        own, words = {name for name, _ in names(text)}, set(MENTION.findall(text))
+        alike = groups[tuple(job[2]), tuple(job[4])]
+        fitting = [group for group in alike if len(group[0]) < GROUP and not own & group[2] and not words & group[1]]
+        if not fitting:
+            fitting = [([], set(), set())]
+            alike += fitting
+        fitting[0][0].append(job)
+        fitting[0][1].update(own)
+        fitting[0][2].update(words)
+    # The longest first, so that no processor works alone at the end.
+    return sorted((group[0] for alike in groups.values() for group in alike), key=len, reverse=True)
 
 
 def main():
