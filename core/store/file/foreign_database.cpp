@@ -21,7 +21,7 @@ constexpr std::size_t kApplicationIdAt = 68;
 
 constexpr int kLongestValue = 256 << 20;   // bytes of one text or row
 constexpr int kLongestStatement = 1 << 20; // of the schema, or ours
-constexpr int kMostColumns = 1000;
+constexpr int kColumnLimit = 1000;
 constexpr std::int64_t kOpcodesPerCheck = 1000;
 constexpr std::int64_t kMostSchemaChecks = 100'000; // 100 million steps to read the schema
 
@@ -119,7 +119,7 @@ private:
         sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
         sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kLongestValue);
         sqlite3_limit(handle, SQLITE_LIMIT_SQL_LENGTH, kLongestStatement);
-        sqlite3_limit(handle, SQLITE_LIMIT_COLUMN, kMostColumns);
+        sqlite3_limit(handle, SQLITE_LIMIT_COLUMN, kColumnLimit);
         std::int64_t checks = 0;
         sqlite3_progress_handler(handle, kOpcodesPerCheck, countCheck, &checks);
         check(sqlite3_exec(handle, "pragma cell_size_check = on", nullptr, nullptr, nullptr));
