@@ -123,8 +123,8 @@ std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, 
         if (known.any())
             walls[process].push_back(known.of(process, range));
     }
-    for (auto& [process, known] : walls)
-        processes[process].setWalls(std::move(known));
+    for (auto& [process, wall] : walls)
+        processes[process].setWalls(std::move(wall));
     const bool onGpu = !stepRanges.empty() && reader.counts(run).deviceEvents > 0;
     if (onGpu) {
         reader.eachApiCall(known.events(), [&](const ApiCall& call) {
