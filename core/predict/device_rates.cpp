@@ -35,8 +35,9 @@ constexpr double kSharedAccesses = 4;
 DeviceRates DeviceRates::shareOf(int processes) const
 {
     DeviceRates share = *this;
-    for (double DeviceRates::*rate : {&DeviceRates::fp32, &DeviceRates::tf32, &DeviceRates::bf16,
-                                      &DeviceRates::fp16, &DeviceRates::bytes, &DeviceRates::link})
+    for (double DeviceRates::*rate :
+         {&DeviceRates::fp32, &DeviceRates::tf32, &DeviceRates::bf16, &DeviceRates::fp16, &DeviceRates::fp8,
+          &DeviceRates::bytes, &DeviceRates::link})
         share.*rate /= processes;
     return share;
 }
@@ -54,6 +55,8 @@ double DeviceRates::flops(Type type, bool isTf32) const
         return bf16;
     case Type::Float16:
         return fp16;
+    case Type::Float8:
+        return fp8;
     default:
         return isTf32 ? tf32 : fp32;
     }
@@ -71,6 +74,7 @@ std::optional<DeviceRates> DeviceRates::from(std::span<const Ceiling> ceilings, 
                       .tf32 = rate("matmul_tf32"),
                       .bf16 = rate("matmul_bf16"),
                       .fp16 = rate("matmul_fp16"),
+                      .fp8 = rate("matmul_fp8"),
                       .bytes = rate("copy"),
                       .isCuda = device.isCuda,
                       .multiprocessors = device.multiprocessors};

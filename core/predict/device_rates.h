@@ -18,6 +18,7 @@ struct DeviceRates {
     double tf32 = 0;
     double bf16 = 0;
     double fp16 = 0;
+    double fp8 = 0;    ///< 0: not measured, or the device has no such products
     double bytes = 0;  ///< B/s, read and written together
     double launch = 0; ///< host time of the smallest operation, seconds
     double link = 0;   ///< B/s that a rank sends to another one; 0: unknown

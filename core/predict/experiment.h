@@ -26,6 +26,9 @@ public:
 /// Whether points of the spec can be replayed. Requires a workload that has steps, with known operations.
 bool isReplayable(const ExperimentSpec& spec);
 
+/// Whether the steps of a point are replays of CUDA graphs.
+bool isCaptured(const ExperimentSpec& spec, const TargetDevice& device);
+
 /// The device as a process of the spec uses it: with the number of threads of the spec, if set. Ranks divide the threads
 /// and the memory of a CPU among them.
 TargetDevice usedBy(const ExperimentSpec& spec, TargetDevice device);
@@ -33,9 +36,14 @@ TargetDevice usedBy(const ExperimentSpec& spec, TargetDevice device);
 /// The phases that a step can have, in execution order.
 inline constexpr std::array kStepPhases{Phase::Forward, Phase::Loss, Phase::Backward, Phase::Optimizer};
 
+/// The memory of a point that isReplayable(): one of those below.
 /// \param ops  must outlive the result
+std::unique_ptr<ExperimentMemory> makeExperimentMemory(const ExperimentSpec& spec, const TargetDevice& device,
+                                                       Ops& ops);
 std::unique_ptr<ExperimentMemory> makeLmMemory(const ExperimentSpec& spec, const TargetDevice& device,
                                                Ops& ops);
+std::unique_ptr<ExperimentMemory> makeFusedLmMemory(const ExperimentSpec& spec, const TargetDevice& device,
+                                                    Ops& ops);
 std::unique_ptr<ExperimentMemory> makeAttentionMemory(const ExperimentSpec& spec, const TargetDevice& device,
                                                       Ops& ops);
 

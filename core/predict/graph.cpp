@@ -16,6 +16,7 @@ std::int64_t bytesOf(Type type)
     case Type::Float16:
     case Type::BFloat16:
         return 2;
+    case Type::Float8:
     case Type::Bool:
         return 1;
     }

@@ -10,7 +10,7 @@
 
 namespace tilescope::predict {
 
-enum class Type : std::uint8_t { Float32, Float16, BFloat16, Complex64, Int64, Int32, Bool };
+enum class Type : std::uint8_t { Float32, Float16, BFloat16, Float8, Complex64, Int64, Int32, Bool };
 std::int64_t bytesOf(Type type);
 
 /// Where the gradient of a tensor goes: to an output of a node, to a leaf, or nowhere.

@@ -204,19 +204,44 @@ Tensor Ops::splitMm(const Tensor& a, const Tensor& b, std::int64_t count)
 // As splitMmInto() of core/engine/lm/split_product.cpp, with its choice of copies.
 Tensor Ops::splitProduct(const Tensor& a, const Tensor& b, std::int64_t count, const char* what)
 {
-    constexpr int kProducts = 6;
     Tensor product = make(count, Type::Float32, what);
+    splitProductInto(a, b, count);
+    return product;
+}
+
+void Ops::splitProductInto(const Tensor& a, const Tensor& b, std::int64_t count)
+{
     const std::int64_t copies = 16 * count > 6 * (a.count + b.count) ? 6 : 3;
     const Storage left = bf16Parts(a, copies);
     const Storage right = bf16Parts(b, copies);
     useWorkspace();
-    if (log_ != nullptr) {
-        const double inner = std::sqrt(static_cast<double>(a.count) * static_cast<double>(b.count) /
-                                       static_cast<double>(count));
-        log_->product(Type::BFloat16, false, 1, static_cast<double>(a.count) / inner,
-                      static_cast<double>(b.count) / inner, kProducts * inner);
-    }
-    return product;
+    multipliesParts(a, b, count);
+}
+
+void Ops::keptProductInto(const Tensor& a, const Tensor& weight, std::int64_t count, int products)
+{
+    constexpr std::int64_t kParts = 3;
+    const std::int64_t again = 8 * (products - 1) * count; // bytes of the result that are moved once more
+    if (again > 6 * a.count + 16 * weight.count)
+        return splitProductInto(a, weight, count);
+    const Storage left = bf16Parts(a, kParts);
+    const Storage right =
+        isCuda_ ? Storage()
+                : temporary(kParts * weight.count * bytesOf(Type::Float32), "parts of a weight, widened");
+    useWorkspace();
+    multipliesParts(a, weight, count);
+    moves(again);
+}
+
+void Ops::multipliesParts(const Tensor& a, const Tensor& b, std::int64_t count)
+{
+    constexpr int kProducts = 6;
+    if (log_ == nullptr)
+        return;
+    const double inner =
+        std::sqrt(static_cast<double>(a.count) * static_cast<double>(b.count) / static_cast<double>(count));
+    log_->product(Type::BFloat16, false, 1, static_cast<double>(a.count) / inner,
+                  static_cast<double>(b.count) / inner, kProducts * inner);
 }
 
 // The processor multiplies them in fp32.

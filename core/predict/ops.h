@@ -104,6 +104,12 @@ public:
     /// Computes fp32 products of mm() from bf16 parts (core/engine/lm/split_product.h).
     void splitProducts(bool splits) { splitsProducts_ = splits; }
     bool splitsProducts() const { return splitsProducts_; }
+    /// Logs `batch` products of a (m, k) by b (k, n) with `count` results in all.
+    void multiplies(const Tensor& a, const Tensor& b, std::int64_t count, std::int64_t batch);
+    /// A product of fp32 matrices with `count` results from bf16 parts: the temporaries and the work, not the result.
+    void splitProductInto(const Tensor& a, const Tensor& b, std::int64_t count);
+    /// Likewise of a weight whose parts are kept, in so many products; or of one that is split again.
+    void keptProductInto(const Tensor& a, const Tensor& weight, std::int64_t count, int products);
 
     Tensor make(std::int64_t count, Type type, const char* what);
     /// Temporary memory of an operation, freed with the handle.
@@ -147,11 +153,11 @@ public:
 
 private:
     void setBackward(bool isBackward);
-    void multiplies(const Tensor& a, const Tensor& b, std::int64_t count, std::int64_t batch);
     Tensor lowered(const Tensor& x, const char* what);
     Tensor splitMm(const Tensor& a, const Tensor& b, std::int64_t count);
     Tensor splitProduct(const Tensor& a, const Tensor& b, std::int64_t count, const char* what);
     Storage bf16Parts(const Tensor& x, std::int64_t copies);
+    void multipliesParts(const Tensor& a, const Tensor& b, std::int64_t count);
     Tensor reciprocalRoots(const Tensor& x, std::int64_t rows);
     Storage withNumber(std::int64_t bytes, const char* what);
     Tensor rmsNormOfParts(const Tensor& x, const Tensor& weight, std::int64_t rows);

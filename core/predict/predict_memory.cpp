@@ -17,8 +17,7 @@ public:
         : memory_(given.isCuda, limit), ops_(memory_, given)
     {
         const TargetDevice device = usedBy(spec, given);
-        experiment_ = spec.workload == Workload::Lm ? makeLmMemory(spec, device, ops_)
-                                                    : makeAttentionMemory(spec, device, ops_);
+        experiment_ = makeExperimentMemory(spec, device, ops_);
     }
 
     Memory& memory() { return memory_; }
@@ -60,7 +59,7 @@ MemoryPrediction replay(const ExperimentSpec& spec, const TargetDevice& device)
         run.finish();
     }
     run.memory().resetPeaks();
-    const bool isGraph = spec.compile.kind == CompileRequest::Kind::Graph;
+    const bool isGraph = isCaptured(spec, device);
     // A graph is captured after one more step; its replays allocate nothing.
     for (int i = 0; i < (isGraph ? 1 : std::min(spec.steps, 2)); ++i) {
         prediction.beforeBackward = run.step(spec);
@@ -113,11 +112,25 @@ TargetDevice usedBy(const ExperimentSpec& spec, TargetDevice device)
     return device;
 }
 
+bool isCaptured(const ExperimentSpec& spec, const TargetDevice& device)
+{
+    return spec.compile.kind == CompileRequest::Kind::Graph ||
+           (spec.compile.kind == CompileRequest::Kind::Fused && device.isCuda);
+}
+
+std::unique_ptr<ExperimentMemory> makeExperimentMemory(const ExperimentSpec& spec, const TargetDevice& device,
+                                                       Ops& ops)
+{
+    if (spec.workload != Workload::Lm)
+        return makeAttentionMemory(spec, device, ops);
+    return spec.compile.kind == CompileRequest::Kind::Fused ? makeFusedLmMemory(spec, device, ops)
+                                                            : makeLmMemory(spec, device, ops);
+}
+
 bool isReplayable(const ExperimentSpec& spec)
 {
     return (spec.workload == Workload::Lm || spec.workload == Workload::Attention) &&
            spec.compile.kind != CompileRequest::Kind::Package &&
-           spec.compile.kind != CompileRequest::Kind::Fused &&
            spec.compile.kind != CompileRequest::Kind::Inductor;
 }
 

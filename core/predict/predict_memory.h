@@ -24,7 +24,7 @@ struct MemoryPrediction {
 /// Predicts the peak memory of a point: replays the allocations of its steps in a model of the allocator,
 /// without LibTorch. Thread-safe.
 ///
-/// \return  none if it cannot be predicted: workloads without steps, packages, and models of compile: fused and inductor
+/// \return  none if it cannot be predicted: workloads without steps, packages, and models of compile: inductor
 /// O(layers) operations, a few microseconds per layer.
 std::optional<MemoryPrediction> predictMemory(const ExperimentSpec& spec, const TargetDevice& device);
 

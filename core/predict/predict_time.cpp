@@ -32,9 +32,15 @@ constexpr double kErrorOfRanks = 0.5; // assumed: waiting for each other is not 
 
 namespace {
 
-Replay howOf(const ExperimentSpec& spec)
+Replay howOf(const ExperimentSpec& spec, const DeviceRates& rates)
 {
-    return spec.compile.kind == CompileRequest::Kind::Graph ? Replay::Graph : Replay::Eager;
+    return isCaptured(spec, {.isCuda = rates.isCuda}) ? Replay::Graph : Replay::Eager;
+}
+
+/// Whether the rate of its products is known. A CPU multiplies E4M3 in fp32.
+bool multiplies(const DeviceRates& rates, Precision precision)
+{
+    return precision != Precision::Fp8 || !rates.isCuda || rates.fp8 > 0;
 }
 
 /// \param allocated  receives the bytes allocated after the step
@@ -44,8 +50,7 @@ std::vector<PhaseWork> replayed(const ExperimentSpec& spec, const TargetDevice& 
     std::vector<PhaseWork> phases;
     Memory memory(device.isCuda, CachingAllocator::kNoLimit);
     Ops ops(memory, device);
-    const auto experiment = spec.workload == Workload::Lm ? makeLmMemory(spec, device, ops)
-                                                          : makeAttentionMemory(spec, device, ops);
+    const auto experiment = makeExperimentMemory(spec, device, ops);
     WorkLog log(rates);
     ops.logTo(&log);
     for (const Phase phase : kStepPhases) {
@@ -78,7 +83,7 @@ PhaseSeconds timedSeconds(const ExperimentSpec& spec, const std::vector<PhaseWor
         if (!phase.isTimed)
             continue;
         const PhaseSeconds seconds =
-            playedSeconds(phase.works, rates, howOf(spec), phase.phase == Phase::Backward);
+            playedSeconds(phase.works, rates, howOf(spec, rates), phase.phase == Phase::Backward);
         step.wall += seconds.wall;
         step.device += seconds.device;
         step.host += seconds.host;
@@ -121,7 +126,7 @@ std::optional<TimePrediction> predictTime(const ExperimentSpec& spec, const Targ
 {
     const DeviceRates rates = ofDevice.isCuda ? ofDevice : ofDevice.shareOf(spec.gpus);
     const StepTraffic traffic = spec.workload == Workload::Lm ? trafficOf(spec) : StepTraffic{};
-    if (!isReplayable(spec) || (traffic.sum() > 0 && rates.link <= 0))
+    if (!isReplayable(spec) || (traffic.sum() > 0 && rates.link <= 0) || !multiplies(rates, spec.precision))
         return {};
     Bytes allocated{};
     TimePrediction prediction;
@@ -131,7 +136,8 @@ std::optional<TimePrediction> predictTime(const ExperimentSpec& spec, const Targ
     if (traffic.sum() > 0)
         prediction.error = std::max(prediction.error, kErrorOfRanks);
     for (const PhaseWork& work : phases) {
-        PhaseSeconds seconds = playedSeconds(work.works, rates, howOf(spec), work.phase == Phase::Backward);
+        PhaseSeconds seconds =
+            playedSeconds(work.works, rates, howOf(spec, rates), work.phase == Phase::Backward);
         const PhaseTraffic sent = traffic.of(work.phase);
         seconds.exposed = exposedSeconds(sent, seconds.wall, rates);
         seconds.wall += seconds.exposed;

@@ -5,36 +5,15 @@
 #include "core/engine/lm/fused_adamw.h"
 #include "core/engine/lm/fused_ops.h"
 #include "core/engine/lm/token_batch.h"
+#include "core/model/fused_loss.h"
 #include "core/model/phases.h"
 
 #include <ATen/ATen.h>
-
-#include <algorithm>
 
 namespace tilescope::engine {
 namespace {
 
 using at::Tensor;
-
-/// Logits up to this size are kept for backward.
-constexpr std::int64_t kMostLogitBytes = 512LL << 20;
-
-/// The head is in bf16 in precision fp8 too.
-bool isIn16Bits(Precision precision)
-{
-    return precision == Precision::Bf16 || precision == Precision::Fp8;
-}
-
-/// Tokens of a chunk of the cross entropy; 0 if all logits may be kept.
-std::int64_t chunkRows(const ExperimentSpec& spec)
-{
-    constexpr std::int64_t kMultiple = 128; // rows of a tile of products
-    const std::int64_t bytes = spec.vocab * (isIn16Bits(spec.precision) ? 2 : 4);
-    const bool fits = spec.batch * spec.context * bytes <= kMostLogitBytes;
-    if (fits || spec.mode == Mode::Forward || spec.loss != LossKind::CrossEntropy)
-        return 0;
-    return std::max(kMultiple, kMostLogitBytes / bytes / kMultiple * kMultiple);
-}
 
 FusedOptions optionsOf(const ExperimentSpec& spec, const Device& device)
 {
@@ -44,8 +23,8 @@ FusedOptions optionsOf(const ExperimentSpec& spec, const Device& device)
             .splitsProducts = spec.precision == Precision::Fp32x6,
             .quantizesProducts = spec.precision == Precision::Fp8,
             .deterministic = spec.deterministic,
-            .keepsRemainders = spec.mode == Mode::Train,
-            .chunkRows = chunkRows(spec)};
+            .trains = spec.mode == Mode::Train,
+            .chunkRows = fusedLossRows(spec)};
 }
 
 /// The language model by FusedOps (compile: fused).
@@ -138,6 +117,8 @@ public:
                       parameter.quantized->transposed);
                 visit(MemoryCategory::Parameters, name + " scales", parameter.quantized->scales);
             }
+            if (parameter.parts)
+                visit(MemoryCategory::Parameters, name + " in bf16 parts", parameter.parts->parts);
             visit(MemoryCategory::Gradients, name, parameter.grad);
         }
         model_.ops().visitHeld(visit);

@@ -209,13 +209,15 @@ Value FusedOps::linearWeight(const std::string& name, const LinearMap& map) cons
     if (options_.elements == at::kBFloat16) {
         const SplitWeight parts = split(exact.t());
         weight->data = parts.upper.t();
-        if (options_.keepsRemainders)
+        if (options_.trains)
             weight->remainder = parts.remainder;
     }
     const bool isHead = map.module == std::string_view("lm_head");
     weight->isByChunks = options_.chunkRows > 0 && isHead;
     if (options_.quantizesProducts && !isHead)
         weight->quantized = std::make_shared<QuantizedWeight>(weight->data);
+    if (options_.splitsProducts && !options_.trains)
+        weight->parts = std::make_shared<WeightParts>(weight->data);
     return weight;
 }
 
@@ -281,15 +283,12 @@ Value FusedOps::mm(const Tensor& x, const Tensor& weight)
     return y;
 }
 
-Data FusedOps::product(const Data& a, const Data& b) const
-{
-    return options_.splitsProducts ? splitMm(a, b) : at::mm(a, b);
-}
-
 Data FusedOps::weightProduct(const Data& x, const Tensor& weight) const
 {
+    if (options_.splitsProducts)
+        return weight->parts ? splitMm(x, weight->data, *weight->parts) : splitMm(x, weight->data);
     if (!weight->quantized || !quantizes_)
-        return product(x, weight->data);
+        return at::mm(x, weight->data);
     const QuantizedRows rows = quantizedRows(x);
     Data y = fp8Product(rows, *weight->quantized);
     if (quantizedObserver_)
@@ -299,8 +298,11 @@ Data FusedOps::weightProduct(const Data& x, const Tensor& weight) const
 
 Data FusedOps::inputGradient(const Data& gradient, const Tensor& weight) const
 {
-    if (!weight->quantized || !quantizes_)
-        return product(gradient, weight->data.t());
+    if (!weight->quantized || !quantizes_) {
+        Data gradX = at::empty({gradient.size(0), weight->data.size(0)}, gradient.options());
+        setInputGradient(gradX, gradient, weight);
+        return gradX;
+    }
     const QuantizedRows rows = quantizedRows(gradient);
     Data gradX = fp8InputGradient(rows, *weight->quantized);
     if (quantizedObserver_)
@@ -308,12 +310,14 @@ Data FusedOps::inputGradient(const Data& gradient, const Tensor& weight) const
     return gradX;
 }
 
-void FusedOps::setProduct(Data& target, const Data& a, const Data& b) const
+void FusedOps::setInputGradient(Data& target, const Data& gradient, const Tensor& weight) const
 {
-    if (options_.splitsProducts)
-        splitMmInto(target, SplitTarget::Set, a, b);
+    if (weight->parts)
+        splitInputGradientInto(target, gradient, weight->data, *weight->parts);
+    else if (options_.splitsProducts)
+        splitMmInto(target, SplitTarget::Set, gradient, weight->data.t());
     else
-        at::mm_out(target, a, b);
+        at::mm_out(target, gradient, weight->data.t());
 }
 
 Data FusedOps::gradientLike(const Tensor& weight) const
@@ -335,8 +339,10 @@ void FusedOps::weightGradient(const Tensor& weight, const Data& x, const Data& g
 void FusedOps::setWeightGradient(const Tensor& weight, const Data& x, const Data& gradient) const
 {
     Data target = weight->grad.t();
-    if (options_.elements == sums_)
-        setProduct(target, gradient.t(), x);
+    if (options_.splitsProducts)
+        splitMmInto(target, SplitTarget::Set, gradient.t(), x);
+    else if (options_.elements == sums_)
+        at::mm_out(target, gradient.t(), x);
     else if (options_.device.is_cuda())
         at::mm_out(target, gradient.t(), x, sums_);
     else
@@ -467,10 +473,10 @@ Data FusedOps::crossEntropyByChunks(const Data& targets)
     for (std::int64_t begin = 0; begin < tokens; begin += options_.chunkRows) {
         const std::int64_t count = std::min(options_.chunkRows, tokens - begin);
         const Data part = x->data.narrow(0, begin, count);
-        const Data logits = product(part, weight->data);
+        const Data logits = weightProduct(part, weight);
         losses.push_back(crossEntropyInPlace(logits, targets.narrow(0, begin, count), tokens));
         Data gradPart = x->grad.narrow(0, begin, count);
-        setProduct(gradPart, logits, weight->data.t());
+        setInputGradient(gradPart, logits, weight);
         begin == 0 ? setWeightGradient(weight, part, logits) : addWeightGradient(weight, part, logits);
     }
     note("tilescope::cross_entropy_", {}, [this, weight] { tellGradient(weight); });

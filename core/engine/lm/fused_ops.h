@@ -3,6 +3,7 @@
 #include "core/engine/common/held_tensors.h"
 #include "core/engine/common/side_stream.h"
 #include "core/engine/lm/fp8_product.h"
+#include "core/engine/lm/split_product.h"
 #include "core/model/language_model.h"
 #include "core/trace/host/range.h"
 
@@ -36,6 +37,8 @@ struct FusedValue {
     at::Tensor remainder = {};
     /// Of a weight whose products are computed in 8 bits: what they read. The update of `data` sets it too.
     std::shared_ptr<const QuantizedWeight> quantized = {};
+    /// Of a weight that does not change, whose products are computed from bf16 parts.
+    std::shared_ptr<const WeightParts> parts = {};
 };
 
 /// A range that is also a component of the paths of later backward steps.
@@ -59,8 +62,8 @@ struct FusedOptions {
     bool splitsProducts = false;             ///< fp32 products from bf16 parts (split_product.h)
     bool quantizesProducts = false;          ///< bf16: those of layers, and their input gradients, in 8 bits
     bool deterministic = false;
-    bool keepsRemainders = false; ///< of bf16 weights, for training
-    std::int64_t chunkRows = 0;   ///< tokens whose logits exist at a time; 0: all, kept for backward
+    bool trains = false; ///< weights change: bf16 ones have remainders, and parts of fp32 ones are not kept
+    std::int64_t chunkRows = 0; ///< tokens whose logits exist at a time; 0: all, kept for backward
 };
 
 /// The operations of the language model by the kernels of kernels/include/lm.h, without autograd: each operation
@@ -146,10 +149,9 @@ private:
     void note(const char* op, std::vector<Tensor> saved, std::function<void()> backward);
     void runNotes();
     void tellGradient(const Tensor& parameter) const;
-    at::Tensor product(const at::Tensor& a, const at::Tensor& b) const;
     at::Tensor weightProduct(const at::Tensor& x, const Tensor& weight) const;
     at::Tensor inputGradient(const at::Tensor& gradient, const Tensor& weight) const;
-    void setProduct(at::Tensor& target, const at::Tensor& a, const at::Tensor& b) const;
+    void setInputGradient(at::Tensor& target, const at::Tensor& gradient, const Tensor& weight) const;
     void weightGradient(const Tensor& weight, const at::Tensor& x, const at::Tensor& gradient);
     void setWeightGradient(const Tensor& weight, const at::Tensor& x, const at::Tensor& gradient) const;
     void addWeightGradient(const Tensor& weight, const at::Tensor& x, const at::Tensor& gradient) const;

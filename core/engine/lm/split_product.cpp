@@ -5,6 +5,8 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <utility>
+
 namespace tilescope::engine {
 namespace {
 
@@ -15,14 +17,23 @@ using torch::autograd::variable_list;
 constexpr std::int64_t kParts = 3;
 constexpr std::int64_t kCopies = 6;
 
-Tensor bf16Parts(const Tensor& x, std::int64_t copies, bool left, bool below)
+Tensor split(const Tensor& x, std::int64_t copies, bool left, bool below)
 {
     static const auto call = c10::Dispatcher::singleton()
                                  .findSchemaOrThrow("tilescope::split_bf16", "")
                                  .typed<Tensor(const Tensor&, std::int64_t, bool, bool)>();
-    const Tensor parts = call.call(x, copies, left, below);
-    // The processor's products of bf16 matrices give bf16.
-    return x.is_cuda() ? parts : parts.to(at::kFloat);
+    return call.call(x, copies, left, below);
+}
+
+/// Parts as a factor of a product in fp32: the processor's products of bf16 matrices give bf16.
+Tensor factor(const Tensor& parts)
+{
+    return parts.is_cuda() ? parts : parts.to(at::kFloat);
+}
+
+Tensor bf16Parts(const Tensor& x, std::int64_t copies, bool left, bool below)
+{
+    return factor(split(x, copies, left, below));
 }
 
 /// The parts of a left factor (m, k) as (m, copies k).
@@ -55,12 +66,35 @@ void multiply(Tensor& target, SplitTarget how, const Tensor& a, const Tensor& b)
     }
 }
 
+/// The product of three copies of parts, of which one has `inner` columns: parts 2 1 0 times 0 1 2, then 1 0 times 0 1, then
+/// 0 times 0.
+void multiplyParts(Tensor& target, SplitTarget how, const Tensor& left, const Tensor& right,
+                   std::int64_t inner)
+{
+    for (std::int64_t skipped = 0; skipped < kParts; ++skipped) {
+        const std::int64_t width = (kParts - skipped) * inner;
+        multiply(target, skipped == 0 ? how : SplitTarget::Add, left.narrow(1, skipped * inner, width),
+                 right.narrow(0, 0, width));
+    }
+}
+
 /// One product of six copies reads and writes the target once; three products of three copies write half as many parts.
 bool repeatsParts(const Tensor& target, const Tensor& a, const Tensor& b)
 {
     constexpr std::int64_t kTargetBytes = 16;
     constexpr std::int64_t kPartBytes = 6;
     return kTargetBytes * target.numel() > kPartBytes * (a.numel() + b.numel());
+}
+
+/// Whether one product of six copies, for which the weight is split again, moves fewer bytes than `products` products of
+/// kept parts: each but the first reads and writes the target once more.
+bool splitsAgain(const Tensor& target, const Tensor& a, const Tensor& weight, std::int64_t products)
+{
+    constexpr std::int64_t kTargetBytes = 8;
+    constexpr std::int64_t kPartBytes = 6;
+    constexpr std::int64_t kWeightBytes = 16;
+    return (products - 1) * kTargetBytes * target.numel() >
+           kPartBytes * a.numel() + kWeightBytes * weight.numel();
 }
 
 Tensor splitMmForward(const Tensor& a, const Tensor& b)
@@ -107,12 +141,43 @@ void splitMmInto(Tensor& target, SplitTarget how, const Tensor& a, const Tensor&
     const Tensor right = rightParts(b, repeats ? kCopies : kParts);
     if (repeats)
         return multiply(target, how, left, right);
-    // Parts 2 1 0 times 0 1 2, then 1 0 times 0 1, then 0 times 0.
-    for (std::int64_t skipped = 0; skipped < kParts; ++skipped) {
-        const std::int64_t width = (kParts - skipped) * inner;
-        multiply(target, skipped == 0 ? how : SplitTarget::Add, left.narrow(1, skipped * inner, width),
-                 right.narrow(0, 0, width));
+    multiplyParts(target, how, left, right, inner);
+}
+
+WeightParts::WeightParts(const Tensor& weight) : parts(split(weight.t(), kParts, false, false)) {}
+
+Tensor splitMm(const Tensor& x, const Tensor& weight, const WeightParts& parts)
+{
+    const at::AutoDispatchBelowADInplaceOrView below;
+    Tensor product = at::empty({x.size(0), weight.size(1)}, x.options());
+    if (splitsAgain(product, x, weight, kParts)) {
+        splitMmInto(product, SplitTarget::Set, x, weight);
+        return product;
     }
+    const Tensor left = leftParts(x, kParts);
+    const Tensor right = factor(parts.parts);
+    multiplyParts(product, SplitTarget::Set, left, right.t(), x.size(1));
+    return product;
+}
+
+// The parts of a weight's row are side by side, so those of its column are in strides: each of the six products of parts
+// is a product of its own.
+void splitInputGradientInto(Tensor& target, const Tensor& gradient, const Tensor& weight,
+                            const WeightParts& parts)
+{
+    const at::AutoDispatchBelowADInplaceOrView below;
+    if (splitsAgain(target, gradient, weight, kCopies))
+        return splitMmInto(target, SplitTarget::Set, gradient, weight.t());
+    const std::int64_t out = gradient.size(1);
+    const Tensor left = leftParts(gradient, kParts); // 2 1 0
+    const Tensor right = factor(parts.parts).view({out, kParts, target.size(1)});
+    SplitTarget how = SplitTarget::Set;
+    for (std::int64_t sum = kParts - 1; sum >= 0; --sum)
+        for (std::int64_t part = 0; part <= sum; ++part) {
+            const std::int64_t leftPart = sum - part;
+            multiply(target, std::exchange(how, SplitTarget::Add),
+                     left.narrow(1, (kParts - 1 - leftPart) * out, out), right.select(1, part));
+        }
 }
 
 } // namespace tilescope::engine

@@ -20,4 +20,19 @@ enum class SplitTarget { Set, Add };
 /// \param target  fp32 (m, n), row-major
 void splitMmInto(at::Tensor& target, SplitTarget how, const at::Tensor& a, const at::Tensor& b);
 
+/// The bf16 parts of a weight (in, out) that does not change, kept between products so that it is split once.
+struct WeightParts {
+    at::Tensor parts; ///< bf16 (out, 3 in): parts 0, 1 and 2 of each row side by side
+
+    /// \param weight  fp32 (in, out), stored by columns
+    explicit WeightParts(const at::Tensor& weight);
+};
+
+/// x W from the parts, or from a weight that is split again where that moves fewer bytes. Not differentiable.
+at::Tensor splitMm(const at::Tensor& x, const at::Tensor& weight, const WeightParts& parts);
+/// Likewise sets `target` to gradient W^T.
+/// \param target  fp32 (m, in), row-major
+void splitInputGradientInto(at::Tensor& target, const at::Tensor& gradient, const at::Tensor& weight,
+                            const WeightParts& parts);
+
 } // namespace tilescope::engine

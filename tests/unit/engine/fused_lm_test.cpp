@@ -47,10 +47,10 @@ struct Gradients {
     std::vector<Tensor> ofParameters;
 };
 
-FusedModel fusedModel(const ExperimentSpec& spec, at::ScalarType elements, bool keepsRemainders = false)
+FusedModel fusedModel(const ExperimentSpec& spec, at::ScalarType elements, bool trains = false)
 {
     at::manual_seed(3);
-    return FusedModel(spec, FusedOps(spec, {.elements = elements, .keepsRemainders = keepsRemainders}));
+    return FusedModel(spec, FusedOps(spec, {.elements = elements, .trains = trains}));
 }
 
 LanguageModel eagerModel(const ExperimentSpec& spec, at::ScalarType type, at::ScalarType attention)

@@ -52,6 +52,24 @@ Point deepLm(Checkpointing checkpointing)
     return point;
 }
 
+Point fused(Mode mode, Precision precision = Precision::Fp32, Checkpointing checkpointing = {})
+{
+    Point point = lm(mode, Backend::Flash, checkpointing);
+    point.spec.compile.kind = CompileRequest::Kind::Fused;
+    point.spec.precision = precision;
+    point.spec.layers = 3;
+    // Products in bf16: see lmInBf16(). In fp8 only that of the head is one.
+    point.within = precision == Precision::Bf16 || precision == Precision::Fp8 ? 0.05 : 0;
+    return point;
+}
+
+Point fusedInSteps()
+{
+    Point point = fused(Mode::Train);
+    point.spec.timing = StepTiming::Step;
+    return point;
+}
+
 /// Matrix products in bf16 take scratch memory whose size depends on the processor.
 Point lmInBf16(Mode mode)
 {
@@ -100,6 +118,19 @@ TEST(Prediction, IsWhatTheEngineAllocates)
                                     lmInFp32x6(Mode::Forward),
                                     lmInFp32x6(Mode::Both),
                                     lmInFp32x6(Mode::Train),
+                                    fused(Mode::Forward),
+                                    fused(Mode::Both),
+                                    fused(Mode::Train),
+                                    fusedInSteps(),
+                                    fused(Mode::Train, Precision::Fp32, {Kind::Block, 2}),
+                                    fused(Mode::Train, Precision::Fp32, {Kind::Attention}),
+                                    fused(Mode::Train, Precision::Fp32, {Kind::Nested, 3}),
+                                    fused(Mode::Forward, Precision::Fp32x6),
+                                    fused(Mode::Train, Precision::Fp32x6),
+                                    fused(Mode::Forward, Precision::Bf16),
+                                    fused(Mode::Train, Precision::Bf16),
+                                    fused(Mode::Forward, Precision::Fp8),
+                                    fused(Mode::Train, Precision::Fp8),
                                     lmInBf16(Mode::Forward),
                                     lmInBf16(Mode::Train),
                                     attention(Mode::Both, Backend::Naive),
@@ -111,7 +142,7 @@ TEST(Prediction, IsWhatTheEngineAllocates)
         const ExperimentSpec& spec = point.spec;
         SCOPED_TRACE(std::string(wordOf(spec.workload)) + " " + std::string(wordOf(spec.mode)) + " " +
                      std::string(wordOf(spec.backend)) + " " + std::string(wordOf(spec.precision)) + " " +
-                     toText(spec.checkpointing));
+                     toText(spec.checkpointing) + " " + toText(spec.compile));
         Recorder recorder;
         const RunResult measured = engine.runPoint(spec, recorder, {});
         ASSERT_EQ(measured.status, RunStatus::Ok) << measured.reason;

@@ -193,5 +193,41 @@ TEST(SplitMm, RunsEveryModeAndWayToCompute)
         }
 }
 
+/// With few rows the kept parts are used, with many the weight is split again.
+TEST(WeightParts, GiveTheProductsOfTheWeight)
+{
+    at::manual_seed(1);
+    for (const std::int64_t rows : {1, 16, 400}) {
+        SCOPED_TRACE(rows);
+        const Tensor weight = spread({40, 24}).t();
+        const WeightParts parts(weight);
+        const Tensor x = spread({rows, 24});
+        EXPECT_TRUE(isWithin(splitMm(x, weight, parts), x, weight));
+        const Tensor gradient = spread({rows, 40});
+        Tensor gradX = at::full({rows, 24}, std::nan(""));
+        splitInputGradientInto(gradX, gradient, weight, parts);
+        EXPECT_TRUE(isWithin(gradX, gradient, weight.t()));
+    }
+}
+
+TEST(WeightParts, AreAsExactOnAGpu)
+{
+    if (!at::hasCUDA())
+        GTEST_SKIP() << "needs a GPU";
+    at::manual_seed(1);
+    for (const std::int64_t rows : {8, 512, 4096}) {
+        SCOPED_TRACE(rows);
+        const Tensor weight = spread({384, 128}).t();
+        const Tensor x = spread({rows, 128});
+        const Tensor gradient = spread({rows, 384});
+        const Tensor onGpu = weight.t().cuda().t();
+        const WeightParts parts(onGpu);
+        EXPECT_TRUE(isWithin(splitMm(x.cuda(), onGpu, parts).cpu(), x, weight));
+        Tensor gradX = at::full({rows, 128}, std::nan(""), at::device(at::kCUDA));
+        splitInputGradientInto(gradX, gradient.cuda(), onGpu, parts);
+        EXPECT_TRUE(isWithin(gradX.cpu(), gradient, weight.t()));
+    }
+}
+
 } // namespace
 } // namespace tilescope::engine

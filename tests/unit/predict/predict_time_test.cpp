@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <tuple>
 
 namespace tilescope::predict {
 namespace {
@@ -158,6 +159,37 @@ TEST(PredictTime, IsWithinAQuarterOfWhatAnH200Took)
         ASSERT_TRUE(time);
         EXPECT_NEAR(time->stepSeconds * 1e3, point.milliseconds, 0.25 * point.milliseconds);
         EXPECT_GT(time->seconds, (point.spec.warmup + point.spec.steps) * time->stepSeconds);
+    }
+}
+
+/// Medians of steps of compile: fused that were captured as a whole, on an H100.
+TEST(PredictTime, IsWithinAQuarterOfFusedStepsOnAnH100)
+{
+    const TargetDevice h100{.isCuda = true, .name = "NVIDIA H100 80GB HBM3"};
+    std::vector<Ceiling> ceilings{ceiling("matmul_fp32", 51.9e12), ceiling("matmul_tf32", 356e12),
+                                  ceiling("matmul_bf16", 714e12),  ceiling("matmul_fp16", 660e12),
+                                  ceiling("copy", 3.02e12),        ceiling("launch", 133e3)};
+    for (Ceiling& each : ceilings)
+        each.deviceName = h100.name;
+    ExperimentSpec spec = lm(Mode::Both, Precision::Fp8, 2560, 32, 32, 128);
+    spec.compile.kind = CompileRequest::Kind::Fused;
+    spec.backend = Backend::Flash;
+    EXPECT_FALSE(predictTime(spec, h100, *DeviceRates::from(ceilings, h100))) << "the rate of fp8 is unknown";
+    ceilings.push_back(ceiling("matmul_fp8", 1.3e15));
+    ceilings.back().deviceName = h100.name;
+    const auto rates = DeviceRates::from(ceilings, h100);
+    for (const auto& [mode, precision, milliseconds] :
+         {std::tuple{Mode::Both, Precision::Fp32, 233.868}, std::tuple{Mode::Both, Precision::Tf32, 49.915},
+          std::tuple{Mode::Both, Precision::Bf16, 22.752}, std::tuple{Mode::Both, Precision::Fp8, 19.950},
+          std::tuple{Mode::Forward, Precision::Fp8, 4.766}, std::tuple{Mode::Train, Precision::Fp32, 244.836},
+          std::tuple{Mode::Train, Precision::Bf16, 54.211},
+          std::tuple{Mode::Train, Precision::Fp32x6, 161.688},
+          std::tuple{Mode::Train, Precision::Fp8, 58.149}}) {
+        spec.mode = mode;
+        spec.precision = precision;
+        spec.loss = LossKind::CrossEntropy;
+        EXPECT_NEAR(predictTime(spec, h100, *rates)->stepSeconds * 1e3, milliseconds, 0.25 * milliseconds)
+            << static_cast<int>(mode) << ' ' << static_cast<int>(precision);
     }
 }
 

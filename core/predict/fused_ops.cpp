@@ -1,0 +1,471 @@
+#include "core/predict/fused_ops.h"
+
+#include "core/model/fused_loss.h"
+#include "core/predict/fused_kernels.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tilescope::predict {
+
+namespace {
+
+using Value = CountedFusedOps::Tensor;
+
+constexpr std::int64_t kScaledWorkspace = 1 << 20; ///< of _scaled_mm
+constexpr std::int64_t kHalfBytes = 2;             ///< bytes of a bf16 number
+constexpr std::int64_t kParts = 3;                 ///< of an fp32 number in bf16
+
+/// The gradient of a value, which is not used again.
+Tensor taken(const Value& value)
+{
+    return std::exchange(value->grad, {});
+}
+
+TypedAttention attentionCallOf(const ExperimentSpec& spec, Type elements)
+{
+    TypedAttention call = attentionCall(spec);
+    call.type = elements;
+    return call;
+}
+
+/// The kernels of kernels/cuda/lm and fp8 move their bytes as fast as a copy does (kernels/NOTES.md).
+void streams(Ops& ops, std::int64_t bytes)
+{
+    if (ops.log() != nullptr)
+        ops.log()->fused(0, static_cast<double>(bytes));
+}
+
+} // namespace
+
+void SideWork::run(std::vector<Tensor> operands, const std::function<void()>& work)
+{
+    constexpr std::size_t kMostPending = 8;
+    if (!ops_.isCuda())
+        return work();
+    if (pending_.size() == kMostPending)
+        pending_.pop_front();
+    {
+        const Ops::BackwardThread ownWorkspace(ops_);
+        work();
+    }
+    if (!operands.empty())
+        pending_.push_back(std::move(operands));
+}
+
+CountedFusedOps::CountedFusedOps(const ExperimentSpec& spec, const TargetDevice& device, Ops& ops)
+    : ops_(ops), tokens_(spec.batch * spec.context), width_(spec.dModel), chunkRows_(fusedLossRows(spec)),
+      elements_(isIn16Bits(spec.precision) ? Type::BFloat16 : Type::Float32),
+      splitsProducts_(spec.precision == Precision::Fp32x6),
+      quantizesProducts_(spec.precision == Precision::Fp8), trains_(spec.mode == Mode::Train),
+      attention_(std::make_shared<FlashAttention>(attentionCallOf(spec, elements_), device, ops)),
+      side_(std::make_shared<SideWork>(ops))
+{
+    rotation_ = ops.memory().make(spec.context * (spec.dModel / spec.heads) * kFloat, MemoryCategory::Inputs,
+                                  "rotation");
+    ops.allowTf32(spec.precision == Precision::Tf32);
+}
+
+Value CountedFusedOps::valueOf(predict::Tensor data) const
+{
+    Value value = std::make_shared<FusedValue>();
+    value->data = std::move(data);
+    return value;
+}
+
+Tensor CountedFusedOps::made(std::int64_t count, Type type, const char* what)
+{
+    return ops_.make(count, type, what);
+}
+
+Value CountedFusedOps::embeddingWeight(const std::string& /*name*/, std::int64_t rows, std::int64_t width)
+{
+    return normWeight("embedding", rows * width);
+}
+
+Value CountedFusedOps::normWeight(const std::string& name, std::int64_t width)
+{
+    Value weight = valueOf({.count = width});
+    weight->data.storage = ops_.memory().make(weight->data.bytes(), MemoryCategory::Parameters,
+                                              name == "embedding" ? "embedding" : "norm");
+    weight->isHeld = true;
+    return weight;
+}
+
+Value CountedFusedOps::linearWeight(const std::string& /*name*/, const LinearMap& map)
+{
+    Memory& memory = ops_.memory();
+    const std::int64_t count = map.in * map.out;
+    const auto parameter = [&](std::int64_t bytes, const char* what) {
+        return memory.make(bytes, MemoryCategory::Parameters, what);
+    };
+    Value weight = valueOf({.count = count, .type = elements_});
+    weight->isHeld = true;
+    Storage exact = parameter(count * kFloat, map.name);
+    if (elements_ == Type::BFloat16) {
+        // Its bits are split by operations on integers.
+        const Storage bits[] = {ops_.temporary(count * kFloat, "weight, rounded"),
+                                ops_.temporary(count * kFloat, "upper bits")};
+        weight->data.storage = parameter(weight->data.bytes(), map.name);
+        const Storage lower = ops_.temporary(count * kFloat, "lower bits");
+        const Storage remainder = parameter(weight->data.bytes(), "remainder of a weight");
+        if (trains_)
+            weight->remainder = remainder;
+    } else {
+        weight->data.storage = exact;
+    }
+    const bool isHead = map.module == std::string_view("lm_head");
+    weight->isByChunks = chunkRows_ > 0 && isHead;
+    if (quantizesProducts_ && !isHead)
+        weight->quantized = std::make_shared<QuantizedStorage>(
+            QuantizedStorage{parameter(count, "weight in fp8"), parameter(count, "weight in fp8, transposed"),
+                             parameter(std::max(map.in, map.out) * kFloat, "scales of a weight")});
+    if (splitsProducts_ && !trains_)
+        weight->parts = parameter(kParts * count * kHalfBytes, "parts of a weight");
+    return weight;
+}
+
+void CountedFusedOps::note(std::initializer_list<Tensor> saved, std::function<void()> backward)
+{
+    if (!recording_)
+        return;
+    for (const Tensor& value : saved)
+        if (!value->isHeld)
+            ops_.memory().recategorize(value->data.storage, MemoryCategory::Activations);
+    notes_.push_back({std::move(backward)});
+}
+
+Value CountedFusedOps::embedding(const Tensor& weight, const Tensor& tokens)
+{
+    const Value x = valueOf(made(tokens_ * width_, Type::Float32, "embedding"));
+    streams(ops_, 2 * x->data.bytes());
+    note({tokens}, [this, weight, tokens, x] {
+        const predict::Tensor gradient = taken(x);
+        streams(ops_, gradient.bytes() + weight->data.bytes());
+        weight->grad = gradientOf(weight, "gradient of the embedding");
+        x->gradRounded = {};
+        tellGradient(weight);
+    });
+    return x;
+}
+
+// Of kernels/cuda/lm/rms_norm.cu, and of kernels/torch/lm_ops.cpp for a CPU.
+std::int64_t CountedFusedOps::normParts() const
+{
+    constexpr std::int64_t kBlocksEach = 4;
+    constexpr std::int64_t kCpuParts = 16;
+    const std::int64_t most = kBlocksEach * static_cast<std::int64_t>(ops_.multiprocessors());
+    return ops_.isCuda() ? std::clamp<std::int64_t>((tokens_ + 1) / 2, 1, most) : kCpuParts;
+}
+
+Value CountedFusedOps::rmsNorm(const Tensor& x, const Tensor& weight)
+{
+    const predict::Tensor addend = std::exchange(x->addend, {});
+    const Value normed = valueOf(made(x->data.count, elements_, "normed"));
+    streams(ops_, x->data.bytes() + normed->data.bytes());
+    if (addend) {
+        streams(ops_, x->data.bytes() + addend.bytes());
+        x->data = made(x->data.count, Type::Float32, "residual stream");
+    }
+    const Value rows = valueOf(made(tokens_, Type::Float32, "reciprocal root mean squares"));
+    note({x, weight, rows}, [this, x, weight, rows, normed] {
+        const predict::Tensor residual = taken(x);
+        predict::Tensor parts;
+        {
+            const predict::Tensor gradient = taken(normed);
+            x->grad = made(x->data.count, Type::Float32, "gradient of a norm's input");
+            x->gradRounded = made(x->data.count, elements_, "gradient of a norm's input, rounded");
+            parts =
+                made(normParts() * weight->data.count, Type::Float32, "parts of a norm weight's gradient");
+            streams(ops_, 2 * x->data.bytes() + 2 * gradient.bytes() + residual.bytes() + parts.bytes());
+        }
+        weight->grad = gradientOf(weight, "gradient of a norm's weight");
+        side_->run({parts}, [&] {
+            streams(ops_, parts.bytes());
+            tellGradient(weight);
+        });
+    });
+    return normed;
+}
+
+Value CountedFusedOps::mm(const Tensor& x, const Tensor& weight)
+{
+    if (weight->isByChunks && recording_) {
+        headInput_ = x;
+        headWeight_ = weight;
+        return valueOf({});
+    }
+    const Value y = valueOf(weightProduct(x->data, weight, tokens_));
+    note({x, weight}, [this, x, weight, y] {
+        const predict::Tensor gradient = taken(y);
+        x->grad = inputGradient(gradient, weight);
+        if (x->isRecomputed)
+            x->whenRecomputed = [this, weight, gradient](const predict::Tensor& data) {
+                weightGradient(weight, data, gradient);
+            };
+        else
+            weightGradient(weight, x->data, gradient);
+    });
+    if (x->isRecomputed && recording_)
+        x->data = {};
+    return y;
+}
+
+/// \param count  values of the result
+void CountedFusedOps::multiply(const predict::Tensor& a, const predict::Tensor& b, std::int64_t count)
+{
+    if (splitsProducts_)
+        return ops_.splitProductInto(a, b, count);
+    ops_.useWorkspace();
+    ops_.multiplies(a, b, count, 1);
+}
+
+void CountedFusedOps::multiplyWeight(const predict::Tensor& a, const Tensor& weight, std::int64_t count,
+                                     bool isForward)
+{
+    if (weight->parts)
+        ops_.keptProductInto(a, weight->data, count, isForward ? 3 : 6);
+    else
+        multiply(a, weight->data, count);
+}
+
+// As fp8Product() and fp8InputGradient() of core/engine/lm/fp8_product.cpp.
+Tensor CountedFusedOps::quantizedProduct(const predict::Tensor& a, const Tensor& weight, std::int64_t count,
+                                         const char* what)
+{
+    predict::Tensor left = made(a.count, Type::Float8, "factor in fp8");
+    const predict::Tensor scales = made(tokens_, Type::Float32, "scales of a factor");
+    predict::Tensor right{.count = weight->data.count, .type = Type::Float8};
+    streams(ops_, a.bytes() + left.bytes());
+    if (ops_.isCuda()) {
+        if (!scaledWorkspace_)
+            scaledWorkspace_ =
+                ops_.memory().make(kScaledWorkspace, MemoryCategory::Workspace, "cuBLASLt workspace");
+        ops_.multiplies(left, right, count, 1);
+        return made(count, Type::BFloat16, what);
+    }
+    predict::Tensor sums;
+    {
+        const predict::Tensor wide[] = {made(left.count, Type::Float32, "factor in fp8, widened"),
+                                        made(right.count, Type::Float32, "weight in fp8, widened")};
+        sums = made(count, Type::Float32, "product, not scaled");
+        streams(ops_, wide[0].bytes() + wide[1].bytes());
+        ops_.multiplies(wide[0], wide[1], count, 1);
+    }
+    streams(ops_, 5 * sums.bytes());
+    return made(count, Type::BFloat16, what);
+}
+
+Tensor CountedFusedOps::weightProduct(const predict::Tensor& x, const Tensor& weight, std::int64_t rows)
+{
+    const std::int64_t count = rows * (weight->data.count / (x.count / rows));
+    if (weight->quantized)
+        return quantizedProduct(x, weight, count, "product");
+    predict::Tensor result = made(count, elements_, "product");
+    multiplyWeight(x, weight, count, true);
+    return result;
+}
+
+Tensor CountedFusedOps::inputGradient(const predict::Tensor& gradient, const Tensor& weight)
+{
+    constexpr const char* kWhat = "gradient of a product's input";
+    const std::int64_t count = tokens_ * (weight->data.count / (gradient.count / tokens_));
+    if (weight->quantized)
+        return quantizedProduct(gradient, weight, count, kWhat);
+    predict::Tensor result = made(count, elements_, kWhat);
+    multiplyWeight(gradient, weight, count, false);
+    return result;
+}
+
+Tensor CountedFusedOps::gradientOf(const Tensor& weight, const char* what)
+{
+    predict::Tensor gradient{.count = weight->data.count};
+    gradient.storage = ops_.memory().make(gradient.bytes(), MemoryCategory::Gradients, what);
+    return gradient;
+}
+
+void CountedFusedOps::weightGradient(const Tensor& weight, const predict::Tensor& x,
+                                     const predict::Tensor& gradient)
+{
+    weight->grad = gradientOf(weight, "gradient of a weight");
+    side_->run({x, gradient}, [&] {
+        setWeightGradient(weight, x, gradient);
+        tellGradient(weight);
+    });
+}
+
+// Without CUDA, factors in bf16 are widened.
+void CountedFusedOps::setWeightGradient(const Tensor& weight, const predict::Tensor& x,
+                                        const predict::Tensor& gradient)
+{
+    if (elements_ == Type::Float32 || ops_.isCuda())
+        return multiply(gradient, x, weight->data.count);
+    const predict::Tensor wide[] = {made(x.count, Type::Float32, "activation, widened"),
+                                    made(gradient.count, Type::Float32, "gradient, widened")};
+    streams(ops_, 2 * (wide[0].bytes() + wide[1].bytes()));
+    multiply(wide[1], wide[0], weight->data.count);
+}
+
+void CountedFusedOps::tellGradient(const Tensor& parameter) const
+{
+    if (observer_)
+        observer_(parameter);
+}
+
+Value CountedFusedOps::add(const Tensor& x, const Tensor& y)
+{
+    const Value sum = valueOf(x->data);
+    sum->addend = std::exchange(y->data, {});
+    note({}, [x, y, sum] {
+        x->grad = taken(sum);
+        y->grad = std::exchange(sum->gradRounded, {});
+    });
+    return sum;
+}
+
+TensorTriple<Value> CountedFusedOps::splitHeads(const Tensor& qkv)
+{
+    const auto rotate = [this](std::int64_t bytes) { streams(ops_, 2 * bytes * 2 / 3); };
+    rotate(qkv->data.bytes());
+    note({}, [qkv, rotate] { rotate(qkv->grad.bytes()); });
+    TensorTriple<Value> parts;
+    for (Value& part : parts) {
+        part = valueOf(qkv->data);
+        part->data.count /= 3;
+        part->packed = qkv;
+    }
+    return parts;
+}
+
+Value CountedFusedOps::attention(const TensorTriple<Tensor>& qkv)
+{
+    const Value packed = qkv[0]->packed;
+    FlashAttention::Output output = attention_->forward(recording_);
+    const Value merged = valueOf(std::move(output.o));
+    const Value statistics = valueOf(std::move(output.statistics));
+    note({packed, merged, statistics}, [this, packed, merged, statistics] {
+        packed->grad = made(packed->data.count, elements_, "gradient of q, k and v");
+        const predict::Tensor gradient = taken(merged);
+        attention_->backward();
+    });
+    return merged;
+}
+
+Value CountedFusedOps::swiGlu(const Tensor& gateUp)
+{
+    const Value y = valueOf(made(gateUp->data.count / 2, elements_, "gated"));
+    streams(ops_, gateUp->data.bytes() + y->data.bytes());
+    y->isRecomputed = true;
+    note({gateUp}, [this, gateUp, y] {
+        const predict::Tensor gradient = taken(y);
+        streams(ops_, 2 * gateUp->data.bytes() + 2 * gradient.bytes());
+        gateUp->grad = std::exchange(gateUp->data, {});
+        std::exchange(y->whenRecomputed, {})(gradient);
+    });
+    return y;
+}
+
+Value CountedFusedOps::recomputedInBackward(const ModelPart<Tensor>& part, const TensorTriple<Tensor>& inputs)
+{
+    const bool wasRecording = std::exchange(recording_, false);
+    const Value output = part(inputs);
+    recording_ = wasRecording;
+    for (const Value& input : inputs)
+        if (input && recording_)
+            ops_.memory().recategorize(input->data.storage, MemoryCategory::Activations);
+    note({}, [this, &part, inputs, output] {
+        std::vector<Note> outer = std::exchange(notes_, {});
+        recording_ = true;
+        const Value again = part(inputs);
+        recording_ = false;
+        again->grad = taken(output);
+        again->gradRounded = std::exchange(output->gradRounded, {});
+        runNotes();
+        notes_ = std::move(outer);
+    });
+    return output;
+}
+
+Tensor CountedFusedOps::crossEntropy(const Tensor& logits)
+{
+    if (headInput_)
+        return crossEntropyByChunks();
+    const predict::Tensor losses = made(tokens_, Type::Float32, "losses");
+    streams(ops_, 2 * logits->data.bytes());
+    logits->grad = std::exchange(logits->data, {});
+    return made(1, Type::Float32, "loss");
+}
+
+Tensor CountedFusedOps::crossEntropyByChunks()
+{
+    const Value x = std::exchange(headInput_, {});
+    const Value weight = std::exchange(headWeight_, {});
+    x->grad = made(x->data.count, elements_, "gradient of the head's input");
+    weight->grad = gradientOf(weight, "gradient of a weight");
+    std::vector<predict::Tensor> losses;
+    for (std::int64_t begin = 0; begin < tokens_; begin += chunkRows_) {
+        const std::int64_t count = std::min(chunkRows_, tokens_ - begin);
+        predict::Tensor part = x->data; // a view
+        part.count = count * width_;
+        const predict::Tensor logits = weightProduct(part, weight, count);
+        losses.push_back(made(count, Type::Float32, "losses"));
+        streams(ops_, 2 * logits.bytes());
+        multiplyWeight(logits, weight, part.count, false);
+        setWeightGradient(weight, part, logits);
+    }
+    note({}, [this, weight] { tellGradient(weight); });
+    const predict::Tensor all = made(tokens_, Type::Float32, "losses");
+    return made(1, Type::Float32, "loss");
+}
+
+Tensor CountedFusedOps::sum(const Tensor& logits)
+{
+    // A sum in fp32 of numbers in bf16 reads them as they are on a GPU only.
+    const Storage wide = !ops_.isCuda() && elements_ == Type::BFloat16
+                             ? ops_.temporary(logits->data.count * kFloat, "logits, widened")
+                             : Storage();
+    predict::Tensor loss = made(1, Type::Float32, "loss");
+    streams(ops_, 2 * logits->data.bytes());
+    logits->grad = std::exchange(logits->data, {});
+    return loss;
+}
+
+void CountedFusedOps::backward()
+{
+    const bool wasRecording = std::exchange(recording_, false);
+    runNotes();
+    side_->join();
+    recording_ = wasRecording;
+}
+
+void CountedFusedOps::forget()
+{
+    notes_.clear();
+    headInput_.reset();
+    headWeight_.reset();
+    side_->join();
+}
+
+void CountedFusedOps::runNotes()
+{
+    while (!notes_.empty()) {
+        const Note note = std::move(notes_.back());
+        notes_.pop_back();
+        note.backward();
+    }
+}
+
+// Weight, remainder and moments are read and written, the gradient is read: the bytes are the same in every precision. The
+// weight in 8 bits is written twice, after it was read for its largest value and once more.
+void CountedFusedOps::update(const Tensor& parameter)
+{
+    constexpr std::int64_t kStreams = 7;
+    constexpr std::int64_t kQuantized = 6;
+    streams(ops_, kStreams * kFloat * parameter->data.count);
+    if (!parameter->quantized)
+        return;
+    ops_.temporary(kFloat, "largest value of a weight");
+    streams(ops_, kQuantized * parameter->data.count);
+}
+
+} // namespace tilescope::predict
