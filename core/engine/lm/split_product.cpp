@@ -17,7 +17,7 @@ using torch::autograd::variable_list;
 constexpr std::int64_t kParts = 3;
 constexpr std::int64_t kCopies = 6;
 
-Tensor split(const Tensor& x, std::int64_t copies, bool left, bool below)
+Tensor splitCopies(const Tensor& x, std::int64_t copies, bool left, bool below)
 {
     static const auto call = c10::Dispatcher::singleton()
                                  .findSchemaOrThrow("tilescope::split_bf16", "")
@@ -33,7 +33,7 @@ Tensor factor(const Tensor& parts)
 
 Tensor bf16Parts(const Tensor& x, std::int64_t copies, bool left, bool below)
 {
-    return factor(split(x, copies, left, below));
+    return factor(splitCopies(x, copies, left, below));
 }
 
 /// The parts of a left factor (m, k) as (m, copies k).
@@ -144,7 +144,7 @@ void splitMmInto(Tensor& target, SplitTarget how, const Tensor& a, const Tensor&
     multiplyParts(target, how, left, right, inner);
 }
 
-WeightParts::WeightParts(const Tensor& weight) : parts(split(weight.t(), kParts, false, false)) {}
+WeightParts::WeightParts(const Tensor& weight) : parts(splitCopies(weight.t(), kParts, false, false)) {}
 
 Tensor splitMm(const Tensor& x, const Tensor& weight, const WeightParts& parts)
 {
