@@ -368,6 +368,18 @@ std::vector<StepTotal> RunReader::stepTotals(RunId run) const
     return impl_->use([&] { return readStepTotals(*impl_, run); });
 }
 
+std::vector<PackedBoxes> RunReader::packedBoxes(RunId run, const TrackInfo& track) const
+{
+    std::vector<PackedBoxes> pieces;
+    impl_->use([&] {
+        impl_->eachPiece(run, track, [&pieces](std::string_view bytes) {
+            pieces.emplace_back(std::string(bytes));
+            return std::optional(pieces.back().size());
+        });
+    });
+    return pieces;
+}
+
 void RunReader::eachBoxes(RunId run, const TrackInfo& track,
                           const std::function<bool(std::span<const Box>)>& take) const
 {

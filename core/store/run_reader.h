@@ -9,6 +9,7 @@
 #include "core/model/run.h"
 #include "core/store/rows/lanes.h"
 #include "core/store/rows/run_record.h"
+#include "core/store/tracks/packed_track.h"
 #include "core/store/tracks/totals.h"
 
 #include <filesystem>
@@ -112,6 +113,8 @@ public:
     /// The precomputed tracks of a run: steps, ranges, threads, streams, devices, memory. None if the run is
     /// small, is still being written, or is from an older program; compute them from the events then.
     std::vector<TrackInfo> tracks(RunId run) const;
+    /// The boxes of such a track in start order, some thousand in each piece, to be unpacked on any thread.
+    std::vector<PackedBoxes> packedBoxes(RunId run, const TrackInfo& track) const;
     /// The boxes of such a track, some thousand at a time, in start order; ends early where `take` returns
     /// false.
     void eachBoxes(RunId run, const TrackInfo& track,

@@ -24,7 +24,7 @@ Stretches unionOf(Stretches stretches)
 
 } // namespace
 
-Track withReasons(const Track& busy, Stretches tracing, Stretches waiting, TimelineNames& names)
+Track withReasons(Track busy, Stretches tracing, Stretches waiting, TimelineNames& names)
 {
     const Stretches reasons[] = {unionOf(std::move(tracing)), unionOf(std::move(waiting))};
     if (reasons[0].empty() && reasons[1].empty())

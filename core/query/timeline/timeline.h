@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/ids.h"
+#include "core/base/tasks.h"
 #include "core/model/counter_track.h"
 #include "core/model/events.h"
 #include "core/model/party_index.h"
@@ -8,6 +9,7 @@
 #include "core/query/timeline/timeline_levels.h"
 #include "core/query/timeline/timeline_names.h"
 #include "core/store/rows/lanes.h"
+#include "core/store/tracks/packed_track.h"
 #include "core/store/tracks/totals.h"
 
 #include <cstdint>
@@ -122,10 +124,10 @@ public:
     void addAllocations(std::span<const AllocEvent> events);
     void addCounter(const CounterTrack& track);
 
-    /// Adds a prepared track of the file: intervals of a row in start order, rows in any order. Do not mix
-    /// with events in one lane.
+    /// Adds a prepared track of the file, a row or the steps, once; rows in any order. Other threads unpack it until
+    /// build(), which throws Error if it is damaged. Do not mix with events in one lane.
     /// \param zero  the time origin of the track
-    void addBoxes(const store::TrackInfo& track, std::span<const store::Box> boxes, Timestamp zero);
+    void addTrack(const store::TrackInfo& track, std::vector<store::PackedBoxes> pieces, Timestamp zero);
     void addPoints(const store::TrackInfo& track, std::span<const store::MemoryPoint> points, Timestamp zero);
     /// Adds the stored wall times of the steps, which prepared tracks do not hold.
     void addStepTimes(std::span<const store::StepTotal> steps);
@@ -134,10 +136,12 @@ public:
     Timeline snapshot();
 
 private:
+    struct Pieces;
     struct State;
     explicit TimelineBuilder(std::unique_ptr<State> state);
 
     std::unique_ptr<State> state_;
+    std::unique_ptr<Tasks> tasks_; // last: its threads use the rows
 };
 
 } // namespace tilescope::query

@@ -3,6 +3,7 @@
 #include "core/analysis/time/step_walls.h"
 #include "core/model/computed_steps.h"
 #include "core/query/timeline/gap_reasons.h"
+#include "core/query/timeline/row_filling.h"
 #include "core/query/timeline/timeline.h"
 #include "core/query/timeline/timeline_names.h"
 
@@ -47,6 +48,14 @@ Hue hueOf(store::BusyReason reason)
 
 struct Curves {
     std::vector<std::int64_t> times, allocated, reserved;
+    StepCurve allocatedCurve, reservedCurve; // of finish()
+
+    void finish()
+    {
+        sort();
+        reservedCurve = StepCurve::ofChanges(times, reserved);
+        allocatedCurve = StepCurve(std::move(times), std::move(allocated));
+    }
 
     /// Sorts the points if some arrived late.
     void sort()
@@ -64,14 +73,13 @@ struct Curves {
     }
 };
 
-// Expected number of boxes of a row; limits what a file can claim.
-std::size_t expectedOf(const store::TrackInfo& track)
-{
-    constexpr std::int64_t kMost = 1 << 22;
-    return std::size_t(std::clamp<std::int64_t>(track.events, 0, kMost));
-}
-
 } // namespace
+
+/// A stored track that other threads unpack.
+struct TimelineBuilder::Pieces {
+    store::TrackInfo track;
+    std::vector<std::shared_ptr<RowFilling>> fillings = {};
+};
 
 struct TimelineBuilder::State {
     struct Thread {
@@ -92,6 +100,7 @@ struct TimelineBuilder::State {
     std::map<DeviceIndex, DeviceLanes> devices;
     std::map<DeviceIndex, Curves> curves;
     std::vector<CounterTrack> counters;
+    std::vector<Pieces> pieces;                                                    // of stored tracks
     StretchesOf waiting, tracing;                                                  // of the host, unordered
     analysis::StepWork work;                                                       // of events
     std::map<std::pair<ProcessIndex, std::int32_t>, analysis::Interval> stepTimes; // stored, by number
@@ -100,10 +109,12 @@ struct TimelineBuilder::State {
 
     void reach(std::int64_t end) { timeline.length = std::max(timeline.length, end); }
 
-    template <class PlaceIn>
-    void add(const store::TrackInfo& track, std::span<const store::Box> boxes, std::int64_t shift,
-             const PlaceIn& placeIn);
     void add(const store::LaneBox& event);
+    void addStep(const store::Box& box, std::int64_t shift);
+    /// What the boxes of a track with this code become, but for their hue's class.
+    std::pair<NamedHue, store::CallDetail> kindOf(const store::TrackInfo& track, std::uint64_t code);
+    TrackBuilder& rowOf(const store::TrackInfo& track);
+    void finishLanes(Tasks& tasks);
     void addBusy(DeviceLanes& lanes, const store::Box& box, std::int64_t shift);
     std::string threadTitle(ThreadId thread) const;
     /// "rank 1 "; empty if the run has one process.
@@ -122,7 +133,8 @@ struct TimelineBuilder::State {
 };
 
 TimelineBuilder::TimelineBuilder(TextOf textOf, DeviceNameOf deviceNameOf, Timestamp origin)
-    : state_(std::make_unique<State>(TimelineNames(std::move(textOf), std::move(deviceNameOf))))
+    : state_(std::make_unique<State>(TimelineNames(std::move(textOf), std::move(deviceNameOf)))),
+      tasks_(std::make_unique<Tasks>())
 {
     state_->timeline.origin = origin;
 }
@@ -179,73 +191,66 @@ void TimelineBuilder::State::addBusy(DeviceLanes& lanes, const store::Box& box, 
     lanes.busy.add(box.start + shift, box.start + box.length + shift, names.state(hue).name, hue);
 }
 
-// Boxes of one lane. `placeIn(rows)` gives what takes a box's start, end and name.
-template <class PlaceIn>
-void TimelineBuilder::State::add(const store::TrackInfo& track, std::span<const store::Box> boxes,
-                                 std::int64_t shift, const PlaceIn& placeIn)
+void TimelineBuilder::State::addStep(const store::Box& box, std::int64_t shift)
+{
+    const std::int64_t start = box.start + shift;
+    const std::int64_t end = start + box.length;
+    timeline.steps.push_back(
+        {.step = std::int32_t(box.code), .start = start, .end = end, .hostStart = start, .hostEnd = end});
+    reach(end);
+}
+
+std::pair<NamedHue, store::CallDetail> TimelineBuilder::State::kindOf(const store::TrackInfo& track,
+                                                                      std::uint64_t code)
 {
     using store::BoxCode;
-    const auto addTo = [&](RowsBuilder& rows, auto&& nameOf) {
-        const auto place = placeIn(rows);
-        for (const store::Box& box : boxes)
-            place(box.start + shift, box.start + box.length + shift, nameOf(box.code));
-    };
+    using store::CallDetail;
     switch (track.kind) {
-    case store::LaneKind::Step:
-        for (const store::Box& box : boxes) {
-            const std::int64_t start = box.start + shift;
-            const std::int64_t end = start + box.length;
-            timeline.steps.push_back({.step = std::int32_t(box.code),
-                                      .start = start,
-                                      .end = end,
-                                      .hostStart = start,
-                                      .hostEnd = end});
-        }
-        break;
     case store::LaneKind::Range:
-        addTo(ranges[track.thread], [&](std::uint64_t code) { return names.range(BoxCode::text(code)); });
-        break;
-    case store::LaneKind::Thread: {
-        HostLane& lane = hosts[track.thread];
-        for (const store::Box& box : boxes) {
-            const auto detail = store::CallDetail(BoxCode::detail(box.code));
-            if (detail == store::CallDetail::Waits || detail == store::CallDetail::Tracing)
-                (detail == store::CallDetail::Waits ? waiting : tracing)[parties.of(track.thread)]
-                    .emplace_back(box.start + shift, box.start + box.length + shift);
-        }
-        addTo(lane.rows, [&](std::uint64_t code) {
-            const bool isCall = BoxCode::detail(code) != 0;
-            lane.hasCalls = lane.hasCalls || isCall;
-            return isCall ? names.call(BoxCode::text(code)) : names.op(BoxCode::text(code));
-        });
-        break;
-    }
-    case store::LaneKind::Stream: {
-        StreamLane& lane = devices[track.device].streams[track.stream];
-        lane.events += boxes.size();
-        addTo(lane.rows, [&](std::uint64_t code) {
-            return names.device(BoxCode::text(code), DeviceEventKind(std::min(BoxCode::detail(code), 2U)));
-        });
-        break;
-    }
+        return {names.range(BoxCode::text(code)), CallDetail::Call};
+    case store::LaneKind::Thread:
+        if (BoxCode::detail(code) == 0)
+            return {names.op(BoxCode::text(code)), CallDetail::Call};
+        return {names.call(BoxCode::text(code)), CallDetail(BoxCode::detail(code))};
+    case store::LaneKind::Stream:
+        return {names.device(BoxCode::text(code), DeviceEventKind(std::min(BoxCode::detail(code), 2U))),
+                CallDetail::Call};
     case store::LaneKind::Busy:
-        for (const store::Box& box : boxes)
-            addBusy(devices[track.device], box, shift);
-        break;
+        return {names.state(hueOf(store::BusyReason(code))), CallDetail::Call};
+    case store::LaneKind::Step:
     case store::LaneKind::Memory:
         break;
     }
-    if (!boxes.empty())
-        reach(boxes.back().start + boxes.back().length + shift);
+    return {};
 }
 
 void TimelineBuilder::State::add(const store::LaneBox& event)
 {
-    add(event.lane, {&event.box, 1}, 0, [](RowsBuilder& rows) {
-        return [&rows](std::int64_t start, std::int64_t end, NamedHue name) {
-            rows.add(start, end, name.name, name.hue);
-        };
-    });
+    const store::TrackInfo& lane = event.lane;
+    const store::Box& box = event.box;
+    const std::int64_t end = event.end();
+    if (lane.kind == store::LaneKind::Step)
+        return addStep(box, 0);
+    if (lane.kind == store::LaneKind::Busy) {
+        addBusy(devices[lane.device], box, 0);
+        return reach(end);
+    }
+    const auto [name, detail] = kindOf(lane, box.code);
+    if (lane.kind == store::LaneKind::Range) {
+        ranges[lane.thread].add(box.start, end, name.name, name.hue);
+    } else if (lane.kind == store::LaneKind::Thread) {
+        HostLane& host = hosts[lane.thread];
+        host.hasCalls = host.hasCalls || store::BoxCode::detail(box.code) != 0;
+        if (detail != store::CallDetail::Call)
+            (detail == store::CallDetail::Waits ? waiting : tracing)[parties.of(lane.thread)].emplace_back(
+                box.start, end);
+        host.rows.add(box.start, end, name.name, name.hue);
+    } else if (lane.kind == store::LaneKind::Stream) {
+        StreamLane& stream = devices[lane.device].streams[lane.stream];
+        ++stream.events;
+        stream.rows.add(box.start, end, name.name, name.hue);
+    }
+    reach(end);
 }
 
 void TimelineBuilder::addRanges(std::span<const Range> ranges)
@@ -323,10 +328,11 @@ void TimelineBuilder::addCounter(const CounterTrack& track)
 void TimelineBuilder::addPoints(const store::TrackInfo& track, std::span<const store::MemoryPoint> points,
                                 Timestamp zero)
 {
+    constexpr std::int64_t kMost = 1 << 22; // limits what a file can claim
     const std::int64_t shift = state_->at(zero);
     Curves& curves = state_->curves[track.device];
     for (auto* values : {&curves.times, &curves.allocated, &curves.reserved})
-        values->reserve(expectedOf(track));
+        values->reserve(std::size_t(std::clamp<std::int64_t>(track.events, 0, kMost)));
     for (const store::MemoryPoint& point : points) {
         curves.times.push_back(point.time + shift);
         curves.allocated.push_back(point.allocated);
@@ -342,17 +348,58 @@ void TimelineBuilder::addStepTimes(std::span<const store::StepTotal> steps)
         state_->stepTimes.try_emplace({step.process, step.step}, analysis::Interval{step.start, step.end});
 }
 
-void TimelineBuilder::addBoxes(const store::TrackInfo& track, std::span<const store::Box> boxes,
+// The row of a stored track, in its lane.
+TrackBuilder& TimelineBuilder::State::rowOf(const store::TrackInfo& track)
+{
+    switch (track.kind) {
+    case store::LaneKind::Range:
+        return ranges[track.thread].row(track.row);
+    case store::LaneKind::Thread:
+        return hosts[track.thread].rows.row(track.row);
+    case store::LaneKind::Stream:
+        return devices[track.device].streams[track.stream].rows.row(track.row);
+    default:
+        return devices[track.device].busy;
+    }
+}
+
+void TimelineBuilder::addTrack(const store::TrackInfo& track, std::vector<store::PackedBoxes> pieces,
                                Timestamp zero)
 {
-    state_->add(track, boxes, state_->at(zero), [&track](RowsBuilder& rows) {
-        TrackBuilder& row = rows.row(track.row);
-        if (row.size() == 0)
-            row.reserve(expectedOf(track));
-        return [&row](std::int64_t start, std::int64_t end, NamedHue name) {
-            row.add(start, end, name.name, name.hue);
-        };
-    });
+    const std::int64_t shift = state_->at(zero);
+    if (track.kind == store::LaneKind::Step) {
+        for (const store::PackedBoxes& piece : pieces)
+            piece.each([&](std::int64_t start, std::int64_t length, std::size_t place) {
+                state_->addStep({start, length, piece.codes()[place]}, shift);
+            });
+        return;
+    }
+    std::size_t events = 0;
+    for (const store::PackedBoxes& piece : pieces)
+        events += piece.size();
+    TrackBuilder& row = state_->rowOf(track);
+    if (row.size() > 0)
+        store::throwDamagedPacking(); // two tracks of one row
+    row.resize(events);
+    if (track.kind == store::LaneKind::Stream)
+        state_->devices[track.device].streams[track.stream].events += events;
+    Pieces added{.track = track};
+    std::size_t first = 0;
+    for (store::PackedBoxes& piece : pieces) {
+        std::vector<RowFilling::Kind> kinds;
+        for (const std::uint64_t code : piece.codes()) {
+            const auto [name, detail] = state_->kindOf(track, code);
+            kinds.push_back({name.name, row.classOf(name.hue), detail});
+            if (track.kind == store::LaneKind::Thread && store::BoxCode::detail(code) != 0)
+                state_->hosts[track.thread].hasCalls = true;
+        }
+        const std::size_t size = piece.size();
+        added.fillings.push_back(
+            std::make_shared<RowFilling>(std::move(piece), std::move(kinds), row.part(first), shift));
+        tasks_->add([filling = added.fillings.back()] { filling->run(); });
+        first += size;
+    }
+    state_->pieces.push_back(std::move(added));
 }
 
 std::string TimelineBuilder::State::threadTitle(ThreadId thread) const
@@ -495,16 +542,16 @@ void TimelineBuilder::State::buildDeviceLanes()
         const ProcessIndex process = parties.of(device);
         const std::string gpu = "GPU " + std::to_string(device.value) + " ";
         const std::string prefix = process ? processTitle(process) : devices.size() > 1 ? gpu : "";
-        for (auto& [stream, built] : lanes.streams) {
+        for (auto& [stream, own] : lanes.streams) {
             Lane lane;
             lane.kind = Lane::Kind::Stream;
             lane.device = device;
             lane.stream = stream;
             lane.process = parties.of(device, stream);
             lane.title = (lane.process ? processTitle(lane.process) : prefix) + streamTitle(device, stream);
-            lane.detail = (lane.process ? gpu + "· " : "") + std::to_string(built.events) +
-                          (built.events == 1 ? " event" : " events");
-            lane.rows = std::move(built.rows).build();
+            lane.detail = (lane.process ? gpu + "· " : "") + std::to_string(own.events) +
+                          (own.events == 1 ? " event" : " events");
+            lane.rows = std::move(own.rows).build();
             timeline.lanes.push_back(std::move(lane));
         }
         lanes.spans.finish([&, &lanes = lanes](std::int64_t from, std::int64_t to, store::BusyReason reason) {
@@ -524,7 +571,6 @@ void TimelineBuilder::State::buildDeviceLanes()
 void TimelineBuilder::State::buildMemoryLanes()
 {
     for (auto& [device, curve] : curves) {
-        curve.sort();
         Lane lane;
         lane.kind = Lane::Kind::Memory;
         lane.device = device;
@@ -534,8 +580,8 @@ void TimelineBuilder::State::buildMemoryLanes()
         if (curves.size() > 1 || isShared)
             lane.detail = (device ? "GPU " + std::to_string(device.value) : "host") +
                           std::string(isShared ? ", whole run" : "");
-        lane.reserved = StepCurve::ofChanges(curve.times, curve.reserved);
-        lane.allocated = StepCurve(std::move(curve.times), std::move(curve.allocated));
+        lane.reserved = std::move(curve.reservedCurve);
+        lane.allocated = std::move(curve.allocatedCurve);
         timeline.lanes.push_back(std::move(lane));
     }
 }
@@ -568,7 +614,34 @@ void TimelineBuilder::State::buildCounterLanes()
     }
 }
 
-TimelineBuilder::TimelineBuilder(std::unique_ptr<State> state) : state_(std::move(state)) {}
+// Ends the unpacking of stored tracks, and computes their indexes and the curves on all processors.
+void TimelineBuilder::State::finishLanes(Tasks& tasks)
+{
+    tasks.finish();
+    for (const Pieces& each : pieces) {
+        TrackBuilder& row = rowOf(each.track);
+        const ProcessIndex process = parties.of(each.track.thread);
+        for (const auto& filling : each.fillings) {
+            row.complete(filling->part());
+            for (auto [from, to] :
+                 {std::pair(&filling->waiting(), &waiting), std::pair(&filling->tracing(), &tracing)})
+                if (!from->empty())
+                    (*to)[process].insert((*to)[process].end(), from->begin(), from->end());
+        }
+        if (row.size() > 0)
+            reach(row.track().end(row.size() - 1));
+        tasks.add([&row] { row.finish(); });
+    }
+    pieces.clear();
+    for (auto& [device, curve] : curves)
+        tasks.add([&made = curve] { made.finish(); });
+    tasks.finish();
+}
+
+TimelineBuilder::TimelineBuilder(std::unique_ptr<State> state)
+    : state_(std::move(state)), tasks_(std::make_unique<Tasks>())
+{
+}
 
 Timeline TimelineBuilder::snapshot()
 {
@@ -586,6 +659,7 @@ Timeline TimelineBuilder::snapshot()
 
 Timeline TimelineBuilder::build() &&
 {
+    state_->finishLanes(*tasks_);
     std::ranges::sort(state_->timeline.steps, {}, &TimelineStep::hostStart);
     state_->listProcesses();
     state_->buildRangeLanes();

@@ -268,14 +268,45 @@ void TrackBuilder::reserve(std::size_t events)
     track_.classes_.reserve(events);
 }
 
-void TrackBuilder::add(std::int64_t start, std::int64_t end, std::uint32_t name, Hue hue)
+void TrackBuilder::resize(std::size_t events)
 {
-    assert(start <= end && start >= lastEnd_);
+    assert(track_.starts_.empty());
+    track_.starts_.resize(events);
+    track_.lengths_.resize(events);
+    track_.names_.resize(events);
+    track_.classes_.resize(events);
+}
+
+TrackBuilder::Part TrackBuilder::part(std::size_t first)
+{
+    Part part;
+    part.starts_ = track_.starts_.data() + first;
+    part.lengths_ = track_.lengths_.data() + first;
+    part.names_ = track_.names_.data() + first;
+    part.classes_ = track_.classes_.data() + first;
+    part.first_ = first;
+    return part;
+}
+
+void TrackBuilder::complete(const Part& part)
+{
+    track_.long_.insert(track_.long_.end(), part.long_.begin(), part.long_.end());
+}
+
+std::uint8_t TrackBuilder::classOf(Hue hue)
+{
     std::uint8_t& index = classOf_[std::size_t(hue)];
     if (index == kNone) {
         index = std::uint8_t(track_.hues_.size());
         track_.hues_.push_back(hue);
     }
+    return index;
+}
+
+void TrackBuilder::add(std::int64_t start, std::int64_t end, std::uint32_t name, Hue hue)
+{
+    assert(start <= end && start >= lastEnd_);
+    const std::uint8_t index = classOf(hue);
     const std::int64_t length = end - start;
     if (length >= Track::kLong)
         track_.long_.emplace_back(std::uint32_t(track_.starts_.size()), length);
@@ -286,26 +317,31 @@ void TrackBuilder::add(std::int64_t start, std::int64_t end, std::uint32_t name,
     lastEnd_ = end;
 }
 
+void TrackBuilder::finish()
+{
+    isFinished_ = true;
+    track_.starts_.shrink_to_fit();
+    track_.lengths_.shrink_to_fit();
+    track_.names_.shrink_to_fit();
+    track_.classes_.shrink_to_fit();
+    const std::size_t classes = track_.hues_.size();
+    const std::size_t blocks = track_.size() / Track::kBlock + 1;
+    track_.sums_.resize(blocks * classes);
+    std::array<std::int64_t, kHueCount> sum{};
+    std::int64_t* before = track_.sums_.data();
+    for (std::size_t block = 0; block < blocks; ++block, before += classes) {
+        std::copy_n(sum.begin(), classes, before);
+        const std::size_t end = std::min(track_.size(), (block + 1) * Track::kBlock);
+        for (std::size_t i = block * Track::kBlock; i < end; ++i)
+            sum[track_.classes_[i]] += track_.length(i);
+    }
+}
+
 Track TrackBuilder::build() &&
 {
-    Track track = std::move(track_);
-    track.starts_.shrink_to_fit();
-    track.lengths_.shrink_to_fit();
-    track.names_.shrink_to_fit();
-    track.classes_.shrink_to_fit();
-    const std::size_t classes = track.hues_.size();
-    const std::size_t blocks = track.size() / Track::kBlock + 1;
-    track.sums_.assign(blocks * classes, 0);
-    std::array<std::int64_t, kHueCount> sum{};
-    for (std::size_t i = 0; i < track.size(); ++i) {
-        if (i % Track::kBlock == 0)
-            std::copy_n(sum.begin(), classes,
-                        track.sums_.begin() + std::ptrdiff_t(i / Track::kBlock * classes));
-        sum[track.classes_[i]] += track.length(i);
-    }
-    if (track.size() % Track::kBlock == 0)
-        std::copy_n(sum.begin(), classes, track.sums_.begin() + std::ptrdiff_t((blocks - 1) * classes));
-    return track;
+    if (!isFinished_)
+        finish();
+    return std::move(track_);
 }
 
 void TrackBuilder::removeLast()

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/query/timeline/hue.h"
+#include "core/query/timeline/numbers.h"
 
 #include <array>
 #include <cstdint>
@@ -76,18 +77,55 @@ private:
     void scan(std::size_t first, std::size_t last, Tally& tally) const;
     std::int64_t coveredBefore(std::int64_t time) const;
 
-    std::vector<std::int64_t> starts_;
-    std::vector<std::uint32_t> lengths_; // kLong: the length is in long_
-    std::vector<std::uint32_t> names_;
-    std::vector<std::uint8_t> classes_; // index into hues_
-    std::vector<Hue> hues_;             // the hues of this track in order of appearance
-    std::vector<std::int64_t> sums_;    // [block * hues + class]: time covered before the block
-    std::vector<std::pair<std::uint32_t, std::int64_t>> long_; // events of more than 4.29 s, by index
+    using LongLengths = std::vector<std::pair<std::uint32_t, std::int64_t>>; // by index
+
+    Numbers<std::int64_t> starts_;
+    Numbers<std::uint32_t> lengths_; // kLong: the length is in long_
+    Numbers<std::uint32_t> names_;
+    Numbers<std::uint8_t> classes_; // index into hues_
+    std::vector<Hue> hues_;         // the hues of this track in order of appearance
+    Numbers<std::int64_t> sums_;    // [block * hues + class]: time covered before the block
+    LongLengths long_;              // of events of more than 4.29 s
 };
 
 /// Builds a Track from events in start order.
 class TrackBuilder {
 public:
+    /// A part of a row that is written later, by any thread, but before finish().
+    class Part {
+    public:
+        /// The next event of the part, in start order.
+        /// \param hue  of classOf()
+        void add(std::int64_t start, std::int64_t length, std::uint32_t name, std::uint8_t hue)
+        {
+            const bool isLong = std::uint64_t(length) >= Track::kLong;
+            if (isLong)
+                long_.emplace_back(std::uint32_t(first_ + at_), length);
+            starts_[at_] = start;
+            lengths_[at_] = isLong ? Track::kLong : std::uint32_t(length);
+            names_[at_] = name;
+            classes_[at_++] = hue;
+        }
+
+    private:
+        friend class TrackBuilder;
+        std::int64_t* starts_ = nullptr;
+        std::uint32_t* lengths_ = nullptr;
+        std::uint32_t* names_ = nullptr;
+        std::uint8_t* classes_ = nullptr;
+        std::size_t first_ = 0;
+        std::size_t at_ = 0;
+        Track::LongLengths long_;
+    };
+    /// Makes the row as long as its parts together, which part() then gives.
+    /// \pre  the row is empty; nothing else is added to it
+    void resize(std::size_t events);
+    /// \param first  index of its first event
+    Part part(std::size_t first);
+    /// Takes what does not fit into a part. Parts in order.
+    void complete(const Part& part);
+    std::uint8_t classOf(Hue hue);
+
     void reserve(std::size_t events);
     /// \pre  start <= end; start >= the previous event's end
     void add(std::int64_t start, std::int64_t end, std::uint32_t name, Hue hue);
@@ -95,12 +133,15 @@ public:
     std::size_t size() const { return track_.size(); }
     const Track& track() const { return track_; } ///< only for access to its events
     void removeLast();
+    /// Computes the index. build() does it where it was not called. Rows that are finished may be so on several threads.
+    void finish();
     Track build() &&;
 
 private:
     Track track_;
     std::array<std::uint8_t, kHueCount> classOf_ = filled();
     std::int64_t lastEnd_ = INT64_MIN;
+    bool isFinished_ = false;
 
     static constexpr std::uint8_t kNone = 0xFF;
     static std::array<std::uint8_t, kHueCount> filled();
@@ -115,6 +156,7 @@ public:
     void add(std::int64_t start, std::int64_t end, std::uint32_t name, Hue hue);
     /// Creates, if necessary, and returns the row for events whose row is known.
     TrackBuilder& row(std::size_t row);
+    std::vector<TrackBuilder>& rows() { return rows_; }
     std::vector<Track> build() &&;
     /// Places late events.
     void settle();

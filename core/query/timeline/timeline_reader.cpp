@@ -33,10 +33,7 @@ bool addTracks(const RunReader& reader, RunId run, const std::vector<store::Trac
                 return true;
             });
         else
-            reader.eachBoxes(run, track, [&](std::span<const store::Box> boxes) {
-                builder.addBoxes(track, boxes, zero);
-                return true;
-            });
+            builder.addTrack(track, reader.packedBoxes(run, track), zero);
     }
     return true;
 }

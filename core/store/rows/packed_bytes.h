@@ -41,6 +41,8 @@ class Unpacker {
 public:
     /// \throws Error  the bytes are damaged; so do the members
     explicit Unpacker(std::string_view bytes);
+    /// Reads on where another one has verified the bytes.
+    Unpacker(const char* from, const char* to) : at_(from), end_(to) {}
 
     std::uint64_t take()
     {
@@ -55,6 +57,8 @@ public:
     }
     /// How many things follow, each of at least one byte.
     std::size_t takeCount();
+    /// Bytes that have not been read.
+    std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
 
 private:
     const char* at_ = nullptr;

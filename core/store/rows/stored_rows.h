@@ -63,6 +63,10 @@ public:
     void eachDeviceEvent(const EventWindow& window, const Take<DeviceEvent>& take);
 
     TraceBatch newEvents(RunId run, EventMark& mark, std::size_t most);
+    /// The pieces of a track, in order. `take` gets the bytes of one and returns how many boxes or points they hold;
+    /// none ends the reading.
+    /// \throws Error  some are missing
+    template <class TakePiece> void eachPiece(RunId run, const TrackInfo& track, TakePiece&& take);
     /// The packed boxes or points of a track.
     /// \throws Error  some are missing
     template <class Item, class Unpack, class TakeItems>
@@ -160,25 +164,34 @@ template <class TakeRow> void StoredRows::eachSharedRow(Source source, TakeRow&&
         damaged("the rows of the table " + std::string(nameOf(source)) + " are not as they were written");
 }
 
-template <class Item, class Unpack, class TakeItems>
-void StoredRows::eachPacked(RunId run, const TrackInfo& track, Unpack&& unpack, TakeItems&& take)
+template <class TakePiece> void StoredRows::eachPiece(RunId run, const TrackInfo& track, TakePiece&& take)
 {
     SQLite::Statement row(database(),
                           "select data from track_data where track = ? and run = ? order by first");
     row.bind(1, track.id);
     row.bind(2, run.value);
-    std::vector<Item> items;
     std::int64_t count = 0;
     while (row.executeStep()) {
         const SQLite::Column data = row.getColumn(0);
-        items.clear();
-        unpack({static_cast<const char*>(data.getBlob()), static_cast<std::size_t>(data.getBytes())}, items);
-        count += static_cast<std::int64_t>(items.size());
-        if (!take(items))
+        const std::optional<std::size_t> items = take(std::string_view(
+            static_cast<const char*>(data.getBlob()), static_cast<std::size_t>(data.getBytes())));
+        if (!items)
             return;
+        count += static_cast<std::int64_t>(*items);
     }
     if (count != track.events)
         damaged("packed events of run " + std::to_string(run.value) + " are missing");
+}
+
+template <class Item, class Unpack, class TakeItems>
+void StoredRows::eachPacked(RunId run, const TrackInfo& track, Unpack&& unpack, TakeItems&& take)
+{
+    std::vector<Item> items;
+    eachPiece(run, track, [&](std::string_view bytes) {
+        items.clear();
+        unpack(bytes, items);
+        return take(items) ? std::optional(items.size()) : std::nullopt;
+    });
 }
 
 template <class Event, class From>

@@ -3,6 +3,7 @@
 #include "core/store/rows/packed_bytes.h"
 
 #include <unordered_map>
+#include <utility>
 
 namespace tilescope::store {
 
@@ -28,25 +29,23 @@ std::string packBoxes(std::span<const Box> boxes)
     return std::move(packer).finish();
 }
 
+PackedBoxes::PackedBoxes(std::string bytes) : bytes_(std::move(bytes))
+{
+    Unpacker unpacker(bytes_);
+    codes_.resize(unpacker.takeCount());
+    for (std::uint64_t& code : codes_)
+        code = unpacker.take();
+    size_ = unpacker.takeCount();
+    boxes_ = bytes_.size() - unpacker.left();
+}
+
 void unpackBoxes(std::string_view bytes, std::vector<Box>& boxes)
 {
-    Unpacker unpacker(bytes);
-    std::vector<std::uint64_t> codes(unpacker.takeCount());
-    for (std::uint64_t& code : codes)
-        code = unpacker.take();
-    const std::size_t count = unpacker.takeCount();
-    std::int64_t last = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        Box box;
-        box.start = last + unfolded(unpacker.take());
-        box.length = static_cast<std::int64_t>(unpacker.take());
-        const std::uint64_t place = unpacker.take();
-        if (place >= codes.size())
-            throwDamagedPacking();
-        box.code = codes[place];
-        last = box.start + box.length;
-        boxes.push_back(box);
-    }
+    const PackedBoxes packed{std::string(bytes)};
+    boxes.reserve(boxes.size() + packed.size());
+    packed.each([&](std::int64_t start, std::int64_t length, std::size_t place) {
+        boxes.push_back({start, length, packed.codes()[place]});
+    });
 }
 
 std::string packPoints(std::span<const MemoryPoint> points)

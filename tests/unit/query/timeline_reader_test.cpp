@@ -156,6 +156,36 @@ TEST_F(TimelineReader, TracksMakeTheTimelineOfTheirEvents)
     expectSame(fromTracks, timelineFromEvents(reader, RunId{1}, testing::kNotCancelled).value());
 }
 
+TEST_F(TimelineReader, ARowOfManyPiecesKeepsItsLongBoxes)
+{
+    constexpr std::uint32_t kKernels = 60'000;
+    constexpr std::int64_t kLong = 6'000'000'000; // does not fit into 32 bits
+    {
+        store::RunWriter writer(file, strings);
+        writer.beginRun({"test", "lm", "{}", "hash", "test"});
+        Timestamp time = TraceClock::now();
+        for (std::uint32_t made = 0; made < kKernels;) {
+            TraceBatch batch;
+            for (std::uint32_t i = 0; i < 5'000; ++i, ++made) {
+                DeviceEvent event;
+                event.name = strings.intern("kernel_" + std::to_string(random_() % 60));
+                event.device = DeviceIndex{0};
+                event.stream = StreamId{7};
+                event.start = time;
+                event.end = time += Nanoseconds(made % 977 == 0 ? kLong + made : random_() % 9'000);
+                batch.deviceEvents.push_back(event);
+            }
+            writer.write(batch);
+        }
+        writer.endRun({});
+    }
+    const store::RunReader reader(file);
+    ASSERT_FALSE(reader.tracks(RunId{1}).empty());
+    const Timeline fromTracks = readTimeline(reader, RunId{1}, testing::kNotCancelled).value();
+    EXPECT_EQ(fromTracks.lanes[0].rows[0].length(977), kLong + 977);
+    expectSame(fromTracks, timelineFromEvents(reader, RunId{1}, testing::kNotCancelled).value());
+}
+
 TEST_F(TimelineReader, StepsAreAsLongAsInTheTableOfSteps)
 {
     write(12'000);

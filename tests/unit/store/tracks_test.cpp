@@ -55,6 +55,21 @@ TEST(PackedTrack, GivesBackWhatWasPacked)
     }
 }
 
+TEST(PackedTrack, APieceNamesItsCodesAndUnpacksWithoutCopies)
+{
+    std::mt19937_64 random(kTrackSeed);
+    const std::vector<Box> boxes = randomBoxes(random, 1'000);
+    const PackedBoxes packed(packBoxes(boxes));
+    ASSERT_EQ(packed.size(), boxes.size());
+    EXPECT_EQ(packed.codes().front(), boxes.front().code);
+    EXPECT_EQ(std::set(packed.codes().begin(), packed.codes().end()).size(), packed.codes().size());
+    std::vector<Box> found;
+    packed.each([&](std::int64_t start, std::int64_t length, std::size_t place) {
+        found.push_back({start, length, packed.codes().at(place)});
+    });
+    EXPECT_EQ(found, boxes);
+}
+
 TEST(PackedTrack, TakesFewBytes)
 {
     std::mt19937_64 random(kTrackSeed);
