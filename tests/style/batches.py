@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks that source files of a folder can be compiled as one: names in their anonymous namespaces differ from each other and from the
-types that headers of the same library, of core/base and of core/model declare.
+types and constants that headers of the same library, of core/base and of core/model declare.
 
 Some builds compile several files of a folder together (TILESCOPE_BATCH and TILESCOPE_TEST_BATCH in cmake/TilescopeBuild.cmake). Functions
 count by their name, also where they take other parameters, because a call could otherwise find the wrong one. An alias may
@@ -20,7 +20,7 @@ NOT_BATCHED = ("tests/unit/engine", "tests/unit/kernels")
 EVERYWHERE = ("core/base", "core/model")
 MACROS = ("TEST", "TEST_F", "TEST_P")
 # clang-format indents what is not in a namespace directly.
-HEADER_TYPE = re.compile(r"^(?:struct|class|enum class|enum|using) (\w+)\b", re.M)
+HEADER_NAME = re.compile(r"^(?:(?:struct|class|enum class|enum|using) (\w+)\b|(?:inline )?constexpr [^;={(]*?\b(\w+)\s*[={])", re.M)
 IGNORED = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|^\s*#(?:[^\n]*\\\n)*[^\n]*', re.S | re.M)
 # In folded text ¶ stands for what was in parentheses and § for a body.
 TYPE = re.compile(r"\b(?:struct|enum\s+class|class|enum|union)\s+(\w+)[^;=¶§]*§")
@@ -68,23 +68,23 @@ def library(folder):
     return "/".join(parts[:2] if parts[0] in ("core", "app") else parts[:1])
 
 
-def header_types(root, top):
-    """The types that headers below a folder declare, and a header of each."""
-    return {name: header.relative_to(root).as_posix() for header in sorted((root / top).rglob("*.h"))
-            for name in HEADER_TYPE.findall(header.read_text(encoding="utf-8"))}
+def header_names(root, top):
+    """The types and constants that headers below a folder declare, and a header of each."""
+    return {kind or constant: header.relative_to(root).as_posix() for header in sorted((root / top).rglob("*.h"))
+            for kind, constant in HEADER_NAME.findall(header.read_text(encoding="utf-8"))}
 
 
 def offences(root):
     found = []
     declared = {}
-    everywhere = {name: header for top in EVERYWHERE for name, header in header_types(root, top).items()}
+    everywhere = {name: header for top in EVERYWHERE for name, header in header_names(root, top).items()}
     folders = {file.parent for top in BATCHED for file in (root / top).rglob("*.cpp")
                if not file.relative_to(root).as_posix().startswith(NOT_BATCHED)}
     for folder in sorted(folders):
         files = collections.defaultdict(lambda: collections.defaultdict(set))
         top = library(folder.relative_to(root))
         if top not in declared:
-            declared[top] = everywhere | header_types(root, top)
+            declared[top] = everywhere | header_names(root, top)
         for file in sorted(folder.glob("*_test.cpp" if top.startswith("tests/") else "*.cpp")):
             for name, meaning in names(file.read_text(encoding="utf-8")):
                 files[name][meaning].add(file.name)
@@ -106,6 +106,7 @@ def self_test():
             namespace {
             // int commented() {}
             constexpr std::array<int, 2> kList{1, 2};
+            constexpr int kLimit = 3;
             using Same = long;
             using Other = std::vector<int>;
             struct Side { int once() { return 1; } };
@@ -133,8 +134,9 @@ def self_test():
             }
             }""")
         (root / "core/base").mkdir()
-        (root / "core/base/final.h").write_text("class Final {\n    struct Side {};\n};\n")
-        expected = ["core/a.cpp: core/base/final.h declares Final, too; rename it"]
+        (root / "core/base/final.h").write_text(
+            "class Final {\n    struct Side {};\n};\ninline constexpr std::size_t kLimit = 4;\n")
+        expected = [f"core/a.cpp: core/base/final.h declares {name}, too; rename it" for name in ("kLimit", "Final")]
         expected += [f"core: a.cpp, b.cpp: the name {name} stands in each; rename or share it"
                     for name in ("Other", "Side", "kList", "parsed", "refuse", "text")]
         assert offences(root) == expected, offences(root)

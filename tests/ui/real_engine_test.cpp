@@ -31,8 +31,8 @@
 namespace tilescope::ui {
 namespace {
 
-constexpr int kPatienceMs = 240'000; // for LibTorch to load from a cold disk, and four points
-constexpr double kFluidMs = 1000;    // of the GUI thread's own processor time, unoptimised
+constexpr int kEnginePatienceMs = 240'000; // for LibTorch to load from a cold disk, and four points
+constexpr double kEngineFluidMs = 1000;    // of the GUI thread's own processor time, unoptimised
 
 constexpr const char* kSpec = R"(name: window
 workload: lm
@@ -64,7 +64,7 @@ protected:
         Theme::instance().apply(ThemeChoice::Light);
         window_ = std::make_unique<MainWindow>();
         window_->show();
-        ASSERT_TRUE(QTest::qWaitForWindowExposed(window_.get(), kPatienceMs));
+        ASSERT_TRUE(QTest::qWaitForWindowExposed(window_.get(), kEnginePatienceMs));
     }
 
     void TearDown() override
@@ -121,16 +121,16 @@ TEST_F(RealEngine, RunsASpecAndShowsWhatItRecorded)
     output.selectAll();
     QTest::keyClicks(&output, QString::fromStdString((folder_ / "window.tscope").string()));
     auto& run = *page.findChild<QPushButton*>(QStringLiteral("run"));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return run.isEnabled(); }, kPatienceMs))
+    ASSERT_TRUE(QTest::qWaitFor([&] { return run.isEnabled(); }, kEnginePatienceMs))
         << page.findChild<QLabel*>(QStringLiteral("verdict"))->text().toStdString();
 
     const LongestTurn turn;
     QTest::mouseClick(&run, Qt::LeftButton);
     ASSERT_TRUE(page.isRunning());
-    ASSERT_TRUE(QTest::qWaitFor([&] { return finishedRuns() >= 1 || !page.isRunning(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return finishedRuns() >= 1 || !page.isRunning(); }, kEnginePatienceMs));
     if (page.isRunning())
         picture("experiment_running");
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !page.isRunning(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !page.isRunning(); }, kEnginePatienceMs));
     const std::string log =
         page.findChild<QPlainTextEdit*>(QStringLiteral("log"))->toPlainText().toStdString();
     EXPECT_EQ(page.findChild<QLabel*>(QStringLiteral("status"))->text().left(4), QStringLiteral("Done"))
@@ -140,7 +140,7 @@ TEST_F(RealEngine, RunsASpecAndShowsWhatItRecorded)
     waitUntilSettled();
     picture("experiment_done");
     EXPECT_EQ(finishedRuns(), kPoints) << log;
-    EXPECT_LT(turn.processorMs(), kFluidMs);
+    EXPECT_LT(turn.processorMs(), kEngineFluidMs);
     RecordProperty("longest_deaf_ms", int(turn.processorMs()));
     const auto* list = window_->findChild<QWidget*>(QStringLiteral("runs"))->findChild<QTreeView*>();
     EXPECT_EQ(list->model()->rowCount(list->model()->index(0, 0)), kPoints);
@@ -172,7 +172,7 @@ TEST_F(RealEngine, TheDemoEndsOnTheTimelinesOfItsRuns)
     ASSERT_TRUE(QDir::setCurrent(QString::fromStdString(folder_.path().string()))); // where the demo records
     QTest::mouseClick(window_->findChild<QPushButton*>(QStringLiteral("demo")), Qt::LeftButton);
     const auto hasTimeline = [this] { return window_->currentPageName() == QLatin1String("timeline"); };
-    EXPECT_TRUE(QTest::qWaitFor(hasTimeline, kPatienceMs));
+    EXPECT_TRUE(QTest::qWaitFor(hasTimeline, kEnginePatienceMs));
     waitUntilSettled();
     const TimelineScene& scene =
         dynamic_cast<TimelinePage&>(*window_->page(QStringLiteral("timeline"))).view().scene();
@@ -180,7 +180,7 @@ TEST_F(RealEngine, TheDemoEndsOnTheTimelinesOfItsRuns)
     EXPECT_EQ(finishedRuns(), 2);
     picture("demo");
     auto& page = dynamic_cast<ExperimentPage&>(*window_->page(QStringLiteral("experiment")));
-    EXPECT_TRUE(QTest::qWaitFor([&] { return !page.isRunning(); }, kPatienceMs));
+    EXPECT_TRUE(QTest::qWaitFor([&] { return !page.isRunning(); }, kEnginePatienceMs));
     QDir::setCurrent(here);
 }
 

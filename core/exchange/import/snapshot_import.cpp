@@ -28,7 +28,7 @@ using Kind = PickleValue::Kind;
 
 constexpr std::int64_t kMostAddressBytes = std::int64_t{1} << 47; // of an address space
 constexpr std::int64_t kMostTotal = std::int64_t{1} << 62;
-constexpr std::size_t kMostDevices = 1024;
+constexpr std::size_t kOrdinalLimit = 1024;
 constexpr std::int64_t kSmallSegment = 2 << 20;
 
 /// Reads one snapshot.
@@ -121,7 +121,7 @@ private:
 
     DeviceMemory& device(std::int64_t index, const std::string& where)
     {
-        if (index < 0 || static_cast<std::size_t>(index) >= kMostDevices)
+        if (index < 0 || static_cast<std::size_t>(index) >= kOrdinalLimit)
             refuse(fmt::format("there is no device {}", index), where);
         return devices_[DeviceIndex{static_cast<std::int16_t>(index)}];
     }

@@ -41,7 +41,7 @@ struct CategoryName {
 
 // Libkineto's ActivityType.h; Kernel, Runtime and Memcpy are those of 2021. gpu_user_annotation and Trace
 // repeat the times of annotations and of the whole recording.
-constexpr CategoryName kCategories[] = {
+constexpr CategoryName kCategoryNames[] = {
     {"cpu_op", Category::Op},
     {"python_function", Category::PythonFunction},
     {"kernel", Category::Kernel},
@@ -68,7 +68,7 @@ constexpr CategoryName kCategories[] = {
 
 Category categoryOf(std::string_view text)
 {
-    for (const CategoryName& each : kCategories)
+    for (const CategoryName& each : kCategoryNames)
         if (each.text == text)
             return each.category;
     return Category::Unknown;
