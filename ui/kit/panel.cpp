@@ -36,10 +36,12 @@ void Panel::setTitle(const QString& title)
 
 void Panel::setSubtitle(const QString& subtitle)
 {
-    // Few words stay on one line: a long title gives way.
+    // Few words stay on one line, and a long title gives way; not beside the page's widgets, which must not move.
     constexpr qsizetype kFew = 14;
+    const bool isAlone = header_->count() == 2; // title and subtitle
+    const bool staysWhole = isAlone && subtitle.size() <= kFew;
     subtitle_->setMinimumWidth(
-        subtitle.size() <= kFew ? QFontMetrics(Theme::instance().small()).horizontalAdvance(subtitle) : 0);
+        staysWhole ? QFontMetrics(Theme::instance().small()).horizontalAdvance(subtitle) : 0);
     subtitle_->setText(subtitle);
 }
 
