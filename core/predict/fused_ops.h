@@ -49,7 +49,8 @@ private:
     std::deque<std::vector<Tensor>> pending_;
 };
 
-/// The operations of compile: fused, counted: the allocations and the work of core/engine's FusedOps, note by note.
+/// The operations of compile: fused for the predictor: they make the allocations of core/engine's FusedOps in the same order,
+/// and log the work, but compute nothing.
 class CountedFusedOps {
 public:
     using Tensor = std::shared_ptr<FusedValue>;

@@ -84,7 +84,8 @@ struct LaneSizes {
     enum class Density { Least = -1, Dense, Usual, Close, Tall };
     static LaneSizes of(Density density);
     /// Close from half a microsecond per pixel on, or earlier if the lanes fit in `height`; dense if several runs do not
-    /// fit otherwise; of a pair even less, if names are readable. Runs without a device grow up to tall if they fit.
+    /// fit otherwise. Two runs become smaller than dense until both fit, as long as the names of lanes are readable. Runs
+    /// without a device grow up to tall if they fit.
     static LaneSizes forWindow(double nanosecondsPerPixel, const std::vector<TimelineSection>& sections,
                                int height);
     /// Heights at which all shown lanes fit in `height`, at least four pixels. Rows of one kind are equally
