@@ -1,9 +1,10 @@
 """The lm workload as compiled PyTorch: the peers of compile: fused.
 
-A peer is NAME = WEIGHTS-MODE[-graph][-blocks]. WEIGHTS: autocast (fp32 weights) or bf16 (bf16 weights; in training
-beside fp32 masters that AdamW updates). MODE: eager, or default, reduce-overhead or max-autotune of torch.compile.
-graph: the step, with backward and optimizer, is one CUDA graph. blocks: each transformer block is compiled by itself,
-which takes seconds instead of minutes; otherwise the model and the loss are compiled as a whole.
+A peer is NAME = WEIGHTS-MODE[-graph][-blocks]. WEIGHTS: autocast (fp32 weights), bf16 (bf16 weights; in training beside
+fp32 masters that AdamW updates), or fp32 or tf32 (fp32 weights, products in that precision). MODE: eager, or default,
+reduce-overhead, max-autotune or, with graph, max-autotune-no-cudagraphs of torch.compile. graph: the step, with backward
+and optimizer, is one CUDA graph. blocks: each transformer block is compiled by itself, which takes seconds instead of
+minutes; otherwise the model and the loss are compiled as a whole.
 """
 import contextlib
 import time
@@ -34,12 +35,12 @@ class Peer:
     def __init__(self, name, size, batch, context, vocab=10_000):
         words = name.split("-")
         self.is_graph, by_block = "graph" in words, "blocks" in words
-        self.autocast = words[0] == "autocast"
+        self.autocast, self.is_lower, self.is_tf32 = (words[0] == word for word in ("autocast", "bf16", "tf32"))
         compile_mode = "-".join(w for w in words[1:] if w not in ("graph", "blocks"))
         torch.manual_seed(0)
         with torch.device("cuda"):
             self.model = plain.LanguageModel(size, context, vocab)
-            if not self.autocast:
+            if self.is_lower:
                 self.model.bfloat16()
                 for block in self.model.blocks:  # tables of the rotary embedding stay exact
                     block.cos, block.sin = block.cos.bfloat16(), block.sin.bfloat16()
@@ -67,8 +68,8 @@ class Peer:
 
     def prepare(self, mode):
         if mode == "train" and not self.optimizer:
-            self.masters = self.parameters if self.autocast else [
-                torch.nn.Parameter(p.detach().float()) for p in self.parameters]
+            self.masters = [torch.nn.Parameter(p.detach().float()) for p in self.parameters] if self.is_lower else (
+                self.parameters)
             self.optimizer = torch.optim.AdamW(self.masters, fused=True, capturable=self.is_graph)
         if not self.is_graph:
             return
@@ -100,16 +101,17 @@ class Peer:
         loss.backward()
         if mode != "train":
             return
-        if not self.autocast:
+        if self.is_lower:
             for master, parameter in zip(self.masters, self.parameters):
                 master.grad = parameter.grad.float()
         self.optimizer.step()
-        if not self.autocast:
+        if self.is_lower:
             with torch.no_grad():
                 torch._foreach_copy_(self.parameters, self.masters)
 
     def measure(self, mode, warmup, steps):
         """Milliseconds of each step, from one synchronisation to the next, and those of compiling and capturing."""
+        torch.backends.cuda.matmul.allow_tf32 = self.is_tf32
         started = time.perf_counter()
         self.prepare(mode)
         times = []
