@@ -1,9 +1,12 @@
 // Counters of compared runs on the timeline: they leave room for the other run.
 
+#include "tests/ui/text_recorder.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/kit/view_history.h"
+#include "ui/timeline/timeline_frame.h"
 #include "ui/timeline/timeline_layout.h"
 
+#include <QPainter>
 #include <QSettings>
 
 namespace tilescope::ui {
@@ -97,6 +100,23 @@ TEST_F(CountersWindowTest, AClickOnTheirTitleShowsAndHidesThoseOfAllRuns)
     clickTitle(0);
     clickTitle(0);
     EXPECT_EQ(countersShown(0) + countersShown(1), 0U);
+}
+
+TEST_F(CountersWindowTest, ThePeakOfALowMemoryLaneIsReadable)
+{
+    selectBoth();
+    const TimelineScene& scene = view_->scene();
+    for (const Band& band : scene.layout.bands) {
+        if (band.kind != Band::Kind::Lane || scene.laneOf(band).kind != Lane::Kind::Memory)
+            continue;
+        const QRect lane(0, 200, view_->viewport()->width(), 12);
+        TextRecorder recorder({lane.width(), 400});
+        QPainter painter(&recorder);
+        paintMemoryPeak(painter, scene, band, scene.memoryRange(), lane);
+        painter.end();
+        ASSERT_EQ(recorder.texts().size(), 1U);
+        EXPECT_NEAR(recorder.texts()[0].rect.center().y(), 206, 1.5) << "the letters stand in the lane";
+    }
 }
 
 TEST_F(CountersWindowTest, ARunAloneShowsThem)

@@ -10,6 +10,7 @@
 #include "tests/ui/test_application.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/kit/message_strip.h"
+#include "ui/kit/table_view.h"
 #include "ui/timeline/timeline_page.h"
 #include "ui/window/main_window.h"
 #include "ui/window/screenshots.h"
@@ -191,6 +192,46 @@ TEST_F(LiveTest, TheOverviewOfARunThatIsWrittenSaysThatItIs)
     EXPECT_FALSE(visibleText("overview").contains(QStringLiteral("give the run")))
         << visibleText("overview").toStdString();
     writer.endRun({});
+}
+
+TEST_F(LiveTest, ASweepThatIsSelectedWholeGainsItsPointsInFigures)
+{
+    StringTable strings;
+    store::RunWriter writer(path_, strings);
+    const auto record = [&](int length, const std::string& hash, const char* name = "lengths") {
+        writer.beginRun({name, "attention",
+                         R"({"workload":"attention","seq_len":)" + std::to_string(length) + "}", hash,
+                         "test"});
+        const Sample sample{0, SampleKind::Measure, Phase::Step, Nanoseconds(3'000'000), {}};
+        writer.writeSamples({&sample, 1});
+        writer.endRun({});
+        writer.commit();
+    };
+    const auto selected = [this] {
+        std::vector<std::int64_t> runs;
+        for (const RunKey& key : window_.workspace().selection())
+            runs.push_back(key.run.value);
+        return runs;
+    };
+    const auto runs = [this] { return file().snapshot->runs.size(); };
+    record(128, "a");
+    record(256, "b");
+    open({name_}, "charts");
+    const int id = file().id;
+    record(512, "c");
+    ASSERT_TRUE(eventually([&] { return runs() == 3; }));
+    EXPECT_EQ(selected().size(), 1U) << "one run is not the sweep";
+    window_.workspace().select({{id, RunId{1}}, {id, RunId{2}}, {id, RunId{3}}});
+    waitUntilSettled();
+    record(1024, "d");
+    EXPECT_TRUE(eventually([&] { return selected() == std::vector<std::int64_t>{1, 2, 3, 4}; }));
+    waitUntilSettled();
+    const TableData& points = window_.page(QStringLiteral("charts"))->findChild<TableView*>()->table();
+    EXPECT_EQ(points.columns.back().title, QStringLiteral("1024"));
+    record(1024, "d");
+    record(64, "e", "other");
+    ASSERT_TRUE(eventually([&] { return runs() == 6; }));
+    EXPECT_EQ(selected().size(), 4U) << "neither a repeat nor another sweep";
 }
 
 TEST_F(LiveTest, AViewThatShowsAllGoesOnShowingAll)

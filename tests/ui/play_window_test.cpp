@@ -205,7 +205,7 @@ TEST_F(PlayWindowTest, ExportsAndConfirmsIt)
     const std::filesystem::path file = folder_ / "play.svg";
     dialog->write(QString::fromStdString(file.string()));
     ASSERT_TRUE(QTest::qWaitFor([&] { return std::filesystem::exists(file); }, kPatienceMs));
-    auto& strip = named<QWidget>(QStringLiteral("Written file"));
+    auto& strip = named<QWidget>(QStringLiteral("Confirmation"));
     ASSERT_TRUE(QTest::qWaitFor([&] { return strip.isVisible(); }, kPatienceMs));
     const QString words = strip.findChild<QLabel*>(QStringLiteral("message"))->text();
     EXPECT_TRUE(words.startsWith(QStringLiteral("Wrote "))) << words.toStdString();

@@ -1,5 +1,6 @@
 // What the run list, the palette and the view of a run that was out of memory let a user do.
 
+#include "tests/ui/text_recorder.h"
 #include "tests/ui/window_fixture.h"
 #include "tests/unit/report/study_file.h"
 #include "ui/charts/chart_plot.h"
@@ -18,6 +19,7 @@
 #include <QListWidget>
 #include <QMenu>
 #include <QMouseEvent>
+#include <QPushButton>
 
 namespace tilescope::ui {
 namespace {
@@ -124,6 +126,28 @@ TEST_F(RunMenuTest, DeletesRunsAndRestoresThem)
     waitForRuns(before);
 }
 
+TEST_F(RunMenuTest, ADeletionIsConfirmedWithAnUndoThatSelectsTheRunAgain)
+{
+    const std::size_t before = runsInFile();
+    const std::string uid = window_.workspace().files()[0].snapshot->find(RunId{1})->uid;
+    window_.workspace().select({run(1)});
+    fill({run(1)});
+    item(QStringLiteral("Delete run")).trigger();
+    waitForRuns(before - 1);
+    EXPECT_EQ(window_.workspace().selection(), std::vector{run(2)}) << "the run behind it is shown";
+    auto& strip = named<QWidget>(QStringLiteral("Confirmation"));
+    ASSERT_TRUE(strip.isVisible());
+    EXPECT_EQ(strip.findChild<QLabel*>(QStringLiteral("message"))->text(),
+              QStringLiteral("1 run of lm.tscope deleted."));
+    auto* undo = strip.findChild<QPushButton*>();
+    ASSERT_EQ(undo->text(), QStringLiteral("Undo"));
+    QTest::mouseClick(undo, Qt::LeftButton);
+    waitForRuns(before);
+    EXPECT_TRUE(strip.isHidden());
+    ASSERT_EQ(window_.workspace().selectedRuns().size(), 1U);
+    EXPECT_EQ(window_.workspace().selectedRuns()[0].run->uid, uid);
+}
+
 TEST_F(RunMenuTest, TagsSeveralRunsAtOnceAndUndoesIt)
 {
     window_.dock().edits().setTag({run(1), run(3)}, QStringLiteral("pair"));
@@ -189,6 +213,20 @@ TEST_F(PaletteTest, FindsAKernelAndShowsIt)
     waitUntilSettled();
     EXPECT_EQ(window_.currentPageName(), QStringLiteral("kernels"));
     EXPECT_FALSE(window_.workspace().kernel().isEmpty());
+}
+
+TEST_F(PaletteTest, ShowsTheKeysOfActionsWhole)
+{
+    CommandPalette& palette = open();
+    QWidget& list = *palette.findChild<QListWidget*>()->viewport();
+    TextRecorder recorder(list.size());
+    list.render(&recorder);
+    QStringList words;
+    for (const TextRecorder::Text& text : recorder.texts())
+        words << text.words;
+    for (const char* keys : {"Ctrl+O", "Ctrl+Alt+R", "Ctrl+Shift+S", "Ctrl+E"})
+        EXPECT_TRUE(words.contains(QLatin1String(keys)))
+            << keys << " is not in " << words.join(QLatin1Char('|')).toStdString();
 }
 
 TEST_F(PaletteTest, SaysThatNothingFits)

@@ -15,8 +15,13 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QDialog>
+#include <QDir>
+#include <QFileDialog>
+#include <QHeaderView>
 #include <QMenuBar>
+#include <QPushButton>
 #include <QTimer>
+#include <QTreeView>
 #include <QtTest>
 
 #include <gtest/gtest.h>
@@ -140,6 +145,23 @@ TEST_F(ToolsWindow, EveryEnabledCommandOfTheMenusActsWithoutAFile)
                 ++tried;
             }
     EXPECT_GT(tried, 30);
+}
+
+TEST_F(ToolsWindow, TheFileDialogShowsSizesAndDatesWhole)
+{
+    QFileDialog dialog(&window_, QString(), QDir::rootPath());
+    dialog.setOption(QFileDialog::DontUseNativeDialog);
+    dialog.show();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&dialog, kPatienceMs));
+    const auto* files = dialog.findChild<QTreeView*>(QStringLiteral("treeView"));
+    ASSERT_NE(files, nullptr);
+    ASSERT_GE(files->header()->count(), 4);
+    ASSERT_TRUE(QTest::qWaitFor(
+        [&] { return files->header()->sectionResizeMode(3) == QHeaderView::ResizeToContents; }, kPatienceMs));
+    for (int column = 1; column < files->header()->count(); ++column)
+        EXPECT_EQ(files->header()->sectionResizeMode(column), QHeaderView::ResizeToContents);
+    for (const QPushButton* button : dialog.findChildren<QPushButton*>())
+        EXPECT_TRUE(button->icon().isNull()) << button->text().toStdString();
 }
 
 TEST_F(ToolsWindow, ToolsThatNeedTwoRunsWaitForTheSecond)

@@ -199,6 +199,7 @@ void ChartsPage::showRuns(const std::vector<SelectedRun>& runs)
         message_->setText(
             emptyText(tr("A figure of several runs: time or memory against any key of the spec.")));
         stack_->setCurrentWidget(message_);
+        emit selectionText({});
         return;
     }
     fillKeys();

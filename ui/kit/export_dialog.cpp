@@ -45,7 +45,7 @@ ExportDialog::ExportDialog(std::vector<Exportable> all, const QString& title, QS
       format_(new SegmentedControl(
           {QStringLiteral("PDF"), QStringLiteral("SVG"), QStringLiteral("PNG"), QStringLiteral("CSV")})),
       width_(makePixels(tr("Width"))), height_(makePixels(tr("Height"))), scale_(new QDoubleSpinBox),
-      paper_(new QCheckBox(tr("white ground, for paper"))), preview_(new QLabel), holds_(new QLabel),
+      paper_(new QCheckBox(tr("white background, for paper"))), preview_(new QLabel), holds_(new QLabel),
       problem_(new QLabel)
 {
     setWindowTitle(tr("Export"));
@@ -83,8 +83,6 @@ ExportDialog::ExportDialog(std::vector<Exportable> all, const QString& title, QS
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Save | QDialogButtonBox::Cancel);
     QPushButton* copyButton = buttons->addButton(tr("Copy"), QDialogButtonBox::ActionRole);
     buttons->button(QDialogButtonBox::Save)->setText(tr("Save as…"));
-    for (QAbstractButton* button : buttons->buttons())
-        button->setIcon(QIcon());
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(sizes().margin, sizes().margin, sizes().margin, sizes().margin);
     layout->setSpacing(sizes().padding);

@@ -80,6 +80,7 @@ void MessageStrip::addButton(const QString& text, const std::function<void()>& d
     auto* button = new QPushButton(text);
     button->setProperty("kind", "link");
     button->setCursor(Qt::PointingHandCursor);
+    button->setFocusPolicy(Qt::TabFocus); // a click that hides the strip does not move the focus elsewhere
     buttons_->addWidget(button);
     connect(button, &QPushButton::clicked, this, does);
 }

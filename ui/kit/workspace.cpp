@@ -225,7 +225,7 @@ void Workspace::loaded(int file, Seen seen)
     open.groups = std::move(seen.groups);
     open.problem.clear();
     emit filesChanged();
-    if (chooseFirst(file, before.get()))
+    if (chooseFirst(file, before.get()) || followSweeps(file, before.get()))
         return;
     // The selection stays, and pages keep what they show if it has not changed.
     bool changed = false;
@@ -253,6 +253,34 @@ bool Workspace::chooseFirst(int file, const query::FileSnapshot* before)
     if (!isFirst || !selection_.empty() || runs.empty() || !wanted_.empty())
         return false;
     show({{file, firstToShow(runs)}});
+    return true;
+}
+
+// Adds the new points of sweeps that are selected whole. Runs of a sweep share their name; what was recorded or
+// imported has no spec.
+bool Workspace::followSweeps(int file, const query::FileSnapshot* before)
+{
+    if (before == nullptr)
+        return false;
+    std::vector<RunKey> grown = selection_;
+    for (const query::RunSummary& run : find(file)->snapshot->runs) {
+        if (before->find(run.run) != nullptr || run.specHash.empty())
+            continue;
+        const auto isPoint = [&](const query::RunSummary& other) { return other.name == run.name; };
+        const auto isSelected = [&](const query::RunSummary& other) {
+            return std::ranges::find(selection_, RunKey{file, other.run}) != selection_.end();
+        };
+        const bool isWhole =
+            std::ranges::count_if(before->runs, isPoint) > 1 &&
+            std::ranges::all_of(before->runs, [&](const query::RunSummary& other) {
+                return !isPoint(other) || (isSelected(other) && other.specHash != run.specHash);
+            });
+        if (isWhole)
+            grown.push_back({file, run.run});
+    }
+    if (grown == selection_)
+        return false;
+    show(std::move(grown));
     return true;
 }
 

@@ -109,8 +109,11 @@ public:
     const std::vector<OpenFile>& files() const { return files_; }
     const OpenFile* find(int file) const;
 
-    /// In the order in which they become A, B, …
+    /// In the order in which they become A, B, … If all runs of a sweep are selected, two or more, the points that
+    /// the sweep adds later are selected too. Repeats of selected runs are not.
     void select(std::vector<RunKey> runs);
+    /// The same without a step in the history.
+    void show(std::vector<RunKey> runs);
     const std::vector<RunKey>& selection() const { return selection_; }
     std::vector<SelectedRun> selectedRuns() const;
 
@@ -171,8 +174,8 @@ private:
     void setProblem(int file, const QString& sentence);
     void lookAgain(int file);
     void loaded(int file, Seen seen);
-    void show(std::vector<RunKey> runs);
     bool chooseFirst(int file, const query::FileSnapshot* before);
+    bool followSweeps(int file, const query::FileSnapshot* before);
     void showWanted();
     int add(const std::filesystem::path& path,
             const std::shared_ptr<const exchange::CachedImport>& import = {});

@@ -3,9 +3,13 @@
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
+#include <QFileDialog>
+#include <QHeaderView>
 #include <QPainter>
 #include <QStyleFactory>
 #include <QStyleOption>
+#include <QTimer>
+#include <QTreeView>
 
 #include <algorithm>
 
@@ -52,6 +56,27 @@ void Style::drawPrimitive(PrimitiveElement element, const QStyleOption* option, 
         painter->drawRoundedRect(box.adjusted(inset, inset, -inset, -inset), 1, 1);
     }
     painter->restore();
+}
+
+int Style::styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget,
+                     QStyleHintReturn* value) const
+{
+    return hint == SH_DialogButtonBox_ButtonsHaveIcons ? 0
+                                                       : QProxyStyle::styleHint(hint, option, widget, value);
+}
+
+void Style::polish(QWidget* widget)
+{
+    QProxyStyle::polish(widget);
+    const auto* files = qobject_cast<QTreeView*>(widget);
+    if (files == nullptr || qobject_cast<QFileDialog*>(files->window()) == nullptr)
+        return;
+    // The name takes what size, type and date leave. The dialog restores their widths when it is shown.
+    QTimer::singleShot(0, files, [header = files->header()] {
+        header->setSectionResizeMode(0, QHeaderView::Stretch);
+        for (int column = 1; column < header->count(); ++column)
+            header->setSectionResizeMode(column, QHeaderView::ResizeToContents);
+    });
 }
 
 } // namespace tilescope::ui

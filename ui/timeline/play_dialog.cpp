@@ -65,8 +65,6 @@ PlayDialog::PlayDialog(TimelineScene scene, int width, const PlayPart& part, dou
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Save | QDialogButtonBox::Cancel);
     save_ = buttons->button(QDialogButtonBox::Save);
     save_->setText(tr("Save as…"));
-    for (QAbstractButton* button : buttons->buttons())
-        button->setIcon(QIcon());
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(sizes().margin, sizes().margin, sizes().margin, sizes().margin);
     layout->setSpacing(sizes().padding);

@@ -390,9 +390,9 @@ void paintMemoryPeak(QPainter& painter, const TimelineScene& scene, const Band& 
     const QFontMetricsF font(painter.font());
     const double width = font.horizontalAdvance(text);
     const bool leftFits = x - width - 10 > scene.sizes.label;
-    // Beside the ring. In its usual height the words need half of the lane.
-    const double height = std::min(area.height() / 2.0, font.height());
-    const double top = std::clamp(y - height / 2, area.top() - 1.0, area.top() + area.height() - height);
+    // Beside the ring and within the lane, which may be as low as the letters.
+    const double height = std::min(double(area.height()), font.height());
+    const double top = std::clamp(y - height / 2, double(area.top()), area.top() + area.height() - height);
     const QRectF box(leftFits ? x - width - 8 : x + 8, top, width + 1, height);
     QColor ground = p.laneGround; // the curve does not cross the words out
     ground.setAlphaF(0.78F);

@@ -45,7 +45,8 @@ public:
         painter->drawText(kind, Qt::AlignVCenter | Qt::AlignLeft, index.data(kKindRole).toString());
         const QString detail = index.data(kDetailRole).toString();
         const QFontMetrics metrics(painter->font());
-        const int detailWidth = std::min(metrics.horizontalAdvance(detail), all.width() / 3);
+        // One more pixel: the advance is rounded.
+        const int detailWidth = std::min(metrics.horizontalAdvance(detail) + 1, all.width() / 3);
         QRect right = all;
         right.setLeft(all.right() - detailWidth + 1);
         painter->drawText(right, Qt::AlignVCenter | Qt::AlignRight,
@@ -94,7 +95,7 @@ CommandPalette::CommandPalette(MainWindow& window)
     list_->setFocusPolicy(Qt::NoFocus); // keys go to the field, which hands them on
     list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     layout->addWidget(list_, 1);
-    nothing_->setText(tr("Nothing fits. Fewer letters find more."));
+    nothing_->setText(tr("No match. Try fewer letters."));
     layout->addWidget(nothing_, 1);
     field_->installEventFilter(this);
     connect(field_, &QLineEdit::textChanged, this, &CommandPalette::narrow);

@@ -28,6 +28,7 @@
 #include "ui/window/record_dialog.h"
 #include "ui/window/report_dialog.h"
 #include "ui/window/run_dock.h"
+#include "ui/window/run_edits.h"
 #include "ui/window/start_view.h"
 #include "ui/window/time_filter_bar.h"
 #include "ui/window/window_menus.h"
@@ -127,6 +128,7 @@ MainWindow::MainWindow(QWidget* parent)
                 if (showPage(name))
                     page(name)->goTo(target);
             });
+    connect(&dock_->edits(), &RunEdits::deleted, written_, &WrittenStrip::confirmDeleted);
     connect(rail_, &PageRail::chosen, this, &MainWindow::showPageAt);
     connect(&workspace_->history(), &ViewHistory::concerns, this, &MainWindow::showPageOf);
     connect(workspace_, &Workspace::filesChanged, this, &MainWindow::updateTitle);

@@ -35,7 +35,7 @@ OutputView::OutputView(QWidget* parent) : QPlainTextEdit(parent)
     setReadOnly(true);
     setUndoRedoEnabled(false);
     setMaximumBlockCount(kMostLines);
-    setLineWrapMode(QPlainTextEdit::NoWrap);
+    setLineWrapMode(QPlainTextEdit::WidgetWidth);
     setFont(Theme::instance().mono());
     connect(&Theme::instance(), &Theme::changed, this, [this] { setFont(Theme::instance().mono()); });
 }

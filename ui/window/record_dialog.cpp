@@ -391,7 +391,8 @@ void RecordDialog::finish(const QString& words)
     if (isWritten)
         fileField_->setText(newFile()); // the next one
     follow();
-    state_->setText(words.isEmpty() ? tr("The program has ended.") : tr("The program %1.").arg(words));
+    const QString end = words.isEmpty() ? tr("The program has ended.") : tr("The program %1.").arg(words);
+    state_->setText(isWritten ? end : tr("%1 No recording was written; the output says why.").arg(end));
     emit ended(isWritten && !isFound_ ? file_ : QString());
 }
 

@@ -136,8 +136,7 @@ void RecordingFollower::end()
     std::error_code error;
     const QString name = pathText(recording_.output.filename());
     if (!std::filesystem::exists(recording_.output, error)) {
-        strip_.tell(MessageStrip::Kind::Information,
-                    tr("The recording of %1 ended without a file.").arg(name));
+        strip_.tell(MessageStrip::Kind::Information, tr("No recording was written to %1.").arg(name));
         strip_.addDismiss();
         return;
     }

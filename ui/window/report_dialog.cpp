@@ -88,6 +88,7 @@ void ReportDialog::makeLayout()
     choose->setAutoDefault(false);
     connect(choose, &QPushButton::clicked, this, &ReportDialog::chooseFolder);
     auto* folder = new QHBoxLayout;
+    folder->setSpacing(sizes().of(8));
     folder->addWidget(folder_, 1);
     folder->addWidget(choose);
     auto* form = new QFormLayout;
@@ -102,8 +103,6 @@ void ReportDialog::makeLayout()
     buttons->addButton(show_, QDialogButtonBox::ActionRole);
     buttons->addButton(write_, QDialogButtonBox::ActionRole);
     write_->setDefault(true);
-    for (QAbstractButton* button : buttons->buttons())
-        button->setIcon(QIcon());
     connect(copy, &QPushButton::clicked, this, [this] { QApplication::clipboard()->setText(command()); });
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     auto* layout = new QVBoxLayout(this);

@@ -39,8 +39,10 @@ struct RunEdits::Removed {
     std::shared_ptr<QTemporaryDir> folder = {}; ///< holds the copy
     std::filesystem::path copy = {};
     std::set<std::string> uids = {};
-    int open = 0; ///< OpenFile::id
-    QString what; ///< 2 runs of lm.tscope
+    std::vector<std::string> selected = {}; ///< runs of the file that were selected, some of them deleted
+    std::vector<RunKey> left = {};          ///< what is selected without them
+    int open = 0;                           ///< OpenFile::id
+    QString what;                           ///< 2 runs of lm.tscope
 };
 
 RunEdits::RunEdits(Workspace& workspace, QObject* parent)
@@ -132,6 +134,37 @@ void RunEdits::setTag(const std::vector<RunKey>& runs, const QString& tag)
                                      : tr("Tagged %1 as %2.").arg(of, tag.trimmed()));
 }
 
+// What is selected before and after the deletion.
+void RunEdits::noteSelection(const Workspace& workspace, Removed& removed)
+{
+    const query::FileSnapshot& snapshot = *workspace.find(removed.open)->snapshot;
+    const auto isGone = [&](const query::RunSummary& run) { return removed.uids.contains(run.uid); };
+    bool isSeen = false;
+    for (const RunKey& key : workspace.selection()) {
+        const query::RunSummary* run = key.file == removed.open ? snapshot.find(key.run) : nullptr;
+        if (run != nullptr)
+            removed.selected.push_back(run->uid);
+        if (run != nullptr && isGone(*run))
+            isSeen = true;
+        else
+            removed.left.push_back(key);
+    }
+    if (!isSeen)
+        removed.selected.clear();
+    if (!removed.left.empty())
+        return;
+    // The run behind the last one, or else the one before it.
+    const auto last = std::ranges::find_if(snapshot.runs.rbegin(), snapshot.runs.rend(), isGone);
+    auto next = std::find_if_not(last.base(), snapshot.runs.end(), isGone);
+    if (next == snapshot.runs.end()) {
+        const auto previous = std::find_if_not(last, snapshot.runs.rend(), isGone);
+        if (previous == snapshot.runs.rend())
+            return;
+        next = std::prev(previous.base());
+    }
+    removed.left.push_back({removed.open, next->run});
+}
+
 void RunEdits::remove(int file, const std::vector<RunId>& runs)
 {
     const OpenFile* open = workspace_.find(file);
@@ -151,6 +184,7 @@ void RunEdits::remove(int file, const std::vector<RunId>& runs)
     removed->copy = removed->folder->filePath(QStringLiteral("deleted.tscope")).toStdString();
     removed->uids = uidsOf(*open->snapshot, runs);
     removed->open = file;
+    noteSelection(workspace_, *removed);
     removed->what = tr("%1 of %2").arg(counted(std::ssize(runs), "run"), open->name());
     change(
         file,
@@ -158,12 +192,39 @@ void RunEdits::remove(int file, const std::vector<RunId>& runs)
             copyRuns(path, removed->copy, others);
             store::deleteRuns(path, runs);
         },
-        tr("%1 deleted; Ctrl+Z restores.").arg(counted(std::ssize(runs), "run")),
+        tr("%1 deleted; Ctrl+Z restores.").arg(removed->what),
         [this, removed] {
-            workspace_.history().add({.name = tr("deleting %1").arg(removed->what),
+            const QString name = tr("deleting %1").arg(removed->what);
+            workspace_.history().add({.name = name,
                                       .undo = [this, removed] { restore(*removed); },
                                       .redo = [this, removed] { removeAgain(*removed); }});
+            if (!removed->selected.empty())
+                workspace_.show(removed->left);
+            emit deleted(tr("%1 deleted.").arg(removed->what), name);
         });
+}
+
+// The file is read again after it was written.
+void RunEdits::selectRestored(const Removed& removed)
+{
+    if (removed.selected.empty())
+        return;
+    auto* once = new QObject(this);
+    connect(&workspace_, &Workspace::filesChanged, once,
+            [this, once, file = removed.open, uids = removed.selected] {
+                const OpenFile* open = workspace_.find(file);
+                if (open == nullptr)
+                    return once->deleteLater();
+                std::vector<RunKey> keys;
+                for (const std::string& uid : uids)
+                    for (const query::RunSummary& run : open->snapshot->runs)
+                        if (run.uid == uid)
+                            keys.push_back({file, run.run});
+                if (keys.size() < uids.size())
+                    return;
+                once->deleteLater();
+                workspace_.show(std::move(keys));
+            });
 }
 
 void RunEdits::restore(const Removed& removed)
@@ -174,7 +235,7 @@ void RunEdits::restore(const Removed& removed)
             const std::filesystem::path sources[] = {copy};
             store::merge(sources, path);
         },
-        tr("%1 restored.").arg(removed.what));
+        tr("%1 restored.").arg(removed.what), [this, removed] { selectRestored(removed); });
 }
 
 // Restored runs have other numbers.

@@ -28,12 +28,14 @@ public:
     void setNote(const std::vector<RunKey>& runs, const QString& note);
     void setTag(const std::vector<RunKey>& runs, const QString& tag);
     /// Deletes runs of one file. They are copied to a temporary folder first; undoing adds them again, with new
-    /// numbers.
+    /// numbers. If no selected run is left, the run after them is selected; undoing selects what was selected.
     void remove(int file, const std::vector<RunId>& runs);
 
 signals:
     /// A change has ended: a sentence for the status bar.
     void done(const QString& sentence);
+    /// Runs were deleted: a sentence, and the name of the change in the history.
+    void deleted(const QString& sentence, const QString& change);
     /// A change failed: the reason.
     void failed(const QString& sentence);
 
@@ -47,6 +49,8 @@ private:
     void annotate(const std::vector<RunKey>& runs, const QString& text, const QString& name, Write write,
                   std::string query::RunSummary::*member, const QString& sentence);
     void writeAll(const std::map<int, std::vector<Text>>& texts, Write write, const QString& sentence);
+    static void noteSelection(const Workspace& workspace, Removed& removed);
+    void selectRestored(const Removed& removed);
     void restore(const Removed& removed);
     void removeAgain(const Removed& removed);
 

@@ -3,6 +3,7 @@
 #include "core/config/run_again.h"
 #include "core/query/run_spec.h"
 #include "ui/kit/count_text.h"
+#include "ui/theme/theme.h"
 #include "ui/window/run_edits.h"
 
 #include <QApplication>
@@ -46,6 +47,20 @@ std::vector<ExperimentSpec> specsOf(const Workspace& workspace, const std::vecto
         if (const std::optional<ExperimentSpec> spec = query::specOf(*subject.run))
             specs.push_back(*spec);
     return specs;
+}
+
+// A line of text from the user, or nothing.
+std::optional<QString> askForText(QWidget* window, const QString& title, const QString& question,
+                                  const QString& before)
+{
+    QInputDialog dialog(window);
+    dialog.setWindowTitle(title);
+    dialog.setLabelText(question);
+    dialog.setTextValue(before);
+    dialog.resize(sizes().of(420), dialog.sizeHint().height());
+    if (dialog.exec() != QDialog::Accepted)
+        return {};
+    return dialog.textValue();
 }
 
 class Filler {
@@ -159,8 +174,8 @@ private:
         const Subject& one = subjects_.front();
         const QString of =
             isOne() ? tr("run %1").arg(one.key.run.value) : counted(std::ssize(subjects_), "run");
-        addText(tr("Note…"), tr("Note of %1").arg(of), one.run->note, &RunEdits::setNote);
-        addText(tr("Tag…"), tr("Tag of %1, one word").arg(of), one.run->tag, &RunEdits::setTag);
+        addText(tr("Note"), tr("Note of %1").arg(of), one.run->note, &RunEdits::setNote);
+        addText(tr("Tag"), tr("Tag of %1, one word").arg(of), one.run->tag, &RunEdits::setTag);
         std::vector<RunId> runs;
         for (const Subject& subject : subjects_)
             runs.push_back(subject.key.run);
@@ -176,15 +191,13 @@ private:
     void addText(const QString& text, const QString& question, const std::string& now,
                  void (RunEdits::*set)(const std::vector<RunKey>&, const QString&))
     {
-        QAction* action = menu_.addAction(text, &edits_,
-                                          [e = &edits_, window = menu_.parentWidget(), question,
+        QAction* action = menu_.addAction(text + QChar(0x2026), &edits_,
+                                          [e = &edits_, window = menu_.parentWidget(), text, question,
                                            runs = keys(), before = QString::fromStdString(now), set] {
-                                              bool accepted = false;
-                                              const QString after =
-                                                  QInputDialog::getText(window, tr("Tilescope"), question,
-                                                                        QLineEdit::Normal, before, &accepted);
-                                              if (accepted && (after != before || runs.size() > 1))
-                                                  (e->*set)(runs, after);
+                                              const std::optional<QString> after =
+                                                  askForText(window, text, question, before);
+                                              if (after && (*after != before || runs.size() > 1))
+                                                  (e->*set)(runs, *after);
                                           });
         action->setEnabled(std::ranges::none_of(
             subjects_, [](const Subject& subject) { return bool(subject.file->import); }));

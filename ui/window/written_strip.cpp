@@ -1,5 +1,6 @@
 #include "ui/window/written_strip.h"
 
+#include "ui/kit/view_history.h"
 #include "ui/kit/workspace.h"
 
 #include <QDesktopServices>
@@ -14,14 +15,32 @@ void openFolderOf(const QString& file)
     QDesktopServices::openUrl(QUrl::fromLocalFile(QFileInfo(file).absolutePath()));
 }
 
-WrittenStrip::WrittenStrip(Workspace& workspace, QWidget* parent) : MessageStrip(parent)
+WrittenStrip::WrittenStrip(Workspace& workspace, QWidget* parent)
+    : MessageStrip(parent), workspace_(workspace)
 {
-    setAccessibleName(tr("Written file"));
+    setAccessibleName(tr("Confirmation"));
     connect(&workspace, &Workspace::written, this, &WrittenStrip::confirm);
+    connect(&workspace.history(), &ViewHistory::changed, this, &WrittenStrip::follow);
+}
+
+void WrittenStrip::confirmDeleted(const QString& sentence, const QString& change)
+{
+    change_ = change;
+    tell(Kind::Information, sentence);
+    addButton(tr("Undo"), [this] { workspace_.history().undo(); });
+    addButton(tr("Dismiss"), [this] { hide(); });
+}
+
+// The button undoes the last change, which is the deletion.
+void WrittenStrip::follow()
+{
+    if (!change_.isEmpty() && workspace_.history().undoName() != change_)
+        hide();
 }
 
 void WrittenStrip::confirm(const QString& file, const QString& detail)
 {
+    change_.clear();
     const QString path = QDir::toNativeSeparators(QFileInfo(file).absoluteFilePath());
     tell(Kind::Information,
          detail.isEmpty() ? tr("Wrote %1.").arg(path) : tr("Wrote %1: %2.").arg(path, detail));
