@@ -124,11 +124,15 @@ Broken fusedRule(const ExperimentSpec& spec)
             fmt::format("compile fused has its own attention, and backend is {}", wordOf(spec.backend)),
             "write backend: flash",
             {"compile", "backend"}};
-    if (spec.parallel != Parallel::None)
-        return BrokenRule{fmt::format("compile fused does not combine gradients, and parallel is {}",
+    if (spec.parallel != Parallel::None && spec.parallel != Parallel::Fsdp)
+        return BrokenRule{fmt::format("compile fused divides weights among ranks, and parallel is {}",
                                       wordOf(spec.parallel)),
-                          "write compile: none or parallel: none",
+                          "write compile: none or parallel: fsdp",
                           {"compile", "parallel"}};
+    if (spec.parallel == Parallel::Fsdp && spec.precision == Precision::Fp8)
+        return BrokenRule{"weights in fp8 are not divided among ranks, and parallel is fsdp",
+                          "write precision: bf16 or parallel: none",
+                          {"precision", "parallel"}};
     if (spec.device.kind == DeviceRequest::Kind::Cpu)
         return {};
     if (spec.dModel / spec.heads % kMultiple != 0 || spec.dFf % kMultiple != 0)
@@ -256,7 +260,8 @@ Broken parallelRule(const ExperimentSpec& spec)
     const std::string parallel = fmt::format("parallel {}", wordOf(spec.parallel));
     if (Broken broken = parallelModeRule(spec, parallel))
         return broken;
-    if (spec.compile.kind != CompileRequest::Kind::None)
+    const bool divides = spec.compile.kind == CompileRequest::Kind::Fused; // see fusedRule()
+    if (spec.compile.kind != CompileRequest::Kind::None && !divides)
         return BrokenRule{
             fmt::format("compile {} is for one process, and {} has ranks",
                         spec.compile.kind == CompileRequest::Kind::Package ? "package" : toText(spec.compile),

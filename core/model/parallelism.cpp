@@ -32,6 +32,11 @@ bool hasRanks(const ExperimentSpec& spec)
            (spec.workload == Workload::Lm && spec.parallel != Parallel::None);
 }
 
+bool replaysGraphs(const ExperimentSpec& spec)
+{
+    return spec.compile.isCaptured() && !hasRanks(spec);
+}
+
 std::string_view valueWithoutRanks(std::string_view key)
 {
     return key == "gpus" ? "1" : key == "parallel" ? wordOf(Parallel::None) : std::string_view();

@@ -24,6 +24,8 @@ RankGrid gridOf(const ExperimentSpec& spec);
 
 /// Whether a point is run by a group of ranks, which may have one rank.
 bool hasRanks(const ExperimentSpec& spec);
+/// Whether a GPU replays the steps from CUDA graphs. Ranks do not: they start each step together.
+bool replaysGraphs(const ExperimentSpec& spec);
 /// The value of a key that the spec of a language model without ranks leaves out: 1 for gpus, none for parallel. Empty for
 /// other keys.
 std::string_view valueWithoutRanks(std::string_view key);

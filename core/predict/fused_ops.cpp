@@ -59,7 +59,9 @@ CountedFusedOps::CountedFusedOps(const ExperimentSpec& spec, const TargetDevice&
       splitsProducts_(spec.precision == Precision::Fp32x6),
       quantizesProducts_(spec.precision == Precision::Fp8), trains_(spec.mode == Mode::Train),
       attention_(std::make_shared<FlashAttention>(attentionCallOf(spec, elements_), device, ops)),
-      side_(std::make_shared<SideWork>(ops))
+      side_(std::make_shared<SideWork>(ops)), leaves_(std::make_unique<Leaves>()),
+      parallel_(makeParallelMemory(spec, ops, *leaves_)),
+      keepsAttention_(spec.checkpointing.kind == Checkpointing::Kind::Block)
 {
     rotation_ = ops.memory().make(spec.context * (spec.dModel / spec.heads) * kFloat, MemoryCategory::Inputs,
                                   "rotation");
@@ -78,6 +80,45 @@ Tensor CountedFusedOps::made(std::int64_t count, Type type, const char* what)
     return ops_.make(count, type, what);
 }
 
+// A weight that ranks divide.
+Value CountedFusedOps::placed(const std::string& name, std::int64_t count, const LinearMap* map)
+{
+    const auto leaf = static_cast<std::int32_t>(leaves_->gradients.size());
+    leaves_->gradients.emplace_back();
+    Value weight = valueOf(parallel_->placed(name, count, map, leaf));
+    weight->data.origin = {};
+    weight->leaf = leaf;
+    weight->isHeld = true;
+    return weight;
+}
+
+Value CountedFusedOps::enterBlock(std::int64_t block, const Tensor& x)
+{
+    if (!parallel_)
+        return x;
+    parallel_->enterBlock(block, x->data);
+    note({}, [this] { handOverGradients(); });
+    return x;
+}
+
+Value CountedFusedOps::leaveBlock(std::int64_t block, const Tensor& x)
+{
+    if (!parallel_)
+        return x;
+    parallel_->leaveBlock(block, x->data);
+    note({}, [this, block] { parallel_->enterBlock(block, {}); });
+    return x;
+}
+
+void CountedFusedOps::handOverGradients()
+{
+    side_->join();
+    for (const Tensor& parameter : std::exchange(withGradient_, {})) {
+        leaves_->gradients[static_cast<std::size_t>(parameter->leaf)] = taken(parameter);
+        leaves_->accumulated(parameter->leaf);
+    }
+}
+
 Value CountedFusedOps::embeddingWeight(const std::string& /*name*/, std::int64_t rows, std::int64_t width)
 {
     return normWeight("embedding", rows * width);
@@ -85,6 +126,8 @@ Value CountedFusedOps::embeddingWeight(const std::string& /*name*/, std::int64_t
 
 Value CountedFusedOps::normWeight(const std::string& name, std::int64_t width)
 {
+    if (parallel_)
+        return placed(name, width, nullptr);
     Value weight = valueOf({.count = width});
     weight->data.storage = ops_.memory().make(weight->data.bytes(), MemoryCategory::Parameters,
                                               name == "embedding" ? "embedding" : "norm");
@@ -92,10 +135,16 @@ Value CountedFusedOps::normWeight(const std::string& name, std::int64_t width)
     return weight;
 }
 
-Value CountedFusedOps::linearWeight(const std::string& /*name*/, const LinearMap& map)
+Value CountedFusedOps::linearWeight(const std::string& name, const LinearMap& map)
 {
     Memory& memory = ops_.memory();
     const std::int64_t count = map.in * map.out;
+    const bool isHead = map.module == std::string_view("lm_head");
+    if (parallel_) {
+        Value weight = placed(name, count, &map);
+        weight->isByChunks = chunkRows_ > 0 && isHead;
+        return weight;
+    }
     const auto parameter = [&](std::int64_t bytes, const char* what) {
         return memory.make(bytes, MemoryCategory::Parameters, what);
     };
@@ -114,7 +163,6 @@ Value CountedFusedOps::linearWeight(const std::string& /*name*/, const LinearMap
     } else {
         weight->data.storage = exact;
     }
-    const bool isHead = map.module == std::string_view("lm_head");
     weight->isByChunks = chunkRows_ > 0 && isHead;
     if (quantizesProducts_ && !isHead)
         weight->quantized = std::make_shared<QuantizedStorage>(
@@ -160,6 +208,8 @@ std::int64_t CountedFusedOps::normParts() const
 
 Value CountedFusedOps::rmsNorm(const Tensor& x, const Tensor& weight)
 {
+    if (x->addendLater)
+        x->addend = std::exchange(x->addendLater, {})();
     const predict::Tensor addend = std::exchange(x->addend, {});
     const Value normed = valueOf(made(x->data.count, elements_, "normed"));
     streams(ops_, x->data.bytes() + normed->data.bytes());
@@ -195,7 +245,11 @@ Value CountedFusedOps::mm(const Tensor& x, const Tensor& weight)
         headWeight_ = weight;
         return valueOf({});
     }
-    const Value y = valueOf(weightProduct(x->data, weight, tokens_));
+    const Value y = valueOf(x->later ? predict::Tensor() : weightProduct(x->data, weight, tokens_));
+    if (x->later)
+        y->later = [this, x, weight] {
+            return weightProduct(std::exchange(x->later, {})(), weight, tokens_);
+        };
     note({x, weight}, [this, x, weight, y] {
         const predict::Tensor gradient = taken(y);
         x->grad = inputGradient(gradient, weight);
@@ -306,8 +360,10 @@ void CountedFusedOps::setWeightGradient(const Tensor& weight, const predict::Ten
     multiply(wide[1], wide[0], weight->data.count);
 }
 
-void CountedFusedOps::tellGradient(const Tensor& parameter) const
+void CountedFusedOps::tellGradient(const Tensor& parameter)
 {
+    if (parallel_)
+        withGradient_.push_back(parameter);
     if (observer_)
         observer_(parameter);
 }
@@ -316,6 +372,7 @@ Value CountedFusedOps::add(const Tensor& x, const Tensor& y)
 {
     const Value sum = valueOf(x->data);
     sum->addend = std::exchange(y->data, {});
+    sum->addendLater = std::exchange(y->later, {});
     note({}, [x, y, sum] {
         x->grad = taken(sum);
         y->grad = std::exchange(sum->gradRounded, {});
@@ -337,12 +394,26 @@ TensorTriple<Value> CountedFusedOps::splitHeads(const Tensor& qkv)
     return parts;
 }
 
+CountedFusedOps::Attended CountedFusedOps::attend()
+{
+    if (!attended_.empty()) {
+        const Attended kept = std::move(attended_.front());
+        attended_.pop_front();
+        return {valueOf(std::exchange(kept.output->data, {})),
+                valueOf(std::exchange(kept.statistics->data, {}))};
+    }
+    FlashAttention::Output output = attention_->forward(recording_ || keeping_ != nullptr);
+    if (keeping_ != nullptr)
+        keeping_->push_back({valueOf(output.o), valueOf(output.statistics)});
+    return {valueOf(std::move(output.o)), valueOf(std::move(output.statistics))};
+}
+
 Value CountedFusedOps::attention(const TensorTriple<Tensor>& qkv)
 {
     const Value packed = qkv[0]->packed;
-    FlashAttention::Output output = attention_->forward(recording_);
-    const Value merged = valueOf(std::move(output.o));
-    const Value statistics = valueOf(std::move(output.statistics));
+    const Attended attended = attend();
+    const Value merged = attended.output;
+    const Value statistics = attended.statistics;
     note({packed, merged, statistics}, [this, packed, merged, statistics] {
         packed->grad = made(packed->data.count, elements_, "gradient of q, k and v");
         const predict::Tensor gradient = taken(merged);
@@ -353,8 +424,15 @@ Value CountedFusedOps::attention(const TensorTriple<Tensor>& qkv)
 
 Value CountedFusedOps::swiGlu(const Tensor& gateUp)
 {
-    const Value y = valueOf(made(gateUp->data.count / 2, elements_, "gated"));
-    streams(ops_, gateUp->data.bytes() + y->data.bytes());
+    const auto gated = [this, gateUp] {
+        predict::Tensor result = made(gateUp->data.count / 2, elements_, "gated");
+        streams(ops_, gateUp->data.bytes() + result.bytes());
+        return result;
+    };
+    const bool isPutOff = isRecomputing_ && recording_;
+    const Value y = valueOf(isPutOff ? predict::Tensor() : gated());
+    if (isPutOff)
+        y->later = gated;
     y->isRecomputed = true;
     note({gateUp}, [this, gateUp, y] {
         const predict::Tensor gradient = taken(y);
@@ -367,17 +445,25 @@ Value CountedFusedOps::swiGlu(const Tensor& gateUp)
 
 Value CountedFusedOps::recomputedInBackward(const ModelPart<Tensor>& part, const TensorTriple<Tensor>& inputs)
 {
+    std::vector<Attended> attended;
     const bool wasRecording = std::exchange(recording_, false);
+    keeping_ = wasRecording && keepsAttention_ ? &attended : nullptr;
     const Value output = part(inputs);
+    keeping_ = nullptr;
     recording_ = wasRecording;
     for (const Value& input : inputs)
         if (input && recording_)
             ops_.memory().recategorize(input->data.storage, MemoryCategory::Activations);
-    note({}, [this, &part, inputs, output] {
+    for (const Attended& each : attended)
+        for (const Value& kept : {each.output, each.statistics})
+            ops_.memory().recategorize(kept->data.storage, MemoryCategory::Activations);
+    note({}, [this, &part, inputs, output, attended] {
         std::vector<Note> outer = std::exchange(notes_, {});
-        recording_ = true;
+        attended_.assign(attended.begin(), attended.end());
+        isRecomputing_ = recording_ = true;
         const Value again = part(inputs);
-        recording_ = false;
+        isRecomputing_ = recording_ = false;
+        again->addendLater = {};
         again->grad = taken(output);
         again->gradRounded = std::exchange(output->gradRounded, {});
         runNotes();
@@ -434,6 +520,8 @@ void CountedFusedOps::backward()
 {
     const bool wasRecording = std::exchange(recording_, false);
     runNotes();
+    if (parallel_)
+        handOverGradients();
     side_->join();
     recording_ = wasRecording;
 }
@@ -441,6 +529,10 @@ void CountedFusedOps::backward()
 void CountedFusedOps::forget()
 {
     notes_.clear();
+    attended_.clear();
+    keeping_ = nullptr;
+    isRecomputing_ = false;
+    withGradient_.clear();
     headInput_.reset();
     headWeight_.reset();
     side_->join();

@@ -2,6 +2,7 @@
 
 #include "core/model/language_model.h"
 #include "core/predict/flash_attention.h"
+#include "core/predict/parallel_memory.h"
 
 #include <deque>
 #include <functional>
@@ -24,15 +25,18 @@ struct FusedValue {
     Tensor data = {};
     Tensor grad = {};
     Tensor addend = {};
+    std::function<Tensor()> addendLater = {};
     Tensor gradRounded = {};
     std::shared_ptr<FusedValue> packed = {}; ///< what q, k and v are views of
     bool isHeld = false;                     ///< a parameter or an input
     bool isByChunks = false;
     bool isRecomputed = false;
     std::function<void(const Tensor&)> whenRecomputed = {};
+    std::function<Tensor()> later = {};
     Storage remainder = {};
     std::shared_ptr<QuantizedStorage> quantized = {};
     Storage parts = {}; ///< in bf16, of a weight in fp32x6
+    std::int32_t leaf = Origin::kNowhere; ///< of a parameter that ranks divide
 };
 
 /// Work on a stream of its own on a GPU, which keeps its operands until the end of the backward pass, or until so many
@@ -70,8 +74,8 @@ public:
     Tensor add(const Tensor& x, const Tensor& y);
     Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b) { return add(x, mm(a, b)); }
     bool addsProducts() const { return false; }
-    Tensor enterBlock(std::int64_t /*block*/, const Tensor& x) const { return x; }
-    Tensor leaveBlock(std::int64_t /*block*/, const Tensor& x) const { return x; }
+    Tensor enterBlock(std::int64_t block, const Tensor& x);
+    Tensor leaveBlock(std::int64_t block, const Tensor& x);
     bool dividesLayers() const { return false; }
     Tensor intoParts(const Tensor& x) const { return x; }
     Tensor sumOfParts(const Tensor& y) const { return y; }
@@ -92,19 +96,28 @@ public:
     void forget();
     /// Logs the update of a parameter by AdamW.
     void update(const Tensor& parameter);
+    /// Of the ranks; null: one process alone.
+    ParallelMemory* parallel() { return parallel_.get(); }
 
 private:
     /// One for each engine: tensors hold the memory of their object.
     struct Note {
         std::function<void()> backward;
     };
+    struct Attended {
+        Tensor output;
+        Tensor statistics;
+    };
 
+    Tensor placed(const std::string& name, std::int64_t count, const LinearMap* map);
+    void handOverGradients();
+    Attended attend();
     Tensor valueOf(predict::Tensor data) const;
     predict::Tensor made(std::int64_t count, Type type, const char* what);
     predict::Tensor gradientOf(const Tensor& weight, const char* what);
     void note(std::initializer_list<Tensor> saved, std::function<void()> backward);
     void runNotes();
-    void tellGradient(const Tensor& parameter) const;
+    void tellGradient(const Tensor& parameter);
     void multiply(const predict::Tensor& a, const predict::Tensor& b, std::int64_t count);
     void multiplyWeight(const predict::Tensor& a, const Tensor& weight, std::int64_t count, bool isForward);
     predict::Tensor quantizedProduct(const predict::Tensor& a, const Tensor& weight, std::int64_t count,
@@ -129,6 +142,13 @@ private:
     std::shared_ptr<FlashAttention> attention_;
     std::shared_ptr<SideWork> side_;
     std::function<void(const Tensor&)> observer_;
+    std::unique_ptr<Leaves> leaves_; ///< of the ranks
+    std::unique_ptr<ParallelMemory> parallel_;
+    std::vector<Tensor> withGradient_;
+    bool keepsAttention_;
+    std::vector<Attended>* keeping_ = nullptr;
+    std::deque<Attended> attended_;
+    bool isRecomputing_ = false;
     Tensor headInput_;
     Tensor headWeight_;
     std::vector<Note> notes_;

@@ -115,7 +115,7 @@ TargetDevice usedBy(const ExperimentSpec& spec, TargetDevice device)
 bool isCaptured(const ExperimentSpec& spec, const TargetDevice& device)
 {
     return spec.compile.kind == CompileRequest::Kind::Graph ||
-           (spec.compile.kind == CompileRequest::Kind::Fused && device.isCuda);
+           (spec.compile.kind == CompileRequest::Kind::Fused && device.isCuda && replaysGraphs(spec));
 }
 
 std::unique_ptr<ExperimentMemory> makeExperimentMemory(const ExperimentSpec& spec, const TargetDevice& device,

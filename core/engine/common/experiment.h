@@ -88,7 +88,8 @@ std::unique_ptr<Experiment> makeCollectiveExperiment(const ExperimentSpec& spec,
                                                      Ranks& ranks);
 std::unique_ptr<Experiment> makeLmExperiment(const ExperimentSpec& spec, const Device& device, Ranks* ranks);
 /// The lm without autograd, by fused kernels (compile: fused).
-std::unique_ptr<Experiment> makeFusedLmExperiment(const ExperimentSpec& spec, const Device& device);
+std::unique_ptr<Experiment> makeFusedLmExperiment(const ExperimentSpec& spec, const Device& device,
+                                                  Ranks* ranks);
 /// The lm as TorchInductor compiled it (compile: inductor).
 std::unique_ptr<Experiment> makeInductorLmExperiment(const ExperimentSpec& spec, const Device& device);
 /// A package of AOTInductor, forward only (compile: package:FILE.pt2). A package is a program and is executed

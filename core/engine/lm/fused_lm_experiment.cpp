@@ -1,11 +1,15 @@
 #include "core/engine/common/device.h"
 #include "core/engine/common/experiment.h"
 #include "core/engine/common/side_stream.h"
+#include "core/engine/lm/adamw.h"
 #include "core/engine/lm/fp8_accuracy.h"
 #include "core/engine/lm/fused_adamw.h"
 #include "core/engine/lm/fused_ops.h"
 #include "core/engine/lm/token_batch.h"
+#include "core/engine/parallel/parallelism.h"
+#include "core/engine/ranks/collectives.h"
 #include "core/model/fused_loss.h"
+#include "core/model/parallelism.h"
 #include "core/model/phases.h"
 
 #include <ATen/ATen.h>
@@ -30,13 +34,21 @@ FusedOptions optionsOf(const ExperimentSpec& spec, const Device& device)
 /// The language model by FusedOps (compile: fused).
 class FusedLmExperiment final : public Experiment {
 public:
-    FusedLmExperiment(const ExperimentSpec& spec, const Device& device)
-        : spec_(spec), model_(spec, FusedOps(spec, optionsOf(spec, device))), batch_(spec, device.torch()),
+    FusedLmExperiment(const ExperimentSpec& spec, const Device& device, Ranks* ranks)
+        : spec_(spec), ranks_(ranks), parallelism_(ranks ? makeParallelism(spec, *ranks) : nullptr),
+          model_(spec, FusedOps(spec, optionsOf(spec, device), parallelism_.get())),
+          batch_(spec, device.torch(), ranks ? gridOf(spec).dataOf(ranks->rank()) : 0, gridOf(spec).data),
           tokens_(std::make_shared<FusedValue>(FusedValue{.data = batch_.tokens(), .grad = {}})),
           updates_(device.torch(), SideStream::Priority::Background)
     {
         if (spec.precision == Precision::Fp8 && spec.mode != Mode::Forward)
             facts_ = accuracy(device);
+        if (parallelism_) {
+            const std::vector<NamedTensor> parts = parallelism_->updated();
+            if (spec.mode == Mode::Train)
+                partOptimizer_.emplace(parts, device.torch(), false);
+            return;
+        }
         if (spec.mode != Mode::Train)
             return;
         optimizer_.emplace(model_.parameters(), model_.parameterNames());
@@ -46,8 +58,20 @@ public:
             });
     }
 
+    // Ranks start their step together, so that a step does not include the lateness of the one before.
+    void prepare() override
+    {
+        Experiment::prepare();
+        if (!ranks_)
+            return;
+        ranks_->synchronize();
+        ranks_->barrier();
+    }
+
     void dropGradients() override
     {
+        if (parallelism_)
+            parallelism_->dropGradients();
         for (const FusedOps::Tensor& parameter : model_.parameters())
             parameter->grad.reset();
     }
@@ -58,9 +82,7 @@ public:
         const at::NoGradGuard noGrad;
         switch (phase) {
         case Phase::Forward:
-            model_.ops().record(spec_.mode != Mode::Forward || spec_.grad);
-            logits_ = model_.forward(tokens_);
-            return;
+            return forward();
         case Phase::Loss:
             return computeLoss();
         case Phase::Backward:
@@ -109,6 +131,9 @@ public:
         for (std::size_t i = 0; i < model_.parameters().size(); ++i) {
             const FusedValue& parameter = *model_.parameters()[i];
             const std::string& name = model_.parameterNames()[i];
+            visit(MemoryCategory::Gradients, name, parameter.grad);
+            if (parallelism_)
+                continue;
             visit(MemoryCategory::Parameters, name, parameter.data);
             visit(MemoryCategory::Parameters, name + " remainder", parameter.remainder);
             if (parameter.quantized) {
@@ -119,12 +144,15 @@ public:
             }
             if (parameter.parts)
                 visit(MemoryCategory::Parameters, name + " in bf16 parts", parameter.parts->parts);
-            visit(MemoryCategory::Gradients, name, parameter.grad);
         }
+        if (parallelism_)
+            parallelism_->visitHeld(visit);
         model_.ops().visitHeld(visit);
         batch_.visitHeld(visit);
         if (optimizer_)
             optimizer_->visitHeld(model_.parameterNames(), visit);
+        if (partOptimizer_)
+            partOptimizer_->visitHeld(visit);
     }
 
     Tensor graphRoot() const override { return {}; } // there is no autograd graph
@@ -135,15 +163,36 @@ private:
     // once its gradient is there: it is bound by memory, and products are not.
     bool updatesInBackward() const { return optimizer_ && spec_.timing == StepTiming::Step; }
 
+    void forward()
+    {
+        const bool recording = spec_.mode != Mode::Forward || spec_.grad;
+        model_.ops().record(recording);
+        if (parallelism_) {
+            const at::AutoGradMode grad(recording); // tells it whether there is a backward
+            parallelism_->beginForward();
+        }
+        logits_ = model_.forward(tokens_);
+        if (parallelism_)
+            parallelism_->endForward();
+    }
+
     void backward()
     {
         if (updatesInBackward())
             optimizer_->begin();
+        if (parallelism_)
+            parallelism_->beginBackward();
         model_.ops().backward();
+        if (parallelism_)
+            parallelism_->finishBackward();
     }
 
     void optimize()
     {
+        if (partOptimizer_) {
+            partOptimizer_->step();
+            return parallelism_->finishUpdate();
+        }
         if (updatesInBackward()) {
             updates_.join();
             return;
@@ -185,8 +234,11 @@ private:
     }
 
     ExperimentSpec spec_;
+    Ranks* ranks_;
+    std::unique_ptr<Parallelism> parallelism_; // null without ranks; the model uses it
     tilescope::LanguageModel<FusedOps> model_;
     std::optional<FusedAdamW> optimizer_;
+    std::optional<AdamW> partOptimizer_; // of ranks
     TokenBatch batch_;
     FusedOps::Tensor tokens_;
     FusedOps::Tensor logits_;
@@ -197,9 +249,10 @@ private:
 
 } // namespace
 
-std::unique_ptr<Experiment> makeFusedLmExperiment(const ExperimentSpec& spec, const Device& device)
+std::unique_ptr<Experiment> makeFusedLmExperiment(const ExperimentSpec& spec, const Device& device,
+                                                  Ranks* ranks)
 {
-    return std::make_unique<FusedLmExperiment>(spec, device);
+    return std::make_unique<FusedLmExperiment>(spec, device, ranks);
 }
 
 } // namespace tilescope::engine

@@ -3,6 +3,7 @@
 #include "core/engine/common/set_up.h"
 #include "core/engine/lm/lm.h"
 #include "core/engine/lm/split_product.h"
+#include "core/model/parallelism.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -173,11 +174,12 @@ FusedRange::~FusedRange()
     openModules().pop_back();
 }
 
-FusedOps::FusedOps(const ExperimentSpec& spec, const FusedOptions& options)
-    : batch_(spec.batch), heads_(spec.heads), headDim_(spec.dModel / spec.heads), context_(spec.context),
+FusedOps::FusedOps(const ExperimentSpec& spec, const FusedOptions& options, Parallelism* parallelism)
+    : batch_(spec.batch), batches_(gridOf(spec).data), heads_(spec.heads), headDim_(spec.dModel / spec.heads), context_(spec.context),
       options_(options), sums_(options.elements == at::kDouble ? at::kDouble : at::kFloat),
       weightSource_(weightSource(options.device, spec.seed)),
-      side_(std::make_shared<SideStream>(options.device, SideStream::Priority::Urgent))
+      side_(std::make_shared<SideStream>(options.device, SideStream::Priority::Urgent)),
+      parallelism_(parallelism), keepsAttention_(spec.checkpointing.kind == Checkpointing::Kind::Block)
 {
     requireRotatable(spec);
     const Making making(MemoryCategory::Inputs, "rotation");
@@ -189,14 +191,15 @@ FusedOps::FusedOps(const ExperimentSpec& spec, const FusedOptions& options)
 Value FusedOps::embeddingWeight(const std::string& name, std::int64_t rows, std::int64_t width) const
 {
     const Making making(MemoryCategory::Parameters, name);
-    return valueOf(
-        at::empty({rows, width}, at::device(options_.device).dtype(sums_)).normal_(0, 1, weightSource_));
+    return valueOf(placed(
+        name,
+        at::empty({rows, width}, at::device(options_.device).dtype(sums_)).normal_(0, 1, weightSource_)));
 }
 
 Value FusedOps::normWeight(const std::string& name, std::int64_t width) const
 {
     const Making making(MemoryCategory::Parameters, name);
-    return valueOf(at::ones({width}, at::device(options_.device).dtype(sums_)));
+    return valueOf(placed(name, at::ones({width}, at::device(options_.device).dtype(sums_))));
 }
 
 Value FusedOps::linearWeight(const std::string& name, const LinearMap& map) const
@@ -205,8 +208,8 @@ Value FusedOps::linearWeight(const std::string& name, const LinearMap& map) cons
     const Data exact =
         at::empty_strided({map.in, map.out}, {1, map.in}, at::device(options_.device).dtype(sums_))
             .normal_(0, deviationOf(map), weightSource_);
-    const Value weight = valueOf(exact);
-    if (options_.elements == at::kBFloat16) {
+    const Value weight = valueOf(placed(name, exact, &map));
+    if (options_.elements == at::kBFloat16 && !parallelism_) {
         const SplitWeight parts = split(exact.t());
         weight->data = parts.upper.t();
         if (options_.trains)
@@ -216,9 +219,42 @@ Value FusedOps::linearWeight(const std::string& name, const LinearMap& map) cons
     weight->isByChunks = options_.chunkRows > 0 && isHead;
     if (options_.quantizesProducts && !isHead)
         weight->quantized = std::make_shared<QuantizedWeight>(weight->data);
-    if (options_.splitsProducts && !options_.trains)
+    if (options_.splitsProducts && !options_.trains && !parallelism_)
         weight->parts = std::make_shared<WeightParts>(weight->data);
     return weight;
+}
+
+Data FusedOps::placed(const std::string& name, const Data& whole, const LinearMap* map) const
+{
+    return parallelism_ ? parallelism_->placed(name, whole.requires_grad_(true), map) : whole;
+}
+
+// The ranks get the gradients of a block after its backward, whose last note this is.
+Value FusedOps::enterBlock(std::int64_t block, const Tensor& x)
+{
+    if (!parallelism_)
+        return x;
+    parallelism_->enterBlock(block, x->data);
+    note("", {}, [this] { handOverGradients(); });
+    return x;
+}
+
+// Backward enters a block from its end.
+Value FusedOps::leaveBlock(std::int64_t block, const Tensor& x)
+{
+    if (!parallelism_)
+        return x;
+    parallelism_->leaveBlock(block, x->data);
+    note("", {}, [this, block] { parallelism_->enterBlock(block, {}); });
+    return x;
+}
+
+// On the current stream, on which the ranks free what they no longer need.
+void FusedOps::handOverGradients()
+{
+    side_->join();
+    for (const Tensor& parameter : std::exchange(withGradient_, {}))
+        parallelism_->gradientMade(parameter->data, taken(parameter));
 }
 
 void FusedOps::note(const char* op, std::vector<Tensor> saved, std::function<void()> backward)
@@ -240,6 +276,8 @@ Value FusedOps::embedding(const Tensor& weight, const Tensor& tokens)
 
 Value FusedOps::rmsNorm(const Tensor& x, const Tensor& weight)
 {
+    if (x->addendLater)
+        x->addend = std::exchange(x->addendLater, {})();
     const auto addend = x->addend.defined() ? std::optional(std::exchange(x->addend, {})) : std::nullopt;
     auto [y, sum, reciprocal] = addRmsNorm(x->data, addend, weight->data, options_.elements);
     if (addend)
@@ -267,7 +305,9 @@ Value FusedOps::mm(const Tensor& x, const Tensor& weight)
         headWeight_ = weight;
         return valueOf({});
     }
-    const Value y = valueOf(weightProduct(x->data, weight));
+    const Value y = valueOf(x->later ? Data() : weightProduct(x->data, weight));
+    if (x->later)
+        y->later = [this, x, weight] { return weightProduct(std::exchange(x->later, {})(), weight); };
     note("aten::mm", {x, weight}, [this, x, weight, y] {
         const Data gradient = taken(y);
         x->grad = inputGradient(gradient, weight);
@@ -362,8 +402,10 @@ void FusedOps::addWeightGradient(const Tensor& weight, const Data& x, const Data
         target.addmm_(gradient.t().to(sums_), x.to(sums_));
 }
 
-void FusedOps::tellGradient(const Tensor& parameter) const
+void FusedOps::tellGradient(const Tensor& parameter)
 {
+    if (parallelism_)
+        withGradient_.push_back(parameter);
     if (observer_)
         observer_(parameter);
 }
@@ -372,6 +414,7 @@ Value FusedOps::add(const Tensor& x, const Tensor& y)
 {
     const Value sum = valueOf(x->data);
     sum->addend = std::exchange(y->data, {});
+    sum->addendLater = std::exchange(y->later, {});
     note("aten::add", {}, [x, y, sum] {
         x->grad = taken(sum);
         y->grad = std::exchange(sum->gradRounded, {});
@@ -394,15 +437,32 @@ TensorTriple<Value> FusedOps::splitHeads(const Tensor& qkv)
     return {partOf(qkv, parts[0]), partOf(qkv, parts[1]), partOf(qkv, parts[2])};
 }
 
+FusedOps::Attended FusedOps::attend(const TensorTriple<Tensor>& qkv)
+{
+    if (!attended_.empty()) {
+        const Attended kept = std::move(attended_.front());
+        attended_.pop_front();
+        return {valueOf(std::exchange(kept.output->data, {})),
+                valueOf(std::exchange(kept.statistics->data, {}))};
+    }
+    auto [o, logSumExp, exact] =
+        attentionForward({qkv[0]->data, qkv[1]->data, qkv[2]->data}, options_.tf32 ? "tf32" : "ieee",
+                         recording_ || keeping_ != nullptr);
+    // (batch, context, heads, head dim) in memory, like q.
+    const Data output = o.transpose(1, 2).reshape({batch_ * context_, heads_ * headDim_});
+    const Data statistics = exact.dim() > 1 ? exact : logSumExp;
+    if (keeping_ != nullptr)
+        keeping_->push_back({valueOf(output), valueOf(statistics)});
+    return {valueOf(output), valueOf(statistics)};
+}
+
 Value FusedOps::attention(const TensorTriple<Tensor>& qkv)
 {
     const std::string_view fp32 = options_.tf32 ? "tf32" : "ieee";
     const Value packed = qkv[0]->packed;
-    auto [o, logSumExp, exact] =
-        attentionForward({qkv[0]->data, qkv[1]->data, qkv[2]->data}, fp32, recording_);
-    // (batch, context, heads, head dim) in memory, like q.
-    const Value merged = valueOf(o.transpose(1, 2).reshape({batch_ * context_, heads_ * headDim_}));
-    const Value statistics = valueOf(exact.dim() > 1 ? exact : logSumExp);
+    const Attended attended = attend(qkv);
+    const Value merged = attended.output;
+    const Value statistics = attended.statistics;
     note("tilescope::attention", {packed, merged, statistics}, [this, fp32, packed, merged, statistics] {
         const auto byHead = [this](const Data& data) {
             return data.view({batch_, context_, heads_, headDim_}).transpose(1, 2);
@@ -418,7 +478,10 @@ Value FusedOps::attention(const TensorTriple<Tensor>& qkv)
 
 Value FusedOps::swiGlu(const Tensor& gateUp)
 {
-    const Value y = valueOf(swiGluForward(gateUp->data));
+    const bool isPutOff = isRecomputing_ && recording_;
+    const Value y = valueOf(isPutOff ? Data() : swiGluForward(gateUp->data));
+    if (isPutOff)
+        y->later = [gateUp] { return swiGluForward(gateUp->data); };
     y->isRecomputed = true;
     note("tilescope::swiglu", {gateUp}, [gateUp, y] {
         const Data gradient = taken(y);
@@ -433,17 +496,24 @@ Value FusedOps::swiGlu(const Tensor& gateUp)
 // part is in memory at a time.
 Value FusedOps::recomputedInBackward(const ModelPart<Tensor>& part, const TensorTriple<Tensor>& inputs)
 {
+    std::vector<Attended> attended;
     const bool wasRecording = std::exchange(recording_, false);
+    keeping_ = wasRecording && keepsAttention_ ? &attended : nullptr;
     const Value output = part(inputs);
+    keeping_ = nullptr;
     recording_ = wasRecording;
     std::vector<Value> kept;
     std::ranges::copy_if(inputs, std::back_inserter(kept),
                          [](const Value& input) { return input != nullptr; });
-    note("tilescope::recomputed", std::move(kept), [this, &part, inputs, output] {
+    for (const Attended& each : attended)
+        kept.insert(kept.end(), {each.output, each.statistics});
+    note("tilescope::recomputed", std::move(kept), [this, &part, inputs, output, attended] {
         std::vector<Note> outer = std::exchange(notes_, {});
-        recording_ = true;
+        attended_.assign(attended.begin(), attended.end());
+        isRecomputing_ = recording_ = true;
         const Value again = part(inputs);
-        recording_ = false;
+        isRecomputing_ = recording_ = false;
+        again->addendLater = {};
         again->grad = taken(output);
         again->gradRounded = std::exchange(output->gradRounded, {});
         runNotes();
@@ -456,7 +526,7 @@ Data FusedOps::crossEntropy(const Tensor& logits, const Data& targets)
 {
     if (headInput_)
         return crossEntropyByChunks(targets);
-    const Data losses = crossEntropyInPlace(logits->data, targets, targets.size(0));
+    const Data losses = crossEntropyInPlace(logits->data, targets, batches_ * targets.size(0));
     logits->grad = std::exchange(logits->data, {});
     return losses.mean();
 }
@@ -474,7 +544,7 @@ Data FusedOps::crossEntropyByChunks(const Data& targets)
         const std::int64_t count = std::min(options_.chunkRows, tokens - begin);
         const Data part = x->data.narrow(0, begin, count);
         const Data logits = weightProduct(part, weight);
-        losses.push_back(crossEntropyInPlace(logits, targets.narrow(0, begin, count), tokens));
+        losses.push_back(crossEntropyInPlace(logits, targets.narrow(0, begin, count), batches_ * tokens));
         Data gradPart = x->grad.narrow(0, begin, count);
         setInputGradient(gradPart, logits, weight);
         begin == 0 ? setWeightGradient(weight, part, logits) : addWeightGradient(weight, part, logits);
@@ -487,6 +557,8 @@ void FusedOps::backward()
 {
     const bool wasRecording = std::exchange(recording_, false);
     runNotes();
+    if (parallelism_)
+        handOverGradients();
     side_->join();
     recording_ = wasRecording;
 }
@@ -494,6 +566,10 @@ void FusedOps::backward()
 void FusedOps::forget()
 {
     notes_.clear();
+    attended_.clear();
+    keeping_ = nullptr;
+    isRecomputing_ = false;
+    withGradient_.clear();
     headInput_.reset();
     headWeight_.reset();
     side_->join();

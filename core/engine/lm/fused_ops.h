@@ -4,11 +4,13 @@
 #include "core/engine/common/side_stream.h"
 #include "core/engine/lm/fp8_product.h"
 #include "core/engine/lm/split_product.h"
+#include "core/engine/parallel/parallelism.h"
 #include "core/model/language_model.h"
 #include "core/trace/host/range.h"
 
 #include <ATen/core/Tensor.h>
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,9 +24,10 @@ namespace tilescope::engine {
 struct FusedValue {
     at::Tensor data;
     at::Tensor grad; ///< set in backward
-    // The residual stream: a product not yet added to `data`, which the next norm adds; and `grad` once more,
-    // rounded for the products of backward.
+    // The residual stream: a product not yet added to `data`, which the next norm adds, computing it first if it was
+    // put off; and `grad` once more, rounded for the products of backward.
     at::Tensor addend = {};
+    std::function<at::Tensor()> addendLater = {};
     at::Tensor gradRounded = {};
     /// The packed projection that q, k and v are views of; it has their gradients.
     std::shared_ptr<FusedValue> packed = {};
@@ -33,6 +36,8 @@ struct FusedValue {
     /// `data` is not kept for backward: its maker's backward computes it again and calls this once.
     bool isRecomputed = false;
     std::function<void(const at::Tensor&)> whenRecomputed = {};
+    /// Computes `data`, which was put off: in a block that is computed again, nobody may need it.
+    std::function<at::Tensor()> later = {};
     /// Of a bf16 weight: with it the weight is an exact fp32 weight (kernels/include/lm.h). Row-major.
     at::Tensor remainder = {};
     /// Of a weight whose products are computed in 8 bits: what they read. The update of `data` sets it too.
@@ -72,13 +77,20 @@ struct FusedOptions {
 /// Weights of products are stored as elements; everything that autocast leaves in fp32 is in the type of sums:
 /// the residual stream, the embedding, norms and all gradients of parameters. An addition to the residual stream
 /// and the norm that follows are one kernel. Gradients of weights are computed on a side stream.
+///
+/// Blocks that are recomputed (checkpointing: block:K) keep the output of their attention beside the input of the
+/// segment. Backward does not run attention forward again, nor the last product of a segment.
+///
+/// Ranks may divide the weights (parallel: fsdp): the optimizer then updates the parts of Parallelism::updated(), which
+/// get their gradients during backward(), and the parameters have no `grad`.
 class FusedOps {
 public:
     using Tensor = std::shared_ptr<FusedValue>;
     using Range = FusedRange;
 
     /// \throws Error  the spec's model does not support rotary positions
-    FusedOps(const ExperimentSpec& spec, const FusedOptions& options);
+    /// \param parallelism  of the ranks, which outlives it; null: this process alone
+    FusedOps(const ExperimentSpec& spec, const FusedOptions& options, Parallelism* parallelism = nullptr);
 
     Tensor embeddingWeight(const std::string& name, std::int64_t rows, std::int64_t width) const;
     Tensor normWeight(const std::string& name, std::int64_t width) const;
@@ -90,9 +102,9 @@ public:
     Tensor add(const Tensor& x, const Tensor& y);
     Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b) { return add(x, mm(a, b)); }
     bool addsProducts() const { return false; }
-    // Ranks do not share this model.
-    Tensor enterBlock(std::int64_t /*block*/, const Tensor& x) const { return x; }
-    Tensor leaveBlock(std::int64_t /*block*/, const Tensor& x) const { return x; }
+    Tensor enterBlock(std::int64_t block, const Tensor& x);
+    Tensor leaveBlock(std::int64_t block, const Tensor& x);
+    // No rank has a part of a layer.
     bool dividesLayers() const { return false; }
     Tensor intoParts(const Tensor& x) const { return x; }
     Tensor sumOfParts(const Tensor& y) const { return y; }
@@ -145,10 +157,18 @@ private:
         std::vector<Tensor> saved;
         std::function<void()> backward;
     };
+    /// What backward needs of an attention.
+    struct Attended {
+        Tensor output;
+        Tensor statistics;
+    };
 
+    at::Tensor placed(const std::string& name, const at::Tensor& whole, const LinearMap* map = nullptr) const;
     void note(const char* op, std::vector<Tensor> saved, std::function<void()> backward);
     void runNotes();
-    void tellGradient(const Tensor& parameter) const;
+    void tellGradient(const Tensor& parameter);
+    void handOverGradients();
+    Attended attend(const TensorTriple<Tensor>& qkv);
     at::Tensor weightProduct(const at::Tensor& x, const Tensor& weight) const;
     at::Tensor inputGradient(const at::Tensor& gradient, const Tensor& weight) const;
     void setInputGradient(at::Tensor& target, const at::Tensor& gradient, const Tensor& weight) const;
@@ -160,6 +180,7 @@ private:
     TensorTriple<at::Tensor> heads(const at::Tensor& packed) const;
 
     std::int64_t batch_;
+    std::int64_t batches_; ///< of all ranks
     std::int64_t heads_;
     std::int64_t headDim_;
     std::int64_t context_;
@@ -170,6 +191,12 @@ private:
     std::shared_ptr<SideStream> side_;
     GradientObserver observer_;
     QuantizedObserver quantizedObserver_;
+    Parallelism* parallelism_;
+    std::vector<Tensor> withGradient_; ///< parameters whose gradients the ranks have not got yet
+    bool keepsAttention_;              ///< of recomputed parts
+    std::vector<Attended>* keeping_ = nullptr; ///< while a part runs that will be recomputed
+    std::deque<Attended> attended_;            ///< of the part that is being recomputed
+    bool isRecomputing_ = false;
     // The product that crossEntropy() computes.
     Tensor headInput_;
     Tensor headWeight_;

@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -50,6 +51,16 @@ void GradientGroups::reset()
 void GradientGroups::requireAll() const
 {
     TORCH_CHECK(reported_ == groups_.size(), "backward made no gradient for some parameters");
+}
+
+void GradientGroups::gradientMade(const at::Tensor& parameter)
+{
+    const auto has = [&](const std::vector<at::Tensor>& group) {
+        return std::ranges::any_of(group, [&](const at::Tensor& each) { return each.is_same(parameter); });
+    };
+    const auto found = std::ranges::find_if(groups_, has);
+    TORCH_CHECK(found != groups_.end(), "a gradient of something that is no parameter");
+    gradientReady(static_cast<std::size_t>(found - groups_.begin()));
 }
 
 void GradientGroups::gradientReady(std::size_t group)

@@ -28,6 +28,8 @@ public:
     void reset();
     /// Call after backward, which must have completed all groups.
     void requireAll() const;
+    /// For a parameter whose gradient autograd did not make.
+    void gradientMade(const at::Tensor& parameter);
 
 private:
     class Hook;

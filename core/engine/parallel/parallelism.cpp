@@ -5,7 +5,14 @@
 #include "core/engine/parallel/sharded_weights.h"
 #include "core/engine/parallel/tensor_parts.h"
 
+#include <c10/util/Exception.h>
+
 namespace tilescope::engine {
+
+void Parallelism::gradientMade(const at::Tensor& /*leaf*/, at::Tensor /*gradient*/)
+{
+    TORCH_CHECK(false, "this parallelism needs autograd");
+}
 
 std::unique_ptr<Parallelism> makeParallelism(const ExperimentSpec& spec, Ranks& ranks)
 {

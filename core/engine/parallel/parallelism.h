@@ -49,6 +49,8 @@ public:
     virtual void beginBackward() {}
     /// When it returns, the gradients of updated() are those of the whole batch.
     virtual void finishBackward() {}
+    /// A model without autograd made the gradient of a leaf: what autograd's hook says of other models.
+    virtual void gradientMade(const at::Tensor& leaf, at::Tensor gradient);
     /// After the optimizer has changed updated(): gives every rank the weights it keeps.
     virtual void finishUpdate() {}
     virtual void dropGradients() = 0;

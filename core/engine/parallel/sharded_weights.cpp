@@ -228,6 +228,12 @@ public:
         eachGroup([](WeightGroup& group) { group.awaitScatter(); });
     }
 
+    void gradientMade(const Tensor& leaf, Tensor gradient) override
+    {
+        leaf.mutable_grad() = std::move(gradient);
+        groups_->gradientMade(leaf);
+    }
+
     void dropGradients() override
     {
         // A step that failed or made no gradients leaves weights behind.

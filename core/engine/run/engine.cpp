@@ -238,7 +238,7 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const std::optional<RankS
         initializeCuda();
     const int processes = seat ? seat->localSize : 1;
     const Numerics numerics(spec, device, std::max(1, defaultThreads / processes));
-    const DeviceScope onDevice(device, spec.compile.isCaptured());
+    const DeviceScope onDevice(device, replaysGraphs(spec));
     device.clean();
     device.limitMemory(spec.memoryLimit, processes);
     at::manual_seed(static_cast<std::uint64_t>(spec.seed));
@@ -344,8 +344,9 @@ std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Dev
     if (spec.compile.kind == CompileRequest::Kind::Package)
         return makePackagedExperiment(spec, device);
     if (spec.compile.kind == CompileRequest::Kind::Fused) {
-        auto fused = makeFusedLmExperiment(spec, device);
-        return device.isCuda() ? makeGraphed(std::move(fused), device, spec.timing) : std::move(fused);
+        auto fused = makeFusedLmExperiment(spec, device, ranks);
+        return device.isCuda() && replaysGraphs(spec) ? makeGraphed(std::move(fused), device, spec.timing)
+                                                      : std::move(fused);
     }
     if (spec.compile.kind == CompileRequest::Kind::Inductor) {
         auto compiled = makeInductorLmExperiment(spec, device);

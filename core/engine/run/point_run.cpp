@@ -8,6 +8,7 @@
 #include "core/engine/ranks/collectives.h"
 #include "core/engine/studies/memory_reader.h"
 #include "core/model/flags.h"
+#include "core/model/parallelism.h"
 #include "core/model/text.h"
 #include "core/trace/counters/counter_reader.h"
 #include "core/trace/host/range.h"
@@ -162,7 +163,7 @@ tilescope::trace::Tracer& PointRun::tracer()
 // Only a recorded capture shows which module launches each kernel of a graph, and which memory it uses.
 void PointRun::settle()
 {
-    const bool isRecorded = tracing() && device_.isCuda() && spec_.compile.isCaptured();
+    const bool isRecorded = tracing() && device_.isCuda() && replaysGraphs(spec_);
     const CaptureCalls calls{.before =
                                  [&](Phase phase) {
                                      if (isRecorded && memory_ && phase == Phase::Backward)

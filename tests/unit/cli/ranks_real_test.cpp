@@ -35,20 +35,23 @@ steps: 2
 trace_steps: 1
 bucket: 1 MiB
 sweep:
-  - {parallel: ddp-naive, gpus: 2, precision: fp32, checkpointing: none}
-  - {parallel: ddp-flat, gpus: 2, precision: fp32, checkpointing: none}
-  - {parallel: ddp, gpus: 2, precision: fp32, checkpointing: none}
-  - {parallel: optimizer-sharding, gpus: 2, precision: fp32, checkpointing: none}
-  - {parallel: zero1, gpus: 2, precision: fp32, checkpointing: none}
-  - {parallel: zero1, gpus: 3, precision: fp32, checkpointing: none}
-  - {parallel: fsdp, gpus: 2, precision: fp32, checkpointing: none}
-  - {parallel: fsdp, gpus: 3, precision: fp32, checkpointing: none}
-  - {parallel: fsdp, gpus: 2, precision: bf16, checkpointing: none}
-  - {parallel: fsdp, gpus: 2, precision: fp32, checkpointing: block}
-  - {parallel: fsdp, gpus: 2, precision: fp32, checkpointing: nested}
-  - {parallel: tp, gpus: 2, precision: fp32, checkpointing: none}
-  - {parallel: tp, gpus: 2, precision: bf16, checkpointing: block}
-  - {parallel: fsdp+tp, gpus: 4, precision: fp32, checkpointing: none}
+  - {parallel: ddp-naive, gpus: 2, precision: fp32, checkpointing: none, compile: none}
+  - {parallel: ddp-flat, gpus: 2, precision: fp32, checkpointing: none, compile: none}
+  - {parallel: ddp, gpus: 2, precision: fp32, checkpointing: none, compile: none}
+  - {parallel: optimizer-sharding, gpus: 2, precision: fp32, checkpointing: none, compile: none}
+  - {parallel: zero1, gpus: 2, precision: fp32, checkpointing: none, compile: none}
+  - {parallel: zero1, gpus: 3, precision: fp32, checkpointing: none, compile: none}
+  - {parallel: fsdp, gpus: 2, precision: fp32, checkpointing: none, compile: none}
+  - {parallel: fsdp, gpus: 3, precision: fp32, checkpointing: none, compile: none}
+  - {parallel: fsdp, gpus: 2, precision: bf16, checkpointing: none, compile: none}
+  - {parallel: fsdp, gpus: 2, precision: fp32, checkpointing: block, compile: none}
+  - {parallel: fsdp, gpus: 2, precision: fp32, checkpointing: nested, compile: none}
+  - {parallel: fsdp, gpus: 2, precision: fp32, checkpointing: none, compile: fused}
+  - {parallel: fsdp, gpus: 3, precision: fp32, checkpointing: block, compile: fused}
+  - {parallel: fsdp, gpus: 2, precision: bf16, checkpointing: block, compile: fused}
+  - {parallel: tp, gpus: 2, precision: fp32, checkpointing: none, compile: none}
+  - {parallel: tp, gpus: 2, precision: bf16, checkpointing: block, compile: none}
+  - {parallel: fsdp+tp, gpus: 4, precision: fp32, checkpointing: none, compile: none}
 )";
 
 class RanksReal : public ::testing::Test {
@@ -93,7 +96,7 @@ protected:
     {
         const json& params = run.at("params");
         std::string title;
-        for (const char* key : {"parallel", "gpus", "precision", "checkpointing"})
+        for (const char* key : {"parallel", "gpus", "precision", "checkpointing", "compile"})
             title += params.at(key).dump() + " ";
         return title;
     }

@@ -5,6 +5,7 @@
 #include "core/engine/lm/fused_ops.h"
 #include "core/engine/lm/lm.h"
 #include "core/engine/run/engine.h"
+#include "core/model/text.h"
 #include "tests/unit/engine/fixtures.h"
 
 #include <ATen/ATen.h>
@@ -310,6 +311,42 @@ TEST_F(FusedPoint, KnowsWhatItsMemoryHolds)
                                                   "step/forward/layers.2/attention tilescope::attention",
                                                   "step/forward/layers.1/ffn_norm tilescope::add_rms_norm",
                                                   "step/forward/lm_head aten::mm"}));
+}
+
+TEST_F(FusedPoint, RunsAttentionForwardOnceInBlocksThatAreComputedAgain)
+{
+    for (const Checkpointing checkpointing :
+         {Checkpointing{}, Checkpointing{Checkpointing::Kind::Block, 1},
+          Checkpointing{Checkpointing::Kind::Block, 2}, Checkpointing{Checkpointing::Kind::Attention}}) {
+        spec_.checkpointing = checkpointing;
+        recorder_ = {};
+        ASSERT_EQ(run().status, RunStatus::Ok);
+        std::map<std::string, std::int64_t> calls;
+        for (const TraceBatch& batch : recorder_.batches)
+            for (const Op& op : batch.ops)
+                ++calls[std::string(strings_.text(op.name))];
+        const bool again = checkpointing.kind == Checkpointing::Kind::Attention;
+        EXPECT_EQ(calls["tilescope::attention_forward"], spec_.traceSteps * spec_.layers * (again ? 2 : 1))
+            << toText(checkpointing);
+    }
+}
+
+// The last product of a segment, of which backward needs only the input.
+TEST_F(FusedPoint, LeavesOutTheProductsThatBackwardDoesNotNeedAgain)
+{
+    std::map<int, std::int64_t> products;
+    for (const int every : {0, 1, 3}) {
+        spec_.checkpointing = {every > 0 ? Checkpointing::Kind::Block : Checkpointing::Kind::None, every};
+        recorder_ = {};
+        ASSERT_EQ(run().status, RunStatus::Ok);
+        for (const TraceBatch& batch : recorder_.batches)
+            for (const Op& op : batch.ops)
+                if (strings_.text(op.name) == "aten::mm")
+                    ++products[every];
+    }
+    ASSERT_EQ(spec_.layers, 3);
+    EXPECT_EQ(products[1] - products[0], spec_.traceSteps * 3 * 3);
+    EXPECT_EQ(products[3] - products[0], spec_.traceSteps * (3 * 4 - 1));
 }
 
 TEST_F(FusedPoint, LearnsAsTheEagerModelOverTheSameTokens)

@@ -169,6 +169,73 @@ INSTANTIATE_TEST_SUITE_P(OnTheCpu, ShardedSteps,
                                                               Parallel::Fsdp),
                                             ::testing::Values(Precision::Fp32, Precision::Bf16)));
 
+class FusedShards : public ::testing::TestWithParam<std::tuple<Where, Precision, int>> {};
+
+// As in CombinedGradients, for the model without autograd, whose weights are divided.
+TEST_P(FusedShards, HaveTheirPartsOfTheSumOfTheGradientsOfTheRanks)
+{
+    const auto [where, precision, every] = GetParam();
+    constexpr int kRanks = 2;
+    if (!test::hasDevices(where, kRanks))
+        GTEST_SKIP() << "needs " << kRanks << " GPUs";
+    ExperimentSpec spec = specOf(Mode::Both, kRanks, Parallel::Fsdp);
+    spec.compile.kind = CompileRequest::Kind::Fused;
+    spec.backend = Backend::Flash;
+    spec.precision = precision;
+    spec.deterministic = true;
+    spec.layers = 3;
+    if (every > 0)
+        spec.checkpointing = {Checkpointing::Kind::Block, every};
+    const std::vector<std::vector<Held>> ranks = coursesOf(spec, where, 1);
+    spec.gpus = 1;
+    spec.parallel = Parallel::None;
+    spec.checkpointing = {};
+    const std::vector<Held> alone = courseOf(spec, test::deviceOf(where, 0), nullptr, kRanks);
+    for (int rank = 0; rank < kRanks; ++rank) {
+        int compared = 0;
+        for (const auto& [key, part] : ranks[static_cast<std::size_t>(rank)][0]) {
+            if (key.first != MemoryCategory::Gradients)
+                continue;
+            // A half is exact, and the sum of two numbers is rounded once.
+            const Tensor sum = alone[0].at(key) * 0.5 + alone[1].at(key) * 0.5;
+            const ShardLayout layout{.elements = sum.numel(), .ranks = kRanks};
+            EXPECT_TRUE(at::equal(flatView(part), partOf(padded(flatView(sum), layout), layout, rank)))
+                << key.second << " of rank " << rank;
+            EXPECT_GT(part.abs().max().item<double>(), 0) << key.second;
+            ++compared;
+        }
+        EXPECT_EQ(compared, 3 + 6 * spec.layers);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Everywhere, FusedShards,
+                         ::testing::Combine(::testing::Values(Where::Cpu, Where::Gpus),
+                                            ::testing::Values(Precision::Fp32, Precision::Bf16),
+                                            ::testing::Values(0, 1, 2)));
+
+// In fp32 both models compute the same but for the order of sums.
+TEST(FusedShardedSteps, LearnAsThoseOfTheEagerModel)
+{
+    constexpr int kSteps = 3;
+    ExperimentSpec spec = specOf(Mode::Train, 2, Parallel::Fsdp);
+    spec.backend = Backend::Flash;
+    spec.checkpointing = {Checkpointing::Kind::Block, 1};
+    const auto eager = coursesOf(spec, Where::Cpu, kSteps);
+    spec.compile.kind = CompileRequest::Kind::Fused;
+    const auto fused = coursesOf(spec, Where::Cpu, kSteps);
+    for (std::size_t rank = 0; rank < 2; ++rank)
+        for (const auto& [key, expected] : eager[rank][kSteps - 1]) {
+            if (!isWeightOrGradient(key.first, key.second) || key.second.ends_with("gathered"))
+                continue;
+            const Tensor difference = fused[rank][kSteps - 1].at(key) - expected;
+            // Three updates of at most 1e-3, whose direction is rounding where a gradient is.
+            EXPECT_LE(difference.abs().max().item<double>(), 1e-3) << key.second << " of rank " << rank;
+            EXPECT_LE(at::linalg_vector_norm(difference).item<double>(),
+                      1e-4 * at::linalg_vector_norm(expected).item<double>())
+                << key.second << " of rank " << rank;
+        }
+}
+
 class StepsOnSeveralHosts : public ::testing::TestWithParam<Parallel> {};
 
 TEST_P(StepsOnSeveralHosts, HaveTheBitsOfThoseOnOne)

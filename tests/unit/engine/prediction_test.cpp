@@ -122,6 +122,7 @@ TEST(Prediction, IsWhatTheEngineAllocates)
                                     fused(Mode::Both),
                                     fused(Mode::Train),
                                     fusedInSteps(),
+                                    fused(Mode::Train, Precision::Fp32, {Kind::Block, 1}),
                                     fused(Mode::Train, Precision::Fp32, {Kind::Block, 2}),
                                     fused(Mode::Train, Precision::Fp32, {Kind::Attention}),
                                     fused(Mode::Train, Precision::Fp32, {Kind::Nested, 3}),
