@@ -129,10 +129,6 @@ Broken fusedRule(const ExperimentSpec& spec)
                                       wordOf(spec.parallel)),
                           "write compile: none or parallel: fsdp",
                           {"compile", "parallel"}};
-    if (spec.parallel == Parallel::Fsdp && spec.precision == Precision::Fp8)
-        return BrokenRule{"weights in fp8 are not divided among ranks, and parallel is fsdp",
-                          "write precision: bf16 or parallel: none",
-                          {"precision", "parallel"}};
     if (spec.device.kind == DeviceRequest::Kind::Cpu)
         return {};
     if (spec.dModel / spec.heads % kMultiple != 0 || spec.dFf % kMultiple != 0)

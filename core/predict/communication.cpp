@@ -21,7 +21,8 @@ double ringShare(int n)
 /// Bytes of an element as products compute with it.
 double productBytes(const ExperimentSpec& spec)
 {
-    return spec.precision == Precision::Bf16 || spec.precision == Precision::Fp16 ? 2 : kFloatBytes;
+    using enum Precision;
+    return spec.precision == Bf16 || spec.precision == Fp16 || spec.precision == Fp8 ? 2 : kFloatBytes;
 }
 
 std::int64_t matrixElementsOfABlock(const ExperimentSpec& spec)

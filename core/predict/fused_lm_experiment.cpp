@@ -11,8 +11,8 @@ namespace {
 class FusedLmExperiment final : public ExperimentMemory {
 public:
     FusedLmExperiment(const ExperimentSpec& spec, const TargetDevice& device, Ops& ops)
-        : spec_(spec), ops_(ops), model_(spec, CountedFusedOps(spec, device, ops)),
-          parts_(partsToUpdate()), tokens_(std::make_shared<FusedValue>())
+        : spec_(spec), ops_(ops), model_(spec, CountedFusedOps(spec, device, ops)), parts_(partsToUpdate()),
+          tokens_(std::make_shared<FusedValue>())
     {
         const std::int64_t tokens = spec.batch * spec.context;
         // Drawn on the host, so it counts as host memory as well.

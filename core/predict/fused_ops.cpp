@@ -1,6 +1,7 @@
 #include "core/predict/fused_ops.h"
 
 #include "core/model/fused_loss.h"
+#include "core/model/fused_recomputation.h"
 #include "core/predict/fused_kernels.h"
 
 #include <algorithm>
@@ -20,6 +21,13 @@ constexpr std::int64_t kParts = 3;                 ///< of an fp32 number in bf1
 Tensor taken(const Value& value)
 {
     return std::exchange(value->grad, {});
+}
+
+/// `layers.3/ffn/down` belongs to block 3.
+std::int64_t blockOf(const std::string& name)
+{
+    constexpr std::string_view kBlock = "layers.";
+    return std::stoll(name.substr(kBlock.size()));
 }
 
 TypedAttention attentionCallOf(const ExperimentSpec& spec, Type elements)
@@ -60,8 +68,7 @@ CountedFusedOps::CountedFusedOps(const ExperimentSpec& spec, const TargetDevice&
       quantizesProducts_(spec.precision == Precision::Fp8), trains_(spec.mode == Mode::Train),
       attention_(std::make_shared<FlashAttention>(attentionCallOf(spec, elements_), device, ops)),
       side_(std::make_shared<SideWork>(ops)), leaves_(std::make_unique<Leaves>()),
-      parallel_(makeParallelMemory(spec, ops, *leaves_)),
-      keepsAttention_(spec.checkpointing.kind == Checkpointing::Kind::Block)
+      parallel_(makeParallelMemory(spec, ops, *leaves_)), segments_(blockSegments(spec))
 {
     rotation_ = ops.memory().make(spec.context * (spec.dModel / spec.heads) * kFloat, MemoryCategory::Inputs,
                                   "rotation");
@@ -97,7 +104,11 @@ Value CountedFusedOps::enterBlock(std::int64_t block, const Tensor& x)
     if (!parallel_)
         return x;
     parallel_->enterBlock(block, x->data);
-    note({}, [this] { handOverGradients(); });
+    quantizeBlock(block);
+    note({}, [this, block] {
+        forgetQuantized(block);
+        handOverGradients();
+    });
     return x;
 }
 
@@ -105,9 +116,41 @@ Value CountedFusedOps::leaveBlock(std::int64_t block, const Tensor& x)
 {
     if (!parallel_)
         return x;
+    if (!isRecomputing_)
+        forgetQuantized(block);
     parallel_->leaveBlock(block, x->data);
-    note({}, [this, block] { parallel_->enterBlock(block, {}); });
+    note({}, [this, block] {
+        parallel_->enterBlock(block, {});
+        quantizeBlock(block);
+    });
     return x;
+}
+
+std::shared_ptr<QuantizedStorage> CountedFusedOps::quantizedStorage(std::int64_t in, std::int64_t out)
+{
+    const auto made = [this](std::int64_t bytes, const char* what) {
+        return ops_.memory().make(bytes, MemoryCategory::Parameters, what);
+    };
+    return std::make_shared<QuantizedStorage>(
+        QuantizedStorage{made(in * out, "weight in fp8"), made(in * out, "weight in fp8, transposed"),
+                         made(std::max(in, out) * kFloat, "scales of a weight")});
+}
+
+void CountedFusedOps::quantizeBlock(std::int64_t block)
+{
+    if (const auto found = toQuantize_.find(block); found != toQuantize_.end())
+        for (const ToQuantize& each : found->second)
+            if (!each.weight->quantized) {
+                each.weight->quantized = quantizedStorage(each.in, each.out);
+                quantize(each.weight);
+            }
+}
+
+void CountedFusedOps::forgetQuantized(std::int64_t block)
+{
+    if (const auto found = toQuantize_.find(block); found != toQuantize_.end())
+        for (const ToQuantize& each : found->second)
+            each.weight->quantized.reset();
 }
 
 void CountedFusedOps::handOverGradients()
@@ -143,6 +186,8 @@ Value CountedFusedOps::linearWeight(const std::string& name, const LinearMap& ma
     if (parallel_) {
         Value weight = placed(name, count, &map);
         weight->isByChunks = chunkRows_ > 0 && isHead;
+        if (quantizesProducts_ && !isHead)
+            toQuantize_[blockOf(name)].push_back({weight, map.in, map.out});
         return weight;
     }
     const auto parameter = [&](std::int64_t bytes, const char* what) {
@@ -165,9 +210,7 @@ Value CountedFusedOps::linearWeight(const std::string& name, const LinearMap& ma
     }
     weight->isByChunks = chunkRows_ > 0 && isHead;
     if (quantizesProducts_ && !isHead)
-        weight->quantized = std::make_shared<QuantizedStorage>(
-            QuantizedStorage{parameter(count, "weight in fp8"), parameter(count, "weight in fp8, transposed"),
-                             parameter(std::max(map.in, map.out) * kFloat, "scales of a weight")});
+        weight->quantized = quantizedStorage(map.in, map.out);
     if (splitsProducts_ && !trains_)
         weight->parts = parameter(kParts * count * kHalfBytes, "parts of a weight");
     return weight;
@@ -185,6 +228,7 @@ void CountedFusedOps::note(std::initializer_list<Tensor> saved, std::function<vo
 
 Value CountedFusedOps::embedding(const Tensor& weight, const Tensor& tokens)
 {
+    segment_ = 0;
     const Value x = valueOf(made(tokens_ * width_, Type::Float32, "embedding"));
     streams(ops_, 2 * x->data.bytes());
     note({tokens}, [this, weight, tokens, x] {
@@ -445,9 +489,12 @@ Value CountedFusedOps::swiGlu(const Tensor& gateUp)
 
 Value CountedFusedOps::recomputedInBackward(const ModelPart<Tensor>& part, const TensorTriple<Tensor>& inputs)
 {
+    // Backward begins with the last segment, so what it needs is made now.
+    if (recording_ && segments_ > 0 && ++segment_ == segments_)
+        return part(inputs);
     std::vector<Attended> attended;
     const bool wasRecording = std::exchange(recording_, false);
-    keeping_ = wasRecording && keepsAttention_ ? &attended : nullptr;
+    keeping_ = wasRecording && segments_ > 0 ? &attended : nullptr;
     const Value output = part(inputs);
     keeping_ = nullptr;
     recording_ = wasRecording;
@@ -529,6 +576,9 @@ void CountedFusedOps::backward()
 void CountedFusedOps::forget()
 {
     notes_.clear();
+    for (const auto& [block, weights] : toQuantize_)
+        forgetQuantized(block);
+    segment_ = 0;
     attended_.clear();
     keeping_ = nullptr;
     isRecomputing_ = false;
@@ -547,17 +597,21 @@ void CountedFusedOps::runNotes()
     }
 }
 
-// Weight, remainder and moments are read and written, the gradient is read: the bytes are the same in every precision. The
-// weight in 8 bits is written twice, after it was read for its largest value and once more.
+// Weight, remainder and moments are read and written, the gradient is read: the bytes are the same in every precision.
 void CountedFusedOps::update(const Tensor& parameter)
 {
     constexpr std::int64_t kStreams = 7;
-    constexpr std::int64_t kQuantized = 6;
     streams(ops_, kStreams * kFloat * parameter->data.count);
-    if (!parameter->quantized)
-        return;
+    if (parameter->quantized)
+        quantize(parameter);
+}
+
+// The weight in 8 bits is written twice, after it was read for its largest value and once more.
+void CountedFusedOps::quantize(const Tensor& weight)
+{
+    constexpr std::int64_t kBytes = 6;
     ops_.temporary(kFloat, "largest value of a weight");
-    streams(ops_, kQuantized * parameter->data.count);
+    streams(ops_, kBytes * weight->data.count);
 }
 
 } // namespace tilescope::predict

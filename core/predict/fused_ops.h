@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,7 +36,7 @@ struct FusedValue {
     std::function<Tensor()> later = {};
     Storage remainder = {};
     std::shared_ptr<QuantizedStorage> quantized = {};
-    Storage parts = {}; ///< in bf16, of a weight in fp32x6
+    Storage parts = {};                   ///< in bf16, of a weight in fp32x6
     std::int32_t leaf = Origin::kNowhere; ///< of a parameter that ranks divide
 };
 
@@ -110,6 +111,10 @@ private:
     };
 
     Tensor placed(const std::string& name, std::int64_t count, const LinearMap* map);
+    std::shared_ptr<QuantizedStorage> quantizedStorage(std::int64_t in, std::int64_t out);
+    void quantize(const Tensor& weight);
+    void quantizeBlock(std::int64_t block);
+    void forgetQuantized(std::int64_t block);
     void handOverGradients();
     Attended attend();
     Tensor valueOf(predict::Tensor data) const;
@@ -144,8 +149,15 @@ private:
     std::function<void(const Tensor&)> observer_;
     std::unique_ptr<Leaves> leaves_; ///< of the ranks
     std::unique_ptr<ParallelMemory> parallel_;
+    struct ToQuantize {
+        Tensor weight;
+        std::int64_t in = 0;
+        std::int64_t out = 0;
+    };
+    std::map<std::int64_t, std::vector<ToQuantize>> toQuantize_; ///< by block
     std::vector<Tensor> withGradient_;
-    bool keepsAttention_;
+    std::int64_t segments_;
+    std::int64_t segment_ = 0;
     std::vector<Attended>* keeping_ = nullptr;
     std::deque<Attended> attended_;
     bool isRecomputing_ = false;

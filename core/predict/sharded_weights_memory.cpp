@@ -14,7 +14,7 @@ namespace {
 /// The type of matrices in products under autocast.
 Type productType(Precision precision)
 {
-    if (precision == Precision::Bf16)
+    if (precision == Precision::Bf16 || precision == Precision::Fp8)
         return Type::BFloat16;
     return precision == Precision::Fp16 ? Type::Float16 : Type::Float32;
 }

@@ -2,6 +2,7 @@
 
 #include "core/model/attention_backend.h"
 #include "core/model/attention_problem.h"
+#include "core/model/fused_recomputation.h"
 #include "core/model/language_model.h"
 #include "core/model/recomputation_plan.h"
 
@@ -117,6 +118,16 @@ private:
             attention(phase, layer + "/attention", true);
     }
 
+    /// What compile: fused computes again of a block.
+    void blockAgain(std::int64_t number, const std::string& layer)
+    {
+        if (!isComputedAgain(spec_, number))
+            return;
+        for (const LinearMap& map : blockMaps(spec_))
+            if (map.name != std::string_view("down") || !endsSegment(spec_, number))
+                linear(Phase::Backward, layer + "/", map, true);
+    }
+
     void languageModel()
     {
         const auto layer = [](std::int64_t i) { return "layers." + std::to_string(i); };
@@ -128,8 +139,11 @@ private:
         linear(Phase::Backward, "", headMap(spec_));
         const std::vector<int> again =
             recomputations(recomputationPlan(spec_.checkpointing, spec_.layers), spec_.layers);
+        const bool isFused = spec_.compile.kind == CompileRequest::Kind::Fused && blockSegments(spec_) > 0;
         for (std::int64_t i = spec_.layers; i-- > 0;) {
-            for (int k = 0; k < again[static_cast<std::size_t>(i)]; ++k)
+            if (isFused)
+                blockAgain(i, layer(i));
+            for (int k = 0; !isFused && k < again[static_cast<std::size_t>(i)]; ++k)
                 block(Phase::Backward, layer(i), true);
             block(Phase::Backward, layer(i), false);
         }

@@ -41,7 +41,7 @@ public:
           tokens_(std::make_shared<FusedValue>(FusedValue{.data = batch_.tokens(), .grad = {}})),
           updates_(device.torch(), SideStream::Priority::Background)
     {
-        if (spec.precision == Precision::Fp8 && spec.mode != Mode::Forward)
+        if (spec.precision == Precision::Fp8 && spec.mode != Mode::Forward && !ranks)
             facts_ = accuracy(device);
         if (parallelism_) {
             const std::vector<NamedTensor> parts = parallelism_->updated();

@@ -3,6 +3,7 @@
 #include "core/engine/common/set_up.h"
 #include "core/engine/lm/lm.h"
 #include "core/engine/lm/split_product.h"
+#include "core/model/fused_recomputation.h"
 #include "core/model/parallelism.h"
 
 #include <ATen/ATen.h>
@@ -152,6 +153,13 @@ SplitWeight split(const Data& weight)
             at::bitwise_and(bits, kLowBits).to(at::kShort)};
 }
 
+/// `layers.3/ffn/down` belongs to block 3.
+std::int64_t blockOf(const std::string& name)
+{
+    constexpr std::string_view kBlock = "layers.";
+    return std::stoll(name.substr(kBlock.size()));
+}
+
 Data makeRotation(const ExperimentSpec& spec, at::TensorOptions options)
 {
     const std::int64_t headDim = spec.dModel / spec.heads;
@@ -175,11 +183,12 @@ FusedRange::~FusedRange()
 }
 
 FusedOps::FusedOps(const ExperimentSpec& spec, const FusedOptions& options, Parallelism* parallelism)
-    : batch_(spec.batch), batches_(gridOf(spec).data), heads_(spec.heads), headDim_(spec.dModel / spec.heads), context_(spec.context),
-      options_(options), sums_(options.elements == at::kDouble ? at::kDouble : at::kFloat),
+    : batch_(spec.batch), batches_(gridOf(spec).data), heads_(spec.heads), headDim_(spec.dModel / spec.heads),
+      context_(spec.context), options_(options),
+      sums_(options.elements == at::kDouble ? at::kDouble : at::kFloat),
       weightSource_(weightSource(options.device, spec.seed)),
       side_(std::make_shared<SideStream>(options.device, SideStream::Priority::Urgent)),
-      parallelism_(parallelism), keepsAttention_(spec.checkpointing.kind == Checkpointing::Kind::Block)
+      parallelism_(parallelism), segments_(blockSegments(spec))
 {
     requireRotatable(spec);
     const Making making(MemoryCategory::Inputs, "rotation");
@@ -202,7 +211,7 @@ Value FusedOps::normWeight(const std::string& name, std::int64_t width) const
     return valueOf(placed(name, at::ones({width}, at::device(options_.device).dtype(sums_))));
 }
 
-Value FusedOps::linearWeight(const std::string& name, const LinearMap& map) const
+Value FusedOps::linearWeight(const std::string& name, const LinearMap& map)
 {
     const Making making(MemoryCategory::Parameters, name);
     const Data exact =
@@ -217,7 +226,9 @@ Value FusedOps::linearWeight(const std::string& name, const LinearMap& map) cons
     }
     const bool isHead = map.module == std::string_view("lm_head");
     weight->isByChunks = options_.chunkRows > 0 && isHead;
-    if (options_.quantizesProducts && !isHead)
+    if (options_.quantizesProducts && !isHead && parallelism_)
+        toQuantize_[blockOf(name)].push_back(weight);
+    else if (options_.quantizesProducts && !isHead)
         weight->quantized = std::make_shared<QuantizedWeight>(weight->data);
     if (options_.splitsProducts && !options_.trains && !parallelism_)
         weight->parts = std::make_shared<WeightParts>(weight->data);
@@ -235,7 +246,11 @@ Value FusedOps::enterBlock(std::int64_t block, const Tensor& x)
     if (!parallelism_)
         return x;
     parallelism_->enterBlock(block, x->data);
-    note("", {}, [this] { handOverGradients(); });
+    quantizeBlock(block);
+    note("", {}, [this, block] {
+        forgetQuantized(block);
+        handOverGradients();
+    });
     return x;
 }
 
@@ -244,9 +259,29 @@ Value FusedOps::leaveBlock(std::int64_t block, const Tensor& x)
 {
     if (!parallelism_)
         return x;
+    if (!isRecomputing_)
+        forgetQuantized(block);
     parallelism_->leaveBlock(block, x->data);
-    note("", {}, [this, block] { parallelism_->enterBlock(block, {}); });
+    note("", {}, [this, block] {
+        parallelism_->enterBlock(block, {});
+        quantizeBlock(block);
+    });
     return x;
+}
+
+void FusedOps::quantizeBlock(std::int64_t block)
+{
+    if (const auto found = toQuantize_.find(block); found != toQuantize_.end())
+        for (const Tensor& weight : found->second)
+            if (!weight->quantized)
+                weight->quantized = std::make_shared<QuantizedWeight>(weight->data);
+}
+
+void FusedOps::forgetQuantized(std::int64_t block)
+{
+    if (const auto found = toQuantize_.find(block); found != toQuantize_.end())
+        for (const Tensor& weight : found->second)
+            weight->quantized.reset();
 }
 
 // On the current stream, on which the ranks free what they no longer need.
@@ -265,6 +300,7 @@ void FusedOps::note(const char* op, std::vector<Tensor> saved, std::function<voi
 
 Value FusedOps::embedding(const Tensor& weight, const Tensor& tokens)
 {
+    segment_ = 0;
     const Value x = valueOf(at::embedding(weight->data, tokens->data));
     note("aten::embedding", {tokens}, [this, weight, tokens, x] {
         weight->grad = embeddingBackward(taken(x), tokens->data, weight->data.size(0));
@@ -496,9 +532,12 @@ Value FusedOps::swiGlu(const Tensor& gateUp)
 // part is in memory at a time.
 Value FusedOps::recomputedInBackward(const ModelPart<Tensor>& part, const TensorTriple<Tensor>& inputs)
 {
+    // Backward begins with the last segment, so what it needs is made now.
+    if (recording_ && segments_ > 0 && ++segment_ == segments_)
+        return part(inputs);
     std::vector<Attended> attended;
     const bool wasRecording = std::exchange(recording_, false);
-    keeping_ = wasRecording && keepsAttention_ ? &attended : nullptr;
+    keeping_ = wasRecording && segments_ > 0 ? &attended : nullptr;
     const Value output = part(inputs);
     keeping_ = nullptr;
     recording_ = wasRecording;
@@ -566,6 +605,9 @@ void FusedOps::backward()
 void FusedOps::forget()
 {
     notes_.clear();
+    for (const auto& [block, weights] : toQuantize_)
+        forgetQuantized(block);
+    segment_ = 0;
     attended_.clear();
     keeping_ = nullptr;
     isRecomputing_ = false;

@@ -12,6 +12,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -94,7 +95,7 @@ public:
 
     Tensor embeddingWeight(const std::string& name, std::int64_t rows, std::int64_t width) const;
     Tensor normWeight(const std::string& name, std::int64_t width) const;
-    Tensor linearWeight(const std::string& name, const LinearMap& map) const;
+    Tensor linearWeight(const std::string& name, const LinearMap& map);
 
     Tensor embedding(const Tensor& weight, const Tensor& tokens);
     Tensor rmsNorm(const Tensor& x, const Tensor& weight);
@@ -167,6 +168,8 @@ private:
     void note(const char* op, std::vector<Tensor> saved, std::function<void()> backward);
     void runNotes();
     void tellGradient(const Tensor& parameter);
+    void quantizeBlock(std::int64_t block);
+    void forgetQuantized(std::int64_t block);
     void handOverGradients();
     Attended attend(const TensorTriple<Tensor>& qkv);
     at::Tensor weightProduct(const at::Tensor& x, const Tensor& weight) const;
@@ -192,8 +195,11 @@ private:
     GradientObserver observer_;
     QuantizedObserver quantizedObserver_;
     Parallelism* parallelism_;
+    std::map<std::int64_t, std::vector<Tensor>>
+        toQuantize_;                   ///< weights by block, quantised while they are whole
     std::vector<Tensor> withGradient_; ///< parameters whose gradients the ranks have not got yet
-    bool keepsAttention_;              ///< of recomputed parts
+    std::int64_t segments_;            ///< of blocks that backward may compute again (checkpointing: block:K)
+    std::int64_t segment_ = 0;         ///< of them begun in this forward pass
     std::vector<Attended>* keeping_ = nullptr; ///< while a part runs that will be recomputed
     std::deque<Attended> attended_;            ///< of the part that is being recomputed
     bool isRecomputing_ = false;

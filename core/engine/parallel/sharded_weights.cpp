@@ -20,7 +20,7 @@ using at::Tensor;
 /// The type of matrices in products under autocast; none: that of the weights.
 std::optional<at::ScalarType> productType(Precision precision)
 {
-    if (precision == Precision::Bf16)
+    if (precision == Precision::Bf16 || precision == Precision::Fp8)
         return at::kBFloat16;
     return precision == Precision::Fp16 ? std::optional(at::kHalf) : std::nullopt;
 }

@@ -1,5 +1,6 @@
 #include "core/analysis/work/spec_work.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -107,6 +108,28 @@ TEST(SpecWork, RecomputationCountsForTheHardwareOnly)
     spec.checkpointing = {.kind = Checkpointing::Kind::Attention};
     EXPECT_EQ(stepFlops(spec)->hardware.count, plain.hardware.count + all);
     EXPECT_EQ(stepFlops(spec)->model, plain.model);
+}
+
+TEST(SpecWork, OfFusedBlocksIsRecomputedWithoutAttentionAndWhatBackwardDoesNotNeed)
+{
+    ExperimentSpec spec = smallModel(Mode::Both);
+    spec.compile.kind = CompileRequest::Kind::Fused;
+    spec.layers = 4;
+    const auto plain = *stepFlops(spec);
+    spec.checkpointing = {.kind = Checkpointing::Kind::Block, .every = 2};
+    std::vector<std::string> again;
+    for (const SpecWork& item : specWork(spec))
+        if (item.recomputed)
+            again.push_back(item.path + " " + item.what);
+    EXPECT_THAT(again,
+                ::testing::ElementsAre(
+                    "step/backward/layers.1/attention qkv", "step/backward/layers.1/attention projection",
+                    "step/backward/layers.1/ffn gate_up", "step/backward/layers.0/attention qkv",
+                    "step/backward/layers.0/attention projection", "step/backward/layers.0/ffn gate_up",
+                    "step/backward/layers.0/ffn down"));
+    EXPECT_EQ(stepFlops(spec)->model, plain.model);
+    spec.checkpointing.every = 4;
+    EXPECT_EQ(stepFlops(spec)->hardware.count, plain.hardware.count);
 }
 
 TEST(SpecWork, KnowsAttentionAlone)

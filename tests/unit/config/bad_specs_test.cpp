@@ -301,8 +301,6 @@ const BadSpec kCombinations[] = {
     {"FusedOnRanks", "workload: lm\ncompile: fused\ndevice: cpu\ngpus: 2\nparallel: ddp\n",
      "s.yaml:2:10: compile fused divides weights among ranks, and parallel is ddp; write compile: none or "
      "parallel: fsdp"},
-    {"FusedRanksInFp8", "workload: lm\ncompile: fused\nprecision: fp8\ngpus: 2\nparallel: fsdp\n",
-     "s.yaml:3:12: weights in fp8 are not divided among ranks, and parallel is fsdp; …"},
     {"FusedWithANarrowHead", "workload: lm\ncompile: fused\nd_model: 120\nheads: 10\n",
      "s.yaml:2:10: compile fused does not support heads 12 wide and d_ff 3072; choose multiples of 8"},
     {"FusedTooWide", "workload: lm\ncompile: fused\nd_model: 16384\nheads: 128\n",

@@ -210,7 +210,8 @@ TEST_P(FusedShards, HaveTheirPartsOfTheSumOfTheGradientsOfTheRanks)
 
 INSTANTIATE_TEST_SUITE_P(Everywhere, FusedShards,
                          ::testing::Combine(::testing::Values(Where::Cpu, Where::Gpus),
-                                            ::testing::Values(Precision::Fp32, Precision::Bf16),
+                                            ::testing::Values(Precision::Fp32, Precision::Bf16,
+                                                              Precision::Fp8),
                                             ::testing::Values(0, 1, 2)));
 
 // In fp32 both models compute the same but for the order of sums.
