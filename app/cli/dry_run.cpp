@@ -8,7 +8,7 @@
 #include "core/exchange/number.h"
 #include "core/exchange/table.h"
 #include "core/exchange/text.h"
-#include "core/model/recomputation_plan.h"
+#include "core/model/fused_recomputation.h"
 #include "core/model/text.h"
 #include "core/session/supervisor/sweep_text.h"
 
@@ -110,9 +110,8 @@ std::string memoryJson(const std::optional<predict::MemoryPrediction>& memory)
 
 std::vector<RecomputedSegment> planOf(const ExperimentSpec& spec)
 {
-    return spec.workload == Workload::Lm && spec.mode != Mode::Forward
-               ? recomputationPlan(spec.checkpointing, spec.layers)
-               : std::vector<RecomputedSegment>{};
+    return spec.workload == Workload::Lm && spec.mode != Mode::Forward ? recomputedSegments(spec)
+                                                                       : std::vector<RecomputedSegment>{};
 }
 
 std::string segmentsJson(const std::vector<RecomputedSegment>& segments)

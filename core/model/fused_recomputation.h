@@ -3,6 +3,7 @@
 #include "core/model/recomputation_plan.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace tilescope {
 
@@ -29,6 +30,15 @@ inline bool isComputedAgain(const ExperimentSpec& spec, std::int64_t block)
 inline bool endsSegment(const ExperimentSpec& spec, std::int64_t block)
 {
     return (block + 1) % spec.checkpointing.every == 0 || block + 1 == spec.layers;
+}
+
+/// What backward computes again, under any `compile`: recomputationPlan() without the segment that is kept whole.
+inline std::vector<RecomputedSegment> recomputedSegments(const ExperimentSpec& spec)
+{
+    std::vector<RecomputedSegment> plan = recomputationPlan(spec.checkpointing, spec.layers);
+    if (spec.compile.kind == CompileRequest::Kind::Fused && blockSegments(spec) > 0)
+        plan.pop_back();
+    return plan;
 }
 
 } // namespace tilescope

@@ -2,6 +2,7 @@
 
 #include "core/analysis/work/spec_work.h"
 #include "core/config/schema.h"
+#include "core/model/fused_recomputation.h"
 #include "core/model/parallelism.h"
 #include "core/predict/predict_memory.h"
 #include "core/predict/predict_time.h"
@@ -31,8 +32,7 @@ StepForecast stepForecast(const store::RunReader& reader, const store::RunRecord
     if (const auto flops = analysis::stepFlops(*spec))
         forecast.flops = analysis::Flops{flops->hardware.count / gridOf(*spec).tensor};
     forecast.ranks = predict::parallelScaling(*spec, device, rates);
-    if (const auto plan = recomputationPlan(spec->checkpointing, spec->layers);
-        spec->workload == Workload::Lm && !plan.empty())
+    if (const auto plan = recomputedSegments(*spec); spec->workload == Workload::Lm && !plan.empty())
         forecast.recomputation = summaryOf(plan, spec->layers);
     return forecast;
 }

@@ -1,3 +1,4 @@
+#include "core/model/fused_recomputation.h"
 #include "core/model/recomputation_plan.h"
 
 #include <gtest/gtest.h>
@@ -63,6 +64,23 @@ TEST(RecomputationPlan, OfNestedGivesEachBlockOneBackwardAndKeepsFewInputs)
             EXPECT_LE(mostKept, k + (k - 1) * std::max(levels - 1, 0));
             EXPECT_LE(summaryOf(plan, layers).levels, std::max(levels, 1));
         }
+}
+
+TEST(RecomputationPlan, OfFusedBlocksLeavesTheLastSegmentOut)
+{
+    ExperimentSpec spec;
+    spec.layers = 7;
+    spec.checkpointing = {Kind::Block, 3};
+    EXPECT_EQ(recomputedSegments(spec), recomputationPlan(spec.checkpointing, 7));
+    spec.compile.kind = CompileRequest::Kind::Fused;
+    EXPECT_EQ(recomputedSegments(spec), (Segments{{0, 3}, {3, 6}}));
+    EXPECT_TRUE(isComputedAgain(spec, 5));
+    EXPECT_FALSE(isComputedAgain(spec, 6));
+    EXPECT_TRUE(endsSegment(spec, 2) && endsSegment(spec, 6));
+    EXPECT_FALSE(endsSegment(spec, 3));
+    spec.checkpointing = {Kind::Nested, 3};
+    EXPECT_EQ(recomputedSegments(spec), recomputationPlan(spec.checkpointing, 7));
+    EXPECT_EQ(blockSegments(spec), 0);
 }
 
 TEST(RecomputationPlan, SummaryCountsTheForwardPassesOfBackward)
