@@ -200,12 +200,20 @@ QLineEdit* makeFindField(const QString& placeholder, const QString& accessibleNa
     field->setClearButtonEnabled(true);
     field->setAccessibleName(accessibleName);
     QAction* glass = field->addAction(QIcon(), QLineEdit::LeadingPosition);
-    const auto dress = [glass] { glass->setIcon(makeIcon(Icon::Search, colours().dimText, sizes().of(14))); };
+    QAction* clear = nullptr;
+    for (QToolButton* button : field->findChildren<QToolButton*>()) {
+        const bool isGlass = button->defaultAction() == glass;
+        button->setAccessibleName(isGlass ? QObject::tr("Search sign") : QObject::tr("Clear the text"));
+        if (!isGlass)
+            clear = button->defaultAction();
+    }
+    const auto dress = [glass, clear] {
+        glass->setIcon(makeIcon(Icon::Search, colours().dimText, sizes().of(14)));
+        if (clear != nullptr)
+            clear->setIcon(makeIcon(Icon::Close, colours().dimText, sizes().of(14)));
+    };
     dress();
     QObject::connect(&Theme::instance(), &Theme::changed, glass, dress);
-    for (QToolButton* button : field->findChildren<QToolButton*>())
-        button->setAccessibleName(button->defaultAction() == glass ? QObject::tr("Search sign")
-                                                                   : QObject::tr("Clear the text"));
     noteFilter(*field);
     return field;
 }

@@ -20,13 +20,13 @@ Panel::Panel(const QString& title, QWidget* parent)
     auto* bar = new QFrame;
     bar->setProperty("kind", "panelHeader");
     bar->setFixedHeight(sizes().panelHeader);
+    layout_->addWidget(bar);
     bar->setLayout(header_);
     header_->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
     header_->setSpacing(sizes().of(8));
     title_->setProperty("kind", "title");
     header_->addWidget(title_);
     header_->addWidget(subtitle_, 1);
-    layout_->addWidget(bar);
 }
 
 void Panel::setTitle(const QString& title)

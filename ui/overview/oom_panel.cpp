@@ -25,18 +25,17 @@ namespace {
 constexpr double kBlockRow = 22; // design pixels
 constexpr int kBlockRows = 10;
 
-// A table with the message that stands for it while it is empty.
-QWidget* withMessage(TableView* table, QLabel* message)
+// A table in the panel, with the message that stands for it while it is empty.
+void addTable(Panel& panel, TableView* table, QLabel* message)
 {
+    QVBoxLayout* layout = makePlainColumn(nullptr);
+    panel.setContent(layout);
+    layout->addWidget(table);
+    layout->addWidget(message);
     table->setRowHeight(kBlockRow);
     table->setFixedHeight(sizes().header + kBlockRows * sizes().of(kBlockRow) + 2);
     message->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
     message->setFixedHeight(table->height());
-    auto* content = new QWidget;
-    QVBoxLayout* layout = makePlainColumn(content);
-    layout->addWidget(table);
-    layout->addWidget(message);
-    return content;
 }
 
 void fill(TableView& table, QLabel& message, TableData rows, const QString& otherwise)
@@ -50,33 +49,44 @@ void fill(TableView& table, QLabel& message, TableData rows, const QString& othe
 
 } // namespace
 
-OomPanel::OomPanel(Workspace& workspace, QWidget* parent)
-    : QWidget(parent), workspace_(workspace), limitPanel_(new Panel(tr("Up to the limit"))),
-      holderPanel_(new Panel(tr("Largest blocks"))), fitPanel_(new Panel(tr("Would fit"))),
-      bar_(new LimitBarPlot), holders_(new TableView), fits_(new TableView), noHolders_(makeMessage()),
-      noFits_(makeMessage()), runOne_(new QPushButton(tr("Run selected"))),
-      runAll_(new QPushButton(tr("Run all")))
+OomPanel::OomPanel(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace)
+{
+    hide();
+}
+
+// From the outside in: Qt styles all of a widget again whenever it gets another parent.
+void OomPanel::makeContent()
 {
     QVBoxLayout* layout = makePlainColumn(this);
     layout->setSpacing(sizes().of(12));
+    limitPanel_ = new Panel(tr("Up to the limit"));
+    layout->addWidget(limitPanel_);
+    bar_ = new LimitBarPlot;
     limitPanel_->setContent(bar_);
     connect(limitPanel_->addLink(tr("Memory")), &QPushButton::clicked, this,
             [this] { emit workspace_.pageWanted(QStringLiteral("memory")); });
-    layout->addWidget(limitPanel_);
     auto* lists = new QHBoxLayout;
     lists->setSpacing(sizes().gap);
+    layout->addLayout(lists);
+    holderPanel_ = new Panel(tr("Largest blocks"));
+    lists->addWidget(holderPanel_, 1);
+    holders_ = new TableView;
+    noHolders_ = makeMessage();
+    addTable(*holderPanel_, holders_, noHolders_);
+    fitPanel_ = new Panel(tr("Would fit"));
+    lists->addWidget(fitPanel_, 1);
+    fits_ = new TableView;
+    noFits_ = makeMessage();
+    addTable(*fitPanel_, fits_, noFits_);
+    runOne_ = new QPushButton(tr("Run selected"));
+    runAll_ = new QPushButton(tr("Run all"));
     holders_->setAccessibleName(tr("Largest blocks at the failure"));
     fits_->setAccessibleName(tr("Changes that fit"));
-    holderPanel_->setContent(withMessage(holders_, noHolders_));
-    fitPanel_->setContent(withMessage(fits_, noFits_));
     for (QPushButton* button : {runOne_, runAll_}) {
         button->setProperty("kind", "small");
         fitPanel_->addToHeader(button);
     }
     runOne_->setToolTip(tr("Run the selected change and record it into this file (Enter)"));
-    lists->addWidget(holderPanel_, 1);
-    lists->addWidget(fitPanel_, 1);
-    layout->addLayout(lists);
     connect(runOne_, &QPushButton::clicked, this, [this] {
         if (const auto row = fits_->currentId())
             runVariants({*row});
@@ -88,7 +98,6 @@ OomPanel::OomPanel(Workspace& workspace, QWidget* parent)
         std::iota(all.begin(), all.end(), 0);
         runVariants(all);
     });
-    hide();
 }
 
 bool OomPanel::showRuns(const std::vector<SelectedRun>& runs)
@@ -97,6 +106,8 @@ bool OomPanel::showRuns(const std::vector<SelectedRun>& runs)
     const auto found = std::find_if(runs.begin(), runs.end(), [](const SelectedRun& run) {
         return run.run->result.status == RunStatus::Oom;
     });
+    if (found != runs.end() && limitPanel_ == nullptr)
+        makeContent();
     setVisible(found != runs.end());
     if (found == runs.end())
         return false;

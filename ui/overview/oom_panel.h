@@ -35,6 +35,7 @@ signals:
     void figuresReady(const std::vector<KeyFigure>& figures);
 
 private:
+    void makeContent();
     void show(const SelectedRun& run, std::shared_ptr<const query::OomReport> report);
     void runVariants(const std::vector<std::int64_t>& rows);
     void say(const QString& text);
@@ -43,18 +44,18 @@ private:
     JobTracker loading_{this};
     std::shared_ptr<const query::OomReport> report_;
     SelectedRun run_;
-    bool isAlone_ = true; ///< no other run is shown
-    bool canRun_ = false; ///< there are changes that fit, and the run has a spec
-    Panel* limitPanel_;
-    Panel* holderPanel_;
-    Panel* fitPanel_;
-    LimitBarPlot* bar_;
-    TableView* holders_;
-    TableView* fits_;
-    SentenceLabel* noHolders_;
-    SentenceLabel* noFits_;
-    QPushButton* runOne_;
-    QPushButton* runAll_;
+    bool isAlone_ = true;         ///< no other run is shown
+    bool canRun_ = false;         ///< there are changes that fit, and the run has a spec
+    Panel* limitPanel_ = nullptr; ///< and all that follows: nullptr until a run was out of memory
+    Panel* holderPanel_ = nullptr;
+    Panel* fitPanel_ = nullptr;
+    LimitBarPlot* bar_ = nullptr;
+    TableView* holders_ = nullptr;
+    TableView* fits_ = nullptr;
+    SentenceLabel* noHolders_ = nullptr;
+    SentenceLabel* noFits_ = nullptr;
+    QPushButton* runOne_ = nullptr;
+    QPushButton* runAll_ = nullptr;
 };
 
 } // namespace tilescope::ui

@@ -101,33 +101,49 @@ bool isWithoutTrace(const OverviewData& overview)
 OverviewPage::OverviewPage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent), stack_(new QStackedWidget), message_(makeMessage())
 {
-    // From the outside in: Qt styles all of a widget again whenever it gets another parent.
     makePlainColumn(this)->addWidget(stack_);
     stack_->addWidget(message_);
-    shown_ = new QWidget;
+    soon_.setSingleShot(true);
+}
+
+// From the outside in: Qt styles all of a widget again whenever it gets another parent.
+void OverviewPage::makeShown()
+{
+    if (shown_ != nullptr)
+        return;
+    shown_ = new QWidget(stack_);
     stack_->addWidget(shown_);
     auto* layout = new QVBoxLayout(shown_);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
     layout->addWidget(makeHeader());
-    scroll_ = new QScrollArea;
-    layout->addWidget(scroll_, 1);
-    scroll_->setWidgetResizable(true);
-    scroll_->setFrameShape(QFrame::NoFrame);
-    scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    scroll_->setAccessibleName(tr("Overview of the selected runs"));
+    auto* scroll = new QScrollArea;
+    layout->addWidget(scroll, 1);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setAccessibleName(tr("Overview of the selected runs"));
     auto* content = new QWidget;
-    scroll_->setWidget(content);
+    scroll->setWidget(content);
     makeContent(*content);
-    soon_.setSingleShot(true);
 }
 
-void OverviewPage::setStart(QWidget* start)
+void OverviewPage::setStart(std::function<QWidget*(QWidget* parent)> make)
 {
-    start_ = start;
-    stack_->addWidget(start);
-    if (workspace().files().empty())
-        stack_->setCurrentWidget(start);
+    makeStart_ = std::move(make);
+    showStart();
+}
+
+bool OverviewPage::showStart()
+{
+    if (!makeStart_ || !workspace().files().empty())
+        return false;
+    if (start_ == nullptr) {
+        start_ = makeStart_(stack_);
+        stack_->addWidget(start_);
+    }
+    stack_->setCurrentWidget(start_);
+    return true;
 }
 
 QString OverviewPage::command() const
@@ -173,12 +189,12 @@ void OverviewPage::makeContent(QWidget& content)
     layout->addWidget(studies_);
     cardGrid_ = new QGridLayout;
     cardGrid_->setSpacing(sizes().gap);
+    layout->addLayout(cardGrid_);
     for (std::size_t i = 0; i < kFigures; ++i) {
         cards_.push_back(new KeyFigureCard);
         connect(cards_.back(), &KeyFigureCard::pageWanted, &workspace(), &Workspace::pageWanted);
     }
     layCards();
-    layout->addLayout(cardGrid_);
 
     stepPanel_ = new Panel(tr("Where the step goes"));
     bars_ = new StepBarPlot;
@@ -200,11 +216,13 @@ void OverviewPage::makeContent(QWidget& content)
     advicePanel_ = new AdvicePanel;
     connect(advicePanel_, &AdvicePanel::targetWanted, &workspace(), &Workspace::targetWanted);
     layout->addWidget(advicePanel_);
-    lists_ = makeLists();
+    lists_ = new QWidget;
     layout->addWidget(lists_, 1);
+    fillLists();
 
     auto* bottom = new QHBoxLayout;
     bottom->setSpacing(sizes().gap);
+    layout->addLayout(bottom);
     flagPanel_ = new Panel(tr("Flags and losses"));
     flags_ = new FlagList;
     connect(flags_, &FlagList::pageWanted, &workspace(), &Workspace::pageWanted);
@@ -221,7 +239,6 @@ void OverviewPage::makeContent(QWidget& content)
     machinePanel->setContent(machine_);
     bottom->addWidget(flagPanel_, 11);
     bottom->addWidget(machinePanel, 5);
-    layout->addLayout(bottom);
 }
 
 void OverviewPage::lead(const QString& page, const PageTarget& target)
@@ -236,22 +253,27 @@ QWidget* OverviewPage::makeRuns()
     runPanel_->setSubtitle(tr("all selected runs; the rest of this page shows A and B"));
     connect(runPanel_->addLink(tr("Charts")), &QPushButton::clicked, this,
             [this] { lead(QStringLiteral("charts"), {}); });
+    runPanel_->hide();
+    return runPanel_;
+}
+
+void OverviewPage::makeRunTable()
+{
     runs_ = new TableView;
+    runPanel_->setContent(runs_);
     runs_->setAccessibleName(tr("Selected runs"));
     connect(runs_, &TableView::activatedRow, this, [this](std::int64_t row) {
         const std::vector<RunKey>& selected = workspace().selection();
         if (std::size_t(row) < selected.size())
             workspace().select({selected[std::size_t(row)]});
     });
-    runPanel_->setContent(runs_);
-    runPanel_->hide();
-    return runPanel_;
 }
 
-Panel* OverviewPage::makeList(const QString& title, TableView*& table, const QString& page,
-                              PageTarget (*targetOf)(const TableRow& row))
+Panel* OverviewPage::addList(const QString& title, int stretch, TableView*& table, const QString& page,
+                             PageTarget (*targetOf)(const TableRow& row))
 {
     auto* panel = new Panel(title);
+    static_cast<QHBoxLayout*>(lists_->layout())->addWidget(panel, stretch);
     QString word = page;
     word[0] = word[0].toUpper();
     connect(panel->addLink(word), &QPushButton::clicked, this, [this, page] { lead(page, {}); });
@@ -273,9 +295,9 @@ Panel* OverviewPage::makeList(const QString& title, TableView*& table, const QSt
     nothing->hide();
     nothing_[table] = nothing;
     QVBoxLayout* content = makePlainColumn(nullptr);
+    panel->setContent(content);
     content->addWidget(table, 1);
     content->addWidget(nothing, 1);
-    panel->setContent(content);
     return panel;
 }
 
@@ -288,28 +310,23 @@ void OverviewPage::showList(TableView& table, TableData rows, const QString& oth
     table.show(std::move(rows));
 }
 
-QWidget* OverviewPage::makeLists()
+void OverviewPage::fillLists()
 {
-    auto* lists = new QWidget;
-    auto* layout = new QHBoxLayout(lists);
+    auto* layout = new QHBoxLayout(lists_);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(sizes().gap);
     familyPanel_ =
-        makeList(tr("Kernel families"), families_, QStringLiteral("kernels"), [](const TableRow& row) {
+        addList(tr("Kernel families"), 10, families_, QStringLiteral("kernels"), [](const TableRow& row) {
             return PageTarget{PageTarget::Kind::Family, row.cells[0].text};
         });
-    rangePanel_ = makeList(tr("Ranges"), ranges_, QStringLiteral("timeline"), [](const TableRow& row) {
+    rangePanel_ = addList(tr("Ranges"), 11, ranges_, QStringLiteral("timeline"), [](const TableRow& row) {
         return PageTarget{PageTarget::Kind::Range, QStringLiteral("step/") + row.cells[0].text};
     });
-    allocationPanel_ =
-        makeList(tr("Largest allocations"), allocations_, QStringLiteral("memory"), [](const TableRow& row) {
+    allocationPanel_ = addList(
+        tr("Largest allocations"), 10, allocations_, QStringLiteral("memory"), [](const TableRow& row) {
             return PageTarget{PageTarget::Kind::Range,
                               row.cells[0].text + QLatin1Char('\n') + row.swatch.category};
         });
-    layout->addWidget(familyPanel_, 10);
-    layout->addWidget(rangePanel_, 11);
-    layout->addWidget(allocationPanel_, 10);
-    return lists;
 }
 
 // One row of cards where they fit, else two.
@@ -332,7 +349,8 @@ void OverviewPage::showCards(const std::vector<KeyFigure>& figures)
 void OverviewPage::resizeEvent(QResizeEvent* event)
 {
     Page::resizeEvent(event);
-    layCards();
+    if (shown_ != nullptr)
+        layCards();
 }
 
 void OverviewPage::showMessage(const QString& text)
@@ -348,13 +366,12 @@ void OverviewPage::showRuns(const std::vector<SelectedRun>& runs)
         basics_.cancel();
         soon_.stop();
         isLoading_ = false;
-        if (start_ != nullptr && workspace().files().empty())
-            stack_->setCurrentWidget(start_);
-        else
+        if (!showStart())
             showMessage(emptyText(tr("The key numbers of a run, or of two, appear on this page.")));
         return;
     }
     isLoading_ = true;
+    makeShown();
     advicePanel_->expect();
     showBasics(runs, kPatienceMs);
     loading_.start(
@@ -431,6 +448,8 @@ void OverviewPage::showSelected(const std::vector<SelectedRun>& runs)
     runPanel_->setVisible(runs.size() > 2);
     if (runs.size() <= 2)
         return;
+    if (runs_ == nullptr)
+        makeRunTable();
     std::vector<NamedRun> named;
     for (const SelectedRun& run : runs)
         named.push_back({run.letter, run.title, run.run});

@@ -5,11 +5,11 @@
 
 #include <QTimer>
 
+#include <functional>
 #include <map>
 
 class QGridLayout;
 class QLabel;
-class QScrollArea;
 class QStackedWidget;
 
 namespace tilescope::ui {
@@ -34,8 +34,8 @@ class OverviewPage : public Page {
 public:
     explicit OverviewPage(Workspace& workspace, QWidget* parent = nullptr);
 
-    /// What is shown while no file is open, instead of a message.
-    void setStart(QWidget* start);
+    /// \param make  makes what is shown while no file is open, instead of a message; called when it is needed
+    void setStart(std::function<QWidget*(QWidget* parent)> make);
     QString command() const override;
     QString timeFilterWords() const override;
 
@@ -46,12 +46,15 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 private:
+    bool showStart();
+    void makeShown();
     QWidget* makeHeader();
     void makeContent(QWidget& content);
-    QWidget* makeLists();
+    void fillLists();
     QWidget* makeRuns();
-    Panel* makeList(const QString& title, TableView*& table, const QString& page,
-                    PageTarget (*targetOf)(const TableRow& row));
+    void makeRunTable();
+    Panel* addList(const QString& title, int stretch, TableView*& table, const QString& page,
+                   PageTarget (*targetOf)(const TableRow& row));
     void showList(TableView& table, TableData rows, const QString& otherwise);
     void lead(const QString& page, const PageTarget& target);
     void showSelected(const std::vector<SelectedRun>& runs);
@@ -74,9 +77,9 @@ private:
     QLabel* machineLine_ = nullptr;
     QStackedWidget* stack_;
     SentenceLabel* message_;
-    QWidget* start_ = nullptr;
-    QWidget* shown_ = nullptr;
-    QScrollArea* scroll_ = nullptr;
+    std::function<QWidget*(QWidget* parent)> makeStart_;
+    QWidget* start_ = nullptr; ///< nullptr until it is needed
+    QWidget* shown_ = nullptr; ///< and all that follows: nullptr until there is a run
     QGridLayout* cardGrid_ = nullptr;
     std::vector<KeyFigureCard*> cards_;
     Panel* stepPanel_ = nullptr;
@@ -86,7 +89,7 @@ private:
     StudyPanel* studies_ = nullptr;
     OomPanel* oomPanel_ = nullptr; ///< of the first run if it was out of memory
     Panel* runPanel_ = nullptr;
-    TableView* runs_ = nullptr;
+    TableView* runs_ = nullptr; ///< nullptr until more than two runs are selected
     QWidget* lists_ = nullptr;
     TableView* families_ = nullptr;
     TableView* ranges_ = nullptr;

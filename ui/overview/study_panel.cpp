@@ -61,11 +61,47 @@ QString findingsText(const report::Section& section)
 } // namespace
 
 StudyPanel::StudyPanel(Workspace& workspace, QWidget* parent)
-    : Panel(tr("Studies"), parent), workspace_(workspace), studies_(new TableView), asks_(new QLabel),
-      findings_(new QLabel), figureArea_(new QWidget), plot_(std::make_unique<ChartPlot>()),
-      figure_(new FigureView(*plot_)), select_(addLink(tr("Select runs"))), charts_(addLink(tr("Charts"))),
-      timeline_(addLink(tr("Timeline")))
+    : Panel(tr("Studies"), parent), workspace_(workspace)
 {
+    hide();
+}
+
+StudyPanel::~StudyPanel() = default;
+
+// From the outside in: Qt styles all of a widget again whenever it gets another parent.
+void StudyPanel::makeContent()
+{
+    auto* content = new QWidget;
+    setContent(content);
+    content->setFixedHeight(sizes().of(kPanelHeight));
+    auto* row = new QHBoxLayout(content);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(0);
+    auto* left = new QVBoxLayout;
+    left->setContentsMargins(0, 0, 0, 0);
+    left->setSpacing(0);
+    row->addLayout(left, 1);
+    studies_ = new TableView;
+    left->addWidget(studies_, 1);
+    auto* words = new QWidget;
+    left->addWidget(words, 1);
+    auto* wordsLayout = new QVBoxLayout(words);
+    wordsLayout->setContentsMargins(sizes().padding, sizes().of(8), sizes().padding, sizes().of(8));
+    wordsLayout->setSpacing(sizes().of(6));
+    asks_ = new QLabel;
+    findings_ = new QLabel;
+    wordsLayout->addWidget(asks_);
+    wordsLayout->addWidget(findings_, 1);
+    figureArea_ = new QWidget;
+    row->addWidget(figureArea_, 1);
+    auto* figureLayout = new QVBoxLayout(figureArea_);
+    figureLayout->setContentsMargins(sizes().padding, sizes().of(8), sizes().padding, sizes().of(8));
+    plot_ = std::make_unique<ChartPlot>();
+    figure_ = new FigureView(*plot_);
+    figureLayout->addWidget(figure_, 1);
+    select_ = addLink(tr("Select runs"));
+    charts_ = addLink(tr("Charts"));
+    timeline_ = addLink(tr("Timeline"));
     studies_->setAccessibleName(tr("Studies of the file"));
     studies_->setRowHeight(kStudyRow);
     for (QLabel* label : {asks_, findings_}) {
@@ -77,28 +113,6 @@ StudyPanel::StudyPanel(Workspace& workspace, QWidget* parent)
     findings_->setTextFormat(Qt::RichText);
     findings_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     figure_->setMinimumSize(sizes().of(360), sizes().of(240));
-    auto* words = new QWidget;
-    auto* wordsLayout = new QVBoxLayout(words);
-    wordsLayout->setContentsMargins(sizes().padding, sizes().of(8), sizes().padding, sizes().of(8));
-    wordsLayout->setSpacing(sizes().of(6));
-    wordsLayout->addWidget(asks_);
-    wordsLayout->addWidget(findings_, 1);
-    auto* left = new QVBoxLayout;
-    left->setContentsMargins(0, 0, 0, 0);
-    left->setSpacing(0);
-    left->addWidget(studies_, 1);
-    left->addWidget(words, 1);
-    auto* figureLayout = new QVBoxLayout(figureArea_);
-    figureLayout->setContentsMargins(sizes().padding, sizes().of(8), sizes().padding, sizes().of(8));
-    figureLayout->addWidget(figure_, 1);
-    auto* content = new QWidget;
-    content->setFixedHeight(sizes().of(kPanelHeight));
-    auto* row = new QHBoxLayout(content);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(0);
-    row->addLayout(left, 1);
-    row->addWidget(figureArea_, 1);
-    setContent(content);
     connect(studies_, &TableView::chosen, this, &StudyPanel::showStudy);
     connect(studies_, &TableView::activatedRow, this, &StudyPanel::selectRuns);
     connect(select_, &QPushButton::clicked, this, &StudyPanel::selectRuns);
@@ -110,10 +124,7 @@ StudyPanel::StudyPanel(Workspace& workspace, QWidget* parent)
     connect(figure_, &FigureView::pointChosen, this,
             [this](const QString& uid) { select({uid.toStdString()}, {}); });
     select_->setToolTip(tr("Select all runs of the study (Enter)"));
-    hide();
 }
-
-StudyPanel::~StudyPanel() = default;
 
 void StudyPanel::showRuns(const std::vector<SelectedRun>& runs)
 {
@@ -144,6 +155,8 @@ void StudyPanel::show(std::shared_ptr<const report::Document> document)
     const std::vector<report::Section>& sections = document_->sections;
     const bool isWorth =
         sections.size() > 1 || (sections.size() == 1 && sections.front().runs.size() >= kRunsOfOneStudy);
+    if (isWorth && studies_ == nullptr)
+        makeContent();
     setVisible(isWorth);
     if (!isWorth)
         return;
@@ -173,7 +186,7 @@ void StudyPanel::show(std::shared_ptr<const report::Document> document)
 
 const report::Section* StudyPanel::study() const
 {
-    const auto row = studies_->currentId();
+    const auto row = studies_ != nullptr ? studies_->currentId() : std::nullopt;
     return document_ && row && std::size_t(*row) < document_->sections.size()
                ? &document_->sections[std::size_t(*row)]
                : nullptr;

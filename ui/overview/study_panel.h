@@ -33,6 +33,7 @@ public:
     void showRuns(const std::vector<SelectedRun>& runs);
 
 private:
+    void makeContent();
     void show(std::shared_ptr<const report::Document> document);
     void showStudy();
     void showFigure();
@@ -46,17 +47,17 @@ private:
     int file_ = 0;
     std::shared_ptr<const query::FileSnapshot> snapshot_;
     std::shared_ptr<const report::Document> document_;
-    TableView* studies_;
-    QLabel* asks_;
-    QLabel* findings_;
+    TableView* studies_ = nullptr; ///< and all that follows: nullptr until there is a study to show
+    QLabel* asks_ = nullptr;
+    QLabel* findings_ = nullptr;
     SegmentedControl* figures_ = nullptr; ///< remade for each study
-    QWidget* figureArea_;
+    QWidget* figureArea_ = nullptr;
     Chart chart_;
     std::unique_ptr<ChartPlot> plot_;
-    FigureView* figure_;
-    QPushButton* select_;
-    QPushButton* charts_;
-    QPushButton* timeline_;
+    FigureView* figure_ = nullptr;
+    QPushButton* select_ = nullptr;
+    QPushButton* charts_ = nullptr;
+    QPushButton* timeline_ = nullptr;
 };
 
 } // namespace tilescope::ui

@@ -79,4 +79,11 @@ void Style::polish(QWidget* widget)
     });
 }
 
+// Qt's own icon is read from many pictures.
+QIcon Style::standardIcon(StandardPixmap pixmap, const QStyleOption* option, const QWidget* widget) const
+{
+    return pixmap == SP_LineEditClearButton ? makeIcon(Icon::Close, colours().dimText, sizes().of(14))
+                                            : QProxyStyle::standardIcon(pixmap, option, widget);
+}
+
 } // namespace tilescope::ui

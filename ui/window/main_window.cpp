@@ -86,11 +86,13 @@ MainWindow::MainWindow(QWidget* parent)
 
     addPage(QStringLiteral("overview"), tr("Overview"), Icon::Overview, [this] {
         auto* overview = new OverviewPage(*workspace_, stack_);
-        auto* start = new StartView(*workspace_);
-        overview->setStart(start);
-        connect(start, &StartView::filesWanted, this,
-                [this](const QStringList& paths) { paths.isEmpty() ? chooseFiles() : open(paths); });
-        connect(start, &StartView::recordWanted, this, [this] { recordProgram(); });
+        overview->setStart([this](QWidget* parent) {
+            auto* start = new StartView(*workspace_, parent);
+            connect(start, &StartView::filesWanted, this,
+                    [this](const QStringList& paths) { paths.isEmpty() ? chooseFiles() : open(paths); });
+            connect(start, &StartView::recordWanted, this, [this] { recordProgram(); });
+            return start;
+        });
         return overview;
     });
     experiment_ = new ExperimentPage(*workspace_, stack_);

@@ -121,14 +121,18 @@ void RunDock::makeTree()
 
 void RunDock::makeContent()
 {
+    // From the outside in: Qt styles all of a widget again whenever it gets another parent.
     auto* content = new QFrame;
+    setWidget(content);
     content->setAutoFillBackground(true);
     content->setBackgroundRole(QPalette::Base);
     content->setMinimumWidth(sizes().of(240));
     auto* layout = new QVBoxLayout(content);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
-    layout->addWidget(makeTop());
+    auto* top = new QFrame;
+    layout->addWidget(top);
+    fillTop(*top);
     layout->addWidget(tree_, 1);
     title_->setProperty("kind", "title");
     title_->setFixedHeight(sizes().panelHeader);
@@ -139,6 +143,7 @@ void RunDock::makeContent()
     layout->addWidget(rule);
     layout->addWidget(title_);
     auto* scroll = new QScrollArea;
+    layout->addWidget(scroll);
     scroll->setWidgetResizable(true);
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -150,9 +155,7 @@ void RunDock::makeContent()
             shareHeight();
     });
     detailsArea_ = scroll;
-    layout->addWidget(scroll);
     layout->addSpacing(sizes().of(8));
-    setWidget(content);
 
     // A run that the filter hides stays selected.
     connect(filterField_, &QLineEdit::textChanged, this, [this](const QString& words) {
@@ -166,12 +169,11 @@ void RunDock::makeContent()
     setTabOrder(filterField_, tree_);
 }
 
-QWidget* RunDock::makeTop()
+void RunDock::fillTop(QFrame& top)
 {
-    auto* top = new QFrame;
-    top->setProperty("kind", "bar");
-    top->setFixedHeight(sizes().tools);
-    auto* layout = new QHBoxLayout(top);
+    top.setProperty("kind", "bar");
+    top.setFixedHeight(sizes().tools);
+    auto* layout = new QHBoxLayout(&top);
     layout->setContentsMargins(sizes().of(10), 0, sizes().of(8), 0);
     auto* heading = new QLabel(tr("Runs"));
     heading->setProperty("kind", "title");
@@ -196,7 +198,6 @@ QWidget* RunDock::makeTop()
             [this, columns] { fillColumnMenu(*columns->menu()); });
     columns->setFixedWidth(sizes().of(26));
     layout->addWidget(columns);
-    return top;
 }
 
 void RunDock::layColumns()

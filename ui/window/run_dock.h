@@ -8,6 +8,7 @@
 #include <QHash>
 #include <QSet>
 
+class QFrame;
 class QLabel;
 class QLineEdit;
 class QMenu;
@@ -57,7 +58,7 @@ private:
     void fillFilterMenu(QMenu& menu);
     void makeTree();
     void makeContent();
-    QWidget* makeTop();
+    void fillTop(QFrame& top);
     void layColumns();
     void fitColumns();
     void growFor(int column);

@@ -77,8 +77,21 @@ QString dayOf(const QDateTime& time)
 StartView::StartView(Workspace& workspace, QWidget* parent)
     : QWidget(parent), workspace_(workspace), recent_(new TableView)
 {
+    // From the outside in: Qt styles all of a widget again whenever it gets another parent.
+    auto* scroll = new QScrollArea;
+    makePlainColumn(this)->addWidget(scroll);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setAccessibleName(tr("Start"));
+    auto* centred = new QWidget;
+    scroll->setWidget(centred);
+    auto* row = new QHBoxLayout(centred);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->addStretch(1);
     auto* content = new QWidget;
     content->setMaximumWidth(sizes().of(kWidest));
+    row->addWidget(content, 1000);
+    row->addStretch(1);
     auto* layout = new QVBoxLayout(content);
     const int gap = sizes().of(12);
     layout->setContentsMargins(sizes().margin, 2 * sizes().margin, sizes().margin, sizes().margin);
@@ -91,25 +104,13 @@ StartView::StartView(Workspace& workspace, QWidget* parent)
                     "one clock. Files can be dropped anywhere in this window.")));
     auto* top = new QHBoxLayout;
     top->setSpacing(gap);
+    layout->addLayout(top);
     top->addWidget(makeDemo(), 1);
     top->addWidget(makeOpen(), 1);
-    layout->addLayout(top);
     layout->addWidget(makeRecord());
     recentPanel_ = makeRecent();
     layout->addWidget(recentPanel_, 100);
     layout->addStretch(1);
-    auto* scroll = new QScrollArea;
-    scroll->setWidgetResizable(true);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setAccessibleName(tr("Start"));
-    auto* centred = new QWidget;
-    auto* row = new QHBoxLayout(centred);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->addStretch(1);
-    row->addWidget(content, 1000);
-    row->addStretch(1);
-    scroll->setWidget(centred);
-    makePlainColumn(this)->addWidget(scroll);
     connect(&workspace_, &Workspace::filesChanged, this, &StartView::followDemo);
 }
 
