@@ -77,7 +77,9 @@ ChartsPage::ChartsPage(Workspace& workspace, QWidget* parent)
     auto* row = new QHBoxLayout(content);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(0);
-    row->addWidget(makeForm());
+    auto* form = new QScrollArea;
+    row->addWidget(form);
+    fillForm(*form);
     plot_ = new ChartPlot(this);
     plot_->hide(); // its view draws it
     figure_ = new FigureView(*plot_);
@@ -97,7 +99,9 @@ ChartsPage::ChartsPage(Workspace& workspace, QWidget* parent)
     deskLayout->addWidget(figure_, 1);
     right->setHandleWidth(1);
     right->setChildrenCollapsible(false);
-    right->addWidget(makeBelow());
+    auto* below = new QWidget;
+    right->addWidget(below);
+    fillBelow(*below);
     right->setStretchFactor(0, 1);
     right->setSizes({sizes().of(640), sizes().of(260)});
     setRecipe({});
@@ -106,7 +110,7 @@ ChartsPage::ChartsPage(Workspace& workspace, QWidget* parent)
 
 QWidget* ChartsPage::makeTools()
 {
-    auto* tools = new ToolBar;
+    auto* tools = new ToolBar(this);
     auto* examples = new MenuButton(tr("Recipes"));
     examples->setToolTip(tr("Charts to start from"));
     connect(examples->menu(), &QMenu::aboutToShow, this,
@@ -132,28 +136,28 @@ QWidget* ChartsPage::makeTools()
     return tools;
 }
 
-QWidget* ChartsPage::makeBelow()
+void ChartsPage::fillBelow(QWidget& below)
 {
-    auto* below = new QWidget;
-    below->setAutoFillBackground(true);
-    below->setBackgroundRole(QPalette::Base);
-    auto* layout = new QHBoxLayout(below);
+    below.setAutoFillBackground(true);
+    below.setBackgroundRole(QPalette::Base);
+    auto* layout = new QHBoxLayout(&below);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
     auto* tables = new QVBoxLayout;
     tables->setSpacing(0);
+    layout->addLayout(tables, 5);
     rows_ = new TableView;
     rows_->setAccessibleName(tr("Data of the chart"));
     fits_ = new TableView;
     fits_->setAccessibleName(tr("Fits of the chart"));
     tables->addWidget(rows_, 1);
     tables->addWidget(fits_, 1);
-    layout->addLayout(tables, 5);
     auto* rule = new QFrame;
     rule->setProperty("kind", "rule");
     rule->setFixedWidth(1);
     layout->addWidget(rule);
     auto* captions = new QVBoxLayout;
+    layout->addLayout(captions, 3);
     captions->setContentsMargins(sizes().padding, sizes().of(8), sizes().padding, sizes().of(8));
     captions->addWidget(heading(tr("Caption")));
     caption_ = new QLabel;
@@ -162,8 +166,6 @@ QWidget* ChartsPage::makeBelow()
     caption_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     caption_->setFocusPolicy(Qt::NoFocus);
     captions->addWidget(caption_, 1);
-    layout->addLayout(captions, 3);
-    return below;
 }
 
 void ChartsPage::say(const QString& sentence)
@@ -368,9 +370,15 @@ QDoubleSpinBox* ChartsPage::makeSpin(const QString& name, double least, double m
     return made;
 }
 
-QWidget* ChartsPage::makeForm()
+void ChartsPage::fillForm(QScrollArea& scroll)
 {
+    scroll.setFixedWidth(sizes().of(274));
+    scroll.setWidgetResizable(true);
+    scroll.setFrameShape(QFrame::NoFrame);
+    scroll.setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll.setFocusPolicy(Qt::NoFocus);
     auto* content = new QWidget;
+    scroll.setWidget(content);
     content->setAutoFillBackground(true);
     content->setBackgroundRole(QPalette::Base);
     auto* form = new QFormLayout(content);
@@ -382,14 +390,6 @@ QWidget* ChartsPage::makeForm()
     addAxes(*form);
     addStatistics(*form);
     addPaper(*form);
-    auto* scroll = new QScrollArea;
-    scroll->setFixedWidth(sizes().of(274));
-    scroll->setWidgetResizable(true);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    scroll->setWidget(content);
-    scroll->setFocusPolicy(Qt::NoFocus);
-    return scroll;
 }
 
 void ChartsPage::addData(QFormLayout& form)

@@ -9,6 +9,7 @@ class QFormLayout;
 class QLabel;
 class QLineEdit;
 class QMenu;
+class QScrollArea;
 class QStackedWidget;
 
 namespace tilescope::ui {
@@ -43,7 +44,7 @@ protected:
 
 private:
     QWidget* makeTools();
-    QWidget* makeForm();
+    void fillForm(QScrollArea& scroll);
     void addData(QFormLayout& form);
     void addAxes(QFormLayout& form);
     void addStatistics(QFormLayout& form);
@@ -51,7 +52,7 @@ private:
     ComboBox* makeBox(const QString& name, const QStringList& words);
     QCheckBox* makeCheck(const QString& words);
     QDoubleSpinBox* makeSpin(const QString& name, double least, double most, const QString& unit);
-    QWidget* makeBelow();
+    void fillBelow(QWidget& below);
     void fillKeys();
     void fillExamples(QMenu& menu);
     void readForm();

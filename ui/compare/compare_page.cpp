@@ -120,7 +120,7 @@ ComparePage::ComparePage(Workspace& workspace, QWidget* parent)
 
 QWidget* ComparePage::makeTools()
 {
-    auto* tools = new ToolBar;
+    auto* tools = new ToolBar(this);
     tools->addWord(QStringLiteral("A"));
     tools->add(a_);
     auto* swap = tools->addButton({}, {});

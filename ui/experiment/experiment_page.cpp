@@ -80,7 +80,7 @@ ExperimentPage::ExperimentPage(Workspace& workspace, QWidget* parent)
 ExperimentPage::~ExperimentPage()
 {
     queue_->disconnect(this);
-    if (editor_ == nullptr)
+    if (!isAssembled_)
         return;
     keepDraft();
     QSettings settings;
@@ -102,11 +102,11 @@ void ExperimentPage::prepare()
 {
     if (content_ != nullptr && !content_->isHidden())
         return; // it was needed at once
-    if (!madeEditor_ && content_ == nullptr) {
-        madeEditor_ = std::make_unique<SpecEditor>();
-    } else if (!madeView_ && content_ == nullptr) {
-        madeView_ = std::make_unique<RunView>(*queue_);
-    } else if (content_ == nullptr) {
+    if (content_ == nullptr) {
+        makeEditor();
+    } else if (view_ == nullptr) {
+        makeRuns();
+    } else if (!isAssembled_) {
         assemble();
         polishing_ = std::make_unique<GradualPolish>(*content_);
     } else if (polishing_->takeTurn()) {
@@ -118,23 +118,20 @@ void ExperimentPage::prepare()
 
 void ExperimentPage::build()
 {
-    if (content_ == nullptr)
+    if (!isAssembled_)
         assemble();
     content_->show();
     polishing_.reset();
 }
 
-void ExperimentPage::assemble()
+// From the outside in: Qt styles a widget again each time that something around it gets a parent.
+void ExperimentPage::makeEditor()
 {
-    content_ = new QWidget;
+    content_ = new QWidget(this);
     content_->hide();
     makePlainColumn(this)->addWidget(content_);
-    editor_ = madeEditor_ ? madeEditor_.release() : new SpecEditor;
-    bar_ = new RunBar(*queue_);
-    view_ = madeView_ ? madeView_.release() : new RunView(*queue_);
     QVBoxLayout* layout = makePlainColumn(content_);
     layout->addWidget(makeTools());
-    // From the outside in: Qt styles a widget again each time that something around it gets a parent.
     auto* margins = new QVBoxLayout;
     margins->setContentsMargins(sizes().margin, sizes().padding, sizes().margin, sizes().padding);
     layout->addLayout(margins, 1);
@@ -143,15 +140,28 @@ void ExperimentPage::assemble()
     splitter_->setHandleWidth(sizes().gap);
     splitter_->setProperty("kind", "gap");
     splitter_->setChildrenCollapsible(false);
-    splitter_->addWidget(editor_);
-    auto* lower = new QWidget;
-    splitter_->addWidget(lower);
+    editor_ = new SpecEditor(splitter_);
+}
+
+void ExperimentPage::makeRuns()
+{
+    auto* lower = new QWidget(splitter_);
     QVBoxLayout* below = makePlainColumn(lower);
     below->setSpacing(sizes().gap);
+    bar_ = new RunBar(*queue_, lower);
     below->addWidget(bar_);
+    view_ = new RunView(*queue_, lower);
     below->addWidget(view_, 1);
     splitter_->setSizes({sizes().of(480), sizes().of(420)});
+}
 
+void ExperimentPage::assemble()
+{
+    if (content_ == nullptr)
+        makeEditor();
+    if (view_ == nullptr)
+        makeRuns();
+    isAssembled_ = true;
     connect(editor_, &SpecEditor::textChanged, this, [this] { bar_->setPlan(nullptr, {}); });
     connect(editor_, &SpecEditor::checked, this, &ExperimentPage::checked);
     connect(queue_, &SweepQueue::began, this, &ExperimentPage::makeRoom);
@@ -204,7 +214,7 @@ void ExperimentPage::makeRoom()
 
 QWidget* ExperimentPage::makeTools()
 {
-    auto* tools = new ToolBar;
+    auto* tools = new ToolBar(content_);
     const auto add = [&](const QString& text, const char* name, const QString& tip, auto does) {
         QPushButton* button = tools->addButton(text, tip);
         button->setObjectName(QLatin1String(name));
@@ -312,7 +322,7 @@ void ExperimentPage::usePreset(const QString& size)
 void ExperimentPage::setForecaster(std::shared_ptr<const Forecaster> forecaster)
 {
     forecaster_ = std::move(forecaster);
-    if (editor_ != nullptr)
+    if (isAssembled_)
         editor_->setForecaster(forecaster_);
 }
 

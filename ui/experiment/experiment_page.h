@@ -53,6 +53,8 @@ protected:
 private:
     void prepare();
     void build();
+    void makeEditor();
+    void makeRuns();
     void assemble();
     QWidget* makeTools();
     void fillStudies();
@@ -76,12 +78,11 @@ private:
     QString specPath_;
     MenuButton* studies_ = nullptr;
     MenuButton* presets_ = nullptr;
-    std::unique_ptr<SpecEditor> madeEditor_; ///< until assemble()
-    std::unique_ptr<RunView> madeView_;
     std::unique_ptr<GradualPolish> polishing_; ///< between assemble() and build()
     bool isPreparing_ = false;
-    QWidget* content_ = nullptr;   ///< null until assemble(), hidden until build()
-    SpecEditor* editor_ = nullptr; ///< the same
+    bool isAssembled_ = false;
+    QWidget* content_ = nullptr; ///< nullptr until makeEditor(), hidden until build()
+    SpecEditor* editor_ = nullptr;
     RunBar* bar_ = nullptr;
     RunView* view_ = nullptr;
     QSplitter* splitter_ = nullptr;

@@ -57,11 +57,11 @@ RunView::RunView(SweepQueue& queue, QWidget* parent)
     splitter_->setProperty("kind", "gap");
     splitter_->setHandleWidth(sizes().gap);
     splitter_->setChildrenCollapsible(false);
+    makePlainColumn(this)->addWidget(splitter_);
     splitter_->addWidget(makePoints());
     splitter_->addWidget(makeLive());
     splitter_->setStretchFactor(0, 3);
     splitter_->setStretchFactor(1, 2);
-    makePlainColumn(this)->addWidget(splitter_);
 
     paintSoon_.setSingleShot(true);
     readSoon_.setSingleShot(true);

@@ -50,8 +50,8 @@ SpecEditor::SpecEditor(QWidget* parent) : QWidget(parent), checks_(this)
     splitter->setHandleWidth(sizes().gap);
     splitter->setProperty("kind", "gap");
     splitter->setChildrenCollapsible(false);
-    splitter->addWidget(makeForm());
-    splitter->addWidget(makeYaml());
+    makeForm(*splitter);
+    makeYaml(*splitter);
     splitter->setSizes({sizes().of(560), sizes().of(480)});
     checkSoon_.setSingleShot(true);
     connect(&checkSoon_, &QTimer::timeout, this, &SpecEditor::check);
@@ -73,14 +73,14 @@ SpecEditor::SpecEditor(QWidget* parent) : QWidget(parent), checks_(this)
     showVerdict();
 }
 
-QWidget* SpecEditor::makeForm()
+void SpecEditor::makeForm(QSplitter& splitter)
 {
-    formPanel_ = new Panel(tr("Experiment"));
+    formPanel_ = new Panel(tr("Experiment"), &splitter);
     product_ = new QLabel;
     product_->setObjectName(QStringLiteral("product"));
     formPanel_->addToHeader(product_);
-    view_ = new SpecFormView;
-    lockBar_ = new QWidget;
+    view_ = new SpecFormView(formPanel_);
+    lockBar_ = new QWidget(formPanel_);
     locked_ = new QLabel;
     locked_->setObjectName(QStringLiteral("locked"));
     locked_->setWordWrap(true);
@@ -100,12 +100,11 @@ QWidget* SpecEditor::makeForm()
     formPanel_->setContent(content);
     content->addWidget(lockBar_);
     content->addWidget(view_, 1);
-    return formPanel_;
 }
 
-QWidget* SpecEditor::makeYaml()
+void SpecEditor::makeYaml(QSplitter& splitter)
 {
-    yamlPanel_ = new Panel(tr("YAML"));
+    yamlPanel_ = new Panel(tr("YAML"), &splitter);
     yamlPanel_->setSubtitle(tr("linked with the form"));
     valid_ = new QLabel;
     valid_->setObjectName(QStringLiteral("valid"));
@@ -121,10 +120,9 @@ QWidget* SpecEditor::makeYaml()
     auto* content = new QVBoxLayout;
     content->setContentsMargins(0, 0, 0, 0);
     content->setSpacing(0);
+    yamlPanel_->setContent(content);
     content->addWidget(yaml_, 1);
     content->addWidget(verdict_);
-    yamlPanel_->setContent(content);
-    return yamlPanel_;
 }
 
 QString SpecEditor::text() const

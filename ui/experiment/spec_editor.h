@@ -63,8 +63,8 @@ signals:
     void checked();
 
 private:
-    QWidget* makeForm();
-    QWidget* makeYaml();
+    void makeForm(QSplitter& splitter);
+    void makeYaml(QSplitter& splitter);
     void yamlChanged();
     void check();
     void take(Judged judged);

@@ -138,7 +138,7 @@ FlamePage::FlamePage(Workspace& workspace, QWidget* parent)
 
 QWidget* FlamePage::makeTools()
 {
-    auto* tools = new ToolBar;
+    auto* tools = new ToolBar(this);
     party_ = new ComboBox(tr("Process or GPU"));
     party_->hide();
     connect(party_, &QComboBox::activated, this, &FlamePage::load);

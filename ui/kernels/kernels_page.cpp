@@ -604,7 +604,7 @@ void KernelsPage::showHistogram(std::int64_t id)
 
 QWidget* KernelsPage::makeTools()
 {
-    tools_ = new ToolBar;
+    tools_ = new ToolBar(this);
     tools_->addWord(tr("Group by"));
     tools_->add(grouping_);
     tools_->addGap();

@@ -97,7 +97,7 @@ MachinePage::MachinePage(Workspace& workspace, QWidget* parent)
 
 QWidget* MachinePage::makeTools()
 {
-    auto* tools = new ToolBar;
+    auto* tools = new ToolBar(this);
     connect(tools->addButton(tr("Refresh"), tr("Check this machine again")), &QPushButton::clicked, this,
             &MachinePage::examine);
     connect(tools->addButton(tr("Copy report"), tr("Copy the findings as text")), &QPushButton::clicked, this,

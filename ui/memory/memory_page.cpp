@@ -39,7 +39,7 @@ QSplitter* makeSplitter(Qt::Orientation orientation)
     auto* splitter = new QSplitter(orientation);
     splitter->setHandleWidth(orientation == Qt::Vertical ? sizes().of(12) : sizes().gap);
     splitter->setChildrenCollapsible(false);
-    splitter->setStyleSheet(QStringLiteral("QSplitter::handle { background: transparent; }"));
+    splitter->setProperty("kind", "gap");
     return splitter;
 }
 
@@ -101,7 +101,7 @@ void MemoryPage::connectParts()
 
 QWidget* MemoryPage::makeTools()
 {
-    auto* tools = new ToolBar;
+    auto* tools = new ToolBar(this);
     tools->addWord(tr("Colour by"));
     colourBy_->setAccessibleName(tr("Colour by"));
     tools->add(colourBy_);
@@ -140,29 +140,30 @@ QWidget* MemoryPage::makeTools()
     return tools;
 }
 
-QWidget* MemoryPage::makePlots()
+void MemoryPage::addPlots(QSplitter& both)
 {
+    QSplitter* plots = makeSplitter(Qt::Vertical);
+    both.addWidget(plots);
     curvesPanel_ = new Panel(tr("Allocated"));
+    plots->addWidget(curvesPanel_);
     auto* content = new QVBoxLayout;
     content->setContentsMargins(sizes().of(8), sizes().of(6), sizes().of(4), sizes().of(4));
     content->setSpacing(0);
+    curvesPanel_->setContent(content);
     auto* legend = new QHBoxLayout;
     legend->setContentsMargins(sizes().of(8), 0, sizes().of(8), 0);
-    legend->addWidget(legend_);
     content->addLayout(legend);
+    legend->addWidget(legend_);
     content->addWidget(areas_, 1);
-    curvesPanel_->setContent(content);
-    QSplitter* plots = makeSplitter(Qt::Vertical);
-    plots->addWidget(curvesPanel_);
     plots->addWidget(placement_);
     plots->setStretchFactor(0, 4);
     plots->setStretchFactor(1, 5);
-    return plots;
 }
 
-QWidget* MemoryPage::makeSide()
+void MemoryPage::addSide(QSplitter& both)
 {
     QSplitter* side = makeSplitter(Qt::Vertical);
+    both.addWidget(side);
     side->setMinimumWidth(sizes().of(356)); // independent of the panels' titles: the plots keep their width
     side->addWidget(lists_->sharesPanel());
     side->addWidget(lists_->listPanel());
@@ -170,7 +171,6 @@ QWidget* MemoryPage::makeSide()
     for (const auto& [index, stretch] : {std::pair(0, 10), std::pair(1, 12), std::pair(2, 8)})
         side->setStretchFactor(index, stretch);
     side->setSizes({sizes().of(345), sizes().of(330), sizes().of(235)});
-    return side;
 }
 
 QWidget* MemoryPage::makePanels()
@@ -182,8 +182,8 @@ QWidget* MemoryPage::makePanels()
     layout->setContentsMargins(sizes().margin, margin, sizes().margin, margin);
     QSplitter* both = makeSplitter(Qt::Horizontal);
     layout->addWidget(both);
-    both->addWidget(makePlots());
-    both->addWidget(makeSide());
+    addPlots(*both);
+    addSide(*both);
     both->setStretchFactor(0, 70);
     both->setStretchFactor(1, 30);
     both->setSizes({sizes().of(830), sizes().of(360)});

@@ -6,6 +6,7 @@
 #include "ui/memory/memory_placement.h"
 
 class QComboBox;
+class QSplitter;
 class QStackedWidget;
 
 namespace tilescope::ui {
@@ -54,8 +55,8 @@ private:
     // Parts of the page.
     QWidget* makeTools();
     QWidget* makePanels();
-    QWidget* makePlots();
-    QWidget* makeSide();
+    void addPlots(QSplitter& both);
+    void addSide(QSplitter& both);
     void connectParts();
     void showMessage(const QString& text);
 

@@ -131,7 +131,6 @@ void OverviewPage::makeShown()
 void OverviewPage::setStart(std::function<QWidget*(QWidget* parent)> make)
 {
     makeStart_ = std::move(make);
-    showStart();
 }
 
 bool OverviewPage::showStart()

@@ -34,7 +34,7 @@ class OverviewPage : public Page {
 public:
     explicit OverviewPage(Workspace& workspace, QWidget* parent = nullptr);
 
-    /// \param make  makes what is shown while no file is open, instead of a message; called when it is needed
+    /// \param make  makes what is shown while no file is open, instead of a message; called when it is first shown
     void setStart(std::function<QWidget*(QWidget* parent)> make);
     QString command() const override;
     QString timeFilterWords() const override;

@@ -71,7 +71,7 @@ QueryPage::~QueryPage()
 
 QWidget* QueryPage::makeTools()
 {
-    auto* tools = new ToolBar;
+    auto* tools = new ToolBar(this);
     runButton_ = tools->addButton(tr("Run"), tr("Run the statement"));
     stopButton_ = tools->addButton(tr("Stop"), tr("Stop the statement"));
     connect(stopButton_, &QPushButton::clicked, this, &QueryPage::stop);

@@ -89,7 +89,7 @@ RanksPage::RanksPage(Workspace& workspace, QWidget* parent)
 
 QWidget* RanksPage::makeTools()
 {
-    auto* tools = new ToolBar;
+    auto* tools = new ToolBar(this);
     tools->addWord(tr("Step"));
     step_ = new ComboBox(tr("Step of the ranks"));
     step_->setToolTip(tr("The step that bars and collectives are of"));

@@ -5,8 +5,8 @@
 namespace tilescope::ui {
 
 /// Fusion with check boxes and radio buttons in our colours: visible on any background, filled when checked. Buttons of
-/// dialogs have no icons, the columns of Qt's file dialog are as wide as their texts, and
-/// the button that clears a field has our icon.
+/// dialogs have no icons, the columns of Qt's file dialog are as wide as their texts, and the button that clears a field
+/// has our icon.
 class Style : public QProxyStyle {
     Q_OBJECT
 public:

@@ -560,7 +560,7 @@ void TimelinePage::listNotes()
 
 QWidget* TimelinePage::makeTools()
 {
-    auto* tools = new ToolBar;
+    auto* tools = new ToolBar(this);
     tools->addWord(tr("Align"));
     alignment_->setMinimumWidth(sizes().of(120));
     alignment_->setMaximumWidth(sizes().of(200));
