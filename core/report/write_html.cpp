@@ -23,7 +23,7 @@ body { margin: 0 auto; padding: 2.5rem 1rem 4rem; max-width: 62rem; font: 16px/1
 h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .4rem; } h2 { font-size: 1.35rem; line-height: 1.25; margin: 3rem 0 .6rem; border-top: 1px solid var(--line); padding-top: 1.2rem; }
 .byline { margin: .1rem 0; color: var(--soft); } p, ul { max-width: 46rem; } a { color: var(--accent); } .asks { font-style: italic; }
 .caution { background: var(--note); padding: .4rem .7rem; border-radius: 4px; font-size: .9rem; } .small, .notes, figcaption { font-size: .85rem; color: var(--soft); }
-li { margin: .35rem 0; } nav ol { columns: 2 18rem; padding-left: 1.5rem; } nav li { break-inside: avoid; }
+li { margin: .35rem 0; } nav ol { columns: 2 18rem; column-gap: 2.5rem; padding-left: 1.5rem; } nav li { break-inside: avoid; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1.2rem; margin: .8rem 0; font-size: .9rem; } dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 figure { margin: 1.5rem 0; } figure img { display: block; max-width: 100%; height: auto; background: #fff; } figcaption { margin-top: .4rem; max-width: 46rem; }
 .small-figures { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem 1.5rem; align-items: start; } .small-figures figure { margin: .5rem 0; } .small-figures img { max-height: 17rem; }
@@ -41,7 +41,7 @@ details { margin: 1rem 0; font-size: .85rem; } summary { cursor: pointer; color:
   .wide td.key { font-weight: 600; } }
 @media print { body { max-width: none; padding: 0; font-size: 9.5pt; line-height: 1.4; } h1 { font-size: 1.5rem; } h2 { margin-top: 1.2rem; break-after: avoid; } .page { break-before: page; } h2.page { margin-top: 0; border: 0; padding: 0; }
   .byline { display: inline; margin-right: 1.5rem; } ul { margin: .5rem 0; } li { margin: .15rem 0; } .caution, figcaption, .caption, .notes, .small, dl, details { font-size: 8.5pt; } figcaption { margin-top: .2rem; }
-  .small-figures { gap: .2rem 1.5rem; } .small-figures figure { margin: .2rem 0; } .small-figures img { max-height: 4.1cm; } figure, tr, .caution, details { break-inside: avoid; } figure img { max-height: 17cm; }
+  .small-figures { gap: .2rem 1.5rem; } .small-figures figure { margin: .2rem 0; } .small-figures img { max-height: 4.1cm; } figure, tr, .caution, details { break-inside: avoid; } figure img { max-height: 20cm; }
   table { font-size: 8.5pt; } th, td { padding: .15rem .35rem; } th button::after { content: none !important; } thead { display: table-header-group; } a { color: inherit; text-decoration: none; } }
 )";
 

@@ -59,6 +59,8 @@ TEST_F(ExperimentWindow, CopiesTheCommandThatRunsASavedSpec)
     EXPECT_EQ(QApplication::clipboard()->text().toStdString(), "tilescope --batch '" +
                                                                    (folder / "it'\\''s two.yaml").string() +
                                                                    "' -o " + output.toStdString());
+    EXPECT_EQ(page->command(), QApplication::clipboard()->text())
+        << "Edit > Copy page as command copies the same";
     QApplication::clipboard()->clear();
     type(QStringLiteral("# changed"));
     QTest::mouseClick(line, Qt::LeftButton);

@@ -1,6 +1,7 @@
 #include "tests/ui/window_fixture.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/key_value_table.h"
+#include "ui/kit/number_text.h"
 #include "ui/kit/table_view.h"
 #include "ui/memory/memory_areas.h"
 #include "ui/memory/memory_blocks.h"
@@ -76,6 +77,23 @@ TEST_F(MemoryWindow, AnInstantIsClickedAndItsTableAddsUpToTheAllocatorsCount)
     choose(QStringLiteral("Instant"), 2);
     EXPECT_EQ(page_->instant(), page_->areas().runs().front().stepAt(history_->peakTime)->end);
     EXPECT_EQ(sumOfShares(), history_->allocated.at(page_->instant()));
+}
+
+TEST_F(MemoryWindow, ThePredictedPeakStandsBesideTheMeasuredOne)
+{
+    const auto words = [this] {
+        for (const QLabel* label : page_->findChildren<QLabel*>())
+            if (label->text().startsWith(QStringLiteral("allocated ")))
+                return label->text();
+        return QString();
+    };
+    const std::optional<std::int64_t> predicted = page_->areas().runs().front().predicted;
+    ASSERT_TRUE(predicted);
+    EXPECT_GT(*predicted, 0);
+    EXPECT_TRUE(words().contains(QStringLiteral("at the peak, predicted ") + byteText(double(*predicted))))
+        << words().toStdString();
+    choose(QStringLiteral("Instant"), 2);
+    EXPECT_FALSE(words().contains(QStringLiteral("predicted"))) << "only the peak is predicted";
 }
 
 TEST_F(MemoryWindow, WheelKeysAndDragsMoveBothPlotsAsOnTheTimeline)

@@ -457,6 +457,22 @@ TEST_F(TimelineWindowTest, ARangeIsSelectedInBothRunsWhereEachHasIt)
     EXPECT_TRUE(view_->scene().selectedRange.empty());
 }
 
+TEST_F(TimelineWindowTest, TheBandBetweenTwoRunsTellsWhyTheyDiffer)
+{
+    showBothRuns();
+    const TimelineScene& scene = view_->scene();
+    const auto band = std::ranges::find(scene.layout.bands, Band::Kind::Difference, &Band::kind);
+    ASSERT_NE(band, scene.layout.bands.end());
+    const QSize size = view_->viewport()->size();
+    const QPoint at(size.width() / 2,
+                    scene.plot(size.width(), size.height()).top() + scene.topOf(*band) + band->height / 2);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !view_->causesAt(at).isEmpty(); }, kPatienceMs));
+    const QString causes = view_->causesAt(at).join(QLatin1Char('\n'));
+    EXPECT_TRUE(causes.contains(QStringLiteral("attention"))) << causes.toStdString();
+    EXPECT_TRUE(causes.contains(QStringLiteral("softmax"))) << causes.toStdString();
+    EXPECT_TRUE(view_->causesAt({at.x(), 1}).isEmpty()) << "only the band tells it";
+}
+
 TEST_F(TimelineWindowTest, AGapExplainsWhatTheDeviceWaitsFor)
 {
     const std::size_t busy = laneOf(Lane::Kind::Busy);

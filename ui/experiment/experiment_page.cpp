@@ -393,12 +393,20 @@ void ExperimentPage::saveSpec()
     workspace().confirmWritten(path);
 }
 
+// Empty unless the spec is saved: the command contains its file name.
+QString ExperimentPage::command() const
+{
+    if (bar_ == nullptr || specPath_.isEmpty() || editor_->isModified())
+        return {};
+    return QString::fromStdString(
+        session::batchLine(specPath_.toStdString(), bar_->outputPath().toStdString()));
+}
+
 void ExperimentPage::copyBatchLine()
 {
-    if (specPath_.isEmpty() || editor_->isModified())
+    const QString line = command();
+    if (line.isEmpty())
         return editor_->say(tr("Save the spec first: the command contains its file name."), "warning");
-    const QString line =
-        QString::fromStdString(session::batchLine(specPath_.toStdString(), bar_->outputPath().toStdString()));
     QApplication::clipboard()->setText(line);
     editor_->say(tr("Copied: %1").arg(line), "dim");
 }

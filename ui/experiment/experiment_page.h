@@ -35,6 +35,7 @@ public:
     void setForecaster(std::shared_ptr<const Forecaster> forecaster);
     SweepQueue& queue() { return *queue_; }
     bool isRunning() const { return queue_->isRunning(); }
+    QString command() const override;
     /// Stops the running sweep after its step (a second call: at once) and clears the queue.
     void stopAll();
     /// Writes a job script that runs the spec as that many Slurm tasks.

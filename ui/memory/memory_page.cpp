@@ -546,6 +546,8 @@ QString MemoryPage::summaryWords(std::optional<std::int64_t> allocatedSize) cons
     words += instantKind_ == Instant::Peak
                  ? (run.span ? tr(" at the peak within the time filter") : tr(" at the peak"))
                  : tr(" at %1").arg(timeText(axis_.instant()));
+    if (run.predicted && instantKind_ == Instant::Peak && !run.span)
+        words += tr(", predicted %1 allocated").arg(byteText(double(*run.predicted)));
     return words;
 }
 

@@ -21,7 +21,8 @@ struct MemoryRun {
     std::shared_ptr<const query::MemoryHistory> history;
     std::shared_ptr<const query::MemoryOps> ops = {}; ///< null until they are read
     std::vector<query::TimelineStep> steps = {};
-    std::optional<std::int64_t> context = {}; ///< bytes of the device outside the allocator
+    std::optional<std::int64_t> context = {};   ///< bytes of the device outside the allocator
+    std::optional<std::int64_t> predicted = {}; ///< bytes allocated at the peak, by the spec
     bool isOutline = false;
     /// The GPUs that allocated, with titles: rank 1 GPU 1. `history` is of one of them, or of the host.
     std::vector<std::pair<DeviceIndex, QString>> gpus = {};

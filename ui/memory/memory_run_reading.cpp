@@ -1,5 +1,9 @@
 #include "ui/memory/memory_run_reading.h"
 
+#include "core/predict/predict_memory.h"
+#include "core/query/run_spec.h"
+#include "core/query/runs/run_device.h"
+
 #include <utility>
 
 #include <algorithm>
@@ -20,6 +24,17 @@ void addGpus(MemoryRun& run, const RunParties& parties)
     const PartyIndex index(parties, {});
     for (const DeviceIndex gpu : run.history->gpus)
         run.gpus.emplace_back(gpu, QString::fromStdString(query::deviceTitle(index, gpu)));
+}
+
+// For the device on which the run was recorded.
+std::optional<std::int64_t> predictedPeak(const store::RunReader& reader, const SelectedRun& run)
+{
+    const std::optional<ExperimentSpec> spec = query::specOf(*run.run);
+    const std::optional<store::RunRecord> record = spec ? reader.run(run.key.run) : std::nullopt;
+    if (!record)
+        return {};
+    const auto prediction = predict::predictMemory(*spec, query::deviceOfRun(reader, *record));
+    return prediction ? std::optional(prediction->peakAllocated.count) : std::nullopt;
 }
 
 } // namespace
@@ -68,6 +83,8 @@ std::vector<MemoryRun> readMemoryRuns(const std::vector<SelectedRun>& runs, std:
                 if (const auto outside =
                         query::outsideOf(reader.memory(run.key.run).readings, one.history->device))
                     one.context = outside->most.count;
+            if (&run == &runs.front() && one.history)
+                one.predicted = predictedPeak(reader, run);
             if (one.history && !one.history->empty()) {
                 addGpus(one, parties);
                 one.steps = query::tracedSteps(reader, run.key.run, one.history->origin, one.history->device);

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/config/run_again.h"
+#include "core/config/schema.h"
 #include "core/query/run_spec.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
@@ -98,6 +99,10 @@ void OomPanel::makeContent()
         std::iota(all.begin(), all.end(), 0);
         runVariants(all);
     });
+    connect(&workspace_, &Workspace::filesChanged, this, [this] {
+        if (report_ && isVisible())
+            showFits(); // a change that was run has its result beside it
+    });
 }
 
 bool OomPanel::showRuns(const std::vector<SelectedRun>& runs)
@@ -158,8 +163,7 @@ void OomPanel::show(const SelectedRun& run, std::shared_ptr<const query::OomRepo
             : tr("The recorded repetition of the step did not run out of memory, or none was recorded.");
     fill(*holders_, *noHolders_, holderRows(*report_), notRecorded);
     holderPanel_->setSubtitle(holders_->table().rows.empty() ? QString() : tr("at the failed request"));
-    fill(*fits_, *noFits_, fitRows(*report_),
-         tr("None of the changes tried fits, according to the predictor."));
+    showFits();
     const auto count = std::ssize(report_->suggestions);
     fitPanel_->setSubtitle(count > 0 ? tr("%1, predicted for this device").arg(counted(count, "change"))
                                      : QString());
@@ -170,6 +174,35 @@ void OomPanel::show(const SelectedRun& run, std::shared_ptr<const query::OomRepo
     runOne_->setEnabled(canRun_ && fits_->currentId().has_value());
     if (isAlone_)
         emit figuresReady(oomFigures(*report_, *run.run));
+}
+
+// The last run of each suggestion in the file; null where there is none.
+std::vector<const query::RunSummary*> OomPanel::runsOfChanges(const ExperimentSpec& spec) const
+{
+    const OpenFile* file = workspace_.find(run_.key.file);
+    std::vector<const query::RunSummary*> runs;
+    if (file == nullptr || !file->snapshot)
+        return runs;
+    try {
+        for (const predict::Suggestion& suggestion : report_->suggestions) {
+            const std::string hash = config::specHash(config::withChanges(spec, suggestion.keys).front());
+            const std::vector<query::RunSummary>& all = file->snapshot->runs;
+            const auto last = std::find_if(
+                all.rbegin(), all.rend(), [&](const query::RunSummary& run) { return run.specHash == hash; });
+            runs.push_back(last == all.rend() ? nullptr : &*last);
+        }
+    } catch (const Error&) { // a spec of an older version may break today's rules; running it says so
+        runs.clear();
+    }
+    return runs;
+}
+
+void OomPanel::showFits()
+{
+    const std::optional<ExperimentSpec> spec = query::specOf(*run_.run);
+    fill(*fits_, *noFits_,
+         fitRows(*report_, spec ? runsOfChanges(*spec) : std::vector<const query::RunSummary*>()),
+         tr("None of the changes tried fits, according to the predictor."));
 }
 
 void OomPanel::runVariants(const std::vector<std::int64_t>& rows)

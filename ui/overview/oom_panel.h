@@ -38,6 +38,8 @@ private:
     void makeContent();
     void show(const SelectedRun& run, std::shared_ptr<const query::OomReport> report);
     void runVariants(const std::vector<std::int64_t>& rows);
+    std::vector<const query::RunSummary*> runsOfChanges(const ExperimentSpec& spec) const;
+    void showFits();
     void say(const QString& text);
 
     Workspace& workspace_;

@@ -201,7 +201,7 @@ QString wordsOf(const predict::Suggestion& suggestion)
     return changes.join(QStringLiteral(", "));
 }
 
-TableData fitRows(const OomReport& report)
+TableData fitRows(const OomReport& report, const std::vector<const query::RunSummary*>& runs)
 {
     using Kind = TableColumn::Kind;
     using predict::Suggestion;
@@ -222,6 +222,25 @@ TableData fitRows(const OomReport& report)
     maker.add(makeColumn(titleIn(tr("Left"), unit), Kind::Number, 80), [&](const Suggestion& row) {
         return makeNumber(limit > 0 ? std::optional(limit - neededBy(row)) : std::nullopt, unit, exactBytes);
     });
+    if (std::ranges::any_of(runs, [](const auto* run) { return run != nullptr; })) {
+        const auto runOf = [&](const Suggestion& row) {
+            return runs.at(std::size_t(&row - report.suggestions.data()));
+        };
+        maker.add(makeColumn(titleIn(tr("Measured"), unit), Kind::Number, 90), [=](const Suggestion& row) {
+            const query::RunSummary* run = runOf(row);
+            if (run == nullptr)
+                return makeWords({});
+            if (run->result.status != RunStatus::Ok)
+                return makeWords(QString::fromUtf8(wordOf(run->result.status)));
+            const std::optional<Bytes> peak =
+                row.peakReserved ? run->result.peakReserved : run->result.peakAllocated;
+            return makeNumber(peak ? std::optional(double(peak->count)) : std::nullopt, unit, exactBytes);
+        });
+        maker.add(makeColumn(tr("Step, ms"), Kind::Number, 80), [=](const Suggestion& row) {
+            const query::RunSummary* run = runOf(row);
+            return run != nullptr && run->step ? makeWords(threeDigits(run->step->median)) : makeWords({});
+        });
+    }
     return maker.table(report.suggestions, [](const Suggestion&) { return Swatch{}; });
 }
 

@@ -37,7 +37,8 @@ std::vector<KeyFigure> oomFigures(const query::OomReport& report, const query::R
 TableData holderRows(const query::OomReport& report);
 
 /// A row a change that makes the run fit; the id is the index of the suggestion.
-TableData fitRows(const query::OomReport& report);
+/// \param runs  the last run of each suggestion, null for none; what they measured stands beside the prediction
+TableData fitRows(const query::OomReport& report, const std::vector<const query::RunSummary*>& runs = {});
 
 /// `backend flash, precision bf16`.
 QString wordsOf(const predict::Suggestion& suggestion);

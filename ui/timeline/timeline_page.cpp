@@ -10,6 +10,7 @@
 #include "ui/kit/number_text.h"
 #include "ui/kit/view_command.h"
 #include "ui/theme/theme.h"
+#include "ui/timeline/difference_causes.h"
 #include "ui/timeline/lane_arrangement.h"
 #include "ui/timeline/play_bar.h"
 #include "ui/timeline/range_pairs.h"
@@ -68,6 +69,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     find_ = new TimelineFind(*view_, *panel_, this);
     ties_ = new TimelineTies(workspace, *view_, this);
     notebook_ = new TimelineNotebook(*view_, this);
+    causes_ = new DifferenceCauses(*view_, this);
     actions_ = new TimelineActions(workspace, *view_, *ties_, *notebook_, this);
     play_ = new TimelinePlay(*view_, this);
     auto* layout = makePlainColumn(this);
@@ -367,6 +369,7 @@ void TimelinePage::show(AlignedSections aligned, TimelineView::Pairs pairs, bool
         view_->setWindow(*aligned.window, false);
     ties_->setRuns(runs_);
     notebook_->setRuns(runs_);
+    causes_->setRuns(runs_);
     find_->findAgain();
 }
 

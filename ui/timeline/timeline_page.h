@@ -16,6 +16,7 @@ class QStackedWidget;
 
 namespace tilescope::ui {
 
+class DifferenceCauses;
 class SegmentedControl;
 class SentenceLabel;
 class TimelineActions;
@@ -106,6 +107,7 @@ private:
     TimelineFind* find_;
     TimelineTies* ties_;
     TimelineNotebook* notebook_;
+    DifferenceCauses* causes_;
     TimelineActions* actions_;
     TimelinePlay* play_;
 };

@@ -1,6 +1,7 @@
 #include "ui/timeline/timeline_view.h"
 
 #include "ui/kit/number_text.h"
+#include "ui/kit/tool_tip.h"
 #include "ui/kit/vector_drawing.h"
 #include "ui/kit/view_history.h"
 #include "ui/theme/theme.h"
@@ -457,10 +458,24 @@ void TimelineView::hover(QPoint at)
     emit cursorMoved(timeText(axis) + QStringLiteral("  ") + where);
 }
 
+QStringList TimelineView::causesAt(QPoint at) const
+{
+    const Band* band = bandAt(at);
+    // The band is above the run that it compares with the one before.
+    if (band == nullptr || band->kind != Band::Kind::Difference || band->section > causes_.size() ||
+        causes_[band->section - 1].isEmpty())
+        return {};
+    return QStringList{tr("Largest changes of the mean traced step:")} + causes_[band->section - 1];
+}
+
 bool TimelineView::viewportEvent(QEvent* event)
 {
     if (event->type() == QEvent::ToolTip) {
         const QPoint at = static_cast<QHelpEvent*>(event)->pos();
+        if (const QStringList causes = causesAt(at); !causes.isEmpty()) {
+            QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), tipOfLines(causes), viewport());
+            return true;
+        }
         QString tip;
         if (const auto id = scene_.noteAt(at, width())) {
             for (const SceneNote& note : scene_.notes)

@@ -76,6 +76,10 @@ public:
     void setLinks(std::vector<SceneLink> links);
     void setLaunches(std::vector<SceneLink> launches);
     void setNotes(std::vector<SceneNote> notes);
+    /// Why the steps of each section and of the next one differ, in lines: the tip of the band between them.
+    void setCauses(std::vector<QStringList> causes) { causes_ = std::move(causes); }
+    /// The tip of the band between two runs at a point of the view; empty elsewhere, and until it is known.
+    QStringList causesAt(QPoint at) const;
     /// Draws the lanes up to an instant of Play; none: whole.
     void setPlay(std::optional<PlayMoment> moment);
     /// The position of the selected range in each section, on the axis.
@@ -173,6 +177,7 @@ private:
     bool isOver_ = false;   // the cursor is over the view
     std::optional<SectionItem> hovered_;
     std::optional<ItemWords> curveWords_; // under the cursor
+    std::vector<QStringList> causes_;     // by section
 };
 
 } // namespace tilescope::ui

@@ -71,7 +71,7 @@ class Outcomes:
 
     def read_peak(self):
         self.copied("parameters\t137\u2009363\u2009456\u2009B", "activations\t96\u2009468\u2009992\u2009B")
-        self.desktop.find("allocated 259\u2009MiB, reserved 260\u2009MiB at the peak", "label")
+        self.desktop.find("allocated 259\u2009MiB, reserved 260\u2009MiB at the peak…", "label")
 
     def run_experiment(self):
         self.desktop.find("Done: 1 of 1 point", "label")

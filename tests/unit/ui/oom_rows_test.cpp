@@ -76,5 +76,19 @@ TEST(FitRows, ShowThePeakAndWhatIsLeft)
     EXPECT_EQ(rows.rows[0].cells[3].sort, 3.0 * kGiB);
 }
 
+TEST(FitRows, AChangeThatWasRunHasItsPeakBesideTheForecast)
+{
+    query::RunSummary run;
+    run.result.status = RunStatus::Ok;
+    run.result.peakAllocated = Bytes{std::int64_t(4.5 * kGiB)};
+    run.result.peakReserved = Bytes{std::int64_t(4.5 * kGiB)};
+    const TableData rows = fitRows(report(), {&run, nullptr});
+    EXPECT_EQ(rows.columns[4].title, QStringLiteral("Measured, GiB"));
+    EXPECT_EQ(rows.rows[0].cells[4].text, QStringLiteral("4.50"));
+    EXPECT_TRUE(rows.rows[1].cells[4].text.isEmpty());
+    run.result.status = RunStatus::Running;
+    EXPECT_EQ(fitRows(report(), {&run, nullptr}).rows[0].cells[4].text, QStringLiteral("running"));
+}
+
 } // namespace
 } // namespace tilescope::ui
