@@ -125,7 +125,7 @@ Broken fusedRule(const ExperimentSpec& spec)
             "write backend: flash",
             {"compile", "backend"}};
     if (spec.parallel != Parallel::None && spec.parallel != Parallel::Fsdp)
-        return BrokenRule{fmt::format("compile fused divides weights among ranks, and parallel is {}",
+        return BrokenRule{fmt::format("compile fused supports no parallel but fsdp, and parallel is {}",
                                       wordOf(spec.parallel)),
                           "write compile: none or parallel: fsdp",
                           {"compile", "parallel"}};

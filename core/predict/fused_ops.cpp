@@ -1,5 +1,6 @@
 #include "core/predict/fused_ops.h"
 
+#include "core/model/block_name.h"
 #include "core/model/fused_loss.h"
 #include "core/model/fused_recomputation.h"
 #include "core/predict/fused_kernels.h"
@@ -21,13 +22,6 @@ constexpr std::int64_t kParts = 3;                 ///< of an fp32 number in bf1
 Tensor taken(const Value& value)
 {
     return std::exchange(value->grad, {});
-}
-
-/// `layers.3/ffn/down` belongs to block 3.
-std::int64_t blockOf(const std::string& name)
-{
-    constexpr std::string_view kBlock = "layers.";
-    return std::stoll(name.substr(kBlock.size()));
 }
 
 TypedAttention attentionCallOf(const ExperimentSpec& spec, Type elements)
@@ -187,7 +181,7 @@ Value CountedFusedOps::linearWeight(const std::string& name, const LinearMap& ma
         Value weight = placed(name, count, &map);
         weight->isByChunks = chunkRows_ > 0 && isHead;
         if (quantizesProducts_ && !isHead)
-            toQuantize_[blockOf(name)].push_back({weight, map.in, map.out});
+            toQuantize_[blockNumber(name).value()].push_back({weight, map.in, map.out});
         return weight;
     }
     const auto parameter = [&](std::int64_t bytes, const char* what) {

@@ -1,5 +1,6 @@
 #include "core/predict/parallel_memory.h"
 
+#include "core/model/block_name.h"
 #include "core/model/parallelism.h"
 #include "core/predict/gradient_groups.h"
 
@@ -168,11 +169,10 @@ private:
             weight.whole = {};
     }
 
-    /// `layers.3/ffn/down` belongs to block 3.
     WeightGroup& groupOf(const std::string& name)
     {
-        constexpr std::string_view kBlock = "layers.";
-        return name.starts_with(kBlock) ? blocks_.at(std::stoul(name.substr(kBlock.size()))) : outside_;
+        const std::optional<std::int64_t> block = blockNumber(name);
+        return block ? blocks_.at(static_cast<std::size_t>(*block)) : outside_;
     }
 
     WeightGroup& group(std::int64_t block) { return blocks_[static_cast<std::size_t>(block)]; }

@@ -79,7 +79,7 @@ void Style::polish(QWidget* widget)
     });
 }
 
-// Qt's own icon is read from many pictures.
+// Qt loads its own icon from several image files, which slows the start.
 QIcon Style::standardIcon(StandardPixmap pixmap, const QStyleOption* option, const QWidget* widget) const
 {
     return pixmap == SP_LineEditClearButton ? makeIcon(Icon::Close, colours().dimText, sizes().of(14))

@@ -58,14 +58,11 @@ public:
             });
     }
 
-    // Ranks start their step together, so that a step does not include the lateness of the one before.
     void prepare() override
     {
         Experiment::prepare();
-        if (!ranks_)
-            return;
-        ranks_->synchronize();
-        ranks_->barrier();
+        if (ranks_)
+            ranks_->startTogether();
     }
 
     void dropGradients() override

@@ -3,6 +3,7 @@
 #include "core/engine/common/set_up.h"
 #include "core/engine/lm/lm.h"
 #include "core/engine/lm/split_product.h"
+#include "core/model/block_name.h"
 #include "core/model/fused_recomputation.h"
 #include "core/model/parallelism.h"
 
@@ -153,13 +154,6 @@ SplitWeight split(const Data& weight)
             at::bitwise_and(bits, kLowBits).to(at::kShort)};
 }
 
-/// `layers.3/ffn/down` belongs to block 3.
-std::int64_t blockOf(const std::string& name)
-{
-    constexpr std::string_view kBlock = "layers.";
-    return std::stoll(name.substr(kBlock.size()));
-}
-
 Data makeRotation(const ExperimentSpec& spec, at::TensorOptions options)
 {
     const std::int64_t headDim = spec.dModel / spec.heads;
@@ -227,7 +221,7 @@ Value FusedOps::linearWeight(const std::string& name, const LinearMap& map)
     const bool isHead = map.module == std::string_view("lm_head");
     weight->isByChunks = options_.chunkRows > 0 && isHead;
     if (options_.quantizesProducts && !isHead && parallelism_)
-        toQuantize_[blockOf(name)].push_back(weight);
+        toQuantize_[blockNumber(name).value()].push_back(weight);
     else if (options_.quantizesProducts && !isHead)
         weight->quantized = std::make_shared<QuantizedWeight>(weight->data);
     if (options_.splitsProducts && !options_.trains && !parallelism_)

@@ -38,14 +38,11 @@ public:
             optimizer_->onOverflow([this](const Tensor& found) { parallelism_->agreeOnOverflow(found); });
     }
 
-    // Ranks start their step together, so that a step does not include the lateness of the one before.
     void prepare() override
     {
         Experiment::prepare();
-        if (!ranks_)
-            return;
-        ranks_->synchronize();
-        ranks_->barrier();
+        if (ranks_)
+            ranks_->startTogether();
     }
 
     void dropGradients() override

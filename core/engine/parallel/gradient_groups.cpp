@@ -59,7 +59,7 @@ void GradientGroups::gradientMade(const at::Tensor& parameter)
         return std::ranges::any_of(group, [&](const at::Tensor& each) { return each.is_same(parameter); });
     };
     const auto found = std::ranges::find_if(groups_, has);
-    TORCH_CHECK(found != groups_.end(), "a gradient of something that is no parameter");
+    TORCH_CHECK(found != groups_.end(), "a gradient belongs to no parameter");
     gradientReady(static_cast<std::size_t>(found - groups_.begin()));
 }
 

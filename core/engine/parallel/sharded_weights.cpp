@@ -4,6 +4,7 @@
 #include "core/engine/parallel/gradient_groups.h"
 #include "core/engine/parallel/shard.h"
 #include "core/engine/ranks/collectives.h"
+#include "core/model/block_name.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -261,13 +262,10 @@ public:
     }
 
 private:
-    /// `layers.3/ffn/down` belongs to block 3.
     WeightGroup& groupOf(const std::string& name)
     {
-        constexpr std::string_view kBlock = "layers.";
-        if (!name.starts_with(kBlock))
-            return outside_;
-        return blocks_.at(std::stoul(name.substr(kBlock.size())));
+        const std::optional<std::int64_t> block = blockNumber(name);
+        return block ? blocks_.at(static_cast<std::size_t>(*block)) : outside_;
     }
 
     WeightGroup& group(std::int64_t block) { return blocks_[static_cast<std::size_t>(block)]; }

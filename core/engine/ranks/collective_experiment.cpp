@@ -53,8 +53,7 @@ public:
     void prepare() override
     {
         refreshInputs();
-        ranks_.synchronize();
-        ranks_.barrier();
+        ranks_.startTogether();
     }
     // Ones, so that repeated sums stay finite.
     void refreshInputs() override { message_.fill_(1); }

@@ -167,6 +167,12 @@ void Ranks::barrier()
     doBarrier();
 }
 
+void Ranks::startTogether()
+{
+    synchronize();
+    barrier();
+}
+
 std::vector<CollectiveRecord> Ranks::takeRecords()
 {
     return log_->take();

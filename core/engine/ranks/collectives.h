@@ -72,6 +72,9 @@ public:
     /// current stream, have ended.
     virtual void synchronize() = 0;
 
+    /// Synchronizes and waits for the other ranks: a step that follows does not include the lateness of the one before.
+    void startTogether();
+
     /// The group of some of the ranks, to which this one belongs. Each rank of this group calls it, with the members of
     /// its own part. Records of the part are among those of this group. This group must outlive it.
     /// \param members  by their numbers in this group, ascending

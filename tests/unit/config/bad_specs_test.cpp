@@ -299,7 +299,7 @@ const BadSpec kCombinations[] = {
     {"FusedWithAnotherBackend", "workload: lm\ncompile: fused\nbackend: sdpa\n",
      "s.yaml:2:10: compile fused has its own attention, and backend is sdpa; write backend: flash"},
     {"FusedOnRanks", "workload: lm\ncompile: fused\ndevice: cpu\ngpus: 2\nparallel: ddp\n",
-     "s.yaml:2:10: compile fused divides weights among ranks, and parallel is ddp; write compile: none or "
+     "s.yaml:2:10: compile fused supports no parallel but fsdp, and parallel is ddp; write compile: none or "
      "parallel: fsdp"},
     {"FusedWithANarrowHead", "workload: lm\ncompile: fused\nd_model: 120\nheads: 10\n",
      "s.yaml:2:10: compile fused does not support heads 12 wide and d_ff 3072; choose multiples of 8"},
