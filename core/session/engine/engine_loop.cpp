@@ -250,6 +250,7 @@ private:
     void replay(const ReplayRequest& request);
     std::vector<EnvironmentEntry> environmentBefore(const ExperimentSpec& spec, const std::string& device);
     RunResult runGuarded(const PointLine& point, LivePoint& live);
+    std::string stopReason() const;
     void tell(RunId run, const RunResult& result, const LivePoint& live, const RecordSummary& summary);
     void orphaned();
 
@@ -330,9 +331,14 @@ RunResult EngineLoop::runGuarded(const PointLine& point, LivePoint& live)
                                         ? "its model was being compiled, so run tilescope compile SPEC first"
                                         : "its steps so far are kept");
     } else if (result.status == RunStatus::Cancelled && result.reason.empty()) {
-        result.reason = orphaned_ ? "the program that started it was killed" : "stopped on request";
+        result.reason = stopReason();
     }
     return result;
+}
+
+std::string EngineLoop::stopReason() const
+{
+    return orphaned_ ? "the program that started it was killed" : "stopped on request";
 }
 
 /// The value of an entry; empty if there is none.
@@ -394,6 +400,8 @@ void EngineLoop::joinRanks(RankJoin& join, RunResult& result, InputLines& input)
         result.reason = isStopped ? "stopped before the records of all ranks were joined"
                                   : "the other ranks did not end in time";
     }
+    if (stopAll_.stop_requested())
+        attributeLossToStop(result, stopReason());
     recorder_.consume(join.take());
 }
 

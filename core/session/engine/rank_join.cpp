@@ -216,6 +216,12 @@ private:
     std::unordered_map<std::uint32_t, StringId> texts_; ///< by the file's id
 };
 
+void removeRankLost(RunResult& result)
+{
+    std::erase_if(result.flags,
+                  [](const std::string& flag) { return findFlag(flag) == &infoOf(FlagKind::RankLost); });
+}
+
 } // namespace
 
 RankJoin::RankJoin(const RankSeat& seat, StringTable& strings) : strings_(strings), seat_(seat)
@@ -409,8 +415,7 @@ void combineOutcome(RunResult& result, int rank, const RunResult& other)
         result.status = other.status;
         result.reason = fmt::format("rank {}: {}", rank, other.reason);
         result.oom = other.oom;
-        std::erase_if(result.flags,
-                      [](const std::string& flag) { return findFlag(flag) == &infoOf(FlagKind::RankLost); });
+        removeRankLost(result);
     } else if (other.status != RunStatus::Ok && result.status == RunStatus::Ok) {
         result.status = other.status;
         result.reason = fmt::format("rank {}: {}", rank, other.reason);
@@ -419,6 +424,15 @@ void combineOutcome(RunResult& result, int rank, const RunResult& other)
         if (const FlagInfo* info = findFlag(flag);
             info && info->kind != FlagKind::RankLost && !hasFlag(result.flags, info->kind))
             result.flags.push_back(flag);
+}
+
+void attributeLossToStop(RunResult& result, const std::string& reason)
+{
+    if (!hasFlag(result.flags, FlagKind::RankLost))
+        return;
+    removeRankLost(result);
+    result.status = RunStatus::Cancelled;
+    result.reason = reason;
 }
 
 } // namespace tilescope::session

@@ -77,4 +77,8 @@ std::vector<EnvironmentEntry> peaksOf(int rank, const RunResult& result);
 /// Adds the outcome of a rank to that of the run.
 void combineOutcome(RunResult& result, int rank, const RunResult& other);
 
+/// Cancels a run that lost a rank after a stop was requested. A stop reaches all ranks, for example from Slurm, and a rank that
+/// ends first is lost to the others. A run that ended in another way keeps its status and reason.
+void attributeLossToStop(RunResult& result, const std::string& reason);
+
 } // namespace tilescope::session

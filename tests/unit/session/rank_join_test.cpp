@@ -1,5 +1,6 @@
 #include "core/session/engine/rank_join.h"
 
+#include "core/model/flags.h"
 #include "core/store/run_writer.h"
 #include "tests/support/temporary_folder.h"
 
@@ -204,6 +205,28 @@ TEST(RankJoin, MovesTheRecordsOfAnotherNodeOntoTheClockOfRank0)
     ASSERT_EQ(all.threads.size(), 2);
     EXPECT_NE(all.threads[0].thread, all.threads[1].thread);
     EXPECT_EQ(all.threads[1].native, 100);
+}
+
+TEST(RankJoin, CancelsARunThatLostARankAfterAStop)
+{
+    RunResult result;
+    result.status = RunStatus::Error;
+    result.reason = "rank 1 did not answer";
+    result.flags = {flagText(FlagKind::DevelopmentBuild), flagText(FlagKind::RankLost)};
+    attributeLossToStop(result, "stopped on request");
+    EXPECT_EQ(result.status, RunStatus::Cancelled);
+    EXPECT_EQ(result.reason, "stopped on request");
+    EXPECT_THAT(result.flags, ::testing::ElementsAre(flagText(FlagKind::DevelopmentBuild)));
+}
+
+TEST(RankJoin, KeepsTheReasonOfARunThatFailedBeforeAStop)
+{
+    RunResult result;
+    result.status = RunStatus::Error;
+    result.reason = "rank 1: it failed";
+    attributeLossToStop(result, "stopped on request");
+    EXPECT_EQ(result.status, RunStatus::Error);
+    EXPECT_EQ(result.reason, "rank 1: it failed");
 }
 
 } // namespace tilescope::session
