@@ -17,6 +17,7 @@
 #include "ui/memory/memory_segments.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/lane_arrangement.h"
+#include "ui/timeline/timeline_loading.h"
 #include "ui/timeline/timeline_page.h"
 #include "ui/window/page_exports.h"
 
@@ -293,6 +294,28 @@ TEST_F(PlotsWindow, RunsWithoutATraceTakeNoRoomOnTheTimelineAndAreNamed)
     window_.workspace().select({{file, RunId{1}}, {file, RunId{2}}});
     waitUntilSettled();
     EXPECT_FALSE(untraced->isVisible());
+}
+
+TEST_F(PlotsWindow, TheTimelineShowsTheFirst32OfManyTracedRunsAndSaysSo)
+{
+    const std::filesystem::path first = study();
+    std::vector<RunKey> keys;
+    for (int copy = 0; copy < 17; ++copy) {
+        const std::filesystem::path file = folder_ / (std::to_string(copy) + ".tscope");
+        std::filesystem::copy_file(first, file);
+        window_.open({QString::fromStdString(file.string())});
+        waitUntilSettled();
+        for (const std::int64_t run : {1, 2})
+            keys.push_back({window_.workspace().files().back().id, RunId{run}});
+    }
+    window_.workspace().select(keys);
+    waitUntilSettled();
+    EXPECT_EQ(timeline().scene().sections.size(), kMostTimelines);
+    const auto* missing = window_.findChild<QLabel*>(QStringLiteral("untraced"));
+    ASSERT_TRUE(missing != nullptr && missing->isVisible());
+    EXPECT_EQ(missing->text(),
+              QStringLiteral(
+                  "Timelines of the first 32 traced runs; not shown: the last 2 runs of the selection."));
 }
 
 TEST_F(PlotsWindow, MemoryLanesOfAllRunsHaveOneScaleFromZero)

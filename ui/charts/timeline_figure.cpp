@@ -8,6 +8,8 @@
 #include "ui/timeline/timeline_loading.h"
 #include "ui/timeline/timeline_view.h"
 
+#include <fmt/format.h>
+
 #include <QChar>
 
 #include <algorithm>
@@ -138,10 +140,14 @@ void writeTimelineFigure(const TimelineRecipe& recipe, const QStringList& record
 {
     const Recordings given(recordings);
     const std::vector<SelectedRun> runs = chosen(recipe, given);
-    LoadedTimelines loaded = loadTimelines(runs, std::vector<LaneArrangement>(runs.size()), std::nullopt,
-                                           recipe.equalLengths, false, [] { return false; });
+    LoadedTimelines loaded =
+        loadTimelines(runs, {}, std::nullopt, recipe.equalLengths, false, [] { return false; });
     if (!loaded.anything)
         throw Error{.what = "none of the runs was traced", .where = "timeline"};
+    if (loaded.left > 0)
+        throw Error{.what = fmt::format("the recipe names more than {} traced runs", kMostTimelines),
+                    .where = "timeline",
+                    .remedy = "remove runs from 'runs'"};
     if (!recipe.alignAt.isEmpty()) {
         loaded.alignment.path = recipe.alignAt.toStdString();
         loaded.aligned = alignedAt(std::move(loaded.aligned.sections), loaded.alignment);

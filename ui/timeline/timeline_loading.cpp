@@ -11,52 +11,72 @@ namespace {
 
 constexpr std::size_t kMostPaths = 60;
 
-// On the step time of B against that of A, as on the other pages.
-analysis::Verdict stepVerdict(const SelectedRun& a, const SelectedRun& b)
-{
-    auto sessionA = a.file->borrow();
-    auto sessionB = b.file->borrow();
-    const auto difference = query::compareSteps(sessionA->reader(), a.key.run, sessionB->reader(), b.key.run);
-    return difference ? difference->verdict : analysis::Verdict::Inconclusive;
-}
+// On the step time of a run against that of the first, as on the other pages.
+class StepVerdicts {
+public:
+    explicit StepVerdicts(const SelectedRun& first)
+        : session_(first.file->borrow()), baseline_(session_->reader(), first.key.run)
+    {
+    }
+
+    analysis::Verdict of(const SelectedRun& run)
+    {
+        const auto session = run.file->borrow();
+        const auto difference = baseline_.compareWith(session->reader(), run.key.run);
+        return difference ? difference->verdict : analysis::Verdict::Inconclusive;
+    }
+
+private:
+    query::SharedFile::Lease session_;
+    query::StepBaseline baseline_;
+};
 
 } // namespace
 
 LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,
-                              const std::vector<LaneArrangement>& arrangements,
+                              const std::map<std::filesystem::path, LaneArrangement>& arrangements,
                               const std::optional<Alignment>& alignment, bool equalLengths, bool frames,
                               const query::Cancelled& cancelled)
 {
     LoadedTimelines loaded;
     std::vector<std::shared_ptr<const query::Timeline>> timelines;
-    for (const SelectedRun& run : runs) {
-        timelines.push_back(frames ? run.file->timelineWithFrames(run.key.run, cancelled)
-                                   : run.file->timeline(run.key.run, cancelled));
-        if (!timelines.back())
-            return loaded; // cancelled: the result is dropped
-        loaded.anything = loaded.anything || !timelines.back()->lanes.empty();
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const SelectedRun& run = runs[i];
+        if (timelines.size() == kMostTimelines) {
+            loaded.left = runs.size() - i;
+            break;
+        }
+        auto timeline = frames ? run.file->timelineWithFrames(run.key.run, cancelled)
+                               : run.file->timeline(run.key.run, cancelled);
+        if (!timeline || cancelled())
+            return loaded; // the result is dropped
         if (!frames && !loaded.lacksStacks)
             loaded.lacksStacks = run.file->borrow()->reader().counts(run.key.run).frames > 0;
-    }
-    const auto traced =
-        std::ranges::count_if(timelines, [](const auto& each) { return !each->lanes.empty(); });
-    std::vector<TimelineSection> sections;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        const auto& timeline = timelines[i];
-        if (loaded.anything && timeline->lanes.empty()) {
-            loaded.untraced.push_back(runs[i]);
+        if (timeline->lanes.empty()) {
+            loaded.untraced.push_back(run);
             continue;
         }
-        loaded.runs.push_back(runs[i]);
-        TimelineSection section = makeSection(timeline, traced > 1);
-        arrange(section, arrangements[i]);
-        section.title = runs[i].title;
-        section.letter = runs[i].letter;
-        section.source = runs[i].source();
-        if (runs[i].run->result.status != RunStatus::Running)
-            section.partitions = query::stepsOf(runs[i].file->borrow()->reader(), runs[i].key.run);
-        if (i > 0)
-            section.verdict = stepVerdict(loaded.runs.front(), runs[i]);
+        loaded.runs.push_back(run);
+        timelines.push_back(std::move(timeline));
+    }
+    loaded.complete = !cancelled();
+    loaded.anything = !timelines.empty();
+    if (!loaded.anything)
+        return loaded;
+    std::vector<TimelineSection> sections;
+    StepVerdicts verdicts(loaded.runs.front());
+    for (std::size_t s = 0; s < timelines.size(); ++s) {
+        const SelectedRun& run = loaded.runs[s];
+        TimelineSection section = makeSection(timelines[s], timelines.size() > 1);
+        if (const auto chosen = arrangements.find(run.file->path()); chosen != arrangements.end())
+            arrange(section, chosen->second);
+        section.title = run.title;
+        section.letter = run.letter;
+        section.source = run.source();
+        if (run.run->result.status != RunStatus::Running)
+            section.partitions = query::stepsOf(run.file->borrow()->reader(), run.key.run);
+        if (s > 0)
+            section.verdict = verdicts.of(run);
         sections.push_back(std::move(section));
     }
     loaded.pairs.resize(sections.size());

@@ -5,16 +5,22 @@
 #include "ui/timeline/range_pairs.h"
 #include "ui/timeline/timeline_alignment.h"
 
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace tilescope::ui {
 
-/// The data of runs shown one above the other. If any was traced, those that were not have no section.
+/// Of so many runs timelines are shown together: more are not readable, and all events of each are in memory.
+inline constexpr std::size_t kMostTimelines = 32;
+
+/// The data of the traced ones of some runs, shown one above the other: at most the first kMostTimelines.
 struct LoadedTimelines {
     std::vector<SelectedRun> runs;     ///< of the sections, in their order
-    std::vector<SelectedRun> untraced; ///< the others
+    std::vector<SelectedRun> untraced; ///< have no section
+    std::size_t left = 0;              ///< runs behind the last section, which were not read
     AlignedSections aligned;
     std::vector<std::shared_ptr<const std::vector<RangePair>>> pairs; ///< [s]: of run s with the one above
     Alignment alignment;
@@ -26,11 +32,11 @@ struct LoadedTimelines {
 
 /// Reads the runs' timelines and prepares them. Not for the GUI thread.
 /// \param frames        with the stacks of Python, which take longer to read
-/// \param arrangements  of the lanes, one per run
+/// \param arrangements  of the lanes, by the file of the run; none: the lanes as they are
 /// \param alignment     none: the first traced step
 /// \throws Error        a file cannot be read
 LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,
-                              const std::vector<LaneArrangement>& arrangements,
+                              const std::map<std::filesystem::path, LaneArrangement>& arrangements,
                               const std::optional<Alignment>& alignment, bool equalLengths, bool frames,
                               const query::Cancelled& cancelled);
 

@@ -202,9 +202,11 @@ void TimelinePage::readFrames(const std::vector<SelectedRun>& runs)
 std::function<LoadedTimelines(const query::Cancelled&)>
 TimelinePage::loadingOf(const std::vector<SelectedRun>& runs, bool frames) const
 {
-    std::vector<LaneArrangement> arrangements;
+    std::map<std::filesystem::path, LaneArrangement> arrangements;
     for (const SelectedRun& run : runs)
-        arrangements.push_back(LaneArrangement::read(QString::fromStdString(run.file->path().string())));
+        if (!arrangements.contains(run.file->path()))
+            arrangements[run.file->path()] =
+                LaneArrangement::read(QString::fromStdString(run.file->path().string()));
     std::optional<Alignment> alignment;
     if (shown_ == keysOf(runs))
         alignment = chosenAlignment();
@@ -290,7 +292,7 @@ void TimelinePage::loaded(const std::vector<SelectedRun>& runs, LoadedTimelines 
     }
     shown_ = keysOf(runs);
     runs_ = made.runs;
-    tellUntraced(made.untraced);
+    listMissing(made.untraced, made.left);
     panel_->setRuns(runs_);
     panel_->showSpan();
     fillAlignments(made);
@@ -303,7 +305,6 @@ void TimelinePage::loaded(const std::vector<SelectedRun>& runs, LoadedTimelines 
     reachTarget();
 }
 
-// Runs without a timeline are listed in one line.
 // Of a span its kernels, which the table below lists; otherwise the traced steps.
 QString TimelinePage::command() const
 {
@@ -342,18 +343,25 @@ void TimelinePage::filterBySpan()
     workspace().setTimeFilter(std::move(filter));
 }
 
-void TimelinePage::tellUntraced(const std::vector<SelectedRun>& runs)
+// Selected runs that have no section, in one line.
+void TimelinePage::listMissing(const std::vector<SelectedRun>& untraced, std::size_t left)
 {
     QStringList names;
-    for (const SelectedRun& run : runs)
+    for (const SelectedRun& run : untraced)
         names << (run.letter + QLatin1Char(' ') + run.title).trimmed();
-    untraced_->setVisible(!names.isEmpty());
+    QStringList sentences;
+    if (left > 0)
+        sentences << tr("Timelines of the first %1; not shown: the last %2 of the selection.")
+                         .arg(counted(std::int64_t(runs_.size()), "traced run"),
+                              counted(std::int64_t(left), "run"));
     if (names.size() == 1)
-        untraced_->setText(tr("%1 was not traced and has no timeline.").arg(names.front()));
-    else
-        untraced_->setText(tr("%1 of the selected runs were not traced and have no timeline: %2")
-                               .arg(names.size())
-                               .arg(names.join(QStringLiteral(", "))));
+        sentences << tr("%1 was not traced and has no timeline.").arg(names.front());
+    else if (!names.isEmpty())
+        sentences << tr("%1 of the selected runs were not traced and have no timeline: %2")
+                         .arg(names.size())
+                         .arg(names.join(QStringLiteral(", ")));
+    untraced_->setVisible(!sentences.isEmpty());
+    untraced_->setText(sentences.join(QLatin1Char(' ')));
 }
 
 // Runs that were shown before keep their window.

@@ -75,7 +75,7 @@ private:
     void reachEvent(const StreamEvent& event);
     void show(AlignedSections aligned, TimelineView::Pairs pairs, bool keepWindow);
     query::TimeSpan spanIn(std::size_t section) const; ///< the marked one. \pre there is one
-    void tellUntraced(const std::vector<SelectedRun>& runs);
+    void listMissing(const std::vector<SelectedRun>& untraced, std::size_t left);
     void fillAlignments(const LoadedTimelines& made);
     void showLinks();
     void listNotes();

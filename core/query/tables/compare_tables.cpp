@@ -20,6 +20,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 namespace tilescope::query {
 
@@ -114,22 +115,48 @@ struct AlikeRun {
     bool hasSameSeed = false;
 };
 
-/// The run and the finished runs like it, in one pass.
-std::vector<AlikeRun> alikeRuns(const store::RunReader& reader, const store::RunRecord& run)
-{
-    std::vector<AlikeRun> alike;
-    const std::string anySeed = identityOf(run, true);
-    const std::string sameSeed = identityOf(run, false);
-    reader.eachRun([&](store::RunRecord&& candidate) {
-        const bool isItself = candidate.uid == run.uid;
-        if (!isItself && (candidate.result.status != RunStatus::Ok || identityOf(candidate, true) != anySeed))
+/// The finished runs of a file by their identity, whatever their seeds: one pass for any number of comparisons.
+class Points {
+public:
+    explicit Points(const store::RunReader& reader)
+    {
+        reader.eachRun([this](store::RunRecord&& record) {
+            if (record.result.status == RunStatus::Ok)
+                runs_[identityOf(record, true)].push_back(std::move(record));
             return true;
-        const bool hasSameSeed = isItself || identityOf(candidate, false) == sameSeed;
-        alike.push_back({std::move(candidate), hasSameSeed});
-        return true;
-    });
-    return alike;
-}
+        });
+    }
+
+    /// The run, finished or not, and the finished runs like it, in the order of the file.
+    std::vector<AlikeRun> alike(const store::RunRecord& run) const
+    {
+        std::vector<AlikeRun> alike;
+        const std::string sameSeed = identityOf(run, false);
+        if (const auto point = runs_.find(identityOf(run, true)); point != runs_.end())
+            for (const store::RunRecord& record : point->second)
+                alike.push_back({record, record.uid == run.uid || identityOf(record, false) == sameSeed});
+        if (run.result.status != RunStatus::Ok)
+            alike.insert(std::ranges::find_if(
+                             alike, [&run](const AlikeRun& other) { return other.record.run > run.run; }),
+                         {run, true});
+        return alike;
+    }
+
+private:
+    std::unordered_map<std::string, std::vector<store::RunRecord>> runs_;
+};
+
+/// The points of each file, which are read once.
+class PointsOfFiles {
+public:
+    const Points& of(const store::RunReader& reader)
+    {
+        return files_.try_emplace(reader.file(), reader).first->second;
+    }
+
+private:
+    std::map<std::filesystem::path, Points> files_;
+};
 
 /// The run and the finished repeats of its point.
 std::vector<store::RunRecord> repeatsIn(const std::vector<AlikeRun>& alike)
@@ -179,12 +206,13 @@ struct RunSamples {
 /// The runs of both sides, and those used only to estimate the deviation between runs.
 class ComparedSides {
 public:
-    ComparedSides(const store::RunReader& a, const store::RunRecord& runA, const store::RunReader& b,
-                  const store::RunRecord& runB)
+    /// \param pointsA, pointsB  of the two files; the same object if they are one file
+    ComparedSides(const store::RunReader& a, const Points& pointsA, const store::RunRecord& runA,
+                  const store::RunReader& b, const Points& pointsB, const store::RunRecord& runB)
     {
-        const std::vector<AlikeRun> alikeA = alikeRuns(a, runA);
-        const bool areAlike = a.file() == b.file() && identityOf(runA, true) == identityOf(runB, true);
-        const std::vector<AlikeRun> alikeB = alikeRuns(b, runB);
+        const std::vector<AlikeRun> alikeA = pointsA.alike(runA);
+        const bool areAlike = &pointsA == &pointsB && identityOf(runA, true) == identityOf(runB, true);
+        const std::vector<AlikeRun> alikeB = pointsB.alike(runB);
         std::vector<store::RunRecord> runsA = repeatsIn(alikeA);
         std::vector<store::RunRecord> runsB = repeatsIn(alikeB);
         const bool onePoint = std::any_of(runsA.begin(), runsA.end(),
@@ -357,10 +385,30 @@ analysis::TimedRun timedRun(const store::RunReader& reader, const store::RunReco
     return {.times = seriesOf(reader.samples(run.run), phase, onGpu), .disturbed = wasDisturbed(reader, run)};
 }
 
+struct StepBaseline::Known {
+    const store::RunReader& reader;
+    store::RunRecord run;
+    PointsOfFiles points = {};
+};
+
+StepBaseline::StepBaseline(const store::RunReader& reader, RunId run)
+    : known_(std::make_unique<Known>(reader, chooseRun(reader, run)))
+{
+}
+
+StepBaseline::~StepBaseline() = default;
+
+std::optional<analysis::TimeDifference> StepBaseline::compareWith(const store::RunReader& other, RunId run)
+{
+    const ComparedSides sides(known_->reader, known_->points.of(known_->reader), known_->run, other,
+                              known_->points.of(other), chooseRun(other, run));
+    return sides.compare(Phase::Step, false, {});
+}
+
 std::optional<analysis::TimeDifference> compareSteps(const store::RunReader& a, RunId runA,
                                                      const store::RunReader& b, RunId runB)
 {
-    return ComparedSides(a, chooseRun(a, runA), b, chooseRun(b, runB)).compare(Phase::Step, false, {});
+    return StepBaseline(a, runA).compareWith(b, runB);
 }
 
 Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
@@ -370,7 +418,8 @@ Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const s
                           .b = {.file = b.file().string(), .run = chosenRun(b, runB)}};
     const store::RunRecord& first = comparison.a.run;
     const store::RunRecord& second = comparison.b.run;
-    const ComparedSides sides(a, first, b, second);
+    PointsOfFiles points;
+    const ComparedSides sides(a, points.of(a), first, b, points.of(b), second);
     addSide(comparison, comparison.a, 'A', sides.runs(0));
     addSide(comparison, comparison.b, 'B', sides.runs(1));
     compareFacts(comparison, a, b);

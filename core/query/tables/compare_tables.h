@@ -112,9 +112,26 @@ Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const s
 Comparison compareSpans(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
                         std::optional<RunId> runB, const std::array<std::optional<TimeSpan>, 2>& spans);
 
-/// The step's wall of that comparison alone; reads samples, but no events. None where either side has no
-/// timed step.
-/// \throws Error  no such run
+/// Compares the step of one run with those of others; reads samples, but no events. Each file's list of runs is read
+/// once. Not for several threads at once; the baseline's reader must outlive it.
+class StepBaseline {
+public:
+    /// \throws Error  no such run
+    StepBaseline(const store::RunReader& reader, RunId run);
+    ~StepBaseline();
+    StepBaseline(const StepBaseline&) = delete;
+    StepBaseline& operator=(const StepBaseline&) = delete;
+
+    /// The step's wall of compare(), with the baseline as A. None where either side has no timed step.
+    /// \throws Error  no such run
+    std::optional<analysis::TimeDifference> compareWith(const store::RunReader& other, RunId run);
+
+private:
+    struct Known;
+    std::unique_ptr<Known> known_;
+};
+
+/// One comparison of a StepBaseline.
 std::optional<analysis::TimeDifference> compareSteps(const store::RunReader& a, RunId runA,
                                                      const store::RunReader& b, RunId runB);
 
