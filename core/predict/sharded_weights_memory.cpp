@@ -47,7 +47,7 @@ class ShardedWeightsMemory final : public ParallelMemory {
 public:
     ShardedWeightsMemory(const ExperimentSpec& spec, Ops& ops, Leaves& leaves)
         : ParallelMemory(spec, ops, leaves), rows_(gridOf(spec).data),
-          blocks_(static_cast<std::size_t>(spec.layers))
+          groups_(static_cast<std::size_t>(spec.layers) + 2)
     {
     }
 
@@ -79,16 +79,14 @@ public:
     std::vector<std::int64_t> updated() override
     {
         std::vector<std::vector<std::int32_t>> groups;
-        for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block)
-            groups.push_back(leavesOf(*block));
-        groups.push_back(leavesOf(outside_));
-        groups_.emplace(std::move(groups), [this](std::size_t group) { gradientsReady(group); });
-        leaves().accumulated = [this](std::int32_t leaf) { groups_->gradientReady(leaf); };
+        for (auto group = groups_.rbegin(); group != groups_.rend(); ++group)
+            groups.push_back(leavesOf(*group));
+        gradients_.emplace(std::move(groups), [this](std::size_t group) { gradientsReady(group); });
+        leaves().accumulated = [this](std::int32_t leaf) { gradients_->gradientReady(leaf); };
         std::vector<std::int64_t> parts;
-        eachGroup([&parts](WeightGroup& group) {
+        for (const WeightGroup& group : groups_)
             for (const ShardedWeight& weight : group.weights)
                 parts.push_back(weight.part);
-        });
         return parts;
     }
 
@@ -96,14 +94,14 @@ public:
     {
         inBackward_ = false;
         makesGradients_ = makesGradients;
-        startGather(outside_);
-        startGather(blocks_.front());
-        outside_.contributions.clear();
+        use(0);
     }
 
     Tensor enterBlock(std::int64_t block, const Tensor& x) override
     {
-        use(block);
+        if (block == 0 && !inBackward_)
+            release(groups_.front());
+        use(groupOf(block));
         return x;
     }
 
@@ -111,14 +109,17 @@ public:
     {
         if (inBackward_)
             return x;
-        const bool isNext = makesGradients_ && block + 1 == std::ssize(blocks_);
-        if (!isNext)
-            release(group(block));
+        const std::size_t number = groupOf(block);
+        const bool isLast = number + 2 == groups_.size();
+        if (!isLast || !makesGradients_)
+            release(groups_[number]);
+        if (isLast)
+            use(number + 1);
         if (!x.origin.needsGradient())
             return x;
         Tensor hooked = x;
-        ops().record(hooked, {&x}, {}, [this, block](const Tensors& g) {
-            use(block);
+        ops().record(hooked, {&x}, {}, [this, number](const Tensors& g) {
+            use(number);
             return Tensors{g[0]};
         });
         return hooked;
@@ -127,28 +128,29 @@ public:
     void endForward() override
     {
         if (!makesGradients_)
-            release(outside_);
+            release(groups_.back());
     }
 
     void beginBackward() override
     {
         inBackward_ = true;
-        groups_->reset();
+        gradients_->reset();
     }
 
     void finishBackward() override
     {
-        eachGroup([](WeightGroup& group) { group.scattered.clear(); });
+        for (WeightGroup& group : groups_)
+            group.scattered.clear();
     }
 
     void dropGradients() override
     {
         ParallelMemory::dropGradients();
-        eachGroup([](WeightGroup& group) {
+        for (WeightGroup& group : groups_) {
             release(group);
             for (ShardedWeight& weight : group.weights)
                 weight.gradient = {};
-        });
+        }
     }
 
 private:
@@ -171,18 +173,12 @@ private:
 
     WeightGroup& groupOf(const std::string& name)
     {
-        const std::optional<std::int64_t> block = blockNumber(name);
-        return block ? blocks_.at(static_cast<std::size_t>(*block)) : outside_;
+        if (const std::optional<std::int64_t> block = blockNumber(name))
+            return groups_.at(groupOf(*block));
+        return name == "embedding" ? groups_.front() : groups_.back();
     }
 
-    WeightGroup& group(std::int64_t block) { return blocks_[static_cast<std::size_t>(block)]; }
-
-    template <class Take> void eachGroup(const Take& take)
-    {
-        take(outside_);
-        for (WeightGroup& block : blocks_)
-            take(block);
-    }
+    static std::size_t groupOf(std::int64_t block) { return static_cast<std::size_t>(block) + 1; }
 
     void startGather(WeightGroup& group)
     {
@@ -197,23 +193,22 @@ private:
         }
     }
 
-    void use(std::int64_t block)
+    void use(std::size_t group)
     {
-        startGather(group(block));
-        group(block).contributions.clear();
-        const std::int64_t next = block + (inBackward_ ? -1 : 1);
-        if (next >= 0 && next < std::ssize(blocks_))
-            startGather(group(next));
+        startGather(groups_[group]);
+        groups_[group].contributions.clear();
+        const std::size_t next = inBackward_ ? group - 1 : group + 1;
+        if (next > 0 && next < groups_.size())
+            startGather(groups_[next]);
     }
 
-    void gradientsReady(std::size_t group)
+    void gradientsReady(std::size_t number)
     {
-        const std::size_t blocks = blocks_.size();
-        if (group > 0)
-            blocks_[blocks - group].scattered.clear();
-        WeightGroup& made = group < blocks ? blocks_[blocks - 1 - group] : outside_;
-        release(made);
-        startScatter(made);
+        const std::size_t made = groups_.size() - 1 - number;
+        if (number > 0)
+            groups_[made + 1].scattered.clear();
+        release(groups_[made]);
+        startScatter(groups_[made]);
     }
 
     void startScatter(WeightGroup& group)
@@ -235,9 +230,8 @@ private:
     }
 
     const int rows_;
-    WeightGroup outside_; ///< embedding, last norm and head
-    std::vector<WeightGroup> blocks_;
-    std::optional<GradientGroups> groups_; ///< once all parameters are known
+    std::vector<WeightGroup> groups_;         ///< the embedding, each block, the last norm with the head
+    std::optional<GradientGroups> gradients_; ///< once all parameters are known
     bool makesGradients_ = false;
     bool inBackward_ = false;
 };

@@ -95,7 +95,7 @@ public:
     /// Starts the gather unless it has been.
     void startGather(Ranks& ranks)
     {
-        if (isGathered_)
+        if (isGathered_ || weights_.empty())
             return;
         isGathered_ = true;
         const at::NoGradGuard noGrad;
@@ -123,6 +123,8 @@ public:
 
     void startScatter(Ranks& ranks)
     {
+        if (weights_.empty()) // frozen
+            return;
         const at::NoGradGuard noGrad;
         std::vector<Tensor> wholes;
         std::vector<Tensor> sums;
@@ -154,7 +156,7 @@ class ShardedWeights final : public Parallelism {
 public:
     ShardedWeights(const ExperimentSpec& spec, Ranks& ranks, WeightCut cut)
         : ranks_(ranks), cut_(std::move(cut)), matrixType_(productType(spec.precision)),
-          blocks_(static_cast<std::size_t>(spec.layers))
+          groups_(static_cast<std::size_t>(spec.layers) + 2)
     {
     }
 
@@ -173,10 +175,9 @@ public:
     std::vector<NamedTensor> updated() override
     {
         std::vector<std::vector<Tensor>> groups;
-        for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block)
-            groups.push_back(block->leaves());
-        groups.push_back(outside_.leaves());
-        groups_.emplace(std::move(groups), [this](std::size_t group) { gradientsReady(group); });
+        for (auto group = groups_.rbegin(); group != groups_.rend(); ++group)
+            groups.push_back(group->leaves());
+        gradients_.emplace(std::move(groups), [this](std::size_t group) { gradientsReady(group); });
         std::vector<NamedTensor> parts;
         eachWeight([&](const ShardedWeight& weight) { parts.push_back({weight.name(), weight.part()}); });
         return parts;
@@ -186,15 +187,15 @@ public:
     {
         inBackward_ = false;
         makesGradients_ = at::GradMode::is_enabled();
-        outside_.startGather(ranks_);
-        blocks_.front().startGather(ranks_);
-        outside_.awaitGather();
+        use(0);
     }
 
     // In backward this is a recomputation.
     Tensor enterBlock(std::int64_t block, const Tensor& x) override
     {
-        use(block);
+        if (block == 0 && !inBackward_)
+            groups_.front().release(); // backward does not read the embedding
+        use(groupOf(block));
         return x;
     }
 
@@ -203,42 +204,47 @@ public:
         if (inBackward_)
             return x;
         // Backward begins with the last block.
-        const bool isNext = makesGradients_ && block + 1 == static_cast<std::int64_t>(blocks_.size());
-        if (!isNext)
-            group(block).release();
+        const std::size_t number = groupOf(block);
+        const bool isLast = number + 2 == groups_.size();
+        if (!isLast || !makesGradients_)
+            groups_[number].release();
+        if (isLast)
+            use(number + 1);
         if (x.requires_grad())
-            x.register_hook([this, block](const Tensor& /*gradient*/) { use(block); });
+            x.register_hook([this, number](const Tensor& /*gradient*/) { use(number); });
         return x;
     }
 
     void endForward() override
     {
         if (!makesGradients_)
-            outside_.release();
+            groups_.back().release();
     }
 
     void beginBackward() override
     {
         inBackward_ = true;
-        groups_->reset();
+        gradients_->reset();
     }
 
     void finishBackward() override
     {
-        groups_->requireAll();
-        eachGroup([](WeightGroup& group) { group.awaitScatter(); });
+        gradients_->requireAll();
+        for (WeightGroup& group : groups_)
+            group.awaitScatter();
     }
 
     void gradientMade(const Tensor& leaf, Tensor gradient) override
     {
         leaf.mutable_grad() = std::move(gradient);
-        groups_->gradientMade(leaf);
+        gradients_->gradientMade(leaf);
     }
 
     void dropGradients() override
     {
         // A step that failed or made no gradients leaves weights behind.
-        eachGroup([](WeightGroup& group) { group.release(); });
+        for (WeightGroup& group : groups_)
+            group.release();
         eachWeight([](const ShardedWeight& weight) {
             weight.whole().mutable_grad().reset();
             weight.part().mutable_grad().reset();
@@ -264,56 +270,46 @@ public:
 private:
     WeightGroup& groupOf(const std::string& name)
     {
-        const std::optional<std::int64_t> block = blockNumber(name);
-        return block ? blocks_.at(static_cast<std::size_t>(*block)) : outside_;
+        if (const std::optional<std::int64_t> block = blockNumber(name))
+            return groups_.at(groupOf(*block));
+        return name == "embedding" ? groups_.front() : groups_.back();
     }
 
-    WeightGroup& group(std::int64_t block) { return blocks_[static_cast<std::size_t>(block)]; }
+    static std::size_t groupOf(std::int64_t block) { return static_cast<std::size_t>(block) + 1; }
 
-    /// Ensures that the weights of a block are there, and starts the gather of the block after it.
-    void use(std::int64_t block)
+    /// Ensures that the weights of a group are there, and starts the gather of the group that is used after it.
+    void use(std::size_t group)
     {
-        group(block).startGather(ranks_);
-        group(block).awaitGather();
-        const std::int64_t next = block + (inBackward_ ? -1 : 1);
-        if (next >= 0 && next < static_cast<std::int64_t>(blocks_.size()))
-            group(next).startGather(ranks_);
+        groups_[group].startGather(ranks_);
+        groups_[group].awaitGather();
+        const std::size_t next = inBackward_ ? group - 1 : group + 1;
+        if (next > 0 && next < groups_.size())
+            groups_[next].startGather(ranks_);
     }
 
-    /// Backward has made the gradients of a group, from the last block to the first one and then those outside.
-    void gradientsReady(std::size_t group)
+    /// Backward has made the gradients of a group, from the last one to the first.
+    void gradientsReady(std::size_t number)
     {
-        const std::size_t blocks = blocks_.size();
-        WeightGroup& made = group < blocks ? blocks_[blocks - 1 - group] : outside_;
+        const std::size_t made = groups_.size() - 1 - number;
         // The sum before it has had a block's backward to end; its gradients are freed now.
-        if (group > 0)
-            blocks_[blocks - group].awaitScatter();
-        made.release();
-        made.startScatter(ranks_);
-    }
-
-    template <class Take> void eachGroup(const Take& take)
-    {
-        take(outside_);
-        for (WeightGroup& block : blocks_)
-            take(block);
+        if (number > 0)
+            groups_[made + 1].awaitScatter();
+        groups_[made].release();
+        groups_[made].startScatter(ranks_);
     }
 
     template <class Take> void eachWeight(const Take& take) const
     {
-        for (const ShardedWeight& weight : outside_.weights())
-            take(weight);
-        for (const WeightGroup& block : blocks_)
-            for (const ShardedWeight& weight : block.weights())
+        for (const WeightGroup& group : groups_)
+            for (const ShardedWeight& weight : group.weights())
                 take(weight);
     }
 
     Ranks& ranks_;
     WeightCut cut_;
     std::optional<at::ScalarType> matrixType_;
-    WeightGroup outside_; ///< embedding, last norm and head
-    std::vector<WeightGroup> blocks_;
-    std::optional<GradientGroups> groups_; ///< once all parameters are known
+    std::vector<WeightGroup> groups_;         ///< the embedding, each block, the last norm with the head
+    std::optional<GradientGroups> gradients_; ///< once all parameters are known
     bool makesGradients_ = false;
     bool inBackward_ = false;
 };
