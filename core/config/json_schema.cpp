@@ -58,7 +58,7 @@ Json valueSchema(const KeyInfo& key)
         schema = pattern(fmt::format("^({}|package:.+\\.pt2)$", fmt::join(key.choices, "|")));
         break;
     case ValueType::Checkpointing:
-        schema = pattern("^(none|attention|(block|nested)(:[0-9]+)?)$");
+        schema = pattern("^(none|attention|block(:[0-9]+(\\+[0-9]+)?)?|nested(:[0-9]+)?)$");
         break;
     case ValueType::List:
         schema = {{"type", "array"}, {"items", {{"type", "string"}}}, {"maxItems", number(key.maximum)}};

@@ -180,6 +180,11 @@ Broken lmRule(const ExperimentSpec& spec)
             {"heads", "d_model", "size"}};
     // The K of nested is 2 even for a single block.
     const bool isNested = spec.checkpointing.kind == Checkpointing::Kind::Nested;
+    if (spec.checkpointing.kept > 0 && spec.checkpointing.every + spec.checkpointing.kept > spec.layers)
+        return BrokenRule{fmt::format("checkpointing {} with {}", toText(spec.checkpointing),
+                                      counted(spec.layers, "layer")),
+                          fmt::format("K+N is at most {}", spec.layers),
+                          {"checkpointing", "layers", "size"}};
     if (spec.checkpointing.every >
         (isNested ? std::max<std::int64_t>(spec.layers, kNestedSegments) : spec.layers))
         return BrokenRule{fmt::format("checkpointing {} with {}", toText(spec.checkpointing),

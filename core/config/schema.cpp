@@ -427,20 +427,21 @@ void addModel(std::vector<KeyRow>& rows)
                                           .help = "base of the rotary position embedding's wavelengths",
                                           .example = "500000",
                                           .attention = false}));
-    rows.push_back(
-        row<&Spec::checkpointing>({.name = "checkpointing",
-                                   .label = "Checkpointing",
-                                   .type = ValueType::Checkpointing,
-                                   .group = Model,
-                                   .choices = {"none", "block", "nested", "attention"},
-                                   .minimum = 1,
-                                   .maximum = 1'024,
-                                   .defaultText = "none",
-                                   .help = "activations recomputed in backward; block:K keeps the input "
-                                           "of every K-th block, nested:K divides the blocks into K segments "
-                                           "and each segment again",
-                                   .example = "block:2",
-                                   .attention = false}));
+    rows.push_back(row<&Spec::checkpointing>(
+        {.name = "checkpointing",
+         .label = "Checkpointing",
+         .type = ValueType::Checkpointing,
+         .group = Model,
+         .choices = {"none", "block", "nested", "attention"},
+         .minimum = 1,
+         .maximum = 1'024,
+         .defaultText = "none",
+         .help = "activations recomputed in backward; block:K keeps the input "
+                 "of every K-th block, block:K+N besides all activations of the last "
+                 "N blocks, nested:K divides the blocks into K segments and each "
+                 "segment again",
+         .example = "block:2",
+         .attention = false}));
 }
 
 void addRanks(std::vector<KeyRow>& rows)
@@ -640,7 +641,7 @@ std::string KeyInfo::allowed() const
     case Compile:
         return joined(choices) + ", package:FILE.pt2";
     case ValueType::Checkpointing:
-        return "none, block, block:K, nested, nested:K, attention";
+        return "none, block, block:K, block:K+N, nested, nested:K, attention";
     case List:
         return "a list of up to " + groupedText(maximum) + " names";
     }

@@ -22,7 +22,7 @@ enum class ValueType {
     Size,          ///< bytes with a unit: 8 GiB
     Duration,      ///< seconds
     Compile,       ///< none, graph, fused, inductor, package:FILE.pt2
-    Checkpointing, ///< none, block, block:K, nested, nested:K, attention
+    Checkpointing, ///< none, block, block:K, block:K+N, nested, nested:K, attention
     List           ///< of words
 };
 

@@ -193,13 +193,21 @@ Value checkedCheckpointing(const KeyInfo& key, const std::string& text)
     const std::string_view word = std::string_view(text).substr(0, colon);
     if (colon == std::string::npos || (word != "block" && word != "nested"))
         return checkedChoice(key, text);
-    const std::string_view every = std::string_view(text).substr(colon + 1);
-    const auto number = isDigits(every) ? parseNumber<int>(every) : std::nullopt;
-    const double least = word == "nested" ? kNestedSegments : key.minimum;
-    if (!number || *number < least || *number > key.maximum)
-        refuse(key, "has no K from " + groupedText(least) + " to " + groupedText(key.maximum) + " in " +
-                        shown(text));
-    return toText(Checkpointing{.kind = word == "nested" ? Kind::Nested : Kind::Block, .every = *number});
+    const auto number = [&](std::string_view digits, const char* letter, double least) {
+        const auto value = isDigits(digits) ? parseNumber<int>(digits) : std::nullopt;
+        if (!value || *value < least || *value > key.maximum)
+            refuse(key, std::string("has no ") + letter + " from " + groupedText(least) + " to " +
+                            groupedText(key.maximum) + " in " + shown(text));
+        return *value;
+    };
+    const std::string_view numbers = std::string_view(text).substr(colon + 1);
+    if (word == "nested")
+        return toText(Checkpointing{Kind::Nested, number(numbers, "K", kNestedSegments)});
+    const std::size_t plus = numbers.find('+');
+    Checkpointing block{Kind::Block, number(numbers.substr(0, plus), "K", key.minimum)};
+    if (plus != std::string_view::npos)
+        block.kept = number(numbers.substr(plus + 1), "N", 1);
+    return toText(block);
 }
 
 Value checkedText(const KeyInfo& key, const std::string& text)
@@ -420,8 +428,14 @@ Checkpointing checkpointingFromText(std::string_view text)
     Checkpointing checkpointing{.kind = Checkpointing::Kind::Block};
     if (text.starts_with("nested"))
         checkpointing = {.kind = Checkpointing::Kind::Nested, .every = kNestedSegments};
-    if (const std::size_t colon = text.find(':'); colon != std::string_view::npos)
-        checkpointing.every = parseNumber<int>(text.substr(colon + 1)).value();
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos)
+        return checkpointing;
+    const std::string_view numbers = text.substr(colon + 1);
+    const std::size_t plus = numbers.find('+');
+    checkpointing.every = parseNumber<int>(numbers.substr(0, plus)).value();
+    if (plus != std::string_view::npos)
+        checkpointing.kept = parseNumber<int>(numbers.substr(plus + 1)).value();
     return checkpointing;
 }
 

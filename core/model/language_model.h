@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/model/recomputation_plan.h"
+#include "core/model/fused_recomputation.h"
 #include "core/model/spec.h"
 
 #include <array>
@@ -179,7 +179,7 @@ private:
         Tensor down;
     };
 
-    // A segment of recomputationPlan() as a part of this model. It does not move once it is made.
+    // A segment of recomputedSegments() as a part of this model. It does not move once it is made.
     struct RecomputedBlocks {
         std::size_t end = 0;
         std::vector<RecomputedBlocks> inner = {};
@@ -276,10 +276,9 @@ private:
 
     void addRecomputedParts()
     {
-        const Checkpointing& checkpointing = spec_.checkpointing;
-        if (checkpointing.kind == Checkpointing::Kind::Attention)
+        if (spec_.checkpointing.kind == Checkpointing::Kind::Attention)
             recomputedAttention_ = [this](const Triple& qkv) { return ops_.attention(qkv); };
-        recomputedBlocks_ = partsOf(recomputationPlan(checkpointing, spec_.layers));
+        recomputedBlocks_ = partsOf(recomputedSegments(spec_));
     }
 
     std::vector<RecomputedBlocks> partsOf(const std::vector<RecomputedSegment>& plan)

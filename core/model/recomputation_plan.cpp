@@ -54,8 +54,8 @@ std::vector<RecomputedSegment> recomputationPlan(const Checkpointing& checkpoint
     case Checkpointing::Kind::Attention:
         break;
     case Checkpointing::Kind::Block:
-        for (std::int64_t begin = 0; begin < layers; begin += k)
-            plan.push_back({.begin = begin, .end = std::min(begin + k, layers)});
+        for (std::int64_t begin = 0, end = layers - checkpointing.kept; begin < end; begin += k)
+            plan.push_back({.begin = begin, .end = std::min(begin + k, end)});
         break;
     case Checkpointing::Kind::Nested:
         plan = divided(0, layers, k);

@@ -20,7 +20,8 @@ struct RecomputedSegment {
 
 /// The segments of a forward pass. Empty if blocks are not recomputed.
 ///
-/// block:K makes segments of K blocks. nested:K divides all blocks into K segments and each of these again, down
+/// block:K makes segments of K blocks; with block:K+N those before the last N blocks, which backward needs first, so that
+/// their memory is free when it recomputes the others. nested:K divides all blocks into K segments and each of these again, down
 /// to single blocks (Chen et al., 2016, section 4.3): backward keeps about K log_K(layers) inputs of blocks
 /// instead of `layers`.
 std::vector<RecomputedSegment> recomputationPlan(const Checkpointing& checkpointing, std::int64_t layers);

@@ -74,6 +74,8 @@ struct Checkpointing {
     /// K: block:K keeps the input of every K-th block; nested:K divides the blocks into K segments and each of
     /// them again.
     int every = 1;
+    /// N of block:K+N: the last N blocks keep all their activations. 0: not given.
+    int kept = 0;
 
     bool operator==(const Checkpointing&) const = default;
 };

@@ -272,6 +272,8 @@ std::string toText(const Checkpointing& checkpointing)
     case Checkpointing::Kind::None:
         return "none";
     case Checkpointing::Kind::Block:
+        if (checkpointing.kept > 0)
+            return "block:" + std::to_string(checkpointing.every) + "+" + std::to_string(checkpointing.kept);
         return checkpointing.every == 1 ? "block" : "block:" + std::to_string(checkpointing.every);
     case Checkpointing::Kind::Attention:
         return "attention";

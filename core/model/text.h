@@ -65,6 +65,6 @@ template <class E> std::optional<E> fromWord(std::string_view word)
 
 std::string toText(const DeviceRequest& device);        ///< auto, cpu, cuda, cuda:1
 std::string toText(const CompileRequest& compile);      ///< none, graph, fused, inductor, package:FILE.pt2
-std::string toText(const Checkpointing& checkpointing); ///< none, block:2, nested:3, attention
+std::string toText(const Checkpointing& checkpointing); ///< none, block:2, block:1+4, nested:3, attention
 
 } // namespace tilescope

@@ -62,7 +62,7 @@ CountedFusedOps::CountedFusedOps(const ExperimentSpec& spec, const TargetDevice&
       quantizesProducts_(spec.precision == Precision::Fp8), trains_(spec.mode == Mode::Train),
       attention_(std::make_shared<FlashAttention>(attentionCallOf(spec, elements_), device, ops)),
       side_(std::make_shared<SideWork>(ops)), leaves_(std::make_unique<Leaves>()),
-      parallel_(makeParallelMemory(spec, ops, *leaves_)), segments_(blockSegments(spec))
+      parallel_(makeParallelMemory(spec, ops, *leaves_)), keepsAttention_(keepsAttention(spec))
 {
     rotation_ = ops.memory().make(spec.context * (spec.dModel / spec.heads) * kFloat, MemoryCategory::Inputs,
                                   "rotation");
@@ -114,6 +114,7 @@ Value CountedFusedOps::leaveBlock(std::int64_t block, const Tensor& x)
         forgetQuantized(block);
     parallel_->leaveBlock(block, x->data);
     note({}, [this, block] {
+        handOverGradients(); // of the norm and the head, before the last block
         parallel_->enterBlock(block, {});
         quantizeBlock(block);
     });
@@ -222,7 +223,6 @@ void CountedFusedOps::note(std::initializer_list<Tensor> saved, std::function<vo
 
 Value CountedFusedOps::embedding(const Tensor& weight, const Tensor& tokens)
 {
-    segment_ = 0;
     const Value x = valueOf(made(tokens_ * width_, Type::Float32, "embedding"));
     streams(ops_, 2 * x->data.bytes());
     note({tokens}, [this, weight, tokens, x] {
@@ -244,20 +244,37 @@ std::int64_t CountedFusedOps::normParts() const
     return ops_.isCuda() ? std::clamp<std::int64_t>((tokens_ + 1) / 2, 1, most) : kCpuParts;
 }
 
+// The allocations of tilescope::add_rms_norm.
+CountedFusedOps::Normed CountedFusedOps::addRmsNorm(const predict::Tensor& x, const predict::Tensor& addend)
+{
+    Normed made{.output = this->made(x.count, elements_, "normed")};
+    streams(ops_, x.bytes() + made.output.bytes());
+    if (addend) {
+        streams(ops_, x.bytes() + addend.bytes());
+        made.sum = this->made(x.count, Type::Float32, "residual stream");
+    }
+    made.rows = this->made(tokens_, Type::Float32, "reciprocal root mean squares");
+    return made;
+}
+
 Value CountedFusedOps::rmsNorm(const Tensor& x, const Tensor& weight)
 {
     if (x->addendLater)
         x->addend = std::exchange(x->addendLater, {})();
-    const predict::Tensor addend = std::exchange(x->addend, {});
-    const Value normed = valueOf(made(x->data.count, elements_, "normed"));
-    streams(ops_, x->data.bytes() + normed->data.bytes());
-    if (addend) {
-        streams(ops_, x->data.bytes() + addend.bytes());
-        x->data = made(x->data.count, Type::Float32, "residual stream");
-    }
-    const Value rows = valueOf(made(tokens_, Type::Float32, "reciprocal root mean squares"));
+    Normed forward = addRmsNorm(x->data, std::exchange(x->addend, {}));
+    if (forward.sum)
+        x->data = std::move(forward.sum);
+    const Value normed = valueOf(std::move(forward.output));
+    const Value rows = valueOf(std::move(forward.rows));
+    normed->isRecomputed = dropsSums();
     note({x, weight, rows}, [this, x, weight, rows, normed] {
         const predict::Tensor residual = taken(x);
+        predict::Tensor again;
+        if (!x->data) {
+            Normed second = addRmsNorm(x->base->data, std::exchange(x->again, {})());
+            again = std::move(second.output);
+            x->data = std::move(second.sum);
+        }
         predict::Tensor parts;
         {
             const predict::Tensor gradient = taken(normed);
@@ -266,6 +283,11 @@ Value CountedFusedOps::rmsNorm(const Tensor& x, const Tensor& weight)
             parts =
                 made(normParts() * weight->data.count, Type::Float32, "parts of a norm weight's gradient");
             streams(ops_, 2 * x->data.bytes() + 2 * gradient.bytes() + residual.bytes() + parts.bytes());
+        }
+        if (normed->whenRecomputed) {
+            if (!again)
+                again = addRmsNorm(x->data, {}).output;
+            std::exchange(normed->whenRecomputed, {})(again);
         }
         weight->grad = gradientOf(weight, "gradient of a norm's weight");
         side_->run({parts}, [&] {
@@ -288,6 +310,8 @@ Value CountedFusedOps::mm(const Tensor& x, const Tensor& weight)
         y->later = [this, x, weight] {
             return weightProduct(std::exchange(x->later, {})(), weight, tokens_);
         };
+    if (dropsSums() && !x->isRecomputed)
+        y->again = [this, x, weight] { return weightProduct(x->data, weight, tokens_); };
     note({x, weight}, [this, x, weight, y] {
         const predict::Tensor gradient = taken(y);
         x->grad = inputGradient(gradient, weight);
@@ -411,10 +435,16 @@ Value CountedFusedOps::add(const Tensor& x, const Tensor& y)
     const Value sum = valueOf(x->data);
     sum->addend = std::exchange(y->data, {});
     sum->addendLater = std::exchange(y->later, {});
+    if (y->again) {
+        sum->again = std::exchange(y->again, {});
+        sum->base = x;
+    }
     note({}, [x, y, sum] {
         x->grad = taken(sum);
         y->grad = std::exchange(sum->gradRounded, {});
     });
+    if (x->again)
+        x->data = {};
     return sum;
 }
 
@@ -468,7 +498,10 @@ Value CountedFusedOps::swiGlu(const Tensor& gateUp)
         return result;
     };
     const bool isPutOff = isRecomputing_ && recording_;
+    gated_ = {};
     const Value y = valueOf(isPutOff ? predict::Tensor() : gated());
+    if (keepsAttention_ && !isRecomputing_)
+        gated_ = y->data;
     if (isPutOff)
         y->later = gated;
     y->isRecomputed = true;
@@ -483,12 +516,9 @@ Value CountedFusedOps::swiGlu(const Tensor& gateUp)
 
 Value CountedFusedOps::recomputedInBackward(const ModelPart<Tensor>& part, const TensorTriple<Tensor>& inputs)
 {
-    // Backward begins with the last segment, so what it needs is made now.
-    if (recording_ && segments_ > 0 && ++segment_ == segments_)
-        return part(inputs);
     std::vector<Attended> attended;
     const bool wasRecording = std::exchange(recording_, false);
-    keeping_ = wasRecording && segments_ > 0 ? &attended : nullptr;
+    keeping_ = wasRecording && keepsAttention_ ? &attended : nullptr;
     const Value output = part(inputs);
     keeping_ = nullptr;
     recording_ = wasRecording;
@@ -540,6 +570,7 @@ Tensor CountedFusedOps::crossEntropyByChunks()
         multiplyWeight(logits, weight, part.count, false);
         setWeightGradient(weight, part, logits);
     }
+    x->data = {};
     note({}, [this, weight] { tellGradient(weight); });
     const predict::Tensor all = made(tokens_, Type::Float32, "losses");
     return made(1, Type::Float32, "loss");
@@ -559,6 +590,7 @@ Tensor CountedFusedOps::sum(const Tensor& logits)
 
 void CountedFusedOps::backward()
 {
+    gated_ = {};
     const bool wasRecording = std::exchange(recording_, false);
     runNotes();
     if (parallel_)
@@ -572,8 +604,8 @@ void CountedFusedOps::forget()
     notes_.clear();
     for (const auto& [block, weights] : toQuantize_)
         forgetQuantized(block);
-    segment_ = 0;
     attended_.clear();
+    gated_ = {};
     keeping_ = nullptr;
     isRecomputing_ = false;
     withGradient_.clear();

@@ -34,6 +34,8 @@ struct FusedValue {
     bool isRecomputed = false;
     std::function<void(const Tensor&)> whenRecomputed = {};
     std::function<Tensor()> later = {};
+    std::function<Tensor()> again = {};
+    std::shared_ptr<FusedValue> base = {};
     Storage remainder = {};
     std::shared_ptr<QuantizedStorage> quantized = {};
     Storage parts = {};                   ///< in bf16, of a weight in fp32x6
@@ -116,7 +118,14 @@ private:
     void quantizeBlock(std::int64_t block);
     void forgetQuantized(std::int64_t block);
     void handOverGradients();
+    struct Normed {
+        predict::Tensor output;
+        predict::Tensor sum = {};
+        predict::Tensor rows = {};
+    };
+    Normed addRmsNorm(const predict::Tensor& x, const predict::Tensor& addend);
     Attended attend();
+    bool dropsSums() const { return keepsAttention_ && recording_ && !isRecomputing_; }
     Tensor valueOf(predict::Tensor data) const;
     predict::Tensor made(std::int64_t count, Type type, const char* what);
     predict::Tensor gradientOf(const Tensor& weight, const char* what);
@@ -156,11 +165,11 @@ private:
     };
     std::map<std::int64_t, std::vector<ToQuantize>> toQuantize_; ///< by block
     std::vector<Tensor> withGradient_;
-    std::int64_t segments_;
-    std::int64_t segment_ = 0;
+    bool keepsAttention_;
     std::vector<Attended>* keeping_ = nullptr;
     std::deque<Attended> attended_;
     bool isRecomputing_ = false;
+    predict::Tensor gated_; ///< see FusedOps
     Tensor headInput_;
     Tensor headWeight_;
     std::vector<Note> notes_;

@@ -4,7 +4,6 @@
 #include "core/model/attention_problem.h"
 #include "core/model/fused_recomputation.h"
 #include "core/model/language_model.h"
-#include "core/model/recomputation_plan.h"
 
 #include <algorithm>
 #include <utility>
@@ -118,13 +117,12 @@ private:
             attention(phase, layer + "/attention", true);
     }
 
-    /// What compile: fused computes again of a block.
-    void blockAgain(std::int64_t number, const std::string& layer)
+    /// With compile: fused, a block that is computed again, but neither its attention nor, at the end of a segment, its last
+    /// product.
+    void productsAgain(const std::string& layer, bool endsSegment)
     {
-        if (!isComputedAgain(spec_, number))
-            return;
         for (const LinearMap& map : blockMaps(spec_))
-            if (map.name != std::string_view("down") || !endsSegment(spec_, number))
+            if (map.name != std::string_view("down") || !endsSegment)
                 linear(Phase::Backward, layer + "/", map, true);
     }
 
@@ -137,14 +135,16 @@ private:
         if (!hasBackward())
             return;
         linear(Phase::Backward, "", headMap(spec_));
-        const std::vector<int> again =
-            recomputations(recomputationPlan(spec_.checkpointing, spec_.layers), spec_.layers);
-        const bool isFused = spec_.compile.kind == CompileRequest::Kind::Fused && blockSegments(spec_) > 0;
+        const std::vector<RecomputedSegment> plan = recomputedSegments(spec_);
+        const std::vector<int> again = recomputations(plan, spec_.layers);
         for (std::int64_t i = spec_.layers; i-- > 0;) {
-            if (isFused)
-                blockAgain(i, layer(i));
-            for (int k = 0; !isFused && k < again[static_cast<std::size_t>(i)]; ++k)
-                block(Phase::Backward, layer(i), true);
+            for (int k = 0; k < again[static_cast<std::size_t>(i)]; ++k)
+                if (keepsAttention(spec_))
+                    productsAgain(layer(i), endsSegment(plan, i));
+                else
+                    block(Phase::Backward, layer(i), true);
+            if (keepsAttention(spec_) && again[static_cast<std::size_t>(i)] == 0)
+                linear(Phase::Backward, layer(i) + "/", blockMaps(spec_)[1], true); // projection
             block(Phase::Backward, layer(i), false);
         }
     }

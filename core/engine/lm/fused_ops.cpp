@@ -182,7 +182,7 @@ FusedOps::FusedOps(const ExperimentSpec& spec, const FusedOptions& options, Para
       sums_(options.elements == at::kDouble ? at::kDouble : at::kFloat),
       weightSource_(weightSource(options.device, spec.seed)),
       side_(std::make_shared<SideStream>(options.device, SideStream::Priority::Urgent)),
-      parallelism_(parallelism), segments_(blockSegments(spec))
+      parallelism_(parallelism), keepsAttention_(keepsAttention(spec))
 {
     requireRotatable(spec);
     const Making making(MemoryCategory::Inputs, "rotation");
@@ -257,6 +257,7 @@ Value FusedOps::leaveBlock(std::int64_t block, const Tensor& x)
         forgetQuantized(block);
     parallelism_->leaveBlock(block, x->data);
     note("", {}, [this, block] {
+        handOverGradients(); // of the norm and the head, before the last block
         parallelism_->enterBlock(block, {});
         quantizeBlock(block);
     });
@@ -294,7 +295,6 @@ void FusedOps::note(const char* op, std::vector<Tensor> saved, std::function<voi
 
 Value FusedOps::embedding(const Tensor& weight, const Tensor& tokens)
 {
-    segment_ = 0;
     const Value x = valueOf(at::embedding(weight->data, tokens->data));
     note("aten::embedding", {tokens}, [this, weight, tokens, x] {
         weight->grad = embeddingBackward(taken(x), tokens->data, weight->data.size(0));
@@ -314,11 +314,21 @@ Value FusedOps::rmsNorm(const Tensor& x, const Tensor& weight)
         x->data = std::move(sum);
     const Value normed = valueOf(std::move(y));
     const Value rows = valueOf(std::move(reciprocal));
+    normed->isRecomputed = dropsSums();
     note("tilescope::add_rms_norm", {x, weight, rows}, [this, x, weight, rows, normed] {
         const auto residual = x->grad.defined() ? std::optional(taken(x)) : std::nullopt;
+        Data again; // the output
+        if (!x->data.defined())
+            std::tie(again, x->data, std::ignore) =
+                addRmsNorm(x->base->data, std::exchange(x->again, {})(), weight->data, options_.elements);
         Data parts;
         std::tie(x->grad, x->gradRounded, parts) =
             rmsNormBackward(taken(normed), x->data, weight->data, rows->data, residual);
+        if (normed->whenRecomputed) {
+            if (!again.defined())
+                again = std::get<0>(addRmsNorm(x->data, std::nullopt, weight->data, options_.elements));
+            std::exchange(normed->whenRecomputed, {})(again);
+        }
         weight->grad = at::empty_like(weight->data);
         side_->run({parts}, [this, &weight, &parts] {
             sumParts(weight->grad, parts);
@@ -338,6 +348,8 @@ Value FusedOps::mm(const Tensor& x, const Tensor& weight)
     const Value y = valueOf(x->later ? Data() : weightProduct(x->data, weight));
     if (x->later)
         y->later = [this, x, weight] { return weightProduct(std::exchange(x->later, {})(), weight); };
+    if (dropsSums() && !x->isRecomputed)
+        y->again = [this, x, weight] { return weightProduct(x->data, weight); };
     note("aten::mm", {x, weight}, [this, x, weight, y] {
         const Data gradient = taken(y);
         x->grad = inputGradient(gradient, weight);
@@ -445,10 +457,16 @@ Value FusedOps::add(const Tensor& x, const Tensor& y)
     const Value sum = valueOf(x->data);
     sum->addend = std::exchange(y->data, {});
     sum->addendLater = std::exchange(y->later, {});
+    if (y->again) {
+        sum->again = std::exchange(y->again, {});
+        sum->base = x;
+    }
     note("aten::add", {}, [x, y, sum] {
         x->grad = taken(sum);
         y->grad = std::exchange(sum->gradRounded, {});
     });
+    if (x->again)
+        x->data.reset();
     return sum;
 }
 
@@ -509,7 +527,10 @@ Value FusedOps::attention(const TensorTriple<Tensor>& qkv)
 Value FusedOps::swiGlu(const Tensor& gateUp)
 {
     const bool isPutOff = isRecomputing_ && recording_;
+    gated_.reset();
     const Value y = valueOf(isPutOff ? Data() : swiGluForward(gateUp->data));
+    if (keepsAttention_ && !isRecomputing_)
+        gated_ = y->data;
     if (isPutOff)
         y->later = [gateUp] { return swiGluForward(gateUp->data); };
     y->isRecomputed = true;
@@ -526,12 +547,9 @@ Value FusedOps::swiGlu(const Tensor& gateUp)
 // part is in memory at a time.
 Value FusedOps::recomputedInBackward(const ModelPart<Tensor>& part, const TensorTriple<Tensor>& inputs)
 {
-    // Backward begins with the last segment, so what it needs is made now.
-    if (recording_ && segments_ > 0 && ++segment_ == segments_)
-        return part(inputs);
     std::vector<Attended> attended;
     const bool wasRecording = std::exchange(recording_, false);
-    keeping_ = wasRecording && segments_ > 0 ? &attended : nullptr;
+    keeping_ = wasRecording && keepsAttention_ ? &attended : nullptr;
     const Value output = part(inputs);
     keeping_ = nullptr;
     recording_ = wasRecording;
@@ -582,12 +600,14 @@ Data FusedOps::crossEntropyByChunks(const Data& targets)
         setInputGradient(gradPart, logits, weight);
         begin == 0 ? setWeightGradient(weight, part, logits) : addWeightGradient(weight, part, logits);
     }
+    x->data.reset();
     note("tilescope::cross_entropy_", {}, [this, weight] { tellGradient(weight); });
     return at::cat(losses).mean();
 }
 
 void FusedOps::backward()
 {
+    gated_.reset();
     const bool wasRecording = std::exchange(recording_, false);
     runNotes();
     if (parallelism_)
@@ -601,8 +621,8 @@ void FusedOps::forget()
     notes_.clear();
     for (const auto& [block, weights] : toQuantize_)
         forgetQuantized(block);
-    segment_ = 0;
     attended_.clear();
+    gated_.reset();
     keeping_ = nullptr;
     isRecomputing_ = false;
     withGradient_.clear();

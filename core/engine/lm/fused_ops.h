@@ -39,6 +39,10 @@ struct FusedValue {
     std::function<void(const at::Tensor&)> whenRecomputed = {};
     /// Computes `data`, which was put off: in a block that is computed again, nobody may need it.
     std::function<at::Tensor()> later = {};
+    /// Computes a product once more. Of a sum in the residual stream: that of its addend, and `base` is the other one;
+    /// `data` is then dropped, and the backward of the norm adds again.
+    std::function<at::Tensor()> again = {};
+    std::shared_ptr<FusedValue> base = {};
     /// Of a bf16 weight: with it the weight is an exact fp32 weight (kernels/include/lm.h). Row-major.
     at::Tensor remainder = {};
     /// Of a weight whose products are computed in 8 bits: what they read. The update of `data` sets it too.
@@ -80,7 +84,8 @@ struct FusedOptions {
 /// and the norm that follows are one kernel. Gradients of weights are computed on a side stream.
 ///
 /// Blocks that are recomputed (checkpointing: block:K) keep the output of their attention beside the input of the
-/// segment. Backward does not run attention forward again, nor the last product of a segment.
+/// segment. Backward does not run attention forward again, nor the last product of a segment. The other blocks drop the
+/// outputs of their norms and the residual stream after attention, for which backward repeats a product.
 ///
 /// Ranks may divide the weights (parallel: fsdp): the optimizer then updates the parts of Parallelism::updated(), which
 /// get their gradients during backward(), and the parameters have no `grad`.
@@ -172,6 +177,7 @@ private:
     void forgetQuantized(std::int64_t block);
     void handOverGradients();
     Attended attend(const TensorTriple<Tensor>& qkv);
+    bool dropsSums() const { return keepsAttention_ && recording_ && !isRecomputing_; }
     at::Tensor weightProduct(const at::Tensor& x, const Tensor& weight) const;
     at::Tensor inputGradient(const at::Tensor& gradient, const Tensor& weight) const;
     void setInputGradient(at::Tensor& target, const at::Tensor& gradient, const Tensor& weight) const;
@@ -196,13 +202,15 @@ private:
     QuantizedObserver quantizedObserver_;
     Parallelism* parallelism_;
     std::map<std::int64_t, std::vector<Tensor>>
-        toQuantize_;                   ///< weights by block, quantised while they are whole
-    std::vector<Tensor> withGradient_; ///< parameters whose gradients the ranks have not got yet
-    std::int64_t segments_;            ///< of blocks that backward may compute again (checkpointing: block:K)
-    std::int64_t segment_ = 0;         ///< of them begun in this forward pass
+        toQuantize_;                           ///< weights by block, quantised while they are whole
+    std::vector<Tensor> withGradient_;         ///< parameters whose gradients the ranks have not got yet
+    bool keepsAttention_;                      ///< of recomputed blocks (checkpointing: block:K)
     std::vector<Attended>* keeping_ = nullptr; ///< while a part runs that will be recomputed
     std::deque<Attended> attended_;            ///< of the part that is being recomputed
     bool isRecomputing_ = false;
+    /// The output of swiGlu() until its next call in forward: where it is freed at once, the allocator splits its memory for
+    /// the smaller residual stream, which stays, and each block leaves a part that nothing fits in.
+    at::Tensor gated_;
     // The product that crossEntropy() computes.
     Tensor headInput_;
     Tensor headWeight_;

@@ -101,6 +101,8 @@ TEST(SpecWork, RecomputationCountsForTheHardwareOnly)
     const auto four = *stepFlops(spec);
     spec.checkpointing.kind = Checkpointing::Kind::Block;
     const std::int64_t once = stepFlops(spec)->hardware.count - four.hardware.count;
+    spec.checkpointing.kept = 3;
+    EXPECT_EQ(stepFlops(spec)->hardware.count, four.hardware.count + once / 4);
     spec.checkpointing = {.kind = Checkpointing::Kind::Nested, .every = 2};
     // Blocks 0 and 2 are recomputed twice, 1 and 3 once.
     EXPECT_EQ(stepFlops(spec)->hardware.count, four.hardware.count + once * 3 / 2);
@@ -123,13 +125,23 @@ TEST(SpecWork, OfFusedBlocksIsRecomputedWithoutAttentionAndWhatBackwardDoesNotNe
             again.push_back(item.path + " " + item.what);
     EXPECT_THAT(again,
                 ::testing::ElementsAre(
-                    "step/backward/layers.1/attention qkv", "step/backward/layers.1/attention projection",
-                    "step/backward/layers.1/ffn gate_up", "step/backward/layers.0/attention qkv",
-                    "step/backward/layers.0/attention projection", "step/backward/layers.0/ffn gate_up",
-                    "step/backward/layers.0/ffn down"));
+                    "step/backward/layers.3/attention projection",
+                    "step/backward/layers.2/attention projection", "step/backward/layers.1/attention qkv",
+                    "step/backward/layers.1/attention projection", "step/backward/layers.1/ffn gate_up",
+                    "step/backward/layers.0/attention qkv", "step/backward/layers.0/attention projection",
+                    "step/backward/layers.0/ffn gate_up", "step/backward/layers.0/ffn down"));
     EXPECT_EQ(stepFlops(spec)->model, plain.model);
-    spec.checkpointing.every = 4;
-    EXPECT_EQ(stepFlops(spec)->hardware.count, plain.hardware.count);
+    // Of a block 24 (qkv), 8 (projection), 24 (gate and up) and 12 (down) columns and rows of width 8.
+    const std::int64_t unit = 2 * kTokens * 8;
+    const auto extra = [&](Checkpointing checkpointing) {
+        spec.checkpointing = checkpointing;
+        return (stepFlops(spec)->hardware.count - plain.hardware.count) / unit;
+    };
+    EXPECT_EQ(extra({Checkpointing::Kind::Block, 4}), 4 * 8);
+    EXPECT_EQ(extra({Checkpointing::Kind::Block, 1}), 3 * 56 + 8);
+    EXPECT_EQ(extra({Checkpointing::Kind::Block, 1, 1}), 3 * 56 + 8);
+    EXPECT_EQ(extra({Checkpointing::Kind::Block, 1, 3}), 56 + 3 * 8);
+    EXPECT_EQ(extra({Checkpointing::Kind::Block, 2, 2}), 68 + 56 + 2 * 8);
 }
 
 TEST(SpecWork, KnowsAttentionAlone)

@@ -45,11 +45,12 @@ sweep:
   - {parallel: fsdp, gpus: 3, precision: fp32, checkpointing: none, compile: none}
   - {parallel: fsdp, gpus: 2, precision: bf16, checkpointing: none, compile: none}
   - {parallel: fsdp, gpus: 2, precision: fp32, checkpointing: block, compile: none}
+  - {parallel: fsdp, gpus: 2, precision: fp32, checkpointing: block:1+2, compile: none}
   - {parallel: fsdp, gpus: 2, precision: fp32, checkpointing: nested, compile: none}
   - {parallel: fsdp, gpus: 2, precision: fp32, checkpointing: none, compile: fused}
   - {parallel: fsdp, gpus: 3, precision: fp32, checkpointing: block, compile: fused}
   - {parallel: fsdp, gpus: 2, precision: bf16, checkpointing: block, compile: fused}
-  - {parallel: fsdp, gpus: 2, precision: fp8, checkpointing: block:2, compile: fused}
+  - {parallel: fsdp, gpus: 2, precision: fp8, checkpointing: block:1+2, compile: fused}
   - {parallel: tp, gpus: 2, precision: fp32, checkpointing: none, compile: none}
   - {parallel: tp, gpus: 2, precision: bf16, checkpointing: block, compile: none}
   - {parallel: fsdp+tp, gpus: 4, precision: fp32, checkpointing: none, compile: none}

@@ -140,6 +140,8 @@ TEST(Values, AreReadInEveryForm)
               (Checkpointing{.kind = Checkpointing::Kind::Block, .every = 4}));
     EXPECT_EQ(only("workload: lm\ncheckpointing: block:1\n").checkpointing,
               (Checkpointing{.kind = Checkpointing::Kind::Block}));
+    EXPECT_EQ(only("workload: lm\ncheckpointing: block:2+4\n").checkpointing,
+              (Checkpointing{.kind = Checkpointing::Kind::Block, .every = 2, .kept = 4}));
     EXPECT_EQ(only("workload: lm\ncheckpointing: nested\n").checkpointing,
               (Checkpointing{.kind = Checkpointing::Kind::Nested, .every = 2}));
     EXPECT_EQ(only("workload: lm\ncheckpointing: nested:4\n").checkpointing,

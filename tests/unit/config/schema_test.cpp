@@ -308,6 +308,7 @@ TEST(JsonSchema, RefusesWhatTheReaderRefuses)
           "workload: attention\ncausal: yes\n", "workload: lm\ndevice: gpu\n",
           "workload: lm\nmemory_limit: 8\n", "workload: lm\nname: a/b\n",
           "workload: lm\ncompile: package:x\n", "workload: lm\ncheckpointing: block:x\n",
+          "workload: lm\ncheckpointing: block+1\n", "workload: lm\ncheckpointing: nested:2+1\n",
           "workload: lm\nsweep: {name: [a, b]}\n", "workload: lm\nsweep: [{btach: 1}]\n",
           "workload: lm\nsweep: {threads: [1, none]}\n", "workload: lm\nrope_theta: 0\n"})
         EXPECT_THAT(offences(yaml), ::testing::Not(::testing::IsEmpty())) << yaml;

@@ -253,7 +253,8 @@ TEST_F(EnginePoint, HoldsLessBeforeBackwardTheMoreItComputesAgain)
     std::vector<double> losses;
     for (const Checkpointing checkpointing :
          {Checkpointing{}, Checkpointing{Checkpointing::Kind::Attention},
-          Checkpointing{Checkpointing::Kind::Block, 1}, Checkpointing{Checkpointing::Kind::Block, 3}}) {
+          Checkpointing{Checkpointing::Kind::Block, 1, 2}, Checkpointing{Checkpointing::Kind::Block, 1},
+          Checkpointing{Checkpointing::Kind::Block, 3}}) {
         spec.checkpointing = checkpointing;
         const RunResult result = run(spec);
         ASSERT_EQ(result.status, RunStatus::Ok) << result.reason;
@@ -263,6 +264,7 @@ TEST_F(EnginePoint, HoldsLessBeforeBackwardTheMoreItComputesAgain)
     EXPECT_GT(held[0], held[1]);
     EXPECT_GT(held[1], held[2]);
     EXPECT_GT(held[2], held[3]);
+    EXPECT_GT(held[3], held[4]);
     EXPECT_THAT(losses, ::testing::Each(losses.front()));
 }
 

@@ -156,7 +156,8 @@ TEST(FusedLm, GivesTheSameGradientsToTheBitWithCheckpointing)
     FusedModel plainModel = fusedModel(spec, at::kBFloat16);
     const Gradients plain = fusedGradients(plainModel, batch);
     for (const Checkpointing checkpointing :
-         {Checkpointing{Kind::Block, 1}, Checkpointing{Kind::Block, 2}, Checkpointing{Kind::Attention}}) {
+         {Checkpointing{Kind::Block, 1}, Checkpointing{Kind::Block, 2}, Checkpointing{Kind::Block, 1, 1},
+          Checkpointing{Kind::Block, 1, 2}, Checkpointing{Kind::Attention}}) {
         spec.checkpointing = checkpointing;
         FusedModel model = fusedModel(spec, at::kBFloat16);
         const Gradients again = fusedGradients(model, batch);
@@ -317,7 +318,8 @@ TEST_F(FusedPoint, RunsAttentionForwardOnceInBlocksThatAreComputedAgain)
 {
     for (const Checkpointing checkpointing :
          {Checkpointing{}, Checkpointing{Checkpointing::Kind::Block, 1},
-          Checkpointing{Checkpointing::Kind::Block, 2}, Checkpointing{Checkpointing::Kind::Attention}}) {
+          Checkpointing{Checkpointing::Kind::Block, 2}, Checkpointing{Checkpointing::Kind::Block, 1, 2},
+          Checkpointing{Checkpointing::Kind::Attention}}) {
         spec_.checkpointing = checkpointing;
         recorder_ = {};
         ASSERT_EQ(run().status, RunStatus::Ok);
@@ -331,23 +333,44 @@ TEST_F(FusedPoint, RunsAttentionForwardOnceInBlocksThatAreComputedAgain)
     }
 }
 
-// The last segment, with which backward begins, and the last product of the others.
+// The last segment, with which backward begins, or the blocks that are kept, but for one product, and the last product of
+// the other segments.
 TEST_F(FusedPoint, LeavesOutTheProductsThatBackwardDoesNotNeedAgain)
 {
-    std::map<int, std::int64_t> products;
-    for (const int every : {0, 1, 2, 3}) {
-        spec_.checkpointing = {every > 0 ? Checkpointing::Kind::Block : Checkpointing::Kind::None, every};
-        recorder_ = {};
-        ASSERT_EQ(run().status, RunStatus::Ok);
-        for (const TraceBatch& batch : recorder_.batches)
-            for (const Op& op : batch.ops)
-                if (strings_.text(op.name) == "aten::mm")
-                    ++products[every];
-    }
     ASSERT_EQ(spec_.layers, 3);
-    EXPECT_EQ(products[1] - products[0], spec_.traceSteps * 2 * 3);
-    EXPECT_EQ(products[2] - products[0], spec_.traceSteps * (2 * 4 - 1));
-    EXPECT_EQ(products[3], products[0]);
+    using Kind = Checkpointing::Kind;
+    const auto products = [this](Checkpointing checkpointing) {
+        spec_.checkpointing = checkpointing;
+        recorder_ = {};
+        EXPECT_EQ(run().status, RunStatus::Ok);
+        std::int64_t count = 0;
+        for (const TraceBatch& batch : recorder_.batches)
+            count += std::ranges::count_if(
+                batch.ops, [this](const Op& op) { return strings_.text(op.name) == "aten::mm"; });
+        return count;
+    };
+    const std::int64_t once = products({});
+    EXPECT_EQ(products({Kind::Block, 1}) - once, spec_.traceSteps * (2 * 3 + 1));
+    EXPECT_EQ(products({Kind::Block, 2}) - once, spec_.traceSteps * (2 * 4 - 1 + 1));
+    EXPECT_EQ(products({Kind::Block, 3}) - once, spec_.traceSteps * 3);
+    EXPECT_EQ(products({Kind::Block, 1, 1}) - once, spec_.traceSteps * (2 * 3 + 1));
+    EXPECT_EQ(products({Kind::Block, 1, 2}) - once, spec_.traceSteps * (3 + 2));
+    EXPECT_EQ(products({Kind::Block, 2, 1}) - once, spec_.traceSteps * (2 * 4 - 1 + 1));
+}
+
+TEST_F(FusedPoint, HoldsMoreBeforeBackwardTheMoreBlocksItKeeps)
+{
+    std::vector<std::int64_t> held;
+    for (const Checkpointing checkpointing :
+         {Checkpointing{Checkpointing::Kind::Block, 1, 1}, Checkpointing{Checkpointing::Kind::Block, 1, 2},
+          Checkpointing{}}) {
+        spec_.checkpointing = checkpointing;
+        const RunResult result = run();
+        ASSERT_EQ(result.status, RunStatus::Ok) << result.reason;
+        held.push_back(result.beforeBackward->count);
+    }
+    EXPECT_LT(held[0], held[1]);
+    EXPECT_LT(held[1], held[2]);
 }
 
 TEST_F(FusedPoint, LearnsAsTheEagerModelOverTheSameTokens)

@@ -229,6 +229,7 @@ TEST(LanguageModel, GivesTheSameGradientsToTheBitWithCheckpointing)
             const auto plain = gradientsWith({}, backend, autocast);
             for (const Checkpointing checkpointing :
                  {Checkpointing{Kind::Block, 1}, Checkpointing{Kind::Block, 2}, Checkpointing{Kind::Block, 5},
+                  Checkpointing{Kind::Block, 2, 1}, Checkpointing{Kind::Block, 1, 3},
                   Checkpointing{Kind::Nested, 2}, Checkpointing{Kind::Nested, 3},
                   Checkpointing{Kind::Nested, 5}, Checkpointing{Kind::Attention}}) {
                 const auto recomputed = gradientsWith(checkpointing, backend, autocast);

@@ -169,12 +169,12 @@ INSTANTIATE_TEST_SUITE_P(OnTheCpu, ShardedSteps,
                                                               Parallel::Fsdp),
                                             ::testing::Values(Precision::Fp32, Precision::Bf16)));
 
-class FusedShards : public ::testing::TestWithParam<std::tuple<Where, Precision, int>> {};
+class FusedShards : public ::testing::TestWithParam<std::tuple<Where, Precision, Checkpointing>> {};
 
 // As in CombinedGradients, for the model without autograd, whose weights are divided.
 TEST_P(FusedShards, HaveTheirPartsOfTheSumOfTheGradientsOfTheRanks)
 {
-    const auto [where, precision, every] = GetParam();
+    const auto [where, precision, checkpointing] = GetParam();
     constexpr int kRanks = 2;
     if (!test::hasDevices(where, kRanks))
         GTEST_SKIP() << "needs " << kRanks << " GPUs";
@@ -184,8 +184,7 @@ TEST_P(FusedShards, HaveTheirPartsOfTheSumOfTheGradientsOfTheRanks)
     spec.precision = precision;
     spec.deterministic = true;
     spec.layers = 3;
-    if (every > 0)
-        spec.checkpointing = {Checkpointing::Kind::Block, every};
+    spec.checkpointing = checkpointing;
     const std::vector<std::vector<Held>> ranks = coursesOf(spec, where, 1);
     spec.gpus = 1;
     spec.parallel = Parallel::None;
@@ -208,11 +207,13 @@ TEST_P(FusedShards, HaveTheirPartsOfTheSumOfTheGradientsOfTheRanks)
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Everywhere, FusedShards,
-                         ::testing::Combine(::testing::Values(Where::Cpu, Where::Gpus),
-                                            ::testing::Values(Precision::Fp32, Precision::Bf16,
-                                                              Precision::Fp8),
-                                            ::testing::Values(0, 1, 2)));
+INSTANTIATE_TEST_SUITE_P(
+    Everywhere, FusedShards,
+    ::testing::Combine(::testing::Values(Where::Cpu, Where::Gpus),
+                       ::testing::Values(Precision::Fp32, Precision::Bf16, Precision::Fp8),
+                       ::testing::Values(Checkpointing{}, Checkpointing{Checkpointing::Kind::Block, 1},
+                                         Checkpointing{Checkpointing::Kind::Block, 2},
+                                         Checkpointing{Checkpointing::Kind::Block, 1, 2})));
 
 // In fp32 both models compute the same but for the order of sums.
 TEST(FusedShardedSteps, LearnAsThoseOfTheEagerModel)

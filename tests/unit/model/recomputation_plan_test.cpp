@@ -74,13 +74,27 @@ TEST(RecomputationPlan, OfFusedBlocksLeavesTheLastSegmentOut)
     EXPECT_EQ(recomputedSegments(spec), recomputationPlan(spec.checkpointing, 7));
     spec.compile.kind = CompileRequest::Kind::Fused;
     EXPECT_EQ(recomputedSegments(spec), (Segments{{0, 3}, {3, 6}}));
-    EXPECT_TRUE(isComputedAgain(spec, 5));
-    EXPECT_FALSE(isComputedAgain(spec, 6));
-    EXPECT_TRUE(endsSegment(spec, 2) && endsSegment(spec, 6));
-    EXPECT_FALSE(endsSegment(spec, 3));
+    EXPECT_TRUE(keepsAttention(spec));
     spec.checkpointing = {Kind::Nested, 3};
     EXPECT_EQ(recomputedSegments(spec), recomputationPlan(spec.checkpointing, 7));
-    EXPECT_EQ(blockSegments(spec), 0);
+    EXPECT_FALSE(keepsAttention(spec));
+}
+
+TEST(RecomputationPlan, EndsBeforeTheBlocksThatAreKept)
+{
+    ExperimentSpec spec;
+    spec.layers = 7;
+    for (const auto compile : {CompileRequest::Kind::None, CompileRequest::Kind::Fused}) {
+        spec.compile.kind = compile;
+        spec.checkpointing = {Kind::Block, 2, 2};
+        const Segments plan = recomputedSegments(spec);
+        EXPECT_EQ(plan, (Segments{{0, 2}, {2, 4}, {4, 5}}));
+        for (std::int64_t block = 0; block < spec.layers; ++block)
+            EXPECT_EQ(endsSegment(plan, block), block == 1 || block == 3 || block == 4) << block;
+        EXPECT_EQ(recomputations(plan, 7), (std::vector<int>{1, 1, 1, 1, 1, 0, 0}));
+        spec.checkpointing = {Kind::Block, 1, 6};
+        EXPECT_EQ(recomputedSegments(spec), (Segments{{0, 1}}));
+    }
 }
 
 TEST(RecomputationPlan, SummaryCountsTheForwardPassesOfBackward)

@@ -19,6 +19,7 @@ TEST(ToText, SpellsCompoundValuesAsTheSpecDoes)
 {
     EXPECT_EQ(toText(DeviceRequest{DeviceRequest::Kind::Cuda, 1}), "cuda:1");
     EXPECT_EQ(toText(Checkpointing{Checkpointing::Kind::Block, 3}), "block:3");
+    EXPECT_EQ(toText(Checkpointing{Checkpointing::Kind::Block, 1, 12}), "block:1+12");
     EXPECT_EQ(toText(Checkpointing{Checkpointing::Kind::Nested, 2}), "nested");
     EXPECT_EQ(toText(Checkpointing{Checkpointing::Kind::Nested, 3}), "nested:3");
     EXPECT_EQ(toText(CompileRequest{CompileRequest::Kind::Package, "a.pt2"}), "package:a.pt2");
