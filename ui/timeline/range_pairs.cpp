@@ -1,8 +1,8 @@
 #include "ui/timeline/range_pairs.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace tilescope::ui {
 
@@ -19,18 +19,25 @@ struct RangeBox {
     std::uint32_t name = 0;
 };
 
-std::vector<RangeBox> rangesOf(const Timeline& timeline)
+/// Calls `visit` with the place, the row and the index in it of every range. A row is in the order of start.
+template <typename Visit> void eachRange(const Timeline& timeline, const Visit& visit)
 {
-    std::vector<RangeBox> boxes;
     for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
         const Lane& lane = timeline.lanes[l];
         if (lane.kind != Lane::Kind::Ranges)
             continue;
         for (std::size_t r = 0; r < lane.rows.size(); ++r)
             for (std::size_t i = 0; i < lane.rows[r].size(); ++i)
-                boxes.push_back(
-                    {{l, r, i}, lane.rows[r].start(i), lane.rows[r].end(i), lane.rows[r].name(i)});
+                visit(TimelineItem{l, r, i}, lane.rows[r], i);
     }
+}
+
+std::vector<RangeBox> rangesOf(const Timeline& timeline)
+{
+    std::vector<RangeBox> boxes;
+    eachRange(timeline, [&boxes](const TimelineItem& item, const auto& row, std::size_t i) {
+        boxes.push_back({item, row.start(i), row.end(i), row.name(i)});
+    });
     std::sort(boxes.begin(), boxes.end(),
               [](const RangeBox& a, const RangeBox& b) { return a.from < b.from; });
     return boxes;
@@ -90,26 +97,46 @@ std::optional<TimelineItem> pairOf(const Timeline& a, const TimelineItem& item, 
 
 std::vector<std::string_view> pathsToAlignAt(const Timeline& timeline, std::size_t most)
 {
-    std::vector<std::string_view> paths;
-    std::unordered_set<std::string_view> seen;
-    for (const RangeBox& box : rangesOf(timeline)) {
-        const std::string_view path = fromStep(timeline.names[box.name].text);
-        if (depthOf(path) < 2 || path.empty() || !seen.insert(path).second)
+    constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+    std::vector<std::int64_t> firstByName(timeline.names.size(), kNever);
+    eachRange(timeline, [&firstByName](const TimelineItem&, const auto& row, std::size_t i) {
+        std::int64_t& first = firstByName[row.name(i)];
+        first = std::min(first, row.start(i));
+    });
+    std::unordered_map<std::string_view, std::int64_t> firstByPath;
+    for (std::size_t name = 0; name < firstByName.size(); ++name) {
+        if (firstByName[name] == kNever)
             continue;
-        paths.push_back(path);
-        if (paths.size() == most)
-            break;
+        const std::string_view path = fromStep(timeline.names[name].text);
+        if (path.empty() || depthOf(path) < 2)
+            continue;
+        std::int64_t& first = firstByPath.try_emplace(path, kNever).first->second;
+        first = std::min(first, firstByName[name]);
     }
+    std::vector<std::pair<std::int64_t, std::string_view>> order;
+    for (const auto& [path, first] : firstByPath)
+        order.emplace_back(first, path);
+    std::ranges::sort(order);
+    std::vector<std::string_view> paths;
+    for (const auto& [first, path] : order)
+        if (paths.size() < most)
+            paths.push_back(path);
     return paths;
 }
 
 std::optional<std::pair<std::int64_t, std::int64_t>> firstOf(const Timeline& timeline, std::string_view path,
                                                              std::int64_t from, std::int64_t to)
 {
-    for (const RangeBox& box : rangesOf(timeline))
-        if (box.from >= from && box.from < to && fromStep(timeline.names[box.name].text) == path)
-            return std::pair(box.from, box.to);
-    return {};
+    std::vector<bool> isOfPath;
+    for (const query::TimelineName& name : timeline.names)
+        isOfPath.push_back(fromStep(name.text) == path);
+    std::optional<std::pair<std::int64_t, std::int64_t>> first;
+    eachRange(timeline, [&](const TimelineItem&, const auto& row, std::size_t i) {
+        const std::int64_t start = row.start(i);
+        if (isOfPath[row.name(i)] && start >= from && start < to && (!first || start < first->first))
+            first.emplace(start, row.end(i));
+    });
+    return first;
 }
 
 } // namespace tilescope::ui

@@ -29,7 +29,7 @@ std::vector<RangePair> pairRanges(const query::Timeline& a, const query::Timelin
 std::optional<query::TimelineItem> pairOf(const query::Timeline& a, const query::TimelineItem& item,
                                           const query::Timeline& b);
 
-/// The paths below a step that runs can be aligned at, in the order in which they start, each once.
+/// The paths below a step that runs can be aligned at, in the order in which they first start, each once. O(ranges).
 /// \param most  how many at most
 std::vector<std::string_view> pathsToAlignAt(const query::Timeline& timeline, std::size_t most);
 

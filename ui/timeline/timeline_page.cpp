@@ -61,10 +61,11 @@ constexpr const char* kFitsLanes = "timeline/fitsLanes";
 } // namespace
 
 TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
-    : Page(workspace, parent), alignment_(new ComboBox(tr("Align runs at"))),
-      scale_(new SegmentedControl({tr("same time"), tr("same length")})), stack_(new QStackedWidget),
-      message_(makeMessage()), view_(new TimelineView), splitter_(new QSplitter(Qt::Vertical)),
-      panel_(new TimelinePanel(workspace)), untraced_(new ElidedLabel)
+    : Page(workspace, parent), alignment_(new ComboBox(tr("Align runs at"), this)),
+      scale_(new SegmentedControl({tr("same time"), tr("same length")}, this)),
+      stack_(new QStackedWidget(this)), message_(makeMessage()),
+      splitter_(new QSplitter(Qt::Vertical, new QWidget(stack_))), view_(new TimelineView(splitter_)),
+      panel_(new TimelinePanel(workspace, splitter_)), untraced_(new ElidedLabel(splitter_->parentWidget()))
 {
     find_ = new TimelineFind(*view_, *panel_, this);
     ties_ = new TimelineTies(workspace, *view_, this);
@@ -75,8 +76,6 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
     layout->addWidget(play_->bar());
-    splitter_->addWidget(view_);
-    splitter_->addWidget(panel_);
     splitter_->setStretchFactor(0, 1);
     splitter_->setHandleWidth(1);
     splitter_->setSizes({sizes().of(600), sizes().of(200)});
@@ -84,12 +83,11 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     untraced_->setFixedHeight(sizes().panelHeader);
     untraced_->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
     untraced_->hide();
-    auto* shown = new QWidget;
-    auto* column = makePlainColumn(shown);
+    auto* column = makePlainColumn(splitter_->parentWidget());
     column->addWidget(untraced_);
     column->addWidget(splitter_, 1);
     stack_->addWidget(message_);
-    stack_->addWidget(shown);
+    stack_->addWidget(splitter_->parentWidget());
     layout->addWidget(stack_, 1);
     setFocusProxy(view_);
 

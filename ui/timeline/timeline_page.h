@@ -100,8 +100,8 @@ private:
     QAction* forward_ = nullptr;
     QStackedWidget* stack_;
     SentenceLabel* message_;
+    QSplitter* splitter_; ///< beside untraced_ in the second widget of stack_
     TimelineView* view_;
-    QSplitter* splitter_;
     TimelinePanel* panel_;
     QLabel* untraced_; ///< names the selected runs that have no section
     TimelineFind* find_;

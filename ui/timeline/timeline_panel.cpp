@@ -31,9 +31,9 @@ QString gridText(const std::array<std::uint32_t, 3>& n)
     return text;
 }
 
-QWidget* half()
+QWidget* makeHalf(QSplitter& splitter)
 {
-    auto* widget = new QWidget;
+    auto* widget = new QWidget(&splitter);
     widget->setAutoFillBackground(true);
     widget->setBackgroundRole(QPalette::Base);
     auto* layout = new QVBoxLayout(widget);
@@ -48,34 +48,33 @@ TimelinePanel::TimelinePanel(Workspace& workspace, QWidget* parent) : QWidget(pa
 {
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
-    auto* splitter = new QSplitter(Qt::Horizontal);
+    auto* splitter = new QSplitter(Qt::Horizontal, this);
     splitter->setHandleWidth(1);
     splitter->setChildrenCollapsible(false);
-    splitter->addWidget(makeTable());
-    splitter->addWidget(makeDetails());
+    fillTable(*makeHalf(*splitter));
+    fillDetails(*makeHalf(*splitter));
     splitter->setStretchFactor(0, 7);
     splitter->setStretchFactor(1, 3);
     splitter->setSizes({sizes().of(700), sizes().of(300)});
     layout->addWidget(splitter);
 }
 
-QWidget* TimelinePanel::makeTable()
+void TimelinePanel::fillTable(QWidget& half)
 {
-    QWidget* widget = half();
     auto* header = new QHBoxLayout;
     header->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
     header->setSpacing(sizes().of(8));
-    tableTitle_ = new TitleLabel;
+    tableTitle_ = new TitleLabel({}, &half);
     tableTitle_->setProperty("kind", "title");
     tableTitle_->setFixedHeight(sizes().panelHeader);
-    tableWords_ = new ElidedLabel;
+    tableWords_ = new ElidedLabel(&half);
     tableWords_->setObjectName(QStringLiteral("span"));
     header->addWidget(tableTitle_);
     header->addWidget(tableWords_, 1);
-    filter_ = new QPushButton(tr("Filter pages"));
+    filter_ = new QPushButton(tr("Filter pages"), &half);
     filter_->setToolTip(tr("Flame, Kernels, Memory and Ranks show only this span (T)"));
     connect(filter_, &QPushButton::clicked, this, &TimelinePanel::filterWanted);
-    flame_ = new QPushButton(tr("Flame graph"));
+    flame_ = new QPushButton(tr("Flame graph"), &half);
     flame_->setToolTip(tr("What called the work of this span, on the page Flame"));
     connect(flame_, &QPushButton::clicked, this, &TimelinePanel::flameWanted);
     for (QPushButton* link : {filter_, flame_}) {
@@ -84,11 +83,11 @@ QWidget* TimelinePanel::makeTable()
         link->hide();
         header->addWidget(link);
     }
-    static_cast<QVBoxLayout*>(widget->layout())->addLayout(header);
-    table_ = new TableView;
+    static_cast<QVBoxLayout*>(half.layout())->addLayout(header);
+    table_ = new TableView(&half);
     table_->setAccessibleName(tr("Kernels of the span"));
     table_->setRowHeight(22);
-    widget->layout()->addWidget(table_);
+    half.layout()->addWidget(table_);
     connect(table_, &TableView::chosen, this, [this](std::int64_t id) {
         if (shows_ == Shows::Found)
             emit foundChosen(std::size_t(id));
@@ -111,40 +110,37 @@ QWidget* TimelinePanel::makeTable()
     };
     addKey(*table_, tr("Remove the note (in their list)"), {QKeySequence(QKeySequence::Delete)}, remove,
            Qt::WidgetShortcut, tr("Timeline: notes"));
-    return widget;
 }
 
-QWidget* TimelinePanel::makeDetails()
+void TimelinePanel::fillDetails(QWidget& half)
 {
-    QWidget* widget = half();
     auto* header = new QHBoxLayout;
     header->setContentsMargins(sizes().padding, 0, sizes().padding, 0);
     header->setSpacing(sizes().of(8));
-    detailsSwatch_ = new QLabel;
-    detailsTitle_ = new TitleLabel;
+    detailsSwatch_ = new QLabel(&half);
+    detailsTitle_ = new TitleLabel({}, &half);
     detailsTitle_->setObjectName(QStringLiteral("details"));
     detailsTitle_->setProperty("kind", "title");
     detailsTitle_->setFixedHeight(sizes().panelHeader);
     detailsTitle_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
     header->addWidget(detailsSwatch_);
     header->addWidget(detailsTitle_, 1);
-    static_cast<QVBoxLayout*>(widget->layout())->addLayout(header);
-    auto* scroll = new QScrollArea;
+    static_cast<QVBoxLayout*>(half.layout())->addLayout(header);
+    auto* scroll = new QScrollArea(&half);
     scroll->setWidgetResizable(true);
     scroll->setFrameShape(QFrame::NoFrame);
-    details_ = new KeyValueTable;
+    details_ = new KeyValueTable(scroll);
     scroll->setWidget(details_);
     scroll->setFocusPolicy(Qt::NoFocus); // the rows take it
     details_->setAccessibleName(tr("Details of the selected box"));
-    widget->layout()->addWidget(scroll);
-    links_ = new QWidget;
+    half.layout()->addWidget(scroll);
+    links_ = new QWidget(&half);
     auto* row = new QHBoxLayout(links_);
     row->setContentsMargins(sizes().padding, sizes().of(4), sizes().padding, sizes().of(6));
     row->setSpacing(sizes().of(14));
     row->addStretch(1);
     links_->hide();
-    widget->layout()->addWidget(links_);
-    return widget;
+    half.layout()->addWidget(links_);
 }
 
 void TimelinePanel::setRuns(std::vector<SelectedRun> runs)
@@ -161,7 +157,7 @@ void TimelinePanel::setLinks(const std::vector<TimelineLink>& links)
             buttons.push_back(button);
     // Buttons are reused, so that they keep the keyboard focus.
     while (buttons.size() < links.size()) {
-        auto* button = new QPushButton;
+        auto* button = new QPushButton(links_);
         button->setProperty("kind", "link");
         button->setFocusPolicy(Qt::TabFocus);
         row->insertWidget(int(buttons.size()), button);

@@ -66,8 +66,8 @@ signals:
 private:
     enum class Shows { Span, Found, Notes };
 
-    QWidget* makeTable();
-    QWidget* makeDetails();
+    void fillTable(QWidget& half);
+    void fillDetails(QWidget& half);
     void followSpan(const TimelineScene& scene);
     void followItem(const TimelineScene& scene);
     void showSpans(const QString& title, const std::vector<SpanOfRun>& spans);
