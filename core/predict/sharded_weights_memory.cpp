@@ -94,7 +94,9 @@ public:
     {
         inBackward_ = false;
         makesGradients_ = makesGradients;
+        startGather(groups_.back());
         use(0);
+        groups_.back().contributions.clear();
     }
 
     Tensor enterBlock(std::int64_t block, const Tensor& x) override
@@ -110,11 +112,8 @@ public:
         if (inBackward_)
             return x;
         const std::size_t number = groupOf(block);
-        const bool isLast = number + 2 == groups_.size();
-        if (!isLast || !makesGradients_)
+        if (number + 2 < groups_.size() || !makesGradients_)
             release(groups_[number]);
-        if (isLast)
-            use(number + 1);
         if (!x.origin.needsGradient())
             return x;
         Tensor hooked = x;
@@ -230,7 +229,7 @@ private:
     }
 
     const int rows_;
-    std::vector<WeightGroup> groups_;         ///< the embedding, each block, the last norm with the head
+    std::vector<WeightGroup> groups_;         ///< the embedding, each block, all other weights
     std::optional<GradientGroups> gradients_; ///< once all parameters are known
     bool makesGradients_ = false;
     bool inBackward_ = false;

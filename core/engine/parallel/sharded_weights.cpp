@@ -187,7 +187,9 @@ public:
     {
         inBackward_ = false;
         makesGradients_ = at::GradMode::is_enabled();
+        groups_.back().startGather(ranks_);
         use(0);
+        groups_.back().awaitGather();
     }
 
     // In backward this is a recomputation.
@@ -205,11 +207,8 @@ public:
             return x;
         // Backward begins with the last block.
         const std::size_t number = groupOf(block);
-        const bool isLast = number + 2 == groups_.size();
-        if (!isLast || !makesGradients_)
+        if (number + 2 < groups_.size() || !makesGradients_)
             groups_[number].release();
-        if (isLast)
-            use(number + 1);
         if (x.requires_grad())
             x.register_hook([this, number](const Tensor& /*gradient*/) { use(number); });
         return x;
@@ -308,7 +307,7 @@ private:
     Ranks& ranks_;
     WeightCut cut_;
     std::optional<at::ScalarType> matrixType_;
-    std::vector<WeightGroup> groups_;         ///< the embedding, each block, the last norm with the head
+    std::vector<WeightGroup> groups_;         ///< the embedding, each block, all other weights
     std::optional<GradientGroups> gradients_; ///< once all parameters are known
     bool makesGradients_ = false;
     bool inBackward_ = false;

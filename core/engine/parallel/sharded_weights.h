@@ -14,8 +14,8 @@ using WeightCut = std::function<at::Tensor(const std::string&, const at::Tensor&
 ///
 /// The weights of a block are gathered before its forward and its backward and freed after; meanwhile those of the next
 /// block in that order are gathered. Its gradients are summed and scattered in backward, while the next block's are made.
-/// The embedding is freed before the first block; the last norm and the head are gathered while the last block runs and
-/// kept until their gradients are made. Matrices are gathered in the type that products compute with.
+/// Weights outside of blocks are gathered once per step: the embedding is freed before the first block, the others when
+/// their gradients are made. Matrices are gathered in the type that products compute with.
 /// \param ranks  that divide the weights
 /// \param cut    applied before a weight is divided; may be empty
 std::unique_ptr<Parallelism> makeShardedWeights(const ExperimentSpec& spec, Ranks& ranks, WeightCut cut = {});
