@@ -3,6 +3,7 @@
 #include "core/engine/common/set_up.h"
 #include "core/engine/lm/lm.h"
 #include "core/engine/lm/split_product.h"
+#include "core/engine/lm/weight_gradient.h"
 #include "core/model/block_name.h"
 #include "core/model/fused_recomputation.h"
 #include "core/model/parallelism.h"
@@ -425,8 +426,10 @@ void FusedOps::setWeightGradient(const Tensor& weight, const Data& x, const Data
         splitMmInto(target, SplitTarget::Set, gradient.t(), x);
     else if (options_.elements == sums_)
         at::mm_out(target, gradient.t(), x);
-    else if (options_.device.is_cuda())
+    else if (options_.device.is_cuda() && options_.deterministic)
         at::mm_out(target, gradient.t(), x, sums_);
+    else if (options_.device.is_cuda())
+        tunedWeightGradient(target, GradientTarget::Set, gradient, x);
     else
         at::mm_out(target, gradient.t().to(sums_), x.to(sums_));
 }
@@ -438,8 +441,10 @@ void FusedOps::addWeightGradient(const Tensor& weight, const Data& x, const Data
         splitMmInto(target, SplitTarget::Add, gradient.t(), x);
     else if (options_.elements == sums_)
         target.addmm_(gradient.t(), x);
-    else if (options_.device.is_cuda())
+    else if (options_.device.is_cuda() && options_.deterministic)
         at::addmm_out(target, target, gradient.t(), x, sums_);
+    else if (options_.device.is_cuda())
+        tunedWeightGradient(target, GradientTarget::Add, gradient, x);
     else
         target.addmm_(gradient.t().to(sums_), x.to(sums_));
 }
