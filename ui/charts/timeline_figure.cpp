@@ -1,14 +1,13 @@
 #include "ui/charts/timeline_figure.h"
 
 #include "core/base/error.h"
+#include "core/base/plural.h"
 #include "ui/charts/charts_offscreen.h"
 #include "ui/charts/recipe_reader.h"
 #include "ui/kit/exporter.h"
 #include "ui/timeline/play_export.h"
 #include "ui/timeline/timeline_loading.h"
 #include "ui/timeline/timeline_view.h"
-
-#include <fmt/format.h>
 
 #include <QChar>
 
@@ -145,7 +144,8 @@ void writeTimelineFigure(const TimelineRecipe& recipe, const QStringList& record
     if (!loaded.anything)
         throw Error{.what = "none of the runs was traced", .where = "timeline"};
     if (loaded.left > 0)
-        throw Error{.what = fmt::format("the recipe names more than {} traced runs", kMostTimelines),
+        throw Error{.what =
+                        "the recipe names more than " + counted(std::int64_t(kMostTimelines), "traced run"),
                     .where = "timeline",
                     .remedy = "remove runs from 'runs'"};
     if (!recipe.alignAt.isEmpty()) {
