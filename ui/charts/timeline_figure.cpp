@@ -1,9 +1,9 @@
 #include "ui/charts/timeline_figure.h"
 
 #include "core/base/error.h"
-#include "core/base/plural.h"
 #include "ui/charts/charts_offscreen.h"
 #include "ui/charts/recipe_reader.h"
+#include "ui/kit/count_text.h"
 #include "ui/kit/exporter.h"
 #include "ui/timeline/play_export.h"
 #include "ui/timeline/timeline_loading.h"
@@ -144,8 +144,8 @@ void writeTimelineFigure(const TimelineRecipe& recipe, const QStringList& record
     if (!loaded.anything)
         throw Error{.what = "none of the runs was traced", .where = "timeline"};
     if (loaded.left > 0)
-        throw Error{.what =
-                        "the recipe names more than " + counted(std::int64_t(kMostTimelines), "traced run"),
+        throw Error{.what = "the recipe names more than " +
+                            counted(std::int64_t(kMostTimelines), "traced run").toStdString(),
                     .where = "timeline",
                     .remedy = "remove runs from 'runs'"};
     if (!recipe.alignAt.isEmpty()) {

@@ -64,7 +64,9 @@ LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,
     if (!loaded.anything)
         return loaded;
     std::vector<TimelineSection> sections;
-    StepVerdicts verdicts(loaded.runs.front());
+    std::optional<StepVerdicts> verdicts;
+    if (loaded.runs.size() > 1)
+        verdicts.emplace(loaded.runs.front());
     for (std::size_t s = 0; s < timelines.size(); ++s) {
         const SelectedRun& run = loaded.runs[s];
         TimelineSection section = makeSection(timelines[s], timelines.size() > 1);
@@ -76,7 +78,7 @@ LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,
         if (run.run->result.status != RunStatus::Running)
             section.partitions = query::stepsOf(run.file->borrow()->reader(), run.key.run);
         if (s > 0)
-            section.verdict = verdicts.of(run);
+            section.verdict = verdicts->of(run);
         sections.push_back(std::move(section));
     }
     loaded.pairs.resize(sections.size());
