@@ -1,13 +1,16 @@
 // What plots say of what they show: under a cursor that rests, of runs without a trace, of segments, in
 // exports.
 
+#include "core/base/shell_word.h"
 #include "tests/support/fake_memory.h"
 #include "tests/ui/text_recorder.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/charts/chart_rows.h"
 #include "ui/charts/charts_page.h"
 #include "ui/experiment/point_grid_view.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/export_dialog.h"
+#include "ui/kit/exporter.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_view.h"
 #include "ui/memory/memory_areas.h"
@@ -22,9 +25,13 @@
 #include "ui/window/page_exports.h"
 
 #include <QAbstractSpinBox>
+#include <QApplication>
+#include <QClipboard>
 #include <QComboBox>
+#include <QFile>
 #include <QPainter>
 #include <QPlainTextEdit>
+#include <QProcess>
 #include <QPushButton>
 #include <QScrollBar>
 
@@ -611,6 +618,44 @@ TEST_F(PlotsWindow, AnySelectionGivesAChartWithoutZigZagAndWhatItSaysOfItIsWhole
             EXPECT_GE(note->height(), note->heightForWidth(note->width())) << note->text().toStdString();
         }
     }
+}
+
+// The recipe as a word of the command gives the same values as the page: the program draws it as CSV.
+TEST_F(PlotsWindow, TheCopiedCommandOfAChartGivesTheSameValues)
+{
+    const std::filesystem::path file = study();
+    const std::vector<std::vector<std::int64_t>> selections{{3, 4, 5, 6}, {1, 2, 3, 4, 5, 6, 7, 8, 9}};
+    for (const std::vector<std::int64_t>& runs : selections) {
+        selectOf(file, runs);
+        clickRail(QStringLiteral("Charts"));
+        auto& charts = page<ChartsPage>("charts");
+        ChartRecipe recipe = charts.recipe();
+        recipe.title = QStringLiteral("Anna's chart");
+        recipe.y = QStringLiteral("peak memory");
+        recipe.fit = ChartRecipe::Fit::Power;
+        charts.setRecipe(recipe);
+        QTest::keyClick(&window_, Qt::Key_C, Qt::ControlModifier | Qt::AltModifier);
+        const std::string command = QApplication::clipboard()->text().toStdString();
+        std::vector<std::string> words = splitShellWords(command);
+        ASSERT_EQ(words.at(0), "tilescope-gui") << command;
+        EXPECT_EQ(ChartRecipe::fromJson(QByteArray::fromStdString(words.at(2)), {}).runs.isEmpty(),
+                  runs.size() == 9)
+            << "all runs of a file need no names: " << command;
+        QStringList arguments;
+        for (std::size_t i = 1; i < words.size(); ++i)
+            arguments << QString::fromStdString(words[i]);
+        QProcess program;
+        program.setWorkingDirectory(QString::fromStdString(folder_.path().string()));
+        program.start(QStringLiteral(WINDOW_PROGRAM), arguments);
+        ASSERT_TRUE(program.waitForFinished(kPatienceMs));
+        EXPECT_EQ(program.exitCode(), 0) << program.readAllStandardError().toStdString();
+        QFile csv(QString::fromStdString((folder_.path() / words.at(4) / "chart.csv").string()));
+        ASSERT_TRUE(csv.open(QIODevice::ReadOnly)) << command;
+        EXPECT_EQ(csv.readAll().toStdString(), csvOf(chartRows(charts.chart())).toStdString());
+    }
+    window_.workspace().select({});
+    waitUntilSettled();
+    EXPECT_TRUE(page<ChartsPage>("charts").command().isEmpty()) << "without a chart there is nothing to draw";
 }
 
 } // namespace

@@ -64,32 +64,52 @@ const std::vector<std::pair<QString, ChartPaper>>& ChartRecipe::papers()
     return papers;
 }
 
+namespace {
+
+QJsonObject objectOf(const ChartRecipe& recipe)
+{
+    const auto& [width, height, text] = recipe.paper;
+    QJsonObject object{{QStringLiteral("tilescope_chart"), kVersion},
+                       {QStringLiteral("title"), recipe.title},
+                       {QStringLiteral("x"), recipe.x},
+                       {QStringLiteral("y"), recipe.y},
+                       {QStringLiteral("series"), recipe.series},
+                       {QStringLiteral("facet"), recipe.facet},
+                       {QStringLiteral("label"), recipe.label},
+                       {QStringLiteral("filter"), recipe.filter},
+                       {QStringLiteral("x_axis"), kAxes[int(recipe.xAxis)]},
+                       {QStringLiteral("y_axis"), kAxes[int(recipe.yAxis)]},
+                       {QStringLiteral("centre"), kCentres[int(recipe.centre)]},
+                       {QStringLiteral("bars"), kBars[int(recipe.bars)]},
+                       {QStringLiteral("fit"), kFits[int(recipe.fit)]},
+                       {QStringLiteral("formula"), recipe.formula},
+                       {QStringLiteral("oom"), recipe.outOfMemory},
+                       {QStringLiteral("grid"), recipe.grid},
+                       {QStringLiteral("width"), width},
+                       {QStringLiteral("height"), height},
+                       {QStringLiteral("text"), text},
+                       {QStringLiteral("palette"), kPalettes[int(recipe.palette)]},
+                       {QStringLiteral("dashes"), recipe.dashes}};
+    if (!recipe.runs.isEmpty())
+        object.insert(QStringLiteral("runs"), QJsonArray::fromStringList(recipe.runs));
+    return object;
+}
+
+} // namespace
+
 QString ChartRecipe::toJson() const
 {
-    QJsonObject object{{QStringLiteral("tilescope_chart"), kVersion},
-                       {QStringLiteral("title"), title},
-                       {QStringLiteral("x"), x},
-                       {QStringLiteral("y"), y},
-                       {QStringLiteral("series"), series},
-                       {QStringLiteral("facet"), facet},
-                       {QStringLiteral("label"), label},
-                       {QStringLiteral("filter"), filter},
-                       {QStringLiteral("x_axis"), kAxes[int(xAxis)]},
-                       {QStringLiteral("y_axis"), kAxes[int(yAxis)]},
-                       {QStringLiteral("centre"), kCentres[int(centre)]},
-                       {QStringLiteral("bars"), kBars[int(bars)]},
-                       {QStringLiteral("fit"), kFits[int(fit)]},
-                       {QStringLiteral("formula"), formula},
-                       {QStringLiteral("oom"), outOfMemory},
-                       {QStringLiteral("grid"), grid},
-                       {QStringLiteral("width"), paper.width},
-                       {QStringLiteral("height"), paper.height},
-                       {QStringLiteral("text"), paper.text},
-                       {QStringLiteral("palette"), kPalettes[int(palette)]},
-                       {QStringLiteral("dashes"), dashes}};
-    if (!runs.isEmpty())
-        object.insert(QStringLiteral("runs"), QJsonArray::fromStringList(runs));
-    return QString::fromUtf8(QJsonDocument(object).toJson());
+    return QString::fromUtf8(QJsonDocument(objectOf(*this)).toJson());
+}
+
+QString ChartRecipe::toLine() const
+{
+    QJsonObject object = objectOf(*this);
+    const QJsonObject defaults = objectOf({});
+    for (const QString& key : defaults.keys())
+        if (key != QLatin1String("tilescope_chart") && object.value(key) == defaults.value(key))
+            object.remove(key);
+    return QString::fromUtf8(QJsonDocument(object).toJson(QJsonDocument::Compact));
 }
 
 ChartRecipe ChartRecipe::fromJson(const QByteArray& json, const QString& origin)

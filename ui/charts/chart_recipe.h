@@ -57,6 +57,8 @@ struct ChartRecipe {
     static const std::vector<std::pair<QString, ChartPaper>>& papers();
     /// As JSON text. A recipe of a newer kind or with a misspelt key is an Error that names the key.
     QString toJson() const;
+    /// The same on one line, without keys that have their default.
+    QString toLine() const;
     static ChartRecipe fromJson(const QByteArray& json, const QString& origin);
 };
 

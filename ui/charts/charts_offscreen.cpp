@@ -30,8 +30,16 @@ ExportFormat formatOf(const QString& path)
                 .remedy = "give it a name that ends in .pdf, .svg or .png"};
 }
 
+// A recipe may be given itself in place of a file.
+bool isText(const QString& recipe)
+{
+    return recipe.startsWith(QLatin1Char('{'));
+}
+
 QByteArray recipeText(const QString& path)
 {
+    if (isText(path))
+        return path.toUtf8();
     QFile file(path);
     if (!file.open(QIODevice::ReadOnly))
         throw Error{.what = "cannot be read: " + file.errorString().toStdString(),
@@ -89,22 +97,24 @@ void writeCharts(const QStringList& recipes, const QStringList& recordings, cons
         for (const query::RunSummary& run : snapshot.runs)
             runs.push_back(&run);
     const QString machine = machineWords(machines);
-    for (const QString& path : recipes) {
-        const QString base = QDir(folder).filePath(QFileInfo(path).completeBaseName());
-        const QByteArray json = recipeText(path);
+    for (const QString& recipe : recipes) {
+        const QString path = isText(recipe) ? QStringLiteral("--charts") : recipe;
+        const QByteArray json = recipeText(recipe);
+        const QString name = isText(recipe) ? QStringLiteral("chart") : QFileInfo(path).completeBaseName();
+        const QString base = QDir(folder).filePath(name);
         if (TimelineRecipe::isOne(json)) {
             writeTimelineFigure(TimelineRecipe::fromJson(json, path), recordings, machine, base);
             continue;
         }
-        const ChartRecipe recipe = ChartRecipe::fromJson(json, path);
-        Chart chart = chartOf(recipe, runs);
+        const ChartRecipe chosen = ChartRecipe::fromJson(json, path);
+        Chart chart = chartOf(chosen, runs);
         if (!chart.empty.isEmpty())
             throw Error{.what = chart.empty.toStdString(), .where = path.toStdString()};
         chart.caption = captionWithMachine(chart.caption, machine);
         ChartPlot plot;
-        plot.show(chart, recipe);
+        plot.show(chart, chosen);
         for (const ExportFormat format : {ExportFormat::Pdf, ExportFormat::Svg, ExportFormat::Png})
-            writeFigure(plot, chart, recipe, base + QLatin1Char('.') + suffixOf(format));
+            writeFigure(plot, chart, chosen, base + QLatin1Char('.') + suffixOf(format));
         writeTextFile(base + QStringLiteral(".csv"), csvOf(chartRows(chart)));
     }
 }

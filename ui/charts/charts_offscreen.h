@@ -26,7 +26,7 @@ ChartRecipe readRecipe(const QString& path);
 void writeFigure(ChartPlot& plot, const Chart& chart, const ChartRecipe& recipe, const QString& path);
 
 /// Draws every recipe, of a chart or of timelines, from the runs of the recordings into `folder`, named after
-/// the recipes: PDF, SVG, PNG and a caption, and for charts the data as CSV. The implementation of
+/// the recipes, or "chart" if a recipe is not a file but its JSON text: PDF, SVG, PNG and a caption, and for charts the data as CSV. The implementation of
 /// `tilescope-gui --charts`. Disables the random seed of hashes in this process, so that output is
 /// reproducible.
 /// \throws Error  as above, or a recipe has nothing to draw

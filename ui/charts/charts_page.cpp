@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/paths.h"
 #include "ui/charts/chart_choice.h"
+#include "ui/charts/chart_command.h"
 #include "ui/charts/chart_plot.h"
 #include "ui/charts/chart_rows.h"
 #include "ui/charts/charts_offscreen.h"
@@ -300,6 +301,11 @@ QString ChartsPage::fileName() const
     return fileNameOf(parts + QStringList{recipe_.y, QStringLiteral("by"), recipe_.x});
 }
 
+QString ChartsPage::command() const
+{
+    return runs_.empty() || chart_.series.empty() ? QString() : chartCommand(recipe_, runs_, fileName());
+}
+
 void ChartsPage::saveRecipe()
 {
     const QString path = QFileDialog::getSaveFileName(
@@ -334,7 +340,7 @@ void ChartsPage::exportFigure()
     try {
         writeFigure(*plot_, chart_, recipe_, path);
         say({});
-        workspace().confirmWritten(path);
+        workspace().confirmWritten(path, tr("the caption is in a .caption.txt file beside it"));
     } catch (const Error& error) {
         say(QString::fromStdString(error.sentence()));
     }

@@ -34,6 +34,7 @@ public:
     const ChartRecipe& recipe() const { return recipe_; }
     ChartPlot& plot() { return *plot_; }
     void setRecipe(const ChartRecipe& recipe);
+    QString command() const override;
     QString timeFilterWords() const override
     {
         return tr("Charts are of whole runs: medians of timed steps, and peaks.");
