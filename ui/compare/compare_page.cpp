@@ -1,5 +1,6 @@
 #include "ui/compare/compare_page.h"
 
+#include "ui/compare/baseline_panel.h"
 #include "ui/compare/distribution_plot.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
@@ -105,15 +106,22 @@ ComparePage::ComparePage(Workspace& workspace, QWidget* parent)
     const int gap = sizes().of(12);
     column->setContentsMargins(sizes().margin, gap, sizes().margin, gap);
     column->setSpacing(sizes().gap);
+    baseline_ = new BaselinePanel;
+    column->addWidget(baseline_);
+    connect(baseline_, &BaselinePanel::chosen, this, [this](const RunKey& run) { choose(1, run); });
     column->addWidget(makeVerdict());
+    pair_ = new QWidget;
+    column->addWidget(pair_, 1);
+    QVBoxLayout* rows = makePlainColumn(pair_);
+    rows->setSpacing(sizes().gap);
     auto* above = row();
     above->addWidget(makeSamples(), 27);
     above->addWidget(makeFamilies(), 22);
     auto* below = row();
     below->addWidget(makeKernels(), 34);
     below->addWidget(makeMemory(), 15);
-    column->addLayout(above, 10);
-    column->addLayout(below, 11);
+    rows->addLayout(above, 10);
+    rows->addLayout(below, 11);
     connect(&workspace, &Workspace::filesChanged, this, &ComparePage::fillChoices);
     connect(&Theme::instance(), &Theme::changed, this, &ComparePage::showVerdict);
 }
@@ -135,7 +143,12 @@ QWidget* ComparePage::makeTools()
     auto* aligned = tools->addButton(tr("Aligned timeline"), tr("See both runs one above the other"));
     for (ComboBox* box : {a_, b_}) {
         box->setMinimumWidth(sizes().of(160));
-        connect(box, &QComboBox::activated, this, [this, box] { choose(box == a_ ? 0 : 1); });
+        connect(box, &QComboBox::activated, this, [this, box] {
+            if (box->currentIndex() < 0)
+                return;
+            const auto at = box->currentData().value<QPair<int, qint64>>();
+            choose(box == a_ ? 0 : 1, {at.first, RunId{at.second}});
+        });
     }
     const auto exchange = [this] {
         std::vector<RunKey> keys = this->workspace().selection();
@@ -268,13 +281,18 @@ QString ComparePage::command() const
     const std::vector<SelectedRun> runs = workspace().selectedRuns();
     if (runs.size() < 2)
         return {};
-    return compareCommand(runs);
+    if (isLimited(runs))
+        return compareCommand(runs);
+    QStringList lines; // one for each row of the list of runs, B first
+    for (std::size_t i = 1; i < runs.size(); ++i)
+        lines << compareCommand({runs.front(), runs[i]});
+    return lines.join(QLatin1Char('\n'));
 }
 
 QString ComparePage::timeFilterWords() const
 {
-    return tr("Kernels, families, ranges and memory are of this; samples and causes are of whole steps and "
-              "hidden.");
+    return tr("Kernels, families, ranges and memory are of this; samples, verdicts on further runs and "
+              "causes are of whole steps and hidden.");
 }
 
 void ComparePage::fillChoices()
@@ -308,13 +326,8 @@ void ComparePage::fillChoices()
 
 // Choosing a selected run swaps the two; any other run replaces the one at this place. If more than two are
 // selected, the others stay.
-void ComparePage::choose(std::size_t which)
+void ComparePage::choose(std::size_t which, const RunKey& chosen)
 {
-    const ComboBox& box = which == 0 ? *a_ : *b_;
-    if (box.currentIndex() < 0)
-        return;
-    const auto at = box.currentData().value<QPair<int, qint64>>();
-    const RunKey chosen{at.first, RunId{at.second}};
     std::vector<RunKey> keys = workspace().selection();
     if (which >= keys.size()) {
         keys.push_back(chosen);
@@ -342,7 +355,9 @@ void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
     swap_->setEnabled(selected.size() > 1);
     for (QWidget* tool : ofBoth_)
         tool->setEnabled(selected.size() > 1);
-    // Of more than two the first ones, as on the overview.
+    const bool isOtherB = stack_->currentWidget() != message_ && baseline_->isAbout(selected);
+    baseline_->showRuns(selected);
+    // The rest of the page is about the first two.
     const std::vector<SelectedRun> runs(selected.begin(),
                                         selected.begin() + std::min<std::ptrdiff_t>(2, std::ssize(selected)));
     if (runs.size() < 2) {
@@ -355,7 +370,10 @@ void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
                       fills);
         return;
     }
-    showMessage(tr("Comparing…"));
+    if (isOtherB)
+        showComparing(runs);
+    else
+        showMessage(tr("Comparing…"));
     loading_.start(
         [runs, selected = selected.size()](const query::Cancelled& cancelled) {
             Loaded loaded;
@@ -389,6 +407,19 @@ void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
         },
         [this](Loaded loaded) { this->loaded(std::move(loaded)); },
         [this](const QString& sentence) { showMessage(sentence); });
+}
+
+// The list of runs stays in its place while another of them becomes B.
+void ComparePage::showComparing(const std::vector<SelectedRun>& runs)
+{
+    pair_->setEnabled(false); // still about the previous B
+    verdict_->setProperty("kind", "dim");
+    verdict_->style()->unpolish(verdict_);
+    verdict_->style()->polish(verdict_);
+    verdict_->setText(tr("Comparing…"));
+    sentence_->setText(twoLines(tr("A %1, B %2").arg(runs[0].title, runs[1].title), {}));
+    memoryFact_->hide();
+    kernelFact_->hide();
 }
 
 // The hull of both.
@@ -427,6 +458,7 @@ void ComparePage::loaded(Loaded loaded)
     memoryTable_->show(memoryDifferenceRows(shown_.compared));
     memoryTable_->setVisible(!memoryTable_->table().rows.empty());
     showVerdict();
+    pair_->setEnabled(true);
     stack_->setCurrentIndex(1);
 }
 
@@ -556,10 +588,11 @@ void ComparePage::showVerdict()
                      .arg(countText(a), countText(b))
                      .arg(countOf(comparison, KernelChange::Gone))
                      .arg(countOf(comparison, KernelChange::New))));
-    emit selectionText(
-        shown_.selected > 2
-            ? tr("A against B, the first two of %1").arg(counted(std::int64_t(shown_.selected), "run"))
-            : tr("A against B"));
+    const auto all = std::int64_t(shown_.selected);
+    emit selectionText(all <= 2 ? tr("A against B")
+                       : comparison.isLimited()
+                           ? tr("A against B, the first two of %1").arg(counted(all, "run"))
+                           : tr("A against B, and against each of %1").arg(counted(all - 1, "run")));
 }
 
 } // namespace tilescope::ui

@@ -11,6 +11,7 @@ class QStackedWidget;
 
 namespace tilescope::ui {
 
+class BaselinePanel;
 class ComboBox;
 class DistributionPlot;
 class Panel;
@@ -19,7 +20,7 @@ class SentenceLabel;
 class TableView;
 
 /// Two runs, the first of those selected, against each other: the verdict with its interval, samples by
-/// phase, families and kernels by difference, memory.
+/// phase, families and kernels by difference, memory. Above them, if more runs are selected, A against each.
 class ComparePage : public Page {
     Q_OBJECT
 public:
@@ -52,7 +53,7 @@ private:
     QWidget* makeKernels();
     QWidget* makeMemory();
     void fillChoices();
-    void choose(std::size_t which);
+    void choose(std::size_t which, const RunKey& chosen);
     void loaded(Loaded loaded);
     void showMemory();
     void showVerdict();
@@ -60,6 +61,7 @@ private:
     void showGroups();
     void openGroup(std::int64_t id);
     void showMessage(const QString& text);
+    void showComparing(const std::vector<SelectedRun>& runs);
 
     JobTracker loading_{this};
     Loaded shown_;
@@ -69,6 +71,8 @@ private:
     std::vector<QWidget*> ofBoth_; ///< tools that act on two runs
     QStackedWidget* stack_;
     SentenceLabel* message_;
+    BaselinePanel* baseline_ = nullptr;
+    QWidget* pair_ = nullptr; ///< what is about A and B, below the verdict
     QLabel* verdict_ = nullptr;
     QLabel* sentence_ = nullptr;
     QLabel* memoryFact_ = nullptr;

@@ -569,4 +569,102 @@ TableData memoryDifferenceRows(const ComparisonData& compared)
     return data;
 }
 
+namespace {
+
+TableCell intervalOfRatio(const analysis::TimeDifference& step)
+{
+    if (!step.ratio95)
+        return makeWords(notMeasured(), QString::fromStdString(analysis::whyNoInterval(step)), Tone::Dim);
+    TableCell cell = makeWords(
+        QStringLiteral("%1 to %2").arg(threeDigits(step.ratio95->low), threeDigits(step.ratio95->high)));
+    cell.sort = step.ratio95->high / step.ratio95->low;
+    return cell;
+}
+
+// Why a run is not compared.
+TableCell withoutVerdict(const query::RunSummary& a, const RunAgainst& run)
+{
+    if (!run.isCompared)
+        return makeWords(QStringLiteral("comparing…"), {}, Tone::Dim);
+    const RunResult& result = run.run.summary->result;
+    const QString reason = QString::fromStdString(result.reason);
+    if (run.run.summary->step && !a.step)
+        return makeWords(QStringLiteral("A has no timed step"), QString::fromStdString(a.result.reason),
+                         Tone::Dim);
+    return makeWords(result.status == RunStatus::Running ? QStringLiteral("no timed step yet")
+                                                         : QStringLiteral("no timed step"),
+                     reason, Tone::Dim);
+}
+
+TableCell verdictCell(const query::RunSummary& a, const RunAgainst& run)
+{
+    if (!run.step)
+        return withoutVerdict(a, run);
+    const QString sentence = QString::fromStdString(analysis::sentenceOf(*run.step));
+    switch (run.step->verdict) {
+    case analysis::Verdict::Faster:
+        return makeWords(QStringLiteral("▾ faster"), sentence);
+    case analysis::Verdict::Slower:
+        return makeWords(QStringLiteral("▴ slower"), sentence);
+    case analysis::Verdict::NoDifference:
+        return makeWords(QStringLiteral("no difference"), sentence, Tone::Dim);
+    case analysis::Verdict::Inconclusive:
+        break;
+    }
+    return makeWords(QStringLiteral("inconclusive"), sentence, Tone::Dim);
+}
+
+// The compared median, which may be that of several repeats; of a run that is not compared its own.
+TableCell medianAgainst(const RunColumns& shared, const RunAgainst& run)
+{
+    if (!run.step)
+        return shared.median(medianStepOf(*run.run.summary));
+    TableCell cell = shared.median(run.step->medianB * 1e6);
+    cell.exact += QStringLiteral(", ") + counted(run.step->stepsB, "step") + QStringLiteral(" of ") +
+                  counted(run.step->runsB, "run");
+    return cell;
+}
+
+} // namespace
+
+TableData againstRows(const query::RunSummary& a, const std::vector<RunAgainst>& runs, std::size_t b)
+{
+    using Kind = TableColumn::Kind;
+    RunColumns shared;
+    shared.cover(a);
+    double most = 0;
+    for (const RunAgainst& run : runs) {
+        shared.cover(*run.run.summary);
+        if (run.step && run.step->isDifferent())
+            most = std::max(most, std::abs(std::log(run.step->ratio)));
+    }
+    TableMaker<RunAgainst> table;
+    table.add(RunColumns::nameColumn(), [](const RunAgainst& run) { return RunColumns::name(run.run); });
+    table.add(RunColumns::statusColumn(), [](const RunAgainst& run) { return RunColumns::status(run.run); });
+    table.add(shared.medianColumn(), [&](const RunAgainst& run) { return medianAgainst(shared, run); });
+    table.add(makeColumn(QStringLiteral("B over A, ×"), Kind::Number, 92), [](const RunAgainst& run) {
+        return run.step ? RunColumns::ratio(run.step->medianB, run.step->medianA) : makeWords(notMeasured());
+    });
+    table
+        .add(makeColumn({}, Kind::SignedBar, 110),
+             [most](const RunAgainst& run) {
+                 return run.step ? bar(std::log(run.step->ratio), most, run.step->isDifferent())
+                                 : TableCell();
+             })
+        .tip = QStringLiteral("Logarithm of the ratio: left is faster than A");
+    table.add(makeColumn(QStringLiteral("95 % interval, ×"), Kind::Number, 116, true),
+              [](const RunAgainst& run) {
+                  return run.step ? intervalOfRatio(*run.step) : makeWords(notMeasured());
+              });
+    table.add(makeColumn(QStringLiteral("Verdict"), Kind::Text, 140),
+              [&](const RunAgainst& run) { return verdictCell(a, run); });
+    table.add(shared.peakColumn(), [&](const RunAgainst& run) { return shared.peak(run.run); });
+    table.add(makeColumn(QStringLiteral("Peak over A, ×"), Kind::Number, 104), [&](const RunAgainst& run) {
+        return RunColumns::ratio(peakAllocatedOf(*run.run.summary), peakAllocatedOf(a));
+    });
+    TableData data = table.table(runs, [](const RunAgainst&) { return Swatch(); });
+    data.rows.at(b).cells[0].tone = Tone::Strong;
+    return data;
+}
+
 } // namespace tilescope::ui

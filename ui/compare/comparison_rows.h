@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/query/tables/compare_tables.h"
+#include "ui/kit/run_columns.h"
 #include "ui/kit/table_model.h"
 
 #include <QString>
@@ -72,6 +73,17 @@ constexpr int kKernelChanges = 6; ///< those that a user may choose: all but Sam
 TableData kernelDifferenceRows(const query::Comparison& comparison, KernelChange which);
 /// How many there are of a kind.
 int countOf(const query::Comparison& comparison, KernelChange which);
+
+/// A run against the baseline, run A.
+struct RunAgainst {
+    NamedRun run = {};
+    bool isCompared = false;                           ///< `step` is known
+    std::optional<analysis::TimeDifference> step = {}; ///< none if either run has no timed step
+};
+
+/// The runs against A: median step, its ratio with interval and verdict, and the peak. The id is the index.
+/// \param b  index of the run that the rest of the page compares with A, which is marked
+TableData againstRows(const query::RunSummary& a, const std::vector<RunAgainst>& runs, std::size_t b);
 
 /// Peak, reserved and what is held before backward, then what the peaks are made of.
 TableData memoryDifferenceRows(const ComparisonData& compared);

@@ -1,6 +1,5 @@
 #include "ui/overview/overview_tables.h"
 
-#include "core/model/text.h"
 #include "core/query/memory/memory_difference.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"
@@ -196,75 +195,28 @@ TableData rangeShareRows(const OverviewData& data)
     return tableOf(rows.take(), table, data.runs.size() > 1);
 }
 
-namespace {
-
-// "117 to 122"; sorted by its width.
-TableCell intervalCell(const std::optional<analysis::Statistics>& step, const Unit& unit)
-{
-    if (!step || !step->ci95)
-        return makeWords(notMeasured(), step ? QStringLiteral("n < 6: no interval") : QString(), Tone::Dim);
-    const double scale = 1e6 / unit.size;
-    TableCell cell =
-        makeWords(QStringLiteral("%1 to %2")
-                      .arg(threeDigits(step->ci95->low * scale), threeDigits(step->ci95->high * scale)));
-    cell.sort = step->ci95->high - step->ci95->low;
-    return cell;
-}
-
-} // namespace
-
 TableData runRows(const std::vector<NamedRun>& runs)
 {
     using Kind = TableColumn::Kind;
-    double longest = 0;
-    double largest = 0;
-    for (const NamedRun& run : runs) {
-        if (run.summary->step)
-            longest = std::max(longest, run.summary->step->median * 1e6);
-        if (run.summary->result.peakAllocated)
-            largest = std::max(largest, double(run.summary->result.peakAllocated->count));
-    }
-    const Unit time = timeUnit(longest);
-    const Unit bytes = byteUnit(largest);
-    TableData data;
-    data.columns = {makeColumn(QStringLiteral("Run"), Kind::Text, 0),
-                    makeColumn(QStringLiteral("Status"), Kind::Text, 104, true),
-                    makeColumn(titleIn(QStringLiteral("Median step"), time), Kind::Number, 110),
-                    makeColumn(titleIn(QStringLiteral("95 % interval"), time), Kind::Number, 120, true),
-                    makeColumn(QStringLiteral("n"), Kind::Number, 44, true),
-                    makeColumn({}, Kind::Bar, 180),
-                    makeColumn(QStringLiteral("Speedup over A, ×"), Kind::Number, 124),
-                    makeColumn(titleIn(QStringLiteral("Peak allocated"), bytes), Kind::Number, 132),
-                    makeColumn({}, Kind::Bar, 140)};
-    const query::RunSummary& first = *runs.front().summary;
-    for (const NamedRun& run : runs) {
-        const query::RunSummary& summary = *run.summary;
-        const bool ok = summary.result.status == RunStatus::Ok;
-        const auto median = summary.step ? std::optional(summary.step->median * 1e6) : std::nullopt;
-        const auto peak = summary.result.peakAllocated
-                              ? std::optional(double(summary.result.peakAllocated->count))
-                              : std::nullopt;
-        const double ratio = median && first.step && *median > 0 ? first.step->median * 1e6 / *median : 0;
-        TableCell over = makeWords(ratio > 0 ? threeDigits(ratio) : notMeasured());
-        if (ratio > 0)
-            over.sort = ratio;
-        TableRow row;
-        row.id = std::int64_t(data.rows.size());
-        row.swatch = Swatch::neutral();
-        row.cells = {makeWords(run.letter.isEmpty() ? run.title : run.letter + QLatin1Char(' ') + run.title),
-                     makeWords(QString::fromUtf8(wordOf(summary.result.status)),
-                               QString::fromStdString(summary.result.reason),
-                               ok ? Tone::Plain : Tone::Warning),
-                     makeNumber(median, time, exactTime),
-                     intervalCell(summary.step, time),
-                     makeCount(summary.step ? double(summary.step->n) : 0),
-                     makeBar(median.value_or(0), longest),
-                     over,
-                     makeNumber(peak, bytes, exactBytes),
-                     makeBar(peak.value_or(0), largest)};
-        data.rows.push_back(std::move(row));
-    }
-    return data;
+    RunColumns shared;
+    for (const NamedRun& run : runs)
+        shared.cover(*run.summary);
+    const std::optional<double> first = medianStepOf(*runs.front().summary);
+    TableMaker<NamedRun> table;
+    table.add(RunColumns::nameColumn(), RunColumns::name);
+    table.add(RunColumns::statusColumn(), RunColumns::status);
+    table.add(shared.medianColumn(),
+              [&](const NamedRun& run) { return shared.median(medianStepOf(*run.summary)); });
+    table.add(shared.intervalColumn(), [&](const NamedRun& run) { return shared.interval(run); });
+    table.add(makeColumn(QStringLiteral("n"), Kind::Number, 44, true), [](const NamedRun& run) {
+        return makeCount(run.summary->step ? double(run.summary->step->n) : 0);
+    });
+    table.add(makeColumn({}, Kind::Bar, 180), [&](const NamedRun& run) { return shared.medianBar(run); });
+    table.add(makeColumn(QStringLiteral("Speedup over A, ×"), Kind::Number, 124),
+              [first](const NamedRun& run) { return RunColumns::ratio(first, medianStepOf(*run.summary)); });
+    table.add(shared.peakColumn(), [&](const NamedRun& run) { return shared.peak(run); });
+    table.add(makeColumn({}, Kind::Bar, 140), [&](const NamedRun& run) { return shared.peakBar(run); });
+    return table.table(runs, [](const NamedRun&) { return Swatch::neutral(); });
 }
 
 TableData allocationRows(const OverviewData& data)

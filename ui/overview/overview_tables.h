@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ui/kit/run_columns.h"
 #include "ui/overview/overview_figures.h"
 
 namespace tilescope::ui {
@@ -16,13 +17,6 @@ TableData rangeShareRows(const OverviewData& data);
 
 /// What is allocated at the peak by where it was allocated, all layers of a model as one; the largest first.
 TableData allocationRows(const OverviewData& data);
-
-/// A run of several, by its letter and title.
-struct NamedRun {
-    QString letter;
-    QString title;
-    const query::RunSummary* summary = nullptr;
-};
 
 /// Three or more runs, one per row: step time with its interval, speedup over the first, peak memory.
 TableData runRows(const std::vector<NamedRun>& runs);
