@@ -71,8 +71,19 @@ bool isSteadyWithout(const Drift& drift, std::span<const double> timed)
     return state.reached && state.from == 0;
 }
 
-RunFlag driftFlag(const Drift& drift)
+// A line describes a small drift; a large one is rarely a line, whose change may then exceed the median.
+RunFlag driftFlag(const Drift& drift, std::span<const double> timed)
 {
+    constexpr double kLarge = 0.5;
+    const std::size_t quarter = timed.size() / 4;
+    const double first = median(timed.first(quarter));
+    const double last = median(timed.last(quarter));
+    if (std::abs(drift.change) >= kLarge && first > 0 && last > 0)
+        return {FlagKind::Drift,
+                format("the last %zu of %zu timed steps take %s, %.1f times %s than the first %zu (%s)",
+                       quarter, timed.size(), timeText(last).c_str(),
+                       std::max(first, last) / std::min(first, last), last < first ? "faster" : "slower",
+                       quarter, timeText(first).c_str())};
     return {FlagKind::Drift,
             format("%+.1f %% over the timed steps (99.9 %% interval %+.1f to %+.1f)", 100 * drift.change,
                    100 * drift.change999.low, 100 * drift.change999.high)};
@@ -91,7 +102,7 @@ std::vector<RunFlag> flagsOf(const RunConditions& run)
         // without the slope are steady, the run drifted; otherwise its level changed. Only one of the two is
         // reported.
         if (drifts && (flags.empty() || isSteadyWithout(*drift, run.timed)))
-            flags = {driftFlag(*drift)};
+            flags = {driftFlag(*drift, run.timed)};
     }
     if (!run.slowdowns.empty()) {
         std::string reasons;

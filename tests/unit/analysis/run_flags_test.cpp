@@ -1,7 +1,11 @@
 #include "core/analysis/time/run_flags.h"
 
+#include "core/analysis/stats/steady_state.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 namespace tilescope::analysis {
 
@@ -71,6 +75,23 @@ TEST(RunFlags, ASlowChangeIsDrift)
         run.timed.push_back(5e6 * (1 + 0.05 * i / 39 + ((i * 7) % 5 - 2) * 0.005));
     ASSERT_THAT(flagWords(run), ElementsAre("drift"));
     EXPECT_THAT(flagsOf(run)[0].detail, HasSubstr("over the timed steps"));
+}
+
+TEST(RunFlags, ALargeDriftComparesTheLastStepsWithTheFirst)
+{
+    RunConditions run = calm();
+    run.warmup.clear();
+    run.timed.clear();
+    // Falls to a quarter, most of it at first: the slope of a line would be a change by more than the median.
+    for (int i = 0; i < 40; ++i)
+        run.timed.push_back(1e6 * (1 + 8 * std::exp(-i / 12.0)));
+    const std::optional<Drift> drift = driftOf(run.timed);
+    ASSERT_TRUE(drift && drift->change < -1) << "a line below zero at its end";
+    ASSERT_THAT(flagWords(run), ElementsAre("drift"));
+    const std::string detail = flagsOf(run)[0].detail;
+    EXPECT_THAT(detail, ::testing::StartsWith("the last 10 of 40 timed steps take 1.4"));
+    EXPECT_THAT(detail, HasSubstr(" times faster than the first 10 ("));
+    EXPECT_THAT(detail, ::testing::Not(HasSubstr("%")));
 }
 
 TEST(RunFlags, DisturbancesOfTheMachineAreFlagged)
