@@ -104,7 +104,8 @@ QString percentWords(double share)
 QString forecastWords(const SweepForecast& forecast)
 {
     QStringList words;
-    if (const auto seconds = forecast.seconds())
+    const auto seconds = forecast.seconds();
+    if (seconds && *seconds > 0) // points that are skipped or run out of memory take no time
         words << QStringLiteral("about %1").arg(QString::fromStdString(session::durationText(*seconds))) +
                      (forecast.error() ? QStringLiteral(" ± %1").arg(percentWords(*forecast.error()))
                                        : QString()) +
@@ -114,7 +115,7 @@ QString forecastWords(const SweepForecast& forecast)
                                                       forecast.device) +
                      (forecast.isFromBusyHost ? QStringLiteral(" (calibrated while its host was busy)")
                                               : QString());
-    else if (!forecast.points.empty())
+    else if (!seconds && !forecast.points.empty())
         words << QStringLiteral("time not predicted: no calibration of this device");
     if (const auto peak = forecast.peakBytes())
         words << QStringLiteral("predicted peak %1 allocated").arg(byteText(double(*peak)));

@@ -1,6 +1,7 @@
 #include "core/session/supervisor/sweep_text.h"
 
 #include "core/base/plural.h"
+#include "core/base/quantity.h"
 #include "core/config/schema.h"
 #include "core/config/value_text.h"
 #include "core/model/varying_keys.h"
@@ -22,6 +23,10 @@ std::string pointsText(const std::vector<SweepPoint>& points)
 
 std::string durationText(double seconds)
 {
+    constexpr double kShort = 0.1; // below it one decimal says too little
+    constexpr double kNsPerSecond = 1e9;
+    if (seconds > 0 && seconds < kShort)
+        return quantity::withUnit(seconds * kNsPerSecond, quantity::Unit::Nanoseconds);
     const auto whole = static_cast<std::int64_t>(std::llround(seconds));
     if (whole >= 3600)
         return fmt::format("{}h{:02}m", whole / 3600, whole % 3600 / 60);

@@ -193,6 +193,10 @@ TEST(PointLabels, OfSeveralNamesBeginWithTheNameAndLeaveOutWhatVariesOnlyBetween
 
 TEST(DurationText, ChoosesItsUnits)
 {
+    EXPECT_EQ(durationText(0), "0.0 s");
+    EXPECT_EQ(durationText(0.00087), "870 µs");
+    EXPECT_EQ(durationText(0.0246), "24.6 ms");
+    EXPECT_EQ(durationText(0.12), "0.1 s");
     EXPECT_EQ(durationText(4.21), "4.2 s");
     EXPECT_EQ(durationText(42.4), "42 s");
     EXPECT_EQ(durationText(80), "1m20s");

@@ -135,6 +135,12 @@ TEST(SweepProgress, MarksPointsThatAreExpectedToRunOutOfMemory)
               QString::fromUtf8(
                   "about 2m40s ± 15\u2009% on this NVIDIA H200, predicted peak 16.0\u2009GiB allocated"));
     EXPECT_EQ(forecast.outOfMemory(), 1);
+    SweepForecast tiny;
+    tiny.device = "cpu";
+    tiny.points = {{.outOfMemory = true}};
+    EXPECT_EQ(forecastWords(tiny), QString()) << "it ends at once";
+    tiny.points = {{.seconds = 0.0246}};
+    EXPECT_EQ(forecastWords(tiny), QString::fromUtf8("about 24.6 ms on this cpu"));
     forecast.isFromBusyHost = true;
     EXPECT_TRUE(forecastWords(forecast).contains("(calibrated while its host was busy)"));
     forecast.isHere = false;
