@@ -38,13 +38,6 @@ TableCell rate(std::optional<double> value, const Unit& unit)
     return cell;
 }
 
-TableCell share(double part, double whole)
-{
-    TableCell cell = makeWords(QString::number(whole > 0 ? 100 * part / whole : 0, 'f', 1));
-    cell.sort = part;
-    return cell;
-}
-
 TableCell tensorCell(std::optional<double> percent)
 {
     TableCell cell = makeWords(notMeasured());
@@ -335,7 +328,7 @@ TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& t
         return bar;
     });
     table.add(makeColumn(QStringLiteral("Share, %"), Kind::Number, 62),
-              [&](const Line& line) { return share(line.total, extent.all); });
+              [&](const Line& line) { return makeShare(line.total, extent.all); });
     if (!titles.other.isEmpty())
         addOtherColumns(table, titles, units.total);
     table.add(makeColumn(titleIn(QStringLiteral("Mean"), units.each), Kind::Number, 68),

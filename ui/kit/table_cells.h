@@ -26,6 +26,9 @@ TableCell makePart(std::optional<double> value, const Unit& unit, QString (*exac
 /// A number of things, which may be a mean; a dash for 0.
 TableCell makeCount(double count);
 
+/// What `part` is of `whole` in percent with one decimal, <0.1 for less; sorted by `part`. A dash if `whole` is 0.
+TableCell makeShare(double part, double whole);
+
 /// B − A in the unit of its column, sorted by its value.
 TableCell makeDifference(double difference, const Unit& unit, Tone tone);
 

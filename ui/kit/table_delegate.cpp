@@ -3,6 +3,7 @@
 #include "ui/kit/elided_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_model.h"
+#include "ui/kit/table_view.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/unbroken_text.h"
 
@@ -180,10 +181,13 @@ void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     const bool wraps =
         !fits && !number &&
         lineCount(cell.text, metrics, rect.width()) * metrics.lineSpacing() <= option.rect.height();
+    const auto* view = qobject_cast<const TableView*>(option.widget);
     const QString text = fits     ? cell.text
                          : wraps  ? unbroken(cell.text)
                          : number ? QStringLiteral("…")
-                                  : elidedText(cell.text, metrics, Qt::ElideMiddle, rect.width());
+                         : view != nullptr && painter->font() == Theme::instance().body()
+                             ? view->elided(source.column(), cell.text, rect.width())
+                             : elidedText(cell.text, metrics, Qt::ElideMiddle, rect.width());
     painter->drawText(rect,
                       (number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter |
                           (wraps ? Qt::TextWordWrap : Qt::TextSingleLine),

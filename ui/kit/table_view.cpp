@@ -1,5 +1,6 @@
 #include "ui/kit/table_view.h"
 
+#include "ui/kit/elided_text.h"
 #include "ui/kit/key_actions.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/view_history.h"
@@ -135,6 +136,7 @@ void TableView::show(TableData rows)
     if (otherColumns)
         dragged_.clear();
     quiet_ = true;
+    elided_.clear();
     laying_ = true; // resetting the model also sets widths
     model_->setData(std::move(rows));
     laying_ = false;
@@ -183,10 +185,12 @@ int TableView::neededWidth(std::size_t column) const
 {
     constexpr std::size_t kLooked = 40;
     const std::vector<TableRow>& rows = model_->table().rows;
-    const QFontMetrics metrics(font());
     int widest = 0;
-    for (std::size_t i = 0; i < std::min(kLooked, rows.size()); ++i)
-        widest = std::max(widest, metrics.horizontalAdvance(rows[i].cells[column].text));
+    for (std::size_t i = 0; i < std::min(kLooked, rows.size()); ++i) {
+        const TableCell& cell = rows[i].cells[column];
+        const QFontMetrics metrics(TableDelegate::fontOf(rows[i], cell));
+        widest = std::max(widest, metrics.horizontalAdvance(cell.text));
+    }
     return widest + sizes().of(model_->table().columns[column].swatch ? 40 : 20);
 }
 
@@ -328,6 +332,31 @@ void TableView::layLines()
         return;
     verticalHeader()->setDefaultSectionSize(height);
     emit rowHeightChanged(height);
+}
+
+QString TableView::elided(int column, const QString& text, int width) const
+{
+    constexpr std::size_t kLooked = 300; // rows
+    constexpr int kMostWidths = 8;
+    const QFontMetrics metrics(Theme::instance().body());
+    auto known = elided_.constFind({column, width});
+    if (known == elided_.constEnd()) {
+        if (elided_.size() >= kMostWidths)
+            elided_.clear(); // the window is being resized
+        QStringList texts;
+        const std::vector<TableRow>& rows = model_->table().rows;
+        for (std::size_t row = 0; row < std::min(kLooked, rows.size()); ++row)
+            if (const QString& each = rows[row].cells[std::size_t(column)].text;
+                metrics.horizontalAdvance(each) > width)
+                texts << each;
+        const QStringList shown = distinctTexts(texts, metrics, Qt::ElideMiddle, width);
+        Elided elided;
+        for (qsizetype i = 0; i < texts.size(); ++i)
+            elided.insert(texts[i], shown[i]);
+        known = elided_.insert({column, width}, std::move(elided));
+    }
+    const auto found = known->constFind(text);
+    return found != known->constEnd() ? *found : elidedText(text, metrics, Qt::ElideMiddle, width);
 }
 
 void TableView::fillColumnMenu(QMenu& menu)

@@ -112,11 +112,8 @@ TableRow shareRow(const QString& name, std::int64_t bytes, std::int64_t blocks, 
                   const Unit& unit)
 {
     TableRow row;
-    TableCell share =
-        makeWords(whole > 0 ? QString::number(100 * double(bytes) / whole, 'f', 1) : notMeasured());
-    share.sort = double(bytes);
     row.cells = {makeWords(name), makeNumber(double(bytes), unit, exactBytes), makeBar(double(bytes), most),
-                 share, makeCount(blocks)};
+                 makeShare(double(bytes), whole), makeCount(blocks)};
     return row;
 }
 

@@ -186,9 +186,8 @@ TableData holderRows(const OomReport& report)
               [&](const Holder& block) { return makeNumber(double(block->bytes), unit, exactBytes); });
     maker.add(makeColumn({}, Kind::Bar, 80),
               [&](const Holder& block) { return makeBar(double(block->bytes), most); });
-    maker.add(makeColumn(tr("Share, %"), Kind::Number, 64), [&](const Holder& block) {
-        return all > 0 ? makeWords(threeDigits(100 * double(block->bytes) / all)) : makeWords(notMeasured());
-    });
+    maker.add(makeColumn(tr("Share, %"), Kind::Number, 64),
+              [&](const Holder& block) { return makeShare(double(block->bytes), all); });
     return maker.table(
         holders, [](const Holder& block) { return Swatch::ofCategory(plainText(wordOf(block->category))); });
 }

@@ -1,5 +1,6 @@
 // What a table shows where there is little room: names first.
 
+#include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"
 #include "ui/kit/table_view.h"
 #include "ui/theme/theme.h"
@@ -8,6 +9,8 @@
 #include <QScrollBar>
 
 #include <gtest/gtest.h>
+
+#include <set>
 
 namespace tilescope::ui {
 namespace {
@@ -69,6 +72,37 @@ TEST_F(TableViewTest, GivesUpBarsThenWhatIsDimBeforeNames)
     EXPECT_EQ(at(600), QStringLiteral("KFT-9")) << "all come back";
     EXPECT_EQ(view_.columnWidth(3), bar);
     EXPECT_EQ(view_.columnWidth(0), name);
+}
+
+TEST_F(TableViewTest, DifferentNamesNeverLookAlike)
+{
+    TableData data;
+    data.columns = {makeColumn(QStringLiteral("Op"), TableColumn::Kind::Text, 0)};
+    const QStringList names{QStringLiteral("aten::_scaled_dot_product_flash_attention_for_cpu"),
+                            QStringLiteral("aten::_scaled_dot_product_flash_attention_math_for_cpu"),
+                            QStringLiteral("aten::_scaled_dot_product_efficient_attention_for_cpu")};
+    for (const QString& name : names)
+        data.rows.emplace_back().cells = {makeWords(name)};
+    view_.show(data);
+    for (const int width : {120, 160, 240, 320}) {
+        std::set<QString> shown;
+        for (const QString& name : names) {
+            const QString text = view_.elided(0, name, width);
+            EXPECT_LE(QFontMetrics(Theme::instance().body()).horizontalAdvance(text), width);
+            shown.insert(text);
+        }
+        EXPECT_EQ(shown.size(), 3U) << width;
+    }
+}
+
+TEST(TableCells, ASmallShareIsBelowATenthAndNoShareIsADash)
+{
+    EXPECT_EQ(makeShare(4, 5e6).text, QStringLiteral("<0.1"));
+    EXPECT_EQ(makeShare(4, 5e6).sort, 4);
+    EXPECT_EQ(makeShare(1, 1000).text, QStringLiteral("0.1"));
+    EXPECT_EQ(makeShare(0, 1000).text, QStringLiteral("0.0"));
+    EXPECT_EQ(makeShare(629, 1000).text, QStringLiteral("62.9"));
+    EXPECT_EQ(makeShare(1, 0).text, notMeasured());
 }
 
 TEST_F(TableViewTest, LongNamesAreWholeBeforeBarsHaveTheirWholeWidth)
