@@ -147,6 +147,32 @@ TEST_F(ExperimentWindow, PlotsTheStepsAndTheMemoryOfThePointThatRuns)
     ASSERT_TRUE(waitForEnd());
 }
 
+TEST_F(ExperimentWindow, APointWithoutAStepLeavesASentenceAndNoNumbersInThePlots)
+{
+    setenv("FAKE_SCRIPT", "skipped", 1);
+    runSeeds(QStringLiteral("[0]"));
+    ASSERT_TRUE(waitForEnd());
+    const std::vector<ThemedPlot*> plots{page->findChild<StepsPlot*>(), page->findChild<HeldMemoryPlot*>()};
+    for (ThemedPlot* plot : plots) {
+        const QImage drawn = plot->toPixmap(240, 140).toImage();
+        bool hasWords = false;
+        for (int x = 0; x < drawn.width(); ++x)
+            hasWords = hasWords || drawn.pixel(x, drawn.height() / 2) != drawn.pixel(0, 0);
+        EXPECT_TRUE(hasWords) << "the sentence is drawn";
+        EXPECT_EQ(plot->nothing(), QStringLiteral("No step has ended."));
+        EXPECT_FALSE(plot->xAxis->realVisibility());
+        EXPECT_FALSE(plot->yAxis->realVisibility());
+    }
+    setenv("FAKE_SCRIPT", "ok", 1);
+    editor->clear();
+    runSeeds(QStringLiteral("[1]"));
+    ASSERT_TRUE(waitForEnd());
+    for (const ThemedPlot* plot : plots) {
+        EXPECT_TRUE(plot->nothing().isEmpty());
+        EXPECT_TRUE(plot->xAxis->realVisibility());
+    }
+}
+
 TEST_F(ExperimentWindow, FillsTheGridOfPointsWithTimes)
 {
     replace(QStringLiteral(

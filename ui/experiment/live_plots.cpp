@@ -78,7 +78,8 @@ void StepsPlot::dress()
     median_->setPen(QPen(p.text, 1, Qt::DashLine));
 }
 
-void StepsPlot::show(const std::vector<SweepProgress::Step>& steps, std::int64_t stepsToDo)
+void StepsPlot::show(const std::vector<SweepProgress::Step>& steps, std::int64_t stepsToDo,
+                     const QString& nothing)
 {
     const std::optional<analysis::Statistics> timed = timedOf(steps);
     // The scale is that of the timed steps, or of the warm-up while there are too few of them.
@@ -111,7 +112,8 @@ void StepsPlot::show(const std::vector<SweepProgress::Step>& steps, std::int64_t
     yAxis->setRange(any ? (least - room) / unit.size : 0, any ? top / unit.size : 1);
     yAxis->setLabel(QString::fromUtf8(unit.word));
     warmup_->setVisible(first < 0);
-    warmupWord_->setVisible(first < 0);
+    constexpr double kRoomForWord = 120; // in a lower plot it would hide dots
+    warmupWord_->setVisible(first < 0 && height() >= sizes().of(kRoomForWord));
     warmup_->topLeft->setCoords(xAxis->range().lower, 0);
     warmup_->bottomRight->setCoords(-0.5, 1);
     warmupWord_->position->setCoords(-0.4, 0.98);
@@ -120,7 +122,8 @@ void StepsPlot::show(const std::vector<SweepProgress::Step>& steps, std::int64_t
     median_->point1->setCoords(0, middle);
     median_->point2->setCoords(1, middle);
     summary_ = timed ? medianWords(*timed) : QString();
-    setAccessibleDescription(summary_.isEmpty() ? tr("no step yet") : summary_);
+    setAccessibleDescription(summary_);
+    setNothing(steps.empty() ? nothing : QString());
     replot(QCustomPlot::rpQueuedReplot);
 }
 
@@ -147,7 +150,8 @@ void HeldMemoryPlot::dress()
     peak_->setPen(QPen(p.dimText, 1, Qt::DashLine));
 }
 
-void HeldMemoryPlot::show(const std::vector<SweepProgress::Memory>& memory, std::int64_t stepsToDo)
+void HeldMemoryPlot::show(const std::vector<SweepProgress::Memory>& memory, std::int64_t stepsToDo,
+                          const QString& nothing)
 {
     double most = 0;
     double peak = 0;
@@ -185,7 +189,8 @@ void HeldMemoryPlot::show(const std::vector<SweepProgress::Memory>& memory, std:
     summary_ = memory.empty() ? QString() : tr("after each step; peak allocated %1").arg(byteText(peak));
     if (!reserved.isEmpty())
         summary_ += tr(", reserved %1").arg(byteText(reserved.back() * unit.size));
-    setAccessibleDescription(summary_.isEmpty() ? tr("no step yet") : summary_);
+    setAccessibleDescription(summary_);
+    setNothing(memory.empty() ? nothing : QString());
     replot(QCustomPlot::rpQueuedReplot);
 }
 

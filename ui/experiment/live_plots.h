@@ -14,7 +14,9 @@ class StepsPlot : public ThemedPlot {
 public:
     explicit StepsPlot(QWidget* parent = nullptr);
     /// \param stepsToDo  timed steps of the point: the axis has room for all of them
-    void show(const std::vector<SweepProgress::Step>& steps, std::int64_t stepsToDo);
+    /// \param nothing    what is said if there are no steps
+    void show(const std::vector<SweepProgress::Step>& steps, std::int64_t stepsToDo,
+              const QString& nothing = tr("No step was timed."));
     /// "12.7 ms, 12.6 to 12.9 (62)": the median of the timed steps and its 95 % interval; empty while there
     /// are none.
     const QString& summary() const { return summary_; }
@@ -37,7 +39,9 @@ class HeldMemoryPlot : public ThemedPlot {
     Q_OBJECT
 public:
     explicit HeldMemoryPlot(QWidget* parent = nullptr);
-    void show(const std::vector<SweepProgress::Memory>& memory, std::int64_t stepsToDo);
+    /// \param nothing  what is said if there are no readings
+    void show(const std::vector<SweepProgress::Memory>& memory, std::int64_t stepsToDo,
+              const QString& nothing = tr("No step has ended."));
     /// "after each step; peak allocated 199 MiB"
     const QString& summary() const { return summary_; }
     int points() const { return allocated_->dataCount(); }

@@ -315,10 +315,11 @@ void RunView::paint()
                 progress_.words(queue_.activeSeconds()),
             "dim");
     const SweepProgress::PointState* point = progress_.current();
-    steps_->show(progress_.steps(), progress_.stepsToDo());
+    const QString nothing = queue_.isRunning() ? tr("No step has ended yet.") : tr("No step has ended.");
+    steps_->show(progress_.steps(), progress_.stepsToDo(), nothing);
     stepsPanel_->setSubtitle(steps_->summary() + QStringLiteral("   ") +
                              (point != nullptr ? point->label : QString()));
-    memory_->show(progress_.memory(), progress_.stepsToDo());
+    memory_->show(progress_.memory(), progress_.stepsToDo(), nothing);
     memoryPanel_->setSubtitle(memory_->summary());
     logPanel_->setSubtitle(QFileInfo(file_).fileName());
 }

@@ -52,13 +52,13 @@ void HistogramPlot::show(const Durations& durations, query::Hue hue)
     median_->setVisible(any);
     legend_->setVisible(any);
     bars_->data()->clear();
-    setAccessibleDescription(
-        any ? tr("mean %1, median %2").arg(timeText(durations.mean), timeText(durations.median))
-            : tr("nothing is selected"));
+    setNothing(any ? QString() : tr("Nothing is selected."));
     if (!any) {
         replot();
         return;
     }
+    setAccessibleDescription(
+        tr("mean %1, median %2").arg(timeText(durations.mean), timeText(durations.median)));
     const double mean = durations.mean;
     const double median = durations.median;
     const Unit unit = timeUnit(mean);

@@ -168,6 +168,31 @@ void ThemedPlot::contextMenuEvent(QContextMenuEvent* event)
     openCopyMenu(*this, event->globalPos(), [this] { return tableOf(*this); });
 }
 
+void ThemedPlot::setNothing(const QString& sentence)
+{
+    for (QCPAxis* axis : {xAxis, yAxis}) // of which the grid is a part
+        axis->setVisible(sentence.isEmpty());
+    if (nothing_ == nullptr) {
+        if (sentence.isEmpty())
+            return;
+        nothing_ = new QCPItemText(this);
+        nothing_->setClipToAxisRect(false);
+        nothing_->position->setType(QCPItemPosition::ptViewportRatio);
+        nothing_->position->setCoords(0.5, 0.5);
+        nothing_->setLayer(QStringLiteral("overlay"));
+        retheme();
+    }
+    nothing_->setText(sentence);
+    nothing_->setVisible(!sentence.isEmpty());
+    if (!sentence.isEmpty())
+        setAccessibleDescription(sentence);
+}
+
+QString ThemedPlot::nothing() const
+{
+    return nothing_ != nullptr ? nothing_->text() : QString();
+}
+
 // The ticks of an axis are chosen for its width in the layout before. If that has changed, they are chosen again.
 void ThemedPlot::updateLayout()
 {
@@ -190,6 +215,10 @@ void ThemedPlot::retheme()
         axis->setTickLabelFont(theme.small());
         axis->setLabelFont(theme.small());
         axis->grid()->setPen(QPen(p.grid, 1));
+    }
+    if (nothing_ != nullptr) {
+        nothing_->setFont(theme.body());
+        nothing_->setColor(p.dimText);
     }
 }
 

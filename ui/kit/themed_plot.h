@@ -14,6 +14,10 @@ public:
     void drawVectors(QPainter& painter, const QSize& size);
     /// Ticks of this axis are at whole numbers only: it counts steps, instances or ranks.
     static void useCounts(QCPAxis& axis);
+    /// Why there is nothing to draw: a sentence in place of axes, whose numbers would be made up. Empty if there is
+    /// something. Takes effect with the next replot.
+    void setNothing(const QString& sentence);
+    QString nothing() const;
 
 signals:
     /// The theme has changed: set pens and brushes again.
@@ -24,6 +28,9 @@ protected:
     void contextMenuEvent(QContextMenuEvent* event) override;
     void updateLayout() override;
     virtual void retheme();
+
+private:
+    QCPItemText* nothing_ = nullptr; // null until the plot is empty for the first time
 };
 
 /// Ticks of a linear axis, labelled by tickText().

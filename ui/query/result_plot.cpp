@@ -38,7 +38,7 @@ void ResultPlot::clear()
     points_->data()->clear();
     xAxis->setLabel({});
     yAxis->setLabel({});
-    setAccessibleDescription(tr("nothing to draw"));
+    setNothing(tr("Nothing to draw."));
     replot();
 }
 
@@ -65,6 +65,9 @@ void ResultPlot::nameBars()
 void ResultPlot::show(const ResultSeries& series, const QString& key, const QString& value)
 {
     clear();
+    if (series.keys.empty())
+        return;
+    setNothing({});
     const QVector<double> keys(series.keys.begin(), series.keys.end());
     const QVector<double> values(series.values.begin(), series.values.end());
     const bool hasBars = !series.labels.isEmpty();
