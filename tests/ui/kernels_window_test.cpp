@@ -16,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -45,6 +46,30 @@ TEST_F(WindowTest, AClickSelectsAKernelAndAFilterKeepsThoseOfItsName)
     EXPECT_LT(kept, rows);
     filter.clear();
     EXPECT_EQ(table.model()->rowCount(), rows);
+}
+
+TEST_F(WindowTest, AnUntracedSecondRunHasNoZerosBesideTheFirst)
+{
+    const std::filesystem::path path = folder_ / "gpu.tscope";
+    test::writeGpuFile(path);
+    window_.open({QString::fromStdString(path.string())});
+    waitUntilSettled();
+    clickRail(QStringLiteral("Kernels"));
+    const int file = window_.workspace().files().back().id;
+    const auto* summary =
+        window_.page(QStringLiteral("kernels"))->findChild<QLabel*>(QStringLiteral("summary"));
+    const auto columnsOfB = [&](int second) {
+        window_.workspace().select({{file, RunId{1}}, {file, RunId{second}}});
+        waitUntilSettled();
+        const std::vector<TableColumn>& columns = page<KernelsPage>("kernels").table().table().columns;
+        return std::ranges::count_if(
+            columns, [](const TableColumn& column) { return column.title.startsWith(QLatin1Char('B')); });
+    };
+    EXPECT_EQ(columnsOfB(2), 2) << "its total, and B - A";
+    EXPECT_FALSE(summary->text().contains(QStringLiteral("not traced")));
+    EXPECT_EQ(columnsOfB(5), 0);
+    EXPECT_TRUE(summary->text().contains(QStringLiteral("B was not traced")))
+        << summary->text().toStdString();
 }
 
 TEST_F(WindowTest, AKernelLeadsToTheTimelineWhereItIsSelected)

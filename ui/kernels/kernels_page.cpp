@@ -325,7 +325,8 @@ KernelTitles KernelsPage::titles() const
     KernelTitles titles{first[grouping_->current()], {}, {}};
     if (second_ && run_) {
         titles.letter = run_->letter;
-        titles.other = kGroupings[grouping_->current()] == query::Grouping::Shape || party()
+        titles.other = kGroupings[grouping_->current()] == query::Grouping::Shape || party() ||
+                               (full_ && !full_->whyNoOther.isEmpty())
                            ? QString()
                            : second_->letter;
         const auto steps = [](const SelectedRun& run) {
@@ -385,7 +386,10 @@ void KernelsPage::summarize()
     QString number = counted(all, one);
     if (shown < all)
         number = tr("%1 of %2").arg(wholeNumber(shown), number);
-    summary_->setText(QStringLiteral("%1, %2").arg(number, timeText(total)));
+    QString sum = QStringLiteral("%1, %2").arg(number, timeText(total));
+    if (full_ && !full_->whyNoOther.isEmpty())
+        sum += QStringLiteral("; ") + full_->whyNoOther;
+    summary_->setText(sum);
     summary_->setToolTip(tr("%1, %2, %3 %4")
                              .arg(number, counted(instances, "instance"), timeText(total),
                                   ops ? tr("self time") : tr("GPU time")));

@@ -1,5 +1,7 @@
 #include "ui/kernels/kernels_reading.h"
 
+#include <QObject>
+
 namespace tilescope::ui {
 
 namespace {
@@ -31,6 +33,17 @@ std::vector<KernelLine> linesOfOther(const SelectedRun& run, query::KernelQuery 
     return isByFamily ? byFamily(lines) : lines;
 }
 
+// Zeros beside the rows of the first run would read as measured.
+QString whyNothingCorresponds(const store::EventCounts& first, const SelectedRun& second)
+{
+    const store::EventCounts counts = second.file->borrow()->reader().counts(second.key.run);
+    if (counts.deviceEvents == 0 && counts.ops == 0)
+        return QObject::tr("%1 was not traced").arg(second.letter);
+    if ((counts.deviceEvents > 0) != (first.deviceEvents > 0))
+        return QObject::tr("kernels and ops do not correspond");
+    return {};
+}
+
 } // namespace
 
 KernelsReading readKernels(const SelectedRun& run, const std::optional<SelectedRun>& second,
@@ -40,9 +53,12 @@ KernelsReading readKernels(const SelectedRun& run, const std::optional<SelectedR
     auto session = run.file->borrow();
     const store::RunReader& reader = session->reader();
     KernelsReading full{query::kernels(reader, query, cancelled), {}, {}, {}, {}, answer, {}};
-    if (second && query.parties.empty() && query.grouping != query::Grouping::Shape && !cancelled())
-        full.other = linesOfOther(*second, query, cancelled);
     const store::EventCounts counts = reader.counts(*query.run);
+    if (second && query.parties.empty() && query.grouping != query::Grouping::Shape && !cancelled()) {
+        full.whyNoOther = whyNothingCorresponds(counts, *second);
+        if (full.whyNoOther.isEmpty())
+            full.other = linesOfOther(*second, query, cancelled);
+    }
     const query::EventQuery events{.run = query.run,
                                    .rangeGlob = query.range,
                                    .grouping = query.grouping == query::Grouping::Family ||

@@ -18,6 +18,7 @@ struct KernelsReading {
     std::optional<query::RooflineTable> byShape;
     std::optional<query::Answer> attention;
     std::optional<std::vector<KernelLine>> other; ///< of the second run
+    QString whyNoOther = {}; ///< a sentence, if the second run has nothing that corresponds; otherwise empty
 };
 
 /// Not for the GUI thread.
