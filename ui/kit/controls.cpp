@@ -7,6 +7,7 @@
 #include "ui/theme/theme.h"
 #include "ui/theme/unbroken_text.h"
 
+#include <QCursor>
 #include <QHBoxLayout>
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -81,6 +82,11 @@ MenuButton::MenuButton(const QString& text, QWidget* parent) : QPushButton(text,
 {
     setMenu(new QMenu(this));
     setFocusPolicy(Qt::TabFocus);
+    // A menu that Escape closes takes the event that tells the button that the cursor has left it.
+    connect(menu(), &QMenu::aboutToHide, this, [this] {
+        setAttribute(Qt::WA_UnderMouse, rect().contains(mapFromGlobal(QCursor::pos())));
+        update();
+    });
 }
 
 QSize MenuButton::sizeHint() const
