@@ -132,7 +132,8 @@ int run(int argc, char** argv)
         QStringLiteral("print the monotonic clock in nanoseconds when the window is painted, and exit"));
     const QCommandLineOption charts(
         QStringLiteral("charts"),
-        QStringLiteral("draw this recipe from the files, without a window, and exit; may be repeated"),
+        QStringLiteral("draw this recipe, a file or JSON text, from the files, without a window, and exit; "
+                       "may be repeated"),
         QStringLiteral("recipe"));
     const QCommandLineOption folder({QStringLiteral("o"), QStringLiteral("output")},
                                     QStringLiteral("folder for the charts"), QStringLiteral("folder"),
@@ -152,10 +153,10 @@ int run(int argc, char** argv)
         return 0;
     }
     ui::Theme::instance().apply(themeOf(parser.value(theme)));
-    ui::MainWindow window;
+    ui::MainWindow window(parser.value(page));
     const QStringList files = parser.positionalArguments();
     window.open(files);
-    if (std::ranges::any_of(files, [](const QString& file) {
+    if (!parser.isSet(page) && std::ranges::any_of(files, [](const QString& file) {
             return !file.endsWith(QLatin1String(".yaml")) && !file.endsWith(QLatin1String(".yml"));
         }))
         window.showPage(QStringLiteral("overview")); // the page for opened files, whatever page was last used

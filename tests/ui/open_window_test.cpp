@@ -5,6 +5,7 @@
 #include "tests/ui/patience.h"
 #include "ui/kit/message_strip.h"
 #include "ui/kit/table_view.h"
+#include "ui/timeline/timeline_page.h"
 #include "ui/window/file_opener.h"
 #include "ui/window/main_window.h"
 #include "ui/window/screenshots.h"
@@ -16,6 +17,7 @@
 #include <QMimeData>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QSettings>
 #include <QtTest>
 
 #include <gtest/gtest.h>
@@ -163,6 +165,30 @@ TEST_F(OpenWindowTest, AWrongFileGetsASentenceWithTheKnownFormats)
     EXPECT_TRUE(messages().front().contains(QStringLiteral("memory snapshot")));
     QTest::mouseClick(button(QStringLiteral("Dismiss")), Qt::LeftButton);
     EXPECT_TRUE(messages().isEmpty());
+}
+
+TEST_F(OpenWindowTest, TheSameMessageIsShownOnce)
+{
+    std::ofstream(folder_ / "notes.txt") << "no trace";
+    std::ofstream(folder_ / "other.txt") << "no trace either";
+    open({path("notes.txt")});
+    open({path("notes.txt")});
+    EXPECT_EQ(messages().size(), 1) << messages().join(QLatin1Char('\n')).toStdString();
+    open({path("other.txt")});
+    EXPECT_EQ(messages().size(), 2) << "of another file";
+}
+
+TEST_F(OpenWindowTest, AGivenPageIsShownWithoutTheOneThatWasShownLast)
+{
+    const QString key = QStringLiteral("window/page");
+    const QVariant before = QSettings().value(key);
+    QSettings().setValue(key, QStringLiteral("timeline"));
+    const MainWindow given(QStringLiteral("machine"));
+    EXPECT_EQ(given.currentPageName(), QStringLiteral("machine"));
+    EXPECT_EQ(given.findChild<TimelinePage*>(), nullptr);
+    const MainWindow unknown(QStringLiteral("nowhere"));
+    EXPECT_EQ(unknown.currentPageName(), QStringLiteral("timeline"));
+    QSettings().setValue(key, before);
 }
 
 TEST_F(OpenWindowTest, ARecordingOfAnyNameOpensAsItself)

@@ -67,6 +67,20 @@ void MessageStrip::tell(Kind kind, const QString& sentence)
     show();
 }
 
+void MessageStrip::conclude(Kind kind, const QString& sentence)
+{
+    tell(kind, sentence);
+    addDismiss();
+    isConcluded_ = true;
+    if (parentWidget() == nullptr)
+        return;
+    for (auto* other : parentWidget()->findChildren<MessageStrip*>(QString(), Qt::FindDirectChildrenOnly))
+        if (other != this && other->isConcluded_ && other->words_->text() == words_->text()) {
+            other->hide();
+            other->deleteLater();
+        }
+}
+
 void MessageStrip::setProgress(const QString& sentence, double done)
 {
     words_->setText(sentence);

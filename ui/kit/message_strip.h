@@ -26,6 +26,9 @@ public:
     void tell(Kind kind, const QString& sentence);
     /// Shows the share done, 0 to 1.
     void setProgress(const QString& sentence, double done);
+    /// Shows the last sentence of the strip, with a button that deletes it. An earlier strip beside it that ended
+    /// with the same sentence is deleted.
+    void conclude(Kind kind, const QString& sentence);
     void addButton(const QString& text, const std::function<void()>& does);
     /// Adds a button that deletes the strip.
     void addDismiss();
@@ -34,6 +37,7 @@ private:
     void dress();
 
     Kind kind_ = Kind::Information;
+    bool isConcluded_ = false;
     QLabel* sign_;
     SentenceLabel* words_;
     QProgressBar* bar_;

@@ -130,8 +130,7 @@ void FileOpener::open(const QStringList& paths)
         },
         [strip, refresh](const QString& sentence) {
             delete refresh;
-            strip->tell(MessageStrip::Kind::Error, sentence + QLatin1Char('.'));
-            strip->addDismiss();
+            strip->conclude(MessageStrip::Kind::Error, sentence + QLatin1Char('.'));
         });
 }
 
@@ -231,8 +230,7 @@ void FileOpener::saveCopy(int file, const QString& copy)
             strip->addDismiss();
         },
         [strip](const QString& sentence) {
-            strip->tell(MessageStrip::Kind::Error, sentence + QLatin1Char('.'));
-            strip->addDismiss();
+            strip->conclude(MessageStrip::Kind::Error, sentence + QLatin1Char('.'));
         });
 }
 

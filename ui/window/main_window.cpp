@@ -64,7 +64,7 @@ constexpr double kNarrow = 1100;
 
 } // namespace
 
-MainWindow::MainWindow(QWidget* parent)
+MainWindow::MainWindow(const QString& firstPage, QWidget* parent)
     : QMainWindow(parent), workspace_(new Workspace(this)), rail_(new PageRail), stack_(new QStackedWidget),
       opener_(new FileOpener(*workspace_)), written_(new WrittenStrip(*workspace_)),
       timeFilter_(new TimeFilterBar(*workspace_)), dock_(new RunDock(*workspace_, this)),
@@ -143,7 +143,7 @@ MainWindow::MainWindow(QWidget* parent)
     connect(
         qApp, &QGuiApplication::focusWindowChanged, this, [this] { becomeActive(); }, Qt::QueuedConnection);
     new WindowMenus(*this);
-    restoreLayout();
+    restoreLayout(firstPage);
     updateTitle();
 }
 
@@ -474,7 +474,7 @@ void MainWindow::updateTitle()
     setWindowTitle(name.isEmpty() ? QStringLiteral("Tilescope") : name + QStringLiteral(" – Tilescope"));
 }
 
-void MainWindow::restoreLayout()
+void MainWindow::restoreLayout(const QString& page)
 {
     const QSettings settings;
     restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
@@ -483,7 +483,7 @@ void MainWindow::restoreLayout()
                                     ? size()
                                     : screen()->availableSize()));
     restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
-    if (!showPage(settings.value(QStringLiteral("window/page")).toString()))
+    if (!showPage(page) && !showPage(settings.value(QStringLiteral("window/page")).toString()))
         showPage(QStringLiteral("overview"));
 }
 

@@ -30,7 +30,8 @@ class WrittenStrip;
 class MainWindow : public QMainWindow {
     Q_OBJECT
 public:
-    explicit MainWindow(QWidget* parent = nullptr);
+    /// \param firstPage  shown first; empty or unknown: the one that was shown last
+    explicit MainWindow(const QString& firstPage = {}, QWidget* parent = nullptr);
     ~MainWindow() override;
 
     /// Opens recordings in the run list and specs in the editor; imports traces of other programs, and folders of
@@ -88,7 +89,7 @@ private:
     void fitScreen();
     void foldDock();
     const OpenFile* currentFile() const;
-    void restoreLayout();
+    void restoreLayout(const QString& page);
     bool mayClose();
     bool mayEndProgram();
     void closeIfWanted();

@@ -136,8 +136,7 @@ void RecordingFollower::end()
     std::error_code error;
     const QString name = pathText(recording_.output.filename());
     if (!std::filesystem::exists(recording_.output, error)) {
-        strip_.tell(MessageStrip::Kind::Information, tr("No recording was written to %1.").arg(name));
-        strip_.addDismiss();
+        strip_.conclude(MessageStrip::Kind::Information, tr("No recording was written to %1.").arg(name));
         return;
     }
     const int file = openFile();
@@ -151,8 +150,7 @@ void RecordingFollower::end()
         workspace_.open(pathText(recording_.output));
     if (file != 0)
         workspace_.close(file);
-    strip_.tell(MessageStrip::Kind::Information, tr("The recording of %1 has ended.").arg(name));
-    strip_.addDismiss();
+    strip_.conclude(MessageStrip::Kind::Information, tr("The recording of %1 has ended.").arg(name));
 }
 
 } // namespace tilescope::ui
