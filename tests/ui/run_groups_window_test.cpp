@@ -4,6 +4,7 @@
 #include "tests/ui/window_fixture.h"
 #include "tests/unit/report/study_file.h"
 #include "ui/kit/view_history.h"
+#include "ui/theme/theme.h"
 #include "ui/window/run_dock.h"
 #include "ui/window/run_tree_model.h"
 
@@ -11,6 +12,8 @@
 #include <QMenu>
 #include <QPushButton>
 #include <QTreeView>
+
+#include <set>
 
 namespace tilescope::ui {
 namespace {
@@ -51,6 +54,12 @@ protected:
         std::erase_if(groups, [](const QModelIndex& branch) { return !branch.parent().isValid(); });
         return groups;
     }
+    void clickArrow(const QModelIndex& branch)
+    {
+        const QRect row = tree().visualRect(branch);
+        QTest::mouseClick(tree().viewport(), Qt::LeftButton, {}, {sizes().of(14), row.center().y()});
+        waitUntilSettled();
+    }
     QAction& item(const QMenu& menu, const QString& text)
     {
         for (QAction* action : menu.actions())
@@ -73,14 +82,14 @@ TEST_F(RunGroupsTest, OnlyTheGroupOfTheSelectedRunIsOpen)
     EXPECT_TRUE(tree().viewport()->rect().contains(tree().visualRect(selected).center()));
 }
 
-TEST_F(RunGroupsTest, AClickFoldsAndUnfoldsAGroupAndASortingKeepsIt)
+TEST_F(RunGroupsTest, AClickOnTheArrowOrADoubleClickFoldsAGroupAndASortingKeepsIt)
 {
     QModelIndex group = groups().back();
     while (group.parent().parent().isValid())
         group = group.parent();
     tree().scrollTo(group);
     const bool wasOpen = tree().isExpanded(group);
-    clickRow(tree(), group);
+    clickArrow(group);
     EXPECT_NE(tree().isExpanded(group), wasOpen);
     const QString key = model().branchKey(group);
     tree().sortByColumn(RunTreeModel::Step, Qt::DescendingOrder);
@@ -89,9 +98,42 @@ TEST_F(RunGroupsTest, AClickFoldsAndUnfoldsAGroupAndASortingKeepsIt)
         if (model().branchKey(each) == key) {
             EXPECT_NE(tree().isExpanded(each), wasOpen);
             tree().scrollTo(each);
-            clickRow(tree(), each);
+            QTest::mouseClick(tree().viewport(), Qt::LeftButton, {}, tree().visualRect(each).center());
+            QTest::mouseDClick(tree().viewport(), Qt::LeftButton, {}, tree().visualRect(each).center());
             EXPECT_EQ(tree().isExpanded(each), wasOpen);
         }
+}
+
+TEST_F(RunGroupsTest, AClickOnAFileOrAGroupSelectsItsRunsAndMovingOverItLeavesThem)
+{
+    const QModelIndex group = groups().front();
+    tree().scrollTo(group);
+    const bool wasOpen = tree().isExpanded(group);
+    clickArrow(group);
+    clickArrow(group);
+    EXPECT_EQ(window_.workspace().selection().size(), 1U) << "the arrow selects nothing";
+    clickRow(tree(), group);
+    EXPECT_EQ(window_.workspace().selection(), model().runsBelow(group));
+    EXPECT_EQ(tree().isExpanded(group), wasOpen) << "and does not fold it";
+    const QModelIndex other = groups().back();
+    tree().scrollTo(other);
+    clickRow(tree(), other, Qt::ControlModifier);
+    const std::set<RunKey> both(window_.workspace().selection().begin(),
+                                window_.workspace().selection().end());
+    for (const QModelIndex& each : {group, other})
+        for (const RunKey& run : model().runsBelow(each))
+            EXPECT_TRUE(both.contains(run));
+    const RunKey run = model().runsBelow(group).front();
+    tree().setExpanded(group, true);
+    tree().scrollTo(model().indexOf(run));
+    clickRow(tree(), model().indexOf(run));
+    EXPECT_EQ(window_.workspace().selection(), std::vector{run});
+    tree().setFocus();
+    QTest::keyClick(&tree(), Qt::Key_Home);
+    EXPECT_FALSE(model().isRun(tree().currentIndex())) << "on the row of the file";
+    EXPECT_EQ(window_.workspace().selection(), std::vector{run});
+    QTest::keyClick(&tree(), Qt::Key_Return);
+    EXPECT_EQ(window_.workspace().selection().size(), runs().size());
 }
 
 TEST_F(RunGroupsTest, AFilterOpensWhatItKeepsAndTheSelectionStays)

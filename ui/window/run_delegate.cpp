@@ -6,6 +6,7 @@
 #include "ui/theme/theme.h"
 #include "ui/window/run_tree_model.h"
 
+#include <QMouseEvent>
 #include <QPainter>
 
 #include <algorithm>
@@ -14,7 +15,9 @@ namespace tilescope::ui {
 
 namespace {
 
-constexpr double kIndent = 8; // design pixels, of a sweep in a study
+// Design pixels.
+constexpr double kIndent = 8; // of a sweep in a study
+constexpr double kArrow = 16; // that fold a branch when clicked
 
 struct Sign {
     Icon icon;
@@ -185,10 +188,50 @@ void RunDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, c
     paintRun(painter, option.rect, index);
 }
 
+bool RunTreeView::isBranch(const QModelIndex& index)
+{
+    return index.isValid() && !index.siblingAtColumn(0).data(RunTreeModel::RunNumberRole).isValid();
+}
+
+double RunTreeView::arrowLeft(const QModelIndex& branch)
+{
+    const int depth = branch.siblingAtColumn(0).data(RunTreeModel::DepthRole).toInt();
+    return sizes().of(10) + std::max(0, depth - 1) * sizes().of(kIndent);
+}
+
+// Moving over the row of a branch, by mouse or keyboard, leaves the selected runs.
+QItemSelectionModel::SelectionFlags RunTreeView::selectionCommand(const QModelIndex& index,
+                                                                  const QEvent* event) const
+{
+    return isBranch(index) ? QItemSelectionModel::NoUpdate : QTreeView::selectionCommand(index, event);
+}
+
+void RunTreeView::mousePressEvent(QMouseEvent* event)
+{
+    QTreeView::mousePressEvent(event);
+    const QModelIndex row = indexAt(event->position().toPoint()).siblingAtColumn(0);
+    if (!isBranch(row) || event->button() != Qt::LeftButton)
+        return;
+    const double right = arrowLeft(row) + sizes().of(kArrow);
+    if (event->position().x() <= right)
+        setExpanded(row, !isExpanded(row));
+    else
+        emit runsWanted(row, event->modifiers() & (Qt::ControlModifier | Qt::ShiftModifier));
+}
+
+void RunTreeView::keyPressEvent(QKeyEvent* event)
+{
+    const bool isEnter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
+    if ((isEnter || event->key() == Qt::Key_Space) && isBranch(currentIndex()))
+        emit runsWanted(currentIndex().siblingAtColumn(0), event->modifiers() & Qt::ControlModifier);
+    else
+        QTreeView::keyPressEvent(event);
+}
+
 void RunTreeView::drawRow(QPainter* painter, const QStyleOptionViewItem& option,
                           const QModelIndex& index) const
 {
-    if (index.siblingAtColumn(0).data(RunTreeModel::RunNumberRole).isValid()) {
+    if (!isBranch(index)) {
         QTreeView::drawRow(painter, option, index);
         return;
     }
@@ -198,7 +241,7 @@ void RunTreeView::drawRow(QPainter* painter, const QStyleOptionViewItem& option,
     const int depth = first.data(RunTreeModel::DepthRole).toInt();
     const QRect rect(0, option.rect.top(), viewport()->width(), option.rect.height());
     const int side = sizes().of(12);
-    const int left = sizes().of(10) + std::max(0, depth - 1) * sizes().of(kIndent);
+    const int left = int(arrowLeft(first));
     painter->fillRect(rect, depth == 0 ? p.raised : p.surface);
     if (first == currentIndex() && hasFocus())
         painter->fillRect(QRect(rect.left(), rect.top(), sizes().of(3), rect.height()), p.accent);

@@ -23,17 +23,30 @@ public:
     static int leastNameWidth();
 };
 
-/// The tree of the run dock: the row of a file or a group spans all columns.
+/// The tree of the run dock: the row of a file or a group spans all columns. Such a row is never selected: a click on
+/// its arrow or a double click folds it, a click beside the arrow or Enter asks for its runs.
 class RunTreeView : public QTreeView {
     Q_OBJECT
 public:
     using QTreeView::QTreeView;
 
+signals:
+    /// \param extends  they are to be added to the selection
+    void runsWanted(const QModelIndex& branch, bool extends);
+
 protected:
+    QItemSelectionModel::SelectionFlags selectionCommand(const QModelIndex& index,
+                                                         const QEvent* event) const override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
     void drawRow(QPainter* painter, const QStyleOptionViewItem& option,
                  const QModelIndex& index) const override;
     void paintEvent(QPaintEvent* event) override;
     void drawBranches(QPainter*, const QRect&, const QModelIndex&) const override {}
+
+private:
+    static bool isBranch(const QModelIndex& index);
+    static double arrowLeft(const QModelIndex& branch);
 };
 
 } // namespace tilescope::ui

@@ -89,7 +89,6 @@ void RunDock::makeTree()
     tree_->setUniformRowHeights(true);
     tree_->setSelectionMode(QAbstractItemView::ExtendedSelection);
     tree_->setSelectionBehavior(QAbstractItemView::SelectRows);
-    tree_->setExpandsOnDoubleClick(false);
     tree_->setContextMenuPolicy(Qt::CustomContextMenu);
     tree_->setAccessibleName(tr("Runs"));
     tree_->setSortingEnabled(true);
@@ -103,10 +102,7 @@ void RunDock::makeTree()
     layColumns();
     tree_->viewport()->installEventFilter(this);
     connect(tree_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RunDock::takeSelection);
-    connect(tree_, &QTreeView::clicked, this, [this](const QModelIndex& index) {
-        if (const QModelIndex row = index.siblingAtColumn(0); !model_->isRun(row))
-            tree_->setExpanded(row, !tree_->isExpanded(row));
-    });
+    connect(tree_, &RunTreeView::runsWanted, this, &RunDock::chooseBelow);
     connect(tree_, &QTreeView::expanded, this, [this](const QModelIndex& row) { keepOpen(row, true); });
     connect(tree_, &QTreeView::collapsed, this, [this](const QModelIndex& row) { keepOpen(row, false); });
     // Another arrangement of the rows, by a filter or a column: the same runs stay selected.
@@ -433,6 +429,22 @@ void RunDock::takeSelection()
     choosing_ = true;
     workspace_.select(std::move(keys));
     choosing_ = false;
+}
+
+void RunDock::chooseBelow(const QModelIndex& branch, bool extends)
+{
+    std::vector<RunKey> keys = model_->runsBelow(branch);
+    if (keys.empty())
+        return;
+    if (extends) {
+        keys.insert(keys.end(), workspace_.selection().begin(), workspace_.selection().end());
+        std::sort(keys.begin(), keys.end());
+        keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    }
+    choosing_ = true; // the list is not scrolled to the first of them
+    workspace_.select(std::move(keys));
+    choosing_ = false;
+    followSelection();
 }
 
 void RunDock::describeSelection()

@@ -12,13 +12,13 @@ class QFrame;
 class QLabel;
 class QLineEdit;
 class QMenu;
-class QTreeView;
 class QVBoxLayout;
 
 namespace tilescope::ui {
 
 class KeyValueTable;
 class RunEdits;
+class RunTreeView;
 
 /// The dock with the open files and their runs, and below them what is selected. What is selected in it is
 /// what every page shows.
@@ -45,6 +45,7 @@ private:
     void followSelection();
     void showSelection();
     void takeSelection();
+    void chooseBelow(const QModelIndex& branch, bool extends);
     void restoreView();
     void selectRows();
     bool isOpen(const QModelIndex& branch) const;
@@ -68,7 +69,7 @@ private:
     RunEdits* edits_;
     RunTreeModel* model_;
     QLineEdit* filterField_;
-    QTreeView* tree_;
+    RunTreeView* tree_;
     QSet<int> hidden_; // columns
     QHash<QString, bool>
         open_; // files and groups that the user has folded or unfolded, by RunTreeModel::branchKey()
