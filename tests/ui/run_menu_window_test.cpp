@@ -266,7 +266,33 @@ protected:
 
     const query::FileSnapshot& runs() { return *window_.workspace().files().front().snapshot; }
     TableView& studies() { return named<TableView>(QStringLiteral("Studies of the file")); }
+    /// One run is selected: on its timeline if it was traced.
+    void expectTheOnlyRunIsExplained()
+    {
+        waitUntilSettled();
+        const std::vector<RunKey> selected = window_.workspace().selection();
+        ASSERT_EQ(selected.size(), 1U);
+        const bool isTraced = runs().find(selected.front().run)->param("trace") != "off";
+        EXPECT_EQ(window_.currentPageName(),
+                  isTraced ? QStringLiteral("timeline") : QStringLiteral("overview"));
+    }
 };
+
+/// A place in the figure where a run's point is under the cursor.
+QPoint pointOf(FigureView& figure)
+{
+    figure.grab(); // draws it
+    for (int y = 0; y < figure.height(); y += 4)
+        for (int x = 0; x < figure.width(); x += 4) {
+            QMouseEvent move(QEvent::MouseMove, QPointF(x, y), figure.mapToGlobal(QPointF(x, y)),
+                             Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+            QApplication::sendEvent(&figure, &move);
+            if (figure.cursor().shape() == Qt::PointingHandCursor)
+                return {x, y};
+        }
+    ADD_FAILURE() << "no point is under the cursor anywhere";
+    return {};
+}
 
 TEST_F(StudyTest, AFileOpensOnItsStudyAndOnARunThatWasTraced)
 {
@@ -291,19 +317,20 @@ TEST_F(StudyTest, EnterSelectsItsRunsAndAClickOnAPointSelectsOne)
     auto& panel = *window_.page(QStringLiteral("overview"))->findChild<StudyPanel*>();
     auto& figure = *panel.findChild<FigureView*>();
     ASSERT_FALSE(figure.paper().isEmpty());
-    figure.grab(); // draws it
-    QPoint point(-1, -1);
-    for (int y = 0; y < figure.height() && point.x() < 0; y += 4)
-        for (int x = 0; x < figure.width() && point.x() < 0; x += 4) {
-            QMouseEvent move(QEvent::MouseMove, QPointF(x, y), figure.mapToGlobal(QPointF(x, y)),
-                             Qt::NoButton, Qt::NoButton, Qt::NoModifier);
-            QApplication::sendEvent(&figure, &move);
-            if (figure.cursor().shape() == Qt::PointingHandCursor)
-                point = {x, y};
-        }
-    ASSERT_GE(point.x(), 0) << "no point is under the cursor anywhere";
-    QTest::mouseClick(&figure, Qt::LeftButton, {}, point);
-    EXPECT_EQ(window_.workspace().selection().size(), 1U);
+    QTest::mouseClick(&figure, Qt::LeftButton, {}, pointOf(figure));
+    expectTheOnlyRunIsExplained();
+}
+
+TEST_F(StudyTest, AClickOnAPointOfAChartOpensItsRun)
+{
+    ASSERT_TRUE(QTest::qWaitFor([&] { return studies().isVisible(); }, kPatienceMs));
+    studies().setFocus();
+    QTest::keyClick(&studies(), Qt::Key_Return);
+    window_.showPage(QStringLiteral("charts"));
+    waitUntilSettled();
+    auto& figure = *window_.page(QStringLiteral("charts"))->findChild<FigureView*>();
+    QTest::mouseClick(&figure, Qt::LeftButton, {}, pointOf(figure));
+    expectTheOnlyRunIsExplained();
 }
 
 class OomTest : public RunMenuTest {

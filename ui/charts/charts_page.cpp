@@ -10,6 +10,7 @@
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/exporter.h"
+#include "ui/kit/missing_trace.h"
 #include "ui/kit/table_view.h"
 #include "ui/theme/theme.h"
 
@@ -85,6 +86,7 @@ ChartsPage::ChartsPage(Workspace& workspace, QWidget* parent)
     plot_->hide(); // its view draws it
     figure_ = new FigureView(*plot_);
     figure_->setMinimumSize(sizes().of(300), sizes().of(200));
+    connect(figure_, &FigureView::pointChosen, this, &ChartsPage::openRun);
     auto* right = new QSplitter(Qt::Vertical);
     row->addWidget(right, 1);
     auto* desk = new QWidget;
@@ -107,6 +109,18 @@ ChartsPage::ChartsPage(Workspace& workspace, QWidget* parent)
     right->setSizes({sizes().of(640), sizes().of(260)});
     setRecipe({});
     chosen_ = false;
+}
+
+// The run of a point, where its trace shows what it did.
+void ChartsPage::openRun(const QString& uid)
+{
+    const auto run = std::ranges::find_if(
+        runs_, [&uid](const SelectedRun& each) { return each.run->uid == uid.toStdString(); });
+    if (run == runs_.end())
+        return;
+    const QString page = explainingPage(*run->run);
+    workspace().select({run->key}); // which changes runs_
+    emit workspace().pageWanted(page);
 }
 
 QWidget* ChartsPage::makeTools()

@@ -44,6 +44,7 @@ protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
 
 private:
+    void openRun(const QString& uid);
     QWidget* makeTools();
     void fillForm(QScrollArea& scroll);
     void addData(QFormLayout& form);

@@ -154,8 +154,8 @@ void KernelsPage::showRuns(const std::vector<SelectedRun>& runs)
         counting_.cancel();
         measuring_.cancel();
         tools_->setEnabled(false);
-        showMessage(
-            emptyText(tr("A run traced on a GPU lists its kernels, copies and memsets on this page.")));
+        showMessage(emptyText(
+            tr("A traced run lists its kernels, copies and memsets on this page, on a CPU its ops.")));
         return;
     }
     run_ = runs.front();

@@ -11,6 +11,12 @@ bool wantsTrace(const query::RunSummary& run)
     return !trace.empty() && trace != "off" && run.param("trace_steps") != "0";
 }
 
+QString explainingPage(const query::RunSummary& run)
+{
+    const bool isTraced = wantsTrace(run) && run.result.status == RunStatus::Ok;
+    return isTraced ? QStringLiteral("timeline") : QStringLiteral("overview");
+}
+
 QString whyTraceIsMissing(const query::RunSummary& run)
 {
     const RunResult& result = run.result;

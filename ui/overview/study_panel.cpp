@@ -5,6 +5,7 @@
 #include "ui/charts/timeline_figure.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
+#include "ui/kit/missing_trace.h"
 #include "ui/kit/table_view.h"
 #include "ui/overview/study_rows.h"
 #include "ui/theme/theme.h"
@@ -121,8 +122,11 @@ void StudyPanel::makeContent()
         emit workspace_.pageWanted(QStringLiteral("charts"));
     });
     connect(timeline_, &QPushButton::clicked, this, &StudyPanel::showTimeline);
-    connect(figure_, &FigureView::pointChosen, this,
-            [this](const QString& uid) { select({uid.toStdString()}, {}); });
+    connect(figure_, &FigureView::pointChosen, this, [this](const QString& uid) {
+        for (const query::RunSummary& run : snapshot_->runs)
+            if (run.uid == uid.toStdString())
+                return select({run.uid}, explainingPage(run));
+    });
     select_->setToolTip(tr("Select all runs of the study (Enter)"));
 }
 
