@@ -353,7 +353,7 @@ QString TableView::elided(int column, const QString& text, int width) const
         Elided elided;
         for (qsizetype i = 0; i < texts.size(); ++i)
             elided.insert(texts[i], shown[i]);
-        known = elided_.insert({column, width}, std::move(elided));
+        known = elided_.insert({column, width}, elided);
     }
     const auto found = known->constFind(text);
     return found != known->constEnd() ? *found : elidedText(text, metrics, Qt::ElideMiddle, width);

@@ -392,7 +392,7 @@ struct StepBaseline::Known {
 };
 
 StepBaseline::StepBaseline(const store::RunReader& reader, RunId run)
-    : known_(std::make_unique<Known>(reader, chooseRun(reader, run)))
+    : known_(new Known{reader, chooseRun(reader, run)})
 {
 }
 
