@@ -39,14 +39,6 @@ protected:
         waitUntilSettled();
     }
 
-    std::vector<int> selected()
-    {
-        std::vector<int> runs;
-        for (const RunKey& key : window_.workspace().selection())
-            runs.push_back(int(key.run.value));
-        return runs;
-    }
-
     BaselinePanel& panel() { return *window_.page(QStringLiteral("compare"))->findChild<BaselinePanel*>(); }
     TableView& table() { return named<TableView>(QStringLiteral("Run A against each of the others")); }
     const TableCell& cell(std::size_t row, Column column)

@@ -67,14 +67,6 @@ protected:
                 button->click();
         waitUntilSettled();
     }
-
-    std::vector<int> selected()
-    {
-        std::vector<int> runs;
-        for (const RunKey& key : window_.workspace().selection())
-            runs.push_back(int(key.run.value));
-        return runs;
-    }
 };
 
 TEST_F(PagesTest, AnUnreadableFileIsReportedAboveThePageUntilItIsClosed)

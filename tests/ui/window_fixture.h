@@ -50,6 +50,15 @@ protected:
         return view;
     }
 
+    /// The numbers of the selected runs.
+    std::vector<int> selected()
+    {
+        std::vector<int> runs;
+        for (const RunKey& key : window_.workspace().selection())
+            runs.push_back(int(key.run.value));
+        return runs;
+    }
+
     template <class Kind> Kind& named(const QString& accessibleName)
     {
         for (Kind* widget : window_.findChildren<Kind*>())

@@ -30,7 +30,7 @@ ExportFormat formatOf(const QString& path)
                 .remedy = "give it a name that ends in .pdf, .svg or .png"};
 }
 
-// A recipe may be given itself in place of a file.
+// A recipe may be given as JSON text in place of a file.
 bool isText(const QString& recipe)
 {
     return recipe.startsWith(QLatin1Char('{'));

@@ -13,7 +13,7 @@
 
 namespace tilescope::ui {
 
-/// Of so many runs timelines are shown together: more are not readable, and all events of each are in memory.
+/// Maximum number of timelines shown together. More would not be readable, and all events of each are in memory.
 inline constexpr std::size_t kMostTimelines = 32;
 
 /// The data of the traced ones of some runs, shown one above the other: at most the first kMostTimelines.

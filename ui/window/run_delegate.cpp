@@ -17,7 +17,7 @@ namespace {
 
 // Design pixels.
 constexpr double kIndent = 8; // of a sweep in a study
-constexpr double kArrow = 16; // that fold a branch when clicked
+constexpr double kArrow = 16; // width of the arrow; a click on it folds a branch
 
 struct Sign {
     Icon icon;

@@ -71,7 +71,7 @@ bool isSteadyWithout(const Drift& drift, std::span<const double> timed)
     return state.reached && state.from == 0;
 }
 
-// A line describes a small drift; a large one is rarely a line, whose change may then exceed the median.
+// A fitted line describes a small drift. A large drift is rarely linear: the change of its line may exceed the median.
 RunFlag driftFlag(const Drift& drift, std::span<const double> timed)
 {
     constexpr double kLarge = 0.5;

@@ -39,8 +39,8 @@ struct FusedValue {
     std::function<void(const at::Tensor&)> whenRecomputed = {};
     /// Computes `data`, which was put off: in a block that is computed again, nobody may need it.
     std::function<at::Tensor()> later = {};
-    /// Computes a product once more. Of a sum in the residual stream: that of its addend, and `base` is the other one;
-    /// `data` is then dropped, and the backward of the norm adds again.
+    /// Recomputes a product. For a sum in the residual stream: the product that was added to `base`. `data` is then
+    /// dropped, and the backward of the norm repeats the addition.
     std::function<at::Tensor()> again = {};
     std::shared_ptr<FusedValue> base = {};
     /// Of a bf16 weight: with it the weight is an exact fp32 weight (kernels/include/lm.h). Row-major.
@@ -208,8 +208,8 @@ private:
     std::vector<Attended>* keeping_ = nullptr; ///< while a part runs that will be recomputed
     std::deque<Attended> attended_;            ///< of the part that is being recomputed
     bool isRecomputing_ = false;
-    /// The output of swiGlu() until its next call in forward: where it is freed at once, the allocator splits its memory for
-    /// the smaller residual stream, which stays, and each block leaves a part that nothing fits in.
+    /// Keeps the output of swiGlu() until its next call in forward. Freed earlier, its memory would be split for the
+    /// smaller residual stream, which stays, and each block would leave a fragment.
     at::Tensor gated_;
     // The product that crossEntropy() computes.
     Tensor headInput_;
