@@ -20,6 +20,7 @@
 #include <QMenu>
 #include <QMouseEvent>
 #include <QPushButton>
+#include <QScrollBar>
 
 namespace tilescope::ui {
 namespace {
@@ -299,7 +300,12 @@ TEST_F(StudyTest, AFileOpensOnItsStudyAndOnARunThatWasTraced)
     ASSERT_TRUE(QTest::qWaitFor([&] { return studies().isVisible(); }, kPatienceMs));
     ASSERT_EQ(studies().table().rows.size(), 1U);
     const QString all = QString::number(runs().runs.size());
-    EXPECT_EQ(studies().table().rows[0].cells[1].text, QStringLiteral("%1 of %1 ok").arg(all));
+    const std::vector<TableCell>& cells = studies().table().rows[0].cells;
+    EXPECT_TRUE(cells[0].text.endsWith(QLatin1Char('?'))) << "the question: " << cells[0].text.toStdString();
+    EXPECT_TRUE(cells[1].text.contains(QStringLiteral("faster than naive"))) << cells[1].text.toStdString();
+    EXPECT_EQ(cells[2].text, QStringLiteral("%1 of %1 ok").arg(all));
+    EXPECT_EQ(studies().model()->index(0, 1).data(Qt::ToolTipRole).toString(), cells[1].text)
+        << "the tool tip shows what is too long for the row";
     EXPECT_TRUE(
         named<QLabel>(QStringLiteral("Findings")).text().contains(QStringLiteral("faster than naive")));
     ASSERT_EQ(runs().runs.front().param("trace"), "off") << "this test needs a first run without a trace";
@@ -331,6 +337,19 @@ TEST_F(StudyTest, AClickOnAPointOfAChartOpensItsRun)
     auto& figure = *window_.page(QStringLiteral("charts"))->findChild<FigureView*>();
     QTest::mouseClick(&figure, Qt::LeftButton, {}, pointOf(figure));
     expectTheOnlyRunIsExplained();
+}
+
+// Question, finding and state of a row are visible on a narrow page too.
+TEST_F(StudyTest, ANarrowPageKeepsQuestionFindingAndState)
+{
+    ASSERT_TRUE(QTest::qWaitFor([&] { return studies().isVisible(); }, kPatienceMs));
+    for (const QSize size : {QSize(1600, 1000), QSize(853, 533)}) {
+        window_.resize(size);
+        waitUntilSettled();
+        for (int column = 0; column < 3; ++column)
+            EXPECT_FALSE(studies().isColumnHidden(column)) << "at " << size.width() << ", " << column;
+        EXPECT_EQ(studies().verticalScrollBar()->maximum(), 0) << "the only row is whole";
+    }
 }
 
 class OomTest : public RunMenuTest {

@@ -78,6 +78,26 @@ constexpr double kPad = 6;       // at both sides of a cell
 constexpr double kFirstPad = 10; // at the left of a row
 constexpr double kSign = 12;     // of a tone, before the text
 
+// As many of the first words as the height has lines for, at least one line of them.
+QString beginningOf(const QString& text, const QFontMetrics& metrics, int width, int height)
+{
+    const int lines = std::max(1, height / std::max(1, metrics.lineSpacing()));
+    if (lines == 1)
+        return elidedText(text, metrics, Qt::ElideRight, width);
+    const QStringList words = text.split(QLatin1Char(' '));
+    qsizetype fits = 1;
+    qsizetype most = words.size();
+    while (fits < most) {
+        const qsizetype count = (fits + most + 1) / 2;
+        const QString beginning = words.first(count).join(QLatin1Char(' ')) + QStringLiteral(" …");
+        if (TableDelegate::lineCount(beginning, metrics, width) <= lines)
+            fits = count;
+        else
+            most = count - 1;
+    }
+    return words.first(fits).join(QLatin1Char(' ')) + QStringLiteral(" …");
+}
+
 void paintBars(QPainter& painter, const QRect& rect, const TableCell& cell, const QColor& colour,
                const Palette& p)
 {
@@ -185,12 +205,14 @@ void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     const QString text = fits     ? cell.text
                          : wraps  ? unbroken(cell.text)
                          : number ? QStringLiteral("…")
+                         : column.sentence
+                             ? beginningOf(cell.text, metrics, rect.width(), option.rect.height())
                          : view != nullptr && painter->font() == Theme::instance().body()
                              ? view->elided(source.column(), cell.text, rect.width())
                              : elidedText(cell.text, metrics, Qt::ElideMiddle, rect.width());
     painter->drawText(rect,
                       (number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter |
-                          (wraps ? Qt::TextWordWrap : Qt::TextSingleLine),
+                          (wraps || column.sentence ? Qt::TextWordWrap : Qt::TextSingleLine),
                       text);
     if (toned.sign && !cell.text.isEmpty()) {
         const double side = sizes().of(kSign);

@@ -65,6 +65,7 @@ struct TableColumn {
     bool swatch = false; ///< a swatch with the row's colour precedes its text
     bool dim = false;
     bool sortable = true;
+    bool sentence = false; ///< text that is too long loses its end; names lose their middle
     QString tip;
 };
 

@@ -11,6 +11,7 @@
 #include "ui/theme/theme.h"
 
 #include <QHBoxLayout>
+#include <QHeaderView>
 #include <QLabel>
 #include <QVBoxLayout>
 
@@ -21,8 +22,9 @@ namespace tilescope::ui {
 
 namespace {
 
-constexpr double kPanelHeight = 430; // design pixels
+constexpr double kOneStudy = 300; // design pixels: findings and figure of the selected study
 constexpr double kStudyRow = 22;
+constexpr double kMostOfList = 230;        // then it scrolls
 constexpr std::size_t kRunsOfOneStudy = 4; // fewer are read directly
 
 // A figure is named by its id without the study: time, memory.
@@ -72,20 +74,18 @@ StudyPanel::~StudyPanel() = default;
 // From the outside in: Qt styles all of a widget again whenever it gets another parent.
 void StudyPanel::makeContent()
 {
+    QVBoxLayout* column = makePlainColumn(nullptr);
+    setContent(column);
+    studies_ = new TableView;
+    column->addWidget(studies_);
     auto* content = new QWidget;
-    setContent(content);
-    content->setFixedHeight(sizes().of(kPanelHeight));
+    column->addWidget(content);
+    content->setFixedHeight(sizes().of(kOneStudy));
     auto* row = new QHBoxLayout(content);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(0);
-    auto* left = new QVBoxLayout;
-    left->setContentsMargins(0, 0, 0, 0);
-    left->setSpacing(0);
-    row->addLayout(left, 1);
-    studies_ = new TableView;
-    left->addWidget(studies_, 1);
     auto* words = new QWidget;
-    left->addWidget(words, 1);
+    row->addWidget(words, 1);
     auto* wordsLayout = new QVBoxLayout(words);
     wordsLayout->setContentsMargins(sizes().padding, sizes().of(8), sizes().padding, sizes().of(8));
     wordsLayout->setSpacing(sizes().of(6));
@@ -105,6 +105,8 @@ void StudyPanel::makeContent()
     timeline_ = addLink(tr("Timeline"));
     studies_->setAccessibleName(tr("Studies of the file"));
     studies_->setRowHeight(kStudyRow);
+    studies_->setMostLines(2);
+    connect(studies_, &TableView::rowHeightChanged, this, &StudyPanel::fitList);
     for (QLabel* label : {asks_, findings_}) {
         label->setWordWrap(true);
         label->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -175,6 +177,7 @@ void StudyPanel::show(std::shared_ptr<const report::Document> document)
                     .arg(ok)
                     .arg(counted(std::int64_t(points), "point")));
     studies_->show(studyRows(*document_));
+    fitList();
     const auto same =
         std::find_if(sections.begin(), sections.end(),
                      [&chosen](const report::Section& section) { return section.study == chosen; });
@@ -186,6 +189,13 @@ void StudyPanel::show(std::shared_ptr<const report::Document> document)
                                                        : sections.begin();
     studies_->setCurrentId(chosenNow - sections.begin());
     showStudy();
+}
+
+// As high as its rows, up to a height at which the selected study stays in sight.
+void StudyPanel::fitList()
+{
+    const int rows = int(studies_->table().rows.size()) * studies_->verticalHeader()->defaultSectionSize();
+    studies_->setFixedHeight(sizes().header + std::min(rows, sizes().of(kMostOfList)) + 2);
 }
 
 const report::Section* StudyPanel::study() const

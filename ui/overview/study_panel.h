@@ -35,6 +35,7 @@ public:
 private:
     void makeContent();
     void show(std::shared_ptr<const report::Document> document);
+    void fitList();
     void showStudy();
     void showFigure();
     void select(const std::vector<std::string>& uids, const QString& page);

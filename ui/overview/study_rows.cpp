@@ -23,10 +23,19 @@ TableData studyRows(const report::Document& document)
     using Kind = TableColumn::Kind;
     using report::Section;
     TableMaker<Section> maker;
-    maker.add(makeColumn(QObject::tr("Study"), Kind::Text, 0), [](const Section& section) {
-        return makeWords(QString::fromStdString(section.title), QString::fromStdString(section.asks));
+    TableColumn question = makeColumn(QObject::tr("Study"), Kind::Text, 0);
+    question.sentence = true;
+    maker.add(question, [](const Section& section) {
+        return makeWords(QString::fromStdString(section.asks),
+                         QString::fromStdString(section.title + ": " + section.asks));
     });
-    maker.add(makeColumn(QObject::tr("Points"), Kind::Text, 190, true), [](const Section& section) {
+    TableColumn finding = makeColumn(QObject::tr("First finding"), Kind::Text, 0);
+    finding.sentence = true;
+    maker.add(finding, [](const Section& section) {
+        return section.findings.empty() ? makeWords(QObject::tr("none yet"), {}, Tone::Dim)
+                                        : makeWords(QString::fromStdString(section.findings.front().text));
+    });
+    maker.add(makeColumn(QObject::tr("Points"), Kind::Text, 150), [](const Section& section) {
         const bool failed = section.counts.failed > 0;
         return makeWords(stateOf(section.counts), {}, failed ? Tone::Warning : Tone::Dim);
     });

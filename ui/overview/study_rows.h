@@ -10,7 +10,7 @@ namespace tilescope::ui {
 /// `35 of 36 ok, 1 out of memory`.
 QString stateOf(const report::PointCounts& counts);
 
-/// A row a study: its title and its state; the id is the index of the section.
+/// One row per study: its question, its first finding and its state; the id is the index of the section.
 TableData studyRows(const report::Document& document);
 
 } // namespace tilescope::ui
