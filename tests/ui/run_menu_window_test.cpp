@@ -1,11 +1,14 @@
 // What the run list, the palette and the view of a run that was out of memory let a user do.
 
+#include "core/config/schema.h"
+#include "core/store/run_writer.h"
 #include "tests/ui/text_recorder.h"
 #include "tests/ui/window_fixture.h"
 #include "tests/unit/report/study_file.h"
 #include "ui/charts/chart_plot.h"
 #include "ui/kit/table_view.h"
 #include "ui/kit/view_history.h"
+#include "ui/overview/limit_bar_plot.h"
 #include "ui/overview/oom_panel.h"
 #include "ui/overview/study_panel.h"
 #include "ui/window/command_palette.h"
@@ -365,30 +368,99 @@ protected:
         window_.workspace().select({{gpu_, RunId{9}}});
         window_.showPage(QStringLiteral("overview"));
         waitUntilSettled();
+        window_.workspace().disconnect(window_.page(QStringLiteral("experiment"))); // no engine is started
+        QObject::connect(&window_.workspace(), &Workspace::runsWanted, &window_,
+                         [this](const WantedRuns& runs) { wanted_ = runs; });
+    }
+
+    TableView& changes()
+    {
+        auto& fits = named<TableView>(QStringLiteral("Changes that fit"));
+        EXPECT_TRUE(QTest::qWaitFor([&] { return !fits.table().rows.empty(); }, kPatienceMs));
+        return fits;
+    }
+
+    static QPushButton* buttonOf(TableView& fits, int row)
+    {
+        auto* button = dynamic_cast<QPushButton*>(
+            fits.indexWidget(fits.model()->index(row, fits.model()->columnCount() - 1)));
+        if (button == nullptr)
+            throw std::runtime_error("a change has no button");
+        return button;
     }
 
     int gpu_ = 0;
+    WantedRuns wanted_;
 };
 
 TEST_F(OomTest, SaysWhatWouldFitAndRunsIt)
 {
-    auto& fits = named<TableView>(QStringLiteral("Changes that fit"));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !fits.table().rows.empty(); }, kPatienceMs));
+    TableView& fits = changes();
     EXPECT_TRUE(fits.isVisible());
-    WantedRuns wanted;
-    window_.workspace().disconnect(window_.page(QStringLiteral("experiment"))); // no engine is started
-    QObject::connect(&window_.workspace(), &Workspace::runsWanted, &window_,
-                     [&wanted](const WantedRuns& runs) { wanted = runs; });
     fits.setFocus();
     fits.setCurrentIndex(fits.model()->index(0, 0));
     QTest::keyClick(&fits, Qt::Key_Return);
-    ASSERT_EQ(wanted.specs.size(), 1U);
-    EXPECT_TRUE(wanted.file.endsWith(QStringLiteral("gpu.tscope")));
-    const ExperimentSpec& spec = wanted.specs.front();
+    ASSERT_EQ(wanted_.specs.size(), 1U);
+    EXPECT_TRUE(wanted_.file.endsWith(QStringLiteral("gpu.tscope")));
+    const ExperimentSpec& spec = wanted_.specs.front();
     EXPECT_TRUE(spec.batch < 65536 || spec.backend != Backend::Naive || spec.precision != Precision::Fp32 ||
                 spec.checkpointing.kind != Checkpointing::Kind::None)
         << fits.table().rows[0].cells[0].text.toStdString();
     EXPECT_EQ(spec.dFf, 2048) << "the rest of the spec stays";
+}
+
+TEST_F(OomTest, EachChangeHasItsRunButton)
+{
+    TableView& fits = changes();
+    std::vector<QPushButton*> buttons;
+    for (int row = 0; row < fits.model()->rowCount(); ++row)
+        buttons.push_back(buttonOf(fits, row));
+    ASSERT_GT(buttons.size(), 1U);
+    EXPECT_EQ(buttons[1]->text(), QStringLiteral("Run"));
+    EXPECT_EQ(buttons[1]->accessibleName(), QStringLiteral("Run ") + fits.table().rows[1].cells[0].text);
+    // By keyboard: Tab leads from the table to its buttons.
+    fits.setFocus();
+    QTest::keyClick(&fits, Qt::Key_Tab);
+    EXPECT_EQ(QApplication::focusWidget(), buttons[0]);
+    QTest::keyClick(buttons[0], Qt::Key_Tab);
+    EXPECT_EQ(QApplication::focusWidget(), buttons[1]);
+    QTest::keyClick(buttons[1], Qt::Key_Space);
+    ASSERT_EQ(wanted_.specs.size(), 1U);
+    const WantedRuns second = wanted_;
+    QTest::mouseClick(buttons[0], Qt::LeftButton);
+    ASSERT_EQ(wanted_.specs.size(), 1U);
+    EXPECT_NE(config::specHash(second.specs.front()), config::specHash(wanted_.specs.front()));
+}
+
+TEST_F(OomTest, AChangeThatWasRunIsDrawnBesideTheFailureAndOpensByAClick)
+{
+    TableView& fits = changes();
+    auto& bar = *window_.page(QStringLiteral("overview"))->findChild<LimitBarPlot*>();
+    EXPECT_TRUE(bar.accessibleDescription().contains(QStringLiteral("predicted")));
+    QTest::mouseClick(buttonOf(fits, 0), Qt::LeftButton);
+    ASSERT_EQ(wanted_.specs.size(), 1U);
+    StringTable strings;
+    {
+        store::RunWriter writer(wanted_.file.toStdString(), strings);
+        const ExperimentSpec& spec = wanted_.specs.front();
+        writer.beginRun({"fits", "lm", config::toJson(spec), config::specHash(spec), "Tilescope test"});
+        RunResult result;
+        result.device = "cuda:0";
+        result.peakAllocated = result.peakReserved = Bytes{std::int64_t{77} << 30};
+        writer.endRun(result);
+    }
+    window_.workspace().refresh(gpu_);
+    ASSERT_TRUE(QTest::qWaitFor(
+        [&] { return bar.accessibleDescription().contains(QStringLiteral(": 77.0")); }, kPatienceMs))
+        << bar.accessibleDescription().toStdString();
+    QPushButton* open = buttonOf(fits, 0);
+    ASSERT_EQ(open->text(), QStringLiteral("Open"));
+    EXPECT_TRUE(open->accessibleName().startsWith(QStringLiteral("Open ")));
+    const QRectF drawn = bar.variantBox(0);
+    EXPECT_TRUE(QRectF(bar.rect()).contains(drawn));
+    QTest::mouseClick(&bar, Qt::LeftButton, {}, drawn.center().toPoint());
+    waitUntilSettled();
+    EXPECT_EQ(window_.workspace().selection(), (std::vector<RunKey>{{gpu_, RunId{10}}}));
 }
 
 TEST_F(OomTest, IsShownOnlyForRunsThatWereOutOfMemory)

@@ -1,11 +1,13 @@
 #include "ui/overview/limit_bar_plot.h"
 
+#include "ui/kit/elided_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_delegate.h"
 #include "ui/kit/time_axis.h"
 #include "ui/theme/theme.h"
 
 #include <QHelpEvent>
+#include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
 
@@ -17,6 +19,9 @@ namespace {
 
 constexpr int kHeight = 118; // design pixels
 constexpr int kBarHeight = 28;
+constexpr int kVariantRow = 20;
+constexpr int kVariantBar = 16;
+constexpr int kBelowBar = 22; // the words of the failed request
 constexpr int kTicks = 6;
 constexpr double kMostBeyond =
     1.5; // a need far beyond the limit would hide the rest: its box then stays open
@@ -26,6 +31,7 @@ constexpr double kMostBeyond =
 struct LimitBarPlot::Scale {
     QRectF bar;
     double most = 1; ///< bytes at the right end
+    double end = 0;  ///< lower edge of the last bar
 
     double x(double bytes) const { return bar.left() + bar.width() * bytes / most; }
     QRectF part(double from, double to) const { return {x(from), bar.top(), x(to) - x(from), bar.height()}; }
@@ -34,6 +40,7 @@ struct LimitBarPlot::Scale {
 LimitBarPlot::LimitBarPlot(QWidget* parent) : QWidget(parent)
 {
     setAccessibleName(tr("Memory up to the limit"));
+    setMouseTracking(true);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
 }
@@ -41,6 +48,22 @@ LimitBarPlot::LimitBarPlot(QWidget* parent) : QWidget(parent)
 void LimitBarPlot::show(LimitBar bar)
 {
     bar_ = std::move(bar);
+    variants_.clear();
+    describe();
+    updateGeometry();
+    update();
+}
+
+void LimitBarPlot::showVariants(std::vector<LimitVariant> variants)
+{
+    variants_ = std::move(variants);
+    describe();
+    updateGeometry();
+    update();
+}
+
+void LimitBarPlot::describe()
+{
     QStringList words;
     for (const LimitPart& part : bar_.parts)
         words << QStringLiteral("%1 %2").arg(part.label, byteText(part.bytes));
@@ -48,13 +71,14 @@ void LimitBarPlot::show(LimitBar bar)
         words << tr("failed request %1").arg(byteText(bar_.asked));
     if (bar_.limit)
         words << tr("limit %1").arg(byteText(*bar_.limit));
+    for (const LimitVariant& variant : variants_)
+        words << variant.words;
     setAccessibleDescription(words.join(QStringLiteral(", ")));
-    update();
 }
 
 QSize LimitBarPlot::sizeHint() const
 {
-    return {sizes().of(400), sizes().of(kHeight)};
+    return {sizes().of(400), sizes().of(kHeight) + int(variants_.size()) * sizes().of(kVariantRow)};
 }
 
 LimitBarPlot::Scale LimitBarPlot::scale() const
@@ -64,7 +88,31 @@ LimitBarPlot::Scale LimitBarPlot::scale() const
                        sizes().of(kBarHeight));
     const double present = std::max({bar_.held() + bar_.asked, bar_.limit.value_or(0), 1.0});
     scale.most = std::clamp(bar_.needed.value_or(0), present, kMostBeyond * present);
+    scale.end = scale.bar.bottom();
+    if (!variants_.empty())
+        scale.end += sizes().of(kBelowBar) + int(variants_.size()) * sizes().of(kVariantRow);
     return scale;
+}
+
+QRectF LimitBarPlot::variantBox(std::size_t variant) const
+{
+    if (variant >= variants_.size())
+        return {};
+    const Scale s = scale();
+    const double top = s.bar.bottom() + sizes().of(kBelowBar) + double(variant) * sizes().of(kVariantRow);
+    const double right = s.x(std::min(variants_[variant].bytes, s.most));
+    return {s.bar.left(), top, std::max(2.0, right - s.bar.left()), double(sizes().of(kVariantBar))};
+}
+
+const LimitVariant* LimitBarPlot::variantAt(QPointF at) const
+{
+    for (std::size_t i = 0; i < variants_.size(); ++i) {
+        QRectF row = variantBox(i);
+        row.setRight(width()); // its words too
+        if (row.contains(at))
+            return &variants_[i];
+    }
+    return nullptr;
 }
 
 void LimitBarPlot::drawParts(QPainter& painter, const Scale& scale) const
@@ -114,6 +162,38 @@ void LimitBarPlot::drawRequest(QPainter& painter, const Scale& scale) const
     }
 }
 
+void LimitBarPlot::drawVariants(QPainter& painter, const Scale& scale) const
+{
+    using State = LimitVariant::State;
+    const QFontMetrics metrics(painter.font());
+    for (std::size_t i = 0; i < variants_.size(); ++i) {
+        const LimitVariant& variant = variants_[i];
+        const QRectF box = variantBox(i);
+        const QColor fill = colourOf(Swatch::neutral(), colours());
+        const bool isMeasured = variant.state == State::Measured;
+        if (isMeasured) {
+            painter.fillRect(box, fill);
+        } else {
+            painter.setPen(QPen(variant.state == State::Failed ? colours().warning : colours().dimText, 1,
+                                Qt::DashLine));
+            painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
+        }
+        // Beside the bar up to the limit, or in it where there is more room.
+        const double gap = sizes().of(5);
+        const double limit = bar_.limit ? scale.x(*bar_.limit) - gap : 0;
+        const double beside = (limit > box.right() ? limit : scale.bar.right()) - box.right() - gap;
+        const bool isInside = metrics.horizontalAdvance(variant.words) > beside && box.width() > beside;
+        const QRectF place = isInside ? box.adjusted(gap, 0, -gap, 0)
+                                      : QRectF(box.right() + gap, box.top(), beside, box.height());
+        painter.setPen(isInside && isMeasured           ? textOn(fill)
+                       : variant.state == State::Failed ? colours().warning
+                       : isMeasured                     ? colours().text
+                                                        : colours().dimText);
+        painter.drawText(place, Qt::AlignVCenter | Qt::AlignLeft,
+                         elidedText(variant.words, metrics, Qt::ElideRight, int(place.width())));
+    }
+}
+
 void LimitBarPlot::drawLimit(QPainter& painter, const Scale& scale) const
 {
     const QFontMetrics metrics(painter.font());
@@ -134,6 +214,9 @@ void LimitBarPlot::drawLimit(QPainter& painter, const Scale& scale) const
         painter.setPen(QPen(colours().warning, sizes().of(2)));
         painter.drawLine(QPointF(scale.x(*bar_.limit), scale.bar.top() - sizes().of(5)),
                          QPointF(scale.x(*bar_.limit), scale.bar.bottom())); // words are below
+        if (!variants_.empty())
+            painter.drawLine(QPointF(scale.x(*bar_.limit), scale.bar.bottom() + sizes().of(kBelowBar)),
+                             QPointF(scale.x(*bar_.limit), scale.end));
         label(*bar_.limit, tr("limit %1").arg(byteText(*bar_.limit)), colours().warning, true);
     }
     if (bar_.needed) {
@@ -147,7 +230,7 @@ void LimitBarPlot::drawLimit(QPainter& painter, const Scale& scale) const
 
 void LimitBarPlot::drawAxis(QPainter& painter, const Scale& scale) const
 {
-    const double y = scale.bar.bottom() + sizes().of(24);
+    const double y = variants_.empty() ? scale.bar.bottom() + sizes().of(24) : scale.end + sizes().of(4);
     const Unit unit = byteUnit(scale.most);
     const std::vector<double> ticks = roundSteps(0, scale.most / unit.size, kTicks);
     painter.setPen(colours().strongLine);
@@ -176,6 +259,7 @@ void LimitBarPlot::paintEvent(QPaintEvent*)
     painter.fillRect(s.bar, colours().laneGround);
     drawParts(painter, s);
     drawRequest(painter, s);
+    drawVariants(painter, s);
     drawLimit(painter, s);
     drawAxis(painter, s);
 }
@@ -186,6 +270,14 @@ bool LimitBarPlot::event(QEvent* event)
         return QWidget::event(event);
     const auto* help = static_cast<QHelpEvent*>(event);
     const Scale s = scale();
+    if (const LimitVariant* variant = variantAt(help->pos())) {
+        QToolTip::showText(help->globalPos(),
+                           variant->state == LimitVariant::State::Predicted
+                               ? variant->words
+                               : tr("%1; a click opens the run").arg(variant->words),
+                           this);
+        return true;
+    }
     double from = 0;
     for (const LimitPart& part : bar_.parts) {
         if (s.part(from, from + part.bytes).contains(help->pos())) {
@@ -197,6 +289,22 @@ bool LimitBarPlot::event(QEvent* event)
     }
     QToolTip::hideText();
     return true;
+}
+
+void LimitBarPlot::mousePressEvent(QMouseEvent* event)
+{
+    const LimitVariant* variant = variantAt(event->position());
+    if (event->button() == Qt::LeftButton && variant != nullptr)
+        emit variantClicked(variant->suggestion);
+    else
+        QWidget::mousePressEvent(event);
+}
+
+void LimitBarPlot::mouseMoveEvent(QMouseEvent* event)
+{
+    const LimitVariant* variant = variantAt(event->position());
+    const bool leads = variant != nullptr && variant->state != LimitVariant::State::Predicted;
+    setCursor(leads ? Qt::PointingHandCursor : Qt::ArrowCursor);
 }
 
 } // namespace tilescope::ui

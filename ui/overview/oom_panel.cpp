@@ -6,6 +6,7 @@
 #include "core/query/run_spec.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
+#include "ui/kit/missing_trace.h"
 #include "ui/kit/panel.h"
 #include "ui/kit/table_view.h"
 #include "ui/overview/limit_bar_plot.h"
@@ -24,7 +25,15 @@ namespace tilescope::ui {
 namespace {
 
 constexpr double kBlockRow = 22; // design pixels
+constexpr double kFitRow = 28;   // of a button
 constexpr int kBlockRows = 10;
+constexpr double kNarrowLists = 840;      // below which a list has no room beside another
+constexpr const char* kChange = "change"; // property of a button: index of its suggestion
+
+QBoxLayout::Direction directionOf(int width)
+{
+    return width < sizes().of(kNarrowLists) ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight;
+}
 
 // A table in the panel, with the message that stands for it while it is empty.
 void addTable(Panel& panel, TableView* table, QLabel* message)
@@ -66,34 +75,28 @@ void OomPanel::makeContent()
     limitPanel_->setContent(bar_);
     connect(limitPanel_->addLink(tr("Memory")), &QPushButton::clicked, this,
             [this] { emit workspace_.pageWanted(QStringLiteral("memory")); });
-    auto* lists = new QHBoxLayout;
-    lists->setSpacing(sizes().gap);
-    layout->addLayout(lists);
+    lists_ = new QBoxLayout(directionOf(width()));
+    lists_->setSpacing(sizes().gap);
+    layout->addLayout(lists_);
     holderPanel_ = new Panel(tr("Largest blocks"));
-    lists->addWidget(holderPanel_, 1);
+    lists_->addWidget(holderPanel_, 2);
     holders_ = new TableView;
     noHolders_ = makeMessage();
     addTable(*holderPanel_, holders_, noHolders_);
     fitPanel_ = new Panel(tr("Would fit"));
-    lists->addWidget(fitPanel_, 1);
+    lists_->addWidget(fitPanel_, 3);
     fits_ = new TableView;
     noFits_ = makeMessage();
     addTable(*fitPanel_, fits_, noFits_);
-    runOne_ = new QPushButton(tr("Run selected"));
+    fits_->setRowHeight(kFitRow);
     runAll_ = new QPushButton(tr("Run all"));
     holders_->setAccessibleName(tr("Largest blocks at the failure"));
     fits_->setAccessibleName(tr("Changes that fit"));
-    for (QPushButton* button : {runOne_, runAll_}) {
-        button->setProperty("kind", "small");
-        fitPanel_->addToHeader(button);
-    }
-    runOne_->setToolTip(tr("Run the selected change and record it into this file (Enter)"));
-    connect(runOne_, &QPushButton::clicked, this, [this] {
-        if (const auto row = fits_->currentId())
-            runVariants({*row});
-    });
+    runAll_->setProperty("kind", "small");
+    runAll_->setToolTip(tr("Run the changes that have no run yet and record them into this file"));
+    fitPanel_->addToHeader(runAll_);
     connect(fits_, &TableView::activatedRow, this, [this](std::int64_t row) { runVariants({row}); });
-    connect(fits_, &TableView::chosen, this, [this] { runOne_->setEnabled(canRun_); });
+    connect(bar_, &LimitBarPlot::variantClicked, this, &OomPanel::openRun);
     connect(runAll_, &QPushButton::clicked, this, [this] {
         std::vector<std::int64_t> all(report_ ? report_->suggestions.size() : 0);
         std::iota(all.begin(), all.end(), 0);
@@ -103,6 +106,13 @@ void OomPanel::makeContent()
         if (report_ && isVisible())
             showFits(); // a change that was run has its result beside it
     });
+}
+
+void OomPanel::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    if (lists_ != nullptr)
+        lists_->setDirection(directionOf(width()));
 }
 
 bool OomPanel::showRuns(const std::vector<SelectedRun>& runs)
@@ -143,7 +153,6 @@ void OomPanel::say(const QString& text)
     bar_->show({});
     fill(*holders_, *noHolders_, {}, text);
     fill(*fits_, *noFits_, {}, text);
-    runOne_->setEnabled(false);
     runAll_->setEnabled(false);
 }
 
@@ -163,6 +172,7 @@ void OomPanel::show(const SelectedRun& run, std::shared_ptr<const query::OomRepo
             : tr("The recorded repetition of the step did not run out of memory, or none was recorded.");
     fill(*holders_, *noHolders_, holderRows(*report_), notRecorded);
     holderPanel_->setSubtitle(holders_->table().rows.empty() ? QString() : tr("at the failed request"));
+    canRun_ = !report_->suggestions.empty() && query::specOf(*run_.run);
     showFits();
     const auto count = std::ssize(report_->suggestions);
     fitPanel_->setSubtitle(count > 0 ? tr("%1, predicted for this device").arg(counted(count, "change"))
@@ -171,7 +181,6 @@ void OomPanel::show(const SelectedRun& run, std::shared_ptr<const query::OomRepo
     runAll_->setEnabled(canRun_);
     runAll_->setText(tr("Run all %1").arg(count));
     runAll_->setVisible(count > 1);
-    runOne_->setEnabled(canRun_ && fits_->currentId().has_value());
     if (isAlone_)
         emit figuresReady(oomFigures(*report_, *run.run));
 }
@@ -200,9 +209,61 @@ std::vector<const query::RunSummary*> OomPanel::runsOfChanges(const ExperimentSp
 void OomPanel::showFits()
 {
     const std::optional<ExperimentSpec> spec = query::specOf(*run_.run);
-    fill(*fits_, *noFits_,
-         fitRows(*report_, spec ? runsOfChanges(*spec) : std::vector<const query::RunSummary*>()),
+    const std::vector<const query::RunSummary*> runs =
+        spec ? runsOfChanges(*spec) : std::vector<const query::RunSummary*>();
+    bar_->showVariants(limitVariants(*report_, runs));
+    // The buttons are made again: the focus returns to the one of the same change.
+    const QWidget* focus = fits_->focusWidget();
+    const QVariant focused = focus != nullptr && focus->hasFocus() ? focus->property(kChange) : QVariant();
+    fill(*fits_, *noFits_, fitRows(*report_, runs),
          tr("None of the changes tried fits, according to the predictor."));
+    addButtons(runs);
+    for (QPushButton* button : fits_->findChildren<QPushButton*>())
+        if (focused.isValid() && button->property(kChange) == focused)
+            button->setFocus();
+}
+
+// In each row a button that runs the change, or opens its run.
+void OomPanel::addButtons(const std::vector<const query::RunSummary*>& runs)
+{
+    const int column = int(fits_->table().columns.size()) - 1;
+    QWidget* before = fits_;
+    for (int row = 0; row < fits_->model()->rowCount(); ++row) {
+        const QModelIndex index = fits_->model()->index(row, column);
+        const auto suggestion = std::size_t(index.data(TableModel::IdRole).toLongLong());
+        const query::RunSummary* run = suggestion < runs.size() ? runs[suggestion] : nullptr;
+        const QString change = wordsOf(report_->suggestions[suggestion]);
+        auto* button = new QPushButton(index.data().toString());
+        button->setProperty("kind", "row");
+        button->setProperty(kChange, qulonglong(suggestion));
+        button->setAccessibleName(button->text() + QLatin1Char(' ') + change);
+        button->setToolTip(run != nullptr ? tr("Open the run of %1").arg(change)
+                                          : tr("Run %1 and record it into this file").arg(change));
+        button->setEnabled(run != nullptr || canRun_);
+        connect(button, &QPushButton::clicked, this, [this, suggestion, isRun = run != nullptr] {
+            if (isRun)
+                openRun(suggestion);
+            else
+                runVariants({std::int64_t(suggestion)});
+        });
+        fits_->setIndexWidget(index, button);
+        QWidget::setTabOrder(before, button);
+        before = button;
+    }
+}
+
+// Nothing for a change that has no run.
+void OomPanel::openRun(std::size_t suggestion)
+{
+    const std::optional<ExperimentSpec> spec = query::specOf(*run_.run);
+    const std::vector<const query::RunSummary*> runs =
+        spec ? runsOfChanges(*spec) : std::vector<const query::RunSummary*>();
+    if (suggestion >= runs.size() || runs[suggestion] == nullptr)
+        return;
+    const query::RunSummary& run = *runs[suggestion];
+    const QString page = explainingPage(run);
+    workspace_.select({{run_.key.file, run.run}});
+    emit workspace_.pageWanted(page);
 }
 
 void OomPanel::runVariants(const std::vector<std::int64_t>& rows)

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+class QBoxLayout;
 class QPushButton;
 
 namespace tilescope::ui {
@@ -34,12 +35,17 @@ signals:
     /// The cards for the run, if it is the only one.
     void figuresReady(const std::vector<KeyFigure>& figures);
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     void makeContent();
     void show(const SelectedRun& run, std::shared_ptr<const query::OomReport> report);
     void runVariants(const std::vector<std::int64_t>& rows);
     std::vector<const query::RunSummary*> runsOfChanges(const ExperimentSpec& spec) const;
     void showFits();
+    void addButtons(const std::vector<const query::RunSummary*>& runs);
+    void openRun(std::size_t suggestion);
     void say(const QString& text);
 
     Workspace& workspace_;
@@ -49,6 +55,7 @@ private:
     bool isAlone_ = true;         ///< no other run is shown
     bool canRun_ = false;         ///< there are changes that fit, and the run has a spec
     Panel* limitPanel_ = nullptr; ///< and all that follows: nullptr until a run was out of memory
+    QBoxLayout* lists_ = nullptr; ///< one below the other on a narrow page
     Panel* holderPanel_ = nullptr;
     Panel* fitPanel_ = nullptr;
     LimitBarPlot* bar_ = nullptr;
@@ -56,7 +63,6 @@ private:
     TableView* fits_ = nullptr;
     SentenceLabel* noHolders_ = nullptr;
     SentenceLabel* noFits_ = nullptr;
-    QPushButton* runOne_ = nullptr;
     QPushButton* runAll_ = nullptr;
 };
 

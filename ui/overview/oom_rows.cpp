@@ -119,6 +119,34 @@ LimitBar limitBar(const OomReport& report)
     return bar;
 }
 
+std::vector<LimitVariant> limitVariants(const OomReport& report,
+                                        const std::vector<const query::RunSummary*>& runs)
+{
+    std::vector<LimitVariant> variants;
+    for (std::size_t i = 0; i < report.suggestions.size(); ++i) {
+        const predict::Suggestion& suggestion = report.suggestions[i];
+        const query::RunSummary* run = i < runs.size() ? runs[i] : nullptr;
+        LimitVariant variant{wordsOf(suggestion), neededBy(suggestion), LimitVariant::State::Predicted, i};
+        const std::optional<Bytes> peak = run == nullptr            ? std::nullopt
+                                          : suggestion.peakReserved ? run->result.peakReserved
+                                                                    : run->result.peakAllocated;
+        if (run != nullptr && run->result.status == RunStatus::Ok && peak) {
+            variant.state = LimitVariant::State::Measured;
+            variant.bytes = double(peak->count);
+            variant.words += QStringLiteral(": ") + byteText(variant.bytes);
+            if (run->step)
+                variant.words += tr(", step %1").arg(timeText(run->step->median * 1e6));
+        } else if (run != nullptr && run->result.status != RunStatus::Running) {
+            variant.state = LimitVariant::State::Failed;
+            variant.words += QStringLiteral(": ") + QString::fromUtf8(wordOf(run->result.status));
+        } else {
+            variant.words += tr(": %1, predicted").arg(byteText(variant.bytes));
+        }
+        variants.push_back(variant);
+    }
+    return variants;
+}
+
 std::vector<KeyFigure> oomFigures(const OomReport& report, const query::RunSummary& run)
 {
     const std::optional<double> asked = seen(report.asked, report.info.requested);
@@ -152,7 +180,7 @@ std::vector<KeyFigure> oomFigures(const OomReport& report, const query::RunSumma
     }
     steps.lines.push_back(line);
     return {end,
-            bytesFigure(tr("Asked for"), asked, report.op.empty() ? QString() : plainText(report.op)),
+            bytesFigure(tr("Requested"), asked, report.op.empty() ? QString() : plainText(report.op)),
             bytesFigure(tr("Free"), left, lacking),
             bytesFigure(reserved ? tr("Reserved") : tr("Allocated"), held,
                         held ? shareOf(*held, limit) : QString()),
@@ -221,10 +249,19 @@ TableData fitRows(const OomReport& report, const std::vector<const query::RunSum
     maker.add(makeColumn(titleIn(tr("Left"), unit), Kind::Number, 80), [&](const Suggestion& row) {
         return makeNumber(limit > 0 ? std::optional(limit - neededBy(row)) : std::nullopt, unit, exactBytes);
     });
+    const auto indexOf = [&](const Suggestion& row) { return std::size_t(&row - report.suggestions.data()); };
+    if (std::ranges::any_of(report.stepSeconds, [](const auto& seconds) { return seconds.has_value(); }))
+        maker.add(makeColumn(tr("Step, ms"), Kind::Number, 80), [&](const Suggestion& row) {
+            const std::optional<double> seconds = report.stepSeconds[indexOf(row)];
+            TableCell cell = makeWords(seconds ? threeDigits(*seconds * 1e3) : notMeasured());
+            if (seconds)
+                cell.sort = *seconds;
+            return cell;
+        });
+    const auto runOf = [&](const Suggestion& row) {
+        return indexOf(row) < runs.size() ? runs[indexOf(row)] : nullptr;
+    };
     if (std::ranges::any_of(runs, [](const auto* run) { return run != nullptr; })) {
-        const auto runOf = [&](const Suggestion& row) {
-            return runs.at(std::size_t(&row - report.suggestions.data()));
-        };
         maker.add(makeColumn(titleIn(tr("Measured"), unit), Kind::Number, 90), [=](const Suggestion& row) {
             const query::RunSummary* run = runOf(row);
             if (run == nullptr)
@@ -235,11 +272,14 @@ TableData fitRows(const OomReport& report, const std::vector<const query::RunSum
                 row.peakReserved ? run->result.peakReserved : run->result.peakAllocated;
             return makeNumber(peak ? std::optional(double(peak->count)) : std::nullopt, unit, exactBytes);
         });
-        maker.add(makeColumn(tr("Step, ms"), Kind::Number, 80), [=](const Suggestion& row) {
+        maker.add(makeColumn(tr("Measured, ms"), Kind::Number, 90), [=](const Suggestion& row) {
             const query::RunSummary* run = runOf(row);
             return run != nullptr && run->step ? makeWords(threeDigits(run->step->median)) : makeWords({});
         });
     }
+    maker.add(makeColumn({}, Kind::Text, 72), [=](const Suggestion& row) {
+        return makeWords(runOf(row) != nullptr ? tr("Open") : tr("Run"));
+    });
     return maker.table(report.suggestions, [](const Suggestion&) { return Swatch{}; });
 }
 

@@ -27,16 +27,31 @@ struct LimitBar {
     double held() const; ///< sum of the parts
 };
 
+/// A change that makes the run fit, as a bar on the scale of LimitBar.
+struct LimitVariant {
+    enum class State { Predicted, Measured, Failed };
+    QString words;    ///< change, bytes and step time
+    double bytes = 0; ///< peak: measured if there is one, otherwise predicted
+    State state = State::Predicted;
+    std::size_t suggestion = 0; ///< its index
+};
+
 LimitBar limitBar(const query::OomReport& report);
 
-/// Cards of a run that was out of memory: where it ended, what was asked for, free, held and needed, and the
+/// A bar per suggestion.
+/// \param runs  the last run of each suggestion, null for none; empty: none was run
+std::vector<LimitVariant> limitVariants(const query::OomReport& report,
+                                        const std::vector<const query::RunSummary*>& runs = {});
+
+/// Cards of a run that was out of memory: where it ended, what was requested, free, held and needed, and the
 /// steps before it.
 std::vector<KeyFigure> oomFigures(const query::OomReport& report, const query::RunSummary& run);
 
 /// A row a holder of memory; the id is its index.
 TableData holderRows(const query::OomReport& report);
 
-/// A row a change that makes the run fit; the id is the index of the suggestion.
+/// One row per change that makes the run fit; the id is the index of the suggestion. The last column has room for a
+/// button and its text.
 /// \param runs  the last run of each suggestion, null for none; what they measured stands beside the prediction
 TableData fitRows(const query::OomReport& report, const std::vector<const query::RunSummary*>& runs = {});
 

@@ -47,6 +47,7 @@ QPushButton[kind="heading"] { border: none; background: transparent; padding: 0;
     color: {dimText}; }
 QPushButton[kind="heading"]:hover, QPushButton[kind="heading"]:focus { color: {text}; }
 QPushButton[kind="small"] { min-height: {chip}; }
+QPushButton[kind="row"] { min-height: 0; margin: 2px 4px 2px 2px; padding: 0 2px; }
 QPushButton::menu-indicator { image: none; width: 0; }
 QPushButton[segment="first"] { border-top-right-radius: 0; border-bottom-right-radius: 0; }
 QPushButton[segment="middle"] { border-radius: 0; border-left: none; }

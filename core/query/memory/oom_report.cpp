@@ -1,8 +1,11 @@
 #include "core/query/memory/oom_report.h"
 
+#include "core/base/error.h"
+#include "core/config/run_again.h"
 #include "core/config/schema.h"
 #include "core/model/parallelism.h"
 #include "core/predict/predict_memory.h"
+#include "core/predict/predict_time.h"
 #include "core/query/runs/run_device.h"
 #include "core/query/runs/run_tables.h"
 
@@ -59,6 +62,19 @@ predict::TargetDevice deviceOf(const OomReport& report, const store::RunReader& 
     return device;
 }
 
+/// The step of the spec with a suggestion's changes, by the measured ceilings of the device.
+std::optional<double> stepOf(const ExperimentSpec& spec, const predict::Suggestion& suggestion,
+                             const predict::TargetDevice& device, const predict::DeviceRates& rates)
+{
+    try {
+        const auto time =
+            predict::predictTime(config::withChanges(spec, suggestion.keys).front(), device, rates);
+        return time ? std::optional(time->stepSeconds) : std::nullopt;
+    } catch (const Error&) { // a spec of an older version may break today's rules; running it says so
+        return {};
+    }
+}
+
 void addSuggestions(OomReport& report, const store::RunReader& reader)
 {
     const auto spec = config::specOf(report.run.specJson);
@@ -76,6 +92,10 @@ void addSuggestions(OomReport& report, const store::RunReader& reader)
     if (const auto prediction = predict::predictMemory(*spec, device))
         report.needed = prediction->peakReserved.value_or(prediction->peakAllocated);
     report.suggestions = predict::suggestions(*spec, device);
+    report.stepSeconds.resize(report.suggestions.size());
+    if (const auto rates = predict::DeviceRates::from(reader.ceilings(), device))
+        for (std::size_t i = 0; i < report.suggestions.size(); ++i)
+            report.stepSeconds[i] = stepOf(*spec, report.suggestions[i], device, *rates);
 }
 
 } // namespace

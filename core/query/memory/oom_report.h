@@ -30,6 +30,8 @@ struct OomReport {
     std::optional<Bytes> limit = {};                   ///< of the memory; none on a CPU without memory_limit
     std::optional<Bytes> needed = {};                  ///< predicted: reserved on a GPU, allocated on a CPU
     std::vector<predict::Suggestion> suggestions = {}; ///< what would fit, by the predictor's word
+    /// Predicted step of each suggestion; none if the file has no ceilings of the device.
+    std::vector<std::optional<double>> stepSeconds = {};
 
     /// Whether the reserved free memory would have sufficed as a single block. None if unknown.
     std::optional<bool> fragmentationIsToBlame() const;

@@ -1,5 +1,11 @@
 #include "ui/overview/oom_rows.h"
 
+#include "core/store/run_reader.h"
+#include "core/store/run_writer.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/ui/fixture.h"
+#include "ui/kit/number_text.h"
+
 #include <gtest/gtest.h>
 
 namespace tilescope::ui {
@@ -64,6 +70,72 @@ TEST(OomFigures, SayWhatIsLacking)
         << figures[2].verdict.toStdString();
     EXPECT_TRUE(figures[4].verdict.startsWith(QStringLiteral("4.00"))) << figures[4].verdict.toStdString();
     EXPECT_EQ(figures[5].verdict, QStringLiteral("no timed step was reached"));
+}
+
+TEST(LimitVariants, AreDashedUntilTheyAreMeasured)
+{
+    query::RunSummary run;
+    run.result.status = RunStatus::Ok;
+    run.result.peakReserved = Bytes{6 * kGiB};
+    std::vector<LimitVariant> variants = limitVariants(report(), {nullptr, &run});
+    ASSERT_EQ(variants.size(), 2U);
+    EXPECT_EQ(variants[0].state, LimitVariant::State::Predicted);
+    EXPECT_EQ(variants[0].bytes, 5.0 * kGiB);
+    EXPECT_EQ(variants[0].words, QStringLiteral("backend flash: 5.00\u2009GiB, predicted"));
+    EXPECT_EQ(variants[1].state, LimitVariant::State::Measured);
+    EXPECT_EQ(variants[1].bytes, 6.0 * kGiB) << "what was measured, not what was predicted";
+    run.result.status = RunStatus::Oom;
+    variants = limitVariants(report(), {nullptr, &run});
+    EXPECT_EQ(variants[1].state, LimitVariant::State::Failed);
+    EXPECT_EQ(variants[1].bytes, 2.0 * kGiB);
+    run.result.status = RunStatus::Running;
+    EXPECT_EQ(limitVariants(report(), {nullptr, &run})[1].state, LimitVariant::State::Predicted);
+}
+
+TEST(OomReport, PredictsTheStepOfAChangeOnlyFromCeilingsOfTheDevice)
+{
+    const testing::TemporaryFolder folder;
+    const std::filesystem::path file = folder / "gpu.tscope";
+    test::writeGpuFile(file);
+    const auto reportOf = [&file] { return query::oomReport(store::RunReader(file), RunId{9}); };
+    const query::OomReport before = reportOf();
+    ASSERT_FALSE(before.suggestions.empty());
+    ASSERT_EQ(before.stepSeconds.size(), before.suggestions.size());
+    for (const std::optional<double>& seconds : before.stepSeconds)
+        EXPECT_FALSE(seconds) << "the speed of the device is unknown";
+    {
+        const StringTable strings;
+        store::RunWriter writer(file, strings);
+        std::vector<Ceiling> ceilings;
+        for (const auto& [kind, value] :
+             {std::pair("matmul_fp32", 50e12), std::pair("copy", 4e12), std::pair("launch", 4e5)})
+            ceilings.push_back({.device = "GPU-1",
+                                .deviceName = "NVIDIA H200",
+                                .kind = kind,
+                                .value = value,
+                                .unit = "1/s",
+                                .n = 9,
+                                .measuredUnixNs = 1,
+                                .program = "test"});
+        writer.writeCeilings(ceilings);
+        writer.commit();
+    }
+    for (const std::optional<double>& seconds : reportOf().stepSeconds) {
+        ASSERT_TRUE(seconds);
+        EXPECT_GT(*seconds, 0);
+    }
+}
+
+TEST(FitRows, ShowThePredictedStepWhereThereIsOne)
+{
+    query::OomReport timed = report();
+    timed.stepSeconds = {0.25, std::nullopt};
+    const TableData rows = fitRows(timed);
+    EXPECT_EQ(rows.columns[4].title, QStringLiteral("Step, ms"));
+    EXPECT_EQ(rows.rows[0].cells[4].text, QStringLiteral("250"));
+    EXPECT_EQ(rows.rows[1].cells[4].text, notMeasured());
+    for (const TableColumn& column : fitRows(report()).columns)
+        EXPECT_NE(column.title, QStringLiteral("Step, ms")) << "nothing is known of the step";
 }
 
 TEST(FitRows, ShowThePeakAndWhatIsLeft)
