@@ -321,6 +321,7 @@ constexpr auto kOps = std::to_array<OpRow>({
     {"tilescope::attention_forward", Kind::Attention, Family::Attention, 1, 0, 3},
     {"tilescope::cross_entropy_", Kind::Fused, Family::Softmax},
     {"tilescope::embedding_backward", Kind::Fused, Family::Embedding},
+    {"tilescope::mm", Kind::Product, Family::Matmul},
     {"tilescope::quantize_matrix_", Kind::Fused, Family::Elementwise},
     {"tilescope::quantize_rows", Kind::Fused, Family::Elementwise},
     {"tilescope::rms_norm_backward", Kind::Fused, Family::Norm},

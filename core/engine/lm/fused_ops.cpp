@@ -2,8 +2,6 @@
 
 #include "core/engine/common/set_up.h"
 #include "core/engine/lm/lm.h"
-#include "core/engine/lm/split_product.h"
-#include "core/engine/lm/weight_gradient.h"
 #include "core/model/block_name.h"
 #include "core/model/fused_recomputation.h"
 #include "core/model/parallelism.h"
@@ -370,8 +368,11 @@ Data FusedOps::weightProduct(const Data& x, const Tensor& weight) const
 {
     if (options_.splitsProducts)
         return weight->parts ? splitMm(x, weight->data, *weight->parts) : splitMm(x, weight->data);
-    if (!weight->quantized || !quantizes_)
-        return at::mm(x, weight->data);
+    if (!weight->quantized || !quantizes_) {
+        Data y = at::empty({x.size(0), weight->data.size(1)}, x.options());
+        multiplyInto(y, ProductTarget::Set, x, weight->data, productChoice());
+        return y;
+    }
     const QuantizedRows rows = quantizedRows(x);
     Data y = fp8Product(rows, *weight->quantized);
     if (quantizedObserver_)
@@ -398,9 +399,9 @@ void FusedOps::setInputGradient(Data& target, const Data& gradient, const Tensor
     if (weight->parts)
         splitInputGradientInto(target, gradient, weight->data, *weight->parts);
     else if (options_.splitsProducts)
-        splitMmInto(target, SplitTarget::Set, gradient, weight->data.t());
+        splitMmInto(target, ProductTarget::Set, gradient, weight->data.t());
     else
-        at::mm_out(target, gradient, weight->data.t());
+        multiplyInto(target, ProductTarget::Set, gradient, weight->data.t(), productChoice());
 }
 
 Data FusedOps::gradientLike(const Tensor& weight) const
@@ -414,39 +415,24 @@ void FusedOps::weightGradient(const Tensor& weight, const Data& x, const Data& g
 {
     weight->grad = gradientLike(weight);
     side_->run({x, gradient}, [this, &weight, &x, &gradient] {
-        setWeightGradient(weight, x, gradient);
+        computeWeightGradient(weight, ProductTarget::Set, x, gradient);
         tellGradient(weight);
     });
 }
 
-void FusedOps::setWeightGradient(const Tensor& weight, const Data& x, const Data& gradient) const
+void FusedOps::computeWeightGradient(const Tensor& weight, ProductTarget how, const Data& x,
+                                     const Data& gradient) const
 {
     Data target = weight->grad.t();
     if (options_.splitsProducts)
-        splitMmInto(target, SplitTarget::Set, gradient.t(), x);
-    else if (options_.elements == sums_)
-        at::mm_out(target, gradient.t(), x);
-    else if (options_.device.is_cuda() && options_.deterministic)
-        at::mm_out(target, gradient.t(), x, sums_);
-    else if (options_.device.is_cuda())
-        tunedWeightGradient(target, GradientTarget::Set, gradient, x);
+        splitMmInto(target, how, gradient.t(), x);
     else
-        at::mm_out(target, gradient.t().to(sums_), x.to(sums_));
+        multiplyInto(target, how, gradient.t(), x, productChoice());
 }
 
-void FusedOps::addWeightGradient(const Tensor& weight, const Data& x, const Data& gradient) const
+ProductChoice FusedOps::productChoice() const
 {
-    Data target = weight->grad.t();
-    if (options_.splitsProducts)
-        splitMmInto(target, SplitTarget::Add, gradient.t(), x);
-    else if (options_.elements == sums_)
-        target.addmm_(gradient.t(), x);
-    else if (options_.device.is_cuda() && options_.deterministic)
-        at::addmm_out(target, target, gradient.t(), x, sums_);
-    else if (options_.device.is_cuda())
-        tunedWeightGradient(target, GradientTarget::Add, gradient, x);
-    else
-        target.addmm_(gradient.t().to(sums_), x.to(sums_));
+    return options_.deterministic ? ProductChoice::LibTorch : ProductChoice::Fastest;
 }
 
 void FusedOps::tellGradient(const Tensor& parameter)
@@ -603,7 +589,7 @@ Data FusedOps::crossEntropyByChunks(const Data& targets)
         losses.push_back(crossEntropyInPlace(logits, targets.narrow(0, begin, count), batches_ * tokens));
         Data gradPart = x->grad.narrow(0, begin, count);
         setInputGradient(gradPart, logits, weight);
-        begin == 0 ? setWeightGradient(weight, part, logits) : addWeightGradient(weight, part, logits);
+        computeWeightGradient(weight, begin == 0 ? ProductTarget::Set : ProductTarget::Add, part, logits);
     }
     x->data.reset();
     note("tilescope::cross_entropy_", {}, [this, weight] { tellGradient(weight); });

@@ -4,6 +4,7 @@
 #include "core/engine/common/side_stream.h"
 #include "core/engine/lm/fp8_product.h"
 #include "core/engine/lm/split_product.h"
+#include "core/engine/lm/tuned_product.h"
 #include "core/engine/parallel/parallelism.h"
 #include "core/model/language_model.h"
 #include "core/trace/host/range.h"
@@ -182,8 +183,9 @@ private:
     at::Tensor inputGradient(const at::Tensor& gradient, const Tensor& weight) const;
     void setInputGradient(at::Tensor& target, const at::Tensor& gradient, const Tensor& weight) const;
     void weightGradient(const Tensor& weight, const at::Tensor& x, const at::Tensor& gradient);
-    void setWeightGradient(const Tensor& weight, const at::Tensor& x, const at::Tensor& gradient) const;
-    void addWeightGradient(const Tensor& weight, const at::Tensor& x, const at::Tensor& gradient) const;
+    void computeWeightGradient(const Tensor& weight, ProductTarget how, const at::Tensor& x,
+                               const at::Tensor& gradient) const;
+    ProductChoice productChoice() const;
     at::Tensor crossEntropyByChunks(const at::Tensor& targets);
     at::Tensor gradientLike(const Tensor& weight) const;
     TensorTriple<at::Tensor> heads(const at::Tensor& packed) const;

@@ -52,29 +52,15 @@ Tensor rightParts(const Tensor& b, std::int64_t copies)
     return bf16Parts(b.contiguous(), copies, false, true);
 }
 
-void multiply(Tensor& target, SplitTarget how, const Tensor& a, const Tensor& b)
-{
-    if (!a.is_cuda()) {
-        if (how == SplitTarget::Set)
-            at::mm_out(target, a, b);
-        else
-            target.addmm_(a, b);
-    } else if (how == SplitTarget::Set) {
-        at::mm_out(target, a, b, at::kFloat);
-    } else {
-        at::addmm_out(target, target, a, b, at::kFloat);
-    }
-}
-
 /// The product of three copies of parts, of which one has `inner` columns: parts 2 1 0 times 0 1 2, then 1 0 times 0 1, then
 /// 0 times 0.
-void multiplyParts(Tensor& target, SplitTarget how, const Tensor& left, const Tensor& right,
+void multiplyParts(Tensor& target, ProductTarget how, const Tensor& left, const Tensor& right,
                    std::int64_t inner)
 {
     for (std::int64_t skipped = 0; skipped < kParts; ++skipped) {
         const std::int64_t width = (kParts - skipped) * inner;
-        multiply(target, skipped == 0 ? how : SplitTarget::Add, left.narrow(1, skipped * inner, width),
-                 right.narrow(0, 0, width));
+        multiplyInto(target, skipped == 0 ? how : ProductTarget::Add, left.narrow(1, skipped * inner, width),
+                     right.narrow(0, 0, width), ProductChoice::LibTorch);
     }
 }
 
@@ -100,7 +86,7 @@ bool splitsAgain(const Tensor& target, const Tensor& a, const Tensor& weight, st
 Tensor splitMmForward(const Tensor& a, const Tensor& b)
 {
     Tensor product = at::empty({a.size(0), b.size(1)}, a.options());
-    splitMmInto(product, SplitTarget::Set, a, b);
+    splitMmInto(product, ProductTarget::Set, a, b);
     return product;
 }
 
@@ -133,14 +119,14 @@ Tensor splitMm(const Tensor& a, const Tensor& b)
     return splitMmForward(a, b);
 }
 
-void splitMmInto(Tensor& target, SplitTarget how, const Tensor& a, const Tensor& b)
+void splitMmInto(Tensor& target, ProductTarget how, const Tensor& a, const Tensor& b)
 {
     const std::int64_t inner = a.size(1);
     const bool repeats = repeatsParts(target, a, b);
     const Tensor left = leftParts(a, repeats ? kCopies : kParts);
     const Tensor right = rightParts(b, repeats ? kCopies : kParts);
     if (repeats)
-        return multiply(target, how, left, right);
+        return multiplyInto(target, how, left, right, ProductChoice::LibTorch);
     multiplyParts(target, how, left, right, inner);
 }
 
@@ -151,12 +137,12 @@ Tensor splitMm(const Tensor& x, const Tensor& weight, const WeightParts& parts)
     const at::AutoDispatchBelowADInplaceOrView below;
     Tensor product = at::empty({x.size(0), weight.size(1)}, x.options());
     if (splitsAgain(product, x, weight, kParts)) {
-        splitMmInto(product, SplitTarget::Set, x, weight);
+        splitMmInto(product, ProductTarget::Set, x, weight);
         return product;
     }
     const Tensor left = leftParts(x, kParts);
     const Tensor right = factor(parts.parts);
-    multiplyParts(product, SplitTarget::Set, left, right.t(), x.size(1));
+    multiplyParts(product, ProductTarget::Set, left, right.t(), x.size(1));
     return product;
 }
 
@@ -167,16 +153,17 @@ void splitInputGradientInto(Tensor& target, const Tensor& gradient, const Tensor
 {
     const at::AutoDispatchBelowADInplaceOrView below;
     if (splitsAgain(target, gradient, weight, kCopies))
-        return splitMmInto(target, SplitTarget::Set, gradient, weight.t());
+        return splitMmInto(target, ProductTarget::Set, gradient, weight.t());
     const std::int64_t out = gradient.size(1);
     const Tensor left = leftParts(gradient, kParts); // 2 1 0
     const Tensor right = factor(parts.parts).view({out, kParts, target.size(1)});
-    SplitTarget how = SplitTarget::Set;
+    ProductTarget how = ProductTarget::Set;
     for (std::int64_t sum = kParts - 1; sum >= 0; --sum)
         for (std::int64_t part = 0; part <= sum; ++part) {
             const std::int64_t leftPart = sum - part;
-            multiply(target, std::exchange(how, SplitTarget::Add),
-                     left.narrow(1, (kParts - 1 - leftPart) * out, out), right.select(1, part));
+            multiplyInto(target, std::exchange(how, ProductTarget::Add),
+                         left.narrow(1, (kParts - 1 - leftPart) * out, out), right.select(1, part),
+                         ProductChoice::LibTorch);
         }
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/engine/lm/tuned_product.h"
+
 #include <ATen/core/Tensor.h>
 
 namespace tilescope::engine {
@@ -15,10 +17,9 @@ namespace tilescope::engine {
 /// becomes NaN. Differentiable.
 at::Tensor splitMm(const at::Tensor& a, const at::Tensor& b);
 
-enum class SplitTarget { Set, Add };
 /// Sets `target` to a b, or adds a b to it. Not differentiable.
 /// \param target  fp32 (m, n), row-major
-void splitMmInto(at::Tensor& target, SplitTarget how, const at::Tensor& a, const at::Tensor& b);
+void splitMmInto(at::Tensor& target, ProductTarget how, const at::Tensor& a, const at::Tensor& b);
 
 /// The bf16 parts of a weight (in, out) that does not change, kept between products so that it is split once.
 struct WeightParts {

@@ -105,9 +105,9 @@ TEST(SplitMm, SetsOrAddsWithEitherNumberOfCopies)
         const Tensor a = at::randn({6, inner});
         const Tensor b = at::randn({inner, 6});
         Tensor target = at::full({6, 6}, 1000.0);
-        splitMmInto(target, SplitTarget::Set, a, b);
+        splitMmInto(target, ProductTarget::Set, a, b);
         EXPECT_TRUE(isWithin(target, a, b)) << inner;
-        splitMmInto(target, SplitTarget::Add, a, b);
+        splitMmInto(target, ProductTarget::Add, a, b);
         EXPECT_TRUE(isWithin(target / 2, a, b)) << inner;
     }
 }

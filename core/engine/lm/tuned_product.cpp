@@ -1,8 +1,9 @@
-#include "core/engine/lm/weight_gradient.h"
+#include "core/engine/lm/tuned_product.h"
 
 #include <ATen/ATen.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAEvent.h>
+#include <ATen/record_function.h>
 #include <c10/cuda/CUDAGraphsC10Utils.h>
 
 #include <cublasLt.h>
@@ -10,12 +11,13 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
 #include <shared_mutex>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -94,27 +96,60 @@ struct Workspace {
     }
 };
 
-/// The product in the column-major view of cuBLAS: target^T (n, m) = x^T (n, k) gradient (k, m).
+/// How cuBLAS reads a matrix: by columns, in which a matrix stored by rows is its transpose.
+struct Factor {
+    cudaDataType_t type = CUDA_R_16BF;
+    std::int64_t rows = 0; ///< as stored by columns
+    std::int64_t columns = 0;
+    bool isTransposed = false; ///< relative to what the product in cuBLAS's view needs
+
+    /// \return  the transpose of `matrix`, or nothing if it is stored with gaps
+    static std::optional<Factor> of(const Tensor& matrix)
+    {
+        const auto type = matrix.scalar_type() == at::kFloat ? CUDA_R_32F : CUDA_R_16BF;
+        if (matrix.is_contiguous())
+            return Factor{type, matrix.size(1), matrix.size(0), false};
+        if (matrix.t().is_contiguous())
+            return Factor{type, matrix.size(0), matrix.size(1), true};
+        return {};
+    }
+    auto operator<=>(const Factor&) const = default;
+};
+
+/// A product as cuBLAS sees it: target^T (n, m) = b^T (n, k) a^T (k, m), each stored by columns.
+struct Shape {
+    c10::DeviceIndex device = 0;
+    Factor target;
+    Factor a;
+    Factor b;
+
+    auto operator<=>(const Shape&) const = default;
+};
+
 class Product {
 public:
-    Product(const CublasLt& api, std::int64_t m, std::int64_t n, std::int64_t k) : api_(api)
+    Product(const CublasLt& api, const Shape& shape) : api_(api)
     {
         check(api_.makeProduct(&product_, CUBLAS_COMPUTE_32F, CUDA_R_32F));
-        const cublasOperation_t transposed = CUBLAS_OP_T;
-        check(api_.setProduct(product_, CUBLASLT_MATMUL_DESC_TRANSB, &transposed, sizeof(transposed)));
-        const auto layout = [this](cudaDataType_t type, std::int64_t rows, std::int64_t columns) {
+        const auto operation = [this](cublasLtMatmulDescAttributes_t which, const Factor& factor) {
+            const cublasOperation_t value = factor.isTransposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+            check(api_.setProduct(product_, which, &value, sizeof(value)));
+        };
+        operation(CUBLASLT_MATMUL_DESC_TRANSA, shape.b);
+        operation(CUBLASLT_MATMUL_DESC_TRANSB, shape.a);
+        const auto layout = [this](const Factor& factor) {
             cublasLtMatrixLayout_t made = nullptr;
-            check(api_.makeLayout(&made, type, static_cast<std::uint64_t>(rows),
-                                  static_cast<std::uint64_t>(columns), rows));
+            check(api_.makeLayout(&made, factor.type, static_cast<std::uint64_t>(factor.rows),
+                                  static_cast<std::uint64_t>(factor.columns), factor.rows));
             return made;
         };
-        x_ = layout(CUDA_R_16BF, n, k);
-        gradient_ = layout(CUDA_R_16BF, m, k);
-        target_ = layout(CUDA_R_32F, n, m);
+        b_ = layout(shape.b);
+        a_ = layout(shape.a);
+        target_ = layout(shape.target);
     }
     ~Product()
     {
-        for (cublasLtMatrixLayout_t layout : {x_, gradient_, target_})
+        for (cublasLtMatrixLayout_t layout : {a_, b_, target_})
             api_.freeLayout(layout);
         api_.freeProduct(product_);
     }
@@ -129,10 +164,15 @@ public:
         check(api_.makePreference(&preference));
         check(api_.setPreference(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace.bytes,
                                  sizeof(workspace.bytes)));
+        // Partial sums of a split reduction stay in fp32 where the target is bf16.
+        const std::uint32_t reductions =
+            CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+        check(api_.setPreference(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions,
+                                 sizeof(reductions)));
         std::array<cublasLtMatmulHeuristicResult_t, kMost> results{};
         int count = 0;
         const cublasStatus_t status =
-            api_.propose(at::cuda::getCurrentCUDABlasLtHandle(), product_, x_, gradient_, target_, target_,
+            api_.propose(at::cuda::getCurrentCUDABlasLtHandle(), product_, b_, a_, target_, target_,
                          preference, kMost, results.data(), &count);
         api_.freePreference(preference);
         std::vector<cublasLtMatmulAlgo_t> algorithms;
@@ -141,33 +181,30 @@ public:
         return algorithms;
     }
 
-    void run(const cublasLtMatmulAlgo_t& algorithm, float beta, const Tensor& target, const Tensor& gradient,
-             const Tensor& x, const Workspace& workspace) const
+    void run(const cublasLtMatmulAlgo_t& algorithm, float beta, const Tensor& target, const Tensor& a,
+             const Tensor& b, const Workspace& workspace) const
     {
         const float one = 1;
-        check(api_.matmul(at::cuda::getCurrentCUDABlasLtHandle(), product_, &one, x.const_data_ptr(), x_,
-                          gradient.const_data_ptr(), gradient_, &beta, target.data_ptr(), target_,
-                          target.data_ptr(), target_, &algorithm, workspace.memory, workspace.bytes,
+        check(api_.matmul(at::cuda::getCurrentCUDABlasLtHandle(), product_, &one, b.const_data_ptr(), b_,
+                          a.const_data_ptr(), a_, &beta, target.data_ptr(), target_, target.data_ptr(),
+                          target_, &algorithm, workspace.memory, workspace.bytes,
                           at::cuda::getCurrentCUDAStream()));
     }
 
 private:
     const CublasLt& api_;
     cublasLtMatmulDesc_t product_ = nullptr;
-    cublasLtMatrixLayout_t x_ = nullptr;
-    cublasLtMatrixLayout_t gradient_ = nullptr;
+    cublasLtMatrixLayout_t a_ = nullptr;
+    cublasLtMatrixLayout_t b_ = nullptr;
     cublasLtMatrixLayout_t target_ = nullptr;
 };
-
-using Shape = std::tuple<c10::DeviceIndex, std::int64_t, std::int64_t, std::int64_t>;
 
 /// Algorithms by shape; none where LibTorch's product is used.
 using Choices = std::map<Shape, std::optional<cublasLtMatmulAlgo_t>>;
 
 /// Times the proposals in turn, alone on the device, and returns the one with the shortest time.
-std::optional<cublasLtMatmulAlgo_t> fastest(const Product& product, const Tensor& target,
-                                            const Tensor& gradient, const Tensor& x,
-                                            const Workspace& workspace)
+std::optional<cublasLtMatmulAlgo_t> fastest(const Product& product, const Tensor& target, const Tensor& a,
+                                            const Tensor& b, const Workspace& workspace)
 {
     constexpr int kRounds = 3;
     constexpr float kLeastMilliseconds = 1; // of a timing, which has the product several times
@@ -181,7 +218,7 @@ std::optional<cublasLtMatmulAlgo_t> fastest(const Product& product, const Tensor
         at::cuda::CUDAEvent end(cudaEventDefault);
         begin.record();
         for (int i = 0; i < count; ++i)
-            product.run(algorithm, 0, target, gradient, x, workspace);
+            product.run(algorithm, 0, target, a, b, workspace);
         end.record();
         end.synchronize();
         return begin.elapsed_time(end) / static_cast<float>(count);
@@ -198,35 +235,61 @@ std::optional<cublasLtMatmulAlgo_t> fastest(const Product& product, const Tensor
     return proposals[*best < kGain * times.front() ? static_cast<std::size_t>(best - times.begin()) : 0];
 }
 
-void computedByLibTorch(Tensor& target, GradientTarget mode, const Tensor& gradient, const Tensor& x)
+void multiplyByLibTorch(Tensor& target, ProductTarget how, const Tensor& a, const Tensor& b)
 {
-    if (mode == GradientTarget::Set)
-        at::mm_out(target, gradient.t(), x, at::kFloat);
+    const bool isSet = how == ProductTarget::Set;
+    const at::ScalarType type = target.scalar_type();
+    if (type == a.scalar_type())
+        isSet ? at::mm_out(target, a, b) : target.addmm_(a, b);
+    else if (target.is_cuda())
+        isSet ? at::mm_out(target, a, b, type) : at::addmm_out(target, target, a, b, type);
     else
-        at::addmm_out(target, target, gradient.t(), x, at::kFloat);
+        multiplyByLibTorch(target, how, a.to(type), b.to(type));
+}
+
+/// Nothing if multiplyInto() does not time the product.
+std::optional<Shape> shapeOf(const Tensor& target, const Tensor& a, const Tensor& b)
+{
+    if (!target.is_cuda() || a.scalar_type() != at::kBFloat16 || !target.is_contiguous())
+        return {};
+    const auto left = Factor::of(a);
+    const auto right = Factor::of(b);
+    if (!left || !right)
+        return {};
+    return Shape{target.get_device(), *Factor::of(target), *left, *right};
+}
+
+/// \return  false if LibTorch has to compute the product
+bool multiplyByFastest(Tensor& target, ProductTarget how, const Tensor& a, const Tensor& b)
+{
+    const CublasLt* const api = CublasLt::instance();
+    const auto shape = shapeOf(target, a, b);
+    if (!api || !shape)
+        return false;
+    static thread_local Choices choices;
+    auto found = choices.find(*shape);
+    const bool mayTime = how == ProductTarget::Set &&
+                         c10::cuda::currentStreamCaptureStatusMayInitCtx() == c10::cuda::CaptureStatus::None;
+    if (found == choices.end() && !mayTime)
+        return false;
+    const Workspace workspace = Workspace::current();
+    const Product product(*api, *shape);
+    if (found == choices.end())
+        found = choices.emplace(*shape, fastest(product, target, a, b, workspace)).first;
+    if (!found->second)
+        return false;
+    const std::array<c10::IValue, 2> factors{a, b};
+    RECORD_FUNCTION("tilescope::mm", c10::ArrayRef<const c10::IValue>(factors.data(), factors.size()));
+    product.run(*found->second, how == ProductTarget::Add ? 1.0F : 0.0F, target, a, b, workspace);
+    return true;
 }
 
 } // namespace
 
-void tunedWeightGradient(Tensor& target, GradientTarget mode, const Tensor& gradient, const Tensor& x)
+void multiplyInto(Tensor& target, ProductTarget how, const Tensor& a, const Tensor& b, ProductChoice choice)
 {
-    const CublasLt* const api = CublasLt::instance();
-    if (!api || !target.is_contiguous() || !gradient.is_contiguous() || !x.is_contiguous())
-        return computedByLibTorch(target, mode, gradient, x);
-    const Shape shape{target.get_device(), target.size(0), target.size(1), x.size(0)};
-    static thread_local Choices choices;
-    auto found = choices.find(shape);
-    const bool mayTime = mode == GradientTarget::Set &&
-                         c10::cuda::currentStreamCaptureStatusMayInitCtx() == c10::cuda::CaptureStatus::None;
-    if (found == choices.end() && !mayTime)
-        return computedByLibTorch(target, mode, gradient, x);
-    const Workspace workspace = Workspace::current();
-    const Product product(*api, target.size(0), target.size(1), x.size(0));
-    if (found == choices.end())
-        found = choices.emplace(shape, fastest(product, target, gradient, x, workspace)).first;
-    if (!found->second)
-        return computedByLibTorch(target, mode, gradient, x);
-    product.run(*found->second, mode == GradientTarget::Add ? 1.0F : 0.0F, target, gradient, x, workspace);
+    if (choice == ProductChoice::LibTorch || !multiplyByFastest(target, how, a, b))
+        multiplyByLibTorch(target, how, a, b);
 }
 
 } // namespace tilescope::engine
