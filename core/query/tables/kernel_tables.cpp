@@ -35,9 +35,9 @@ struct Group {
     std::set<StringId> names = {};
     StepSet steps = {};
     std::map<KernelFamily, std::int64_t> families = {};
-    std::unordered_map<std::string_view, std::int64_t> places = {}; ///< time by path
+    std::unordered_map<std::string_view, std::int64_t> places = {}; ///< time by path, for rows with work
 
-    void add(const KernelSum& sum, KernelFamily family, std::string_view place)
+    void add(const KernelSum& sum, KernelFamily family, std::optional<std::string_view> place)
     {
         row.shortest = row.instances == 0 ? Nanoseconds(sum.shortest)
                                           : std::min(row.shortest, Nanoseconds(sum.shortest));
@@ -48,7 +48,8 @@ struct Group {
         names.insert(sum.name);
         steps.add(sum.steps);
         families[family] += sum.total;
-        places[place] += sum.total;
+        if (place)
+            places[*place] += sum.total;
     }
     void addWork(Work more, Nanoseconds time)
     {
@@ -184,7 +185,8 @@ private:
                 continue;
             const KernelFamily family = familyOf(each.name, each.kind);
             const std::string_view op = each.op ? reader_.text(each.op) : std::string_view{};
-            groupOf(keyOf(reader_.text(each.name), family, place, op)).add(each, family, place);
+            Group& group = groupOf(keyOf(reader_.text(each.name), family, place, op));
+            group.add(each, family, query_.work ? std::optional(place) : std::nullopt);
             timeAt_[place] += each.total;
             familyTimes_[family] += each.total;
         }
