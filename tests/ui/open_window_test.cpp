@@ -6,8 +6,10 @@
 #include "ui/kit/message_strip.h"
 #include "ui/kit/table_view.h"
 #include "ui/timeline/timeline_page.h"
+#include "ui/window/drop_box.h"
 #include "ui/window/file_opener.h"
 #include "ui/window/main_window.h"
+#include "ui/window/recent_files.h"
 #include "ui/window/screenshots.h"
 #include "ui/window/start_view.h"
 
@@ -153,6 +155,161 @@ TEST_F(OpenWindowTest, WithoutAFileItOffersThoseThatWereOpenedBefore)
     ASSERT_EQ(window_.workspace().files().size(), 1U);
     EXPECT_EQ(window_.workspace().files().front().name(), QStringLiteral("a.json"));
     EXPECT_FALSE(start->isVisible());
+}
+
+class StartTest : public OpenWindowTest {
+protected:
+    void SetUp() override
+    {
+        for (const QString& file : RecentFiles::read()) // of other tests
+            RecentFiles::remove(file);
+        OpenWindowTest::SetUp();
+        window_.showPage(QStringLiteral("overview"));
+        test::writeLmFile(folder_ / "lm.tscope");
+    }
+
+    void openAndClose(const char* name)
+    {
+        open({path(name)});
+        window_.closeFile();
+        waitUntilSettled();
+    }
+
+    StartView& start() { return *window_.findChild<StartView*>(); }
+    TableView& recent() { return *start().findChild<TableView*>(); }
+    QString cell(int row, int column) { return recent().model()->index(row, column).data().toString(); }
+    QPushButton& removeMissing() { return button_(QStringLiteral("Remove missing files")); }
+    QPushButton& button_(const QString& text)
+    {
+        for (QPushButton* each : start().findChildren<QPushButton*>())
+            if (each->text() == text)
+                return *each;
+        throw std::runtime_error("no button " + text.toStdString());
+    }
+    QLabel& preview()
+    {
+        for (QLabel* label : start().findChildren<QLabel*>())
+            if (label->accessibleName() == QLatin1String("Last view of the file"))
+                return *label;
+        throw std::runtime_error("no preview");
+    }
+};
+
+TEST_F(StartTest, RecentFilesSayWhatTheyHeld)
+{
+    openAndClose("lm.tscope");
+    openAndClose("a.json");
+    ASSERT_EQ(recent().model()->rowCount(), 2);
+    EXPECT_EQ(cell(0, 0), QStringLiteral("a.json"));
+    EXPECT_TRUE(cell(0, 1).startsWith(QStringLiteral("1 run"))) << cell(0, 1).toStdString();
+    EXPECT_EQ(cell(1, 1), QStringLiteral("3 runs, last: lm-small2"));
+    EXPECT_FALSE(cell(1, 4).isEmpty()) << "its size";
+}
+
+TEST_F(StartTest, ShowsTheLastViewOfARecentFile)
+{
+    openAndClose("a.json");
+    openAndClose("lm.tscope");
+    ASSERT_TRUE(QTest::qWaitFor([&] { return preview().isVisible(); }, kPatienceMs));
+    const QImage newest = preview().pixmap().toImage();
+    EXPECT_GT(newest.width(), 100);
+    recent().setCurrentIndex(recent().model()->index(1, 0));
+    waitUntilSettled();
+    EXPECT_NE(preview().pixmap().toImage(), newest) << "that of the other file";
+    RecentFiles::remove(path("lm.tscope"));
+    EXPECT_FALSE(QFileInfo::exists(RecentFiles::previewFile(path("lm.tscope"))))
+        << "forgotten with its entry";
+}
+
+TEST_F(StartTest, MissingFilesAreDimAndCanBeRemoved)
+{
+    openAndClose("lm.tscope");
+    openAndClose("a.json");
+    openAndClose("b.json");
+    EXPECT_FALSE(removeMissing().isVisible());
+    fs::remove(folder_ / "a.json");
+    window_.showPage(QStringLiteral("machine"));
+    window_.showPage(QStringLiteral("overview")); // looks again
+    waitUntilSettled();
+    ASSERT_EQ(recent().model()->rowCount(), 3);
+    EXPECT_EQ(cell(1, 3), QStringLiteral("not found"));
+    EXPECT_EQ(recent().table().rows[1].cells[0].tone, Tone::Dim);
+    EXPECT_EQ(recent().table().rows[0].cells[0].tone, Tone::Plain);
+    ASSERT_TRUE(removeMissing().isVisible());
+    QTest::mouseClick(&removeMissing(), Qt::LeftButton);
+    waitUntilSettled();
+    ASSERT_EQ(recent().model()->rowCount(), 2);
+    EXPECT_EQ(cell(1, 0), QStringLiteral("lm.tscope"));
+    EXPECT_FALSE(removeMissing().isVisible());
+    // By keyboard, any file.
+    window_.activateWindow();
+    ASSERT_TRUE(QTest::qWaitForWindowActive(&window_, kPatienceMs));
+    recent().setFocus();
+    recent().setCurrentIndex(recent().model()->index(0, 0));
+    QTest::keyClick(&recent(), Qt::Key_Delete);
+    waitUntilSettled();
+    ASSERT_EQ(recent().model()->rowCount(), 1);
+    EXPECT_EQ(RecentFiles::read(), QStringList{path("lm.tscope")});
+    EXPECT_TRUE(fs::exists(folder_ / "b.json")) << "the file itself stays";
+}
+
+TEST_F(StartTest, ADragOverAnyPageShowsWhereToDropAndWhatHappens)
+{
+    QMimeData data;
+    data.setUrls({QUrl::fromLocalFile(path("a.json")), QUrl::fromLocalFile(path("b.json"))});
+    const auto drag = [&] {
+        QDragEnterEvent enter(QPoint(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(&window_, &enter);
+        EXPECT_TRUE(enter.isAccepted());
+    };
+    const auto leave = [&] {
+        QDragLeaveEvent event;
+        QApplication::sendEvent(&window_, &event);
+    };
+    auto& box = *window_.findChild<DropBox*>(QStringLiteral("dropBox"));
+    EXPECT_TRUE(box.isVisible());
+    EXPECT_TRUE(box.drag().isEmpty());
+    drag();
+    EXPECT_EQ(box.drag(), QStringLiteral("Import 2 traces as one run"));
+    leave();
+    EXPECT_TRUE(box.drag().isEmpty());
+    window_.showPage(QStringLiteral("machine"));
+    drag();
+    auto* veil = window_.findChild<DropBox*>(QStringLiteral("dropVeil"));
+    ASSERT_NE(veil, nullptr);
+    EXPECT_TRUE(veil->isVisible());
+    leave();
+    EXPECT_FALSE(veil->isVisible());
+    drag();
+    QDropEvent drop(QPointF(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&window_, &drop);
+    waitUntilSettled();
+    EXPECT_FALSE(veil->isVisible());
+    EXPECT_EQ(window_.workspace().files().size(), 1U);
+}
+
+TEST_F(StartTest, NothingIsReadBeforeTheWindowIsThere)
+{
+    openAndClose("lm.tscope");
+    MainWindow another(QStringLiteral("overview"));
+    another.show();
+    auto* list = another.findChild<StartView*>()->findChild<TableView*>();
+    EXPECT_EQ(list->model()->index(0, 0).data().toString(), QStringLiteral("lm.tscope"));
+    EXPECT_TRUE(list->model()->index(0, 3).data().toString().isEmpty()) << "the disk is asked later";
+    waitUntilSettled();
+    EXPECT_FALSE(list->model()->index(0, 3).data().toString().isEmpty());
+}
+
+TEST(DropWords, SayWhatADropDoes)
+{
+    EXPECT_EQ(dropWords({QStringLiteral("/a/b.tscope")}), QStringLiteral("Open b.tscope"));
+    EXPECT_EQ(dropWords({QStringLiteral("/a.tscope"), QStringLiteral("/b.tscope")}),
+              QStringLiteral("Open 2 recordings"));
+    EXPECT_EQ(dropWords({QStringLiteral("/a/s.yaml")}), QStringLiteral("Edit the spec s.yaml"));
+    EXPECT_EQ(dropWords({QStringLiteral("/ranks")}), QStringLiteral("Import ranks as a run"));
+    EXPECT_EQ(dropWords({QStringLiteral("/a.tscope"), QStringLiteral("/a.json")}),
+              QStringLiteral("Open 2 files"));
+    EXPECT_TRUE(dropWords({}).isEmpty());
 }
 
 TEST_F(OpenWindowTest, AWrongFileGetsASentenceWithTheKnownFormats)

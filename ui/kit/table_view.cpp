@@ -435,6 +435,9 @@ void TableView::contextMenuEvent(QContextMenuEvent* event)
     menu.addAction(tr("Copy as image"), this, &TableView::copyImage);
     menu.addSeparator();
     fillColumnMenu(*menu.addMenu(tr("Columns")));
+    for (QAction* action : actions()) // of the table's owner
+        if (action != copy_ && index.isValid())
+            menu.addAction(action);
     menu.exec(event->globalPos());
 }
 

@@ -5,8 +5,8 @@
 #include "core/exchange/import/recording/growing_recording.h"
 #include "ui/kit/message_strip.h"
 #include "ui/kit/workspace.h"
+#include "ui/window/recent_files.h"
 #include "ui/window/recording_follower.h"
-#include "ui/window/window_menus.h"
 #include "ui/window/written_strip.h"
 
 #include <QDir>

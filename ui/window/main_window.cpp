@@ -20,11 +20,13 @@
 #include "ui/theme/late_style.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
+#include "ui/window/drop_box.h"
 #include "ui/window/file_opener.h"
 #include "ui/window/help_page.h"
 #include "ui/window/key_sheet.h"
 #include "ui/window/page_exports.h"
 #include "ui/window/page_rail.h"
+#include "ui/window/recent_files.h"
 #include "ui/window/record_dialog.h"
 #include "ui/window/report_dialog.h"
 #include "ui/window/run_dock.h"
@@ -87,7 +89,7 @@ MainWindow::MainWindow(const QString& firstPage, QWidget* parent)
     addPage(QStringLiteral("overview"), tr("Overview"), Icon::Overview, [this] {
         auto* overview = new OverviewPage(*workspace_, stack_);
         overview->setStart([this](QWidget* parent) {
-            auto* start = new StartView(*workspace_, parent);
+            auto* start = start_ = new StartView(*workspace_, parent);
             connect(start, &StartView::filesWanted, this,
                     [this](const QStringList& paths) { paths.isEmpty() ? chooseFiles() : open(paths); });
             connect(start, &StartView::recordWanted, this, [this] { recordProgram(); });
@@ -134,6 +136,7 @@ MainWindow::MainWindow(const QString& firstPage, QWidget* parent)
     connect(rail_, &PageRail::chosen, this, &MainWindow::showPageAt);
     connect(&workspace_->history(), &ViewHistory::concerns, this, &MainWindow::showPageOf);
     connect(workspace_, &Workspace::filesChanged, this, &MainWindow::updateTitle);
+    connect(workspace_, &Workspace::filesChanged, this, &MainWindow::noteHeld);
     connect(workspace_, &Workspace::selectionChanged, this, &MainWindow::updateTitle);
     connect(experiment_, &ExperimentPage::ended, this, &MainWindow::closeIfWanted);
     connect(experiment_, &ExperimentPage::summarized, job_, &JobStatus::show);
@@ -328,8 +331,10 @@ void MainWindow::saveAs()
 
 void MainWindow::closeFile()
 {
-    if (const OpenFile* file = currentFile())
+    if (const OpenFile* file = currentFile()) {
+        savePreview(*file);
         workspace_->close(file->id);
+    }
 }
 
 void MainWindow::exportPage()
@@ -537,6 +542,8 @@ void MainWindow::closeEvent(QCloseEvent* event)
         return event->ignore();
     if (isNarrow_ && dockWasShown_)
         dock_->show(); // it was folded, not closed by the user
+    if (const OpenFile* file = currentFile())
+        savePreview(*file);
     QSettings settings;
     settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
     settings.setValue(QStringLiteral("window/state"), saveState());
@@ -546,17 +553,57 @@ void MainWindow::closeEvent(QCloseEvent* event)
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event)
 {
-    if (event->mimeData()->hasUrls())
-        event->acceptProposedAction();
+    const QStringList paths = draggedPaths(*event->mimeData());
+    if (paths.isEmpty())
+        return;
+    event->acceptProposedAction();
+    showDrag(dropWords(paths));
+}
+
+void MainWindow::dragLeaveEvent(QDragLeaveEvent*)
+{
+    showDrag({});
 }
 
 void MainWindow::dropEvent(QDropEvent* event)
 {
-    QStringList files;
-    for (const QUrl& url : event->mimeData()->urls())
-        if (url.isLocalFile())
-            files << url.toLocalFile();
-    open(files);
+    showDrag({});
+    open(draggedPaths(*event->mimeData()));
+}
+
+// In the box of the start page, and on other pages in a box over them; empty: the drag has left.
+void MainWindow::showDrag(const QString& words)
+{
+    if (start_ != nullptr)
+        start_->showDrag(words);
+    const bool needsVeil = !words.isEmpty() && (start_ == nullptr || !start_->isVisible());
+    if (needsVeil && veil_ == nullptr)
+        veil_ = new DropBox(DropBox::Ground::Veil, centralWidget());
+    if (veil_ == nullptr)
+        return;
+    veil_->setDrag(words);
+    veil_->setGeometry(QRect(stack_->mapTo(centralWidget(), QPoint()), stack_->size()));
+    veil_->setVisible(needsVeil);
+    veil_->raise();
+}
+
+// Keeps what the open files hold for the list of recent files.
+void MainWindow::noteHeld()
+{
+    for (const OpenFile& file : workspace_->files())
+        if (file.snapshot)
+            RecentFiles::setHolds(QString::fromStdString(file.file->shown().string()),
+                                  holdsText(*file.snapshot));
+}
+
+// A picture of the page for the list of recent files, if the page shows runs of the file.
+void MainWindow::savePreview(const OpenFile& file)
+{
+    const QString page = currentPageName();
+    if (workspace_->selection().empty() || page == QLatin1String("experiment") ||
+        page == QLatin1String("help") || page == QLatin1String("machine"))
+        return;
+    RecentFiles::savePreview(QString::fromStdString(file.file->shown().string()), stack_->grab().toImage());
 }
 
 } // namespace tilescope::ui

@@ -15,6 +15,7 @@ class QStackedWidget;
 
 namespace tilescope::ui {
 
+class DropBox;
 class ExperimentPage;
 class FileOpener;
 class JobStatus;
@@ -22,6 +23,7 @@ class Page;
 class PageRail;
 class RecordDialog;
 class RunDock;
+class StartView;
 class TimeFilterBar;
 class WrittenStrip;
 
@@ -63,6 +65,7 @@ public:
 
 protected:
     void dragEnterEvent(QDragEnterEvent* event) override;
+    void dragLeaveEvent(QDragLeaveEvent* event) override;
     void dropEvent(QDropEvent* event) override;
     void closeEvent(QCloseEvent* event) override;
     void showEvent(QShowEvent* event) override;
@@ -88,6 +91,9 @@ private:
     void makeCentre();
     void fitScreen();
     void foldDock();
+    void showDrag(const QString& words);
+    void noteHeld();
+    void savePreview(const OpenFile& file);
     const OpenFile* currentFile() const;
     void restoreLayout(const QString& page);
     bool mayClose();
@@ -104,6 +110,8 @@ private:
     QPushButton* showRuns_; ///< in the menu bar while the dock is hidden
     ExperimentPage* experiment_ = nullptr;
     RecordDialog* record_ = nullptr; ///< null until it is first shown
+    StartView* start_ = nullptr;     ///< null until it is first shown
+    DropBox* veil_ = nullptr;        ///< over the pages during a drag; null until there is one
     bool isNarrow_ = false;          // too narrow for pages and the run list side by side
     bool dockWasShown_ = true;       // before the window became narrow
     bool closeAtEnd_ = false; // the user wants to close as soon as the sweep or the program has stopped

@@ -5,13 +5,16 @@
 #include "core/config/spec_file.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
+#include "ui/kit/key_actions.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
 #include "ui/kit/table_cells.h"
 #include "ui/kit/table_view.h"
 #include "ui/kit/workspace.h"
 #include "ui/theme/theme.h"
-#include "ui/window/window_menus.h"
+#include "ui/window/drop_box.h"
+#include "ui/window/file_opener.h"
+#include "ui/window/recent_files.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -33,6 +36,8 @@ namespace tilescope::ui {
 namespace {
 
 constexpr double kWidest = 1100; // design pixels
+constexpr double kPreviewWidth = 300;
+constexpr double kPreviewHeight = 188;
 constexpr const char* kDemoLength = "1024";
 
 QLabel* makeText(const QString& text)
@@ -101,15 +106,17 @@ StartView::StartView(Workspace& workspace, QWidget* parent)
     layout->addWidget(question);
     layout->addWidget(
         makeText(tr("Record or open a step; see its time, memory and kernels, and compare two of them on "
-                    "one clock. Files can be dropped anywhere in this window.")));
+                    "one clock.")));
     auto* top = new QHBoxLayout;
     top->setSpacing(gap);
     layout->addLayout(top);
     top->addWidget(makeDemo(), 1);
     top->addWidget(makeOpen(), 1);
-    layout->addWidget(makeRecord());
+    drop_ = new DropBox(DropBox::Ground::None);
+    layout->addWidget(drop_);
     recentPanel_ = makeRecent();
     layout->addWidget(recentPanel_, 100);
+    layout->addWidget(makeRecord());
     layout->addStretch(1);
     connect(&workspace_, &Workspace::filesChanged, this, &StartView::followDemo);
 }
@@ -200,49 +207,187 @@ Panel* StartView::makeRecord()
 Panel* StartView::makeRecent()
 {
     auto* panel = new Panel(tr("Recent files"));
-    panel->setSubtitle(tr("Enter or double click opens"));
+    panel->setSubtitle(tr("Enter or double click opens, Del removes from the list"));
+    auto* row = new QHBoxLayout;
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(0);
+    panel->setContent(row);
+    row->addWidget(recent_, 1);
+    preview_ = new QLabel;
+    preview_->setAccessibleName(tr("Last view of the file"));
+    preview_->setContentsMargins(sizes().padding, sizes().padding, sizes().padding, sizes().padding);
+    preview_->setAlignment(Qt::AlignTop | Qt::AlignHCenter);
+    preview_->hide();
+    row->addWidget(preview_);
     recent_->setAccessibleName(tr("Recent files"));
+    recent_->viewport()->installEventFilter(this);
     recent_->setMinimumHeight(sizes().header + 6 * sizes().row);
-    connect(recent_, &TableView::activatedRow, this, [this](std::int64_t id) {
-        const QStringList files = RecentFiles::read();
-        if (id >= 0 && id < files.size())
-            emit filesWanted({files[id]});
-    });
-    panel->setContent(recent_);
+    const auto pathOf = [this](std::optional<std::int64_t> id) {
+        return id && *id >= 0 && std::size_t(*id) < files_.size() ? files_[std::size_t(*id)].path : QString();
+    };
+    connect(recent_, &TableView::activatedRow, this,
+            [this, pathOf](std::int64_t id) { openRecent(pathOf(id)); });
+    connect(recent_, &TableView::chosen, this, &StartView::showPreview);
+    addKey(
+        *recent_, tr("Remove from the list"), {QKeySequence(QKeySequence::Delete)},
+        [this, pathOf] {
+            if (const QString path = pathOf(recent_->currentId()); !path.isEmpty())
+                removeRecent({path});
+        },
+        Qt::WidgetShortcut, tr("Recent files"));
+    removeMissing_ = panel->addLink(tr("Remove missing files"));
+    removeMissing_->hide();
+    connect(removeMissing_, &QPushButton::clicked, this, &StartView::removeMissing);
     return panel;
+}
+
+void StartView::showDrag(const QString& words)
+{
+    drop_->setDrag(words);
 }
 
 void StartView::showEvent(QShowEvent* event)
 {
     QWidget::showEvent(event);
+    files_.clear();
+    for (const QString& path : RecentFiles::read())
+        files_.push_back({path, RecentFiles::holds(path)});
     fillRecent();
+    isLookWanted_ = true;
 }
 
-// Files that are gone are left out.
+// The disk is looked at once the list is on the screen: that must not delay the window.
+bool StartView::eventFilter(QObject* watched, QEvent* event)
+{
+    if (isLookWanted_ && event->type() == QEvent::Paint) {
+        isLookWanted_ = false;
+        QMetaObject::invokeMethod(this, &StartView::lookForRecent, Qt::QueuedConnection);
+    }
+    return QWidget::eventFilter(watched, event);
+}
+
+// Looks in the background which files are there: a disk of the network may take long to answer.
+void StartView::lookForRecent()
+{
+    QStringList paths;
+    for (const RecentRow& row : files_)
+        paths << row.path;
+    looking_.start(
+        [paths](const std::function<bool()>& cancelled) {
+            std::vector<RecentRow::Found> found;
+            for (const QString& path : paths) {
+                if (cancelled())
+                    break;
+                const QFileInfo info(path);
+                // A recording that is being made is only there as its working files.
+                found.push_back({isThere(path), info.isDir(), info.lastModified(), info.size()});
+            }
+            return found;
+        },
+        [this](const std::vector<RecentRow::Found>& found) {
+            for (std::size_t i = 0; i < std::min(found.size(), files_.size()); ++i)
+                files_[i].found = found[i];
+            fillRecent();
+            if (const auto first = std::ranges::find_if(
+                    files_, [](const RecentRow& row) { return row.found && row.found->exists; });
+                !recent_->currentId() && first != files_.end())
+                recent_->setCurrentId(first - files_.begin());
+            showPreview();
+        },
+        [](const QString&) {}); // the list stays without dates and sizes
+}
+
 void StartView::fillRecent()
 {
     using Kind = TableColumn::Kind;
     TableData rows;
-    rows.columns = {makeColumn(tr("File"), Kind::Text, 220), makeColumn(tr("Folder"), Kind::Text, 0),
+    rows.columns = {makeColumn(tr("File"), Kind::Text, 200), makeColumn(tr("Holds"), Kind::Text, 0),
+                    makeColumn(tr("Folder"), Kind::Text, 0, true),
                     makeColumn(tr("Changed"), Kind::Text, 150, true),
                     makeColumn(tr("Size"), Kind::Number, 90, true)};
-    const QStringList files = RecentFiles::read();
-    for (qsizetype i = 0; i < files.size(); ++i) {
-        const QFileInfo info(files[i]);
-        if (!info.exists())
-            continue;
+    bool anyMissing = false;
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+        const RecentRow& file = files_[i];
+        const QFileInfo info(file.path);
+        const bool isMissing = file.found && !file.found->exists;
+        const bool isKnown = file.found && file.found->exists && file.found->changed.isValid();
+        anyMissing = anyMissing || isMissing;
+        const Tone tone = isMissing ? Tone::Dim : Tone::Plain;
         TableRow row;
-        row.id = i;
-        TableCell changed = makeWords(dayOf(info.lastModified()));
-        changed.sort = double(info.lastModified().toSecsSinceEpoch());
-        TableCell size = makeWords(info.isDir() ? notMeasured() : byteText(double(info.size())));
-        size.sort = double(info.size());
-        row.cells = {makeWords(info.fileName()), makeWords(QDir::toNativeSeparators(info.absolutePath())),
-                     changed, size};
+        row.id = std::int64_t(i);
+        TableCell changed = makeWords(isMissing ? tr("not found")
+                                      : isKnown ? dayOf(file.found->changed)
+                                                : QString(),
+                                      {}, tone);
+        TableCell size =
+            makeWords(isKnown && !file.found->isFolder ? byteText(double(file.found->bytes)) : notMeasured());
+        if (isKnown) {
+            changed.sort = double(file.found->changed.toSecsSinceEpoch());
+            size.sort = double(file.found->bytes);
+        }
+        row.cells = {makeWords(info.fileName(), {}, tone), makeWords(file.holds, {}, tone),
+                     makeWords(QDir::toNativeSeparators(info.absolutePath()), {}, tone), changed, size};
         rows.rows.push_back(std::move(row));
     }
     recentPanel_->setVisible(!rows.rows.empty());
+    removeMissing_->setVisible(anyMissing);
     recent_->show(std::move(rows));
+}
+
+// A file that is missing may be back, for instance on a disk that was mounted since.
+void StartView::openRecent(const QString& path)
+{
+    if (!path.isEmpty())
+        emit filesWanted({path});
+}
+
+void StartView::removeMissing()
+{
+    QStringList missing;
+    for (const RecentRow& row : files_)
+        if (row.found && !row.found->exists)
+            missing << row.path;
+    removeRecent(missing);
+}
+
+// The row below the first removed one becomes current.
+void StartView::removeRecent(const QStringList& paths)
+{
+    const std::optional<std::int64_t> current = recent_->currentId();
+    for (const QString& path : paths)
+        RecentFiles::remove(path);
+    std::erase_if(files_, [&paths](const RecentRow& row) { return paths.contains(row.path); });
+    fillRecent();
+    if (!files_.empty())
+        recent_->setCurrentId(std::min(current.value_or(0), std::int64_t(files_.size()) - 1));
+    showPreview();
+    lookForRecent();
+}
+
+// The picture of the current row, or of the newest file; none on a narrow page.
+void StartView::showPreview()
+{
+    const auto row = std::size_t(recent_->currentId().value_or(0));
+    const bool hasRoom = width() >= sizes().of(kWidest) * 0.8;
+    if (row >= files_.size() || !hasRoom) {
+        previewing_.cancel();
+        preview_->hide();
+        return;
+    }
+    previewing_.start([file = RecentFiles::previewFile(files_[row].path)](
+                          const std::function<bool()>&) { return RecentFiles::loadPreview(file); },
+                      [this](const QImage& picture) {
+                          preview_->setVisible(!picture.isNull());
+                          if (picture.isNull())
+                              return;
+                          const double ratio = devicePixelRatioF();
+                          QPixmap shown = QPixmap::fromImage(picture.scaled(
+                              QSize(sizes().of(kPreviewWidth), sizes().of(kPreviewHeight)) * ratio,
+                              Qt::KeepAspectRatio, Qt::SmoothTransformation));
+                          shown.setDevicePixelRatio(ratio);
+                          preview_->setPixmap(shown);
+                      },
+                      [this](const QString&) { preview_->hide(); });
 }
 
 void StartView::runDemo()

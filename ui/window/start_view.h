@@ -1,21 +1,48 @@
 #pragma once
 
+#include "ui/jobs/job_tracker.h"
+
+#include <QDateTime>
 #include <QString>
 #include <QStringList>
 #include <QWidget>
 
+#include <optional>
+#include <vector>
+
+class QLabel;
+class QPushButton;
+
 namespace tilescope::ui {
 
+class DropBox;
 class Panel;
 class TableView;
 class Workspace;
 
+/// A file of the list of recent files.
+struct RecentRow {
+    QString path;
+    QString holds; ///< runs, studies and last program when it was open; empty: not known
+    /// Of the disk, which is looked at in the background.
+    struct Found {
+        bool exists = false;
+        bool isFolder = false;
+        QDateTime changed = {};
+        qint64 bytes = 0;
+    };
+    std::optional<Found> found = {}; ///< none: not looked at so far
+};
+
 /// What the window shows while no file is open: a demo, files to open, how to record a program, and the files that
-/// were opened before. GUI thread.
+/// were opened before with what they held. Reads no file in the GUI thread, to which it belongs.
 class StartView : public QWidget {
     Q_OBJECT
 public:
     explicit StartView(Workspace& workspace, QWidget* parent = nullptr);
+
+    /// Shows that files are dragged over the window, and what dropping them does; empty: none are.
+    void showDrag(const QString& words);
 
 signals:
     /// Files are to be opened; none: the user is to choose them.
@@ -25,6 +52,7 @@ signals:
 
 protected:
     void showEvent(QShowEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     Panel* makeDemo();
@@ -32,6 +60,11 @@ private:
     Panel* makeRecord();
     Panel* makeRecent();
     void fillRecent();
+    void lookForRecent();
+    void openRecent(const QString& path);
+    void removeRecent(const QStringList& paths);
+    void removeMissing();
+    void showPreview();
     void runDemo();
     void followDemo();
 
@@ -39,6 +72,13 @@ private:
     QString demo_; ///< the recording of a demo that was started here; empty: none
     TableView* recent_;
     Panel* recentPanel_ = nullptr; ///< hidden while there are none
+    QPushButton* removeMissing_ = nullptr;
+    QLabel* preview_ = nullptr; ///< of the current row; hidden while there is none
+    DropBox* drop_ = nullptr;
+    std::vector<RecentRow> files_; ///< as listed
+    bool isLookWanted_ = false;    ///< when the list is painted
+    JobTracker looking_{this};
+    JobTracker previewing_{this};
 };
 
 } // namespace tilescope::ui

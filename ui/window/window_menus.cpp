@@ -11,6 +11,7 @@
 #include "ui/window/key_sheet.h"
 #include "ui/window/main_window.h"
 #include "ui/window/page_rail.h"
+#include "ui/window/recent_files.h"
 #include "ui/window/run_dock.h"
 #include "ui/window/run_edits.h"
 
@@ -29,25 +30,9 @@ namespace tilescope::ui {
 
 namespace {
 
-constexpr int kMostRecent = 12;
 constexpr int kMessageMs = 4000;
-constexpr const char* kRecentKey = "recent";
 
 } // namespace
-
-QStringList RecentFiles::read()
-{
-    return QSettings().value(QLatin1String(kRecentKey)).toStringList();
-}
-
-void RecentFiles::add(const QString& path)
-{
-    const QString absolute = QFileInfo(path).absoluteFilePath();
-    QStringList files = read();
-    files.removeAll(absolute);
-    files.prepend(absolute);
-    QSettings().setValue(QLatin1String(kRecentKey), files.mid(0, kMostRecent));
-}
 
 WindowMenus::WindowMenus(MainWindow& window) : QObject(&window), window_(window)
 {

@@ -15,13 +15,6 @@ namespace tilescope::ui {
 
 class MainWindow;
 
-/// The recent files, saved in the settings; the newest first.
-class RecentFiles {
-public:
-    static QStringList read();
-    static void add(const QString& path);
-};
-
 /// The window's menus and their keys. Owned by the window; GUI thread.
 class WindowMenus : public QObject {
     Q_OBJECT
