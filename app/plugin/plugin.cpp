@@ -4,6 +4,7 @@
 // from 2.0 on: C++17. resources/record/sitecustomize.py loads it. It links nothing of Tilescope, and of LibTorch only
 // what every build has: the allocator of the GPUs is found by name.
 
+#include "core/model/autograd_op.h"
 #include "core/record/plugin_interface.h"
 #include "core/trace/host/input_shapes.h"
 #include "core/trace/host/observed_views.h"
@@ -34,9 +35,6 @@ const PluginInterface* recorder = nullptr;
 
 // --- operators ---
 
-/// What autograd names the op in which it evaluates a backward node, before the node's own name.
-constexpr std::string_view kEvaluation = "autograd::engine::evaluate_function: ";
-
 std::int64_t runningSequence()
 {
     const auto node = torch::autograd::get_current_node();
@@ -51,8 +49,8 @@ std::uint32_t numberOf(std::string_view text)
 std::unique_ptr<at::ObserverContext> beginOp(const at::RecordFunction& function)
 {
     const std::string_view name = function.name();
-    if (name.substr(0, kEvaluation.size()) == kEvaluation) {
-        const std::string_view node = name.substr(kEvaluation.size());
+    if (isEvaluation(name)) {
+        const std::string_view node = withoutEvaluation(name);
         recorder->openOp(node.data(), node.size(), runningSequence(), 1, trace::InputShapes::kNone);
         return nullptr;
     }

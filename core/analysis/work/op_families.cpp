@@ -1,6 +1,7 @@
 #include "core/analysis/work/op_families.h"
 
 #include "core/analysis/work/op_table.h"
+#include "core/model/autograd_op.h"
 
 #include <array>
 #include <cctype>
@@ -32,14 +33,6 @@ constexpr std::array kComponents{Name{"attention", Family::Attention},  Name{"so
                                  Name{"flash_attn", Family::Attention}, Name{"adam", Family::Optimizer},
                                  Name{"adamw", Family::Optimizer},      Name{"sgd", Family::Optimizer},
                                  Name{"foreach", Family::Optimizer}};
-
-bool takePrefix(std::string_view& text, std::string_view prefix)
-{
-    if (!text.starts_with(prefix))
-        return false;
-    text.remove_prefix(prefix.size());
-    return true;
-}
 
 bool takeSuffix(std::string_view& text, std::string_view suffix)
 {
@@ -111,7 +104,7 @@ bool isCollective(std::string_view op)
 
 KernelFamily familyOfOp(std::string_view op)
 {
-    takePrefix(op, "autograd::engine::evaluate_function: ");
+    op = withoutEvaluation(op);
     if (const OpRow* row = findOp(op))
         return row->family;
     if (op.starts_with("Optimizer"))

@@ -1,7 +1,8 @@
 #include "core/analysis/work/tensor_shape.h"
 
+#include "core/model/element_type.h"
+
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <functional>
 #include <numeric>
@@ -9,26 +10,6 @@
 namespace tilescope::analysis {
 
 namespace {
-
-struct ElementType {
-    std::string_view word;
-    int bytes;
-    bool complex = false;
-};
-
-constexpr std::array kElementTypes{
-    ElementType{"f32", 4},       ElementType{"bf16", 2},        ElementType{"f16", 2},
-    ElementType{"f64", 8},       ElementType{"i64", 8},         ElementType{"i32", 4},
-    ElementType{"i16", 2},       ElementType{"i8", 1},          ElementType{"u8", 1},
-    ElementType{"bool", 1},      ElementType{"f8", 1},          ElementType{"c32", 4, true},
-    ElementType{"c64", 8, true}, ElementType{"c128", 16, true},
-};
-
-const ElementType* find(std::string_view word)
-{
-    const auto* type = std::ranges::find(kElementTypes, word, &ElementType::word);
-    return type == kElementTypes.end() ? nullptr : type;
-}
 
 /// Reads one number and moves past it.
 std::optional<std::int64_t> takeNumber(std::string_view& text)
@@ -122,9 +103,9 @@ private:
         if (open == std::string_view::npos)
             return false;
         const std::string_view type = text_.substr(0, open);
-        if (const ElementType* known = find(type)) {
+        if (const ElementType* known = findElementType(&ElementType::word, type)) {
             shape.elementBytes = known->bytes;
-            shape.complex = known->complex;
+            shape.complex = known->isComplex;
         }
         text_.remove_prefix(open + 1);
         auto sizes = takeNumbers(text_, ']');
@@ -158,7 +139,7 @@ private:
 
 int elementBytesOf(std::string_view dtype)
 {
-    const ElementType* type = find(dtype);
+    const ElementType* type = findElementType(&ElementType::word, dtype);
     return type ? type->bytes : 0;
 }
 

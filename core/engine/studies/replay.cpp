@@ -4,6 +4,7 @@
 #include "core/base/number_text.h"
 #include "core/engine/common/failure.h"
 #include "core/engine/studies/stopwatch.h"
+#include "core/model/element_type.h"
 
 #include <ATen/ATen.h>
 #include <ATen/MemoryOverlap.h>
@@ -12,7 +13,6 @@
 #include <c10/util/StringUtil.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <memory>
 #include <optional>
@@ -28,25 +28,12 @@ constexpr std::int64_t kGraphedCalls = 20;
 
 at::ScalarType typeOf(const std::string& word)
 {
-    constexpr std::array<std::pair<std::string_view, at::ScalarType>, 15> kTypes{
-        {{"", at::kFloat},
-         {"f32", at::kFloat},
-         {"bf16", at::kBFloat16},
-         {"f16", at::kHalf},
-         {"f64", at::kDouble},
-         {"i64", at::kLong},
-         {"i32", at::kInt},
-         {"i16", at::kShort},
-         {"i8", at::kChar},
-         {"u8", at::kByte},
-         {"bool", at::kBool},
-         {"f8", at::kFloat8_e4m3fn},
-         {"c64", at::kComplexFloat},
-         {"c128", at::kComplexDouble},
-         {"c32", at::kComplexHalf}}};
-    for (const auto& [name, type] : kTypes)
-        if (name == word)
-            return type;
+    if (word.empty())
+        return at::kFloat;
+    if (const ElementType* known = findElementType(&ElementType::word, word))
+        for (std::int8_t i = 0; i < static_cast<std::int8_t>(at::ScalarType::NumOptions); ++i)
+            if (known->torch == c10::toString(static_cast<at::ScalarType>(i)))
+                return static_cast<at::ScalarType>(i);
     throw Error{.what = "tensors of type '" + word + "' cannot be made", .where = "replay"};
 }
 

@@ -1,6 +1,7 @@
 #include "core/exchange/export/kineto_words.h"
 
 #include "core/analysis/work/tensor_shape.h"
+#include "core/model/element_type.h"
 
 #include <fmt/format.h>
 
@@ -11,40 +12,11 @@ namespace tilescope::exchange {
 
 namespace {
 
-struct TypeNames {
-    std::string_view word;
-    std::string_view ofInputs;
-    std::string_view ofCollectives;
-};
-
-constexpr TypeNames kTypes[] = {
-    {"f32", "float", "Float"},
-    {"bf16", "c10::BFloat16", "BFloat16"},
-    {"f16", "c10::Half", "Half"},
-    {"f64", "double", "Double"},
-    {"i64", "long int", "Long"},
-    {"i32", "int", "Int"},
-    {"i16", "short int", "Short"},
-    {"i8", "signed char", "Char"},
-    {"u8", "unsigned char", "Byte"},
-    {"bool", "bool", "Bool"},
-    {"f8", "c10::Float8_e4m3fn", "Float8_e4m3fn"},
-    {"c32", "c10::complex<c10::Half>", "ComplexHalf"},
-    {"c64", "c10::complex<float>", "ComplexFloat"},
-    {"c128", "c10::complex<double>", "ComplexDouble"},
-};
-
 constexpr std::pair<std::string_view, std::string_view> kCollectives[] = {
     {"all_reduce", "allreduce"},
     {"all_gather", "_allgather_base"},
     {"reduce_scatter", "_reduce_scatter_base"},
 };
-
-const TypeNames* typeOf(std::string_view word)
-{
-    const auto* found = std::ranges::find(kTypes, word, &TypeNames::word);
-    return found == std::end(kTypes) ? nullptr : found;
-}
 
 } // namespace
 
@@ -60,10 +32,10 @@ std::string kinetoInputs(std::string_view shapes)
     std::string dims;
     std::string types;
     for (std::size_t i = 0; arguments && i < arguments->tensors.size(); ++i) {
-        const TypeNames* type = typeOf(arguments->types[i]);
+        const ElementType* type = findElementType(&ElementType::word, arguments->types[i]);
         const char* separator = dims.empty() ? "" : ", ";
         dims += separator + analysis::shapeText(arguments->tensors[i].sizes);
-        types += fmt::format("{}\"{}\"", separator, type ? type->ofInputs : "");
+        types += fmt::format("{}\"{}\"", separator, type ? type->cpp : "");
     }
     return dims.empty() ? std::string()
                         : fmt::format(R"("Input Dims": [{}], "Input type": [{}])", dims, types);
@@ -78,8 +50,8 @@ std::string_view kinetoCollective(std::string_view op)
 
 std::string_view kinetoDtype(std::string_view dtype)
 {
-    const TypeNames* type = typeOf(dtype);
-    return type ? type->ofCollectives : std::string_view();
+    const ElementType* type = findElementType(&ElementType::word, dtype);
+    return type ? type->torch : std::string_view();
 }
 
 } // namespace tilescope::exchange

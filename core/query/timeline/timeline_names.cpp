@@ -1,5 +1,7 @@
 #include "core/query/timeline/timeline_names.h"
 
+#include "core/model/autograd_op.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -9,9 +11,7 @@ namespace {
 
 std::string labelOfOp(std::string_view name)
 {
-    constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
-    if (name.starts_with(kEvaluate))
-        name.remove_prefix(kEvaluate.size());
+    name = withoutEvaluation(name);
     if (name.starts_with("aten::"))
         name.remove_prefix(6);
     return std::string(name);

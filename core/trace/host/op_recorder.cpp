@@ -1,5 +1,6 @@
 #include "core/trace/host/op_recorder.h"
 
+#include "core/model/autograd_op.h"
 #include "core/trace/host/argument_text.h"
 #include "core/trace/host/host_log.h"
 #include "core/trace/host/observed_views.h"
@@ -32,12 +33,6 @@ AutogradProbe::Node runningNode() noexcept
     return {.identity = node.get(), .sequence = node->sequence_nr(), .thread = node->thread_id()};
 }
 
-/// What autograd names the op in which it evaluates a backward node, before the node's own name.
-///
-/// A node names itself to listeners of backward functions too, but finding its name again costs it more than
-/// an op takes to record: this one is enough.
-constexpr std::string_view kEvaluation = "autograd::engine::evaluate_function: ";
-
 std::uint32_t numberOfArguments(const at::RecordFunction& function)
 {
     const std::string_view arguments = argumentsOf(function);
@@ -50,8 +45,10 @@ void begin(const at::RecordFunction& function, bool shapes)
     if (!log)
         return;
     const std::string_view name = function.name();
-    if (name.starts_with(kEvaluation)) {
-        log->openOp(name.substr(kEvaluation.size()), static_cast<std::int64_t>(runningNode().sequence),
+    // A node names itself to listeners of backward functions too, but finding its name again costs it more than
+    // an op takes to record: its evaluation is enough.
+    if (isEvaluation(name)) {
+        log->openOp(withoutEvaluation(name), static_cast<std::int64_t>(runningNode().sequence),
                     OpScope::Backward, kNone);
         return;
     }

@@ -1,5 +1,7 @@
 #include "core/trace/host/tensor_text.h"
 
+#include "core/model/element_type.h"
+
 #include <ATen/record_function.h>
 #include <c10/core/ScalarType.h>
 
@@ -48,36 +50,18 @@ void append(std::string& text, const at::Tensor& tensor)
 
 const char* dtypeText(at::ScalarType type)
 {
-    switch (type) {
-    case at::kFloat:
-        return "f32";
-    case at::kBFloat16:
-        return "bf16";
-    case at::kHalf:
-        return "f16";
-    case at::kDouble:
-        return "f64";
-    case at::kLong:
-        return "i64";
-    case at::kInt:
-        return "i32";
-    case at::kShort:
-        return "i16";
-    case at::kChar:
-        return "i8";
-    case at::kByte:
-        return "u8";
-    case at::kBool:
-        return "bool";
-    case at::kComplexHalf:
-        return "c32";
-    case at::kComplexFloat:
-        return "c64";
-    case at::kComplexDouble:
-        return "c128";
-    default:
-        return c10::toString(type);
-    }
+    // Once for each type: ops are recorded with the types of all their tensors.
+    static const auto kWords = [] {
+        std::array<const char*, static_cast<std::size_t>(at::ScalarType::NumOptions)> words{};
+        for (std::size_t i = 0; i < words.size(); ++i) {
+            const char* name = c10::toString(static_cast<at::ScalarType>(i));
+            const ElementType* known = findElementType(&ElementType::torch, name);
+            words[i] = known ? known->word.data() : name;
+        }
+        return words;
+    }();
+    const auto place = static_cast<std::size_t>(type);
+    return place < kWords.size() ? kWords[place] : c10::toString(type);
 }
 
 std::string shapeText(const at::Tensor& tensor)

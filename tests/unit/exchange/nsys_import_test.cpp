@@ -1,7 +1,6 @@
 // Exports of Nsight Systems in the forms of 2020 to 2026 become runs, and what cannot be kept is counted.
 
 #include "core/exchange/import/collective_names.h"
-#include "core/exchange/import/nsys/nsys_op_text.h"
 #include "tests/unit/exchange/nsys_fixture.h"
 
 #include <gmock/gmock.h>
@@ -116,25 +115,6 @@ TEST_F(Nsys, ReadsRangesOfEveryKind)
     EXPECT_EQ(run.text(run.ops.front().name), "aten::mm");
     EXPECT_EQ(run.text(run.ops.front().shapes), "[4, 8] [8, 2]");
     EXPECT_EQ(run.ops.front().sequence, 12);
-}
-
-TEST(NvtxOp, IsParsedFromTheTextOfEmitNvtx)
-{
-    const auto plain = parseNvtxOp("aten::add, op_id = 314359");
-    ASSERT_TRUE(plain);
-    EXPECT_EQ(plain->name, "aten::add");
-    EXPECT_EQ(plain->sequence, -1);
-    EXPECT_EQ(plain->shapes, "");
-    EXPECT_FALSE(plain->isBackward);
-    const auto lists =
-        parseNvtxOp("aten::cat, seq = 7, sizes = [[[2, 3], [4, 3]], []], input_op_ids = [[1]]");
-    ASSERT_TRUE(lists);
-    EXPECT_EQ(lists->shapes, "[2, 3] [4, 3]");
-    EXPECT_EQ(lists->sequence, 7);
-    EXPECT_TRUE(parseNvtxOp("AddmmBackward0, seq = 3")->isBackward);
-    EXPECT_TRUE(parseNvtxOp("autograd::engine::evaluate_function: MmBackward0, seq = 3")->isBackward);
-    for (const char* text : {"Forward", "", ", op_id = 3", "seq = 3", "x, seq = y"})
-        EXPECT_FALSE(parseNvtxOp(text)) << text;
 }
 
 TEST(CollectiveName, FollowsFromTheKernelsName)

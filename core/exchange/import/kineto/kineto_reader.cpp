@@ -4,6 +4,7 @@
 #include "core/analysis/work/tensor_shape.h"
 #include "core/base/number_text.h"
 #include "core/exchange/import/kineto/kineto_values.h"
+#include "core/model/autograd_op.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -403,7 +404,6 @@ void KinetoReader::addHostInterval(const KinetoEvent& event, Times times)
 
 void KinetoReader::addOp(const KinetoEvent& event, ThreadId thread, Times times)
 {
-    constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function";
     // The arguments of other ops matter to no rule.
     const auto rule = event.inputValues.empty() ? std::nullopt : analysis::ruleOf(event.name);
     if (rule && rule->moves)
@@ -415,7 +415,7 @@ void KinetoReader::addOp(const KinetoEvent& event, ThreadId thread, Times times)
                     .name = event.name,
                     .shapes = shapes_,
                     .sequence = sequence && *sequence >= 0 ? *sequence : -1,
-                    .isBackward = event.name.starts_with(kEvaluate) || numberOf(event.forwardThread) > 0,
+                    .isBackward = isEvaluation(event.name) || numberOf(event.forwardThread) > 0,
                     .externalId = numberOf(event.externalId),
                     .start = times.start,
                     .end = times.end});

@@ -1,5 +1,7 @@
 #include "core/exchange/import/kineto/kineto_values.h"
 
+#include "core/model/element_type.h"
+
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -211,38 +213,6 @@ void appendLiteral(std::string_view value, std::string& arguments)
     arguments.append("=").append(isValue ? text : "?");
 }
 
-constexpr std::pair<std::string_view, std::string_view> kTypes[] = {
-    {"float", "f32"},
-    {"c10::BFloat16", "bf16"},
-    {"long int", "i64"},
-    {"c10::Half", "f16"},
-    {"int", "i32"},
-    {"bool", "bool"},
-    {"unsigned char", "u8"},
-    {"double", "f64"},
-    {"signed char", "i8"},
-    {"short int", "i16"},
-    {"short", "i16"},
-    {"long", "i64"},
-    {"long long", "i64"},
-    {"c10::complex<float>", "c64"},
-    {"c10::complex<double>", "c128"},
-    {"c10::complex<c10::Half>", "c32"},
-    // Of collectives
-    {"Float", "f32"},
-    {"BFloat16", "bf16"},
-    {"Half", "f16"},
-    {"Long", "i64"},
-    {"Int", "i32"},
-    {"Short", "i16"},
-    {"Char", "i8"},
-    {"Byte", "u8"},
-    {"Bool", "bool"},
-    {"Double", "f64"},
-    {"ComplexFloat", "c64"},
-    {"ComplexDouble", "c128"},
-};
-
 constexpr std::pair<std::string_view, std::string_view> kCollectives[] = {
     {"allreduce", "all_reduce"},
     {"allreduce_sparse", "all_reduce"},
@@ -318,10 +288,16 @@ std::array<std::uint32_t, 3> sizesOf(std::string_view list)
 
 std::string_view dtypeWord(std::string_view type)
 {
-    const auto* found =
-        std::ranges::find(kTypes, type, &std::pair<std::string_view, std::string_view>::first);
-    if (found != std::end(kTypes))
-        return found->second;
+    // Other spellings of the same types of C++.
+    if (type == "short")
+        type = "short int";
+    else if (type == "long" || type == "long long")
+        type = "long int";
+    const ElementType* known = findElementType(&ElementType::cpp, type);
+    if (!known)
+        known = findElementType(&ElementType::torch, type); // of collectives
+    if (known)
+        return known->word;
     return type.find("Float8") != std::string_view::npos ? "f8" : "";
 }
 

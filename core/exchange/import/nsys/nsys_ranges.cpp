@@ -1,6 +1,6 @@
 #include "core/exchange/import/foreign_times.h"
 #include "core/exchange/import/nsys/nsys_import.h"
-#include "core/exchange/import/nsys/nsys_op_text.h"
+#include "core/model/nvtx_op.h"
 
 #include <algorithm>
 #include <charconv>

@@ -4,7 +4,7 @@
 #include "core/base/plural.h"
 #include "core/exchange/import/foreign_times.h"
 #include "core/exchange/import/import_progress.h"
-#include "core/exchange/import/nsys/nsys_op_text.h"
+#include "core/model/nvtx_op.h"
 #include "core/store/file/foreign_database.h"
 
 #include <fmt/format.h>

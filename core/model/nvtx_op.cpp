@@ -1,9 +1,11 @@
-#include "core/exchange/import/nsys/nsys_op_text.h"
+#include "core/model/nvtx_op.h"
+
+#include "core/model/autograd_op.h"
 
 #include <algorithm>
 #include <charconv>
 
-namespace tilescope::exchange {
+namespace tilescope {
 
 namespace {
 
@@ -24,8 +26,6 @@ std::optional<std::int64_t> numberOf(std::optional<std::string_view> text)
         return {};
     return number;
 }
-
-constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
 
 } // namespace
 
@@ -53,7 +53,7 @@ std::string shapesOfSizes(std::string_view list)
 
 bool isBackwardOp(std::string_view name)
 {
-    if (name.starts_with(kEvaluate))
+    if (isEvaluation(name))
         return true;
     const auto isDigit = [](char c) { return c >= '0' && c <= '9'; };
     while (!name.empty() && isDigit(name.back()))
@@ -77,4 +77,4 @@ std::optional<NvtxOp> parseNvtxOp(std::string_view text)
     return op;
 }
 
-} // namespace tilescope::exchange
+} // namespace tilescope

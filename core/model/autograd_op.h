@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string_view>
+
+// Also part of the recorder's plug-in, which is compiled on the user's machine: C++17.
+namespace tilescope {
+
+/// What autograd names the op in which it evaluates a backward node, before the node's own name.
+inline constexpr std::string_view kEvaluation = "autograd::engine::evaluate_function: ";
+
+/// Whether autograd evaluates a backward node in the op.
+constexpr bool isEvaluation(std::string_view op)
+{
+    return op.substr(0, kEvaluation.size()) == kEvaluation;
+}
+
+/// The name without kEvaluation: the node's, or the op's own.
+constexpr std::string_view withoutEvaluation(std::string_view op)
+{
+    return isEvaluation(op) ? op.substr(kEvaluation.size()) : op;
+}
+
+} // namespace tilescope

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string_view>
+
+// Also part of the recorder's plug-in, which is compiled on the user's machine: C++17.
+namespace tilescope {
+
+/// The type of a tensor's elements, as each program names it.
+struct ElementType {
+    std::string_view word; ///< in recordings: bf16; null-terminated
+    std::string_view cpp;  ///< in C++, as Kineto writes types of inputs: c10::BFloat16
+    std::string_view
+        torch; ///< LibTorch's own name, as Kineto writes types of collectives: BFloat16; null-terminated
+    int bytes;
+    bool isComplex = false;
+};
+
+/// A word of several types comes from the first of them.
+inline constexpr ElementType kElementTypes[] = {
+    {"f32", "float", "Float", 4},
+    {"bf16", "c10::BFloat16", "BFloat16", 2},
+    {"f16", "c10::Half", "Half", 2},
+    {"f64", "double", "Double", 8},
+    {"i64", "long int", "Long", 8},
+    {"i32", "int", "Int", 4},
+    {"i16", "short int", "Short", 2},
+    {"i8", "signed char", "Char", 1},
+    {"u8", "unsigned char", "Byte", 1},
+    {"bool", "bool", "Bool", 1},
+    {"f8", "c10::Float8_e4m3fn", "Float8_e4m3fn", 1},
+    {"f8", "c10::Float8_e5m2", "Float8_e5m2", 1},
+    {"c32", "c10::complex<c10::Half>", "ComplexHalf", 4, true},
+    {"c64", "c10::complex<float>", "ComplexFloat", 8, true},
+    {"c128", "c10::complex<double>", "ComplexDouble", 16, true},
+};
+
+/// The first type whose `name`, for example &ElementType::word, is `text`; null if there is none.
+constexpr const ElementType* findElementType(std::string_view ElementType::*name, std::string_view text)
+{
+    for (const ElementType& type : kElementTypes)
+        if (type.*name == text)
+            return &type;
+    return nullptr;
+}
+
+} // namespace tilescope

@@ -1,0 +1,1 @@
+../../../../../core/model/autograd_op.h

@@ -1,0 +1,1 @@
+../../../../../core/model/element_type.h
