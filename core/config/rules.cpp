@@ -108,6 +108,16 @@ Broken fp8Rule(const ExperimentSpec& spec)
     return {};
 }
 
+/// The names of the backends with a trait: `naive or sdpa`.
+std::string backendsWith(bool BackendTraits::*trait)
+{
+    std::string names;
+    for (const BackendTraits& traits : kBackendTraits)
+        if (traits.*trait)
+            names.append(names.empty() ? "" : " or ").append(traits.name);
+    return names;
+}
+
 /// What compile: fused does not support.
 Broken fusedRule(const ExperimentSpec& spec)
 {
@@ -119,10 +129,10 @@ Broken fusedRule(const ExperimentSpec& spec)
         return BrokenRule{"compile fused does not scale the loss, which precision fp16 needs",
                           "write precision: bf16",
                           {"compile", "precision"}};
-    if (spec.backend != Backend::Flash)
+    if (!traitsOf(spec.backend).runsInFusedStep)
         return BrokenRule{
             fmt::format("compile fused has its own attention, and backend is {}", wordOf(spec.backend)),
-            "write backend: flash",
+            "write backend: " + backendsWith(&BackendTraits::runsInFusedStep),
             {"compile", "backend"}};
     if (spec.parallel != Parallel::None && spec.parallel != Parallel::Fsdp)
         return BrokenRule{fmt::format("compile fused supports no parallel but fsdp, and parallel is {}",
@@ -152,10 +162,10 @@ Broken inductorRule(const ExperimentSpec& spec)
         return BrokenRule{"compile inductor has the products of LibTorch, and precision is fp32x6",
                           "write precision: fp32 or compile: fused",
                           {"compile", "precision"}};
-    if (spec.backend != Backend::Naive && spec.backend != Backend::Sdpa)
+    if (!traitsOf(spec.backend).inductorCompiles)
         return BrokenRule{
             fmt::format("compile inductor compiles attention too, and backend is {}", wordOf(spec.backend)),
-            "write backend: naive or sdpa",
+            "write backend: " + backendsWith(&BackendTraits::inductorCompiles),
             {"compile", "backend"}};
     if (spec.checkpointing.kind != Checkpointing::Kind::None)
         return BrokenRule{

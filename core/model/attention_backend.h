@@ -51,6 +51,8 @@ struct BackendTraits {
     bool groupsHeads = false;
     bool needsCuda = false;
     bool isForwardOnly = false;                  ///< has no gradients
+    bool runsInFusedStep = false;                ///< is the attention of compile: fused
+    bool inductorCompiles = false;               ///< compile: inductor compiles the same attention
     std::optional<Precision> products = {};      ///< precision of its products, if not that of the spec
     std::optional<TorchKernel> torchKernel = {}; ///< the only one that PyTorch may choose
     HeadDims headDims = {};
@@ -72,7 +74,8 @@ inline constexpr std::array kBackendTraits{
                   .name = "naive",
                   .description = "scores, softmax and output as operations of LibTorch; keeps all scores",
                   .keepsScores = true,
-                  .groupsHeads = true},
+                  .groupsHeads = true,
+                  .inductorCompiles = true},
     BackendTraits{.backend = Backend::FlashTorch,
                   .name = "flash-torch",
                   .description = "FlashAttention-2 written in operations of LibTorch",
@@ -82,6 +85,7 @@ inline constexpr std::array kBackendTraits{
                   .description = "Tilescope's own kernels",
                   .isFused = true,
                   .isOurs = true,
+                  .runsInFusedStep = true,
                   .headDims = {.maximum = 256}},
     BackendTraits{.backend = Backend::FlashFp8,
                   .name = "flash-fp8",
@@ -96,7 +100,8 @@ inline constexpr std::array kBackendTraits{
     BackendTraits{.backend = Backend::Sdpa,
                   .name = "sdpa",
                   .description = "the kernel that PyTorch chooses",
-                  .isFused = true},
+                  .isFused = true,
+                  .inductorCompiles = true},
     BackendTraits{.backend = Backend::SdpaFlash,
                   .name = "sdpa-flash",
                   .description = "PyTorch's copy of FlashAttention-2",

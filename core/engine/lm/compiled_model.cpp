@@ -8,6 +8,7 @@
 #include "core/engine/common/failure.h"
 #include "core/engine/common/program_run.h"
 #include "core/engine/lm/lm.h"
+#include "core/model/attention_backend.h"
 #include "core/model/text.h"
 
 #include <ATen/Parallel.h>
@@ -60,7 +61,7 @@ void requireCompilable(const ExperimentSpec& spec)
     if (spec.precision == Precision::Fp32x6)
         throw Unsupported{
             "compile: inductor has the products of LibTorch and does not support precision: fp32x6"};
-    if (spec.backend != Backend::Sdpa && spec.backend != Backend::Naive)
+    if (!traitsOf(spec.backend).inductorCompiles)
         throw Unsupported{c10::str("compile: inductor compiles attention too and does not support backend: ",
                                    wordOf(spec.backend))};
 }
