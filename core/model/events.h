@@ -46,11 +46,11 @@ enum class ApiKind : std::uint8_t {
     Memory,
     Synchronize,
     Other,
-    Wait,     ///< in older files: what a synchronising call waited for; lies within the call's own row
+    Wait,     ///< in older files: what a synchronizing call waited for; lies within the call's own row
     Overhead, ///< time that tracing itself took
 };
 
-/// A CUDA runtime or driver call of the host. `trace: kernels` has only those that synchronise, and
+/// A CUDA runtime or driver call of the host. `trace: kernels` has only those that synchronize, and
 /// overheads.
 struct ApiCall {
     StringId name = {};

@@ -22,7 +22,7 @@ enum class RunStatus { Running, Ok, Oom, Skipped, Error, Cancelled, Interrupted 
 enum class SampleKind { Warmup, Measure, Trace };
 enum class Phase { Step, Forward, Loss, Backward, Optimizer, Collective };
 
-/// One measured phase of one step: host wall between two device synchronisations, GPU time between two CUDA
+/// One measured phase of one step: host wall between two device synchronizations, GPU time between two CUDA
 /// events.
 struct Sample {
     std::int32_t step = 0; ///< counted from 0 within its kind

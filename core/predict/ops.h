@@ -139,7 +139,7 @@ public:
         bool isSecondTransposed = false; ///< q k^T
     };
     Tensor bmm(const Tensor& a, const Tensor& b, std::int64_t count, Factors factors);
-    /// \param rows  number of rows that are normalized
+    /// \param rows  number of rows that are normalised
     Tensor softmax(const Tensor& x, std::int64_t rows);
     /// Out of place; for rows that are set to 0.
     Tensor maskedFill(const Tensor& x);

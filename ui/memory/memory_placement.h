@@ -37,7 +37,8 @@ public:
     void setRun(const MemoryRun& run);
     void setOps(std::shared_ptr<const query::MemoryOps> ops);
     void show(std::shared_ptr<const query::MemoryGroups> groups);
-    /// The segments of an instant. \param instant  in words
+    /// The segments of an instant.
+    /// \param instant  in words
     void showStrips(const std::vector<query::MemoryStrip>& strips, const QString& instant);
     void select(std::optional<std::uint32_t> block, std::optional<std::uint64_t> segment);
 

@@ -35,7 +35,8 @@ signals:
 
 private:
     void show(std::shared_ptr<const query::AdviceTable> advice);
-    void fitRows(int height); ///< \param height  of a row
+    /// \param height  of a row
+    void fitRows(int height);
     void say(const QString& text);
 
     JobTracker loading_{this};

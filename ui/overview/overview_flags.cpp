@@ -20,7 +20,7 @@ Idle idleOf(const MeanStep& step)
 {
     using query::Hue;
     const Idle reasons[] = {{Hue::GapLaunching, step.launching},
-                            {Hue::GapSynchronising, step.synchronizing},
+                            {Hue::GapSynchronizing, step.synchronizing},
                             {Hue::GapTracing, step.tracing},
                             {Hue::GapUnexplained, step.unexplained}};
     return *std::max_element(std::begin(reasons), std::end(reasons),

@@ -61,7 +61,7 @@ struct Sums {
                 bar.parts.push_back({label, hue, nanoseconds(time) / steps});
         };
         part(tr("compute"), query::Hue::Busy, parts.compute - parts.overlapped);
-        part(tr("compute with communication"), query::Hue::GapSynchronising, parts.overlapped);
+        part(tr("compute with communication"), query::Hue::GapSynchronizing, parts.overlapped);
         part(tr("exposed communication"), query::Hue::Collective, parts.exposedCommunication);
         part(tr("exposed copies"), query::Hue::Copy, parts.exposedCopies);
         part(tr("host"), query::Hue::GapLaunching, parts.host);

@@ -44,7 +44,7 @@ Palette makeLight()
     p.ranges = {rgb(0xD5DAE0), rgb(0xE0E4E9), rgb(0xEAEDF0)};
     p.hues[std::size_t(Hue::Busy)] = rgb(0x5B6570);
     p.hues[std::size_t(Hue::GapLaunching)] = rgb(0xF0DDB5);
-    p.hues[std::size_t(Hue::GapSynchronising)] = rgb(0xD6CCEC);
+    p.hues[std::size_t(Hue::GapSynchronizing)] = rgb(0xD6CCEC);
     p.hues[std::size_t(Hue::GapTracing)] = rgb(0xD9DDE2);
     p.parameters = rgb(0x77AADD);
     p.gradients = rgb(0xEE8866);
@@ -85,7 +85,7 @@ Palette makeDark()
     p.ranges = {rgb(0x3B434C), rgb(0x333A42), rgb(0x2C3239)};
     p.hues[std::size_t(Hue::Busy)] = rgb(0xA9B3BE);
     p.hues[std::size_t(Hue::GapLaunching)] = rgb(0x54472B);
-    p.hues[std::size_t(Hue::GapSynchronising)] = rgb(0x443B60);
+    p.hues[std::size_t(Hue::GapSynchronizing)] = rgb(0x443B60);
     p.hues[std::size_t(Hue::GapTracing)] = rgb(0x3A424A);
     p.parameters = rgb(0x6A9CD0);
     p.gradients = rgb(0xE07F5E);

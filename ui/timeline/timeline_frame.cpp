@@ -85,7 +85,7 @@ std::vector<std::pair<Hue, double>> sharesOf(const TimelineSection& section)
         const double wall = double(std::max<std::int64_t>(1, step.end - step.start));
         return {{Hue::Busy, double(parts->gpuBusy.count()) / wall},
                 {Hue::GapLaunching, double(parts->launching.count()) / wall},
-                {Hue::GapSynchronising, double(parts->synchronizing.count()) / wall},
+                {Hue::GapSynchronizing, double(parts->synchronizing.count()) / wall},
                 {Hue::GapTracing, double(parts->tracing.count()) / wall},
                 {Hue::GapUnexplained, double(parts->unexplained.count()) / wall}};
     }
@@ -94,7 +94,7 @@ std::vector<std::pair<Hue, double>> sharesOf(const TimelineSection& section)
     std::vector<std::pair<Hue, double>> shares;
     if (devices)
         for (const Hue hue :
-             {Hue::Busy, Hue::GapLaunching, Hue::GapSynchronising, Hue::GapTracing, Hue::GapUnexplained})
+             {Hue::Busy, Hue::GapLaunching, Hue::GapSynchronizing, Hue::GapTracing, Hue::GapUnexplained})
             shares.emplace_back(hue, devices->of(hue));
     return shares;
 }

@@ -225,7 +225,7 @@ void MainWindow::showEvent(QShowEvent* event)
 {
     QMainWindow::showEvent(event);
     showRuns_->setVisible(dock_->isHidden());
-    if (!event->spontaneous()) // not if it was only minimized
+    if (!event->spontaneous()) // not if it was only minimised
         currentPage()->takeFocus();
 }
 

@@ -91,7 +91,8 @@ private:
     void sortActivities();
     void addConstraints(const std::vector<Dependency>& dependencies);
     using LagsByCause = std::array<std::vector<Nanoseconds>, kCauses>;
-    /// The recorded lags of the dependencies that ended last. \param onlyAlone  of activities that no other one held back
+    /// The recorded lags of the dependencies that ended last.
+    /// \param onlyAlone  of activities that no other one held back
     LagsByCause lagsOfLast(bool onlyAlone) const;
     void findUsualLags();
     void bind();

@@ -54,7 +54,7 @@ IdlePart largestIdlePart(const StepPartition& step)
 {
     const std::array parts{
         IdlePart{step.launching, StepVerdict::LaunchBound, "while the host launches"},
-        IdlePart{step.synchronizing, StepVerdict::SyncBound, "while the host waits in synchronisation"},
+        IdlePart{step.synchronizing, StepVerdict::SyncBound, "while the host waits in synchronization"},
         IdlePart{step.tracing, StepVerdict::TracingBound, "while tracing does its own work"},
         IdlePart{step.unexplained, StepVerdict::Unexplained, "unexplained"}};
     return *std::max_element(parts.begin(), parts.end(),

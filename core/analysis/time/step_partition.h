@@ -25,13 +25,13 @@ struct StepPartition {
 /// Partitions the wall time of a step by recorded events, without fitting.
 ///
 /// An instant at which the GPU is idle belongs to the first matching part: a tracing overhead covers it; the
-/// host is in a synchronising call; it is before the return of the step's last launch or the start of its
-/// last synchronising call, so that the host has not reached its next call (preparing a launch, or freeing
+/// host is in a synchronizing call; it is before the return of the step's last launch or the start of its
+/// last synchronizing call, so that the host has not reached its next call (preparing a launch, or freeing
 /// the graph after backward); otherwise it is unexplained.
 ///
 /// \param wall    the step's host range
 /// \param device  events of the run, in any order; events outside the step are ignored
-/// \param calls   CUDA calls of the run, in any order: synchronising ones, overheads and, with trace: full,
+/// \param calls   CUDA calls of the run, in any order: synchronizing ones, overheads and, with trace: full,
 ///                launches
 /// O(n log n).
 StepPartition partitionStep(Interval wall, std::span<const DeviceEvent> device,

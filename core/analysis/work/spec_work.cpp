@@ -49,7 +49,8 @@ private:
         return {{2 * count * n * k * m}, {count * (n * k + k * m + n * m) * elementBytes_}};
     }
 
-    /// A linear map of all tokens. \param prefix  of its module: layers.3/
+    /// A linear map of all tokens.
+    /// \param prefix  of its module: layers.3/
     void linear(Phase phase, const std::string& prefix, const LinearMap& map, bool recomputed = false)
     {
         const std::int64_t tokens = spec_.batch * spec_.context;

@@ -70,7 +70,7 @@ struct RefusedAllocation {
 };
 std::optional<RefusedAllocation> takeRefusedAllocation();
 
-/// Initializes CUDA and observes failed allocations. Once per process, before the first CUDA tensor.
+/// Initialises CUDA and observes failed allocations. Once per process, before the first CUDA tensor.
 void initializeCuda();
 
 } // namespace tilescope::engine

@@ -11,7 +11,8 @@ namespace {
 
 using at::Tensor;
 
-/// a b^T. \param b  (n, k), with one scale
+/// a b^T.
+/// \param b  (n, k), with one scale
 Tensor product(const QuantizedRows& a, const Tensor& b, const Tensor& scales, bool fastSums)
 {
     const std::int64_t columns = b.size(0);

@@ -18,7 +18,7 @@ public:
 
     explicit Stopwatch(const Device& device) : device_(device) {}
 
-    /// Each sample is between two device synchronisations and takes at least 50 ms on a GPU and 20 ms on a CPU. The
+    /// Each sample is between two device synchronizations and takes at least 50 ms on a GPU and 20 ms on a CPU. The
     /// search for the number of calls warms up.
     Times secondsPerCall(const std::function<void()>& work, int samples) const;
 

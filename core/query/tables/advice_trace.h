@@ -103,7 +103,8 @@ struct AdviceTrace {
     bool hasReserved = false;     ///< what the allocator holds
 
     Nanoseconds wall() const;
-    /// The activities of these kinds. \param sourceOf  none: the kind does not count
+    /// The activities of these kinds.
+    /// \param sourceOf  none: the kind does not count
     using SourceOf = std::function<std::optional<std::uint32_t>(const ActivityKind&)>;
     std::vector<analysis::GroupedTime> timesOf(const SourceOf& sourceOf) const;
     /// When such activities ran: a result of unionOf().

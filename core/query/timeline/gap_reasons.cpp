@@ -31,7 +31,7 @@ Track withReasons(Track busy, Stretches tracing, Stretches waiting, TimelineName
         return busy;
     TrackBuilder result;
     result.reserve(busy.size());
-    constexpr Hue kHues[] = {Hue::GapTracing, Hue::GapSynchronising};
+    constexpr Hue kHues[] = {Hue::GapTracing, Hue::GapSynchronizing};
     std::size_t next[] = {0, 0};
     for (std::size_t i = 0; i < busy.size(); ++i) {
         const std::int64_t end = busy.end(i);

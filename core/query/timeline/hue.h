@@ -21,7 +21,7 @@ public:
         Api,                               ///< a CUDA call on the host
         Busy,                              ///< the device is active
         GapLaunching,                      ///< idle while the host prepares the next launch
-        GapSynchronising,                  ///< idle while the host waits
+        GapSynchronizing,                  ///< idle while the host waits
         GapTracing,                        ///< known cost of tracing
         GapUnexplained,
         Frame,        ///< a call in a stack, of the program's own code

@@ -14,7 +14,7 @@ std::vector<Op> openOps(const store::RunReader& reader, RunId run, ThreadId thre
 /// The activities that a thread launched within [from, to), by start.
 ///
 /// An activity may start long after its launch: reading continues until the device reaches later launches,
-/// plus a margin because streams are not synchronised.
+/// plus a margin because streams are not synchronized.
 /// \param take  returns false to stop
 void eachLaunched(const store::RunReader& reader, RunId run, ThreadId thread, Timestamp from, Timestamp to,
                   const std::function<bool(const DeviceEvent&)>& take);

@@ -8,7 +8,7 @@ namespace tilescope::store {
 enum class NewFile : std::uint8_t {
     /// Before the first run. Others can read what is committed, and a killed writer loses only what is not.
     AtOnce,
-    /// When the writer seals it. Faster, because nothing is written twice or synchronised with the disk before.
+    /// When the writer seals it. Faster, because nothing is written twice or synchronized with the disk before.
     /// Without seal() there is no file.
     WhenSealed
 };

@@ -121,7 +121,7 @@ void WritableFile::open(NewFile newFile)
     // read again, and resemble a leak.
     database->exec("pragma cache_size = -8192; pragma temp_store = memory");
     // Nobody else knows a draft, and it is of no use unless it is complete: it needs no log and no order on the
-    // disk. moveIntoPlace() synchronises it.
+    // disk. moveIntoPlace() synchronizes it.
     if (draft_)
         database->exec(
             "pragma locking_mode = exclusive; pragma journal_mode = memory; pragma synchronous = off");

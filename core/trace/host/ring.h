@@ -11,7 +11,7 @@ namespace tilescope::trace {
 /// A queue of plain records between one producer and one consumer: no lock, and no allocation after
 /// construction.
 ///
-/// "One" means one at a time: producers that are serialized by a lock, such as the caching allocator's, count
+/// "One" means one at a time: producers that are serialised by a lock, such as the caching allocator's, count
 /// as one. A push into a full ring is dropped and counted; existing records stay.
 template <class T> class Ring {
 public:

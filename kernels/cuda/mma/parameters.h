@@ -70,7 +70,7 @@ template <class Element> __device__ inline Element* headOf(const MutableView& vi
     return static_cast<Element*>(view.data) + batch * view.batchStride + head * view.headStride;
 }
 
-/// Launchers return the result of cudaGetLastError() and do not synchronise.
+/// Launchers return the result of cudaGetLastError() and do not synchronize.
 using ForwardLauncher = cudaError_t (*)(const ForwardParameters&, cudaStream_t);
 using BackwardLauncher = cudaError_t (*)(const BackwardParameters&, cudaStream_t);
 

@@ -110,7 +110,7 @@ class Peer:
                 torch._foreach_copy_(self.parameters, self.masters)
 
     def measure(self, mode, warmup, steps):
-        """Milliseconds of each step, from one synchronisation to the next, and those of compiling and capturing."""
+        """Milliseconds of each step, from one synchronization to the next, and those of compiling and capturing."""
         torch.backends.cuda.matmul.allow_tf32 = self.is_tf32
         started = time.perf_counter()
         self.prepare(mode)

@@ -21,7 +21,8 @@ class TrainingGenerator {
 public:
     TrainingGenerator(StringTable& strings, Timestamp origin, std::uint64_t seed = 1);
 
-    /// The events of the next step, into `batch`, whose space is used again. \return their number
+    /// The events of the next step, into `batch`, whose space is used again.
+    /// \return  their number
     std::int64_t next(TraceBatch& batch);
 
 private:

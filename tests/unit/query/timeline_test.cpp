@@ -178,7 +178,7 @@ TEST_F(TimelineOf, EveryNanosecondOfAGapHasTheFirstMatchingReason)
             else if (in(ApiKind::Overhead))
                 ASSERT_EQ(busy.hue(first), Hue::GapTracing) << "round " << round << " at " << t;
             else if (in(ApiKind::Synchronize))
-                ASSERT_EQ(busy.hue(first), Hue::GapSynchronising) << "round " << round << " at " << t;
+                ASSERT_EQ(busy.hue(first), Hue::GapSynchronizing) << "round " << round << " at " << t;
             else
                 ASSERT_TRUE(busy.hue(first) == Hue::GapLaunching || busy.hue(first) == Hue::GapUnexplained);
         }

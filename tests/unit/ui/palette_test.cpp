@@ -39,7 +39,7 @@ void expectColours(const std::string& style, const std::string& selector, const 
     expect("range", palette.hue(Hue::Range));
     expect("busy", palette.hue(Hue::Busy));
     expect("gap-launching", palette.hue(Hue::GapLaunching));
-    expect("gap-synchronizing", palette.hue(Hue::GapSynchronising));
+    expect("gap-synchronizing", palette.hue(Hue::GapSynchronizing));
     expect("gap-tracing", palette.hue(Hue::GapTracing));
     expect("gap-unexplained", palette.hue(Hue::GapUnexplained));
     expect("background", palette.background);

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Checks the prose of comments, help and notes: one spelling of each word, and \\param, \\tparam and \\return at the start of
+their lines, where a formatter once joined them to sentences. Identifiers, commands and `code` keep their spelling.
+
+usage: prose.py ROOT        exit 1 and one line per offence
+       prose.py --self-test
+"""
+import pathlib
+import re
+import sys
+
+FOLDERS = ("app", "core", "kernels", "ui", "tests")
+SOURCES = (".h", ".cpp", ".cu", ".cuh")
+PAGES = ("*.md", "kernels/*.md", "resources/help/**/*.md")
+
+COMMENT = re.compile(r"(?:^|[\s;{})])//[/!]?<?\s?(.*)$")
+DIRECTIVE = re.compile(r"\\(?:t?param|return)\b")
+PARAMETER = re.compile(r"\\t?param \w+")
+CODE = re.compile(r"`[^`]*`|\S*(?:::|_|\(\)|\.py|\.cpp|\.h|/)\S*|\"[^\"]*\"")
+# The form of most of the texts: British, but for synchronize, as functions of CUDA are named.
+STEMS = {
+    "synchronis": "synchroniz", "optimiz": "optimis", "normaliz": "normalis", "initializ": "initialis", "serializ": "serialis",
+    "recogniz": "recognis", "summariz": "summaris", "organiz": "organis", "minimiz": "minimis", "maximiz": "maximis",
+    "color": "colour", "behavior": "behaviour", "neighbor": "neighbour", "gray": "grey", "labeled": "labelled",
+    "canceled": "cancelled", "modeled": "modelled",
+}
+WORD = re.compile(rf"(?<![\w-])({'|'.join(STEMS)})(?!ers?\b)\w*", re.IGNORECASE)
+
+
+def spellings(prose):
+    for found in WORD.finditer(CODE.sub(" ", prose)):
+        word = found.group(0)
+        yield word, STEMS[found.group(1).lower()] + word[len(found.group(1)):]
+
+
+def of_comment(line):
+    """What is wrong with the comment of a line of source text."""
+    found = COMMENT.search(line)
+    if not found:
+        return
+    text = found.group(1)
+    directive = DIRECTIVE.search(text)
+    if directive and (directive.start() > 0 or line[:found.start()].strip()):
+        yield f"'{directive.group(0)}' does not start its line"
+    for word, better in spellings(PARAMETER.sub("", text)):
+        yield f"'{word}' is spelled {better} elsewhere"
+
+
+def of_page(text):
+    """(line, what is wrong) of a page in Markdown, outside code."""
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("```"):
+            fenced = not fenced
+        elif not fenced and not line.startswith("    "):
+            for word, better in spellings(line):
+                yield number, f"'{word}' is spelled {better} elsewhere"
+
+
+def self_test():
+    wrong = ["/// a b. \\param b  (n, k)", "int x; ///< \\param height  of a row", "// It synchronises the stream.", "/// Its color."]
+    right = ["/// \\param b  (n, k)", "    /// \\return  it", "// cudaStreamSynchronize() waits.", "// see `color`", 'f("color");',
+             "// the optimizer's state", "/// \\param color  of a part"]
+    bad = [line for line in wrong if not list(of_comment(line))] + [line for line in right if list(of_comment(line))]
+    if not list(of_page("The color\n")) or list(of_page("    color\n`color`\n")):
+        bad.append("pages")
+    for line in bad:
+        print(f"judged wrongly: {line}")
+    print("prose self-test failed" if bad else "prose self-test passed")
+    sys.exit(1 if bad else 0)
+
+
+def main():
+    if sys.argv[1] == "--self-test":
+        self_test()
+    root = pathlib.Path(sys.argv[1])
+    sources = [p for top in FOLDERS for p in sorted((root / top).rglob("*")) if p.suffix in SOURCES]
+    pages = sorted({page for pattern in PAGES for page in root.glob(pattern)})
+    if not sources or not pages:
+        sys.exit(f"{root}: no sources or no pages found")
+    count = 0
+    for path in sources + pages:
+        text = path.read_text(encoding="utf-8")
+        found = of_page(text) if path in pages else (
+            (number, what) for number, line in enumerate(text.splitlines(), 1) for what in of_comment(line))
+        for number, what in found:
+            print(f"{path.relative_to(root)}:{number}: {what}")
+            count += 1
+    print(f"{len(sources)} sources and {len(pages)} pages, {count} offences")
+    sys.exit(1 if count else 0)
+
+
+main()
