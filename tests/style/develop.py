@@ -27,7 +27,7 @@ def matching(root, pattern, paths):
     for path in paths:
         top = root / path
         for file in [top] if top.is_file() else sorted(top.rglob("*")):
-            if file.is_file() and re.search(pattern, file.read_text(encoding="utf-8", errors="replace")):
+            if file.is_file() and re.search(pattern, file.read_text(encoding="utf-8", errors="replace"), re.M):
                 found.add(file.relative_to(root).as_posix())
     return found
 
