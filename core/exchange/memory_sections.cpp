@@ -1,6 +1,7 @@
 #include "core/exchange/number.h"
 #include "core/exchange/section_parts.h"
 #include "core/exchange/sections.h"
+#include "core/exchange/stack_frames.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
 #include "core/query/memory/held_word.h"
@@ -52,7 +53,10 @@ Table tableOf(std::shared_ptr<const query::MemoryEventsTable> snapshot)
         column("category", "category",
                [all](const AllocEvent& e) { return cellOrNull(all->text(e.category)); }),
         column("path", "range", [all](const AllocEvent& e) { return cellOrNull(all->text(e.path)); },
-               {.keep = 2, .elidable = true}),
+               {.audience = Audience::Programs}),
+        column("path", "range",
+               [all](const AllocEvent& e) { return cellOrNull(stackLine(all->text(e.path))); },
+               {.keep = 2, .audience = Audience::People, .elidable = true}),
         column("op", "op", [all](const AllocEvent& e) { return cellOrNull(all->op(e.op)); },
                {.elidable = true})};
     table.whyEmpty =
@@ -107,7 +111,10 @@ Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups)
         .unit = Unit::Bytes, .audience = timed ? Audience::Everyone : Audience::Programs, .sharesUnit = true};
     const auto column = columnsOf(groups);
     Table table{.heading = describeRun(groups->run), .rows = groups->rows.size()};
-    table.columns = {column("key", titleOf(groups->grouping), &Row::key, {.keep = 2, .elidable = true}),
+    table.columns = {column("key", titleOf(groups->grouping), &Row::key, {.audience = Audience::Programs}),
+                     column("key", titleOf(groups->grouping),
+                            [](const Row& row) { return cellOf(stackLine(row.key)); },
+                            {.keep = 2, .audience = Audience::People, .elidable = true}),
                      column("at_peak", "at peak", &Row::atPeak, {.keep = 2, .sharesUnit = true}),
                      column("max", "max", &Row::max, {.sharesUnit = true}),
                      column("allocations", "allocations", &Row::allocations),
@@ -165,7 +172,11 @@ Table tableOf(std::shared_ptr<const query::LiveMemoryTable> live)
             "category", "category",
             [](const History&, const Block& b) { return b.isLabelled ? cellOf(wordOf(b.category)) : Cell(); },
             {}),
-        text("path", "range", &Block::path, 2),
+        column("path", "range", [](const History& h, const Block& b) { return cellOrNull(h.text(b.path)); },
+               {.audience = Audience::Programs}),
+        column("path", "range",
+               [](const History& h, const Block& b) { return cellOrNull(stackLine(h.text(b.path))); },
+               {.keep = 2, .audience = Audience::People, .elidable = true}),
         text("op", "op", &Block::op, 1),
         text("name", "tensor", &Block::name, 1),
         text("shape", "shape", &Block::shape, 0),

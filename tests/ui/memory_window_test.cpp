@@ -1,3 +1,4 @@
+#include "core/exchange/import/snapshot_import.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/key_value_table.h"
@@ -254,6 +255,50 @@ TEST_F(MemoryWindow, TheOverviewsLargestAllocationsLeadToTheirBlock)
     EXPECT_EQ(blockGroup(*page_->areas().runs().front().history, *page_->blocks().selected()),
               place + QLatin1Char('\n') + category);
     EXPECT_TRUE(history_->blocks[*page_->blocks().selected()].isAliveAt(history_->peakTime));
+}
+
+/// The window with a memory snapshot of PyTorch, whose blocks have stacks.
+class SnapshotWindow : public WindowTest {
+protected:
+    void SetUp() override
+    {
+        const std::filesystem::path file = folder_ / "snapshot.tscope";
+        exchange::importSnapshotFile(
+            std::filesystem::path(TILESCOPE_SOURCE_DIR) / "tests/data/memory_small2_train.pickle", file);
+        window_.open({QString::fromStdString(file.string())});
+        window_.show();
+        ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kPatienceMs));
+        waitUntilSettled();
+        clickRail(QStringLiteral("Memory"));
+    }
+};
+
+TEST_F(SnapshotWindow, AStackShowsTheProgramsFramesBeforeThoseOfLibraries)
+{
+    TableView& table = page<MemoryPage>("memory").table();
+    auto& facts = named<KeyValueTable>(QStringLiteral("Details of the selected block"));
+    const auto placeOf = [&](const QString& key) {
+        return std::ranges::find(facts.rows(), key, &KeyValueRow::key) - facts.rows().begin();
+    };
+    int row = 0;
+    const int rows = table.model()->rowCount();
+    for (; row < rows; ++row) { // of blocks before the trace, no stack is known
+        clickRow(table, table.model()->index(row, 0));
+        if (placeOf(QStringLiteral("Libraries")) < std::ssize(facts.rows()))
+            break;
+    }
+    ASSERT_LT(row, rows) << "a block has a stack";
+    const auto own = placeOf(QStringLiteral("Stack"));
+    const auto libraries = placeOf(QStringLiteral("Libraries"));
+    ASSERT_LT(own, libraries);
+    for (auto i = own; i < libraries; ++i) {
+        const KeyValueRow& frame = facts.rows()[std::size_t(i)];
+        EXPECT_TRUE(frame.values.front().startsWith(QLatin1String("train.py:")))
+            << frame.values.front().toStdString();
+        EXPECT_FALSE(frame.dim);
+    }
+    EXPECT_TRUE(facts.rows()[std::size_t(libraries)].values.front().startsWith(QLatin1String("torch/")));
+    EXPECT_TRUE(facts.rows()[std::size_t(libraries)].dim);
 }
 
 } // namespace

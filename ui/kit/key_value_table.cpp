@@ -273,7 +273,7 @@ void KeyValueTable::paintEvent(QPaintEvent*)
                 row.heading || isAlone ? row.key : elidedText(row.key, keyMetrics, Qt::ElideRight, keys));
         painter.setFont(fontOf(row));
         if (!row.heading)
-            painter.setPen(p.text);
+            painter.setPen(row.dim ? p.dimText : p.text);
         if (!isAlone && !lines_[i].isEmpty()) {
             painter.drawText(valueRect(i, 0), Qt::AlignVCenter | Qt::AlignLeft,
                              lines_[i].join(QLatin1Char('\n')));

@@ -13,6 +13,7 @@ struct KeyValueRow {
     QStringList values;
     bool heading = false; ///< drawn raised; values are column titles
     bool strong = false;
+    bool dim = false; ///< values in the colour of keys
 };
 
 /// Keys on the left, values right-aligned, for details panels. A key, or a single value beside it, that does not

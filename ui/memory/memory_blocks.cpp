@@ -447,7 +447,7 @@ QString MemoryBlocks::tip(QPointF at) const
     QString lines = QStringLiteral("<b>%1</b>").arg(blockName(*run_, block).toHtmlEscaped());
     constexpr int kMostFrames = 8;
     int frames = 0;
-    for (const auto& [key, value] : blockFacts(*run_, block))
+    for (const auto& [key, value, dim] : blockFacts(*run_, block))
         if (!key.isEmpty())
             lines += QStringLiteral("<br>%1: %2").arg(key.toHtmlEscaped(), value.toHtmlEscaped());
         else if (++frames < kMostFrames)

@@ -41,8 +41,8 @@ void MemoryFacts::showBlock(const MemoryRun& run, std::uint32_t block)
     setTitle(blockName(run, block));
     setSubtitle({});
     std::vector<KeyValueRow> rows;
-    for (const auto& [key, value] : blockFacts(run, block))
-        rows.push_back({.key = key, .values = {value}});
+    for (const BlockFact& fact : blockFacts(run, block))
+        rows.push_back({.key = fact.key, .values = {fact.value}, .dim = fact.dim});
     facts_->setRows(std::move(rows), true);
     const std::string_view category = wordOf(life.category);
     emit selectionText(

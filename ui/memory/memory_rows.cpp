@@ -253,14 +253,14 @@ QString blockName(const MemoryRun& run, std::uint32_t block)
     return op.isEmpty() ? place : place + QLatin1Char(' ') + op;
 }
 
-std::vector<std::pair<QString, QString>> blockFacts(const MemoryRun& run, std::uint32_t block)
+std::vector<BlockFact> blockFacts(const MemoryRun& run, std::uint32_t block)
 {
     const MemoryHistory& history = *run.history;
     const MemoryLife& life = history.blocks[block];
-    std::vector<std::pair<QString, QString>> facts;
-    const auto add = [&facts](const QString& key, const QString& value) {
+    std::vector<BlockFact> facts;
+    const auto add = [&facts](const QString& key, const QString& value, bool dim = false) {
         if (!value.isEmpty())
-            facts.emplace_back(key, value);
+            facts.push_back({key, value, dim});
     };
     add(tr("Bytes"), QStringLiteral("%1 (%2)").arg(byteText(double(life.bytes)), exactBytes(life.bytes)));
     add(tr("Category"), QString::fromUtf8(wordOf(life.category)));
@@ -274,9 +274,11 @@ std::vector<std::pair<QString, QString>> blockFacts(const MemoryRun& run, std::u
     add(tr("Held by"), QString::fromUtf8(history.text(life.name)));
     if (!older) {
         add(tr("Made by"), life.op == 0 && !run.ops ? tr("being read…") : QString::fromUtf8(opOf(run, life)));
-        const QStringList stack = stackFrames(history.text(life.path));
-        for (const QString& frame : stack)
-            add(&frame == &stack.front() ? tr("Stack") : QString(), frame);
+        const StackLines stack = stackLines(history.text(life.path));
+        for (const QString& frame : stack.own)
+            add(&frame == &stack.own.front() ? tr("Stack") : QString(), frame);
+        for (const QString& frame : stack.libraries)
+            add(&frame == &stack.libraries.front() ? tr("Libraries") : QString(), frame, true);
         if (stack.isEmpty()) {
             add(tr("Range"), blockPlace(run, block));
             add(tr("Module"), QString::fromUtf8(moduleOf(history, life)));

@@ -57,9 +57,15 @@ QString blockPlace(const MemoryRun& run, std::uint32_t block);
 /// The group of a block in the list of the largest: range or tensor with all layers as one, a line break,
 /// category.
 QString blockGroup(const query::MemoryHistory& history, std::uint32_t block);
-/// All that is known of a block, as keys and values. Of the frames of its stack, only the innermost has a key.
-/// \param zero  what its times count from
-std::vector<std::pair<QString, QString>> blockFacts(const MemoryRun& run, std::uint32_t block);
+/// A fact about a block.
+struct BlockFact {
+    QString key; ///< empty: continues the one before
+    QString value;
+    bool dim = false;
+};
+/// All that is known of a block. The frames of its stack take a line each: the program's own, then, dim, those of
+/// libraries.
+std::vector<BlockFact> blockFacts(const MemoryRun& run, std::uint32_t block);
 
 /// The grouping of the table at an instant.
 enum class MemoryTable { Category, Phase, Module, Op };

@@ -1,56 +1,40 @@
 #include "ui/memory/stack_text.h"
 
-#include "core/exchange/import/snapshot_frames.h"
-#include "core/query/memory/memory_groups.h"
+#include "core/exchange/stack_frames.h"
 
 #include <QString>
-
-#include <algorithm>
 
 namespace tilescope::ui {
 
 namespace {
 
-std::vector<exchange::SnapshotFrame> framesOf(std::string_view path)
+QString shortFrame(exchange::SnapshotFrame frame)
 {
-    std::vector<exchange::SnapshotFrame> frames = exchange::framesOf(path);
-    const auto hasPlace = [](const exchange::SnapshotFrame& frame) { return !frame.file.empty(); };
-    if (std::ranges::none_of(frames, hasPlace))
-        frames.clear();
-    return frames;
-}
-
-QString frameWords(const exchange::SnapshotFrame& frame, bool isShort)
-{
-    const QString name = QString::fromStdString(frame.name);
-    if (frame.file.empty())
-        return name;
-    QString file = QString::fromStdString(frame.file);
-    if (isShort)
-        file = file.section(QLatin1Char('/'), -1);
-    return QStringLiteral("%1:%2 %3").arg(file).arg(frame.line).arg(name);
+    frame.file.erase(0, frame.file.rfind('/') + 1);
+    return QString::fromStdString(exchange::shownFrame(frame));
 }
 
 } // namespace
 
-QStringList stackFrames(std::string_view path)
+StackLines stackLines(std::string_view path)
 {
-    QStringList lines;
-    for (const exchange::SnapshotFrame& frame : framesOf(path))
-        lines << frameWords(frame, false);
+    const exchange::ReadableStack stack = exchange::userFramesFirst(path);
+    StackLines lines;
+    for (std::size_t i = 0; i < stack.frames.size(); ++i)
+        (i < stack.own ? lines.own : lines.libraries)
+            << QString::fromStdString(exchange::shownFrame(stack.frames[i]));
     return lines;
 }
 
 QString stackName(std::string_view path)
 {
-    const std::vector<exchange::SnapshotFrame> frames = framesOf(path);
-    if (frames.empty())
+    const exchange::ReadableStack stack = exchange::userFramesFirst(path);
+    if (stack.frames.empty())
         return {};
     QStringList names;
-    if (const std::string_view caller = query::callerFrame(path); !caller.empty())
-        for (const exchange::SnapshotFrame& frame : framesOf(caller))
-            names << frameWords(frame, true);
-    names << frameWords(frames.front(), true);
+    if (stack.own > 0)
+        names << shortFrame(stack.frames.front());
+    names << shortFrame(exchange::framesOf(path).front());
     names.removeDuplicates();
     return names.join(QStringLiteral(" → "));
 }

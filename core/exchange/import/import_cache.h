@@ -45,7 +45,7 @@ class ImportCache {
 public:
     static constexpr Bytes kDefaultLimit{std::int64_t{10} << 30};
     /// Increase it when an importer reads more than before, or reads it differently.
-    static constexpr int kImporterVersion = 2;
+    static constexpr int kImporterVersion = 3;
 
     /// \param folder  created with mode 0700 by the first import
     explicit ImportCache(std::filesystem::path folder, Bytes limit = kDefaultLimit);

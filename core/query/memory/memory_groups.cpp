@@ -1,5 +1,6 @@
 #include "core/query/memory/memory_groups.h"
 
+#include "core/analysis/memory/library_frame.h"
 #include "core/analysis/time/path_glob.h"
 #include "core/model/text.h"
 #include "core/query/memory/memory_difference.h"
@@ -53,6 +54,17 @@ std::string_view kindOfModule(std::string_view module)
         numbered.empty() && slash != std::string_view::npos && rest.front() >= 'A' && rest.front() <= 'Z')
         rest.remove_prefix(slash + 1);
     return rest.substr(0, rest.find_first_of("/ "));
+}
+
+std::string withSlashes(std::string_view file)
+{
+    std::string path;
+    for (std::size_t at = 0; at < file.size();) {
+        const bool isSlash = file.substr(at).starts_with(kFolderSlash);
+        path += isSlash ? '/' : file[at];
+        at += isSlash ? kFolderSlash.size() : 1;
+    }
+    return path;
 }
 
 /// File and function of the frame that allocated, in a program with an imported snapshot.
@@ -200,13 +212,13 @@ std::int64_t MemoryGroups::at(std::size_t group, std::int64_t time) const
 
 std::string_view callerFrame(std::string_view path)
 {
-    const std::string torch = "torch" + std::string(kFolderSlash);
     while (!path.empty()) {
         const std::size_t cut = path.rfind('/');
         const std::string_view frame = cut == std::string_view::npos ? path : path.substr(cut + 1);
         const std::size_t line = frame.find(".py:");
-        if (line != std::string_view::npos && frame.find(':', line + 4) != std::string_view::npos &&
-            !frame.starts_with(torch))
+        const std::size_t name = line == std::string_view::npos ? line : frame.find(':', line + 4);
+        if (name != std::string_view::npos &&
+            !analysis::isLibraryFrame(frame.substr(name + 1), withSlashes(frame.substr(0, line + 3))))
             return frame;
         path = cut == std::string_view::npos ? std::string_view{} : path.substr(0, cut);
     }

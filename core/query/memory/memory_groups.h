@@ -38,8 +38,8 @@ std::shared_ptr<const MemoryGroups> memoryGroups(const std::shared_ptr<const Mem
 /// none.
 std::string_view moduleOf(const MemoryHistory& history, const MemoryLife& block);
 
-/// The innermost Python frame of a stack that is not PyTorch's own, `train.py:96:step` with U+2215 for slashes
-/// of its folders; empty if there is none. The path is that of an imported block: frames as components.
+/// The innermost Python frame of a stack that is the program's own (analysis::isLibraryFrame), `train.py:96:step`
+/// with U+2215 for slashes of its folders; empty if there is none. The path is that of an imported block: frames as components.
 std::string_view callerFrame(std::string_view path);
 
 /// What a stretch of time, a column of pixels, shows: the moment within it at which most was allocated.

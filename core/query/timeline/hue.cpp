@@ -1,5 +1,6 @@
 #include "core/query/timeline/hue.h"
 
+#include "core/analysis/memory/library_frame.h"
 #include "core/analysis/work/op_families.h"
 
 #include <algorithm>
@@ -52,12 +53,16 @@ Hue hueOfRange(std::string_view path)
 
 Hue hueOfFrame(std::string_view name)
 {
-    // Profilers shorten the paths of installed packages to begin with the package, or leave them whole.
-    constexpr std::string_view kInstalled[] = {"site-packages/", "dist-packages/", "lib/python", "<frozen "};
-    const bool isBuiltIn = name.starts_with("<built-in") || name.starts_with("torch/");
-    const bool isInstalled = std::ranges::any_of(
-        kInstalled, [name](std::string_view part) { return name.find(part) != std::string_view::npos; });
-    return isBuiltIn || isInstalled ? Hue::LibraryFrame : Hue::Frame;
+    if (name.starts_with("<built-in"))
+        return Hue::LibraryFrame;
+    // "train.py(96): step"; other names, such as "nn.Module: Linear_3", are not of a file.
+    const std::size_t line = name.rfind("): ");
+    const std::size_t file = line == std::string_view::npos ? line : name.rfind('(', line);
+    if (file == std::string_view::npos)
+        return Hue::Frame;
+    constexpr std::size_t kEnd = 3; // "): "
+    return analysis::isLibraryFrame(name.substr(line + kEnd), name.substr(0, file)) ? Hue::LibraryFrame
+                                                                                    : Hue::Frame;
 }
 
 } // namespace tilescope::query

@@ -21,6 +21,27 @@ TEST(SnapshotFrames, AreTextsAndBack)
     EXPECT_EQ(opOfFrame("convert"), "");
 }
 
+TEST(SnapshotFrames, OfTheProgramComeBeforeThoseOfLibraries)
+{
+    const std::string path =
+        frameText("_run_module", "/usr/lib/python3.11/runpy.py", 88) + "/" +
+        frameText("<module>", "/home/x/train.py", 96) + "/" +
+        frameText("_call", "/v/lib/python3.11/site-packages/torch/nn/modules/module.py", 1370) + "/" +
+        frameText("forward", "/home/x/model.py", 24) + "/" +
+        frameText("forward", "/v/lib/python3.11/site-packages/transformers/llama.py", 77) + "/" +
+        frameText("at::_ops::mm::call(at::Tensor const&)", "??", 0);
+    const ReadableStack stack = userFramesFirst(path);
+    ASSERT_EQ(stack.frames.size(), 6u);
+    EXPECT_EQ(stack.own, 2u);
+    EXPECT_EQ(
+        stackLine(path),
+        "/home/x/model.py:24 forward < /home/x/train.py:96 <module>; library: at::_ops::mm::call(at::Tensor "
+        "const&) < transformers/llama.py:77 forward < torch/nn/modules/module.py:1370 _call < "
+        "/usr/lib/python3.11/runpy.py:88 _run_module");
+    EXPECT_EQ(stackLine("step/forward/layers.3"), "step/forward/layers.3") << "ranges are no frames";
+    EXPECT_EQ(userFramesFirst(frameText("forward", "/v/site-packages/torch/nn/linear.py", 1)).own, 0u);
+}
+
 TEST(SnapshotFrames, OfTheInterpreterAreMachinery)
 {
     const std::vector<SnapshotFrame> kept{

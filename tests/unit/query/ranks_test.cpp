@@ -338,9 +338,12 @@ TEST(HueOfFrame, TellsTheProgramFromLibraries)
 {
     EXPECT_EQ(hueOfFrame("train.py(96): step"), Hue::Frame);
     EXPECT_EQ(hueOfFrame("nn.Module: Linear_3"), Hue::Frame);
-    for (const char* library : {"<built-in method mm of type object at 0x7f>",
-                                "torch/optim/adamw.py(1): step", "/usr/lib/python3.11/threading.py(1): run",
-                                "/opt/venv/lib/python3.11/site-packages/numpy/core.py(2): dot"})
+    EXPECT_EQ(hueOfFrame("/home/x/model.py(3): forward (old)"), Hue::Frame);
+    for (const char* library :
+         {"<built-in method mm of type object at 0x7f>", "torch/optim/adamw.py(1): step",
+          "/usr/lib/python3.11/threading.py(1): run",
+          "/opt/venv/lib/python3.11/site-packages/numpy/core.py(2): dot",
+          "<frozen importlib._bootstrap>(241): _call_with_frames_removed", "<eval_with_key>.3(7): forward"})
         EXPECT_EQ(hueOfFrame(library), Hue::LibraryFrame) << library;
 }
 

@@ -99,7 +99,7 @@ TEST(MemoryRows, BlocksSayWhatTheyAreAndWhoHoldsThem)
 
     const auto block = std::uint32_t(alive.table.rows[0].id);
     std::map<QString, QString> facts;
-    for (const auto& [key, value] : blockFacts(run, block))
+    for (const auto& [key, value, dim] : blockFacts(run, block))
         facts[key] = value;
     EXPECT_EQ(facts[QStringLiteral("Made by")], QStringLiteral("aten::mm"));
     EXPECT_EQ(facts[QStringLiteral("Given")], QStringLiteral("f32[8]"));
@@ -117,12 +117,13 @@ TEST(MemoryRows, AStackIsNamedByTheProgramsOwnFrameAndItsInnermostOne)
     const std::string path = "train.py:97:<module>/src\u2215model.py:24:forward/"
                              "torch\u2215nn\u2215modules\u2215linear.py:134:forward";
     EXPECT_EQ(stackName(path), QStringLiteral("model.py:24 forward → linear.py:134 forward"));
-    EXPECT_EQ(stackFrames(path), (QStringList{QStringLiteral("torch/nn/modules/linear.py:134 forward"),
-                                              QStringLiteral("src/model.py:24 forward"),
-                                              QStringLiteral("train.py:97 <module>")}));
+    const StackLines lines = stackLines(path);
+    EXPECT_EQ(lines.own, (QStringList{QStringLiteral("src/model.py:24 forward"),
+                                      QStringLiteral("train.py:97 <module>")}));
+    EXPECT_EQ(lines.libraries, QStringList{QStringLiteral("torch/nn/modules/linear.py:134 forward")});
     EXPECT_EQ(stackName("train.py:97:<module>"), QStringLiteral("train.py:97 <module>"));
     EXPECT_EQ(stackName("step/forward/layers.3/ffn"), QString()) << "a path of ranges";
-    EXPECT_TRUE(stackFrames("step/forward/layers.3/ffn").isEmpty());
+    EXPECT_TRUE(stackLines("step/forward/layers.3/ffn").isEmpty());
 }
 
 TEST(MemoryRows, SharesAddUpToTheAllocatorsCountHoweverTheyAreGrouped)

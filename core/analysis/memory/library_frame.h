@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string_view>
+
+namespace tilescope::analysis {
+
+/// Whether a frame of a stack belongs to a library rather than to the program's own code.
+///
+/// Library files are installed packages (site-packages, dist-packages, `torch/…`), Python's standard library and
+/// generated code (`<frozen runpy>`, `<eval_with_key>.3`). Library functions of C++ are those of PyTorch (at, c10,
+/// torch, caffe2), pybind11, the standard library, CUDA's libraries and the C runtime. A C++ frame without a file
+/// is the program's own only if its demangled name says so.
+/// \param function  `forward`, or `at::_ops::mm::call(at::Tensor const&)`
+/// \param file      as recorded: absolute, relative, empty or `??`
+bool isLibraryFrame(std::string_view function, std::string_view file);
+
+} // namespace tilescope::analysis

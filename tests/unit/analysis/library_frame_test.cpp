@@ -1,0 +1,57 @@
+#include "core/analysis/memory/library_frame.h"
+
+#include <gtest/gtest.h>
+
+namespace tilescope::analysis {
+
+struct Frame {
+    const char* function;
+    const char* file;
+};
+
+class OwnFrames : public ::testing::TestWithParam<Frame> {};
+class LibraryFrames : public ::testing::TestWithParam<Frame> {};
+
+TEST_P(OwnFrames, AreOfTheProgram)
+{
+    EXPECT_FALSE(isLibraryFrame(GetParam().function, GetParam().file));
+}
+
+TEST_P(LibraryFrames, AreNotOfTheProgram)
+{
+    EXPECT_TRUE(isLibraryFrame(GetParam().function, GetParam().file));
+}
+
+// As memory snapshots of PyTorch 2.3 to 2.11 name them.
+INSTANTIATE_TEST_SUITE_P(
+    Snapshots, OwnFrames,
+    ::testing::Values(Frame{"<module>", "train.py"}, Frame{"forward", "/home/x/src/model.py"},
+                      Frame{"forward", "main/model.py"}, Frame{"<module>", "/tmp/ipykernel_4711/88.py"},
+                      Frame{"<module>", "<ipython-input-3-1234>"}, Frame{"<module>", "<stdin>"},
+                      Frame{"step", "/home/x/python3/train.py"}, Frame{"step", "/home/x/mytorch/train.py"},
+                      Frame{"fused::forward(at::Tensor const&)", "/home/x/csrc/fused.cpp"},
+                      Frame{"my::forward(at::Tensor const&)", "??"},
+                      Frame{"at::Tensor launch<float>(at::Tensor const&, std::vector<int>)", "??"},
+                      Frame{"(anonymous namespace)::scale(at::Tensor)", "/home/x/csrc/scale.cu"},
+                      Frame{"std::vector<at::Tensor> my::split(at::Tensor)", "??"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Snapshots, LibraryFrames,
+    ::testing::Values(Frame{"forward", "torch/nn/modules/linear.py"},
+                      Frame{"forward", "site-packages/transformers/models/llama/modeling_llama.py"},
+                      Frame{"call", "/usr/lib/python3/dist-packages/torch/nn/modules/module.py"},
+                      Frame{"run", "/usr/lib/python3.11/threading.py"},
+                      Frame{"inner", "/opt/conda/lib/python3.10/contextlib.py"},
+                      Frame{"_run_code", "<frozen runpy>"}, Frame{"forward", "<eval_with_key>.5"},
+                      Frame{"at::_ops::mm::call(at::Tensor const&, at::Tensor const&)", "??"},
+                      Frame{"at::_ops::mm::call(at::Tensor const&)", "/pytorch/build/aten/src/ATen/Op.cpp"},
+                      Frame{"void at::native::gpu_kernel<f(int)>(at::TensorIteratorBase&)", "??"},
+                      Frame{"at::(anonymous namespace)::structured_mm::set_output(long)", ""},
+                      Frame{"c10::intrusive_ptr<c10::StorageImpl>::reset_()", "??"},
+                      Frame{"torch::autograd::Engine::thread_main(bool)", "??"},
+                      Frame{"std::function<void ()>::operator()() const", "??"},
+                      Frame{"cublasLtMatmul", "??"}, Frame{"start_thread", "./nptl/pthread_create.c"},
+                      Frame{"clone3", "../sysdeps/unix/sysv/linux/x86_64/clone3.S"}, Frame{"ffi_call", "??"},
+                      Frame{"main", ""}));
+
+} // namespace tilescope::analysis
