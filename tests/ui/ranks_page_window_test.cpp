@@ -5,7 +5,9 @@
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_view.h"
 #include "ui/overview/step_bar_plot.h"
+#include "ui/ranks/lateness_plot.h"
 #include "ui/ranks/ranks_page.h"
+#include "ui/timeline/link_lines.h"
 #include "ui/timeline/timeline_page.h"
 
 #include <QComboBox>
@@ -143,6 +145,97 @@ TEST_F(RanksPageWindow, ACollectiveLeadsToTheTimeline)
     const double from = scene.sections.front().toAxis(double(row.start(index)));
     EXPECT_GT(from, scene.window.from);
     EXPECT_LT(from, scene.window.to);
+}
+
+TEST_F(RanksPageWindow, TheHeatMapShowsHowLateEachRankWas)
+{
+    open({.ranks = 4, .lateRank = 2});
+    chooseStep(1);
+    const LatenessGrid& grid = ranks().lateness().grid();
+    ASSERT_EQ(grid.ranks.size(), 4U);
+    ASSERT_EQ(grid.collectives.size(), 5U);
+    EXPECT_EQ(grid.ranks[2].title, QStringLiteral("rank 2"));
+    EXPECT_EQ(grid.at(2, 3), std::optional<double>(2e6));
+    EXPECT_EQ(grid.at(0, 3), std::optional<double>(0));
+    EXPECT_EQ(grid.most, 2e6);
+    EXPECT_EQ(grid.names[3], QStringLiteral("all_reduce 3"));
+    EXPECT_EQ(grid.lastWords(), QStringLiteral("Last to start: rank 2: 2 of 5"));
+    moveTo(ranks().lateness(), ranks().lateness().cellRect(2, 3).center());
+    EXPECT_EQ(statusText(0), QStringLiteral("all_reduce 3: rank 2 starts 2.00\u2009ms after the first rank"));
+}
+
+TEST_F(RanksPageWindow, OfManyRanksTheLatestComesFirst)
+{
+    open({.ranks = 6, .lateRank = 4});
+    const LatenessGrid& grid = ranks().lateness().grid();
+    ASSERT_EQ(grid.ranks.size(), 6U);
+    EXPECT_EQ(grid.ranks.front().title, QStringLiteral("rank 4"));
+    EXPECT_EQ(grid.collectives.size(), 40U) << "of all steps";
+    EXPECT_EQ(grid.names[3], QStringLiteral("step 0, all_reduce 3"));
+}
+
+TEST_F(RanksPageWindow, ACellOfTheHeatMapLeadsToItsCollectiveOnTheTimeline)
+{
+    open({.ranks = 3, .lateRank = 1});
+    chooseStep(2);
+    LatenessPlot& lateness = ranks().lateness();
+    const std::size_t collective = lateness.grid().collectives[3];
+    QTest::mouseClick(&lateness, Qt::LeftButton, {}, lateness.cellRect(2, 3).center());
+    waitUntilSettled();
+    EXPECT_EQ(ranks().collectives().currentId(), std::int64_t(collective)) << "one selection";
+    auto& timeline = page<TimelinePage>("timeline");
+    ASSERT_TRUE(timeline.isVisible());
+    const TimelineScene& scene = timeline.view().scene();
+    ASSERT_TRUE(scene.selected);
+    EXPECT_EQ(scene.sections.front().timeline->lanes[scene.selected->item.lane].title, "rank 2 stream 17");
+}
+
+TEST_F(RanksPageWindow, KeysMoveTheCellOfTheHeatMap)
+{
+    open({.ranks = 2});
+    chooseStep(1);
+    LatenessPlot& lateness = ranks().lateness();
+    lateness.setFocus();
+    for (const Qt::Key key : {Qt::Key_Right, Qt::Key_Right, Qt::Key_Right, Qt::Key_Down})
+        QTest::keyClick(&lateness, key);
+    EXPECT_EQ(lateness.accessibleDescription(),
+              QStringLiteral("all_reduce 3: rank 1 starts 2.00\u2009ms after the first rank"));
+    EXPECT_EQ(ranks().collectives().currentId(), std::int64_t(lateness.grid().collectives[3]));
+    QTest::keyClick(&lateness, Qt::Key_Return);
+    waitUntilSettled();
+    EXPECT_TRUE(page<TimelinePage>("timeline").isVisible());
+}
+
+TEST_F(RanksPageWindow, ABandJoinsACollectiveOverTheLanesOfItsRanks)
+{
+    open({.ranks = 3, .lateRank = 1});
+    chooseStep(2);
+    LatenessPlot& lateness = ranks().lateness();
+    QTest::mouseClick(&lateness, Qt::LeftButton, {}, lateness.cellRect(0, 3).center());
+    waitUntilSettled();
+    TimelineView& view = page<TimelinePage>("timeline").view();
+    const TimelineScene& scene = view.scene();
+    const query::Timeline& shown = *scene.sections.front().timeline;
+    const auto laneOf = [&](const SectionItem& item) { return shown.lanes[item.item.lane].title; };
+    std::vector<std::pair<std::string, std::string>> joined;
+    for (const SceneLink& link : scene.links)
+        if (link.kind == SceneLink::Kind::Collective)
+            joined.emplace_back(laneOf(link.from), laneOf(link.to));
+    using Joined = std::vector<std::pair<std::string, std::string>>;
+    EXPECT_EQ(joined,
+              (Joined{{"rank 0 stream 17", "rank 1 stream 17"}, {"rank 1 stream 17", "rank 2 stream 17"}}));
+
+    const QSize size = view.viewport()->size();
+    const std::vector<QPolygonF> bands = collectiveBands(scene.links, scene, size.width(), size.height());
+    ASSERT_EQ(bands.size(), 2U);
+    EXPECT_LT(bands[0][0].x(), bands[0][3].x()) << "rank 1 starts late";
+    EXPECT_DOUBLE_EQ(bands[0][1].x(), bands[0][2].x()) << "all end at once";
+    EXPECT_GT(bands[0][3].y(), bands[0][0].y());
+
+    view.setFocus();
+    QTest::keyClick(&view, Qt::Key_R);
+    waitUntilSettled();
+    EXPECT_EQ(laneOf(*scene.selected), "rank 1 stream 17") << "the same collective on the next rank";
 }
 
 TEST_F(RanksPageWindow, MissingRanksAreNamed)

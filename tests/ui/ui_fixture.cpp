@@ -1,7 +1,8 @@
-// Writes a recording of tests/ui/fixture.h or cpu_fixture.h to a file: `ui_fixture lm|gpu|ranks|study|cpu|failed FILE`
-// or `ui_fixture large EVENTS STREAMS FILE`.
+// Writes a recording of tests/ui/fixture.h or cpu_fixture.h to a file: `ui_fixture lm|gpu|ranks|study|cpu|failed FILE`,
+// `ui_fixture group RANKS FILE` (collectives; tests/support/fake_ranks.h) or `ui_fixture large EVENTS STREAMS FILE`.
 
 #include "core/base/error.h"
+#include "tests/support/fake_ranks.h"
 #include "tests/ui/cpu_fixture.h"
 #include "tests/ui/fixture.h"
 
@@ -18,6 +19,8 @@ int main(int argc, char** argv)
             tilescope::test::writeGpuFile(argv[2]);
         else if (argc == 3 && std::strcmp(argv[1], "ranks") == 0)
             tilescope::test::writeRanksFile(argv[2]);
+        else if (argc == 4 && std::strcmp(argv[1], "group") == 0)
+            tilescope::testing::writeFakeRanks(argv[3], {.ranks = std::atoi(argv[2]), .lateRank = 1});
         else if (argc == 3 && std::strcmp(argv[1], "study") == 0)
             tilescope::test::writeStudyFile(argv[2]);
         else if (argc == 3 && std::strcmp(argv[1], "cpu") == 0)
@@ -27,9 +30,8 @@ int main(int argc, char** argv)
         else if (argc == 5 && std::strcmp(argv[1], "large") == 0)
             tilescope::test::writeLargeFile(argv[4], std::atoll(argv[2]), std::atoi(argv[3]));
         else
-            return std::fprintf(
-                       stderr,
-                       "usage: ui_fixture lm|gpu|ranks|study|cpu|failed FILE | large EVENTS STREAMS FILE\n"),
+            return std::fprintf(stderr, "usage: ui_fixture lm|gpu|ranks|study|cpu|failed FILE | group RANKS "
+                                        "FILE | large EVENTS STREAMS FILE\n"),
                    2;
     } catch (...) {
         std::fprintf(stderr, "%s\n", tilescope::currentExceptionSentence().c_str());

@@ -7,6 +7,7 @@
 #include "ui/kit/table_view.h"
 #include "ui/kit/view_command.h"
 #include "ui/overview/step_bar_plot.h"
+#include "ui/ranks/lateness_plot.h"
 #include "ui/ranks/rank_rows.h"
 #include "ui/theme/theme.h"
 
@@ -22,7 +23,9 @@ namespace tilescope::ui {
 
 namespace {
 
-constexpr int kMostBarsHeight = 260; ///< of the panel of bars; more ranks scroll
+constexpr int kMostBarsHeight = 260;     ///< of the panel of bars; more ranks scroll
+constexpr int kMostLatenessHeight = 240; ///< likewise of the heat map
+constexpr int kLeastTablesHeight = 380;  ///< of the tables and the heat map; a lower page scrolls
 
 /// The share of the wall time that is exposed communication, and the share of communication that is overlapped.
 QString exposedText(const query::RanksTable& table)
@@ -72,8 +75,14 @@ RanksPage::RanksPage(Workspace& workspace, QWidget* parent)
     below->setProperty("kind", "gap");
     below->setChildrenCollapsible(false);
     below->addWidget(makeCollectives());
-    below->addWidget(makeParts());
-    below->setSizes({sizes().of(760), sizes().of(360)});
+    auto* right = new QWidget;
+    QVBoxLayout* rightColumn = makePlainColumn(right);
+    rightColumn->setSpacing(sizes().gap);
+    rightColumn->addWidget(makeLateness());
+    rightColumn->addWidget(makeParts(), 1);
+    below->addWidget(right);
+    below->setSizes({sizes().of(700), sizes().of(420)});
+    below->setMinimumHeight(sizes().of(kLeastTablesHeight));
     auto* page = new QWidget;
     auto* column = new QVBoxLayout(page);
     column->setContentsMargins(sizes().margin, sizes().of(12), sizes().margin, sizes().of(12));
@@ -82,7 +91,14 @@ RanksPage::RanksPage(Workspace& workspace, QWidget* parent)
     column->addWidget(makeBars());
     column->addWidget(below, 1);
     stack_->addWidget(message_);
-    stack_->addWidget(page);
+    auto* scroll = new QScrollArea;
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setWidgetResizable(true);
+    scroll->setFocusPolicy(Qt::NoFocus);
+    scroll->setWidget(page);
+    scroll->viewport()->setAutoFillBackground(false);
+    page->setAutoFillBackground(false);
+    stack_->addWidget(scroll);
     layout->addWidget(stack_, 1);
     setFocusProxy(collectives_);
 }
@@ -159,6 +175,29 @@ QWidget* RanksPage::makeCollectives()
     connect(collectives_, &TableView::chosen, this, &RanksPage::showCollective);
     connect(collectives_, &TableView::activatedRow, this, &RanksPage::openTimeline);
     return collectivesPanel_;
+}
+
+QWidget* RanksPage::makeLateness()
+{
+    latenessPanel_ = new Panel(tr("Lateness"));
+    lateness_ = new LatenessPlot;
+    latenessArea_ = new QScrollArea;
+    latenessArea_->setFrameShape(QFrame::NoFrame);
+    latenessArea_->setWidgetResizable(true);
+    latenessArea_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    latenessArea_->setFocusPolicy(Qt::NoFocus);
+    latenessArea_->setWidget(lateness_);
+    latenessArea_->viewport()->setAutoFillBackground(false);
+    lateness_->setAutoFillBackground(false);
+    latenessPanel_->setContent(latenessArea_);
+    latenessPanel_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
+    connect(lateness_, &LatenessPlot::cellText, this, &Page::cursorText);
+    connect(lateness_, &LatenessPlot::marked, this, &RanksPage::choose);
+    connect(lateness_, &LatenessPlot::chosen, this, [this](std::size_t collective, ProcessIndex process) {
+        choose(std::int64_t(collective));
+        openRank(std::int64_t(collective), process);
+    });
+    return latenessPanel_;
 }
 
 QWidget* RanksPage::makeParts()
@@ -272,6 +311,12 @@ void RanksPage::showStep()
     collectives_->setVisible(any);
     noCollectives_->setVisible(!any);
     partsPanel_->setVisible(any);
+    latenessPanel_->setVisible(any);
+    lateness_->show(latenessGrid(*table_, step()));
+    latenessArea_->setFixedHeight(std::min(lateness_->sizeHint().height(), sizes().of(kMostLatenessHeight)));
+    latenessPanel_->setSubtitle(lateness_->grid().most > 0
+                                    ? tr("%1 after the first rank").arg(timeUnit(lateness_->grid().most).word)
+                                    : QString());
     const std::int64_t first = any ? rows.rows.front().id : 0;
     collectives_->show(std::move(rows));
     if (any)
@@ -282,6 +327,7 @@ void RanksPage::showStep()
 void RanksPage::showCollective(std::optional<std::int64_t> id)
 {
     onTimeline_->setEnabled(id.has_value());
+    lateness_->mark(id ? std::optional(std::size_t(*id)) : std::nullopt);
     if (!id) {
         parts_->show({});
         partsPanel_->setSubtitle({});
@@ -303,6 +349,22 @@ void RanksPage::showCollective(std::optional<std::int64_t> id)
             ? name
             : tr("%1: %2 is %3 late")
                   .arg(name, QString::fromStdString(row.last), timeText(double(row.late.count()))));
+}
+
+// Selects a collective of the step that is shown.
+void RanksPage::choose(std::int64_t id)
+{
+    collectives_->setCurrentId(id);
+    showCollective(id);
+}
+
+void RanksPage::openRank(std::int64_t id, ProcessIndex process)
+{
+    const query::CollectiveRow& row = table_->collectives.at(std::size_t(id));
+    const auto rank = std::ranges::find(row.ranks, process, &query::CollectiveRank::process);
+    if (rank == row.ranks.end())
+        return openTimeline(id);
+    emit eventWanted(rank->device, rank->stream, rank->start);
 }
 
 // The rank that started last shows what it did instead.

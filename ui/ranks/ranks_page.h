@@ -15,13 +15,14 @@ class QStackedWidget;
 namespace tilescope::ui {
 
 class ComboBox;
+class LatenessPlot;
 class Panel;
 class SentenceLabel;
 class StepBarPlot;
 class TableView;
 
 /// What the ranks of the first selected run did: where their steps went, who was late, and each collective. A
-/// collective leads to the timeline.
+/// collective, in the table or the heat map of lateness, leads to the timeline.
 class RanksPage : public Page {
     Q_OBJECT
 public:
@@ -30,6 +31,7 @@ public:
     TableView& collectives() { return *collectives_; }
     TableView& parts() { return *parts_; }
     StepBarPlot& bars() { return *bars_; }
+    LatenessPlot& lateness() { return *lateness_; }
     QString command() const override;
 
 signals:
@@ -47,11 +49,14 @@ private:
     QWidget* makeVerdict();
     QWidget* makeBars();
     QWidget* makeCollectives();
+    QWidget* makeLateness();
     QWidget* makeParts();
     void loaded(Table table);
     void showStep();
     void showCollective(std::optional<std::int64_t> id);
+    void choose(std::int64_t id);
     void openTimeline(std::int64_t id);
+    void openRank(std::int64_t id, ProcessIndex process);
     void showMessage(const QString& text);
     std::optional<std::int32_t> step() const; ///< none: all
 
@@ -71,6 +76,9 @@ private:
     Panel* collectivesPanel_ = nullptr;
     TableView* collectives_ = nullptr;
     SentenceLabel* noCollectives_ = nullptr;
+    Panel* latenessPanel_ = nullptr;
+    QScrollArea* latenessArea_ = nullptr;
+    LatenessPlot* lateness_ = nullptr;
     Panel* partsPanel_ = nullptr;
     TableView* parts_ = nullptr;
     QPushButton* onTimeline_ = nullptr;

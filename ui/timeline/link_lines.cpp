@@ -34,6 +34,8 @@ std::vector<LinkLine> linkLines(const std::vector<SceneLink>& links, const Timel
     std::set<std::tuple<long, long, long, long>> drawn;
     const QRectF plot(scene.plot(width, height));
     for (const SceneLink& link : links) {
+        if (link.kind == SceneLink::Kind::Collective)
+            continue;
         const QRectF from = wholeRect(scene, link.from, width, height);
         const QRectF to = wholeRect(scene, link.to, width, height);
         if (from.height() <= 0 || to.height() <= 0)
@@ -52,6 +54,31 @@ std::vector<LinkLine> linkLines(const std::vector<SceneLink>& links, const Timel
             lines.push_back(line);
     }
     return lines;
+}
+
+std::vector<QPolygonF> collectiveBands(const std::vector<SceneLink>& links, const TimelineScene& scene,
+                                       int width, int height)
+{
+    std::vector<QRectF> boxes;
+    const auto add = [&](const SectionItem& item) {
+        const QRectF box = wholeRect(scene, item, width, height);
+        if (box.height() > 0 && std::ranges::find(boxes, box) == boxes.end())
+            boxes.push_back(box);
+    };
+    for (const SceneLink& link : links)
+        if (link.kind == SceneLink::Kind::Collective) {
+            add(link.from);
+            add(link.to);
+        }
+    std::ranges::sort(boxes, {}, &QRectF::top);
+    std::vector<QPolygonF> bands;
+    for (std::size_t i = 1; i < boxes.size(); ++i) {
+        const QRectF& upper = boxes[i - 1];
+        const QRectF& lower = boxes[i];
+        bands.push_back(
+            QPolygonF({upper.bottomLeft(), upper.bottomRight(), lower.topRight(), lower.topLeft()}));
+    }
+    return bands;
 }
 
 } // namespace tilescope::ui

@@ -108,6 +108,8 @@ void TimelineActions::makeLinks()
         add(tr("Go to its forward or backward op"), {Qt::Key_O}, [this] { select(ties_.acrossAutograd()); });
     frame_ = add(tr("Go to the Python call that launched it"), {Qt::Key_P},
                  [this] { select(ties_.launchingFrame()); });
+    nextRank_ = add(tr("Go to the same collective on the next rank"), {Qt::Key_R},
+                    [this] { select(ties_.nextRank()); });
     nextInstance_ =
         add(tr("Next instance of the kernel"), {Qt::Key_BracketRight}, [this] { select(ties_.instance(1)); });
     previousInstance_ = add(tr("Previous instance of the kernel"), {Qt::Key_BracketLeft},
@@ -202,6 +204,8 @@ void TimelineActions::fillBox(QMenu& menu)
             menu.addAction(autograd_);
         if (ties_.launchingFrame())
             menu.addAction(frame_);
+        if (ties_.nextRank())
+            menu.addAction(nextRank_);
         if (ties_.instances() > 0)
             menu.addActions({nextInstance_, previousInstance_, kernels_});
         menu.addActions({find_, copyName_});

@@ -32,6 +32,7 @@ public:
     QAction* launch() const { return launch_; }
     QAction* autograd() const { return autograd_; }
     QAction* frame() const { return frame_; }
+    QAction* nextRank() const { return nextRank_; }
     QAction* nextInstance() const { return nextInstance_; }
     QAction* previousInstance() const { return previousInstance_; }
     QAction* kernels() const { return kernels_; }
@@ -74,8 +75,8 @@ private:
     TimelineTies& ties_;
     TimelineNotebook& notebook_;
     QPointer<QMenu> open_;
-    QAction *launch_, *autograd_, *frame_, *nextInstance_, *previousInstance_, *measure_, *filter_, *zoom_,
-        *kernels_, *find_;
+    QAction *launch_, *autograd_, *frame_, *nextRank_, *nextInstance_, *previousInstance_, *measure_,
+        *filter_, *zoom_, *kernels_, *find_;
     QAction *copyName_, *fit_, *copyImage_, *copyTable_;
     QAction *fold_, *pin_, *hide_, *up_, *down_, *taller_, *lower_, *fitLanes_, *showAll_, *reset_;
     QAction *note_, *listNotes_;

@@ -16,6 +16,8 @@ using query::Track;
 
 namespace {
 
+constexpr float kBandShare = 0.2F; ///< opacity of the bands of a collective
+
 struct Extent {
     int top = 0;
     int bottom = 0;
@@ -114,6 +116,12 @@ void paintLinks(QPainter& painter, const TimelineScene& scene, const std::vector
     const Palette& p = colours();
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
+    QColor band = p.hue(query::Hue::Collective);
+    painter.setPen(QPen(band, 1));
+    band.setAlphaF(kBandShare);
+    painter.setBrush(band);
+    for (const QPolygonF& each : collectiveBands(links, scene, width, height))
+        painter.drawPolygon(each);
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(p.strongLine, 1));
     for (const LinkLine& line : linkLines(launches, scene, width, height))

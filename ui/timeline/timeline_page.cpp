@@ -549,6 +549,9 @@ void TimelinePage::showLinks()
         add(tr("Forward op"), actions_->autograd());
     else if (!tied.backward.empty())
         add(tr("Backward op"), actions_->autograd());
+    if (!tied.collective.empty())
+        add(tr("Next of %1").arg(counted(std::int64_t(tied.collective.size()), "rank")),
+            actions_->nextRank());
     if (const std::size_t current = ties_->currentInstance(); current > 0) {
         add(tr("‹ before"), actions_->previousInstance());
         add(tr("%1 of %2 ›").arg(current).arg(counted(std::int64_t(ties_->instances()), "instance")),

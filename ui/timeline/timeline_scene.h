@@ -12,13 +12,13 @@
 
 namespace tilescope::ui {
 
-/// A link between two boxes, drawn as an arrow.
+/// A link between two boxes, drawn as an arrow; those of a collective as a band.
 struct SceneLink {
-    enum class Kind { Launch, Autograd };
+    enum class Kind { Launch, Autograd, Collective };
 
     Kind kind = Kind::Launch;
-    SectionItem from; ///< the launch; the forward op
-    SectionItem to;   ///< what ran; the backward op
+    SectionItem from; ///< the launch; the forward op; a collective on a rank
+    SectionItem to;   ///< what ran; the backward op; the same collective on the next rank
 
     bool operator==(const SceneLink&) const = default;
 };

@@ -1,5 +1,7 @@
 #include "ui/timeline/timeline_ties.h"
 
+#include <algorithm>
+
 namespace tilescope::ui {
 
 using query::Lane;
@@ -179,6 +181,9 @@ std::vector<SceneLink> TimelineTies::sceneLinks() const
         scene.push_back({SceneLink::Kind::Autograd, here(*links_.forward), op});
     for (const TimelineItem& item : links_.backward)
         scene.push_back({SceneLink::Kind::Autograd, op, here(item)});
+    for (std::size_t i = 1; i < links_.collective.size(); ++i)
+        scene.push_back(
+            {SceneLink::Kind::Collective, here(links_.collective[i - 1]), here(links_.collective[i])});
     return scene;
 }
 
@@ -201,6 +206,15 @@ std::optional<SectionItem> TimelineTies::acrossAutograd() const
     if (!of_ || (!links_.forward && links_.backward.empty()))
         return {};
     return SectionItem{of_->section, links_.forward ? *links_.forward : links_.backward.front()};
+}
+
+std::optional<SectionItem> TimelineTies::nextRank() const
+{
+    if (!of_ || links_.collective.empty())
+        return {};
+    const auto self = std::ranges::find(links_.collective, of_->item);
+    const bool isLast = self == links_.collective.end() || self + 1 == links_.collective.end();
+    return SectionItem{of_->section, isLast ? links_.collective.front() : *(self + 1)};
 }
 
 std::optional<SectionItem> TimelineTies::instance(int by) const

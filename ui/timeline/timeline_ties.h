@@ -8,8 +8,8 @@
 
 namespace tilescope::ui {
 
-/// The boxes related to the selected one: its launch, its op in the other direction, and the other instances
-/// of its kernel. Found in the background, shown in the view and followed by the page's commands. Owned by
+/// The boxes related to the selected one: its launch, its op in the other direction, the same collective on other
+/// ranks, and the other instances of its kernel. Found in the background, shown in the view and followed by the page's commands. Owned by
 /// the page; GUI thread.
 class TimelineTies : public QObject {
     Q_OBJECT
@@ -28,6 +28,8 @@ public:
     std::optional<SectionItem> launchingFrame() const;
     /// From forward to backward or back.
     std::optional<SectionItem> acrossAutograd() const;
+    /// The same collective on the next rank; after the last one, on the first.
+    std::optional<SectionItem> nextRank() const;
     /// The next instance (1) or the one before (-1), from the selected box, else from the window's begin.
     std::optional<SectionItem> instance(int by) const;
 

@@ -15,6 +15,7 @@
 #include "ui/overview/flag_list.h"
 #include "ui/overview/key_figure_card.h"
 #include "ui/overview/step_bar_plot.h"
+#include "ui/ranks/lateness_plot.h"
 #include "ui/timeline/timeline_csv.h"
 #include "ui/timeline/timeline_view.h"
 #include "ui/window/run_dock.h"
@@ -204,6 +205,12 @@ std::vector<Exportable> exportablesOf(QWidget& page, const QString& title)
             all.push_back({bars->accessibleName(), bars->size(),
                            [bars](QPainter& painter, const QSize& size, bool) { bars->draw(painter, size); },
                            someTable(bars->table())});
+    for (LatenessPlot* lateness : page.findChildren<LatenessPlot*>())
+        if (lateness->isVisibleTo(&page))
+            all.push_back(
+                {lateness->accessibleName(), lateness->size(),
+                 [lateness](QPainter& painter, const QSize& size, bool) { lateness->draw(painter, size); },
+                 someTable(lateness->table())});
     for (DistributionPlot* samples : page.findChildren<DistributionPlot*>())
         if (samples->isVisibleTo(&page))
             all.push_back(

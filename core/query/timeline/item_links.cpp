@@ -1,5 +1,8 @@
 #include "core/query/timeline/item_links.h"
 
+#include "core/analysis/ranks/matched_collectives.h"
+#include "core/query/runs/party_filter.h"
+#include "core/query/runs/selection.h"
 #include "core/query/timeline/open_ops.h"
 #include "core/store/run_reader.h"
 
@@ -40,12 +43,14 @@ public:
 
     ItemLinks ofDevice(const TimelineItem& item) const;
     ItemLinks ofHost(const TimelineItem& item) const;
+    void addCollective(ItemLinks& links, const TimelineItem& item) const;
 
 private:
     std::int64_t at(Timestamp time) const { return (time - timeline_.origin).count(); }
     Timestamp timeOf(std::int64_t at) const { return timeline_.origin + Nanoseconds(at); }
     std::optional<TimelineItem> boxOfDevice(const DeviceEvent& event) const;
     std::optional<TimelineItem> boxOfOp(const Op& op) const;
+    std::optional<TimelineItem> boxOfCollective(const Collective& record) const;
     void addAutograd(ItemLinks& links, const std::vector<Op>& open) const;
     store::EventWindow stepAround(Timestamp time) const;
 
@@ -71,6 +76,61 @@ std::optional<TimelineItem> Linker::boxOfOp(const Op& op) const
         if (timeline_.lanes[l].kind == Lane::Kind::Thread && timeline_.lanes[l].thread == op.thread)
             return boxOf(timeline_, l, at(op.start), at(op.end), reader_.text(op.name));
     return {};
+}
+
+// Records of collectives have other names than their boxes.
+std::optional<TimelineItem> Linker::boxOfCollective(const Collective& record) const
+{
+    const bool onDevice = bool(record.device);
+    const std::int64_t start = at(record.start);
+    for (std::size_t l = 0; l < timeline_.lanes.size(); ++l) {
+        const Lane& lane = timeline_.lanes[l];
+        const bool isLane = onDevice ? lane.kind == Lane::Kind::Stream && lane.stream == record.stream &&
+                                           lane.device == record.device
+                                     : lane.kind == Lane::Kind::Thread && lane.thread == record.thread;
+        for (std::size_t r = 0; isLane && r < lane.rows.size(); ++r) {
+            const Track& row = lane.rows[r];
+            for (std::size_t i = row.firstFrom(start); i < row.size() && row.start(i) == start; ++i)
+                if (row.end(i) == at(record.end))
+                    return TimelineItem{l, r, i};
+        }
+    }
+    return {};
+}
+
+void Linker::addCollective(ItemLinks& links, const TimelineItem& item) const
+{
+    const Lane& lane = timeline_.lanes[item.lane];
+    const Track& row = lane.rows[item.row];
+    if (lane.kind == Lane::Kind::Stream && row.hue(item.index) != Hue::Collective)
+        return;
+    const PartyFilter filter(reader_, run_, {});
+    if (!filter.parties().hasSeveral())
+        return;
+    std::vector<Collective> records = reader_.collectives(run_);
+    const auto own = std::ranges::find_if(records, [&](const Collective& record) {
+        return at(record.start) == row.start(item.index) && boxOfCollective(record) == item;
+    });
+    if (own == records.end() || cancelled_())
+        return;
+    const Collective self = *own;
+    std::erase_if(records, [&](const Collective& record) {
+        return record.group != self.group || record.ranks != self.ranks || record.op != self.op ||
+               record.sequence != self.sequence;
+    });
+    for (const analysis::MatchedCollective& matched :
+         analysis::matchCollectives(records, {}, filter.parties(), textsOf(reader_))) {
+        if (matched.parts.size() < 2 ||
+            std::ranges::none_of(matched.parts, [&](const analysis::CollectivePart& part) {
+                return records[part.record] == self;
+            }))
+            continue;
+        for (const analysis::CollectivePart& part : matched.parts)
+            if (const auto box = boxOfCollective(records[part.record]))
+                links.collective.push_back(*box);
+    }
+    if (links.collective.size() < 2)
+        links.collective.clear();
 }
 
 // The step on the host that contains a moment, or the whole run.
@@ -191,10 +251,16 @@ ItemLinks linksOf(const store::RunReader& reader, RunId run, const Timeline& tim
 {
     const Linker linker(reader, run, timeline, cancelled);
     switch (timeline.lanes.at(item.lane).kind) {
-    case Lane::Kind::Stream:
-        return linker.ofDevice(item);
-    case Lane::Kind::Thread:
-        return linker.ofHost(item);
+    case Lane::Kind::Stream: {
+        ItemLinks links = linker.ofDevice(item);
+        linker.addCollective(links, item);
+        return links;
+    }
+    case Lane::Kind::Thread: {
+        ItemLinks links = linker.ofHost(item);
+        linker.addCollective(links, item);
+        return links;
+    }
     default:
         return {};
     }

@@ -14,8 +14,8 @@ class RunReader;
 
 namespace tilescope::query {
 
-/// The boxes that a box is connected with: by launch, and by autograd, which gives an op and its backward
-/// node the same sequence number.
+/// The boxes that a box is connected with: by launch, by autograd, which gives an op and its backward node the same
+/// sequence number, and as parts of one collective.
 struct ItemLinks {
     std::optional<TimelineItem> frame = {};   ///< the innermost call of the stack that launched it
     std::optional<TimelineItem> launch = {};  ///< of a device activity: the CUDA call, otherwise the
@@ -24,9 +24,14 @@ struct ItemLinks {
                                               ///< order; at most kMost
     std::optional<TimelineItem> forward = {}; ///< of a box in backward: the corresponding forward op
     std::vector<TimelineItem> backward = {};  ///< of a box in forward: its backward ops
+    /// Of a collective: its boxes on all ranks, the item included, by rank. Empty if only one rank recorded it.
+    std::vector<TimelineItem> collective = {};
 
     static constexpr std::size_t kMost = 1000;
-    bool empty() const { return !frame && !launch && launched.empty() && !forward && backward.empty(); }
+    bool empty() const
+    {
+        return !frame && !launch && launched.empty() && !forward && backward.empty() && collective.empty();
+    }
 };
 
 /// Reads the events around the item and, for autograd, the ops of its step. Empty if cancelled.

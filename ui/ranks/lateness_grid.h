@@ -1,0 +1,43 @@
+#pragma once
+
+#include "core/query/tables/rank_tables.h"
+#include "ui/kit/table_model.h"
+
+#include <QString>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tilescope::ui {
+
+/// How late each rank started each collective, as a grid: a row a rank, a column a collective.
+struct LatenessGrid {
+    struct Rank {
+        ProcessIndex process = {};
+        QString title;
+        std::int64_t last = 0; ///< collectives at which it started last
+        double lateness = 0;   ///< sum, ns
+    };
+    std::vector<Rank> ranks = {};              ///< of more than four, the latest first
+    std::vector<std::size_t> collectives = {}; ///< indices into RanksTable::collectives
+    std::vector<QString> names = {};           ///< of the collectives: "step 2, all_reduce 7"
+    /// Nanoseconds after the first rank, row by row; none: not recorded, or its ranks do not overlap in time.
+    std::vector<std::optional<double>> late = {};
+    double most = 0; ///< largest value of `late`, ns
+
+    bool isEmpty() const { return ranks.empty() || collectives.empty(); }
+    const std::optional<double>& at(std::size_t rank, std::size_t column) const
+    {
+        return late[rank * collectives.size() + column];
+    }
+    /// "Last to start: rank 1 9 times, rank 2 once, of 11"; empty if no rank was last.
+    QString lastWords() const;
+    TableData table() const;
+};
+
+/// \param step  none: the collectives of all steps
+LatenessGrid latenessGrid(const query::RanksTable& table, std::optional<std::int32_t> step);
+
+} // namespace tilescope::ui
