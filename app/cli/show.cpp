@@ -13,6 +13,7 @@
 #include "core/exchange/sections.h"
 #include "core/query/memory/memory_tables.h"
 #include "core/query/runs/run_tables.h"
+#include "core/query/tables/call_tree_filter.h"
 #include "core/query/tables/kernel_tables.h"
 #include "core/query/tables/rank_tables.h"
 #include "core/query/tables/step_tables.h"
@@ -118,6 +119,8 @@ options
                 steps, kernels, ops, ranges, ranks, collectives, tree, counters: only what happens in this time
                 span, in ns after the run's first event; what is only partly in it counts with that part
   --invert      tree: kernels and ops outermost, their callers inside
+  --filter F    tree: keep=NAME only stacks with that call, hide=NAME without it, callers=NAME the call and below it its
+                callers; NAME is whole; may be repeated, in order
   --against A   tree: the difference from another run, the baseline: FILE or FILE:RUN; a mean traced step of each
   --names       memory: which tensor of attention each block holds (Q, K, V, S, P, O, dO, dP, dS, dQ, dK, dV,
                 workspaces) and which memory it reuses, in the first traced step; also with --at peak or --at NS
@@ -472,6 +475,7 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
     std::string from;
     std::string to;
     std::vector<std::string> scales;
+    std::vector<std::string> filters;
     std::vector<std::string> free;
     std::string format = "table";
     Arguments arguments(kHelp);
@@ -490,6 +494,7 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
     arguments.option("--from", from, "");
     arguments.option("--to", to, "");
     arguments.flag("--invert", request.invert, "");
+    arguments.repeated("--filter", filters, "");
     arguments.option("--against", request.against, "");
     arguments.flag("--names", request.names, "");
     arguments.repeated("--scale", scales, "");
@@ -523,6 +528,8 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
     if (!step.empty())
         request.step = static_cast<std::int32_t>(wholeNumber(step, "--step", 0, kMostNumber));
     readChange(request, scales, free);
+    for (const std::string& filter : filters)
+        request.tree.filters.push_back(query::callFilter(filter));
     request.hasLimit = !limit.empty();
     if (request.hasLimit)
         request.limit = static_cast<std::size_t>(wholeNumber(limit, "--limit"));
@@ -572,10 +579,10 @@ void check(Request& request, const Section& section)
         throw Error{.what = "show " + name + " does not support --from or --to",
                     .where = "show " + name,
                     .remedy = "steps, kernels, ops, ranges, ranks, collectives, tree and counters do"};
-    const bool isOfTree =
-        request.tree.weight != query::CallWeight::Time || request.invert || !request.against.empty();
+    const bool isOfTree = request.tree.weight != query::CallWeight::Time || request.invert ||
+                          !request.against.empty() || !request.tree.filters.empty();
     if (isOfTree && name != "tree")
-        throw Error{.what = "show " + name + " does not support --weight, --invert or --against",
+        throw Error{.what = "show " + name + " does not support --weight, --invert, --filter or --against",
                     .where = "show " + name,
                     .remedy = "tilescope show FILE tree"};
     const bool isChanged = !request.scales.empty() || !request.removed.empty() || request.freeLaunches ||

@@ -66,6 +66,18 @@ std::string whyEmpty(const query::CallTreeTable& tree)
     }
 }
 
+/// What filters left out, and what it and the rows add up to.
+void noteHidden(Table& table, const query::CallTreeTable& tree)
+{
+    if (tree.hidden.count == 0)
+        return;
+    const Amounts amounts = amountsOf(tree);
+    const auto hidden = static_cast<double>(tree.hidden.amount);
+    const double whole = hidden + static_cast<double>(tree.tree.totalAmount());
+    table.notes.push_back("The filters hide " + withUnit(hidden, amounts.unit) + " of " +
+                          withUnit(whole, amounts.unit) + "; shares are of what is left.");
+}
+
 void noteOmitted(Table& table, std::size_t nodes)
 {
     if (table.rows < nodes)
@@ -98,7 +110,8 @@ Table tableOf(std::shared_ptr<const query::CallTreeTable> tree, std::size_t most
         column("self_" + amounts.key, "self", &Row::self, {.unit = amounts.unit, .sharesUnit = true}),
         column("count", "count", &Row::count),
         column.programs("path", [](const Row& row) { return cellOrNull(row.path); })};
-    table.whyEmpty = whyEmpty(*tree);
+    table.whyEmpty = tree->hidden.count > 0 ? "The filters hide every stack." : whyEmpty(*tree);
+    noteHidden(table, *tree);
     noteOmitted(table, tree->tree.entries().size() - 1);
     return table;
 }
@@ -128,7 +141,13 @@ Table tableOf(std::shared_ptr<const query::CallTreeDifference> difference, std::
                      column("count_a", "count A", &Row::countA),
                      column("count_b", "count B", &Row::countB),
                      column.programs("path", [](const Row& row) { return cellOrNull(row.path); })};
-    table.whyEmpty = whyEmpty(tree);
+    const query::HiddenCalls& hiddenA = difference->hiddenA;
+    const query::HiddenCalls& hiddenB = difference->hiddenB;
+    table.whyEmpty = hiddenA.count + hiddenB.count > 0 ? "The filters hide every stack." : whyEmpty(tree);
+    if (hiddenA.count + hiddenB.count > 0)
+        table.notes.push_back("The filters hide A " +
+                              withUnit(static_cast<double>(hiddenA.amount), amounts.unit) + ", B " +
+                              withUnit(static_cast<double>(hiddenB.amount), amounts.unit) + ".");
     noteOmitted(table, tree.tree.entries().size() - 1);
     return table;
 }

@@ -1,16 +1,20 @@
 // The page Flame: boxes of the recording, selection, zoom and search by mouse and keyboard.
 
 #include "tests/ui/window_fixture.h"
+#include "ui/flame/flame_filter_line.h"
 #include "ui/flame/flame_page.h"
 #include "ui/flame/flame_view.h"
 #include "ui/kernels/kernels_page.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/key_value_table.h"
 #include "ui/kit/table_view.h"
+#include "ui/kit/view_history.h"
 #include "ui/timeline/timeline_page.h"
 
 #include <QCheckBox>
+#include <QContextMenuEvent>
 #include <QLineEdit>
+#include <QMenu>
 #include <QPushButton>
 
 #include <cmath>
@@ -107,6 +111,84 @@ TEST_F(FlameTest, FindStatesTheTimeOfWhatItFinds)
     field.setText(QStringLiteral("no such thing"));
     waitUntilSettled();
     EXPECT_TRUE(showsText(QStringLiteral("no box has")));
+}
+
+TEST_F(FlameTest, AMenuKeepsHidesAndFindsCallersAndUndoGoesBack)
+{
+    using Kind = query::CallFilter::Kind;
+    FlameView& graph = view();
+    const std::int64_t whole = graph.graph()->width();
+    const auto choose = [&](CallTree::Node node, const QString& beginning) {
+        QContextMenuEvent event(QContextMenuEvent::Mouse, centreOf(node), graph.mapToGlobal(centreOf(node)));
+        QApplication::sendEvent(&graph, &event);
+        auto* menu = flame().findChild<QMenu*>();
+        ASSERT_NE(menu, nullptr);
+        for (QAction* action : menu->actions())
+            if (action->text().startsWith(beginning))
+                action->trigger();
+        delete menu;
+        waitUntilSettled();
+    };
+    const auto shown = [&] { return graph.graph()->width(); };
+    const auto hidden = [&] { return graph.graph()->table.hidden.amount; };
+
+    const CallTree::Node phase = first(1); // of the step
+    const std::string name = graph.graph()->table.tree.nameOf(phase);
+    const std::int64_t ofPhase = graph.graph()->sums.amount[phase];
+    choose(phase, QStringLiteral("Hide "));
+    EXPECT_EQ(flame().filters(), (std::vector<query::CallFilter>{{Kind::Hide, name}}));
+    EXPECT_EQ(hidden(), ofPhase);
+    EXPECT_EQ(shown() + hidden(), whole);
+    EXPECT_TRUE(showsText(QStringLiteral("hides ") + amountText(graph.graph()->table, double(ofPhase)) +
+                          QStringLiteral(" of ") + amountText(graph.graph()->table, double(whole))));
+    EXPECT_TRUE(flame().command().contains(QStringLiteral("--filter")));
+
+    const CallTree::Node end = graph.graph()->rows.back().front().node;
+    const std::string called = graph.graph()->table.tree.nameOf(end);
+    choose(end, QStringLiteral("Find callers of "));
+    ASSERT_EQ(flame().filters().size(), 2U);
+    EXPECT_EQ(graph.graph()->rows.front().size(), 1U);
+    EXPECT_EQ(graph.graph()->table.tree.nameOf(first(0)), called) << "it stands at the top";
+    EXPECT_TRUE(graph.graph()->isInverted);
+    EXPECT_EQ(shown() + hidden(), whole);
+
+    window_.workspace().history().undo();
+    waitUntilSettled();
+    EXPECT_EQ(flame().filters().size(), 1U);
+    const auto& line = *flame().findChild<FlameFilterLine*>();
+    ASSERT_EQ(line.buttons().size(), 1U);
+    QTest::mouseClick(line.buttons().front(), Qt::LeftButton);
+    waitUntilSettled();
+    EXPECT_TRUE(flame().filters().empty()) << "a click on a filter removes it";
+    EXPECT_FALSE(line.isVisible());
+    EXPECT_EQ(shown(), whole);
+
+    choose(first(1), QStringLiteral("Keep only "));
+    EXPECT_EQ(shown(), ofPhase);
+    EXPECT_EQ(shown() + hidden(), whole);
+}
+
+TEST_F(FlameTest, FiltersApplyToBothRunsOfADifference)
+{
+    window_.workspace().select({{window_.workspace().files().front().id, RunId{1}},
+                                {window_.workspace().files().front().id, RunId{2}}});
+    flame();
+    waitUntilSettled();
+    for (QCheckBox* box : flame().findChildren<QCheckBox*>())
+        if (box->text() == QLatin1String("A and B"))
+            box->click();
+    waitUntilSettled();
+    ASSERT_TRUE(view().graph()->difference);
+    const std::int64_t a = view().graph()->difference->totalA.front();
+    const std::int64_t b = view().graph()->difference->totalB.front();
+    const CallTree::Node phase = first(1);
+    flame().setFilters({{query::CallFilter::Kind::Hide, view().graph()->table.tree.nameOf(phase)}});
+    waitUntilSettled();
+    const query::CallTreeDifference& left = *view().graph()->difference;
+    EXPECT_GT(left.hiddenA.amount, 0);
+    EXPECT_NEAR(double(left.totalA.front() + left.hiddenA.amount), double(a), 8) << "rounded per call";
+    EXPECT_NEAR(double(left.totalB.front() + left.hiddenB.amount), double(b), 8);
+    EXPECT_TRUE(showsText(QStringLiteral("hides A ")));
 }
 
 TEST_F(FlameTest, InvertedBeginsWithKernels)

@@ -1,6 +1,8 @@
 #include "ui/flame/flame_page.h"
 
 #include "core/query/memory/memory_difference.h"
+#include "core/query/tables/call_tree_filter.h"
+#include "ui/flame/flame_filter_line.h"
 #include "ui/flame/flame_view.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
@@ -11,17 +13,22 @@
 #include "ui/kit/table_cells.h"
 #include "ui/kit/table_view.h"
 #include "ui/kit/view_command.h"
+#include "ui/kit/view_history.h"
 #include "ui/theme/theme.h"
 
+#include <QApplication>
 #include <QCheckBox>
+#include <QClipboard>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
 #include <QScrollArea>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace tilescope::ui {
 
@@ -69,6 +76,21 @@ std::pair<QString, QString> endWords(const query::FlameGraph& graph)
                : std::pair(FlamePage::tr("Op"), FlamePage::tr("Ops"));
 }
 
+// Large trees take long to destroy.
+template <class Value> void releaseInBackground(std::shared_ptr<const Value> value)
+{
+    if (value)
+        startOnPool(backgroundPool(), [value = std::move(value)]() mutable { value.reset(); });
+}
+
+// A name within a menu: short, and no key.
+QString menuText(const QString& name)
+{
+    constexpr int kMost = 48;
+    QString text = name.size() <= kMost ? name : name.left(kMost - 1) + QChar(0x2026);
+    return text.replace(QLatin1Char('&'), QStringLiteral("&&"));
+}
+
 Unit unitOf(CallWeight weight, double most)
 {
     constexpr double kGiga = 1e9;
@@ -102,6 +124,10 @@ FlamePage::FlamePage(Workspace& workspace, QWidget* parent)
     inner->setContentsMargins(sizes().padding, sizes().of(4), sizes().padding, sizes().of(8));
     inner->setSpacing(sizes().of(4));
     inner->addWidget(makeTrail());
+    filterLine_ = new FlameFilterLine;
+    filterLine_->hide();
+    connect(filterLine_, &FlameFilterLine::filtersWanted, this, &FlamePage::setFilters);
+    inner->addWidget(filterLine_);
     inner->addWidget(area, 1);
     auto* below = new QSplitter(Qt::Horizontal);
     below->addWidget(makeShares());
@@ -126,6 +152,7 @@ FlamePage::FlamePage(Workspace& workspace, QWidget* parent)
     layout->addWidget(stack_, 1);
     setFocusProxy(view_);
     leadOut(*find_, *view_);
+    connect(view_, &FlameView::menuWanted, this, &FlamePage::openMenu);
     connect(view_, &FlameView::selectionChanged, this, &FlamePage::showSelection);
     connect(view_, &FlameView::zoomChanged, this, [this] {
         showTrail();
@@ -226,6 +253,8 @@ QString FlamePage::command() const
         command.add("--weight", std::string(wordOf(weight)));
     if (invert_->isChecked())
         command.add("--invert");
+    for (const query::CallFilter& filter : filters_)
+        command.add("--filter", std::string(wordOf(filter.kind)) + "=" + filter.name);
     if (isOfTwo())
         command.add("--against", run_->file->path().string() + ":" + std::to_string(run_->key.run.value));
     if (const int chosen = party_->currentIndex() - 1; chosen >= 0)
@@ -255,6 +284,10 @@ void FlamePage::showRuns(const std::vector<SelectedRun>& runs)
     party_->clear();
     party_->hide();
     compare_->setVisible(runs.size() > 1);
+    if (runs.empty() || !filtered_ || *filtered_ != runs.front().key) {
+        filters_.clear();
+        filtered_ = runs.empty() ? nullptr : std::make_shared<const RunKey>(runs.front().key);
+    }
     if (runs.empty()) {
         loading_.cancel();
         laying_.cancel();
@@ -274,9 +307,11 @@ void FlamePage::load()
     laying_.cancel();
     const int chosen = party_->currentIndex() - 1;
     const query::PartyQuery party = chosen < 0 ? query::PartyQuery{} : parties_.at(std::size_t(chosen)).query;
-    const query::CallTreeOptions options{.weight = query::CallWeight(weight_->currentData().toInt()),
-                                         .span = run_->span};
     const std::optional<SelectedRun> second = isOfTwo() ? second_ : std::nullopt;
+    // The tree of one run is filtered when it is laid out.
+    const query::CallTreeOptions options{.weight = query::CallWeight(weight_->currentData().toInt()),
+                                         .span = run_->span,
+                                         .filters = second ? filters_ : std::vector<query::CallFilter>()};
     loading_.start(
         [run = *run_, second, party, options, isInverted = invert_->isChecked()](const query::Cancelled&) {
             auto session = run.file->borrow();
@@ -302,8 +337,8 @@ void FlamePage::load()
 
 void FlamePage::loaded(Loaded loaded)
 {
-    table_ = std::move(loaded.table);
-    difference_ = std::move(loaded.difference);
+    releaseInBackground(std::exchange(table_, std::move(loaded.table)));
+    releaseInBackground(std::exchange(difference_, std::move(loaded.difference)));
     if (party_->count() == 0 && !loaded.parties.empty()) {
         parties_ = std::move(loaded.parties);
         const query::PartyChoice& first = parties_.front();
@@ -322,20 +357,25 @@ void FlamePage::layOut()
     if (!table_ && !difference_)
         return;
     laying_.start(
-        [table = table_, difference = difference_, inverted = invert_->isChecked()](const query::Cancelled&) {
+        [table = table_, difference = difference_, inverted = invert_->isChecked(),
+         filters = filters_](const query::Cancelled&) {
             return std::make_shared<const query::FlameGraph>(
-                difference ? query::flameGraph(difference, inverted) : query::flameGraph(*table, inverted));
+                difference ? query::flameGraph(difference, inverted, filters)
+                           : query::flameGraph(*table, inverted, filters));
         },
         [this](std::shared_ptr<const query::FlameGraph> graph) {
-            graph_ = std::move(graph);
+            std::shared_ptr<const query::FlameGraph> before = std::exchange(graph_, std::move(graph));
+            view_->show(graph_);
+            releaseInBackground(std::move(before));
+            showFilters();
             if (const QString why = run_ ? whyTraceIsMissing(*run_->run) : QString();
                 graph_->rows.empty() && !why.isEmpty())
                 return showMessage(why);
-            if (graph_->rows.empty() && graph_->table.span)
+            const bool isFiltered = graph_->rows.empty() && !filters_.empty();
+            if (graph_->rows.empty() && graph_->table.span && !isFiltered)
                 return showMessage(tr("Nothing was recorded within the time filter."));
-            if (graph_->rows.empty())
+            if (graph_->rows.empty() && !isFiltered)
                 return showMessage(whyNothing());
-            view_->show(graph_);
             stack_->setCurrentIndex(1);
             invert_->setEnabled(true);
             find_->setEnabled(true);
@@ -383,16 +423,26 @@ void FlamePage::find()
     if (!graph_)
         return;
     const QString text = find_->text().trimmed();
-    query::FlameMatches matches = query::findBoxes(*graph_, text.toStdString());
-    const double share = double(matches.amount) / double(std::max<std::int64_t>(1, graph_->width()));
-    found_->setText(text.isEmpty() ? QString()
-                    : matches.boxes == 0
-                        ? tr("no box has “%1” in its name").arg(text)
-                        : tr("%1: %2, %3")
-                              .arg(counted(matches.boxes, "box", "boxes"),
-                                   amountText(graph_->table, double(matches.amount)), percentText(share)));
-    found_->setToolTip(tr("The time of a box inside another one that was found counts once."));
-    view_->setMatches(std::move(matches));
+    if (text.isEmpty()) {
+        finding_.cancel();
+        found_->clear();
+        return view_->setMatches({});
+    }
+    const auto show = [this, text, graph = graph_](query::FlameMatches matches) {
+        if (graph != graph_)
+            return;
+        const double share = double(matches.amount) / double(std::max<std::int64_t>(1, graph_->width()));
+        found_->setText(matches.boxes == 0 ? tr("no box has “%1” in its name").arg(text)
+                                           : tr("%1: %2, %3")
+                                                 .arg(counted(matches.boxes, "box", "boxes"),
+                                                      amountText(graph_->table, double(matches.amount)),
+                                                      percentText(share)));
+        found_->setToolTip(tr("The time of a box inside another one that was found counts once."));
+        view_->setMatches(std::move(matches));
+    };
+    finding_.start([graph = graph_, text = text.toStdString()](
+                       const query::Cancelled&) { return query::findBoxes(*graph, text); },
+                   show, [this](const QString& sentence) { showMessage(sentence); });
 }
 
 Node FlamePage::shown() const
@@ -431,12 +481,25 @@ void FlamePage::showTrail()
 
 void FlamePage::showSelection()
 {
-    if (!graph_ || graph_->rows.empty())
+    if (!graph_)
         return;
     const Node node = shown();
+    sharing_.start([graph = graph_, node](const query::Cancelled&) { return query::sharesOf(*graph, node); },
+                   [this, node, graph = graph_](std::vector<query::FlameShare> rows) {
+                       if (graph == graph_)
+                           showShares(node, std::move(rows));
+                   },
+                   [this](const QString& sentence) { showMessage(sentence); });
+    different_.reset();
+    showDetails(node);
+}
+
+void FlamePage::showShares(Node node, std::vector<query::FlameShare> rows)
+{
+    rows_ = std::move(rows);
     const std::int64_t whole = std::max<std::int64_t>(1, graph_->width());
     const std::int64_t of = std::max<std::int64_t>(1, graph_->sums.amount[node]);
-    rows_ = query::sharesOf(*graph_, node);
+    different_ = std::ssize(rows_);
     if (std::ssize(rows_) > kMostShares)
         rows_.resize(kMostShares);
     const std::int64_t most = rows_.empty() ? 1 : std::max<std::int64_t>(1, rows_.front().amount);
@@ -509,7 +572,8 @@ void FlamePage::showDetails(Node node)
     }
     add(tr("count"), countText(*graph_, node));
     if (!isBox) {
-        add(tr("different %1").arg(endWords(*graph_).second.toLower()), wholeNumber(std::ssize(rows_)));
+        add(tr("different %1").arg(endWords(*graph_).second.toLower()),
+            different_ ? wholeNumber(*different_) : tr("being counted…"));
         add(tr("boxes"), wholeNumber(std::ssize(tree.entries()) - 1));
         add(tr("levels"), wholeNumber(std::ssize(graph_->rows)));
     }
@@ -519,6 +583,76 @@ void FlamePage::showDetails(Node node)
     const CallKind kind = isBox ? tree.entries()[node].kind : CallKind::Process;
     openKernels_->setVisible(isBox && (kind == CallKind::Module || kind == CallKind::Kernel));
     emit selectionText(isBox ? tr("%1: %2").arg(titleOf(node), shareText(*graph_, node)) : QString());
+}
+
+void FlamePage::setFilters(std::vector<query::CallFilter> filters)
+{
+    if (filters == filters_ || !run_)
+        return;
+    const std::vector<query::CallFilter> before = std::exchange(filters_, std::move(filters));
+    ViewHistory::note(*this, {.name = tr("filter"),
+                              .undo = [this, before] { setFilters(before); },
+                              .redo = [this, after = filters_] { setFilters(after); },
+                              .of = filtered_});
+    isOfTwo() ? load() : layOut();
+}
+
+void FlamePage::addFilter(query::CallFilter::Kind kind, Node node)
+{
+    std::vector<query::CallFilter> filters = filters_;
+    query::CallFilter filter{kind, graph_->table.tree.nameOf(node)};
+    if (std::ranges::find(filters, filter) == filters.end())
+        filters.push_back(std::move(filter));
+    setFilters(std::move(filters));
+}
+
+// What the filters hide, so that it and the boxes add up to the whole.
+void FlamePage::showFilters()
+{
+    const auto part = [this](double hidden, double shown) {
+        const double whole = hidden + shown;
+        return tr("%1 of %2, %3")
+            .arg(amountText(graph_->table, hidden), amountText(graph_->table, whole),
+                 percentText(whole > 0 ? hidden / whole : 0));
+    };
+    QString hidden;
+    if (graph_->difference) {
+        const query::CallTreeDifference& both = *graph_->difference;
+        hidden = tr("hides A %1; B %2")
+                     .arg(part(double(both.hiddenA.amount), double(both.totalA.front())),
+                          part(double(both.hiddenB.amount), double(both.totalB.front())));
+    } else {
+        hidden = tr("hides %1").arg(part(double(graph_->table.hidden.amount), double(graph_->width())));
+    }
+    filterLine_->show(filters_, hidden);
+}
+
+void FlamePage::openMenu(Node node, QPoint at)
+{
+    using Kind = query::CallFilter::Kind;
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    if (node != CallTree::kRoot) {
+        const QString name = menuText(titleOf(node));
+        for (const auto& [kind, words] :
+             {std::pair(Kind::KeepOnly, tr("Keep only %1")), std::pair(Kind::Hide, tr("Hide %1")),
+              std::pair(Kind::Callers, tr("Find callers of %1"))})
+            menu->addAction(words.arg(name), this, [this, kind = kind, node] { addFilter(kind, node); });
+        menu->addSeparator();
+        menu->addAction(tr("Give it the whole width"), this, [this, node] { view_->zoomTo(node); });
+        menu->addAction(tr("Find all of this name"), this, [this, node] { find_->setText(titleOf(node)); });
+        if (const CallKind kind = graph_->table.tree.entries()[node].kind;
+            kind == CallKind::Module || kind == CallKind::Kernel)
+            menu->addAction(tr("Show on the Kernels page"), this, &FlamePage::openKernels);
+        menu->addAction(tr("Copy its name"), this, [this, node] {
+            QApplication::clipboard()->setText(QString::fromStdString(graph_->table.tree.nameOf(node)));
+        });
+        menu->addSeparator();
+    }
+    if (!filters_.empty())
+        menu->addAction(tr("Clear the filters"), this, [this] { setFilters({}); });
+    menu->addAction(tr("Show everything"), this, [this] { view_->zoomTo(CallTree::kRoot); });
+    menu->popup(at);
 }
 
 // A row of the table: the widest box of that name in the selected one.

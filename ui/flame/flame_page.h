@@ -18,6 +18,7 @@ class QStackedWidget;
 namespace tilescope::ui {
 
 class ComboBox;
+class FlameFilterLine;
 class FlameView;
 class KeyValueTable;
 class Panel;
@@ -27,13 +28,16 @@ class TableView;
 /// Where the time of the first selected run goes, by what called it: rank, Python frame, module, op and kernel as
 /// boxes as wide as their time. Beside it what took the time of the selected box. Host time, allocated bytes, FLOPs or
 /// moved bytes may replace GPU time, and the time filter the traced steps; of two runs the boxes are coloured by their
-/// difference.
+/// difference. Filters leave out stacks by a call in them.
 class FlamePage : public Page {
     Q_OBJECT
 public:
     explicit FlamePage(Workspace& workspace, QWidget* parent = nullptr);
 
     FlameView& view() { return *view_; }
+    const std::vector<query::CallFilter>& filters() const { return filters_; }
+    /// Leaves out stacks; the user can undo it.
+    void setFilters(std::vector<query::CallFilter> filters);
     TableView& shares() { return *shares_; }
     bool startFind() override;
     QString command() const override;
@@ -65,12 +69,18 @@ private:
     void showDetails(query::CallTree::Node node);
     void openShare(std::int64_t row);
     void openKernels();
+    void openMenu(query::CallTree::Node node, QPoint at);
+    void addFilter(query::CallFilter::Kind kind, query::CallTree::Node node);
+    void showFilters();
+    void showShares(query::CallTree::Node node, std::vector<query::FlameShare> rows);
     void showMessage(const QString& text);
     query::CallTree::Node shown() const; ///< the selected box, otherwise the one that has the whole width
     QString titleOf(query::CallTree::Node node) const;
 
     JobTracker loading_{this};
     JobTracker laying_{this};
+    JobTracker sharing_{this};
+    JobTracker finding_{this};
     std::optional<SelectedRun> run_;
     std::optional<SelectedRun> second_; ///< of several selected runs
     std::shared_ptr<const query::CallTreeTable> table_;
@@ -78,6 +88,9 @@ private:
     std::shared_ptr<const query::FlameGraph> graph_;
     std::vector<query::PartyChoice> parties_; ///< after "all"
     std::vector<query::FlameShare> rows_;     ///< of the table
+    std::optional<std::int64_t> different_;   ///< before the table was cut; none while they are counted
+    std::vector<query::CallFilter> filters_;
+    std::shared_ptr<const RunKey> filtered_; ///< the run that they are about
     ComboBox* party_ = nullptr;
     ComboBox* weight_ = nullptr;
     QCheckBox* compare_ = nullptr;
@@ -86,6 +99,7 @@ private:
     QLineEdit* find_ = nullptr;
     QLabel* trail_ = nullptr;
     QLabel* found_ = nullptr;
+    FlameFilterLine* filterLine_ = nullptr;
     QStackedWidget* stack_ = nullptr;
     SentenceLabel* message_ = nullptr;
     FlameView* view_ = nullptr;

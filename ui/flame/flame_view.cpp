@@ -9,6 +9,7 @@
 #include "ui/kit/view_history.h"
 #include "ui/theme/theme.h"
 
+#include <QContextMenuEvent>
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QPainter>
@@ -400,6 +401,20 @@ void FlameView::keyPressEvent(QKeyEvent* event)
     default:
         QWidget::keyPressEvent(event);
     }
+}
+
+// A right click selects its box; the menu key is about the selected one.
+void FlameView::contextMenuEvent(QContextMenuEvent* event)
+{
+    if (!graph_)
+        return;
+    const bool isByKey = event->reason() == QContextMenuEvent::Keyboard;
+    const auto node = isByKey ? std::nullopt : at(event->pos());
+    if (node)
+        select(*node);
+    const Node of = isByKey ? selected_ : node.value_or(CallTree::kRoot);
+    emit menuWanted(of, isByKey && of != CallTree::kRoot ? mapToGlobal(rectOf(of).center().toPoint())
+                                                         : event->globalPos());
 }
 
 // Up and down change the depth, left and right the box of a row.

@@ -10,7 +10,7 @@
 namespace tilescope::ui {
 
 /// Draws a flame graph from the top down: a click selects a box, a double click or Enter gives it the whole width,
-/// Backspace goes back to the box around it, arrow keys move the selection. GUI thread.
+/// Backspace goes back to the box around it, arrow keys move the selection, a right click asks for a menu. GUI thread.
 class FlameView : public QWidget {
     Q_OBJECT
 public:
@@ -43,6 +43,8 @@ public:
     QByteArray csv() const;
 
 signals:
+    /// The user wants the menu of a box, or of none, at a point of the screen.
+    void menuWanted(tilescope::query::CallTree::Node node, QPoint at);
     void selectionChanged();
     void zoomChanged();
     /// The cursor is on another box, or on none.
@@ -55,6 +57,7 @@ protected:
     void mouseMoveEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
     bool event(QEvent* event) override;
 
 private:

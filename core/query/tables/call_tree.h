@@ -99,10 +99,32 @@ enum class CallTreeScope : std::uint8_t {
     Recording ///< everything
 };
 
+/// Leaves out stacks by a call in them; see filtered().
+struct CallFilter {
+    enum class Kind : std::uint8_t { KeepOnly, Hide, Callers };
+    Kind kind = Kind::KeepOnly;
+    std::string name; ///< of the call, whole
+
+    bool operator==(const CallFilter&) const = default;
+};
+
+/// What filters left out.
+struct HiddenCalls {
+    std::int64_t amount = 0;
+    std::int64_t count = 0;
+
+    void add(std::int64_t amounts, std::int64_t counts)
+    {
+        amount += amounts;
+        count += counts;
+    }
+};
+
 struct CallTreeOptions {
     CallTreeScope scope = CallTreeScope::Table;
     CallWeight weight = CallWeight::Time;
     std::optional<TimeSpan> span = {}; ///< only what happens in it, in steps or not; replaces the scope
+    std::vector<CallFilter> filters = {};
 };
 
 /// What a run did by what called it.
@@ -113,6 +135,7 @@ struct CallTreeTable {
     bool whole = false; ///< of the whole recording instead of the traced steps
     std::optional<TimeSpan> span = {};
     CallTree tree = {};
+    HiddenCalls hidden = {}; ///< by filters
     std::int64_t events = 0; ///< GPU activities, ops or allocations of the run, selected or not
 
     bool isTime() const { return weight == CallWeight::Time || weight == CallWeight::Host; }

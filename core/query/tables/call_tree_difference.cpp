@@ -88,6 +88,11 @@ CallTreeDifference callTreeDifference(const store::RunReader& a, const EventQuer
         left.tree = inverted(left.tree);
         right.tree = inverted(right.tree);
     }
+    const auto hiddenOf = [](const CallTreeTable& side, std::int64_t steps) {
+        return HiddenCalls{stepMean(side.hidden.amount, steps), side.hidden.count};
+    };
+    difference.hiddenA = hiddenOf(left, difference.stepsA);
+    difference.hiddenB = hiddenOf(right, difference.stepsB);
     CallTree joined;
     joinSide(left.tree, difference.stepsA, joined, difference.selfA, difference.countA);
     joinSide(right.tree, difference.stepsB, joined, difference.selfB, difference.countB);

@@ -19,6 +19,8 @@ struct CallTreeDifference {
     store::RunRecord a = {}; ///< the baseline; `joined.run` is B's
     std::int64_t stepsA = 1;
     std::int64_t stepsB = 1;
+    HiddenCalls hiddenA = {}; ///< by filters; the amount as those of the tree
+    HiddenCalls hiddenB = {};
     std::vector<std::int64_t> selfA = {}; ///< by node of `joined`: what ends there
     std::vector<std::int64_t> selfB = {};
     std::vector<std::int64_t> totalA = {}; ///< with what is below

@@ -10,6 +10,7 @@
 #include "core/query/runs/selection.h"
 #include "core/query/runs/stored_work.h"
 #include "core/query/runs/work_context.h"
+#include "core/query/tables/call_tree_filter.h"
 #include "core/store/tracks/call_totals.h"
 
 #include <algorithm>
@@ -469,7 +470,7 @@ CallTreeTable callTree(const store::RunReader& reader, const EventQuery& query,
 {
     CallTreeTable table;
     reader.atOnce([&] { table = CallTreeReading(reader, query, options).build(); });
-    return table;
+    return filtered(std::move(table), options.filters);
 }
 
 } // namespace tilescope::query

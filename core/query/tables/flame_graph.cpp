@@ -1,6 +1,7 @@
 #include "core/query/tables/flame_graph.h"
 
 #include "core/analysis/kernels/kernel_families.h"
+#include "core/query/tables/call_tree_filter.h"
 
 #include <algorithm>
 #include <cctype>
@@ -123,18 +124,20 @@ void layOut(FlameGraph& graph)
 
 } // namespace
 
-FlameGraph flameGraph(CallTreeTable table, bool isInverted)
+FlameGraph flameGraph(CallTreeTable table, bool isInverted, std::span<const CallFilter> filters)
 {
+    table = filtered(std::move(table), filters);
     if (isInverted)
         table.tree = inverted(table.tree);
-    FlameGraph graph{.table = std::move(table), .isInverted = isInverted};
+    FlameGraph graph{.table = std::move(table), .isInverted = isInverted != showsCallers(filters)};
     layOut(graph);
     return graph;
 }
 
-FlameGraph flameGraph(std::shared_ptr<const CallTreeDifference> difference, bool isInverted)
+FlameGraph flameGraph(std::shared_ptr<const CallTreeDifference> difference, bool isInverted,
+                      std::span<const CallFilter> filters)
 {
-    FlameGraph graph{.table = difference->joined, .isInverted = isInverted};
+    FlameGraph graph{.table = difference->joined, .isInverted = isInverted != showsCallers(filters)};
     graph.difference = std::move(difference);
     layOut(graph);
     return graph;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,7 @@ struct FlameBox {
 /// A call tree laid out for drawing: children within their parents, the largest first. Immutable.
 struct FlameGraph {
     CallTreeTable table = {};
-    bool isInverted = false;
+    bool isInverted = false; ///< callers are below what they called
     CallTree::Sums sums = {};
     std::vector<std::vector<FlameBox>> rows = {}; ///< by depth; the boxes of a row are disjoint and in order
     std::vector<std::string> labels = {};         ///< names for readers: short ones of kernels
@@ -44,10 +45,13 @@ struct FlameGraph {
 };
 
 /// O(n log n). Nodes without time are left out.
-FlameGraph flameGraph(CallTreeTable table, bool isInverted);
+/// \param filters  applied to the tree before it is inverted
+FlameGraph flameGraph(CallTreeTable table, bool isInverted, std::span<const CallFilter> filters = {});
 /// Of two runs. A box is as wide as the larger sides of what is at the ends of its stacks.
 /// \param isInverted  whether the trees of `difference` are
-FlameGraph flameGraph(std::shared_ptr<const CallTreeDifference> difference, bool isInverted);
+/// \param filters     that were applied to them
+FlameGraph flameGraph(std::shared_ptr<const CallTreeDifference> difference, bool isInverted,
+                      std::span<const CallFilter> filters = {});
 
 /// How much of a node A gained in B, from -1 (only A has it) to 1 (only B): (b - a) / max(a, b). None in a graph of
 /// one run.
