@@ -15,6 +15,8 @@ QString valueOf(const EnvironmentEntry& entry)
     const double bytes = value.toDouble(&number);
     if (number && entry.unit == "B")
         return byteText(bytes);
+    if (number && entry.key.starts_with("contents."))
+        return wholeNumber(value.toLongLong());
     return entry.unit.empty() ? value : withUnit(value, entry.unit.c_str());
 }
 

@@ -2,8 +2,10 @@
 
 #include "core/base/error.h"
 #include "core/model/text.h"
+#include "core/query/runs/run_contents.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace tilescope::query {
@@ -157,7 +159,9 @@ LossesTable losses(const store::RunReader& reader, std::optional<RunId> run)
 EnvironmentTable environment(const store::RunReader& reader, std::optional<RunId> run)
 {
     EnvironmentTable table{.run = chooseRun(reader, run), .rows = {}};
-    table.rows = reader.environment(table.run.run);
+    if (table.run.coversRecording())
+        table.rows = factsOf(contentsOf(reader, table.run.run));
+    std::ranges::move(reader.environment(table.run.run), std::back_inserter(table.rows));
     return table;
 }
 

@@ -77,7 +77,7 @@ struct EnvironmentTable {
     std::vector<EnvironmentEntry> rows = {};
 };
 
-/// The machine and settings of a run.
+/// The machine and settings of a run; of an imported or recorded one first its contents and what it lacks.
 /// \throws Error  like runs()
 EnvironmentTable environment(const store::RunReader& reader, std::optional<RunId> run = {});
 
