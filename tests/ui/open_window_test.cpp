@@ -1,5 +1,7 @@
 // Traces of other programs in the window.
 
+#include "core/exchange/import/importer.h"
+#include "core/record/working_file.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
 #include "tests/ui/patience.h"
@@ -23,8 +25,11 @@
 #include <QtTest>
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <fstream>
+#include <functional>
+#include <map>
 
 namespace tilescope::ui {
 namespace {
@@ -132,6 +137,93 @@ TEST_F(OpenWindowTest, DroppedFilesAndFoldersBecomeOneRun)
     ASSERT_EQ(window_.workspace().files().size(), 1U);
     EXPECT_EQ(window_.workspace().files().front().name(), QStringLiteral("a.json and 1 more"));
     EXPECT_EQ(window_.workspace().files().front().snapshot->runs.size(), 1U);
+}
+
+/// A file of each format that can be imported, by the format's name.
+using Samples = std::map<std::string_view, std::function<void(const fs::path&)>>;
+
+void writeBytes(const fs::path& file, const std::string& bytes)
+{
+    std::ofstream(file, std::ios::binary) << bytes;
+}
+
+void writeDatabase(const fs::path& file, const char* sql)
+{
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(database);
+    sqlite3_close(database);
+}
+
+const Samples& samples()
+{
+    static const Samples all{
+        {"memory snapshot of PyTorch (.pickle)",
+         [](const fs::path& file) {
+             fs::copy_file(fs::path(TILESCOPE_SOURCE_DIR) / "tests/data/memory_small2_train.pickle", file);
+         }},
+        {"trace of PyTorch's profiler (.json, .json.gz)", [](const fs::path& file) { writeTrace(file, 2); }},
+        {"export of Nsight Systems (.sqlite)",
+         [](const fs::path& file) {
+             writeDatabase(file, "create table StringIds (id integer primary key, value text);"
+                                 "create table META_DATA_EXPORT (name text, value text);");
+         }},
+        {"report of Nsight Systems (.nsys-rep)",
+         [](const fs::path& file) { writeBytes(file, "NVIDIA Tegra Profiler Report, and no more"); }},
+        {"recording of rocmProfileData (.rpd)",
+         [](const fs::path& file) {
+             writeDatabase(file, "create table rocpd_string (id integer primary key, string text);"
+                                 "create table rocpd_op (id integer primary key);");
+         }},
+        {"profile of JAX (.xplane.pb)",
+         [](const fs::path& file) {
+             const std::string plane("/host:CPU");
+             const std::string name = std::string("\x12") + char(plane.size()) + plane;
+             writeBytes(file, std::string("\x0a") + char(name.size()) + name);
+         }},
+        {"working file of tilescope record",
+         [](const fs::path& file) { writeBytes(file, std::string(record::kWorkingFileLine)); }}};
+    return all;
+}
+
+TEST_F(OpenWindowTest, ADropOfEachFormatIsRecognised)
+{
+    for (const exchange::Importer* importer : exchange::importers()) {
+        ASSERT_TRUE(samples().contains(importer->format())) << "write a sample of: " << importer->format();
+        const std::vector<std::string_view> endings = exchange::endingsOf(*importer);
+        const fs::path file = folder_ / ("sample" + std::string(endings.empty() ? "" : endings.front()));
+        samples().at(importer->format())(file);
+        ASSERT_EQ(&exchange::importerFor(file), importer);
+        QMimeData data;
+        data.setUrls({QUrl::fromLocalFile(QString::fromStdString(file.string()))});
+        QDragEnterEvent enter(QPoint(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(&window_, &enter);
+        EXPECT_TRUE(enter.isAccepted());
+        const std::size_t before = window_.workspace().files().size();
+        QDropEvent drop(QPointF(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(&window_, &drop);
+        waitUntilSettled();
+        // Those without events, or that need another program, say so in a sentence of their format.
+        ASSERT_FALSE(messages().isEmpty()) << importer->format();
+        EXPECT_TRUE(window_.workspace().files().size() > before ||
+                    messages().back().contains(QLatin1String("sample")))
+            << importer->format() << ": " << messages().back().toStdString();
+        EXPECT_FALSE(messages().back().contains(QLatin1String("is not known"))) << importer->format();
+    }
+}
+
+TEST(OpenFilters, NameEveryFormatThatCanBeImported)
+{
+    const QStringList filters = openFilters().split(QStringLiteral(";;"));
+    for (const exchange::Importer* importer : exchange::importers())
+        for (const std::string_view ending : exchange::endingsOf(*importer)) {
+            const QString pattern = QLatin1Char('*') + QString::fromUtf8(ending);
+            EXPECT_TRUE(filters.front().contains(pattern)) << ending;
+            EXPECT_EQ(filters.filter(pattern).size(), 2) << ending;
+        }
+    EXPECT_EQ(filters.last(), QStringLiteral("All files (*)"));
+    EXPECT_TRUE(filters.contains(QStringLiteral("Memory snapshot of PyTorch (*.pickle)")));
+    EXPECT_TRUE(filters.contains(QStringLiteral("Trace of PyTorch's profiler (*.json *.json.gz)")));
 }
 
 TEST_F(OpenWindowTest, WithoutAFileItOffersThoseThatWereOpenedBefore)

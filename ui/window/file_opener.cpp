@@ -2,6 +2,7 @@
 
 #include "core/exchange/export/recording_copy.h"
 #include "core/exchange/import/import_cache.h"
+#include "core/exchange/import/importer.h"
 #include "core/exchange/import/recording/growing_recording.h"
 #include "ui/kit/message_strip.h"
 #include "ui/kit/workspace.h"
@@ -53,6 +54,29 @@ QString namesOf(const QStringList& paths)
 bool isThere(const QString& path)
 {
     return QFileInfo::exists(path) || exchange::GrowingRecording::of(path.toStdString());
+}
+
+QString openFilters()
+{
+    QStringList all{QStringLiteral("*.tscope")};
+    QStringList single{MessageStrip::tr("Recordings (*.tscope)")};
+    for (const exchange::Importer* importer : exchange::importers()) {
+        QStringList patterns;
+        for (const std::string_view ending : exchange::endingsOf(*importer))
+            patterns << QLatin1Char('*') + QString::fromUtf8(ending);
+        if (patterns.isEmpty())
+            continue;
+        all << patterns;
+        QString name = QString::fromUtf8(importer->format()).section(QStringLiteral(" ("), 0, 0);
+        name.front() = name.front().toUpper();
+        single << QStringLiteral("%1 (%2)").arg(name, patterns.join(QLatin1Char(' ')));
+    }
+    const QStringList specs{QStringLiteral("*.yaml"), QStringLiteral("*.yml")};
+    single << MessageStrip::tr("Specs (%1)").arg(specs.join(QLatin1Char(' ')))
+           << MessageStrip::tr("All files (*)");
+    single.prepend(
+        MessageStrip::tr("Recordings, traces and specs (%1)").arg((all + specs).join(QLatin1Char(' '))));
+    return single.join(QStringLiteral(";;"));
 }
 
 /// What the user's files are.

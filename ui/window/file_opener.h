@@ -20,6 +20,10 @@ class Workspace;
 /// Whether a path names a file or a folder, or the file that `tilescope record` is going to write.
 bool isThere(const QString& path);
 
+/// The filters of a dialog that opens files: recordings with the traces of every format that can be imported, each of these
+/// formats alone, and all files.
+QString openFilters();
+
 /// Opens files that may be traces of other programs: determines in the background what they are, imports traces
 /// into the import cache, and opens the recording. A strip above the pages shows the progress with a cancel
 /// button, and afterwards the result or the error. Also copies recordings. GUI thread.

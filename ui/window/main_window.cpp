@@ -292,9 +292,7 @@ void MainWindow::openSpec(const QString& file)
 
 void MainWindow::chooseFiles()
 {
-    open(QFileDialog::getOpenFileNames(this, tr("Open"), {},
-                                       tr("Recordings, traces and specs (*.tscope *.json *.json.gz *.sqlite "
-                                          "*.nsys-rep *.rpd *.pb *.pickle *.yaml *.yml);;All files (*)")));
+    open(QFileDialog::getOpenFileNames(this, tr("Open"), {}, openFilters()));
 }
 
 RecordDialog& MainWindow::recordProgram()

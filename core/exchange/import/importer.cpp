@@ -113,6 +113,22 @@ std::span<const Importer* const> importers()
     return kImporters;
 }
 
+std::vector<std::string_view> endingsOf(const Importer& importer)
+{
+    std::string_view rest = importer.format();
+    const std::size_t open = rest.find("(.");
+    if (open == std::string_view::npos)
+        return {};
+    rest = rest.substr(open + 1, rest.find(')', open) - open - 1);
+    std::vector<std::string_view> endings;
+    while (!rest.empty()) {
+        const std::size_t comma = std::min(rest.find(", "), rest.size());
+        endings.push_back(rest.substr(0, comma));
+        rest.remove_prefix(std::min(comma + 2, rest.size()));
+    }
+    return endings;
+}
+
 const Importer& importerFor(const fs::path& file)
 {
     if (const Importer* importer = knownImporterFor(file))

@@ -26,7 +26,7 @@ class Importer {
 public:
     virtual ~Importer() = default;
 
-    /// For messages: `memory snapshot of PyTorch`.
+    /// For messages, with the usual endings of its files: `memory snapshot of PyTorch (.pickle)`.
     virtual std::string_view format() const = 0;
     /// Whether a file may be of this format. Decides by content, since names lie.
     /// \param head  the first kHead bytes of the file, or all of a shorter file; untrusted
@@ -45,6 +45,10 @@ public:
 
 /// Every format that Tilescope imports.
 std::span<const Importer* const> importers();
+
+/// The usual endings of the files of a format, which format() has in parentheses: `.json`, `.json.gz`. Empty if they
+/// have none.
+std::vector<std::string_view> endingsOf(const Importer& importer);
 
 /// The importer whose format a file has.
 /// \throws Error (Usage)  the file cannot be read, is not a regular file, or has no known format; lists the
