@@ -123,7 +123,10 @@ int run(int argc, char** argv)
                                   QStringLiteral("file"));
     const QCommandLineOption pictures(
         QStringLiteral("screenshots"),
-        QStringLiteral("write pictures of every page, light and dark, and exit"), QStringLiteral("folder"));
+        QStringLiteral(
+            "write pictures of every page and dialog, light and dark, and exit; with --spec only of the "
+            "experiment while it runs"),
+        QStringLiteral("folder"));
     const QCommandLineOption size(QStringLiteral("size"),
                                   QStringLiteral("size of the window in pixels: 1366x768"),
                                   QStringLiteral("size"));
@@ -177,7 +180,10 @@ int run(int argc, char** argv)
     }
     if (parser.isSet(pictures)) {
         ui::waitUntilSettled();
-        ui::writeScreenshots(window, parser.value(pictures));
+        if (parser.isSet(spec))
+            ui::writeScreenshotsOfRun(window, parser.value(pictures));
+        else
+            ui::writeScreenshots(window, parser.value(pictures));
         ui::finishBackgroundWork();
         return 0;
     }

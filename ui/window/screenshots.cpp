@@ -2,20 +2,30 @@
 
 #include "core/base/error.h"
 #include "core/base/output_file.h"
+#include "ui/experiment/point_grid_view.h"
+#include "ui/flame/flame_page.h"
+#include "ui/flame/flame_view.h"
 #include "ui/jobs/handover.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
 #include "ui/timeline/timeline_play.h"
 #include "ui/window/main_window.h"
+#include "ui/window/record_dialog.h"
+#include "ui/window/report_dialog.h"
 
 #include <QApplication>
 #include <QBuffer>
 #include <QDir>
+#include <QElapsedTimer>
+#include <QLineEdit>
 #include <QPixmap>
+#include <QPushButton>
+#include <QTimer>
 
 #include <algorithm>
 #include <array>
+#include <exception>
 
 namespace tilescope::ui {
 
@@ -62,13 +72,62 @@ std::optional<SectionItem> longestOf(const TimelineScene& scene)
 // Of the compression alone: files a tenth larger than by default, in half the time.
 constexpr int kPngQuality = 80;
 
-void writePicture(MainWindow& window, const QString& file)
+void writeNow(QWidget& shown, const QString& file)
 {
-    waitUntilSettled();
     QBuffer png;
     png.open(QIODevice::WriteOnly);
-    window.grab().save(&png, "PNG", kPngQuality);
+    shown.grab().save(&png, "PNG", kPngQuality);
     writeOutput(file.toStdString(), png.data().toStdString());
+}
+
+void writePicture(QWidget& shown, const QString& file)
+{
+    waitUntilSettled();
+    writeNow(shown, file);
+}
+
+// The dialogs: Record always; Report and Export if a file is open.
+void writeDialogs(MainWindow& window, const QString& folder, const QString& suffix)
+{
+    const auto file = [&](const char* name) {
+        return QStringLiteral("%1/dialog_%2_%3.png").arg(folder, QLatin1String(name), suffix);
+    };
+    RecordDialog& record = window.recordProgram();
+    writePicture(record, file("record"));
+    record.hide();
+    if (window.workspace().files().empty())
+        return;
+    window.writeReport();
+    if (auto* report = window.findChild<ReportDialog*>()) {
+        writePicture(*report, file("report"));
+        report->close();
+    }
+    window.showPage(QStringLiteral("overview"));
+    waitUntilSettled();
+    std::exception_ptr failure; // which must not cross the dialog's event loop
+    QTimer::singleShot(0, &window, [&] {
+        QWidget* dialog = QApplication::activeModalWidget();
+        try {
+            writePicture(*dialog, file("export"));
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        dialog->close();
+    });
+    window.exportPage();
+    if (failure)
+        std::rethrow_exception(failure);
+}
+
+// Runs the event loop until something is so.
+template <class Condition> bool waitFor(const Condition& condition)
+{
+    constexpr qint64 kPatienceMs = 60'000;
+    QElapsedTimer clock;
+    clock.start();
+    while (!condition() && clock.elapsed() < kPatienceMs)
+        QApplication::processEvents(QEventLoop::WaitForMoreEvents, 100);
+    return condition();
 }
 
 // The pages that follow the time filter, limited to the first half of the step that the runs are aligned at.
@@ -108,6 +167,26 @@ void writePlayed(MainWindow& window, TimelinePage& timeline, const QString& file
     player.end();
 }
 
+// Without the largest box of the second row, and the callers of the largest one at the end of a stack.
+void writeFlameFilters(MainWindow& window, FlamePage& flame, const QString& file)
+{
+    using Kind = query::CallFilter::Kind;
+    const query::FlameGraph* graph = flame.view().graph();
+    if (graph == nullptr || graph->rows.size() < 3)
+        return;
+    const auto nameOf = [graph](std::size_t row) {
+        return graph->table.tree.nameOf(graph->rows[row].front().node);
+    };
+    const std::vector<query::CallFilter> filters{{Kind::Hide, nameOf(1)}};
+    flame.setFilters(filters);
+    waitUntilSettled();
+    graph = flame.view().graph();
+    if (!graph->rows.empty())
+        flame.setFilters({filters.front(), {Kind::Callers, nameOf(graph->rows.size() - 1)}});
+    writePicture(window, file);
+    flame.setFilters({});
+}
+
 } // namespace
 
 void writeScreenshots(MainWindow& window, const QString& folder)
@@ -130,13 +209,56 @@ void writeScreenshots(MainWindow& window, const QString& folder)
                 waitUntilSettled();
             }
             writePicture(window, QStringLiteral("%1/%2_%3.png").arg(folder, name, QLatin1String(suffix)));
+            if (auto* flame = dynamic_cast<FlamePage*>(window.currentPage()))
+                writeFlameFilters(
+                    window, *flame,
+                    QStringLiteral("%1/flame_callers_%2.png").arg(folder, QLatin1String(suffix)));
             if (timeline != nullptr)
                 writePlayed(window, *timeline,
                             QStringLiteral("%1/%2_play_%3.png").arg(folder, name, QLatin1String(suffix)));
         }
         writeFiltered(window, folder, QLatin1String(suffix));
+        writeDialogs(window, folder, QLatin1String(suffix));
     }
     Theme::instance().apply(before);
+}
+
+void writeScreenshotsOfRun(MainWindow& window, const QString& folder)
+{
+    if (!QDir().mkpath(folder))
+        throw Error{.what = "cannot make the folder", .where = folder.toStdString()};
+    window.showPage(QStringLiteral("experiment"));
+    waitUntilSettled();
+    Page& page = *window.currentPage();
+    page.findChild<QLineEdit*>(QStringLiteral("output"))->setText(folder + QStringLiteral("/running.tscope"));
+    waitUntilSettled();
+    auto* run = page.findChild<QPushButton*>(QStringLiteral("run"));
+    waitFor([run] { return run->isEnabled(); }); // the spec is checked
+    run->click();
+    const auto* grid = page.findChild<PointGridView*>();
+    const auto has = [grid](GridCell::Kind kind) {
+        return std::ranges::find(grid->cells().cells, kind, &GridCell::kind) != grid->cells().cells.end();
+    };
+    if (!waitFor([&] { return has(GridCell::Kind::Time) && has(GridCell::Kind::Running); }))
+        throw Error{.what = "no point of the experiment runs after another one",
+                    .where = folder.toStdString(),
+                    .remedy = "give --spec a spec of several points; the page Experiment shows its errors"};
+    const ThemeChoice before = Theme::instance().choice();
+    for (const auto& [choice, suffix] :
+         {std::pair(ThemeChoice::Dark, "dark"), std::pair(ThemeChoice::Light, "light")}) {
+        Theme::instance().apply(choice);
+        waitFor([] { return !Theme::instance().isChanging(); });
+        constexpr int kTurns =
+            10; // plots are drawn again in one of the next; the run goes on, so that nothing settles
+        for (int turn = 0; turn < kTurns; ++turn)
+            QApplication::processEvents();
+        writeNow(window, QStringLiteral("%1/experiment_running_%2.png").arg(folder, QLatin1String(suffix)));
+    }
+    Theme::instance().apply(before);
+    auto* cancel = page.findChild<QPushButton*>(QStringLiteral("cancel"));
+    cancel->click();
+    if (!waitFor([&] { return !has(GridCell::Kind::Running); }))
+        cancel->click();
 }
 
 } // namespace tilescope::ui
