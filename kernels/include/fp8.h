@@ -78,7 +78,8 @@ inline std::uint8_t e4m3Bits(float value)
 
 // --- CPU: plain loops, for references and tests -------------------------------------------------------------
 
-/// Rows begin to end - 1. \throws std::runtime_error  another type than bf16 or fp32
+/// Rows begin to end - 1.
+/// \throws std::runtime_error  another type than bf16 or fp32
 void quantizeRowsCpu(ElementType type, const QuantizeRows& quantize, std::int64_t begin, std::int64_t end);
 void quantizeMatrixCpu(ElementType type, const QuantizeMatrix& quantize);
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the prose of comments, help and notes: one spelling of each word, and \\param, \\tparam and \\return at the start of
-their lines, where a formatter once joined them to sentences. Identifiers, commands and `code` keep their spelling.
+"""Checks the prose of comments, help and notes: one spelling of each word, and \\param, \\tparam, \\return, \\throws, \\pre and
+\\post at the start of their lines, where a formatter once joined them to sentences. Identifiers, commands and `code` keep their
+spelling.
 
 usage: prose.py ROOT        exit 1 and one line per offence
        prose.py --self-test
@@ -14,7 +15,7 @@ SOURCES = (".h", ".cpp", ".cu", ".cuh")
 PAGES = ("*.md", "kernels/*.md", "resources/help/**/*.md")
 
 COMMENT = re.compile(r"(?:^|[\s;{})])//[/!]?<?\s?(.*)$")
-DIRECTIVE = re.compile(r"\\(?:t?param|return)\b")
+DIRECTIVE = re.compile(r"\\(?:t?param|returns?|throws|pre|post)\b")
 PARAMETER = re.compile(r"\\t?param \w+")
 CODE = re.compile(r"`[^`]*`|\S*(?:::|_|\(\)|\.py|\.cpp|\.h|/)\S*|\"[^\"]*\"")
 # The form of most of the texts: British, but for synchronize, as functions of CUDA are named.
@@ -39,9 +40,9 @@ def of_comment(line):
     if not found:
         return
     text = found.group(1)
-    directive = DIRECTIVE.search(text)
-    if directive and (directive.start() > 0 or line[:found.start()].strip()):
-        yield f"'{directive.group(0)}' does not start its line"
+    for directive in DIRECTIVE.finditer(text):
+        if directive.start() > 0 or line[:found.start()].strip():
+            yield f"'{directive.group(0)}' does not start its line"
     for word, better in spellings(PARAMETER.sub("", text)):
         yield f"'{word}' is spelled {better} elsewhere"
 
@@ -58,7 +59,8 @@ def of_page(text):
 
 
 def self_test():
-    wrong = ["/// a b. \\param b  (n, k)", "int x; ///< \\param height  of a row", "// It synchronises the stream.", "/// Its color."]
+    wrong = ["/// a b. \\param b  (n, k)", "int x; ///< \\param height  of a row",
+             "/// \\param b  (n, k). \\throws Error", "int x; ///< the marked one. \\pre there is one", "// It synchronises the stream.", "/// Its color."]
     right = ["/// \\param b  (n, k)", "    /// \\return  it", "// cudaStreamSynchronize() waits.", "// see `color`", 'f("color");',
              "// the optimizer's state", "/// \\param color  of a part"]
     bad = [line for line in wrong if not list(of_comment(line))] + [line for line in right if list(of_comment(line))]

@@ -74,7 +74,9 @@ private:
     void reachTarget();
     void reachEvent(const StreamEvent& event);
     void show(AlignedSections aligned, TimelineView::Pairs pairs, bool keepWindow);
-    query::TimeSpan spanIn(std::size_t section) const; ///< the marked one. \pre there is one
+    /// The marked one.
+    /// \pre there is one
+    query::TimeSpan spanIn(std::size_t section) const;
     void listMissing(const std::vector<SelectedRun>& untraced, std::size_t left);
     void fillAlignments(const LoadedTimelines& made);
     void showLinks();

@@ -14,7 +14,8 @@
 namespace tilescope::store {
 
 // Operations on .tscope files other than recording and reading. Each function takes the writer lock of the
-// file that it changes, and fails if the file has a writer. \throws Error
+// file that it changes, and fails if the file has a writer.
+// \throws Error
 
 /// What verify() found.
 struct VerifyReport {

@@ -94,7 +94,8 @@ inline EventKind kindOf(const DeviceEvent& event)
     return event.kind == DeviceEventKind::Kernel ? EventKind::Kernel : EventKind::Copy;
 }
 
-// Rows to records. \throws Error  for values that no writer of ours writes
+// Rows to records.
+// \throws Error  for values that no writer of ours writes
 Range rangeFrom(const std::int64_t* row, const RowFrame& frame, RowResolver& resolver);
 Op opFrom(const std::int64_t* row, const RowFrame& frame, RowResolver& resolver);
 ApiCall apiCallFrom(const std::int64_t* row, const RowFrame& frame, RowResolver& resolver);

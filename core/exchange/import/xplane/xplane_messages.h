@@ -42,7 +42,8 @@ struct XLine {
     const std::map<std::int64_t, std::string_view>* statNames = nullptr;
 
     std::int64_t countEvents() const;
-    /// Reads the events in turn; the event is reused. \throws XplaneDamage
+    /// Reads the events in turn; the event is reused.
+    /// \throws XplaneDamage
     void eachEvent(const std::function<void(const XEvent&)>& take) const;
 };
 
@@ -60,7 +61,8 @@ struct XPlane {
 };
 
 struct XSpace {
-    /// \param bytes  of a whole file; must outlive this. \throws XplaneDamage
+    /// \param bytes  of a whole file; must outlive this
+    /// \throws XplaneDamage
     explicit XSpace(std::string_view bytes);
     XSpace(const XSpace&) = delete;
     XSpace& operator=(const XSpace&) = delete;
