@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the prose of comments, help and notes: one spelling of each word, and \\param, \\tparam, \\return, \\throws, \\pre and
-\\post at the start of their lines, where a formatter once joined them to sentences. Identifiers, commands and `code` keep their
-spelling.
+"""Checks the prose of comments, texts, help and notes: one spelling of each word, and \\param, \\tparam, \\return, \\throws,
+\\pre and \\post at the start of their lines, where a formatter once joined them to sentences. Identifiers, commands and `code`
+keep their spelling; names of tests are prose.
 
 usage: prose.py ROOT        exit 1 and one line per offence
        prose.py --self-test
@@ -12,18 +12,23 @@ import sys
 
 FOLDERS = ("app", "core", "kernels", "ui", "tests")
 SOURCES = (".h", ".cpp", ".cu", ".cuh")
+DATA = ("resources/schema/*.json", "resources/studies/*.yaml", "app/python/**/*.py")
 PAGES = ("*.md", "kernels/*.md", "resources/help/**/*.md")
 
 COMMENT = re.compile(r"(?:^|[\s;{})])//[/!]?<?\s?(.*)$")
 DIRECTIVE = re.compile(r"\\(?:t?param|returns?|throws|pre|post)\b")
 PARAMETER = re.compile(r"\\t?param \w+")
-CODE = re.compile(r"`[^`]*`|\S*(?:::|_|\(\)|\.py|\.cpp|\.h|/)\S*|\"[^\"]*\"")
+LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
+TEST_NAME = re.compile(r"^TEST(?:_F|_P)?\(\w+, (\w+)\)")
+MARKUP = ("core/report/write_typst.cpp", "core/report/write_latex.cpp")
+CODE = re.compile(r"\w+='[^']*'|`[^`]*`|\S*(?:::|_|\(\)|\.py|\.cpp|\.h|/)\S*|\"[^\"]*\"")
 # The form of most of the texts: British, but for synchronize, as functions of CUDA are named.
 STEMS = {
     "synchronis": "synchroniz", "optimiz": "optimis", "normaliz": "normalis", "initializ": "initialis", "serializ": "serialis",
     "recogniz": "recognis", "summariz": "summaris", "organiz": "organis", "minimiz": "minimis", "maximiz": "maximis",
     "color": "colour", "behavior": "behaviour", "neighbor": "neighbour", "gray": "grey", "labeled": "labelled",
-    "canceled": "cancelled", "modeled": "modelled",
+    "canceled": "cancelled", "modeled": "modelled", "utiliz": "utilis", "quantiz": "quantis", "analyz": "analys",
+    "center": "centre", "favor": "favour", "artifact": "artefact",
 }
 WORD = re.compile(rf"(?<![\w-])({'|'.join(STEMS)})(?!ers?\b)\w*", re.IGNORECASE)
 
@@ -31,7 +36,8 @@ WORD = re.compile(rf"(?<![\w-])({'|'.join(STEMS)})(?!ers?\b)\w*", re.IGNORECASE)
 def spellings(prose):
     for found in WORD.finditer(CODE.sub(" ", prose)):
         word = found.group(0)
-        yield word, STEMS[found.group(1).lower()] + word[len(found.group(1)):]
+        if not word.isupper():  # a command of SQL
+            yield word, STEMS[found.group(1).lower()] + word[len(found.group(1)):]
 
 
 def of_comment(line):
@@ -45,6 +51,16 @@ def of_comment(line):
             yield f"'{directive.group(0)}' does not start its line"
     for word, better in spellings(PARAMETER.sub("", text)):
         yield f"'{word}' is spelled {better} elsewhere"
+
+
+def of_text(line):
+    """What is wrong with the texts of a line: sentences in literals, and the name of a test."""
+    texts = [text for text in LITERAL.findall(line) if " " in text.strip()]
+    if name := TEST_NAME.search(line):
+        texts.append(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.group(1)))
+    for text in texts:
+        for word, better in spellings(text):
+            yield f"'{word}' is spelled {better} elsewhere"
 
 
 def of_page(text):
@@ -64,6 +80,9 @@ def self_test():
     right = ["/// \\param b  (n, k)", "    /// \\return  it", "// cudaStreamSynchronize() waits.", "// see `color`", 'f("color");',
              "// the optimizer's state", "/// \\param color  of a part"]
     bad = [line for line in wrong if not list(of_comment(line))] + [line for line in right if list(of_comment(line))]
+    wrong = ['f("the color of a");', "TEST(Colors, AreNormalized)"]
+    right = ['f("color");', 'f("<b style=\'color:%1\'>%2 runs</b>");', "TEST_F(Optimizer, OptimizersStateIsKept)"]
+    bad += [line for line in wrong if not list(of_text(line))] + [line for line in right if list(of_text(line))]
     if not list(of_page("The color\n")) or list(of_page("    color\n`color`\n")):
         bad.append("pages")
     for line in bad:
@@ -80,15 +99,17 @@ def main():
     pages = sorted({page for pattern in PAGES for page in root.glob(pattern)})
     if not sources or not pages:
         sys.exit(f"{root}: no sources or no pages found")
+    data = sorted(path for pattern in DATA for path in root.glob(pattern))
     count = 0
-    for path in sources + pages:
+    for path in sources + data + pages:
         text = path.read_text(encoding="utf-8")
+        checks = ([of_comment] if path in sources else []) + ([] if path.relative_to(root).as_posix() in MARKUP else [of_text])
         found = of_page(text) if path in pages else (
-            (number, what) for number, line in enumerate(text.splitlines(), 1) for what in of_comment(line))
+            (number, what) for number, line in enumerate(text.splitlines(), 1) for check in checks for what in check(line))
         for number, what in found:
             print(f"{path.relative_to(root)}:{number}: {what}")
             count += 1
-    print(f"{len(sources)} sources and {len(pages)} pages, {count} offences")
+    print(f"{len(sources)} sources, {len(data)} files of data and {len(pages)} pages, {count} offences")
     sys.exit(1 if count else 0)
 
 

@@ -191,7 +191,7 @@ class Recording:
         return self._rows("sample", "samples", _SAMPLES, run)
 
     def losses(self, run=None):
-        """Trace records that were dropped, clamped or not recognized."""
+        """Trace records that were dropped, clamped or not recognised."""
         return self._rows(None, "losses", _LOSSES, run)
 
     def environment(self, run=None):

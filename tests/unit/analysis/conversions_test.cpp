@@ -19,7 +19,7 @@ std::vector<GroupedTime> conversions()
 
 } // namespace
 
-TEST(Conversions, AreRecognizedByTheNamesOfPyTorch)
+TEST(Conversions, AreRecognisedByTheNamesOfPyTorch)
 {
     EXPECT_TRUE(convertsType(
         "void at::native::vectorized_elementwise_kernel<8, at::native::bfloat16_copy_kernel_cuda("

@@ -17,7 +17,7 @@ std::vector<GroupedTime> product()
 
 } // namespace
 
-TEST(TensorCores, AreRecognizedByTheNamesOfLibraries)
+TEST(TensorCores, AreRecognisedByTheNamesOfLibraries)
 {
     for (const char* name : {"sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize32x32x8_stage3_warpsize1x2x1_"
                              "ffma_aligna4_alignc4_execute_"

@@ -114,7 +114,7 @@ TEST_F(Fp8Lm, DoesNotChangeTheTokensByComparing)
     EXPECT_GT(std::abs(run().loss.value() - fp8), 0.02);
 }
 
-TEST_F(Fp8Lm, CountsTheQuantizedWeightsAsParameters)
+TEST_F(Fp8Lm, CountsTheQuantisedWeightsAsParameters)
 {
     spec_.trace = ExperimentSpec{}.trace;
     run();

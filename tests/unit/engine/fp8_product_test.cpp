@@ -135,7 +135,7 @@ void expectProducts(at::Device device, double roundingOfSums)
     }
 }
 
-TEST(Fp8Product, IsTheProductOfTheQuantizedFactors)
+TEST(Fp8Product, IsTheProductOfTheQuantisedFactors)
 {
     expectProducts(at::kCPU, 0x1p-20);
 }
