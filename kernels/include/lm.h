@@ -143,6 +143,20 @@ struct AdamwTensor {
     void* secondMoment = nullptr;
 };
 
+/// AdamW's update of a bf16 weight (out, in) whose gradient is gradient^T x, summed in fp32. The gradient is not
+/// stored.
+struct AdamwProduct {
+    std::int64_t tokens = 0;
+    std::int64_t out = 0;
+    std::int64_t in = 0;
+    void* weight = nullptr; ///< bf16, with its remainder as in AdamwTensor
+    std::int16_t* remainder = nullptr;
+    float* firstMoment = nullptr;
+    float* secondMoment = nullptr;
+    const void* gradient = nullptr; ///< bf16 (tokens, out)
+    const void* x = nullptr;        ///< bf16 (tokens, in)
+};
+
 struct AdamwOptions {
     double learningRate = 1e-3;
     double beta1 = 0.9;
@@ -187,5 +201,8 @@ void splitBf16Cuda(const SplitBf16& split, CudaStream stream);
 /// \param step  fp32 on the device, from 1
 void adamwCuda(ElementType type, std::span<const AdamwTensor> tensors, const AdamwOptions& options,
                const float* step, CudaStream stream);
+/// For compute capability 9.0; out and in are multiples of kLmVector. The sum over tokens has a fixed order.
+void adamwProductCuda(const AdamwProduct& product, const AdamwOptions& options, const float* step,
+                      CudaStream stream);
 
 } // namespace tilescope::kernels

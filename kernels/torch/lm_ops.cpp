@@ -374,6 +374,57 @@ void adamw(at::TensorList weights, at::TensorList remainders, at::TensorList gra
                          [&](auto begin, auto end) { adamwCpu(type, tensor, options, number, begin, end); });
 }
 
+/// Whether adamwProductCuda() has a kernel for the device of a tensor.
+bool hasProductKernel([[maybe_unused]] const Tensor& tensor)
+{
+#ifdef TILESCOPE_NO_HOPPER_KERNELS
+    return false;
+#else
+    const auto isAligned = [](std::int64_t width) { return width % kLmVector == 0; };
+    return tensor.is_cuda() && at::cuda::getDeviceProperties(tensor.get_device())->major == 9 &&
+           isAligned(tensor.size(0)) && isAligned(tensor.size(1));
+#endif
+}
+
+void adamwProduct(const Tensor& weight, const Tensor& remainder, const Tensor& firstMoment,
+                  const Tensor& secondMoment, const Tensor& gradient, const Tensor& x, const Tensor& step,
+                  double learningRate, double beta1, double beta2, double epsilon, double weightDecay)
+{
+    constexpr const char* kOp = "adamw_product_";
+    TORCH_CHECK_VALUE(
+        weight.dim() == 2 && gradient.dim() == 2 && gradient.size(0) > 0,
+        "tilescope::adamw_product_: give a weight of two dimensions, and at least one row of gradients");
+    const std::int64_t tokens = gradient.size(0);
+    checkTensor(kOp, "weight", weight, weight.sizes(), at::kBFloat16, weight);
+    checkTensor(kOp, "remainder", remainder, weight.sizes(), at::kShort, weight);
+    checkTensor(kOp, "first_moment", firstMoment, weight.sizes(), at::kFloat, weight);
+    checkTensor(kOp, "second_moment", secondMoment, weight.sizes(), at::kFloat, weight);
+    checkTensor(kOp, "gradient", gradient, {tokens, weight.size(0)}, at::kBFloat16, weight);
+    checkTensor(kOp, "x", x, {tokens, weight.size(1)}, at::kBFloat16, weight);
+    checkTensor(kOp, "step", step, {}, at::kFloat, weight);
+    if (!hasProductKernel(weight)) {
+        const Tensor product = weight.is_cuda() ? at::mm(gradient.t(), x, at::kFloat)
+                                                : at::mm(gradient.t().to(at::kFloat), x.to(at::kFloat));
+        return adamw({weight}, {remainder}, {product}, {firstMoment}, {secondMoment}, step, learningRate,
+                     beta1, beta2, epsilon, weightDecay);
+    }
+#ifndef TILESCOPE_NO_HOPPER_KERNELS
+    const AdamwProduct product{.tokens = tokens,
+                               .out = weight.size(0),
+                               .in = weight.size(1),
+                               .weight = weight.mutable_data_ptr(),
+                               .remainder = remainder.mutable_data_ptr<std::int16_t>(),
+                               .firstMoment = firstMoment.mutable_data_ptr<float>(),
+                               .secondMoment = secondMoment.mutable_data_ptr<float>(),
+                               .gradient = gradient.const_data_ptr(),
+                               .x = x.const_data_ptr()};
+    onCuda(weight, [&](CudaStream stream) {
+        adamwProductCuda(product, {learningRate, beta1, beta2, epsilon, weightDecay},
+                         step.const_data_ptr<float>(), stream);
+    });
+#endif
+}
+
 void implement(torch::Library& library)
 {
     library.impl("add_rms_norm", &addRmsNorm);
@@ -386,6 +437,7 @@ void implement(torch::Library& library)
     library.impl("embedding_backward", &embeddingBackward);
     library.impl("split_bf16", &splitBf16);
     library.impl("adamw_", &adamw);
+    library.impl("adamw_product_", &adamwProduct);
 }
 
 } // namespace
@@ -405,6 +457,9 @@ TORCH_LIBRARY_FRAGMENT(tilescope, library)
     library.def("split_bf16(Tensor x, int copies, bool left, bool below) -> Tensor");
     library.def("adamw_(Tensor(a!)[] weights, Tensor(b!)[] remainders, Tensor[] gradients, "
                 "Tensor(c!)[] first_moments, Tensor(d!)[] second_moments, Tensor step, *, float lr=0.001, "
+                "float beta1=0.9, float beta2=0.999, float eps=1e-08, float weight_decay=0.01) -> ()");
+    library.def("adamw_product_(Tensor(a!) weight, Tensor(b!) remainder, Tensor(c!) first_moment, "
+                "Tensor(d!) second_moment, Tensor gradient, Tensor x, Tensor step, *, float lr=0.001, "
                 "float beta1=0.9, float beta2=0.999, float eps=1e-08, float weight_decay=0.01) -> ()");
 }
 

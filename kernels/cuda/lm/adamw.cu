@@ -4,10 +4,10 @@
 // whether the weight is fp32 or bf16 with its remainder. 3.41e9 weights are 95 GB.
 //
 // A block updates kBlock consecutive weights of one tensor, 4 at a time per thread (16-byte accesses of fp32).
+#include "kernels/cuda/lm/adamw_step.cuh"
 #include "kernels/cuda/lm/elements.cuh"
 
 #include <algorithm>
-#include <cmath>
 
 namespace tilescope::kernels {
 
@@ -25,27 +25,9 @@ struct Launch {
     AdamwTensor tensors[kTensors];
     unsigned firstBlock[kTensors];
     int count;
-    float decayed; ///< 1 - learning rate * weight decay
-    float beta1, beta2, rest1, rest2, epsilon;
-    double learningRate, logBeta1, logBeta2;
-    const float* step;
+    AdamwStep step;
 };
 static_assert(sizeof(Launch) <= 4096);
-
-/// What bias correction makes of the learning rate and of the root of the second moment.
-struct Correction {
-    float stepSize;
-    float reciprocalRoot;
-};
-
-__device__ float updated(const Launch& launch, const Correction& correction, float weight, float gradient,
-                         float& first, float& second)
-{
-    first = launch.beta1 * first + launch.rest1 * gradient;
-    second = launch.beta2 * second + launch.rest2 * gradient * gradient;
-    const float denominator = sqrtf(second) * correction.reciprocalRoot + launch.epsilon;
-    return weight * launch.decayed - correction.stepSize * first / denominator;
-}
 
 /// A weight of type T and its fp32 value.
 template <class T> struct Weight;
@@ -68,18 +50,6 @@ template <> struct Weight<float> {
     }
 };
 template <> struct Weight<Bf16> {
-    static __device__ float joined(unsigned short weight, short remainder)
-    {
-        return __uint_as_float((unsigned{weight} << 16) + static_cast<unsigned>(int{remainder}));
-    }
-    static __device__ unsigned short highOf(float value)
-    {
-        return static_cast<unsigned short>((__float_as_uint(value) + 0x8000U) >> 16);
-    }
-    static __device__ short lowOf(float value)
-    {
-        return static_cast<short>(__float_as_uint(value) & 0xffffU);
-    }
     static __device__ float read(const AdamwTensor& tensor, std::int64_t i)
     {
         return joined(static_cast<const unsigned short*>(tensor.weight)[i], tensor.remainder[i]);
@@ -112,49 +82,46 @@ __device__ float4& quad(void* base, std::int64_t i)
 }
 
 template <class T>
-__device__ void updateFour(const Launch& launch, const Correction& correction, const AdamwTensor& tensor,
+__device__ void updateFour(const Launch& launch, const AdamwCorrection& correction, const AdamwTensor& tensor,
                            std::int64_t i)
 {
     float4 weight = Weight<T>::read4(tensor, i);
     const float4 gradient = *reinterpret_cast<const float4*>(static_cast<const float*>(tensor.gradient) + i);
     float4 first = quad(tensor.firstMoment, i);
     float4 second = quad(tensor.secondMoment, i);
-    weight.x = updated(launch, correction, weight.x, gradient.x, first.x, second.x);
-    weight.y = updated(launch, correction, weight.y, gradient.y, first.y, second.y);
-    weight.z = updated(launch, correction, weight.z, gradient.z, first.z, second.z);
-    weight.w = updated(launch, correction, weight.w, gradient.w, first.w, second.w);
+    weight.x = updated(launch.step, correction, weight.x, gradient.x, first.x, second.x);
+    weight.y = updated(launch.step, correction, weight.y, gradient.y, first.y, second.y);
+    weight.z = updated(launch.step, correction, weight.z, gradient.z, first.z, second.z);
+    weight.w = updated(launch.step, correction, weight.w, gradient.w, first.w, second.w);
     Weight<T>::write4(tensor, i, weight);
     quad(tensor.firstMoment, i) = first;
     quad(tensor.secondMoment, i) = second;
 }
 
 template <class T>
-__device__ void updateOne(const Launch& launch, const Correction& correction, const AdamwTensor& tensor,
+__device__ void updateOne(const Launch& launch, const AdamwCorrection& correction, const AdamwTensor& tensor,
                           std::int64_t i)
 {
     float& first = static_cast<float*>(tensor.firstMoment)[i];
     float& second = static_cast<float*>(tensor.secondMoment)[i];
     const float gradient = static_cast<const float*>(tensor.gradient)[i];
     const float weight = Weight<T>::read(tensor, i);
-    Weight<T>::write(tensor, i, updated(launch, correction, weight, gradient, first, second));
+    Weight<T>::write(tensor, i, updated(launch.step, correction, weight, gradient, first, second));
 }
 
 template <class T>
 __global__ void __launch_bounds__(kThreads) adamwKernel(const __grid_constant__ Launch launch)
 {
-    __shared__ Correction shared;
-    if (threadIdx.x == 0) {
-        const double step = *launch.step;
-        shared.stepSize = static_cast<float>(launch.learningRate / -expm1(step * launch.logBeta1));
-        shared.reciprocalRoot = static_cast<float>(rsqrt(-expm1(step * launch.logBeta2)));
-    }
+    __shared__ AdamwCorrection shared;
+    if (threadIdx.x == 0)
+        shared = correctionOf(launch.step);
     int index = 0;
     while (index + 1 < launch.count && launch.firstBlock[index + 1] <= blockIdx.x)
         ++index;
     const AdamwTensor& tensor = launch.tensors[index];
     const std::int64_t begin = std::int64_t{blockIdx.x - launch.firstBlock[index]} * kBlock;
     __syncthreads();
-    const Correction correction = shared;
+    const AdamwCorrection correction = shared;
 #pragma unroll
     for (int round = 0; round < kRounds; ++round) {
         const std::int64_t i = begin + (std::int64_t{round} * kThreads + threadIdx.x) * kEach;
@@ -184,17 +151,7 @@ template <class T> void launchGroup(Launch& launch, std::span<const AdamwTensor>
 void adamwCuda(ElementType type, std::span<const AdamwTensor> tensors, const AdamwOptions& options,
                const float* step, CudaStream stream)
 {
-    const auto as = [](double value) { return static_cast<float>(value); };
-    Launch launch{.decayed = as(1 - options.learningRate * options.weightDecay),
-                  .beta1 = as(options.beta1),
-                  .beta2 = as(options.beta2),
-                  .rest1 = as(1 - options.beta1),
-                  .rest2 = as(1 - options.beta2),
-                  .epsilon = as(options.epsilon),
-                  .learningRate = options.learningRate,
-                  .logBeta1 = std::log(options.beta1),
-                  .logBeta2 = std::log(options.beta2),
-                  .step = step};
+    Launch launch{.step = adamwStep(options, step)};
     dispatch(type, [&]<class T>(T) {
         for (std::size_t begin = 0; begin < tensors.size(); begin += kTensors)
             launchGroup<T>(launch,
