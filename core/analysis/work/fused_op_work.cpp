@@ -139,6 +139,22 @@ public:
         return work(14 * weights, 2 * read - gradients);
     }
 
+    /// Weight, remainder and both moments, which are read and written, and the factors of the gradient: rows of
+    /// gradients and of inputs.
+    std::optional<Work> adamwProduct() const
+    {
+        constexpr std::size_t kWritten = 4;
+        constexpr std::size_t kGradient = kWritten;
+        constexpr std::size_t kInput = kGradient + 1;
+        if (!hasRows(0) || !hasRows(kGradient) || !hasRows(kInput) || rows(kGradient) != rows(kInput) ||
+            columns(kGradient) != rows(0) || columns(kInput) != columns(0))
+            return {};
+        std::int64_t moved = bytes(kGradient) + bytes(kInput);
+        for (std::size_t i = 0; i < kWritten; ++i)
+            moved += 2 * bytes(i);
+        return work((14 + 2 * rows(kInput)) * elements(0), moved);
+    }
+
 private:
     static std::optional<Work> work(std::int64_t flops, std::int64_t bytes) { return Work{{flops}, {bytes}}; }
     std::span<const TensorShape> tensors() const { return arguments_.tensors; }
@@ -173,6 +189,7 @@ struct Rule {
 
 constexpr std::array kRules{
     Rule{"tilescope::adamw_", &FusedCall::adamw},
+    Rule{"tilescope::adamw_product_", &FusedCall::adamwProduct},
     Rule{"tilescope::add_rms_norm", &FusedCall::addRmsNorm},
     Rule{"tilescope::cross_entropy_", &FusedCall::crossEntropy},
     Rule{"tilescope::embedding_backward", &FusedCall::embeddingBackward},

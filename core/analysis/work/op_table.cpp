@@ -314,6 +314,7 @@ constexpr auto kOps = std::to_array<OpRow>({
     {"symm_mem::one_shot_all_reduce", Kind::Message, Family::Collective},
     {"symm_mem::two_shot_all_reduce_", Kind::Message, Family::Collective},
     {"tilescope::adamw_", Kind::Fused, Family::Optimizer},
+    {"tilescope::adamw_product_", Kind::Fused, Family::Optimizer},
     {"tilescope::add_rms_norm", Kind::Fused, Family::Norm},
     {"tilescope::attention", Kind::Attention, Family::Attention, 1, 0, 3},
     {"tilescope::attention_backward", Kind::AttentionBackward, Family::Attention, 1, 0, 6},

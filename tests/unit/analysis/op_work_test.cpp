@@ -239,6 +239,10 @@ TEST(WorkOfOp, CountsFusedOpsOfTheLanguageModel)
             "bf16[2, 3] bf16[4] i16[2, 3] i16[4] f32[2, 3] f32[4] f32[2, 3] f32[4] f32[2, 3] f32[4] f32[]"),
         expected(14 * 10, 10 * (16 + 12)));
     EXPECT_EQ(workOf("tilescope::adamw_", "f32[4] f32[4] f32[4] f32[4] f32[]"), expected(14 * 4, 4 * 4 * 7));
+    // A weight of 6 by 8 and five tokens.
+    EXPECT_EQ(workOf("tilescope::adamw_product_",
+                     "bf16[6, 8] i16[6, 8] f32[6, 8] f32[6, 8] bf16[5, 6] bf16[5, 8] f32[]"),
+              expected((14 + 2 * 5) * 48, 48 * 24 + 2 * 5 * (6 + 8)));
 }
 
 TEST(WorkOfOp, CountsOpsOfVllmThatTheirArgumentsDescribe)
@@ -271,6 +275,8 @@ TEST(WorkOfOp, LeavesFusedOpsUncountedWhoseArgumentsDoNotFit)
     EXPECT_FALSE(workOfOp("tilescope::rotate_heads_", "bf16[6, 24] f32[3, 2, 2] =7", {})) << "too many heads";
     EXPECT_FALSE(workOfOp("tilescope::embedding_backward", "f32[6, 8] i64[6]", {})) << "vocabulary unknown";
     EXPECT_FALSE(workOfOp("tilescope::adamw_", "f32[4] f32[4] f32[4]", {}));
+    EXPECT_FALSE(workOfOp("tilescope::adamw_product_",
+                          "bf16[6, 8] i16[6, 8] f32[6, 8] f32[6, 8] bf16[5, 6] bf16[4, 8] f32[]", {}));
     for (const OpRow& row : opTable()) {
         if (row.kind != OpKind::Fused)
             continue;

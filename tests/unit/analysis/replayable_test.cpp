@@ -19,8 +19,8 @@ TEST(Replayable, SaysWhyOthersAreNot)
 {
     const auto why = [](const char* op) { return whyNotReplayable(op).value_or("replayable"); };
     EXPECT_EQ(why("c10d::allreduce_"), "c10d::allreduce_ is an op of neither ATen nor Tilescope");
-    for (const char* op :
-         {"aten::add_", "aten::copy_", "aten::zero_", "aten::_fused_adamw_", "tilescope::adamw_"})
+    for (const char* op : {"aten::add_", "aten::copy_", "aten::zero_", "aten::_fused_adamw_",
+                           "tilescope::adamw_", "tilescope::adamw_product_"})
         EXPECT_THAT(why(op), HasSubstr("changes its arguments"));
     EXPECT_THAT(why("aten::view"), HasSubstr("does nothing"));
     EXPECT_THAT(why("aten::matmul"), HasSubstr("not among the ops"));
