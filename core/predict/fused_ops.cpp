@@ -3,6 +3,7 @@
 #include "core/model/block_name.h"
 #include "core/model/fused_loss.h"
 #include "core/model/fused_recomputation.h"
+#include "core/model/fused_update.h"
 #include "core/predict/fused_kernels.h"
 
 #include <algorithm>
@@ -60,6 +61,7 @@ CountedFusedOps::CountedFusedOps(const ExperimentSpec& spec, const TargetDevice&
       elements_(isIn16Bits(spec.precision) ? Type::BFloat16 : Type::Float32),
       splitsProducts_(spec.precision == Precision::Fp32x6),
       quantizesProducts_(spec.precision == Precision::Fp8), trains_(spec.mode == Mode::Train),
+      updatesWithGradients_(updatesWithGradients(spec, device.isCuda ? device.computeMajor : 0)),
       attention_(std::make_shared<FlashAttention>(attentionCallOf(spec, elements_), device, ops)),
       side_(std::make_shared<SideWork>(ops)), leaves_(std::make_unique<Leaves>()),
       parallel_(makeParallelMemory(spec, ops, *leaves_)), keepsAttention_(keepsAttention(spec))
@@ -403,11 +405,32 @@ Tensor CountedFusedOps::gradientOf(const Tensor& weight, const char* what)
 void CountedFusedOps::weightGradient(const Tensor& weight, const predict::Tensor& x,
                                      const predict::Tensor& gradient)
 {
+    if (updatesWithGradients_ && canUpdateWithGradient(x.count / tokens_, gradient.count / tokens_))
+        return side_->run({x, gradient}, [&] { updateWithGradient(weight, x, gradient); });
     weight->grad = gradientOf(weight, "gradient of a weight");
     side_->run({x, gradient}, [&] {
         setWeightGradient(weight, x, gradient);
         tellGradient(weight);
     });
+}
+
+// Weight, remainder and moments are read and written, at 0.77 of a copy's rate; the product reaches 0.6 of that of a
+// large one (kernels/NOTES.md).
+void CountedFusedOps::updateWithGradient(const Tensor& weight, const predict::Tensor& x,
+                                         const predict::Tensor& gradient)
+{
+    constexpr std::int64_t kStreams = 6;
+    constexpr double kPaceOfBytes = 0.77;
+    constexpr double kPaceOfProduct = 0.6;
+    if (WorkLog* const log = ops_.log()) {
+        const auto count = static_cast<double>(weight->data.count);
+        const double flops = 2 * count * static_cast<double>(tokens_);
+        const auto factors = static_cast<double>(x.bytes() + gradient.bytes());
+        log->fused(flops / (kPaceOfProduct * log->rates().flops(Type::BFloat16, false)),
+                   (kStreams * kFloat * count + factors) / kPaceOfBytes);
+    }
+    if (weight->quantized)
+        quantize(weight);
 }
 
 // Without CUDA, factors in bf16 are widened.

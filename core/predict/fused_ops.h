@@ -139,6 +139,7 @@ private:
     predict::Tensor weightProduct(const predict::Tensor& x, const Tensor& weight, std::int64_t rows);
     predict::Tensor inputGradient(const predict::Tensor& gradient, const Tensor& weight);
     void weightGradient(const Tensor& weight, const predict::Tensor& x, const predict::Tensor& gradient);
+    void updateWithGradient(const Tensor& weight, const predict::Tensor& x, const predict::Tensor& gradient);
     void setWeightGradient(const Tensor& weight, const predict::Tensor& x, const predict::Tensor& gradient);
     predict::Tensor crossEntropyByChunks();
     std::int64_t normParts() const;
@@ -151,6 +152,7 @@ private:
     bool splitsProducts_;
     bool quantizesProducts_;
     bool trains_;
+    bool updatesWithGradients_;
     Storage rotation_;
     Storage scaledWorkspace_;
     std::shared_ptr<FlashAttention> attention_;

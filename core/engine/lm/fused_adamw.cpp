@@ -15,6 +15,10 @@ namespace {
 using AdamwOp = void(at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList,
                      const at::Tensor&, double, double, double, double, double);
 
+using AdamwProductOp = void(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                            const at::Tensor&, const at::Tensor&, const at::Tensor&, double, double, double,
+                            double, double);
+
 /// Arguments of the op: parameters of one type.
 struct Group {
     std::vector<at::Tensor> weights, remainders, gradients, firstMoments, secondMoments;
@@ -75,6 +79,19 @@ void FusedAdamW::updateEach(const std::vector<FusedOps::Tensor>& parameters)
     for (const FusedOps::Tensor& parameter : parameters)
         if (parameter->quantized)
             parameter->quantized->set(parameter->data);
+}
+
+void FusedAdamW::updateWithGradient(const FusedOps::Tensor& weight, const at::Tensor& gradient,
+                                    const at::Tensor& x)
+{
+    static const auto call = c10::Dispatcher::singleton()
+                                 .findSchemaOrThrow("tilescope::adamw_product_", "")
+                                 .typed<AdamwProductOp>();
+    const Moments& moments = momentsOf(weight);
+    call.call(rowMajor(weight->data), weight->remainder, moments.first, moments.second, gradient, x, steps_,
+              kLearningRate, kBeta1, kBeta2, kEpsilon, kWeightDecay);
+    if (weight->quantized)
+        weight->quantized->set(weight->data);
 }
 
 } // namespace tilescope::engine

@@ -20,6 +20,8 @@ public:
 
     void begin();
     void update(const FusedOps::Tensor& parameter) { updateEach({parameter}); }
+    /// Updates a bf16 weight whose gradient is gradient^T x, and computes both in one kernel.
+    void updateWithGradient(const FusedOps::Tensor& weight, const at::Tensor& gradient, const at::Tensor& x);
     void updateAll() { updateEach(parameters_); }
 
     void visitHeld(const std::vector<std::string>& names, const HoldVisitor& visit) const;

@@ -9,10 +9,12 @@
 #include "core/engine/parallel/parallelism.h"
 #include "core/engine/ranks/collectives.h"
 #include "core/model/fused_loss.h"
+#include "core/model/fused_update.h"
 #include "core/model/parallelism.h"
 #include "core/model/phases.h"
 
 #include <ATen/ATen.h>
+#include <ATen/cuda/CUDAContext.h>
 
 namespace tilescope::engine {
 namespace {
@@ -56,6 +58,13 @@ public:
             model_.ops().observeGradients([this](const FusedOps::Tensor& parameter) {
                 updates_.run({}, [&] { optimizer_->update(parameter); });
             });
+        const int computeMajor =
+            device.isCuda() ? at::cuda::getDeviceProperties(device.torch().index())->major : 0;
+        if (updatesWithGradients(spec, computeMajor))
+            model_.ops().updateWithGradients(
+                [this](const FusedOps::Tensor& weight, const Tensor& gradient, const Tensor& x) {
+                    optimizer_->updateWithGradient(weight, gradient, x);
+                });
     }
 
     void prepare() override

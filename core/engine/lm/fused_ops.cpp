@@ -4,6 +4,7 @@
 #include "core/engine/lm/lm.h"
 #include "core/model/block_name.h"
 #include "core/model/fused_recomputation.h"
+#include "core/model/fused_update.h"
 #include "core/model/parallelism.h"
 
 #include <ATen/ATen.h>
@@ -413,6 +414,8 @@ Data FusedOps::gradientLike(const Tensor& weight) const
 // In the type of sums directly from the product, in the weight's own layout: transposed, it is row-major.
 void FusedOps::weightGradient(const Tensor& weight, const Data& x, const Data& gradient)
 {
+    if (updater_ && canUpdateWithGradient(weight->data.size(0), weight->data.size(1)))
+        return side_->run({x, gradient}, [this, &weight, &x, &gradient] { updater_(weight, gradient, x); });
     weight->grad = gradientLike(weight);
     side_->run({x, gradient}, [this, &weight, &x, &gradient] {
         computeWeightGradient(weight, ProductTarget::Set, x, gradient);

@@ -128,6 +128,13 @@ public:
     using GradientObserver = std::function<void(const Tensor& parameter)>;
     void observeGradients(GradientObserver observer) { observer_ = std::move(observer); }
 
+    /// Updates a weight with the gradient gradient^T x, which is then not computed: the weight has no `grad` and its
+    /// observer is not called. Called once the weight is not used again in the step; the current stream is that of
+    /// gradients. Not of a head by chunks.
+    using WeightUpdater =
+        std::function<void(const Tensor& weight, const at::Tensor& gradient, const at::Tensor& x)>;
+    void updateWithGradients(WeightUpdater updater) { updater_ = std::move(updater); }
+
     /// A product in 8 bits. The tensors are valid during the call.
     struct QuantizedCall {
         const Tensor& weight;
@@ -201,6 +208,7 @@ private:
     at::Tensor rotation_; // (context, headDim / 2, 2): cosine and sine
     std::shared_ptr<SideStream> side_;
     GradientObserver observer_;
+    WeightUpdater updater_;
     QuantizedObserver quantizedObserver_;
     Parallelism* parallelism_;
     std::map<std::int64_t, std::vector<Tensor>>

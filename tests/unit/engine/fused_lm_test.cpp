@@ -5,6 +5,7 @@
 #include "core/engine/lm/fused_ops.h"
 #include "core/engine/lm/lm.h"
 #include "core/engine/run/engine.h"
+#include "core/model/fused_update.h"
 #include "core/model/text.h"
 #include "tests/unit/engine/fixtures.h"
 
@@ -249,6 +250,50 @@ TEST(FusedLm, UpdatesFp32MastersAsTheOptimizerOfTheEagerModel)
         EXPECT_LE(errorOf(weight, eager.parameters()[i].detach()), kSteps * 4 * kRounding)
             << fused.parameterNames()[i];
     }
+}
+
+TEST(FusedLm, UpdatesWeightsWithTheirGradientsAsAfterThem)
+{
+    ExperimentSpec spec = toySpec();
+    const Batch batch(spec);
+    int updated = 0;
+    const auto train = [&](bool isTogether) {
+        FusedModel model = fusedModel(spec, at::kBFloat16, true);
+        FusedAdamW optimizer(model.parameters(), model.parameterNames());
+        model.ops().observeGradients([&](const FusedOps::Tensor& weight) { optimizer.update(weight); });
+        if (isTogether)
+            model.ops().updateWithGradients(
+                [&](const FusedOps::Tensor& weight, const Tensor& gradient, const Tensor& x) {
+                    optimizer.updateWithGradient(weight, gradient, x);
+                });
+        for (int step = 0; step < 5; ++step) {
+            const FusedOps::Tensor logits = model.forward(valueOf(batch.tokens));
+            model.ops().crossEntropy(logits, batch.targets);
+            optimizer.begin();
+            model.ops().backward();
+            for (const FusedOps::Tensor& parameter : model.parameters()) {
+                const bool isUpdated =
+                    isTogether && parameter->remainder.defined() &&
+                    canUpdateWithGradient(parameter->data.size(0), parameter->data.size(1));
+                EXPECT_EQ(parameter->grad.defined(), !isUpdated);
+                updated += isUpdated ? 1 : 0;
+                parameter->grad.reset();
+            }
+        }
+        std::vector<Tensor> weights;
+        for (const FusedOps::Tensor& parameter : model.parameters())
+            weights.push_back(parameter->data);
+        return weights;
+    };
+    for (const Checkpointing checkpointing :
+         {Checkpointing{}, Checkpointing{Checkpointing::Kind::Block, 1}}) {
+        spec.checkpointing = checkpointing;
+        const std::vector<Tensor> after = train(false);
+        const std::vector<Tensor> together = train(true);
+        for (std::size_t i = 0; i < after.size(); ++i)
+            EXPECT_TRUE(at::equal(together[i], after[i])) << "parameter " << i;
+    }
+    EXPECT_GE(updated, 2 * 5 * 4 * spec.layers); // twice five steps
 }
 
 class FusedPoint : public ::testing::Test {
