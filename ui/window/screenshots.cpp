@@ -174,7 +174,7 @@ void writeFlameFilters(MainWindow& window, FlamePage& flame, const QString& file
     const query::FlameGraph* graph = flame.view().graph();
     if (graph == nullptr || graph->rows.size() < 3)
         return;
-    const auto nameOf = [graph](std::size_t row) {
+    const auto nameOf = [&graph](std::size_t row) {
         return graph->table.tree.nameOf(graph->rows[row].front().node);
     };
     const std::vector<query::CallFilter> filters{{Kind::Hide, nameOf(1)}};
