@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/units.h"
+#include "core/query/runs/run_contents.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -10,9 +11,6 @@
 #include <vector>
 
 namespace tilescope::query {
-
-/// What runs are called that hold a memory snapshot of another program instead of an experiment.
-inline constexpr std::string_view kSnapshotWorkload = "snapshot";
 
 /// Whose blocks are compared: those alive when most was allocated, or when the recording ended.
 enum class MemoryMoment : std::uint8_t { Peak, End };

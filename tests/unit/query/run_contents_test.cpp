@@ -39,6 +39,19 @@ TEST(RunContents, SaysWhatAFileHoldsAndLacks)
     EXPECT_EQ(facts.rows.back().value, contents.missing);
 }
 
+TEST(RunContents, AMemorySnapshotLacksActivities)
+{
+    const testing::TemporaryFolder folder;
+    StringTable strings;
+    store::RunWriter writer(folder / "a.tscope", strings);
+    writer.beginRun({"a", std::string(kSnapshotWorkload), R"({"workload":"snapshot"})", "hash", "test"});
+    writer.endRun({});
+    const EnvironmentTable facts = environment(store::RunReader(folder / "a.tscope"));
+    ASSERT_FALSE(facts.rows.empty());
+    EXPECT_EQ(facts.rows.back().key, "missing");
+    EXPECT_TRUE(facts.rows.back().value.starts_with("GPU activities, ")) << facts.rows.back().value;
+}
+
 TEST(RunContents, ARunOfASpecHasOnlyTheFactsOfItsMachine)
 {
     const testing::TemporaryFolder folder;
