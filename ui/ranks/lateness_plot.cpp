@@ -20,11 +20,18 @@ namespace tilescope::ui {
 
 namespace {
 
-constexpr int kLeastCell = 3;  // pixels of a column
-constexpr int kRow = 24;       // logical pixels, likewise below
+constexpr int kLeastCell = 3; // pixels of a column
+constexpr int kRow = 24;      // logical pixels, likewise below
+constexpr int kLeastRow = 14; // of more than kTallRows ranks
+constexpr int kTallRows = 8;
 constexpr int kHeader = 20;    // numbers of the collectives
 constexpr int kLegend = 46;    // scale and who was last
 constexpr double kLeast = 1e3; // ns; the scale is linear below
+
+int rowHeight(std::size_t ranks)
+{
+    return std::max(sizes().of(kLeastRow), sizes().of(kRow) * kTallRows / std::max(kTallRows, int(ranks)));
+}
 
 /// The place of a value on the scale, from 0 to 1.
 double shareOf(double late, double most)
@@ -86,7 +93,8 @@ void LatenessPlot::mark(std::optional<std::size_t> collective)
 
 QSize LatenessPlot::sizeHint() const
 {
-    return {sizes().of(320), sizes().of(kHeader + kLegend + 8) + int(grid_.ranks.size()) * sizes().of(kRow)};
+    return {sizes().of(320),
+            sizes().of(kHeader + kLegend + 8) + int(grid_.ranks.size()) * rowHeight(grid_.ranks.size())};
 }
 
 QSize LatenessPlot::minimumSizeHint() const
@@ -104,7 +112,7 @@ LatenessPlot::Frame LatenessPlot::frameOf(const QSize& size) const
     frame.left = sizes().padding + std::min(label, size.width() / 3) + sizes().of(8);
     frame.right = std::max(frame.left + 1, size.width() - sizes().padding);
     frame.top = sizes().of(kHeader);
-    frame.row = sizes().of(kRow);
+    frame.row = rowHeight(grid_.ranks.size());
     frame.ranks = grid_.ranks.size();
     frame.columns = grid_.collectives.size();
     frame.bins = std::clamp<std::size_t>(std::size_t((frame.right - frame.left) / kLeastCell), 1,
@@ -138,8 +146,9 @@ void LatenessPlot::drawCells(QPainter& painter, const Frame& frame) const
         widest = frame.right;
     for (std::size_t rank = 0; rank < frame.ranks; ++rank) {
         painter.setPen(p.text);
-        painter.setFont(Theme::instance().body());
         const QRect row = frame.cell(rank, 0);
+        painter.setFont(row.height() < sizes().of(kRow) ? Theme::instance().small()
+                                                        : Theme::instance().body());
         const int label = frame.left - sizes().of(8) - sizes().padding;
         painter.drawText(
             QRect(sizes().padding, row.top(), label, row.height()), Qt::AlignVCenter | Qt::AlignLeft,

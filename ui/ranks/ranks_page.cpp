@@ -24,8 +24,8 @@ namespace tilescope::ui {
 namespace {
 
 constexpr int kMostBarsHeight = 260;     ///< of the panel of bars; more ranks scroll
-constexpr int kMostLatenessHeight = 240; ///< likewise of the heat map
-constexpr int kLeastTablesHeight = 380;  ///< of the tables and the heat map; a lower page scrolls
+constexpr int kMostLatenessHeight = 330; ///< likewise of the heat map
+constexpr int kLeastTablesHeight = 470;  ///< of the tables and the heat map; a lower page scrolls
 
 /// The share of the wall time that is exposed communication, and the share of communication that is overlapped.
 QString exposedText(const query::RanksTable& table)
@@ -108,7 +108,7 @@ QWidget* RanksPage::makeTools()
     auto* tools = new ToolBar(this);
     tools->addWord(tr("Step"));
     step_ = new ComboBox(tr("Step of the ranks"));
-    step_->setToolTip(tr("The step that bars and collectives are of"));
+    step_->setToolTip(tr("The step that bars and collectives show"));
     connect(step_, &QComboBox::activated, this, &RanksPage::showStep);
     tools->add(step_);
     tools->addStretch();
@@ -267,7 +267,7 @@ void RanksPage::showRuns(const std::vector<SelectedRun>& runs)
 void RanksPage::loaded(Table table)
 {
     if (table->rankCount < 2)
-        return showMessage(tr("This run has one process, so that there are no ranks to compare.\nTo compare "
+        return showMessage(tr("This run has one process, so there are no ranks to compare.\nTo compare "
                               "ranks, import their traces into one file:\n"
                               "tilescope import rank0.json rank1.json -o ranks.tscope"));
     if (table->rows.empty() && isFiltered_)
