@@ -68,7 +68,7 @@ TEST_F(MemoryWindow, AnInstantIsClickedAndItsTableAddsUpToTheAllocatorsCount)
         EXPECT_NEAR(double(page_->instant() - page_->areas().runs().front().zero()), std::max(first, clicked),
                     1);
         for (int by = 0; by < 4; ++by) {
-            choose(QStringLiteral("Group what is allocated by"), by);
+            choose(QStringLiteral("Group allocated bytes by"), by);
             EXPECT_EQ(sumOfShares(), history_->allocated.at(page_->instant())) << "grouping " << by;
             EXPECT_GT(page_->shares().model()->rowCount(), 1);
         }
@@ -196,7 +196,7 @@ TEST_F(MemoryWindow, DetailAndPlacementChooseWhatIsDrawn)
     waitUntilSettled();
     EXPECT_EQ(page_->blocks().layout()->blocks, std::size_t(std::ceil(0.125 * double(all))));
     EXPECT_GT(page_->blocks().layout()->restMost, 0) << "the others are the rest";
-    choose(QStringLiteral("Where blocks stand"), 1);
+    choose(QStringLiteral("Placement of the blocks"), 1);
     EXPECT_EQ(page_->blocks().layout()->placing, query::MemoryPlacing::Stacked);
     EXPECT_EQ(page_->blocks().layout()->height, history_->allocated.value(history_->allocated.peak()));
 
@@ -211,13 +211,13 @@ TEST_F(MemoryWindow, DetailAndPlacementChooseWhatIsDrawn)
 
 TEST_F(MemoryWindow, SegmentsThatWereNotRecordedAreNotMadeUp)
 {
-    choose(QStringLiteral("Where blocks stand"), 2);
+    choose(QStringLiteral("Placement of the blocks"), 2);
     EXPECT_TRUE(page_->segments().isVisible());
     EXPECT_FALSE(page_->blocks().isVisible());
     EXPECT_TRUE(page_->segments().strips().empty());
     choose(QStringLiteral("What the list shows"), 2);
     EXPECT_EQ(page_->table().model()->rowCount(), 0);
-    choose(QStringLiteral("Where blocks stand"), 0);
+    choose(QStringLiteral("Placement of the blocks"), 0);
     EXPECT_TRUE(page_->blocks().isVisible());
 }
 

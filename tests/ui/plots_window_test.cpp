@@ -446,14 +446,14 @@ TEST_F(SegmentsWindow, AClickOnASegmentOfTheListMarksItInThePlots)
         EXPECT_TRUE(statusText(1).startsWith(QStringLiteral("1 segment selected")))
             << statusText(1).toStdString();
     }
-    choose(QStringLiteral("Where blocks stand"), 2);
+    choose(QStringLiteral("Placement of the blocks"), 2);
     EXPECT_EQ(page_->segments().selectedSegment(), 0x10000000ULL);
     EXPECT_EQ(page_->table().currentId(), std::int64_t(0x10000000));
 }
 
 TEST_F(SegmentsWindow, ASelectedBlockMarksTheSegmentThatItLiesIn)
 {
-    choose(QStringLiteral("Where blocks stand"), 2);
+    choose(QStringLiteral("Placement of the blocks"), 2);
     const auto clickPart = [this](std::uint64_t address) {
         const MemorySegments& view = page_->segments();
         for (std::size_t strip = 0; strip < view.strips().size(); ++strip)
@@ -484,10 +484,10 @@ TEST_F(SegmentsWindow, ASelectedBlockMarksTheSegmentThatItLiesIn)
 
 TEST_F(SegmentsWindow, ChoosingWhereBlocksStandMovesNoControl)
 {
-    auto& placement = named<SegmentedControl>(QStringLiteral("Where blocks stand"));
+    auto& placement = named<SegmentedControl>(QStringLiteral("Placement of the blocks"));
     const QPoint before = placement.mapTo(&window_, QPoint(0, 0));
     for (const int index : {2, 1, 2, 0}) {
-        choose(QStringLiteral("Where blocks stand"), index);
+        choose(QStringLiteral("Placement of the blocks"), index);
         EXPECT_EQ(placement.mapTo(&window_, QPoint(0, 0)), before) << index;
     }
 }

@@ -639,7 +639,7 @@ void FlamePage::openMenu(Node node, QPoint at)
               std::pair(Kind::Callers, tr("Find callers of %1"))})
             menu->addAction(words.arg(name), this, [this, kind = kind, node] { addFilter(kind, node); });
         menu->addSeparator();
-        menu->addAction(tr("Give it the whole width"), this, [this, node] { view_->zoomTo(node); });
+        menu->addAction(tr("Zoom to it"), this, [this, node] { view_->zoomTo(node); });
         menu->addAction(tr("Find all of this name"), this, [this, node] { find_->setText(titleOf(node)); });
         if (const CallKind kind = graph_->table.tree.entries()[node].kind;
             kind == CallKind::Module || kind == CallKind::Kernel)

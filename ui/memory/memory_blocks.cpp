@@ -440,7 +440,7 @@ QString MemoryBlocks::tip(QPointF at) const
                                ? double(run_->history->allocated.at(time)) - rest
                                : 0;
         if (rest > 0 && bytes >= low && bytes <= low + rest)
-            return tr("the rest: %1 without boxes of their own").arg(byteText(rest));
+            return tr("the rest: %1, not drawn as boxes").arg(byteText(rest));
         return {};
     }
     const std::uint32_t block = layout_->boxes[*box].block;

@@ -30,7 +30,7 @@ MemoryLists::MemoryLists(QObject* parent)
 
 void MemoryLists::makeShares()
 {
-    sharesBy_->setAccessibleName(tr("Group what is allocated by"));
+    sharesBy_->setAccessibleName(tr("Group allocated bytes by"));
     sharesPanel_->addToHeader(sharesBy_);
     shares_->setAccessibleName(tr("Allocated at the instant"));
     shares_->setRowHeight(22);
@@ -42,8 +42,7 @@ void MemoryLists::makeShares()
 void MemoryLists::makeList()
 {
     listKind_->setAccessibleName(tr("What the list shows"));
-    listKind_->setToolTip(
-        tr("Blocks alive at the instant, the largest of all times, or the allocator's segments"));
+    listKind_->setToolTip(tr("Blocks alive at the instant, the largest ever, or the allocator's segments"));
     table_->setAccessibleName(tr("Blocks of memory"));
     table_->setRowHeight(22);
     table_->sortByColumn(int(BlockColumn::Bytes), Qt::DescendingOrder);

@@ -45,10 +45,9 @@ MemoryPlacement::MemoryPlacement(MemoryAxis& axis, QWidget* parent)
       detailTools_(new QWidget), detail_(new QSlider(Qt::Horizontal)), placed_(new QStackedWidget),
       blocks_(new MemoryBlocks(axis)), segments_(new MemorySegments)
 {
-    placement_->setAccessibleName(tr("Where blocks stand"));
+    placement_->setAccessibleName(tr("Placement of the blocks"));
     placement_->setToolTip(
-        tr("Over time at their addresses or on each other as they were allocated, or in the segments of the "
-           "instant"));
+        tr("Over time, by address or stacked in order of allocation, or in the segments at the instant"));
     detail_->setRange(1, kMostDetail);
     detail_->setMinimumWidth(sizes().of(48));
     detail_->setMaximumWidth(sizes().of(110));

@@ -148,7 +148,7 @@ QWidget* QueryPage::makeChart()
 {
     chartPanel_ = new Panel(tr("Chart"));
     values_ = new ComboBox(tr("Values of the chart"));
-    keys_ = new ComboBox(tr("What the values are drawn against"));
+    keys_ = new ComboBox(tr("Horizontal axis of the chart"));
     auto* by = new QLabel(tr("by"));
     by->setProperty("kind", "dim");
     for (QWidget* widget : std::initializer_list<QWidget*>{values_, by, keys_})
@@ -180,7 +180,7 @@ void QueryPage::setRunning(bool running)
     runIt_->setEnabled(!running && file_ != nullptr);
     stopButton_->setEnabled(running);
     examples_->setEnabled(file_ != nullptr);
-    examples_->setToolTip(file_ ? tr("Statements to begin with, for the first selected run")
+    examples_->setToolTip(file_ ? tr("Example statements for the first selected run")
                                 : tr("Select a run first: the statements read its file"));
 }
 
@@ -276,7 +276,7 @@ void QueryPage::showFailure(const QString& sentence)
     setRunning(false);
     failure_->setText(sentence);
     failure_->show();
-    resultPanel_->setSubtitle(result_ ? tr("of the statement before") : QString());
+    resultPanel_->setSubtitle(result_ ? tr("of the previous statement") : QString());
 }
 
 void QueryPage::showSources(const std::vector<store::SqlSource>& sources)

@@ -174,8 +174,8 @@ TableData collectiveRows(const query::RanksTable& table, std::optional<std::int3
                                   row.late.count() > 0 ? Tone::Strong : Tone::Plain);
              })
         .tip = tr("The rank that started last");
-    time(tr("Late"), late, 76, tr("How late it became here; lateness from before does not count again"));
-    time(tr("Wait"), wait, 76, tr("Waiting of the other ranks for it, in all"));
+    time(tr("Late"), late, 76, tr("Lateness that begins here; earlier lateness is not counted again"));
+    time(tr("Wait"), wait, 76, tr("Total time that the other ranks wait for it"));
     maker
         .add(makeColumn(tr("Bus, GB/s"), Kind::Number, 80),
              [](const CollectiveRow& row) {
@@ -195,8 +195,7 @@ TableData collectiveRows(const query::RanksTable& table, std::optional<std::int3
     time(tr("Exposed"), exposed, 86, tr("Without a compute kernel of the same rank, mean over the ranks"));
     if (std::ranges::any_of(rows, [](const CollectiveRow* row) { return row->tightest() != nullptr; })) {
         time(tr("Slack"), slack, 76, tr("From the end of an all-gather to the work that needs it"));
-        time(tr("Stall"), stall, 76,
-             tr("How long a stream stood still for an all-gather; 0: it came in time"));
+        time(tr("Stall"), stall, 76, tr("How long a stream waited for an all-gather; 0: it ended in time"));
     }
     std::vector<CollectiveRow> copies;
     for (const CollectiveRow* row : rows)

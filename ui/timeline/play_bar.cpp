@@ -34,7 +34,7 @@ PlayBar::PlayBar(TimelinePlayer& player, QWidget* parent)
     slider_->setSingleStep(kPlaces / 100);
     slider_->setPageStep(kPlaces / 10);
     slider_->setAccessibleName(tr("Instant of Play"));
-    slider_->setToolTip(tr("Drag to an instant; , and . go to where a box begins"));
+    slider_->setToolTip(tr("Drag to an instant; , and . go to the start of a box"));
     time_->setObjectName(QStringLiteral("playTime"));
     time_->setAlignment(Qt::AlignVCenter | Qt::AlignRight);
     time_->setMinimumWidth(metrics.horizontalAdvance(QStringLiteral("000.0 of 000.0 ms")));

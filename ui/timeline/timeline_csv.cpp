@@ -260,7 +260,7 @@ TableText timelineCsv(const std::vector<TimelineExcerpt>& excerpts, char separat
                               .arg(counted(std::int64_t(out.lines()), "level-of-detail bucket"),
                                    timeText(double(width)), counted(std::int64_t(events), "event"),
                                    wholeNumber(std::int64_t(most)))
-                        : QObject::tr("the %1 of the window, of the lanes that are shown")
+                        : QObject::tr("the %1 of the window in the lanes that are shown")
                               .arg(counted(std::int64_t(out.lines()), "event"));
     csv.text = out.take();
     return csv;

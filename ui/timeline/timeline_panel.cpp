@@ -75,7 +75,7 @@ void TimelinePanel::fillTable(QWidget& half)
     filter_->setToolTip(tr("Flame, Kernels, Memory and Ranks show only this span (T)"));
     connect(filter_, &QPushButton::clicked, this, &TimelinePanel::filterWanted);
     flame_ = new QPushButton(tr("Flame graph"), &half);
-    flame_->setToolTip(tr("What called the work of this span, on the page Flame"));
+    flame_->setToolTip(tr("Show the page Flame for this span"));
     connect(flame_, &QPushButton::clicked, this, &TimelinePanel::flameWanted);
     for (QPushButton* link : {filter_, flame_}) {
         link->setProperty("kind", "link");

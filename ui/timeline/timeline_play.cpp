@@ -29,8 +29,8 @@ void TimelinePlay::makeActions()
     };
     toggle_ =
         add(tr("Play the aligned step slowed down, or pause"), {Qt::Key_Space}, [this] { player_.toggle(); });
-    add(tr("Play: to the next begin of a box"), {Qt::Key_Period}, [this] { player_.step(1); });
-    add(tr("Play: to the previous begin of a box"), {Qt::Key_Comma}, [this] { player_.step(-1); });
+    add(tr("Play: go to the next start of a box"), {Qt::Key_Period}, [this] { player_.step(1); });
+    add(tr("Play: go to the previous start of a box"), {Qt::Key_Comma}, [this] { player_.step(-1); });
     add(tr("Play: slower"), {Qt::Key_Less}, [this] { player_.changeSpeed(1); });
     add(tr("Play: faster"), {Qt::Key_Greater}, [this] { player_.changeSpeed(-1); });
     add(tr("Play: export as animated SVG or GIF…"), {}, [this] { startExport(); });
