@@ -26,7 +26,7 @@ void TorchOptions::addTo(Arguments& arguments)
 {
     arguments.flag("--no-modules", noModules, "do not record PyTorch's modules, optimizers and data loaders");
     arguments.flag("--no-memory", noMemory, "do not record PyTorch's allocations");
-    arguments.flag("--ops", ops, "record PyTorch's operators with the shapes of their tensors");
+    arguments.flag("--ops", ops, "record PyTorch's ops with the shapes of their tensors");
     arguments.flag("--stacks", stacks, "record the calls of Python functions");
 }
 

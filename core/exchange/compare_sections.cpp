@@ -463,7 +463,7 @@ std::string spanSentence(const Comparison& comparison)
         return fmt::format("{} {} {}", letter, time(total),
                            run.span ? exchange::spanText(*run.span) : "in its mean traced step");
     };
-    return fmt::format("{}: {}, {}.", comparison.opsForKernels ? "Own time of ops" : "GPU time of kernels",
+    return fmt::format("{}: {}, {}.", comparison.opsForKernels ? "Self time of ops" : "GPU time of kernels",
                        side('A', comparison.a, a), side('B', comparison.b, b));
 }
 

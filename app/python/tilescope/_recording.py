@@ -152,7 +152,7 @@ class Recording:
         return self._events("range", "ranges", _RANGES, run)
 
     def ops(self, run=None):
-        """Operators on the host, one row per call."""
+        """Ops on the host, one row per call."""
         return self._events("op", "ops", _OPS, run)
 
     def api_calls(self, run=None):
