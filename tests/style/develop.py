@@ -4,6 +4,7 @@
 Each page names an example and the command that lists its files: `git grep -lE 'REGEX' -- PATH…`. Its table "file | change" must name
 exactly those files. CONTRIBUTING.md must link each page. Its table "idea | type | header" must name headers that declare the types.
 So must the tables "step | type | header" of walks.md, of at most eight rows; files that use the types of other libraries must name them.
+README.md must give the number of studies.
 
 usage: develop.py ROOT        exit 1 and one line per offence
        develop.py --self-test
@@ -55,8 +56,15 @@ def walk_offences(root, page, text):
     return found
 
 
+def miscounted_studies(root):
+    studies = sum(not file.name.endswith(".report.yaml") for file in (root / "resources/studies").glob("*.yaml"))
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    return [f"README.md: says {number} studies; there are {studies}"
+            for number in re.findall(r"\b(\d+) studies\b", readme) if int(number) != studies]
+
+
 def offences(root):
-    found = []
+    found = miscounted_studies(root)
     contributing = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
     for name, header in IDEA.findall(contributing):
         if not declares(root / header, name):
@@ -89,6 +97,10 @@ def self_test():
         root = pathlib.Path(folder)
         (root / "resources/help/develop").mkdir(parents=True)
         (root / "core").mkdir()
+        (root / "resources/studies").mkdir()
+        for study in ("a", "a.report", "b", "b.report"):
+            (root / f"resources/studies/{study}.yaml").write_text("")
+        (root / "README.md").write_text("2 studies and 3 studies")
         (root / "CONTRIBUTING.md").write_text("resources/help/develop/a.md\n| an idea | `Known` | `core/known.h` |\n"
                                              "| its verb | `act` | `core/known.h` |\n| another | `Gone` | `core/known.h` |\n")
         (root / "core/known.h").write_text("class Known {\n};\nvoid act(const Known& known);\n")
@@ -103,7 +115,8 @@ def self_test():
         (root / "resources/help/develop/walks.md").write_text(
             "# Walks\n\n## Good\n\n" + row.format(1, "Known") + "\n## Bad\n\n" + row.format(2, "Gone") + row.format(3, "at::Gone")
             + "\n## Long\n\n" + "".join(row.format(i, "Known") for i in range(1, 10)) + "\n## Empty\n")
-        expected = ["CONTRIBUTING.md: core/known.h does not declare Gone",
+        expected = ["README.md: says 3 studies; there are 2",
+                    "CONTRIBUTING.md: core/known.h does not declare Gone",
                     "resources/help/develop/a.md: does not list core/y.h",
                     "resources/help/develop/a.md: lists core/z.h, which does not name the example",
                     "CONTRIBUTING.md: does not link resources/help/develop/b.md",
