@@ -16,7 +16,7 @@ namespace tilescope::config {
 namespace {
 
 constexpr double kMaximumSeed = 9223372036854775807.0;
-constexpr double kMillion = 1'048'576;
+constexpr double kLongest = 1'048'576;
 constexpr double kSmallestLimit = 1 << 20;
 constexpr double kSmallestMessage = 4;
 constexpr double kLargestLimit = static_cast<double>(std::int64_t{1} << 60);
@@ -350,9 +350,9 @@ void addAttention(std::vector<KeyRow>& rows)
                                                "width of a head; some backends support only certain widths",
                                                "128", true)));
     rows.push_back(row<&Spec::seqLen>(
-        integer("seq_len", "Sequence length", 1, kMillion, "1024", "queries in a sequence", "4096", true)));
+        integer("seq_len", "Sequence length", 1, kLongest, "1024", "queries in a sequence", "4096", true)));
     rows.push_back(
-        row<&Spec::kvLen>(integer("kv_len", "Keys", 1, kMillion, "seq_len",
+        row<&Spec::kvLen>(integer("kv_len", "Keys", 1, kLongest, "seq_len",
                                   "keys in a sequence; a causal mask is aligned bottom right", "2048")));
     rows.push_back(row<&Spec::causal>({.name = "causal",
                                        .label = "Causal mask",
@@ -403,9 +403,9 @@ void addModel(std::vector<KeyRow>& rows)
     rows.push_back(
         row<&Spec::layers>(integer("layers", "Layers", 1, 1'024, "that of size", "transformer blocks", "6")));
     rows.push_back(row<&Spec::vocab>(
-        integer("vocab", "Vocabulary", 2, kMillion, "10000", "size of the vocabulary", "50257")));
+        integer("vocab", "Vocabulary", 2, kLongest, "10000", "size of the vocabulary", "50257")));
     rows.push_back(row<&Spec::context>(
-        integer("context", "Context length", 1, kMillion, "128", "tokens in a sequence", "512", true)));
+        integer("context", "Context length", 1, kLongest, "128", "tokens in a sequence", "512", true)));
     rows.push_back(
         row<&Spec::data>({.name = "data",
                           .label = "Token data",

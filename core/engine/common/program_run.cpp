@@ -1,11 +1,11 @@
 #include "core/engine/common/program_run.h"
 
+#include "core/base/spawn_settings.h"
 #include "core/base/spawn_words.h"
 
 #include <c10/util/StringUtil.h>
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,54 +20,27 @@ namespace {
 constexpr int kSignalled = 128;
 
 /// Standard input is empty, and standard output and error go to the file.
-class Descriptors {
-public:
-    explicit Descriptors(const std::filesystem::path& output)
-    {
-        constexpr mode_t kPrivate = 0600;
-        posix_spawn_file_actions_init(&actions_);
-        posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-        posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, output.c_str(),
-                                         O_WRONLY | O_CREAT | O_TRUNC, kPrivate);
-        posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, STDERR_FILENO);
-    }
-    ~Descriptors() { posix_spawn_file_actions_destroy(&actions_); }
-    Descriptors(const Descriptors&) = delete;
-    Descriptors& operator=(const Descriptors&) = delete;
-
-    const posix_spawn_file_actions_t* get() const { return &actions_; }
-
-private:
-    posix_spawn_file_actions_t actions_{};
-};
+void redirect(SpawnSettings& settings, const std::filesystem::path& output)
+{
+    constexpr mode_t kPrivate = 0600;
+    posix_spawn_file_actions_addopen(&settings.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&settings.actions, STDOUT_FILENO, output.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC, kPrivate);
+    posix_spawn_file_actions_adddup2(&settings.actions, STDOUT_FILENO, STDERR_FILENO);
+}
 
 /// A process group of its own, so that its children end with it, and signals as at the start of a program.
-class Attributes {
-public:
-    Attributes()
-    {
-        posix_spawnattr_init(&attributes_);
-        posix_spawnattr_setflags(&attributes_,
-                                 POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-        posix_spawnattr_setpgroup(&attributes_, 0);
-        sigset_t none;
-        sigemptyset(&none);
-        posix_spawnattr_setsigmask(&attributes_, &none);
-        sigset_t usual;
-        sigemptyset(&usual);
-        for (const int signal : {SIGINT, SIGHUP, SIGTERM, SIGPIPE, SIGXFSZ})
-            sigaddset(&usual, signal);
-        posix_spawnattr_setsigdefault(&attributes_, &usual);
-    }
-    ~Attributes() { posix_spawnattr_destroy(&attributes_); }
-    Attributes(const Attributes&) = delete;
-    Attributes& operator=(const Attributes&) = delete;
-
-    const posix_spawnattr_t* get() const { return &attributes_; }
-
-private:
-    posix_spawnattr_t attributes_{};
-};
+void separate(SpawnSettings& settings)
+{
+    posix_spawnattr_setflags(&settings.attributes,
+                             POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&settings.attributes, 0);
+    sigset_t usual;
+    sigemptyset(&usual);
+    for (const int signal : {SIGINT, SIGHUP, SIGTERM, SIGPIPE, SIGXFSZ})
+        sigaddset(&usual, signal);
+    posix_spawnattr_setsigdefault(&settings.attributes, &usual);
+}
 
 /// \return  the wait status
 int statusOf(pid_t child, const std::stop_token& stop)
@@ -102,11 +75,13 @@ std::optional<ProgramEnd> runProgram(const std::vector<std::string>& command,
 {
     std::vector<std::string> arguments = command;
     std::vector<std::string> variables = environmentWith(environment);
-    const Descriptors descriptors(output);
-    const Attributes attributes;
+    SpawnSettings settings;
+    redirect(settings, output);
+    separate(settings);
     pid_t child = -1;
-    const int problem = posix_spawnp(&child, arguments.front().c_str(), descriptors.get(), attributes.get(),
-                                     pointersTo(arguments).data(), pointersTo(variables).data());
+    const int problem =
+        posix_spawnp(&child, arguments.front().c_str(), &settings.actions, &settings.attributes,
+                     pointersTo(arguments).data(), pointersTo(variables).data());
     if (problem != 0)
         return ProgramEnd{
             .code = kNotStarted,

@@ -8,6 +8,7 @@
 #include "core/exchange/import/snapshot_stacks.h"
 #include "core/exchange/import/snapshot_trace.h"
 #include "core/exchange/text.h"
+#include "core/model/allocator_rules.h"
 #include "core/model/losses.h"
 #include "core/model/text.h"
 
@@ -29,7 +30,6 @@ using Kind = PickleValue::Kind;
 constexpr std::int64_t kMostAddressBytes = std::int64_t{1} << 47; // of an address space
 constexpr std::int64_t kMostTotal = std::int64_t{1} << 62;
 constexpr std::size_t kOrdinalLimit = 1024;
-constexpr std::int64_t kSmallSegment = 2 << 20;
 
 /// Reads one snapshot.
 class SnapshotReader {
@@ -167,7 +167,8 @@ private:
                                   .stream = stream(value),
                                   .pool = pool(value)};
             const auto type = document_.find(value, "segment_type");
-            segment.isLarge = type ? document_.text(*type) != "small" : segment.bytes != kSmallSegment;
+            segment.isLarge =
+                type ? document_.text(*type) != "small" : segment.bytes != AllocatorRules::kSmallSegment;
             if (const auto expandable = document_.find(value, "is_expandable"))
                 segment.isExpandable = expandable->kind == Kind::Boolean && expandable->bits != 0;
             readBlocks(memory, segment, field(value, "blocks", where), where);

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/model/text.h"
+#include "core/query/runs/milliseconds.h"
 #include "core/query/runs/run_contents.h"
 
 #include <algorithm>
@@ -18,11 +19,6 @@ namespace {
     throw Error{.what = "there is no run " + std::to_string(run.value),
                 .where = reader.file().string(),
                 .remedy = there.empty() ? "the file has no runs" : "the file has run " + listOf(there)};
-}
-
-double milliseconds(Nanoseconds time)
-{
-    return static_cast<double>(time.count()) / 1e6;
 }
 
 RunRow rowOf(store::RunRecord record, const std::vector<Sample>& samples)

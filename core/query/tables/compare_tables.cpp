@@ -8,6 +8,7 @@
 #include "core/query/memory/peak_memory.h"
 #include "core/query/runs/both_sides.h"
 #include "core/query/runs/json_members.h"
+#include "core/query/runs/milliseconds.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
 #include "core/query/tables/side_events.h"
@@ -47,7 +48,7 @@ std::vector<double> seriesOf(const std::vector<Sample>& samples, Phase phase, bo
             continue;
         const Nanoseconds time = onGpu ? *sample.gpu : sample.wall;
         if (time.count() > 0)
-            series.push_back(static_cast<double>(time.count()) / 1e6);
+            series.push_back(milliseconds(time));
     }
     return series;
 }

@@ -3,6 +3,7 @@
 #include "core/analysis/stats/statistics.h"
 #include "core/analysis/time/path_glob.h"
 #include "core/query/memory/peak_memory.h"
+#include "core/query/runs/milliseconds.h"
 #include "core/query/runs/selection.h"
 #include "core/query/tables/kernel_tables.h"
 #include "core/query/tables/rank_tables.h"
@@ -149,7 +150,7 @@ std::optional<analysis::SeriesDifference> driftOf(const std::vector<Sample>& sam
     std::vector<double> steps;
     for (const Sample& sample : samples)
         if (sample.kind == SampleKind::Measure && sample.phase == Phase::Step)
-            steps.push_back(double(sample.wall.count()) / 1e6);
+            steps.push_back(milliseconds(sample.wall));
     const auto half = std::ptrdiff_t(steps.size() / 2);
     return analysis::compareSeries({steps.begin(), steps.begin() + half},
                                    {steps.begin() + half, steps.end()});

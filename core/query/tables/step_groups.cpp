@@ -17,7 +17,7 @@ StepGroups::Step& StepGroups::stepAt(std::int32_t number)
     number_ = number;
     step_ = &steps_[number];
     sums_ = nullptr;
-    kernelPlaces_.use(step_->kernels, [this](const KernelSum& sum) { return kernels_.at(sum.name).number; });
+    kernelPlaces_.use(step_->kernels, [this](const StepKernel& sum) { return kernels_.at(sum.name).number; });
     return *step_;
 }
 
@@ -131,7 +131,7 @@ void StepGroups::addKernel(const DeviceEvent& event)
         step_->kernels.push_back({.name = event.name});
         kernelPlaces_.note(kernel->second.number, place);
     }
-    KernelSum& sum = step_->kernels[place];
+    StepKernel& sum = step_->kernels[place];
     sum.time += event.end - event.start;
     ++sum.instances;
 }
@@ -157,7 +157,7 @@ RunGroups StepGroups::take()
         ++count;
         for (GroupSums* sums : {&families, &kernels, &ranges})
             sums->beginStep();
-        for (const KernelSum& sum : step.kernels) {
+        for (const StepKernel& sum : step.kernels) {
             kernels.add(reader_.text(sum.name), sum.time, sum.instances);
             families.add(familyOf(sum.name), sum.time, sum.instances);
         }

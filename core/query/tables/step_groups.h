@@ -39,14 +39,14 @@ private:
         Nanoseconds busy{0};  ///< of the device; each instant counts once
         Timestamp until = Timestamp::min();
     };
-    struct KernelSum {
+    struct StepKernel {
         StringId name = {};
         Nanoseconds time{0};
         std::int64_t instances = 0;
     };
     struct Step {
         std::map<DeviceIndex, std::vector<PathSum>> paths; ///< none: of the host
-        std::vector<KernelSum> kernels;
+        std::vector<StepKernel> kernels;
         Timestamp from = Timestamp::max();
         Timestamp to = Timestamp::min();
         Timestamp lastStart = Timestamp::min(); ///< of device events

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/base/quantity.h"
+#include "core/query/runs/milliseconds.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/tables/path_steps.h"
@@ -89,12 +90,6 @@ std::string changeText(const WhatIfQuery& query)
     if (query.freeCommunication)
         add("communication is free");
     return text.empty() ? "nothing changes" : text;
-}
-
-double milliseconds(Nanoseconds time)
-{
-    constexpr double kMillion = 1e6;
-    return static_cast<double>(time.count()) / kMillion;
 }
 
 class WhatIfReading {

@@ -1,11 +1,11 @@
 #include "core/session/supervisor/child_process.h"
 
 #include "core/base/error.h"
+#include "core/base/spawn_settings.h"
 #include "core/base/spawn_words.h"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -41,25 +41,6 @@ void dontBlock(const FileDescriptor& end)
     fcntl(end.get(), F_SETFL, fcntl(end.get(), F_GETFL) | O_NONBLOCK);
 }
 
-/// File actions and attributes of a spawn, released at the end of the scope.
-struct SpawnSettings {
-    SpawnSettings()
-    {
-        posix_spawn_file_actions_init(&actions);
-        posix_spawnattr_init(&attributes);
-    }
-    ~SpawnSettings()
-    {
-        posix_spawn_file_actions_destroy(&actions);
-        posix_spawnattr_destroy(&attributes);
-    }
-    SpawnSettings(const SpawnSettings&) = delete;
-    SpawnSettings& operator=(const SpawnSettings&) = delete;
-
-    posix_spawn_file_actions_t actions{};
-    posix_spawnattr_t attributes{};
-};
-
 } // namespace
 
 std::string ExitStatus::text() const
@@ -84,11 +65,6 @@ ChildProcess::ChildProcess(const std::filesystem::path& program, const std::vect
     posix_spawn_file_actions_adddup2(&settings.actions, in.read.get(), STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&settings.actions, out.write.get(), STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&settings.actions, err.write.get(), STDERR_FILENO);
-    // The child must receive the signals that this process blocks.
-    sigset_t none;
-    sigemptyset(&none);
-    posix_spawnattr_setsigmask(&settings.attributes, &none);
-    posix_spawnattr_setflags(&settings.attributes, POSIX_SPAWN_SETSIGMASK);
 
     std::vector<std::string> words{program.string()};
     words.insert(words.end(), arguments.begin(), arguments.end());

@@ -1,11 +1,11 @@
 #include "core/exchange/import/nsys/nsys_report.h"
 
 #include "core/base/error.h"
+#include "core/base/spawn_settings.h"
 #include "core/base/spawn_words.h"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,14 +63,12 @@ public:
         if (pipe2(ends.data(), O_CLOEXEC) != 0)
             throw Error{.what = std::string("no pipe: ") + std::strerror(errno), .kind = ErrorKind::Failure};
         output_ = ends[0];
-        posix_spawn_file_actions_t actions{};
-        posix_spawn_file_actions_init(&actions);
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-        posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-        const int failure =
-            posix_spawn(&pid_, words.front().c_str(), &actions, nullptr, pointersTo(words).data(), environ);
-        posix_spawn_file_actions_destroy(&actions);
+        SpawnSettings settings;
+        posix_spawn_file_actions_addopen(&settings.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        posix_spawn_file_actions_adddup2(&settings.actions, ends[1], STDOUT_FILENO);
+        posix_spawn_file_actions_adddup2(&settings.actions, ends[1], STDERR_FILENO);
+        const int failure = posix_spawn(&pid_, words.front().c_str(), &settings.actions, &settings.attributes,
+                                        pointersTo(words).data(), environ);
         close(ends[1]);
         if (failure != 0) {
             close(output_);
