@@ -5,6 +5,7 @@
 #include "core/exchange/text.h"
 #include "core/model/flags.h"
 #include "core/model/losses.h"
+#include "core/model/run_status.h"
 
 #include <fmt/format.h>
 
@@ -35,9 +36,10 @@ std::string stepText(const session::ResultEvent& result)
     return fmt::format("{}{} ms ({})", quantity::threeDigits(*result.stepMs), interval, result.steps);
 }
 
-std::string_view colourOf(std::string_view status)
+std::string_view colourOf(RunStatus status)
 {
-    return status == "ok" ? "\033[32m" : status == "error" ? "\033[31m" : "\033[33m";
+    const StatusTone tone = traitsOf(status).tone;
+    return tone == StatusTone::Fine ? "\033[32m" : tone == StatusTone::Failed ? "\033[31m" : "\033[33m";
 }
 
 std::int64_t stepsOf(const ExperimentSpec& spec)
@@ -135,7 +137,7 @@ void Progress::take(const session::ResultEvent& event)
     std::string figures = fmt::format("  {:<26}", step.empty() ? "–" : step);
     if (event.peak)
         figures += fmt::format("  peak {:>9}", bytesText(*event.peak));
-    out_ << place << (style_.colour ? colourOf(event.status) : "") << status
+    out_ << place << (style_.colour ? colourOf(event.runStatus()) : "") << status
          << (style_.colour ? "\033[0m" : "") << figures
          << remarks(event.reason, exchange::displayWidth(place + status + figures)) << std::endl;
     for (const std::string& flag : event.flags) {
@@ -194,16 +196,7 @@ void Progress::take(const session::DoneEvent& event)
         return;
     }
     out_ << losses() << '\n';
-    std::string counts;
-    const auto count = [&counts](std::int64_t n, const char* word) {
-        if (n > 0)
-            counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, word);
-    };
-    count(event.ok, "ok");
-    count(event.oom, "out of memory");
-    count(event.skipped, "skipped");
-    count(event.error, "in error");
-    count(event.cancelled, "cancelled");
+    const std::string counts = event.text();
     out_ << fmt::format("{} of {}{}{} in {}{} -> {}", finished_, session::pointsText(points_),
                         counts.empty() ? "" : ": ", counts, durationText(event.seconds),
                         present > 0 ? fmt::format("; {} more already in the file", present) : "",

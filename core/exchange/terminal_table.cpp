@@ -4,6 +4,8 @@
 #include "core/base/plural.h"
 #include "core/exchange/number.h"
 #include "core/exchange/text.h"
+#include "core/model/run_status.h"
+#include "core/model/text.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -113,16 +115,19 @@ std::string_view colourOf(Meaning meaning, std::string_view text)
     if (text == "-")
         return faint;
     if (meaning == Meaning::Status) {
-        if (text == "error" || text == "interrupted")
-            return red;
-        if (text == "oom")
-            return orange;
-        if (text == "running")
-            return blue;
-        return text == "ok" ? std::string_view{} : faint;
+        const StatusTone tone = traitsOf(fromWord<RunStatus>(text).value_or(RunStatus::Skipped)).tone;
+        return tone == StatusTone::Failed    ? red
+               : tone == StatusTone::Limited ? orange
+               : tone == StatusTone::Running ? blue
+               : tone == StatusTone::Absent  ? faint
+                                             : std::string_view{};
     }
-    if (meaning == Meaning::Severity)
-        return text == "error" ? red : text == "warning" ? orange : std::string_view{};
+    if (meaning == Meaning::Severity) {
+        const auto severity = fromWord<LossSeverity>(text);
+        return severity == LossSeverity::Error     ? red
+               : severity == LossSeverity::Warning ? orange
+                                                   : std::string_view{};
+    }
     if (meaning == Meaning::Verdict)
         return text.starts_with("launch") || text.starts_with("slower") ? orange : std::string_view{};
     return {};

@@ -178,7 +178,6 @@ GridCells cellsOf(const PointGrid& grid, const SweepProgress& progress)
             continue;
         }
         const SweepProgress::PointState& point = points[std::size_t(position)];
-        const std::string& status = point.result.status;
         if (point.standing == Standing::Stored) {
             cell = {Kind::Stored, QStringLiteral("in file")};
         } else if (point.standing == Standing::Running) {
@@ -190,18 +189,29 @@ GridCells cellsOf(const PointGrid& grid, const SweepProgress& progress)
             else
                 cell = {Kind::Waiting,
                         expected ? QStringLiteral("~") + columnDigits(*expected, unit) : QStringLiteral("–")};
-        } else if (status == "ok" && point.result.stepMs) {
-            const double time = *point.result.stepMs * 1e6;
-            cell = {Kind::Time, columnDigits(time, unit), (std::log(time) - least) / span};
-        } else if (status == "oom") {
-            cell = {Kind::Oom, QStringLiteral("OOM")};
-        } else if (status == "skipped") {
-            cell = {Kind::Skipped, QStringLiteral("skipped")};
-        } else if (status == "cancelled") {
-            cell = {Kind::Cancelled, QStringLiteral("stopped")};
         } else {
-            cell = {status == "ok" ? Kind::Stored : Kind::Error,
-                    status == "ok" ? QStringLiteral("ok") : QStringLiteral("error")};
+            switch (point.result.runStatus()) {
+            case RunStatus::Ok:
+                if (const std::optional<double>& ms = point.result.stepMs)
+                    cell = {Kind::Time, columnDigits(*ms * 1e6, unit), (std::log(*ms * 1e6) - least) / span};
+                else
+                    cell = {Kind::Stored, QStringLiteral("ok")};
+                break;
+            case RunStatus::Oom:
+                cell = {Kind::Oom, QStringLiteral("OOM")};
+                break;
+            case RunStatus::Skipped:
+                cell = {Kind::Skipped, QStringLiteral("skipped")};
+                break;
+            case RunStatus::Cancelled:
+                cell = {Kind::Cancelled, QStringLiteral("stopped")};
+                break;
+            case RunStatus::Error:
+            case RunStatus::Running:
+            case RunStatus::Interrupted:
+                cell = {Kind::Error, QStringLiteral("error")};
+                break;
+            }
         }
         made.cells.push_back(cell);
     }

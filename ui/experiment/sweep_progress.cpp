@@ -1,5 +1,7 @@
 #include "ui/experiment/sweep_progress.h"
 
+#include "core/model/run_status.h"
+#include "core/model/text.h"
 #include "core/session/supervisor/sweep_text.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
@@ -17,11 +19,14 @@ std::int64_t stepsOf(const ExperimentSpec& spec)
     return std::max<std::int64_t>(1, spec.warmup + spec.steps + spec.traceSteps);
 }
 
-Tone toneOf(const std::string& status)
+Tone cellTone(RunStatus status)
 {
-    if (status == "ok")
-        return Tone::Plain;
-    return status == "error" ? Tone::Worse : Tone::Warning;
+    const StatusTone tone = traitsOf(status).tone;
+    return tone == StatusTone::Failed    ? Tone::Worse
+           : tone == StatusTone::Limited ? Tone::Warning
+           : tone == StatusTone::Running ? Tone::Strong
+           : tone == StatusTone::Absent  ? Tone::Dim
+                                         : Tone::Plain;
 }
 
 TableColumn column(const char* title, TableColumn::Kind kind, double width)
@@ -194,7 +199,7 @@ QString SweepProgress::take(const session::ResultEvent& event)
     const bool another = point.standing != Standing::Done;
     finished_ += another;
     ranHere_ += another;
-    if (event.status == "error")
+    if (event.runStatus() == RunStatus::Error)
         lastError_ = QString::fromStdString(event.reason);
     point.standing = Standing::Done;
     point.result = event;
@@ -209,7 +214,7 @@ QString SweepProgress::take(const session::ResultEvent& event)
 
 QString SweepProgress::take(const session::LossEvent& event)
 {
-    if (event.severity == "info")
+    if (event.severity == wordOf(LossSeverity::Info))
         return {};
     return QStringLiteral("Lost: %1 %2 (%3)")
         .arg(event.count)
@@ -228,20 +233,12 @@ QString SweepProgress::take(const session::FatalEvent& event)
 
 QString SweepProgress::take(const session::DoneEvent& event)
 {
-    QStringList counts;
-    const std::pair<std::int64_t, const char*> all[] = {{event.ok, "ok"},
-                                                        {event.oom, "out of memory"},
-                                                        {event.skipped, "skipped"},
-                                                        {event.error, "in error"},
-                                                        {event.cancelled, "cancelled"}};
-    for (const auto& [n, word] : all)
-        if (n > 0)
-            counts << QStringLiteral("%1 %2").arg(n).arg(QLatin1String(word));
+    const QString counts = QString::fromStdString(event.text());
     return QStringLiteral("%1 of %2 in %3: %4")
         .arg(finished_)
         .arg(counted(std::ssize(states_), "point"))
         .arg(QString::fromStdString(session::durationText(event.seconds)),
-             counts.isEmpty() ? QStringLiteral("none ran") : counts.join(QStringLiteral(", ")));
+             counts.isEmpty() ? QStringLiteral("none ran") : counts);
 }
 
 double SweepProgress::currentFraction() const
@@ -280,22 +277,16 @@ std::optional<double> SweepProgress::secondsLeft(double activeSeconds) const
 
 QString SweepProgress::counts() const
 {
-    std::map<std::string, int> counted;
+    session::DoneEvent done;
     int stored = 0;
     for (const PointState& point : states_) {
         if (point.standing == Standing::Done)
-            ++counted[point.result.status];
+            done.add(point.result.runStatus());
         stored += point.standing == Standing::Stored;
     }
     QStringList words;
-    const std::pair<const char*, const char*> all[] = {{"ok", "ok"},
-                                                       {"oom", "out of memory"},
-                                                       {"skipped", "skipped"},
-                                                       {"error", "in error"},
-                                                       {"cancelled", "cancelled"}};
-    for (const auto& [status, word] : all)
-        if (counted[status] > 0)
-            words << QStringLiteral("%1 %2").arg(counted[status]).arg(QLatin1String(word));
+    if (const std::string counts = done.text(); !counts.empty())
+        words << QString::fromStdString(counts);
     if (stored > 0)
         words << QStringLiteral("%1 in the file before").arg(stored);
     return words.join(QStringLiteral(", "));
@@ -375,7 +366,7 @@ TableData SweepProgress::table(std::size_t most) const
             status.exact = point.result.reason.empty() ? QString()
                                                        : status.text + QStringLiteral(": ") +
                                                              QString::fromStdString(point.result.reason);
-            status.tone = toneOf(point.result.status);
+            status.tone = cellTone(point.result.runStatus());
             step.text = stepOf(point.result);
             step.sort = point.result.stepMs.value_or(-1);
             peak.text = point.result.peak ? byteText(double(*point.result.peak)) : notMeasured();

@@ -1,5 +1,7 @@
 #include "ui/kit/table_delegate.h"
 
+#include "core/model/memory_category.h"
+#include "core/model/text.h"
 #include "ui/kit/elided_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_model.h"
@@ -17,20 +19,30 @@ namespace tilescope::ui {
 
 QColor categoryColour(const QString& category, const Palette& p)
 {
-    const std::pair<QLatin1String, const QColor*> known[] = {
-        {QLatin1String("parameters"), &p.parameters},
-        {QLatin1String("gradients"), &p.gradients},
-        {QLatin1String("optimizer"), &p.optimizerState},
-        {QLatin1String("activations"), &p.activations},
-        {QLatin1String("inputs"), &p.inputs},
-        {QLatin1String("temporaries"), &p.temporaries},
-        {QLatin1String("workspace"), &p.workspace},
-        {QLatin1String("fragmentation"), &p.fragmentation},
-        {QLatin1String("reserved_free"), &p.reservedFree},
-        {QLatin1String("context"), &p.context}};
-    for (const auto& [word, colour] : known)
-        if (category == word)
-            return *colour;
+    switch (fromWord<MemoryCategory>(category.toStdString()).value_or(MemoryCategory::Unattributed)) {
+    case MemoryCategory::Parameters:
+        return p.parameters;
+    case MemoryCategory::Gradients:
+        return p.gradients;
+    case MemoryCategory::Optimizer:
+        return p.optimizerState;
+    case MemoryCategory::Activations:
+        return p.activations;
+    case MemoryCategory::Inputs:
+        return p.inputs;
+    case MemoryCategory::Temporaries:
+        return p.temporaries;
+    case MemoryCategory::Workspace:
+        return p.workspace;
+    case MemoryCategory::Unattributed:
+        return p.unattributed;
+    case MemoryCategory::Fragmentation:
+        return p.fragmentation;
+    case MemoryCategory::ReservedFree:
+        return p.reservedFree;
+    case MemoryCategory::Context:
+        return p.context;
+    }
     return p.unattributed;
 }
 

@@ -1,6 +1,6 @@
 #include "ui/window/run_delegate.h"
 
-#include "core/model/run.h"
+#include "core/model/run_status.h"
 #include "ui/kit/elided_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -19,30 +19,34 @@ namespace {
 constexpr double kIndent = 8; // of a sweep in a study
 constexpr double kArrow = 16; // width of the arrow; a click on it folds a branch
 
-struct Sign {
-    Icon icon;
-    QColor colour;
-};
-
 // Every status has an icon as well as a colour.
-Sign signOf(RunStatus status, const Palette& p)
+Icon iconOf(RunStatus status)
 {
     switch (status) {
     case RunStatus::Ok:
-        return {Icon::Check, p.dimText};
+        return Icon::Check;
     case RunStatus::Oom:
-        return {Icon::Up, p.warning};
+        return Icon::Up;
     case RunStatus::Error:
-        return {Icon::Error, p.error};
+        return Icon::Error;
     case RunStatus::Running:
-        return {Icon::Running, p.running};
+        return Icon::Running;
     case RunStatus::Skipped:
-        return {Icon::Skipped, p.dimText};
+        return Icon::Skipped;
     case RunStatus::Cancelled:
     case RunStatus::Interrupted:
-        return {Icon::Cancelled, p.dimText};
+        return Icon::Cancelled;
     }
-    return {Icon::Check, p.dimText};
+    return Icon::Check;
+}
+
+QColor colourOf(RunStatus status, const Palette& p)
+{
+    const StatusTone tone = traitsOf(status).tone;
+    return tone == StatusTone::Failed    ? p.error
+           : tone == StatusTone::Limited ? p.warning
+           : tone == StatusTone::Running ? p.running
+                                         : p.dimText;
 }
 
 } // namespace
@@ -122,8 +126,8 @@ void paintRun(QPainter* painter, const QRect& rect, const QModelIndex& index)
     const QFontMetrics metrics(theme.body());
     const int side = sizes().of(12);
     double x = rect.left() + sizes().of(10);
-    const Sign sign = signOf(status, p);
-    paintIcon(*painter, sign.icon, QRectF(x, rect.center().y() - side / 2.0 + 1, side, side), sign.colour);
+    paintIcon(*painter, iconOf(status), QRectF(x, rect.center().y() - side / 2.0 + 1, side, side),
+              colourOf(status, p));
     x += side + 2;
     const QString number = QString::number(index.data(RunTreeModel::RunNumberRole).toLongLong());
     painter->setPen(p.dimText);
@@ -255,11 +259,10 @@ void RunTreeView::drawRow(QPainter* painter, const QStyleOptionViewItem& option,
     // A folded group shows that some of its runs did not end well.
     if (const auto status = RunStatus(first.data(RunTreeModel::StatusRole).toInt());
         status != RunStatus::Ok) {
-        const Sign sign = signOf(status, p);
         rightWidth += side + sizes().of(4);
-        paintIcon(*painter, sign.icon,
+        paintIcon(*painter, iconOf(status),
                   QRectF(rect.right() - rightWidth, rect.center().y() - side / 2.0 + 1, side, side),
-                  sign.colour);
+                  colourOf(status, p));
     }
     painter->setFont(depth == 0 ? theme.bold() : theme.body());
     painter->setPen(p.text);

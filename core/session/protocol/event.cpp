@@ -2,8 +2,13 @@
 
 #include "core/base/error.h"
 #include "core/base/terminal_text.h"
+#include "core/model/run_status.h"
+#include "core/model/text.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <utility>
 
 namespace tilescope::session {
 
@@ -229,6 +234,48 @@ E readAll(const Json& object, std::pair<const char*, Members E::*>... fields)
 }
 
 } // namespace
+
+RunStatus ResultEvent::runStatus() const
+{
+    return fromWord<RunStatus>(status).value_or(RunStatus::Error);
+}
+
+void DoneEvent::add(RunStatus status)
+{
+    switch (status) {
+    case RunStatus::Ok:
+        ++ok;
+        break;
+    case RunStatus::Oom:
+        ++oom;
+        break;
+    case RunStatus::Skipped:
+        ++skipped;
+        break;
+    case RunStatus::Cancelled:
+        ++cancelled;
+        break;
+    case RunStatus::Error:
+    case RunStatus::Running:
+    case RunStatus::Interrupted:
+        ++error;
+        break;
+    }
+}
+
+std::string DoneEvent::text() const
+{
+    const std::pair<std::int64_t, RunStatus> counts[] = {{ok, RunStatus::Ok},
+                                                         {oom, RunStatus::Oom},
+                                                         {skipped, RunStatus::Skipped},
+                                                         {error, RunStatus::Error},
+                                                         {cancelled, RunStatus::Cancelled}};
+    std::string text;
+    for (const auto& [count, status] : counts)
+        if (count > 0)
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, traitsOf(status).counted);
+    return text;
+}
 
 std::string toJsonLine(const Event& event)
 {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/model/replay.h"
+#include "core/model/run.h"
 #include "core/session/protocol/maker.h"
 
 #include <array>
@@ -61,6 +62,8 @@ struct ResultEvent {
     std::optional<std::int64_t> peak;                  ///< peak allocated bytes
     std::int64_t records = 0;                          ///< trace records that were checked for losses
     std::vector<std::string> flags = {};               ///< reasons to doubt the figures
+
+    RunStatus runStatus() const; ///< a status that this version does not know is an error
 };
 struct LossEvent {
     std::int64_t run = 0;
@@ -95,6 +98,9 @@ struct DoneEvent {
     std::int64_t error = 0;
     std::int64_t cancelled = 0;
     double seconds = 0;
+
+    void add(RunStatus status);
+    std::string text() const; ///< `3 ok, 1 out of memory`; empty if none ran
 };
 
 using Event = std::variant<HelloEvent, PointEvent, StateEvent, SampleEvent, MemoryEvent, ResultEvent,

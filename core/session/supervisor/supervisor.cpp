@@ -63,7 +63,6 @@ private:
     void take(Event&& event);
     void takeInPoint(Event&& event);
     void report(const ResultEvent& result);
-    void count(RunStatus status);
 
     const std::vector<SweepPoint>& points_;
     const SweepOptions& options_;
@@ -218,31 +217,8 @@ void Sweep::report(const ResultEvent& result)
 {
     lastRun_.value = std::max(lastRun_.value, result.run);
     ++finished_;
-    count(fromWord<RunStatus>(result.status).value_or(RunStatus::Error));
+    counts_.add(result.runStatus());
     onEvent_(result);
-}
-
-void Sweep::count(RunStatus status)
-{
-    switch (status) {
-    case RunStatus::Ok:
-        ++counts_.ok;
-        break;
-    case RunStatus::Oom:
-        ++counts_.oom;
-        break;
-    case RunStatus::Skipped:
-        ++counts_.skipped;
-        break;
-    case RunStatus::Cancelled:
-        ++counts_.cancelled;
-        break;
-    case RunStatus::Error:
-    case RunStatus::Running:
-    case RunStatus::Interrupted:
-        ++counts_.error;
-        break;
-    }
 }
 
 /// Lets the engine seal its file and end.

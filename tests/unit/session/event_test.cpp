@@ -1,6 +1,7 @@
 #include "core/session/protocol/event.h"
 
 #include "core/base/error.h"
+#include "core/model/text.h"
 #include "tests/support/json_schema.h"
 
 #include <gmock/gmock.h>
@@ -76,6 +77,25 @@ TEST(Event, InvalidUtf8DoesNotBreakTheLine)
 {
     const std::string line = toJsonLine(ResultEvent{1, "error", "last words: \xff\xfe", {}, {}, 0, {}, 0});
     EXPECT_EQ(std::get<ResultEvent>(*parseEvent(line)).reason, "last words: \uFFFD\uFFFD");
+}
+
+TEST(DoneEvent, CountsStatusesInWords)
+{
+    DoneEvent done;
+    EXPECT_EQ(done.text(), "");
+    for (const EnumWord<RunStatus>& status : enumWords<RunStatus>())
+        done.add(status.value);
+    done.add(RunStatus::Ok);
+    EXPECT_EQ(done.text(), "2 ok, 1 out of memory, 1 skipped, 3 in error, 1 cancelled");
+}
+
+TEST(ResultEvent, TakesAnUnknownStatusForAnError)
+{
+    ResultEvent result;
+    result.status = "oom";
+    EXPECT_EQ(result.runStatus(), RunStatus::Oom);
+    result.status = "melted";
+    EXPECT_EQ(result.runStatus(), RunStatus::Error);
 }
 
 } // namespace tilescope::session
