@@ -45,21 +45,4 @@ double Random::normal()
     return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * M_PI * uniform());
 }
 
-double Random::gamma(double shape)
-{
-    // Marsaglia and Tsang, "A simple method for generating gamma variables" (2000); accepts about 98 % of the
-    // draws.
-    const double d = shape - 1.0 / 3;
-    const double c = 1 / std::sqrt(9 * d);
-    for (;;) {
-        const double x = normal();
-        const double root = 1 + c * x;
-        if (root <= 0)
-            continue;
-        const double v = root * root * root;
-        if (std::log(uniform()) < 0.5 * x * x + d - d * v + d * std::log(v))
-            return d * v;
-    }
-}
-
 } // namespace tilescope::analysis

@@ -15,7 +15,6 @@ public:
     double uniform();                         ///< in the open interval (0, 1)
     std::uint64_t below(std::uint64_t bound); ///< 0 to bound - 1; bound > 0
     double normal();                          ///< mean 0, standard deviation 1
-    double gamma(double shape);               ///< scale 1; shape >= 1
 
 private:
     std::array<std::uint64_t, 4> state_{};

@@ -69,11 +69,10 @@ void PerfettoWriter::finishPacket()
     packet_.clear();
     protozero::pbf_writer message(packet_);
     message.add_uint64(perfetto::packet::kSequenceId, kSequence);
-    const bool isFirst = packets_ == 0;
     message.add_uint32(perfetto::packet::kSequenceFlags,
                        perfetto::sequence_flag::kNeedsState |
-                           (isFirst ? perfetto::sequence_flag::kStateCleared : 0));
-    if (isFirst)
+                           (isFirst_ ? perfetto::sequence_flag::kStateCleared : 0));
+    if (isFirst_)
         message.add_bool(perfetto::packet::kFirstOnSequence, true);
     if (!interned_.empty())
         message.add_message(perfetto::packet::kInternedData, interned_);
@@ -87,7 +86,7 @@ void PerfettoWriter::finishPacket()
     protozero::add_varint_to_buffer(&head, packet_.size());
     out_.write(head.data(), static_cast<std::streamsize>(head.size()));
     out_.write(packet_.data(), static_cast<std::streamsize>(packet_.size()));
-    ++packets_;
+    isFirst_ = false;
 }
 
 } // namespace tilescope::exchange

@@ -44,8 +44,6 @@ public:
     std::uint64_t intern(std::uint32_t kind, std::uint64_t key, std::string_view name,
                          const std::function<void(protozero::pbf_writer&)>& fill);
 
-    std::int64_t packets() const { return packets_; }
-
 private:
     void define(std::uint32_t kind, std::uint64_t iid, std::string_view name,
                 const std::function<void(protozero::pbf_writer&)>& fill);
@@ -59,7 +57,7 @@ private:
     std::unordered_map<std::uint32_t, std::vector<bool>> written_; ///< by kind and StringId
     std::unordered_map<std::uint32_t, std::unordered_map<std::string, std::uint64_t>> fixed_;
     std::unordered_map<std::uint32_t, std::unordered_set<std::uint64_t>> keys_;
-    std::int64_t packets_ = 0;
+    bool isFirst_ = true;
 };
 
 } // namespace tilescope::exchange

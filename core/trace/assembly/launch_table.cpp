@@ -32,10 +32,8 @@ void LaunchTable::insert(std::uint32_t correlation, const Launch& launch)
     if (correlation == 0 || find(correlation))
         return;
     std::uint32_t& oldest = order_[next_];
-    if (oldest != 0) {
+    if (oldest != 0)
         erase(oldest);
-        ++forgotten_;
-    }
     oldest = correlation;
     next_ = (next_ + 1) % order_.size();
     slots_[slotOf(correlation)] = {launch, correlation};

@@ -31,8 +31,6 @@ public:
     const Launch* find(std::uint32_t correlation) const;
     void clear();
     std::size_t size() const { return size_; }
-    /// Launches that were forgotten to make room.
-    std::uint64_t forgotten() const { return forgotten_; }
 
 private:
     struct Slot {
@@ -46,7 +44,6 @@ private:
     std::vector<Slot> slots_;
     std::size_t mask_;
     std::size_t size_ = 0;
-    std::uint64_t forgotten_ = 0;
     std::vector<std::uint32_t> order_; // ids in the order of insertion, a ring; order_[next_] is the oldest
     std::size_t next_ = 0;
 };
