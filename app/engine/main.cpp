@@ -31,34 +31,6 @@ constexpr const char* kHelp =
     "  echo '{\"index\": 0, \"of\": 1, \"params\": {\"workload\": \"attention\", \"device\": \"cpu\"}}' |"
     " tilescope-engine --file a.tscope\n";
 
-class TorchBench final : public session::Workbench {
-public:
-    explicit TorchBench(StringTable& strings) : engine_(strings) {}
-    std::string resolveDevice(const DeviceRequest& request, int rank) override
-    {
-        machine::requireLoadedTorch(); // before anything of it is used for a run
-        return engine_.resolveDevice(request, rank);
-    }
-    std::vector<EnvironmentEntry> environment() override { return engine_.environment(); }
-    std::vector<Ceiling> measureCeilings(const DeviceRequest& request) override
-    {
-        return engine_.measureCeilings(request);
-    }
-    ReplayResult replay(const ReplayRequest& request) override
-    {
-        machine::requireLoadedTorch();
-        return engine_.replay(request);
-    }
-    RunResult run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop,
-                  const std::optional<RankSeat>& seat) override
-    {
-        return engine_.runPoint(spec, observer, std::move(stop), seat);
-    }
-
-private:
-    engine::Engine engine_;
-};
-
 std::chrono::milliseconds intervalFrom(std::string_view text)
 {
     const auto interval = parseNumber<std::int32_t>(text);
@@ -120,8 +92,8 @@ int run(std::span<char*> arguments)
 
     session::EventStream events(options.output);
     StringTable strings;
-    TorchBench bench(strings);
-    return session::runEngine(options, strings, bench, events, signals.first());
+    engine::Engine engine(strings);
+    return session::runEngine(options, strings, engine, events, signals.first());
 }
 
 } // namespace

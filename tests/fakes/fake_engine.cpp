@@ -70,7 +70,7 @@ void print(const std::string& text)
     }
 }
 
-class FakeBench final : public session::Workbench {
+class FakeBench final : public Workbench {
 public:
     explicit FakeBench(StringTable& strings) : strings_(strings)
     {
@@ -81,7 +81,7 @@ public:
             script_.emplace_back("ok");
     }
 
-    std::string resolveDevice(const DeviceRequest& request, int /*rank*/) override
+    std::string resolveDevice(const DeviceRequest& request, int /*rank*/) const override
     {
         if (request.kind == DeviceRequest::Kind::Cuda)
             throw Error{.what = "no usable NVIDIA GPU on this machine",
@@ -91,7 +91,7 @@ public:
         return "cpu";
     }
 
-    std::vector<EnvironmentEntry> environment() override
+    std::vector<EnvironmentEntry> environment() const override
     {
         const std::string torch = variable("FAKE_TORCH");
         std::vector<EnvironmentEntry> entries{{"libtorch", torch.empty() ? "fake" : torch}};
@@ -144,8 +144,8 @@ public:
         return ceilings;
     }
 
-    RunResult run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop,
-                  const std::optional<RankSeat>& seat) override
+    RunResult runPoint(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop,
+                       const std::optional<RankSeat>& seat) override
     {
         const std::string& scripted =
             script_[std::min(static_cast<std::size_t>(spec.seed), script_.size() - 1)];

@@ -7,6 +7,7 @@
 #include "core/config/device_rules.h"
 #include "core/config/schema.h"
 #include "core/machine/machine.h"
+#include "core/machine/torch_location.h"
 #include "core/model/ceilings.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
@@ -321,7 +322,7 @@ RunResult EngineLoop::runGuarded(const PointLine& point, LivePoint& live)
         stopPoint.request_stop();
     });
     const auto began = std::chrono::steady_clock::now();
-    RunResult result = workbench_.run(spec, live, stopPoint.get_token(), point.seat);
+    RunResult result = workbench_.runPoint(spec, live, stopPoint.get_token(), point.seat);
     if (result.duration.count() == 0)
         result.duration = std::chrono::steady_clock::now() - began;
     if (result.status == RunStatus::Cancelled && timedOut && !stopAll_.stop_requested()) {
@@ -500,6 +501,7 @@ int runEngine(const EngineOptions& options, StringTable& strings, Workbench& wor
               std::stop_token stop)
 {
     try {
+        machine::requireLoadedTorch(); // before anything of it is used for a run
         Makers makers = makersOf(options.required, workbench);
         return EngineLoop(options, strings, workbench, events, std::move(stop)).run(std::move(makers));
     } catch (const Error& error) {

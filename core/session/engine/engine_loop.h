@@ -1,44 +1,17 @@
 #pragma once
 
-#include "core/model/point_observer.h"
-#include "core/model/rank_seat.h"
-#include "core/model/replay.h"
-#include "core/model/spec.h"
 #include "core/model/strings.h"
+#include "core/model/workbench.h"
 #include "core/session/protocol/event.h"
 #include "core/session/protocol/event_stream.h"
 
 #include <chrono>
 #include <filesystem>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 namespace tilescope::session {
-
-/// Runs points: LibTorch's engine in the engine program, a simpler implementation in tests. Session thread.
-class Workbench {
-public:
-    virtual ~Workbench() = default;
-    /// `cpu`, `cuda:0`.
-    /// \throws Error (Environment)  the machine has no such device
-    virtual std::string resolveDevice(const DeviceRequest& request, int rank) = 0;
-    /// Environment entries that only the workbench knows: versions of LibTorch, CUDA, …
-    virtual std::vector<EnvironmentEntry> environment() = 0;
-    /// Measures the ceilings of a device, without its identity. The loop adds kHostWaiting if the workbench
-    /// does not.
-    /// \throws Error  they cannot be measured
-    virtual std::vector<Ceiling> measureCeilings(const DeviceRequest& request) = 0;
-    /// Measures one op alone.
-    /// \throws Error  the op is unknown, refuses the arguments, or an argument that it needs was not recorded
-    virtual ReplayResult replay(const ReplayRequest& request) = 0;
-    /// Failures of a point are results. `stop` requests to end after the current step; the result is then
-    /// `cancelled`.
-    /// \param seat  of this process among the ranks of the point; none: it runs alone
-    virtual RunResult run(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop,
-                          const std::optional<RankSeat>& seat) = 0;
-};
 
 struct EngineOptions {
     std::filesystem::path file;
