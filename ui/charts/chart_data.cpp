@@ -317,9 +317,9 @@ seriesOf(const ChartRecipe& recipe, const std::vector<Placed>& placed, const QSt
         ChartSeries& line = series[{one.place.facet, words.join(QStringLiteral(", "))}];
         if (one.point)
             line.points.push_back(*one.point);
-        else if (std::find(line.outOfMemory.begin(), line.outOfMemory.end(), one.place.x) ==
-                 line.outOfMemory.end())
-            line.outOfMemory.push_back(one.place.x);
+        else if (std::ranges::find(line.outOfMemory, one.place.x, &ChartPoint::x) == line.outOfMemory.end())
+            line.outOfMemory.push_back(
+                {.x = one.place.x, .exact = QObject::tr("out of memory"), .uid = one.place.run->uid});
     }
     return series;
 }

@@ -29,6 +29,8 @@ namespace {
 
 const QColor kInk(0x1B, 0x20, 0x26);
 const QColor kGrid(0xE6, 0xE8, 0xEB);
+const QColor kRing(0x24, 0x58, 0xB8);
+constexpr double kRingRadius = 8;    // design pixels
 constexpr double kReferenceText = 8; // points: the text size to which lengths refer
 constexpr double kPixelsPerInch = 96;
 constexpr std::size_t kMostInRow = 3;
@@ -258,7 +260,7 @@ void ChartPlot::addSeries(const ChartSeries& series, QCPAxisRect& panel)
     // On a logarithmic axis a bar down to zero ends at the axis.
     const double floor = panel.axis(QCPAxis::atLeft)->range().lower;
     for (const ChartPoint& point : series.points) {
-        points_.push_back({{&series, &point}, &panel});
+        points_.push_back({{&series, &point}, &panel, point.y});
         graph->addData(point.x, point.y);
         const double low = std::max(point.low.value_or(point.y), std::min(floor, point.y));
         bars->addData(point.y - low, point.high ? *point.high - point.y : 0);
@@ -297,10 +299,11 @@ void ChartPlot::addOutOfMemory(QCPAxisRect& panel, const QString& facet)
                                                QBrush(Qt::white), points(7)));
         graph->setAdaptiveSampling(false);
         std::pair<double, double> first(std::numeric_limits<double>::max(), 0);
-        for (const double x : series.outOfMemory) {
-            const double y = heightAt(above[x]++);
-            graph->addData(x, y);
-            first = std::min(first, std::pair(x, y));
+        for (const ChartPoint& point : series.outOfMemory) {
+            const double y = heightAt(above[point.x]++);
+            graph->addData(point.x, y);
+            points_.push_back({{&series, &point, true}, &panel, y});
+            first = std::min(first, std::pair(point.x, y));
         }
         addText(panel, first.first, first.second,
                 series.name.isEmpty() || panels_.size() > 1 ? QStringLiteral("OOM")
@@ -321,9 +324,9 @@ void ChartPlot::setRanges(QCPAxisRect& panel) const
     const bool logY = isLogarithmic(recipe_.yAxis);
     for (const ChartSeries& series : chart_.series) {
         if (recipe_.outOfMemory)
-            for (const double x : series.outOfMemory) {
-                lowX = std::min(lowX, x);
-                highX = std::max(highX, x);
+            for (const ChartPoint& point : series.outOfMemory) {
+                lowX = std::min(lowX, point.x);
+                highX = std::max(highX, point.x);
             }
         for (const ChartPoint& point : series.points) {
             lowX = std::min(lowX, point.x);
@@ -371,7 +374,8 @@ void ChartPlot::setFewTicks(QCPAxis& axis) const
     for (const ChartSeries& series : chart_.series) {
         for (const ChartPoint& point : series.points)
             values.insert(point.x);
-        values.insert(series.outOfMemory.begin(), series.outOfMemory.end());
+        for (const ChartPoint& point : series.outOfMemory)
+            values.insert(point.x);
     }
     if (values.empty() || values.size() > kFew)
         return;
@@ -485,8 +489,8 @@ void ChartPlot::moveApart()
         const double by = step * (double(placeOf(series)) - (count - 1) / 2);
         for (ChartPoint& point : series.points)
             point.x += by;
-        for (double& x : series.outOfMemory)
-            x += by;
+        for (ChartPoint& point : series.outOfMemory)
+            point.x += by;
     }
 }
 
@@ -517,6 +521,9 @@ bool ChartPlot::draw()
         if (recipe_.outOfMemory)
             addOutOfMemory(*panels_[i], facet);
     }
+    // A series with its markers out of memory, by x.
+    std::ranges::stable_sort(
+        points_, {}, [](const Placed& placed) { return std::pair(placed.ref.series, placed.ref.point->x); });
     if (hasLegend_)
         addLegend();
     // Laid out at the size of the paper, whatever that of the widget.
@@ -541,31 +548,174 @@ std::optional<ChartPlot::PointRef> ChartPlot::pointAt(const QPointF& place, doub
 {
     std::optional<PointRef> nearest;
     double least = reach;
-    for (const auto& [ref, panel] : points_) {
-        const QPointF at(panel->axis(QCPAxis::atBottom)->coordToPixel(ref.point->x),
-                         panel->axis(QCPAxis::atLeft)->coordToPixel(ref.point->y));
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+        const QPointF at = placeOf(i);
         const double distance = std::hypot(at.x() - place.x(), at.y() - place.y());
         if (distance <= least) {
             least = distance;
-            nearest = ref;
+            nearest = points_[i].ref;
         }
     }
     return nearest;
+}
+
+QString ChartPlot::xText(const ChartPoint& point) const
+{
+    // Words stand at whole numbers; their points may be moved apart.
+    const QString value = !chart_.words.isEmpty() ? chart_.words.value(qsizetype(std::round(point.x)))
+                          : point.x == std::floor(point.x) ? wholeNumber(std::int64_t(point.x))
+                                                           : threeDigits(point.x);
+    return QStringLiteral("%1: %2").arg(chart_.xTitle, value);
+}
+
+QPointF ChartPlot::placeOf(std::size_t point) const
+{
+    const Placed& placed = points_[point];
+    return {placed.panel->axis(QCPAxis::atBottom)->coordToPixel(placed.ref.point->x),
+            placed.panel->axis(QCPAxis::atLeft)->coordToPixel(placed.y)};
+}
+
+std::optional<std::size_t> ChartPlot::neighbour(std::size_t point, Qt::Key arrow) const
+{
+    const bool isAlong = arrow == Qt::Key_Left || arrow == Qt::Key_Right;
+    const bool isBackward = arrow == Qt::Key_Left || arrow == Qt::Key_Up;
+    const ChartSeries* series = points_[point].ref.series;
+    if (isAlong) {
+        for (std::size_t i = point; isBackward ? i-- > 0 : ++i < points_.size();)
+            if (points_[i].ref.series == series || points_[i].ref.series->name == series->name)
+                return i; // the same line in the panel beside, beyond the end of this one
+        return {};
+    }
+    // The point of each other line of the panel that is nearest along x; of these the next one up or down.
+    std::map<const ChartSeries*, std::size_t> nearest;
+    const QPointF from = placeOf(point);
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+        if (points_[i].panel != points_[point].panel || points_[i].ref.series == series)
+            continue;
+        const auto [known, isNew] = nearest.emplace(points_[i].ref.series, i);
+        if (!isNew && std::abs(placeOf(i).x() - from.x()) < std::abs(placeOf(known->second).x() - from.x()))
+            known->second = i;
+    }
+    std::optional<std::size_t> next;
+    double least = std::numeric_limits<double>::max();
+    for (const auto& [other, i] : nearest) {
+        const double down = placeOf(i).y() - from.y();
+        // Of two points at one place, the line that comes later is the lower one.
+        const bool isBelow = down > 0 || (down == 0 && other > series);
+        if (isBelow == isBackward || std::abs(down) >= least)
+            continue;
+        least = std::abs(down);
+        next = i;
+    }
+    return next;
 }
 
 FigureView::FigureView(ChartPlot& plot, QWidget* parent) : QWidget(parent), plot_(plot)
 {
     setAccessibleName(tr("Chart"));
     setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
+}
+
+QPointF FigureView::corner() const
+{
+    const double scale = zoom();
+    return {(width() - scale * paper_.width()) / 2, (height() - scale * paper_.height()) / 2};
 }
 
 std::optional<ChartPlot::PointRef> FigureView::pointUnder(const QPointF& cursor) const
 {
     if (paper_.isEmpty())
         return {};
-    const double scale = zoom();
-    const QPointF corner((width() - scale * paper_.width()) / 2, (height() - scale * paper_.height()) / 2);
-    return plot_.pointAt((cursor - corner) / scale, sizes().of(kReach) / scale);
+    return plot_.pointAt((cursor - corner()) / zoom(), sizes().of(kReach) / zoom());
+}
+
+QPoint FigureView::placeOf(std::size_t point) const
+{
+    return (corner() + plot_.placeOf(point) * zoom()).toPoint();
+}
+
+void FigureView::describe(const QString& words)
+{
+    description_ = words;
+    readOut();
+}
+
+std::optional<std::size_t> FigureView::ringedIndex() const
+{
+    if (!ring_ || paper_.isEmpty())
+        return {};
+    for (std::size_t i = 0; i < plot_.pointCount(); ++i) {
+        const ChartPlot::PointRef& at = plot_.point(i);
+        if (at.point->uid == ring_->uid && at.series->name == ring_->series &&
+            at.series->facet == ring_->facet)
+            return i;
+    }
+    return {};
+}
+
+std::optional<ChartPlot::PointRef> FigureView::ringed() const
+{
+    const std::optional<std::size_t> at = ringedIndex();
+    return at && hasFocus() ? std::optional(plot_.point(*at)) : std::nullopt;
+}
+
+void FigureView::setRing(std::optional<std::size_t> point)
+{
+    ring_.reset();
+    if (point) {
+        const ChartPlot::PointRef& at = plot_.point(*point);
+        ring_ = Ring{at.series->name, at.series->facet, at.point->uid};
+    }
+    readOut();
+    update();
+}
+
+// A screen reader reads the description of what has the focus when it changes.
+void FigureView::readOut()
+{
+    const auto point = ringed();
+    const QString words = point ? QStringList(tipLines(*point)).join(QStringLiteral(", ")) : QString();
+    setAccessibleDescription(words.isEmpty() ? description_ : words + QLatin1Char('\n') + description_);
+}
+
+void FigureView::focusInEvent(QFocusEvent* event)
+{
+    QWidget::focusInEvent(event);
+    // By a click, the user points at what is wanted.
+    if (event->reason() != Qt::MouseFocusReason && !ringedIndex() && !paper_.isEmpty() &&
+        plot_.pointCount() > 0)
+        setRing(0);
+    readOut();
+    update();
+}
+
+void FigureView::focusOutEvent(QFocusEvent* event)
+{
+    QWidget::focusOutEvent(event);
+    QToolTip::hideText();
+    readOut();
+    update();
+}
+
+void FigureView::keyPressEvent(QKeyEvent* event)
+{
+    const auto key = Qt::Key(event->key());
+    const bool isArrow =
+        key == Qt::Key_Left || key == Qt::Key_Right || key == Qt::Key_Up || key == Qt::Key_Down;
+    const std::optional<std::size_t> at = ringedIndex();
+    if ((key == Qt::Key_Return || key == Qt::Key_Enter) && at) {
+        if (const std::string& uid = plot_.point(*at).point->uid; !uid.empty())
+            emit pointChosen(QString::fromStdString(uid));
+        return;
+    }
+    if (!isArrow || paper_.isEmpty() || plot_.pointCount() == 0)
+        return QWidget::keyPressEvent(event);
+    const std::size_t next = at ? plot_.neighbour(*at, key).value_or(*at) : 0;
+    setRing(next);
+    const QPoint place = placeOf(next);
+    QToolTip::showText(mapToGlobal(place + QPoint(sizes().of(kReach), sizes().of(kReach))),
+                       tipOfLines(tipLines(plot_.point(next))), this);
 }
 
 void FigureView::mouseMoveEvent(QMouseEvent* event)
@@ -593,12 +743,19 @@ bool FigureView::event(QEvent* event)
         QToolTip::hideText();
         return true;
     }
-    const ChartPoint& point = *under->point;
-    QStringList lines{under->series->name, point.exact};
-    lines << (point.runs > 1 ? counted(point.runs, "run") : counted(point.n, "sample"));
-    lines.removeAll(QString());
-    QToolTip::showText(help->globalPos(), tipOfLines(lines), this);
+    QToolTip::showText(help->globalPos(), tipOfLines(tipLines(*under)), this);
     return true;
+}
+
+// Line, x, value with its spread, and number of samples.
+QStringList FigureView::tipLines(const ChartPlot::PointRef& ref) const
+{
+    const ChartPoint& point = *ref.point;
+    QStringList lines{ref.series->name, plot_.xText(point), point.exact};
+    if (!ref.isOutOfMemory)
+        lines << (point.runs > 1 ? counted(point.runs, "run") : counted(point.n, "sample"));
+    lines.removeAll(QString());
+    return lines;
 }
 
 void FigureView::setPaper(const QSize& paper, const QString& otherwise)
@@ -636,10 +793,19 @@ void FigureView::paintEvent(QPaintEvent*)
     }
     painter.setRenderHint(QPainter::Antialiasing);
     const double scale = zoom();
-    painter.translate((width() - scale * paper_.width()) / 2, (height() - scale * paper_.height()) / 2);
+    painter.save();
+    painter.translate(corner());
     painter.scale(scale, scale);
     painter.fillRect(QRect(QPoint(0, 0), paper_), Qt::white);
     draw(painter, paper_);
+    painter.restore();
+    if (const std::optional<std::size_t> at = ringedIndex(); at && hasFocus()) {
+        // On white paper in both themes.
+        painter.setPen(QPen(kRing, sizes().of(2)));
+        painter.setBrush(Qt::NoBrush);
+        const double radius = sizes().of(kRingRadius);
+        painter.drawEllipse(QPointF(placeOf(*at)), radius, radius);
+    }
 }
 
 } // namespace tilescope::ui

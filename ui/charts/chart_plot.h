@@ -5,6 +5,7 @@
 #include <qcustomplot.h>
 
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,8 +35,20 @@ public:
     struct PointRef {
         const ChartSeries* series = nullptr; ///< valid until show()
         const ChartPoint* point = nullptr;
+        bool isOutOfMemory = false; ///< a marker at the top
     };
     std::optional<PointRef> pointAt(const QPointF& place, double reach) const;
+
+    /// The points of the figure, of one series after the other, each by x. An index is valid until show().
+    std::size_t pointCount() const { return points_.size(); }
+    const PointRef& point(std::size_t index) const { return points_[index].ref; }
+    /// `sequence length N: 2048`
+    QString xText(const ChartPoint& point) const;
+    /// Where a point is, in pixels of the size at which the figure was drawn last.
+    QPointF placeOf(std::size_t point) const;
+    /// The point beside one: in its series to the left or right, beyond its ends in the panel beside; otherwise that
+    /// of the series above or below at the nearest x. None at the end of the figure.
+    std::optional<std::size_t> neighbour(std::size_t point, Qt::Key arrow) const;
     /// Panels of the figure, a facet each.
     const std::vector<QCPAxisRect*>& panels() const { return panels_; }
     /// Whether each of this many lines of a palette differs from the others in grey.
@@ -84,10 +97,16 @@ private:
     std::vector<Label> names_; // of the lines, at their last points
     std::vector<Label> pointLabels_;
     std::vector<Formula> formulas_;
-    std::vector<std::pair<PointRef, QCPAxisRect*>> points_;
+    struct Placed {
+        PointRef ref;
+        QCPAxisRect* panel;
+        double y; // of a marker at the top: where it is
+    };
+    std::vector<Placed> points_;
 };
 
-/// Shows a ChartPlot at the proportions of its paper, as large as there is room. GUI thread.
+/// Shows a ChartPlot at the proportions of its paper, as large as there is room. With the focus, arrow keys move a ring
+/// over its points, whose value is shown and read out; a click on a point and Enter choose its run. GUI thread.
 class FigureView : public QWidget {
     Q_OBJECT
 public:
@@ -100,6 +119,10 @@ public:
     void draw(QPainter& painter, const QSize& size);
     double zoom() const;
     const ChartPlot& plot() const { return plot_; }
+    /// What the figure shows, for screen readers, which read it behind the point that the ring is on.
+    void describe(const QString& words);
+    /// The point that the ring is on, while the figure has the focus.
+    std::optional<ChartPlot::PointRef> ringed() const;
 
 signals:
     /// The user clicked a point.
@@ -111,13 +134,29 @@ protected:
     void mouseReleaseEvent(QMouseEvent* event) override;
     bool event(QEvent* event) override;
     void contextMenuEvent(QContextMenuEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
 
 private:
+    /// A point that stays the same when the figure is drawn anew.
+    struct Ring {
+        QString series, facet;
+        std::string uid;
+    };
     std::optional<ChartPlot::PointRef> pointUnder(const QPointF& cursor) const;
+    std::optional<std::size_t> ringedIndex() const;
+    void setRing(std::optional<std::size_t> point);
+    void readOut();
+    QPointF corner() const;
+    QPoint placeOf(std::size_t point) const;
+    QStringList tipLines(const ChartPlot::PointRef& point) const;
 
     ChartPlot& plot_;
     QSize paper_;
     QString words_;
+    QString description_;
+    std::optional<Ring> ring_;
 };
 
 } // namespace tilescope::ui

@@ -89,8 +89,8 @@ struct ChartFit {
 struct ChartSeries {
     QString name;
     QString facet;
-    std::vector<ChartPoint> points;  ///< by x
-    std::vector<double> outOfMemory; ///< x of the runs that ran out of it
+    std::vector<ChartPoint> points;      ///< by x
+    std::vector<ChartPoint> outOfMemory; ///< runs that ran out of it, without y; one for each x
     std::optional<ChartFit> fit = {};
 };
 

@@ -24,7 +24,8 @@ std::set<double> everyX(const Chart& chart)
     for (const ChartSeries& series : chart.series) {
         for (const ChartPoint& point : series.points)
             xs.insert(point.x);
-        xs.insert(series.outOfMemory.begin(), series.outOfMemory.end());
+        for (const ChartPoint& point : series.outOfMemory)
+            xs.insert(point.x);
     }
     return xs;
 }
@@ -51,7 +52,7 @@ TableCell cellAt(const ChartSeries& series, double x)
         cell.sort = point.y;
         cell.exact = point.exact;
     }
-    if (std::find(series.outOfMemory.begin(), series.outOfMemory.end(), x) != series.outOfMemory.end()) {
+    if (std::ranges::find(series.outOfMemory, x, &ChartPoint::x) != series.outOfMemory.end()) {
         // Some repeats may have fitted.
         cell.text = std::isnan(cell.sort) ? QStringLiteral("OOM") : cell.text + QStringLiteral(", OOM");
         cell.tone = Tone::Warning;

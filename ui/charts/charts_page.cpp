@@ -12,6 +12,7 @@
 #include "ui/kit/exporter.h"
 #include "ui/kit/missing_trace.h"
 #include "ui/kit/table_view.h"
+#include "ui/kit/view_history.h"
 #include "ui/theme/theme.h"
 
 #include <QApplication>
@@ -107,7 +108,7 @@ ChartsPage::ChartsPage(Workspace& workspace, QWidget* parent)
     fillBelow(*below);
     right->setStretchFactor(0, 1);
     right->setSizes({sizes().of(640), sizes().of(260)});
-    setRecipe({});
+    applyRecipe({});
     chosen_ = false;
 }
 
@@ -267,7 +268,7 @@ void ChartsPage::draw()
     fits_->setVisible(!fits.rows.empty());
     fits_->show(fits);
     caption_->setText(chart_.caption);
-    figure_->setAccessibleDescription(chart_.series.empty() ? chart_.empty : wordsOf(chart_));
+    figure_->describe(chart_.series.empty() ? chart_.empty : wordsOf(chart_));
     grey_->setText(ChartPlot::staysApartInGrey(recipe_.palette, std::size_t(chart_.names.size()))
                        ? tr("lines differ in grey")
                        : tr("in grey, markers differ"));
@@ -488,6 +489,30 @@ void ChartsPage::addPaper(QFormLayout& form)
 
 void ChartsPage::setRecipe(const ChartRecipe& recipe)
 {
+    const ChartRecipe before = recipe_;
+    const bool wasChosen = chosen_;
+    applyRecipe(recipe);
+    noteChange(before, wasChosen);
+}
+
+// Adds a change of the recipe to what the user can undo.
+void ChartsPage::noteChange(const ChartRecipe& before, bool wasChosen, const QString& series)
+{
+    if (before == recipe_)
+        return;
+    const auto back = [this](const ChartRecipe& recipe, bool chosen) {
+        applyRecipe(recipe);
+        chosen_ = chosen; // a recipe that follows the runs does so again
+    };
+    ViewHistory::note(*this, {.name = tr("change of the chart"),
+                              .undo = [back, before, wasChosen] { back(before, wasChosen); },
+                              .redo = [back, after = recipe_] { back(after, true); },
+                              .where = this,
+                              .series = series});
+}
+
+void ChartsPage::applyRecipe(const ChartRecipe& recipe)
+{
     chosen_ = true;
     recipe_ = recipe;
     title_->setText(recipe.title);
@@ -555,6 +580,8 @@ void ChartsPage::fillKeys()
 
 void ChartsPage::readForm()
 {
+    const ChartRecipe before = recipe_;
+    const bool wasChosen = chosen_;
     chosen_ = true;
     recipe_.title = title_->text();
     recipe_.filter = filter_->text().simplified();
@@ -577,13 +604,16 @@ void ChartsPage::readForm()
         recipe_.paper = ChartRecipe::papers()[preset].second;
         showPaper();
     }
+    noteChange(before, wasChosen);
     draw();
 }
 
 void ChartsPage::readPaper()
 {
+    const ChartRecipe before = recipe_;
     recipe_.paper = {width_->value(), height_->value(), textSize_->value()};
     showPaper();
+    noteChange(before, chosen_, QStringLiteral("paper"));
     draw();
 }
 

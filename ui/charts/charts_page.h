@@ -33,6 +33,7 @@ public:
     const Chart& chart() const { return chart_; }
     const ChartRecipe& recipe() const { return recipe_; }
     ChartPlot& plot() { return *plot_; }
+    /// The user can undo it.
     void setRecipe(const ChartRecipe& recipe);
     QString command() const override;
     QString timeFilterWords() const override
@@ -57,6 +58,8 @@ private:
     void fillBelow(QWidget& below);
     void fillKeys();
     void fillExamples(QMenu& menu);
+    void applyRecipe(const ChartRecipe& recipe);
+    void noteChange(const ChartRecipe& before, bool wasChosen, const QString& series = {});
     void readForm();
     void readPaper();
     void showPaper();

@@ -248,7 +248,7 @@ void StudyPanel::showFigure()
     plot_->show(chart_, recipe);
     figure_->setPaper(chart_.series.empty() ? QSize() : ChartPlot::paperSize(recipe), chart_.empty);
     figure_->setToolTip(QString::fromStdString(charts[at]->caption));
-    figure_->setAccessibleDescription(QString::fromStdString(charts[at]->caption));
+    figure_->describe(QString::fromStdString(charts[at]->caption));
 }
 
 void StudyPanel::select(const std::vector<std::string>& uids, const QString& page)

@@ -51,8 +51,17 @@ TEST(Chart, HasASeriesForEachValueWithItsPointsByX)
     EXPECT_EQ(chart.unit, QStringLiteral("ms"));
     EXPECT_NEAR(chart.series[1].points[1].y, 8, 1e-9);
     EXPECT_NEAR(*chart.series[1].points[1].low, 7.2, 1e-9) << "the interval of the median";
-    EXPECT_EQ(chart.series[1].outOfMemory, std::vector<double>{2048});
+    ASSERT_EQ(chart.series[1].outOfMemory.size(), 1U);
+    EXPECT_EQ(chart.series[1].outOfMemory[0].x, 2048);
     EXPECT_TRUE(chart.caption.contains(QStringLiteral("precision bf16"))) << chart.caption.toStdString();
+}
+
+TEST(Chart, AMarkerOutOfMemoryLeadsToItsRun)
+{
+    std::vector<query::RunSummary> runs = attention();
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        runs[i].uid = "run-" + std::to_string(i);
+    EXPECT_EQ(chartOf({}, pointersTo(runs)).series[1].outOfMemory.at(0).uid, "run-3");
 }
 
 TEST(Chart, CentreAndBarsAreThoseOfTheRecipe)
