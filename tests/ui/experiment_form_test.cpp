@@ -64,8 +64,14 @@ TEST_F(ExperimentWindow, CopiesTheCommandThatRunsASavedSpec)
     QApplication::clipboard()->clear();
     type(QStringLiteral("# changed"));
     QTest::mouseClick(line, Qt::LeftButton);
-    EXPECT_TRUE(QApplication::clipboard()->text().isEmpty()) << "the file is not what the editor shows";
-    EXPECT_THAT(verdict(), HasSubstr("Save the spec first"));
+    const std::string copied = QApplication::clipboard()->text().toStdString();
+    EXPECT_TRUE(copied.starts_with("tilescope --batch - -o " + output.toStdString() + " <<'END_OF_SPEC'\n"))
+        << "the file is not what the editor shows: " << copied;
+    EXPECT_TRUE(copied.ends_with("\nEND_OF_SPEC\n")) << copied;
+    EXPECT_THAT(copied, HasSubstr("# changed"));
+    EXPECT_THAT(copied, HasSubstr("seq_len: 64"));
+    EXPECT_EQ(page->command().toStdString(), copied);
+    EXPECT_THAT(verdict(), HasSubstr("Copied"));
 }
 
 TEST_F(ExperimentWindow, FormAndTextFollowEachOther)

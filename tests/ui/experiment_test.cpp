@@ -286,6 +286,26 @@ TEST_F(ExperimentWindow, KeepsTheGridReadableOnASmallScreenWhileItRuns)
     ASSERT_TRUE(waitForEnd());
 }
 
+TEST_F(ExperimentWindow, ShowsReadablePlotsInALowWindowWhileItRuns)
+{
+    window->resize(853, 533); // 1280 x 800 at 150 %
+    replace(QStringLiteral("name: low\nworkload: attention\ndevice: cpu\nsteps: 3\nseq_len: 64\n"));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    setenv("FAKE_SCRIPT", "slow", 1);
+    QTest::mouseClick(runButton, Qt::LeftButton);
+    ASSERT_TRUE(page->isRunning());
+    auto* steps = page->findChild<QWidget*>(QStringLiteral("steps"));
+    // The page has scrolled to them.
+    EXPECT_TRUE(QTest::qWaitFor(
+        [&] { return steps->isVisible() && steps->visibleRegion().boundingRect().height() >= 140; },
+        kPatienceMs))
+        << steps->visibleRegion().boundingRect().height();
+    EXPECT_LE(window->height(), 533);
+    page->stopAll();
+    page->queue().cancel();
+    ASSERT_TRUE(waitForEnd());
+}
+
 TEST_F(ExperimentWindow, ShowsTheSweepInTheStatusBarAndCancelsItThere)
 {
     setenv("FAKE_SCRIPT", "ok,slow", 1);

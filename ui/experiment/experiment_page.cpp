@@ -22,6 +22,8 @@
 #include <QFileInfo>
 #include <QInputDialog>
 #include <QMenu>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSettings>
 #include <QSplitter>
 #include <QTimer>
@@ -135,11 +137,24 @@ void ExperimentPage::makeEditor()
     auto* margins = new QVBoxLayout;
     margins->setContentsMargins(sizes().margin, sizes().padding, sizes().margin, sizes().padding);
     layout->addLayout(margins, 1);
+    // In a low window the page scrolls: the plots of a running point keep a height at which they can be read.
+    scroll_ = new QScrollArea;
+    margins->addWidget(scroll_);
+    scroll_->setWidgetResizable(true);
+    scroll_->setFrameShape(QFrame::NoFrame);
+    scroll_->setFocusPolicy(Qt::NoFocus);
     splitter_ = new QSplitter(Qt::Vertical);
-    margins->addWidget(splitter_);
-    splitter_->setHandleWidth(sizes().gap);
+    // Before it has a parent, which styles it.
     splitter_->setProperty("kind", "gap");
+    splitter_->setHandleWidth(sizes().gap);
     splitter_->setChildrenCollapsible(false);
+    scroll_->setWidget(splitter_);
+    // The plots of a running point appear at the lower end.
+    QScrollBar* bar = scroll_->verticalScrollBar();
+    connect(bar, &QScrollBar::rangeChanged, this, [this, bar](int, int most) {
+        if (queue_->state() != SweepQueue::State::Idle)
+            bar->setValue(most);
+    });
     editor_ = new SpecEditor(splitter_);
 }
 
@@ -210,6 +225,7 @@ void ExperimentPage::makeRoom()
     const int height = splitter_->height();
     if (!arranged_ && height > 0)
         splitter_->setSizes({int(kForSpec * height), int((1 - kForSpec) * height)});
+    scroll_->verticalScrollBar()->setValue(scroll_->verticalScrollBar()->maximum());
 }
 
 QWidget* ExperimentPage::makeTools()
@@ -227,14 +243,14 @@ QWidget* ExperimentPage::makeTools()
     tools->add(studies_);
     presets_ = new MenuButton(tr("Preset"));
     presets_->setObjectName(QStringLiteral("presets"));
-    presets_->setToolTip(tr("Language models of usual sizes"));
+    presets_->setToolTip(tr("Language models of common sizes"));
     tools->add(presets_);
     fillStudies();
     fillPresets();
     tools->addStretch();
     add(tr("Open spec…"), "openSpec", tr("Read a spec file into the editor"), &ExperimentPage::chooseSpec);
     add(tr("Save spec…"), "saveSpec", tr("Write the editor's text to a file"), &ExperimentPage::saveSpec);
-    add(tr("Copy --batch line"), "batch", tr("The command that runs this spec without a window"),
+    add(tr("Copy as command"), "batch", tr("The command that runs this spec without a window"),
         &ExperimentPage::copyBatchLine);
     add(tr("Save sbatch script…"), "sbatch",
         tr("A job script that runs this spec as an array of Slurm tasks"), &ExperimentPage::saveSlurmScript);
@@ -393,22 +409,30 @@ void ExperimentPage::saveSpec()
     workspace().confirmWritten(path);
 }
 
-// Empty unless the spec is saved: the command contains its file name.
+// A spec that is not in a file as it is here becomes part of the command.
 QString ExperimentPage::command() const
 {
-    if (bar_ == nullptr || specPath_.isEmpty() || editor_->isModified())
+    if (bar_ == nullptr || editor_->text().trimmed().isEmpty())
         return {};
-    return QString::fromStdString(
-        session::batchLine(specPath_.toStdString(), bar_->outputPath().toStdString()));
+    const std::string output = bar_->outputPath().toStdString();
+    return QString::fromStdString(isSaved() ? session::batchLine(specPath_.toStdString(), output)
+                                            : session::batchText(editor_->text().toStdString(), output));
+}
+
+bool ExperimentPage::isSaved() const
+{
+    return !specPath_.isEmpty() && !editor_->isModified();
 }
 
 void ExperimentPage::copyBatchLine()
 {
-    const QString line = command();
-    if (line.isEmpty())
-        return editor_->say(tr("Save the spec first: the command contains its file name."), "warning");
-    QApplication::clipboard()->setText(line);
-    editor_->say(tr("Copied: %1").arg(line), "dim");
+    const QString text = command();
+    if (text.isEmpty())
+        return editor_->say(tr("There is no spec: choose a study or write one."), "warning");
+    QApplication::clipboard()->setText(text);
+    editor_->say(isSaved() ? tr("Copied: %1").arg(text)
+                           : tr("Copied: a command that contains the spec; paste it into a shell"),
+                 "dim");
 }
 
 void ExperimentPage::saveSlurmScript()

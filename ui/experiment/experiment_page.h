@@ -8,6 +8,7 @@
 #include <string>
 
 class QMenu;
+class QScrollArea;
 class QSplitter;
 
 namespace tilescope::ui {
@@ -65,6 +66,7 @@ private:
     void queueRuns(const WantedRuns& wanted);
     void chooseSpec();
     void saveSpec();
+    bool isSaved() const;
     void copyBatchLine();
     void saveSlurmScript();
     void checked();
@@ -86,6 +88,7 @@ private:
     SpecEditor* editor_ = nullptr;
     RunBar* bar_ = nullptr;
     RunView* view_ = nullptr;
+    QScrollArea* scroll_ = nullptr;
     QSplitter* splitter_ = nullptr;
     bool arranged_ = false; ///< by hand, now or before
 };

@@ -38,6 +38,7 @@ constexpr qsizetype kLinesAtOnce = 500; // at most
 constexpr int kSweepBarSteps = 1000;
 constexpr double kLeastPoints = 76;      // height for a few points
 constexpr double kMostLeastPoints = 190; // that a grid may take before it scrolls
+constexpr double kLeastPlot = 140;       // in a low window the page scrolls
 constexpr const char* kGridKey = "experiment/grid";
 
 QString clockText(double seconds)
@@ -157,7 +158,7 @@ QWidget* RunView::makeLive()
     memory_->setObjectName(QStringLiteral("memory"));
     for (const auto& [panel, plot] :
          {std::pair<Panel*, ThemedPlot*>(stepsPanel_, steps_), {memoryPanel_, memory_}}) {
-        plot->setMinimumSize(sizes().of(180), sizes().of(96));
+        plot->setMinimumSize(sizes().of(180), sizes().of(kLeastPlot));
         panel->setContent(plot);
         row->addWidget(panel);
     }

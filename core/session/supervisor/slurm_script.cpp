@@ -49,6 +49,13 @@ std::string batchLine(const std::filesystem::path& spec, const std::filesystem::
     return "tilescope --batch " + shellPath(spec) + " -o " + shellPath(file);
 }
 
+std::string batchText(std::string_view yaml, const std::filesystem::path& file)
+{
+    const std::string end = endWord(yaml);
+    return fmt::format("tilescope --batch - -o {} <<'{}'\n{}{}{}\n", shellPath(file), end, yaml,
+                       yaml.ends_with('\n') ? "" : "\n", end);
+}
+
 std::string slurmScript(std::string_view name, std::string_view yaml, const std::filesystem::path& folder,
                         std::int64_t tasks)
 {

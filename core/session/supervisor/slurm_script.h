@@ -14,6 +14,10 @@ namespace tilescope::session {
 /// `tilescope --batch SPEC -o FILE`
 std::string batchLine(const std::filesystem::path& spec, const std::filesystem::path& file);
 
+/// The same with the text of the spec, as a here-document of a shell: `tilescope --batch - -o FILE <<'END_OF_SPEC'`, the
+/// text and its end. Ends with a newline.
+std::string batchText(std::string_view yaml, const std::filesystem::path& file);
+
 /// A job script for `sbatch`: packaging/slurm/array.sbatch with the array size, the spec and the output
 /// folder filled in. It requires only the program.
 /// \param name   name of the job, and of the spec if its text has none

@@ -43,6 +43,18 @@ TEST(BatchLine, NamesFilesAsAShellReadsThem)
     EXPECT_EQ(batchLine("-x.yaml", "b.tscope"), "tilescope --batch ./-x.yaml -o b.tscope");
 }
 
+TEST(BatchText, GivesTheProgramTheTextAsItIs)
+{
+    const testing::TemporaryFolder folder;
+    // Writes down its arguments and its input, like the program reads them.
+    write(folder / "tilescope", "#!/bin/bash\nprintf '%s\\n' \"$@\" > arguments\ncat > input\n");
+    write(folder / "job", "#!/bin/bash\nPATH=.:$PATH\n" + batchText(kSpec, "it's.tscope"));
+    const testing::ProgramResult result = testing::runProgram({(folder / "job").string()}, folder.path(), {});
+    EXPECT_EQ(result.code, 0) << result.out << result.err;
+    EXPECT_EQ(textOf(folder / "arguments"), "--batch\n-\n-o\nit's.tscope\n");
+    EXPECT_EQ(textOf(folder / "input"), std::string(kSpec) + "\n");
+}
+
 TEST(SlurmScript, RunsItsShardOfTheSpecThatItCarries)
 {
     const testing::TemporaryFolder folder;
