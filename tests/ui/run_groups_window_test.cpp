@@ -104,6 +104,38 @@ TEST_F(RunGroupsTest, AClickOnTheArrowOrADoubleClickFoldsAGroupAndASortingKeepsI
         }
 }
 
+TEST_F(RunGroupsTest, FoldingIsUndoneAndMadeAgain)
+{
+    ViewHistory& history = window_.workspace().history();
+    const auto states = [this] {
+        std::vector<bool> open;
+        for (const QModelIndex& group : groups())
+            open.push_back(tree().isExpanded(group));
+        return open;
+    };
+    const std::vector<bool> first = states();
+    QModelIndex group = groups().back();
+    while (group.parent().parent().isValid())
+        group = group.parent();
+    tree().scrollTo(group);
+    clickArrow(group);
+    const std::vector<bool> second = states();
+    ASSERT_NE(second, first);
+    EXPECT_EQ(history.undoName(), QStringLiteral("folding"));
+    QMenu menu;
+    window_.dock().fillMenu(menu, group);
+    item(menu, QStringLiteral("Unfold all groups")).trigger();
+    const std::vector<bool> third = states();
+    EXPECT_EQ(std::ranges::count(third, false), 0);
+    history.undo();
+    EXPECT_EQ(states(), second) << "all groups at once";
+    history.undo();
+    EXPECT_EQ(states(), first) << "the group of the selected run, too";
+    history.redo();
+    history.redo();
+    EXPECT_EQ(states(), third);
+}
+
 TEST_F(RunGroupsTest, AClickOnAFileOrAGroupSelectsItsRunsAndMovingOverItLeavesThem)
 {
     const QModelIndex group = groups().front();
@@ -173,6 +205,8 @@ TEST_F(RunGroupsTest, TheMenuOfAGroupSelectsItsRuns)
     item(menu, QStringLiteral("Fold all groups")).trigger();
     for (const QModelIndex& each : groups())
         EXPECT_FALSE(tree().isExpanded(each));
+    QTest::keyClick(&window_, Qt::Key_Z, Qt::ControlModifier);
+    EXPECT_TRUE(tree().isExpanded(groups().front())) << "the folding first";
     QTest::keyClick(&window_, Qt::Key_Z, Qt::ControlModifier);
     EXPECT_EQ(window_.workspace().selection().size(), 1U);
 }

@@ -346,8 +346,47 @@ void RunDock::keepOpen(const QModelIndex& branch, bool isOpen)
 {
     if (applying_)
         return;
-    open_[model_->branchKey(branch)] = isOpen;
+    const QString key = model_->branchKey(branch);
+    open_[key] = isOpen;
+    noteFolding({{key, !isOpen}}, {{key, isOpen}});
     shareHeight();
+}
+
+void RunDock::openGroups(bool isOpen)
+{
+    QHash<QString, bool> before;
+    QHash<QString, bool> after;
+    const bool was = std::exchange(applying_, true);
+    for (const QModelIndex& branch : model_->branches()) {
+        if (!branch.parent().isValid() || tree_->isExpanded(branch) == isOpen)
+            continue;
+        const QString key = model_->branchKey(branch);
+        before[key] = !isOpen;
+        open_[key] = after[key] = isOpen;
+        tree_->setExpanded(branch, isOpen);
+    }
+    applying_ = was;
+    if (!after.isEmpty())
+        noteFolding(before, after);
+    shareHeight();
+}
+
+// Adds to what the user can undo that files and groups were folded or unfolded.
+void RunDock::noteFolding(const QHash<QString, bool>& before, const QHash<QString, bool>& after)
+{
+    const auto apply = [this](const QHash<QString, bool>& states) {
+        const bool was = std::exchange(applying_, true);
+        for (const QModelIndex& branch : model_->branches())
+            if (const auto state = states.constFind(model_->branchKey(branch)); state != states.constEnd()) {
+                open_[state.key()] = *state;
+                tree_->setExpanded(branch, *state);
+            }
+        applying_ = was;
+        shareHeight();
+    };
+    ViewHistory::note(*tree_, {.name = tr("folding"),
+                               .undo = [apply, before] { apply(before); },
+                               .redo = [apply, after] { apply(after); }});
 }
 
 // The rows of the selected runs, those that follow each other as one range: a range each would take very long for
@@ -537,16 +576,11 @@ void RunDock::addBranchActions(QMenu& menu, const QModelIndex& branch)
                                          [this, runs] { workspace_.select(runs); });
         menu.setDefaultAction(select);
     }
-    const auto openAll = [this](bool isOpen) {
-        for (const QModelIndex& each : model_->branches())
-            if (each.parent().isValid())
-                tree_->setExpanded(each, isOpen);
-    };
     const bool hasGroups = std::ranges::any_of(
         model_->branches(), [](const QModelIndex& each) { return each.parent().isValid(); });
     if (hasGroups) {
-        menu.addAction(tr("Unfold all groups"), this, [openAll] { openAll(true); });
-        menu.addAction(tr("Fold all groups"), this, [openAll] { openAll(false); });
+        menu.addAction(tr("Unfold all groups"), this, [this] { openGroups(true); });
+        menu.addAction(tr("Fold all groups"), this, [this] { openGroups(false); });
     }
     menu.addSeparator();
 }

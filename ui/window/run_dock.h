@@ -50,6 +50,8 @@ private:
     void selectRows();
     bool isOpen(const QModelIndex& branch) const;
     void keepOpen(const QModelIndex& branch, bool isOpen);
+    void openGroups(bool isOpen);
+    void noteFolding(const QHash<QString, bool>& before, const QHash<QString, bool>& after);
     void describeSelection();
     void showDetails();
     void shareHeight();
