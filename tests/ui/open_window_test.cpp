@@ -17,7 +17,10 @@
 
 #include <QDragEnterEvent>
 #include <QDropEvent>
+#include <QFileDialog>
 #include <QLabel>
+#include <QLineEdit>
+#include <QMenuBar>
 #include <QMimeData>
 #include <QProgressBar>
 #include <QPushButton>
@@ -224,6 +227,39 @@ TEST(OpenFilters, NameEveryFormatThatCanBeImported)
     EXPECT_EQ(filters.last(), QStringLiteral("All files (*)"));
     EXPECT_TRUE(filters.contains(QStringLiteral("Memory snapshot of PyTorch (*.pickle)")));
     EXPECT_TRUE(filters.contains(QStringLiteral("Trace of PyTorch's profiler (*.json *.json.gz)")));
+}
+
+TEST_F(OpenWindowTest, OpenFolderInTheMenuOpensAFolderAsADropDoes)
+{
+    fs::create_directory(folder_ / "ranks");
+    for (const char* name : {"a.json", "b.json"})
+        fs::rename(folder_ / name, folder_ / "ranks" / name);
+    fs::create_directory(folder_ / "recordings");
+    for (const char* name : {"one.tscope", "two.tscope"})
+        test::writeLmFile(folder_ / "recordings" / name);
+    QAction* openFolder = nullptr;
+    for (const QAction* menu : window_.menuBar()->actions())
+        for (QAction* action : menu->menu()->actions())
+            if (action->text() == QStringLiteral("Open folder…"))
+                openFolder = action;
+    ASSERT_NE(openFolder, nullptr);
+    const auto choose = [&](const char* name) {
+        QTimer::singleShot(0, &window_, [&] {
+            auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+            ASSERT_NE(dialog, nullptr);
+            dialog->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"))->setText(path(name));
+            static_cast<QDialog*>(dialog)->accept();
+        });
+        openFolder->trigger();
+        waitUntilSettled();
+    };
+    choose("ranks");
+    ASSERT_EQ(window_.workspace().files().size(), 1U);
+    EXPECT_EQ(window_.workspace().files().front().snapshot->runs.size(), 1U) << "two traces, one run";
+    choose("recordings");
+    ASSERT_EQ(window_.workspace().files().size(), 3U);
+    EXPECT_EQ(window_.workspace().files()[1].name(), QStringLiteral("one.tscope"));
+    EXPECT_EQ(window_.workspace().files()[2].name(), QStringLiteral("two.tscope"));
 }
 
 TEST_F(OpenWindowTest, WithoutAFileItOffersThoseThatWereOpenedBefore)

@@ -39,6 +39,7 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QContextMenuEvent>
+#include <QDir>
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QHBoxLayout>
@@ -63,6 +64,17 @@ constexpr double kDock = 312; // names, step, peak and flags
 constexpr double kLeastWidth = 760;
 constexpr double kLeastHeight = 500;
 constexpr double kNarrow = 1100;
+
+// The recordings directly in a folder; none if the path is a file.
+QStringList recordingsIn(const QString& path)
+{
+    QStringList recordings;
+    if (QFileInfo(path).isDir())
+        for (const QFileInfo& file :
+             QDir(path).entryInfoList({QStringLiteral("*.tscope")}, QDir::Files, QDir::Name))
+            recordings << file.filePath();
+    return recordings;
+}
 
 } // namespace
 
@@ -264,7 +276,9 @@ void MainWindow::open(const QStringList& files)
     QStringList recordings;
     QStringList others;
     for (const QString& file : files) {
-        if (file.endsWith(QLatin1String(".yaml")) || file.endsWith(QLatin1String(".yml")))
+        if (const QStringList inside = recordingsIn(file); !inside.isEmpty())
+            recordings << inside;
+        else if (file.endsWith(QLatin1String(".yaml")) || file.endsWith(QLatin1String(".yml")))
             openSpec(file);
         else
             // A missing recording may be one that is being made: the opener looks for its working files.
@@ -293,6 +307,13 @@ void MainWindow::openSpec(const QString& file)
 void MainWindow::chooseFiles()
 {
     open(QFileDialog::getOpenFileNames(this, tr("Open"), {}, openFilters()));
+}
+
+void MainWindow::chooseFolder()
+{
+    const QString folder = QFileDialog::getExistingDirectory(this, tr("Open folder"));
+    if (!folder.isEmpty())
+        open({folder});
 }
 
 RecordDialog& MainWindow::recordProgram()

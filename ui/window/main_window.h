@@ -36,8 +36,8 @@ public:
     explicit MainWindow(const QString& firstPage = {}, QWidget* parent = nullptr);
     ~MainWindow() override;
 
-    /// Opens recordings in the run list and specs in the editor; imports traces of other programs, and folders of
-    /// them, together as one run.
+    /// Opens recordings in the run list, with those directly in a folder, and specs in the editor; imports traces of
+    /// other programs, and folders of them, together as one run.
     void open(const QStringList& files);
     void openSpec(const QString& file);
     /// Shows the page of that name (timeline, kernels, …); false if there is none.
@@ -50,6 +50,8 @@ public:
     RunDock& dock() { return *dock_; }
     /// Asks which files to open.
     void chooseFiles();
+    /// Asks for a folder, and opens it as open() does.
+    void chooseFolder();
     /// Asks where to copy the recording of the first selected run.
     void saveAs();
     /// Closes the file of the first selected run.

@@ -71,6 +71,8 @@ void WindowMenus::makeFile()
 {
     QMenu* file = window_.menuBar()->addMenu(tr("&File"));
     add(file, tr("Open…"), QKeySequence::Open, [this] { window_.chooseFiles(); });
+    add(file, tr("Open folder…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O),
+        [this] { window_.chooseFolder(); });
     add(file, tr("Record a program…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_R),
         [this] { window_.recordProgram(); });
     recent_ = file->addMenu(tr("Open recent"));
