@@ -189,7 +189,7 @@ TEST_F(LiveTest, TheOverviewOfARunThatIsWrittenSaysThatItIs)
     ASSERT_TRUE(eventually([&] {
         return visibleText("overview").contains(QStringLiteral("The run is being written"));
     })) << visibleText("overview").toStdString();
-    EXPECT_FALSE(visibleText("overview").contains(QStringLiteral("give the run")))
+    EXPECT_FALSE(visibleText("overview").contains(QStringLiteral("in the spec")))
         << visibleText("overview").toStdString();
     writer.endRun({});
 }

@@ -387,13 +387,11 @@ TEST_F(PagesTest, TheOverviewSaysWhyThereIsNoTrace)
     QString text = visibleText("overview");
     EXPECT_TRUE(text.contains(QStringLiteral("ended before a step was traced"))) << text.toStdString();
     EXPECT_TRUE(text.contains(QStringLiteral("SIGKILL"))) << text.toStdString();
-    EXPECT_FALSE(text.contains(QStringLiteral("give the run trace: kernels and trace_steps")))
-        << text.toStdString();
+    EXPECT_FALSE(text.contains(QStringLiteral("set trace: kernels and trace_steps"))) << text.toStdString();
     EXPECT_TRUE(text.contains(QStringLiteral("1 warning, "))) << text.toStdString();
     select(cpu, {3});
     text = visibleText("overview");
-    EXPECT_TRUE(text.contains(QStringLiteral("give the run trace: kernels and trace_steps")))
-        << text.toStdString();
+    EXPECT_TRUE(text.contains(QStringLiteral("set trace: kernels and trace_steps"))) << text.toStdString();
     for (const char* list : {"Kernel families", "Ranges", "Largest allocations"})
         EXPECT_FALSE(named<TableView>(QString::fromLatin1(list)).isVisible()) << list;
     select(cpu, {1});

@@ -470,9 +470,8 @@ Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSumma
     } else if (chart.series.empty())
         chart.empty =
             runs.empty()
-                ? given.empty()
-                      ? QStringLiteral("Select the runs of an experiment in the list on the right.")
-                      : QStringLiteral("No run has every word of the filter '%1'.").arg(recipe.filter)
+                ? given.empty() ? QStringLiteral("Select the runs of an experiment in the list on the right.")
+                                : QStringLiteral("No run matches the filter '%1'.").arg(recipe.filter)
                 : QStringLiteral("None of the runs has both %1 and %2.").arg(recipe.x, wordsOf(recipe.y));
     if (!chart.empty.isEmpty())
         chart.caption.clear();

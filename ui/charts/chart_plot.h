@@ -14,7 +14,7 @@ namespace tilescope::ui {
 class LabelPlaces;
 
 /// A figure for paper: white ground, thin axes, names at the lines or, where lines leave no room, a legend,
-/// out-of-memory points as open markers at the top, a panel for each facet on one pair of scales. It is laid out
+/// out-of-memory points as open markers at the top, a panel for each facet with shared scales. It is laid out
 /// at its size on paper whatever the size of the widget, and so looks the same in the window and in a file,
 /// whatever the theme. GUI thread.
 class ChartPlot : public QCustomPlot {

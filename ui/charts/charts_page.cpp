@@ -420,7 +420,7 @@ void ChartsPage::addData(QFormLayout& form)
     form.addRow(tr("y"), y_ = makeBox(tr("y"), ChartRecipe::quantities()));
     form.addRow(tr("Series"), series_ = makeBox(tr("Series"), {}));
     form.addRow(tr("Facet"), facet_ = makeBox(tr("Facet"), {}));
-    facet_->setToolTip(tr("A panel for each value of this key, on one pair of scales"));
+    facet_->setToolTip(tr("A panel for each value of this key, with shared scales"));
     form.addRow(tr("Filter"), filter_ = new QLineEdit);
     filter_->setAccessibleName(tr("Filter of the chart"));
     filter_->setPlaceholderText(tr("precision=bf16 d_head=64"));

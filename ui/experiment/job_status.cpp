@@ -22,13 +22,13 @@ JobStatus::JobStatus(QWidget* parent)
 {
     words_->setProperty("kind", "link");
     words_->setObjectName(QStringLiteral("jobWords"));
-    words_->setToolTip(tr("Show the sweep that runs"));
+    words_->setToolTip(tr("Show the running sweep"));
     words_->setFocusPolicy(Qt::TabFocus);
     bar_->setRange(0, kBarSteps);
     bar_->setTextVisible(false);
     bar_->setFixedWidth(sizes().of(120));
     bar_->setObjectName(QStringLiteral("jobBar"));
-    bar_->setAccessibleName(tr("Progress of the sweep that runs"));
+    bar_->setAccessibleName(tr("Progress of the running sweep"));
     left_->setProperty("kind", "dim");
     cancel_->setObjectName(QStringLiteral("jobCancel"));
     cancel_->setToolTip(tr("Stop after the current step; click again to stop at once"));

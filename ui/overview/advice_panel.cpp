@@ -162,10 +162,11 @@ void AdvicePanel::show(std::shared_ptr<const query::AdviceTable> advice)
     }
     const QString process =
         advice_->process.empty() ? QString() : words(advice_->process) + QStringLiteral(", ");
-    setSubtitle(process + (advice_->isWhole ? tr("what a remedy saves at most of the whole recording")
-                                            : tr("what a remedy saves at most of the mean traced step")));
+    setSubtitle(process + (advice_->isWhole
+                               ? tr("the most that each remedy can save of the whole recording")
+                               : tr("the most that each remedy can save of the mean traced step")));
     if (advice_->rows.empty()) {
-        say(tr("Nothing found by the rules that this recording allows to judge."));
+        say(tr("The rules that apply to this recording found nothing."));
         return;
     }
     table_->show(adviceRows(*advice_));

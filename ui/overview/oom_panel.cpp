@@ -166,10 +166,10 @@ void OomPanel::show(const SelectedRun& run, std::shared_ptr<const query::OomRepo
                                         ? tr("at the failed request; dashed: what the step would still have "
                                              "taken, predicted")
                                         : tr("at the failed request")));
-    const QString notRecorded =
-        run.run->param("memory") == "false"
-            ? tr("Allocations were not recorded: give the run memory: true.")
-            : tr("The recorded repetition of the step did not run out of memory, or none was recorded.");
+    const QString notRecorded = run.run->param("memory") == "false"
+                                    ? tr("Allocations were not recorded: set memory: true in the spec.")
+                                    : tr("The step was not recorded when it ran out of memory, or did not do "
+                                         "so again while it was recorded.");
     fill(*holders_, *noHolders_, holderRows(*report_), notRecorded);
     holderPanel_->setSubtitle(holders_->table().rows.empty() ? QString() : tr("at the failed request"));
     canRun_ = !report_->suggestions.empty() && query::specOf(*run_.run);
@@ -216,7 +216,7 @@ void OomPanel::showFits()
     const QWidget* focus = fits_->focusWidget();
     const QVariant focused = focus != nullptr && focus->hasFocus() ? focus->property(kChange) : QVariant();
     fill(*fits_, *noFits_, fitRows(*report_, runs),
-         tr("None of the changes tried fits, according to the predictor."));
+         tr("According to the predictor, none of the changes that were tried fits."));
     addButtons(runs);
     for (QPushButton* button : fits_->findChildren<QPushButton*>())
         if (focused.isValid() && button->property(kChange) == focused)

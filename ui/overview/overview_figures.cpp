@@ -381,7 +381,7 @@ KeyFigure tracing(const OverviewData& data)
             line.number = threeDigits(*overhead);
             line.unit = QStringLiteral("×");
             if (run.summary->step)
-                line.detail = QStringLiteral("bare %1").arg(timeText(run.summary->step->median * 1e6));
+                line.detail = QStringLiteral("untraced %1").arg(timeText(run.summary->step->median * 1e6));
         } else if (run.summary->workload == kTraceWorkload) {
             line.detail = QStringLiteral("unknown: imported");
         } else {
@@ -431,7 +431,7 @@ KeyFigure timeInSteps(const OverviewData& data)
     return figure;
 }
 
-// Own time of ops within steps and between them, of a mean process.
+// Self time of ops within steps and between them, of a mean process.
 KeyFigure timeInOps(const OverviewData& data)
 {
     KeyFigure figure{.title = QStringLiteral("Time in ops"),

@@ -65,7 +65,7 @@ struct StepBar {
 };
 
 /// Where the mean traced step of each run goes, or its parts of steps in the time span: GPU time by family, then idle time by reason; on a CPU the
-/// ops' own time by family. Runs without traced steps have no bar.
+/// ops' self time by family. Runs without traced steps have no bar.
 std::vector<StepBar> stepBars(const OverviewData& data);
 
 /// A condition that the reader of the figures should know.

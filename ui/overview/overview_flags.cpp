@@ -101,15 +101,15 @@ void addResult(std::vector<Flag>& flags, const OverviewRun& run)
                          QStringLiteral("machine")});
     }
     if (result.traceOverhead && *result.traceOverhead > kTracingLimit)
-        flags.push_back(
-            {Flag::Kind::Note, QStringLiteral("Tracing"),
-             of(run) +
-                 QStringLiteral("a traced step takes %1× a bare one").arg(threeDigits(*result.traceOverhead)),
-             QStringLiteral("gaps on the timeline are longer than without it"), QStringLiteral("timeline")});
+        flags.push_back({Flag::Kind::Note, QStringLiteral("Tracing"),
+                         of(run) + QStringLiteral("a traced step takes %1× as long as an untraced one")
+                                       .arg(threeDigits(*result.traceOverhead)),
+                         QStringLiteral("gaps on the timeline are longer than without tracing"),
+                         QStringLiteral("timeline")});
     if (result.traceOverhead && *result.traceOverhead < kImplausible)
         flags.push_back({Flag::Kind::Warning, QStringLiteral("Tracing"),
-                         of(run) + QStringLiteral("a traced step takes %1× a bare one, which tracing cannot "
-                                                  "cause: the step time changed")
+                         of(run) + QStringLiteral("a traced step takes %1× as long as an untraced one, "
+                                                  "which tracing cannot cause: the step time changed")
                                        .arg(threeDigits(*result.traceOverhead)),
                          QStringLiteral("run it again"), QStringLiteral("timeline")});
 }

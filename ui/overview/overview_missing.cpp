@@ -47,7 +47,8 @@ QString whyNoSteps(const OverviewData& data, const QString& what)
                                   : QStringLiteral("The recording has no steps: a range named step around "
                                                    "each one, or a profiler's step(), marks them.");
         if (!wantsTrace(*run.summary) && run.summary->result.status != RunStatus::Skipped)
-            return QStringLiteral("No step was traced: give the run trace: kernels and trace_steps above 0.");
+            return QStringLiteral(
+                "No step was traced: set trace: kernels and trace_steps above 0 in the spec.");
         const QString why = obstacle(run, QStringLiteral("this is filled"));
         return why.isEmpty() ? QStringLiteral("No traced step was recorded.") : why;
     });
@@ -61,8 +62,8 @@ QString whyNoAllocations(const OverviewData& data)
         const bool isAsked = wantsTrace(*run.summary) && run.summary->param("memory") != "false";
         if (!isAsked && run.summary->result.status != RunStatus::Skipped)
             return QStringLiteral(
-                "Allocations were not recorded: give the run memory: true, trace: kernels and "
-                "trace_steps above 0.");
+                "Allocations were not recorded: set memory: true, trace: kernels and trace_steps above 0 in "
+                "the spec.");
         const QString why = obstacle(run, QStringLiteral("this is filled"));
         return why.isEmpty() ? QStringLiteral("No allocation was recorded.") : why;
     });

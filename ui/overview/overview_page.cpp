@@ -478,7 +478,7 @@ void OverviewPage::showLists(const OverviewData& overview, bool gpu)
     stepPanel_->setSubtitle(
         (gpu ? tr("GPU time by family, then idle time by reason; %1") : tr("time in ops by family; %1"))
             .arg(isLimited ? tr("steps within the time filter") : tr("the mean traced step")));
-    const QString time = gpu ? tr("GPU time") : tr("own time");
+    const QString time = gpu ? tr("GPU time") : tr("self time");
     familyPanel_->setSubtitle((isLimited                    ? tr("%1 within the time filter")
                                : coversRecordings(overview) ? tr("%1, whole recording")
                                                             : tr("%1 a traced step"))

@@ -8,7 +8,7 @@
 
 namespace tilescope::ui {
 
-inline constexpr double kTracingLimit = 1.10; ///< of a traced step over a bare one
+inline constexpr double kTracingLimit = 1.10; ///< of a traced step over one that is not traced
 /// Tracing makes no step faster: below this ratio the cost is not measurable.
 inline constexpr double kImplausible = 0.95;
 

@@ -8,7 +8,7 @@ namespace tilescope::ui {
 /// Whether all runs cover a whole recording, of which steps are a part.
 bool coversRecordings(const OverviewData& data);
 
-/// Families by time a step, or by time in the whole recording or the time span: kernels on a GPU, ops' own time on a
+/// Families by time a step, or by time in the whole recording or the time span: kernels on a GPU, ops' self time on a
 /// CPU; two runs side by side.
 TableData familyShareRows(const OverviewData& data);
 
