@@ -324,7 +324,7 @@ exchange::Table tableOf(const std::vector<SweepPoint>& points, const std::vector
     what.elidable = what.hasPairs = fits.elidable = true;
     what.keep = fits.keep = 2;
     reserved.keep = 0;
-    peak.sharesUnit = reserved.sharesUnit = true;
+    peak.unitGroup = reserved.unitGroup = 1;
     if (areNamed) {
         exchange::Column name =
             column("name", "name", [&points](std::size_t row) { return Cell(points[row].spec.name); });

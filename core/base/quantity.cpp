@@ -1,8 +1,10 @@
 #include "core/base/quantity.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <span>
 
 namespace tilescope::quantity {
@@ -20,6 +22,11 @@ constexpr std::array kBytes{Step{1, "B"}, Step{1024, "KiB"}, Step{1024.0 * 1024,
 
 constexpr std::array kOperations{Step{1, ""},     Step{1e3, "K"},  Step{1e6, "M"}, Step{1e9, "G"},
                                  Step{1e12, "T"}, Step{1e15, "P"}, Step{1e18, "E"}};
+
+constexpr std::array kFlopRates{Step{1, "FLOP/s"},    Step{1e3, "KFLOP/s"},  Step{1e6, "MFLOP/s"},
+                                Step{1e9, "GFLOP/s"}, Step{1e12, "TFLOP/s"}, Step{1e15, "PFLOP/s"}};
+constexpr std::array kByteRates{Step{1, "B/s"}, Step{1e3, "KB/s"}, Step{1e6, "MB/s"}, Step{1e9, "GB/s"},
+                                Step{1e12, "TB/s"}};
 
 constexpr double kSmallest = 1e-4; // smaller values are written with an exponent
 
@@ -112,6 +119,10 @@ Scale scaleFor(Unit unit, double largest)
         return fromSteps(kBytes, largest, 1023.5);
     case Unit::Operations:
         return fromSteps(kOperations, largest, 999.5);
+    case Unit::FlopsPerSecond:
+        return fromSteps(kFlopRates, largest, 999.5);
+    case Unit::BytesPerSecond:
+        return fromSteps(kByteRates, largest, 999.5);
     case Unit::Percent:
         return {1, "%"};
     case Unit::Address:
@@ -120,6 +131,20 @@ Scale scaleFor(Unit unit, double largest)
         break;
     }
     return {};
+}
+
+Scale commonScale(Unit unit, std::span<const double> largest)
+{
+    double most = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (const double each : largest)
+        if (each > 0) {
+            most = std::max(most, each);
+            least = std::min(least, each);
+        }
+    constexpr double kNextUnit = 1000; // units differ by this factor or 1024
+    const Scale scale = scaleFor(unit, most);
+    return least / scale.divisor < 0.1 ? scaleFor(unit, most / kNextUnit) : scale;
 }
 
 std::string withUnit(double value, Unit unit)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace tilescope::quantity {
@@ -15,7 +16,17 @@ namespace tilescope::quantity {
 // Terminals and reports separate thousands with a comma, the window with a thin space.
 
 /// What a number measures.
-enum class Unit { None, Nanoseconds, Milliseconds, Bytes, Operations, Percent, Address };
+enum class Unit {
+    None,
+    Nanoseconds,
+    Milliseconds,
+    Bytes,
+    Operations,
+    FlopsPerSecond,
+    BytesPerSecond,
+    Percent,
+    Address
+};
 
 /// The unit in which numbers are shown.
 struct Scale {
@@ -29,6 +40,11 @@ struct Scale {
 
 /// The scale of a column with the largest value `largest`, or of a single value.
 Scale scaleFor(Unit unit, double largest);
+
+/// The scale of columns whose values are compared: that of the largest, or the next smaller unit if some column
+/// would have only values below 0.1. 1,234 and 1,235 ms differ by 0.312 ms.
+/// \param largest  of each column; 0: the column has no values
+Scale commonScale(Unit unit, std::span<const double> largest);
 
 /// One number with its unit: `1.23 ms`, `4.10 GiB`.
 std::string withUnit(double value, Unit unit);

@@ -1,6 +1,7 @@
 #include "core/exchange/advice_section.h"
 
 #include "core/base/plural.h"
+#include "core/exchange/advice_columns.h"
 #include "core/exchange/json_text.h"
 #include "core/exchange/number.h"
 #include "core/exchange/section_parts.h"
@@ -121,29 +122,27 @@ Table tableOf(std::shared_ptr<const query::AdviceTable> advice)
             return row.finding ? cellOrNull(row.finding->*member) : Cell();
         };
     };
+    const AdviceColumns of(*advice);
+    // A rule that is not judged has no finding.
+    const auto ofFinding = [&column](const ColumnOf<Advice>& definition, auto otherwise) {
+        Column made = column("", "", [value = definition.value, otherwise](const AdviceRow& row) {
+            return row.finding ? value(*row.finding) : otherwise(*row.unjudged);
+        });
+        const auto cell = made.cell;
+        made = definition.about;
+        made.cell = cell;
+        return made;
+    };
+    const auto nothing = [](const query::UnjudgedRule&) { return Cell(); };
     Table table{.heading = describeRun(advice->run), .rows = shared->rows.size()};
     if (!advice->process.empty())
         table.heading += "; " + advice->process;
     table.columns = {
         column.programs("run", [run = advice->run.run](const AdviceRow&) { return run.value; }),
         column.programs("rank", [rank = advice->rank](const AdviceRow&) { return rank; }),
-        column("rule", "rule",
-               [](const AdviceRow& row) {
-                   return std::string(wordOf(row.finding ? row.finding->rule : row.unjudged->rule));
-               },
-               {.keep = 2}),
-        column("at_stake_ns", "at stake",
-               [advice](const AdviceRow& row) {
-                   return row.finding ? std::optional(
-                                            Nanoseconds(std::llround(advice->perStep(row.finding->atStake))))
-                                      : std::nullopt;
-               },
-               {.keep = 2}),
-        column("percent", "share",
-               [advice](const AdviceRow& row) {
-                   return row.finding ? std::optional(advice->percent(row.finding->atStake)) : std::nullopt;
-               },
-               {.unit = Unit::Percent, .keep = 2}),
+        ofFinding(of.rule, [](const query::UnjudgedRule& rule) { return cellOf(wordOf(rule.rule)); }),
+        ofFinding(of.atStake, nothing),
+        ofFinding(of.percent, nothing),
         column.programs("at_stake_total_ns",
                         [](const AdviceRow& row) {
                             return row.finding ? std::optional(row.finding->atStake) : std::nullopt;
@@ -156,14 +155,10 @@ Table tableOf(std::shared_ptr<const query::AdviceTable> advice)
                         }),
         column.programs("at_stake_bytes",
                         [](const AdviceRow& row) { return row.finding ? row.finding->bytes : std::nullopt; }),
-        column("sentence", "finding",
-               [](const AdviceRow& row) {
-                   return row.finding ? cellOrNull(row.finding->sentence)
-                                      : Cell("Not judged: " + row.unjudged->why + ".");
-               },
-               {.keep = 2}),
+        ofFinding(of.sentence,
+                  [](const query::UnjudgedRule& rule) { return Cell("Not judged: " + rule.why + "."); }),
         column.programs("bound", text(&Advice::bound)),
-        column("remedy", "remedy", text(&Advice::remedy)),
+        ofFinding(of.remedy, nothing),
         column.programs(
             "evidence",
             [](const AdviceRow& row) { return row.finding ? evidenceJson(*row.finding) : RawJson{"[]"}; }),

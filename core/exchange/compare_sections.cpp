@@ -1,7 +1,7 @@
 #include "core/exchange/compare_sections.h"
 
 #include "core/base/plural.h"
-#include "core/exchange/columns.h"
+#include "core/exchange/comparison_columns.h"
 #include "core/exchange/json_text.h"
 #include "core/exchange/number.h"
 #include "core/exchange/section_parts.h"
@@ -23,7 +23,6 @@ namespace tilescope::exchange {
 
 namespace {
 
-using analysis::GroupDifference;
 using analysis::GroupVerdict;
 using analysis::TimeDifference;
 using query::ComparedFact;
@@ -32,35 +31,6 @@ using query::ComparedMemory;
 using query::ComparedTime;
 using query::Comparison;
 using ComparisonPtr = std::shared_ptr<const Comparison>;
-
-/// A member of a member of a row.
-template <class Outer, class Inner> auto of(Outer outer, Inner inner)
-{
-    return [outer, inner](const auto& row) { return std::invoke(inner, std::invoke(outer, row)); };
-}
-
-/// A, B and their difference are the only columns with a unit, and share it.
-Table withOneUnit(Table table)
-{
-    for (Column& made : table.columns)
-        made.sharesUnit = true;
-    return table;
-}
-
-std::string ratioInterval(const TimeDifference& difference)
-{
-    return difference.ratio95
-               ? fmt::format("{:.3f} to {:.3f}", difference.ratio95->low, difference.ratio95->high)
-               : "-";
-}
-
-/// What people read: `no difference` for no-difference.
-std::string verdictWords(std::string_view verdict)
-{
-    std::string words(verdict);
-    std::replace(words.begin(), words.end(), '-', ' ');
-    return words;
-}
 
 /// What the bytes of the blocks of both sides are: "allocated", or "allocated and requested".
 std::string heldWords(const Comparison& comparison)
@@ -97,7 +67,15 @@ Table timesTable(const ComparisonPtr& comparison)
 {
     const ColumnsOf column(comparison, comparison->times);
     const auto word = [](const ComparedTime& time) { return wordOf(time.phase); };
-    const auto figure = [](auto member) { return of(&ComparedTime::difference, member); };
+    const auto figure = [](auto member) { return memberOf(&ComparedTime::difference, member); };
+    const SideColumns<ComparedTime> sides("_ms", "difference", figure(&TimeDifference::medianA),
+                                          figure(&TimeDifference::medianB),
+                                          figure(&TimeDifference::difference), Unit::Milliseconds);
+    const TimeDifferenceColumns of;
+    const auto ratio = [&column](const ColumnOf<TimeDifference>& part) {
+        return column(
+            columnOfPart<ComparedTime>(part, [](const ComparedTime& time) { return &time.difference; }));
+    };
     Table table{.heading = "Times: medians of the timed steps, B against A",
                 .rows = comparison->times.size()};
     table.columns = {
@@ -107,78 +85,55 @@ Table timesTable(const ComparisonPtr& comparison)
                       [word](const ComparedTime& time) {
                           return std::string(word(time)) + (time.onGpu ? " on GPU" : "");
                       }),
-        column("a_ms", "A", figure(&TimeDifference::medianA), {.unit = Unit::Milliseconds}),
-        column("b_ms", "B", figure(&TimeDifference::medianB), {.unit = Unit::Milliseconds}),
-        column("difference_ms", "B - A", figure(&TimeDifference::difference), {.unit = Unit::Milliseconds}),
+        column(sides.a),
+        column(sides.b),
+        column(sides.change),
         column.programs("difference_ci95", figure(&TimeDifference::difference95)),
         column.programs("ratio", figure(&TimeDifference::ratio)),
         column.programs("ratio_ci95", figure(&TimeDifference::ratio95)),
-        column.people("B / A",
-                      [](const ComparedTime& time) { return fmt::format("{:.3f}", time.difference.ratio); }),
-        column.people("95 % interval",
-                      [](const ComparedTime& time) { return ratioInterval(time.difference); }),
+        ratio(of.ratio),
+        ratio(of.interval),
         column.programs("runs_a", figure(&TimeDifference::runsA)),
         column.programs("runs_b", figure(&TimeDifference::runsB)),
         column("n_a", "n A", figure(&TimeDifference::stepsA)),
         column("n_b", "n B", figure(&TimeDifference::stepsB)),
-        column.people("verdict",
-                      [](const ComparedTime& time) { return verdictWords(wordOf(time.difference.verdict)); },
-                      {.keep = 2, .meaning = Meaning::Verdict}),
+        ratio(of.verdict),
         column.programs("verdict", [](const ComparedTime& time) { return wordOf(time.difference.verdict); })};
-    return withOneUnit(std::move(table));
+    return table;
 }
 
 Table memoryTable(const ComparisonPtr& comparison)
 {
     const ColumnsOf column(comparison, comparison->memory);
+    const auto sides = memoryColumns();
     Table table{.heading = "Memory", .rows = comparison->memory.size()};
     table.columns = {
         column.programs("what", &ComparedMemory::what),
         column.people("what", [held = heldWords(*comparison)](
                                   const ComparedMemory& memory) { return wordsOfMemory(memory.what, held); }),
-        column("a", "A", &ComparedMemory::a),
-        column("b", "B", &ComparedMemory::b),
-        column("difference", "B - A",
-               [](const ComparedMemory& memory) {
-                   return memory.a && memory.b ? std::optional(*memory.b - *memory.a) : std::nullopt;
-               }),
+        column(sides.a),
+        column(sides.b),
+        column(sides.change),
         column("ratio", "B / A", [](const ComparedMemory& memory) {
             return memory.a && memory.b && memory.a->count > 0
                        ? Cell(static_cast<double>(memory.b->count) / static_cast<double>(memory.a->count))
                        : Cell();
         })};
-    return withOneUnit(std::move(table));
+    return table;
 }
 
 Table groupsTable(const ComparisonPtr& comparison, const std::vector<ComparedGroup>& groups,
-                  const std::string& heading, const std::string& key)
+                  const std::string& heading, const GroupDifferenceColumns& of)
 {
     const ColumnsOf column(comparison, groups);
-    const auto figure = [](auto member) { return of(&ComparedGroup::difference, member); };
-    const auto name = figure(&GroupDifference::key);
     Table table{.heading = heading, .rows = groups.size()};
-    table.columns.push_back(column.programs(key, name));
-    if (key == "name" && !comparison->opsForKernels) {
-        table.columns.push_back(
-            column("short_name", "kernel", &ComparedGroup::shortName, {.keep = 2, .elidable = true}));
-        table.columns.push_back(column("family", "family", &ComparedGroup::family));
-    } else {
-        table.columns.push_back(column.people(key, name, {.keep = 2, .elidable = true}));
-    }
-    const auto add = [&table](auto&&... made) { (table.columns.push_back(std::move(made)), ...); };
-    const std::string each = comparison->isLimited() ? "" : " per step";
-    add(column("a_ns", "A" + each, figure(&GroupDifference::a), {.unit = Unit::Nanoseconds}),
-        column("b_ns", "B" + each, figure(&GroupDifference::b), {.unit = Unit::Nanoseconds}),
-        column("difference_ns", "B - A", [](const ComparedGroup& group) { return group.change(); },
-               {.unit = Unit::Nanoseconds}),
-        column("ratio", "B / A", figure(&GroupDifference::ratio)),
-        column("instances_a", "count A", figure(&GroupDifference::instancesA)),
-        column("instances_b", "count B", figure(&GroupDifference::instancesB)),
-        column.programs("p", figure(&GroupDifference::p)),
-        column("verdict", "verdict",
-               [](const ComparedGroup& group) { return wordOf(group.difference.verdict); },
-               {.keep = 2, .meaning = Meaning::Verdict}));
-    return withOneUnit(std::move(table));
+    const bool ofKernels = &groups == &comparison->kernels && !comparison->opsForKernels;
+    for (const auto* each :
+         {&of.key, &of.shortName, &of.name, &of.family, &of.times.a, &of.times.b, &of.times.change,
+          &of.spread, &of.ratio, &of.instancesA, &of.instancesB, &of.p, &of.verdict})
+        if (ofKernels || (each != &of.shortName && each != &of.family))
+            table.columns.push_back(column(*each));
+    return table;
 }
 
 /// What a change is about.
@@ -220,6 +175,7 @@ Table partsTable(const ComparisonPtr& comparison)
     static const std::vector<ChangePart> kNone;
     const std::vector<ChangePart>& parts = comparison->change ? comparison->change->parts : kNone;
     const ColumnsOf column(comparison, parts);
+    const auto sides = partColumns();
     Table table{.heading = "Causes: parts of the change of a step", .rows = parts.size()};
     table.columns = {
         column("kind", "what", [](const ChangePart& part) { return query::wordOf(part.kind); }, {.keep = 2}),
@@ -229,10 +185,9 @@ Table partsTable(const ComparisonPtr& comparison)
         column.people(comparison->change && !comparison->change->onGpu ? "op" : "kernel",
                       [](const ChangePart& part) { return cellOrNull(part.shortName); },
                       {.keep = 2, .elidable = true}),
-        column("a_ns", "A", [](const ChangePart& part) { return part.a; }, {.unit = Unit::Nanoseconds}),
-        column("b_ns", "B", [](const ChangePart& part) { return part.b; }, {.unit = Unit::Nanoseconds}),
-        column("delta_ns", "B - A", [](const ChangePart& part) { return Nanoseconds(part.delta); },
-               {.keep = 2})};
+        column(sides.a),
+        column(sides.b),
+        column(sides.change)};
     if (comparison->change && table.rows > 0)
         table.notes.push_back(
             fmt::format("All parts add up to {}, the change of {}{}. {}",
@@ -240,7 +195,7 @@ Table partsTable(const ComparisonPtr& comparison)
                         stepWords(*comparison->change),
                         comparison->change->process.empty() ? "" : " of " + comparison->change->process,
                         query::alignmentSentence(*comparison->change)));
-    return withOneUnit(std::move(table));
+    return table;
 }
 
 using HeldRows = std::vector<query::HeldDifference> query::MemoryDifference::*;
@@ -267,19 +222,21 @@ Table heldTable(const ComparisonPtr& comparison, const HeldTable& held)
     using query::HeldDifference;
     const auto& rows = (*comparison->held).*held.rows;
     const ColumnsOf column(comparison, rows);
+    const SideColumns<HeldDifference> sides("", "difference", &HeldDifference::a, &HeldDifference::b,
+                                            &HeldDifference::change, Unit::Bytes);
     Table table{.heading = fmt::format("Memory {} at A's {} and B's {}, by {}", heldWords(*comparison),
                                        wordOf(comparison->held->a.moment), wordOf(comparison->held->b.moment),
                                        held.key),
                 .rows = rows.size()};
     table.columns = {
         column("key", std::string(held.key), &HeldDifference::key, {.keep = 2, .elidable = true}),
-        column("a", "A", &HeldDifference::a),
-        column("b", "B", &HeldDifference::b),
-        column("difference", "B - A", &HeldDifference::change),
+        column(sides.a),
+        column(sides.b),
+        column(sides.change),
         column("blocks_a", "blocks A", &HeldDifference::blocksA),
         column("blocks_b", "blocks B", &HeldDifference::blocksB),
         column("verdict", "verdict", &HeldDifference::verdict, {.keep = 2})};
-    return withOneUnit(std::move(table));
+    return table;
 }
 
 /// Keeps the rows of a table that `isKept`.
@@ -492,18 +449,19 @@ std::vector<NamedTable> tablesOf(ComparisonPtr comparison)
 {
     const bool ops = comparison->opsForKernels;
     const std::string when = comparison->isLimited() ? "in the time span" : "a traced step";
-    return {{"parameters", factsTable(comparison, comparison->parameters, "Parameters that differ")},
-            {"environment", factsTable(comparison, comparison->environment, "What else differs")},
-            {"times", timesTable(comparison)},
-            {"parts", partsTable(comparison)},
-            {"memory", memoryTable(comparison)},
-            {"families",
-             groupsTable(comparison, comparison->families,
-                         (ops ? "Op families: self time " : "Kernel families: GPU time ") + when, "family")},
-            {ops ? "ops" : "kernels",
-             groupsTable(comparison, comparison->kernels,
-                         (ops ? "Ops: self time " : "Kernels: GPU time ") + when, "name")},
-            {"ranges", groupsTable(comparison, comparison->ranges, "Ranges: time " + when, "path")}};
+    return {
+        {"parameters", factsTable(comparison, comparison->parameters, "Parameters that differ")},
+        {"environment", factsTable(comparison, comparison->environment, "What else differs")},
+        {"times", timesTable(comparison)},
+        {"parts", partsTable(comparison)},
+        {"memory", memoryTable(comparison)},
+        {"families", groupsTable(comparison, comparison->families,
+                                 (ops ? "Op families: self time " : "Kernel families: GPU time ") + when,
+                                 {"family", "family"})},
+        {ops ? "ops" : "kernels",
+         groupsTable(comparison, comparison->kernels, (ops ? "Ops: self time " : "Kernels: GPU time ") + when,
+                     {"name", ops ? "op" : "kernel"})},
+        {"ranges", groupsTable(comparison, comparison->ranges, "Ranges: time " + when, {"path", "range"})}};
 }
 
 std::vector<NamedTable> differencesOf(ComparisonPtr comparison)

@@ -1,6 +1,7 @@
 #include "core/exchange/sections.h"
 
 #include "core/base/plural.h"
+#include "core/exchange/kernel_columns.h"
 #include "core/exchange/number.h"
 #include "core/exchange/section_parts.h"
 
@@ -20,32 +21,22 @@ std::string percentText(Nanoseconds part, Nanoseconds whole)
 
 Table tableOf(std::shared_ptr<const query::KernelsTable> kernels)
 {
-    using Row = query::KernelRow;
     const auto column = columnsOf(kernels);
+    const KernelColumns of;
     const bool byName = kernels->grouping == query::Grouping::Name;
     const std::string group = titleOf(kernels->grouping);
     Table table{.heading = describeRun(kernels->run) + "; " + coverageOf(kernels->run, kernels->span),
                 .rows = kernels->rows.size()};
     if (byName)
-        table.columns = {column("name", "name", &Row::key, {.audience = Audience::Programs}),
-                         column("short_name", "kernel", &Row::shortName, {.keep = 2, .elidable = true}),
-                         column("family", "family", [](const Row& row) { return wordOf(row.family); })};
+        table.columns = {column(of.name), column(of.shortName), column(of.family)};
     else
-        table.columns = {column(group, group, &Row::key, {.keep = 2, .elidable = true}),
-                         column("kernels", "kernels", &Row::kernels, {.keep = 0})};
-    for (Column& each : std::vector<Column>{
-             column("instances", "count", &Row::instances),
-             column("steps", "steps", &Row::steps, {.keep = 0}),
-             column("instances_per_step", "per step", &Row::instancesPerStep),
-             column("total_ns", "total", &Row::total, {.keep = 2}),
-             column("avg_ns", "avg", &Row::average, {.sharesUnit = true}),
-             column("min_ns", "min", &Row::shortest, {.keep = 0, .sharesUnit = true}),
-             column("max_ns", "max", &Row::longest, {.keep = 0, .sharesUnit = true}),
-             column("percent", "GPU time", &Row::percent, {.unit = Unit::Percent, .keep = 2})})
-        table.columns.push_back(std::move(each));
+        table.columns = {column(group, group, &query::KernelRow::key, {.keep = 2, .elidable = true}),
+                         column(of.kernels)};
+    for (const auto* each : {&of.instances, &of.steps, &of.instancesPerStep, &of.total, &of.mean,
+                             &of.shortest, &of.longest, &of.percent})
+        table.columns.push_back(column(*each));
     if (byName)
-        table.columns.push_back(column("does", "does", [](const Row& row) { return cellOrNull(row.does); },
-                                       {.keep = 0, .elidable = true}));
+        table.columns.push_back(column(of.does));
 
     const std::string run = std::to_string(kernels->run.run.value);
     if (kernels->events == 0)
@@ -73,7 +64,7 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
                       [member](const Row& row) {
                           return row.onGpu ? std::optional(row.partition.*member) : std::nullopt;
                       },
-                      {.sharesUnit = true});
+                      {.unitGroup = 1});
     };
     Table table{.rows = steps->rows.size()};
     table.columns = {column("run", "run", [](const Row& row) { return row.run.value; }),
@@ -82,7 +73,7 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
         table.columns.push_back(column("process", "process", &Row::process, {.audience = Audience::People}));
     for (Column& each : std::vector<Column>{
              column("wall_ns", "wall", [](const Row& row) { return row.partition.wall.length(); },
-                    {.keep = 2, .sharesUnit = true}),
+                    {.keep = 2, .unitGroup = 1}),
              part("gpu_busy_ns", "GPU busy", &StepPartition::gpuBusy),
              part("idle_launch_ns", "idle: launching", &StepPartition::launching),
              part("sync_ns", "idle: sync", &StepPartition::synchronizing),
@@ -118,9 +109,9 @@ Table tableOf(std::shared_ptr<const query::OpsTable> ops)
     const std::string group = titleOf(ops->grouping);
     table.columns = {column(group, group == "name" ? "op" : group, &Row::key, {.keep = 2, .elidable = true}),
                      column("instances", "count", &Row::instances),
-                     column("total_ns", "total", &Row::total, {.sharesUnit = true}),
-                     column("self_ns", "self", &Row::self, {.keep = 2, .sharesUnit = true}),
-                     column("avg_ns", "avg", &Row::average, {.keep = 0}),
+                     column("total_ns", "total", &Row::total, {.unitGroup = 1}),
+                     column("self_ns", "self", &Row::self, {.keep = 2, .unitGroup = 1}),
+                     column("avg_ns", "mean", &Row::average, {.keep = 0}),
                      column("percent", "self time", &Row::percent, {.unit = Unit::Percent, .keep = 2})};
     if (ops->events > 0)
         table.whyEmpty = "None of the run's " + counted(ops->events, "op") + " is selected.";
@@ -141,8 +132,8 @@ Table tableOf(std::shared_ptr<const query::RangesTable> ranges)
     const auto column = columnsOf(ranges);
     table.columns = {column("path", "range", &Row::path, {.keep = 2, .elidable = true}),
                      column("instances", "count", &Row::instances),
-                     column("wall_ns", "wall", &Row::wall, {.sharesUnit = true}),
-                     column("gpu_ns", "GPU", &Row::gpu, {.keep = ranges->hasGpu ? 2 : 0, .sharesUnit = true}),
+                     column("wall_ns", "wall", &Row::wall, {.unitGroup = 1}),
+                     column("gpu_ns", "GPU", &Row::gpu, {.keep = ranges->hasGpu ? 2 : 0, .unitGroup = 1}),
                      column("percent", ranges->hasGpu ? "of GPU time" : "of step", &Row::percent,
                             {.unit = Unit::Percent, .keep = 2})};
     table.whyEmpty = ranges->span ? "No range (that matches) lies in the time span."

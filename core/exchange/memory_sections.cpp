@@ -108,15 +108,15 @@ Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups)
     // Categories and ops are not stretches of time: the table then leaves out columns without a value.
     const bool timed = std::ranges::any_of(groups->rows, [](const Row& row) { return row.peak.has_value(); });
     const Shown stretch{
-        .unit = Unit::Bytes, .audience = timed ? Audience::Everyone : Audience::Programs, .sharesUnit = true};
+        .unit = Unit::Bytes, .audience = timed ? Audience::Everyone : Audience::Programs, .unitGroup = 1};
     const auto column = columnsOf(groups);
     Table table{.heading = describeRun(groups->run), .rows = groups->rows.size()};
     table.columns = {column("key", titleOf(groups->grouping), &Row::key, {.audience = Audience::Programs}),
                      column("key", titleOf(groups->grouping),
                             [](const Row& row) { return cellOf(stackLine(row.key)); },
                             {.keep = 2, .audience = Audience::People, .elidable = true}),
-                     column("at_peak", "at peak", &Row::atPeak, {.keep = 2, .sharesUnit = true}),
-                     column("max", "max", &Row::max, {.sharesUnit = true}),
+                     column("at_peak", "at peak", &Row::atPeak, {.keep = 2, .unitGroup = 1}),
+                     column("max", "max", &Row::max, {.unitGroup = 1}),
                      column("allocations", "allocations", &Row::allocations),
                      column("before", "before", &Row::before, stretch),
                      column("after", "after", &Row::after, stretch),
@@ -258,7 +258,7 @@ Table tableOf(std::shared_ptr<const query::SavedTable> saved)
                           const auto& at = row.tensor.*member;
                           return at ? std::optional(*at - origin) : std::nullopt;
                       },
-                      {.keep = 0, .sharesUnit = true});
+                      {.keep = 0, .unitGroup = 1});
     };
     Table table{.heading = describeRun(saved->run) + "; held for backward by one step",
                 .rows = saved->rows.size()};
@@ -269,9 +269,8 @@ Table tableOf(std::shared_ptr<const query::SavedTable> saved)
         tensor("tensor", "tensor", &SavedTensor::tensor, {.elidable = true}),
         tensor("shape", "shape", &SavedTensor::shape),
         tensor("dtype", "dtype", &SavedTensor::dtype),
-        tensor("bytes", "bytes", &SavedTensor::bytes, {.unit = Unit::Bytes, .keep = 2, .sharesUnit = true}),
-        tensor("storage_bytes", "storage", &SavedTensor::storageBytes,
-               {.unit = Unit::Bytes, .sharesUnit = true}),
+        tensor("bytes", "bytes", &SavedTensor::bytes, {.unit = Unit::Bytes, .keep = 2, .unitGroup = 1}),
+        tensor("storage_bytes", "storage", &SavedTensor::storageBytes, {.unit = Unit::Bytes, .unitGroup = 1}),
         tensor("shared_with", "shared with", &SavedTensor::sharedWith),
         column("category", "category", [](const Row& row) { return wordOf(row.tensor.category); }),
         time("from_ns", "from", &SavedTensor::from),
@@ -289,11 +288,10 @@ Table totalsOf(std::shared_ptr<const query::SavedTable> saved)
     const ColumnsOf column(saved, saved->totals);
     Table table{.heading = describeRun(saved->run) + "; held for backward by one step",
                 .rows = saved->totals.size()};
-    table.columns = {
-        column("key", titleOf(saved->grouping), &Total::path, {.keep = 2, .elidable = true}),
-        column("tensors", "tensors", &Total::tensors),
-        column("activations", "activations", &Total::activations, {.keep = 2, .sharesUnit = true}),
-        column("others", "there anyway", &Total::others, {.sharesUnit = true})};
+    table.columns = {column("key", titleOf(saved->grouping), &Total::path, {.keep = 2, .elidable = true}),
+                     column("tensors", "tensors", &Total::tensors),
+                     column("activations", "activations", &Total::activations, {.keep = 2, .unitGroup = 1}),
+                     column("others", "there anyway", &Total::others, {.unitGroup = 1})};
     table.whyEmpty = whyNothingSaved(*saved);
     table.notes.push_back(savedNote(*saved));
     return table;

@@ -36,7 +36,7 @@ Table tableOf(std::shared_ptr<const query::NamedMemory> named)
     const auto time = [&column](std::string key, std::string title, std::int64_t query::MemoryLife::*member) {
         return column(std::move(key), std::move(title),
                       [member](const Row& row) { return timeCell(row.life.*member); },
-                      {.unit = Unit::Nanoseconds, .sharesUnit = true});
+                      {.unit = Unit::Nanoseconds, .unitGroup = 1});
     };
     Table table{.heading =
                     describeRun(named->history->run) +

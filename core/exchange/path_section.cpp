@@ -51,7 +51,7 @@ Table pathsOf(Paths paths)
     const ColumnsOf column(paths, paths->rows);
     const auto part = [&column](std::string key, std::string title, PathPart which) {
         return column(std::move(key), std::move(title),
-                      [which](const PathRow& row) { return row.parts[which]; }, {.sharesUnit = true});
+                      [which](const PathRow& row) { return row.parts[which]; }, {.unitGroup = 1});
     };
     Table table{.heading = describeRun(paths->run), .rows = paths->rows.size()};
     table.columns = {column.programs("run", [run = paths->run.run](const PathRow&) { return run.value; }),
@@ -63,7 +63,7 @@ Table pathsOf(Paths paths)
              column.programs("start_ns", [origin = paths->origin](
                                              const PathRow& row) { return row.wall.start - origin; }),
              column("wall_ns", "wall", [](const PathRow& row) { return row.wall.length(); },
-                    {.keep = 2, .sharesUnit = true}),
+                    {.keep = 2, .unitGroup = 1}),
              part("host_ns", "host", PathPart::Host), part("launch_ns", "launch", PathPart::Launch),
              part("compute_ns", "compute", PathPart::Compute), part("memory_ns", "memory", PathPart::Memory),
              part("communication_ns", "communication", PathPart::Communication),

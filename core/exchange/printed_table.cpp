@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <variant>
 
@@ -27,20 +26,6 @@ struct ToUnscaled {
     Unscaled operator()(const RawJson& value) const { return escapeForTerminal(value.text); }
 };
 
-/// The absolute value that determines the unit; none for a text.
-struct Size {
-    std::optional<double> operator()(const std::string&) const { return {}; }
-    std::optional<double> operator()(std::int64_t value) const
-    {
-        return std::abs(static_cast<double>(value));
-    }
-    std::optional<double> operator()(double value) const { return std::abs(value); }
-    std::optional<double> operator()(const analysis::ConfidenceInterval& value) const
-    {
-        return std::max(std::abs(value.low), std::abs(value.high));
-    }
-};
-
 struct Scaled {
     const Scale& scale;
 
@@ -56,24 +41,30 @@ struct Scaled {
 Scale scaleOf(const Printed& column, const std::vector<Printed>& columns)
 {
     const Unit unit = column.column->unit;
-    double largest = column.largest;
-    if (!column.column->sharesUnit)
-        return scaleFor(unit, largest);
-    const auto isCompared = [unit](const Printed& other) {
-        return other.column->sharesUnit && other.column->unit == unit && other.largest > 0;
-    };
-    double least = largest > 0 ? largest : std::numeric_limits<double>::infinity();
+    const int group = column.column->unitGroup;
+    if (group == 0)
+        return scaleFor(unit, column.largest);
+    std::vector<double> compared;
     for (const Printed& other : columns)
-        if (isCompared(other)) {
-            largest = std::max(largest, other.largest);
-            least = std::min(least, other.largest);
-        }
-    constexpr double kNextUnit = 1000; // units differ by this factor or 1024
-    const Scale scale = scaleFor(unit, largest);
-    return least / scale.divisor < 0.1 ? scaleFor(unit, largest / kNextUnit) : scale;
+        if (other.column->unitGroup == group && other.column->unit == unit)
+            compared.push_back(other.largest);
+    return quantity::commonScale(unit, compared);
 }
 
 } // namespace
+
+std::optional<double> sizeOf(const Cell& cell)
+{
+    if (const auto* whole = std::get_if<std::int64_t>(&cell))
+        return std::abs(static_cast<double>(*whole));
+    if (const auto* number = std::get_if<double>(&cell))
+        return std::abs(*number);
+    if (const auto* statistics = std::get_if<analysis::Statistics>(&cell))
+        return std::abs(statistics->median);
+    if (const auto* interval = std::get_if<analysis::ConfidenceInterval>(&cell))
+        return std::max(std::abs(interval->low), std::abs(interval->high));
+    return {};
+}
 
 std::vector<Printed> printed(const Table& table, std::size_t rows)
 {
@@ -88,8 +79,8 @@ std::vector<Printed> printed(const Table& table, std::size_t rows)
         for (std::size_t c = 0; c < columns.size(); ++c) {
             const Cell value = columns[c].column->cell(row);
             columns[c].hasValues = columns[c].hasValues || !std::holds_alternative<std::monostate>(value);
-            const Unscaled& cell = unscaled[c].emplace_back(std::visit(ToUnscaled{}, value));
-            if (const auto size = std::visit(Size{}, cell)) {
+            unscaled[c].push_back(std::visit(ToUnscaled{}, value));
+            if (const auto size = sizeOf(value)) {
                 columns[c].largest = std::max(columns[c].largest, *size);
                 columns[c].right = true;
             }
@@ -98,7 +89,7 @@ std::vector<Printed> printed(const Table& table, std::size_t rows)
         Printed& column = columns[c];
         const Scale scale = scaleOf(column, columns);
         if (!scale.suffix.empty() && column.right)
-            column.title += " (" + scale.suffix + ")";
+            column.title += column.title.empty() ? scale.suffix : " (" + scale.suffix + ")";
         column.width = displayWidth(column.title);
         column.cells.reserve(rows);
         for (Unscaled& cell : unscaled[c]) {

@@ -3,10 +3,14 @@
 #include "core/exchange/table.h"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tilescope::exchange {
+
+/// The absolute value of a number, which determines its column's unit; none for a cell without one.
+std::optional<double> sizeOf(const Cell& cell);
 
 /// A column ready for printing: every cell as text with the unit of its column, escaped for a terminal.
 struct Printed {

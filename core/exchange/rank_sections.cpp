@@ -1,5 +1,6 @@
 #include "core/base/plural.h"
 #include "core/base/quantity.h"
+#include "core/exchange/collective_columns.h"
 #include "core/exchange/json_text.h"
 #include "core/exchange/number.h"
 #include "core/exchange/section_parts.h"
@@ -16,23 +17,14 @@ using query::CollectiveRank;
 using query::CollectiveRow;
 using query::RankRow;
 
-std::optional<Nanoseconds> stallOf(const CollectiveRank* rank)
+RawJson perRank(const CollectiveRow& row, const CollectiveRankColumns& of)
 {
-    return rank ? std::optional(rank->slack->stall) : std::nullopt;
-}
-
-RawJson perRank(const CollectiveRow& row, Timestamp origin)
-{
-    return jsonList(row.ranks, [origin](const CollectiveRank& rank) {
-        return JsonObject()
-            .add("rank", rank.rank)
-            .add("start_ns", rank.start - origin)
-            .add("duration_ns", rank.duration)
-            .add("wait_ns", rank.wait)
-            .add("exposed_ns", rank.exposed)
-            .add("slack_ns", rank.slack ? std::optional(rank.slack->slack) : std::nullopt)
-            .add("stall_ns", stallOf(rank.slack ? &rank : nullptr))
-            .json();
+    return jsonList(row.ranks, [&of](const CollectiveRank& rank) {
+        JsonObject figures;
+        for (const auto* each :
+             {&of.rank, &of.start, &of.duration, &of.wait, &of.exposed, &of.slack, &of.stall})
+            figures.add(each->about.key, each->value(rank));
+        return figures.json();
     });
 }
 
@@ -57,9 +49,7 @@ std::string headingOf(const query::RanksTable& ranks)
 /// Link: 450 GB/s in one direction (NVLink by NVML); a copy between two GPUs reached 383 GB/s.
 std::string linkText(const query::LinkRate& link)
 {
-    const auto rate = [](double bytesPerSecond) {
-        return quantity::threeDigits(bytesPerSecond / 1e9) + " GB/s";
-    };
+    const auto rate = [](double bytesPerSecond) { return withUnit(bytesPerSecond, Unit::BytesPerSecond); };
     std::string text = "Link: " + rate(link.bytesPerSecond) + " in one direction (" + link.source + ")";
     if (link.copied)
         text += "; a copy between two GPUs reached " + rate(*link.copied);
@@ -95,7 +85,7 @@ Table ranksOf(Shared ranks)
                                 int keep = 1) {
         return column(std::move(key), std::move(title),
                       [member](const RankRow& row) { return row.parts.*member; },
-                      {.keep = keep, .sharesUnit = true});
+                      {.keep = keep, .unitGroup = 1});
     };
     const bool hasPeaks =
         std::ranges::any_of(ranks->rows, [](const RankRow& row) { return row.peakAllocated.has_value(); });
@@ -110,14 +100,14 @@ Table ranksOf(Shared ranks)
              column.programs("start_ns", [origin = ranks->origin](
                                              const RankRow& row) { return row.parts.wall.start - origin; }),
              column("wall_ns", "wall", [](const RankRow& row) { return row.parts.wall.length(); },
-                    {.keep = 2, .sharesUnit = true}),
+                    {.keep = 2, .unitGroup = 1}),
              part("compute_ns", "compute", &RankStep::compute),
              part("overlapped_ns", "with communication", &RankStep::overlapped, 0),
              part("exposed_communication_ns", "exposed communication", &RankStep::exposedCommunication, 2),
              part("exposed_copy_ns", "exposed copies", &RankStep::exposedCopies),
              part("host_ns", "host", &RankStep::host), part("idle_ns", "idle", &RankStep::idle),
              column("peak_allocated", "peak allocated", &RankRow::peakAllocated, {.audience = ifPeaks}),
-             column("late_ns", "late", &RankRow::late, {.sharesUnit = true}),
+             column("late_ns", "late", &RankRow::late, {.unitGroup = 1}),
              column("last", "last",
                     [](const RankRow& row) { return row.late ? std::optional(row.isLast) : std::nullopt; },
                     {.audience = Audience::Programs}),
@@ -137,35 +127,21 @@ Table ranksOf(Shared ranks)
 Table collectivesOf(Shared ranks)
 {
     const ColumnsOf column(ranks, ranks->collectives);
-    const Timestamp origin = ranks->origin;
-    const auto slack = [&column](std::string key, std::string title, auto get, Audience audience) {
-        return column(std::move(key), std::move(title),
-                      [get](const CollectiveRow& row) {
-                          const CollectiveRank* const rank = row.tightest();
-                          using Value = decltype(get(*rank));
-                          return rank ? std::optional<Value>(get(*rank)) : std::nullopt;
-                      },
-                      {.keep = 0, .audience = audience});
-    };
-    const auto isTimed = [](const CollectiveRow& row) { return row.transfer.has_value(); };
+    const CollectiveColumns of(*ranks);
     Table table{.heading = headingOf(*ranks), .rows = ranks->collectives.size()};
     const bool showsSlack = std::ranges::any_of(ranks->collectives, hasSlack);
-    const Audience ifSlack = showsSlack ? Audience::Everyone : Audience::Programs;
+    const auto shownIf = [&column](bool isShown, const ColumnOf<CollectiveRow>& definition) {
+        Column made = column(definition);
+        made.audience = isShown ? Audience::Everyone : Audience::Programs;
+        return made;
+    };
     table.columns = {
         column.programs("run", [run = ranks->run.run](const CollectiveRow&) { return run.value; }),
-        column("step", "step",
-               [](const CollectiveRow& row) {
-                   return row.step == kNoStep ? std::nullopt : std::optional(row.step);
-               },
-               {.keep = 2}),
-        column("sequence", "#",
-               [](const CollectiveRow& row) {
-                   return row.sequence < 0 ? std::nullopt : std::optional(row.sequence);
-               },
-               {.keep = 2}),
+        column(of.step),
+        column(of.sequence),
         column.programs("group", [](const CollectiveRow& row) { return cellOrNull(row.group); }),
-        column("op", "op", &CollectiveRow::op, {.keep = 2}),
-        column("bytes", "message", &CollectiveRow::bytes),
+        column(of.op),
+        column(of.bytes),
         column.programs("ranks",
                         [](const CollectiveRow& row) {
                             return row.groupSize > 0 ? std::optional(row.groupSize) : std::nullopt;
@@ -176,53 +152,32 @@ Table collectivesOf(Shared ranks)
                             return jsonList(row.missing, [](std::int32_t rank) { return rank; });
                         }),
         column.programs("missing_count", &CollectiveRow::missingCount),
-        column("transfer_ns", "transfer", &CollectiveRow::transfer, {.keep = 2, .sharesUnit = true}),
+        column(of.transfer),
         column.programs("late_rank", &CollectiveRow::lastRank),
-        column.people("last", &CollectiveRow::last),
-        column("late_ns", "late",
-               [](const CollectiveRow& row) {
-                   return row.last.empty() ? std::nullopt : std::optional(row.late);
-               },
-               {.sharesUnit = true}),
-        column("wait_ns", "wait",
-               [isTimed](const CollectiveRow& row) {
-                   return isTimed(row) ? std::optional(row.wait()) : std::nullopt;
-               },
-               {.keep = 2, .sharesUnit = true}),
-        column("algorithm_gb_s", "algorithm GB/s",
-               [](const CollectiveRow& row) {
-                   return row.bandwidth ? std::optional(row.bandwidth->algorithm) : std::nullopt;
-               },
-               {.keep = 0}),
-        column("bus_gb_s", "bus GB/s",
-               [](const CollectiveRow& row) {
-                   return row.bandwidth ? std::optional(row.bandwidth->bus) : std::nullopt;
-               }),
-        column("link_percent", "of link",
-               [ranks](const CollectiveRow& row) { return ranks->linkPercent(row); },
-               {.unit = Unit::Percent,
-                .keep = 0,
-                .audience = ranks->link ? Audience::Everyone : Audience::Programs}),
-        column("exposed_ns", "exposed", &CollectiveRow::exposed, {.sharesUnit = true}),
-        column("overlapped_ns", "overlapped", &CollectiveRow::overlapped, {.keep = 0, .sharesUnit = true}),
-        slack(
-            "slack_ns", "slack", [](const CollectiveRank& rank) { return rank.slack->slack; }, ifSlack),
-        slack(
-            "stall_ns", "stall", [](const CollectiveRank& rank) { return rank.slack->stall; }, ifSlack),
-        column.programs("slack_rank",
+        column(of.last),
+        column(of.late),
+        column(of.wait),
+        column(of.algorithmRate),
+        column(of.busRate),
+        shownIf(ranks->link.has_value(), of.linkPercent),
+        column(of.exposed),
+        column(of.overlapped),
+        shownIf(showsSlack, of.slack),
+        shownIf(showsSlack, of.stall),
+        column.programs(
+            "slack_rank",
+            [](const CollectiveRow& row) { return hasSlack(row) ? row.tightest()->rank : std::nullopt; }),
+        column.programs("slack_rule",
                         [](const CollectiveRow& row) {
-                            const CollectiveRank* const rank = row.tightest();
-                            return rank ? rank->rank : std::nullopt;
+                            return hasSlack(row) ? cellOf(wordOf(row.tightest()->slack->rule)) : Cell();
                         }),
-        slack(
-            "slack_rule", "",
-            [](const CollectiveRank& rank) { return std::string(wordOf(rank.slack->rule)); },
-            Audience::Programs),
-        slack(
-            "needed_by", "", [](const CollectiveRank& rank) { return rank.neededBy; }, Audience::Programs),
-        column("range", "range", [](const CollectiveRow& row) { return cellOrNull(row.range); },
-               {.keep = 0, .elidable = true}),
-        column.programs("per_rank", [origin](const CollectiveRow& row) { return perRank(row, origin); })};
+        column.programs("needed_by",
+                        [](const CollectiveRow& row) {
+                            return hasSlack(row) ? cellOf(row.tightest()->neededBy) : Cell();
+                        }),
+        column(of.range),
+        column.programs("per_rank", [ofRank = CollectiveRankColumns(ranks->origin)](
+                                        const CollectiveRow& row) { return perRank(row, ofRank); })};
     if (ranks->collectivesOfRun > 0)
         table.whyEmpty =
             "None of the run's " + counted(ranks->collectivesOfRun, "collective") + " is selected.";

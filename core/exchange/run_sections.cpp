@@ -3,6 +3,7 @@
 #include "core/base/plural.h"
 #include "core/exchange/json_text.h"
 #include "core/exchange/number.h"
+#include "core/exchange/run_columns.h"
 #include "core/exchange/section_parts.h"
 #include "core/exchange/text.h"
 #include "core/model/flags.h"
@@ -93,8 +94,6 @@ std::optional<double> phaseMedian(const RunRow& row, Phase phase)
     return {};
 }
 
-constexpr std::string_view kNoInterval = "n < 6: no interval";
-
 /// The median of a phase with its interval, and its extremes, in one unit.
 std::string statisticText(const analysis::Statistics& statistics)
 {
@@ -136,11 +135,7 @@ std::string describeRun(const store::RunRecord& run)
 Table tableOf(std::shared_ptr<const query::RunList> runs)
 {
     const ColumnsOf column(runs, *runs);
-    const auto result = [&column](std::string key, std::string title, auto member, const Shown& shown = {}) {
-        return column(
-            std::move(key), std::move(title), [member](const RunRow& r) { return r.record.result.*member; },
-            shown);
-    };
+    const RunColumns<RunRow> of;
     Table table{.rows = runs->size()};
     table.whyEmpty = "The file has no runs.";
     const auto add = [&table](Column made) { table.columns.push_back(std::move(made)); };
@@ -152,35 +147,26 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
         add(column.people("what differs",
                           [runs](const RunRow& r) { return labelOf(runs->varying(r.record)); },
                           {.keep = 2, .elidable = true, .hasPairs = true}));
-    add(column("status", "status", [](const RunRow& r) { return wordOf(r.record.result.status); },
-               {.keep = 2, .meaning = Meaning::Status}));
+    add(column(of.status));
     add(column.programs("reason", [](const RunRow& r) { return cellOrNull(r.record.result.reason); }));
     add(column("device", "device", [](const RunRow& r) { return cellOrNull(r.record.result.device); }));
     add(column.programs("params", [](const RunRow& r) { return paramsJson(r.record); }));
     add(column.programs("parameters", [](const RunRow& r) { return r.record.result.parameters; }));
-    add(column("step_ms", "median step", [](const RunRow& r) { return r.stepMs(); },
-               {.unit = Unit::Milliseconds, .keep = 2, .sharesUnit = true}));
-    add(column.people("95 % interval",
-                      [](const RunRow& r) {
-                          if (!r.stepMs())
-                              return Cell();
-                          return r.stepMs()->ci95 ? Cell(*r.stepMs()->ci95) : cellOf(kNoInterval);
-                      },
-                      {.unit = Unit::Milliseconds, .sharesUnit = true}));
-    add(column.people("n", [](const RunRow& r) { return r.stepMs() ? Cell(r.stepMs()->n) : Cell(); },
-                      {.keep = 0}));
+    add(column(of.step));
+    add(column(of.interval));
+    add(column(of.samples));
     for (const Phase phase : runs->timedPhases())
         if (phase != Phase::Step)
             add(column.people(std::string(wordOf(phase)),
                               [phase](const RunRow& r) { return phaseMedian(r, phase); },
-                              {.unit = Unit::Milliseconds, .sharesUnit = true}));
+                              {.unit = Unit::Milliseconds, .unitGroup = 1}));
     add(column.programs("phases", phasesJson));
     add(column.programs("warmup_ms", [](const RunRow& r) { return jsonList(r.warmupMs); }));
-    add(result("before_backward", "before backward", &RunResult::beforeBackward,
-               {.keep = 0, .sharesUnit = true}));
-    add(result("peak_allocated", "peak", &RunResult::peakAllocated, {.sharesUnit = true}));
-    add(result("peak_reserved", "reserved", &RunResult::peakReserved, {.keep = 0, .sharesUnit = true}));
-    add(result("trace_overhead", "traced/bare", &RunResult::traceOverhead, {.keep = 0}));
+    add(column(of.beforeBackward));
+    add(column(of.peakAllocated));
+    add(column(of.peakReserved));
+    add(column("trace_overhead", "traced/bare", [](const RunRow& r) { return r.record.result.traceOverhead; },
+               {.keep = 0}));
     add(column.programs("loss", [](const RunRow& r) { return r.record.result.loss; }));
     add(column.programs("oom", [](const RunRow& r) { return oomJson(r.record.result.oom); }));
     add(column.programs("flags", [](const RunRow& r) { return jsonList(r.record.result.flags); }));
@@ -270,8 +256,8 @@ Table tableOf(std::shared_ptr<const query::SamplesTable> samples)
         column("step", "step", [](const Row& row) { return row.sample.step; }),
         column("kind", "kind", [](const Row& row) { return wordOf(row.sample.kind); }),
         column("phase", "phase", [](const Row& row) { return wordOf(row.sample.phase); }),
-        column("wall_ns", "wall", [](const Row& row) { return row.sample.wall; }, {.sharesUnit = true}),
-        column("gpu_ns", "GPU", [](const Row& row) { return row.sample.gpu; }, {.sharesUnit = true})};
+        column("wall_ns", "wall", [](const Row& row) { return row.sample.wall; }, {.unitGroup = 1}),
+        column("gpu_ns", "GPU", [](const Row& row) { return row.sample.gpu; }, {.unitGroup = 1})};
     table.whyEmpty = "No step was measured.";
     return table;
 }

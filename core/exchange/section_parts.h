@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/quantity.h"
-#include "core/exchange/columns.h"
+#include "core/exchange/column_of.h"
 #include "core/exchange/table.h"
 #include "core/query/runs/grouping.h"
 #include "core/query/runs/time_span.h"
@@ -32,17 +32,6 @@ inline std::string coverageOf(const store::RunRecord& run, const std::optional<q
     return span ? spanText(*span) : run.coversRecording() ? "whole recording" : "traced steps";
 }
 
-/// How a column is shown. Nanoseconds and bytes have their unit by type.
-struct Shown {
-    Unit unit = Unit::None;
-    int keep = 1;
-    Audience audience = Audience::Everyone;
-    Meaning meaning = Meaning::Plain;
-    bool elidable = false;
-    bool hasPairs = false;
-    bool sharesUnit = false;
-};
-
 /// Makes the columns of a table, one entry each: key, title, and a getter that returns a typed value of a row.
 template <class Snapshot, class Rows> class ColumnsOf {
     using Row = std::remove_cvref_t<decltype(std::declval<const Rows&>()[0])>;
@@ -54,23 +43,20 @@ public:
     {
     }
 
+    /// A column that is defined for all tables with these rows.
+    template <class Base> Column operator()(const ColumnOf<Base>& column) const
+    {
+        Column made = column.about;
+        made.cell = [snapshot = snapshot_, rows = rows_, value = column.value](std::size_t row) {
+            return value((*rows)[row]);
+        };
+        return made;
+    }
     /// \param get  a member of the row, or a function of the row
     template <class Get>
     Column operator()(std::string key, std::string title, Get get, const Shown& shown = {}) const
     {
-        using Value = std::remove_cvref_t<std::invoke_result_t<Get, const Row&>>;
-        return {.key = std::move(key),
-                .title = std::move(title),
-                .cell = [snapshot = snapshot_, rows = rows_,
-                         get](std::size_t row) { return toCell(std::invoke(get, (*rows)[row])); },
-                .unit = shown.unit == Unit::None ? unitOf<Value>() : shown.unit,
-                .audience = shown.audience,
-                .meaning = shown.meaning,
-                .statistic = std::is_same_v<Value, std::optional<analysis::Statistics>>,
-                .elidable = shown.elidable,
-                .hasPairs = shown.hasPairs,
-                .keep = shown.keep,
-                .sharesUnit = shown.sharesUnit};
+        return (*this)(ColumnOf<Row>(std::move(key), std::move(title), get, shown));
     }
     /// For programs only.
     template <class Get> Column programs(std::string key, Get get) const

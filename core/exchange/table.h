@@ -33,8 +33,8 @@ enum class Audience {
     Programs, ///< JSON and CSV only
 };
 
-/// The kind of a column's values; determines their colour.
-enum class Meaning { Plain, Status, Severity, Verdict, Share };
+/// The kind of a column's values; determines their colour, and in the window the sign of differences.
+enum class Meaning { Plain, Status, Severity, Verdict, Difference };
 
 struct Column {
     std::string key = {};   ///< name in JSON and CSV
@@ -47,9 +47,9 @@ struct Column {
     bool elidable = false;  ///< long text that may be shortened to fit the terminal, as elideMiddle() does
     bool hasPairs = false;  ///< an elidable text is `key=value` pairs and is shortened as elidePairs() does
     int keep = 1;           ///< narrow terminals drop columns with the lowest value first; 2: never
-    /// The values are compared with those of the table's other columns that share a unit: on a terminal, all
-    /// such columns whose `unit` is the same get one scale.
-    bool sharesUnit = false;
+    /// Columns of a table whose values are compared have the same number, above 0: those whose `unit` is the same
+    /// get one scale.
+    int unitGroup = 0;
 };
 
 /// A table for a terminal, JSON or CSV. Columns compute their cells on demand, so a million rows need no

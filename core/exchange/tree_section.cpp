@@ -103,11 +103,11 @@ Table tableOf(std::shared_ptr<const query::CallTreeTable> tree, std::size_t most
         column.people("call", callText<Row>, {.keep = 2, .elidable = true}),
         column("kind", "kind", [](const Row& row) { return query::wordOf(row.kind); }),
         column("total_" + amounts.key, "total", &Row::total,
-               {.unit = amounts.unit, .keep = 2, .sharesUnit = true}),
+               {.unit = amounts.unit, .keep = 2, .unitGroup = 1}),
         column("percent",
                tree->weight == CallWeight::Time && !tree->onGpu ? "of self time" : "of " + amounts.name,
                &Row::percent, {.unit = Unit::Percent, .keep = 2}),
-        column("self_" + amounts.key, "self", &Row::self, {.unit = amounts.unit, .sharesUnit = true}),
+        column("self_" + amounts.key, "self", &Row::self, {.unit = amounts.unit, .unitGroup = 1}),
         column("count", "count", &Row::count),
         column.programs("path", [](const Row& row) { return cellOrNull(row.path); })};
     table.whyEmpty = tree->hidden.count > 0 ? "The filters hide every stack." : whyEmpty(*tree);
@@ -127,7 +127,7 @@ Table tableOf(std::shared_ptr<const query::CallTreeDifference> difference, std::
                            (difference->isPerStep() ? "mean traced step" : partText(tree)) + ", " +
                            amounts.name,
                 .rows = rows->size()};
-    const Shown shown{.unit = amounts.unit, .keep = 2, .sharesUnit = true};
+    const Shown shown{.unit = amounts.unit, .keep = 2, .unitGroup = 1};
     table.columns = {column.programs("id", &Row::id),
                      column.programs("parent", &Row::parent),
                      column.programs("name", &Row::name),
@@ -137,7 +137,7 @@ Table tableOf(std::shared_ptr<const query::CallTreeDifference> difference, std::
                      column("b_" + amounts.key, "B", &Row::b, shown),
                      column("difference_" + amounts.key, "B - A", &Row::change, shown),
                      column("self_difference_" + amounts.key, "of it self", &Row::selfChange,
-                            {.unit = amounts.unit, .sharesUnit = true}),
+                            {.unit = amounts.unit, .unitGroup = 1}),
                      column("count_a", "count A", &Row::countA),
                      column("count_b", "count B", &Row::countB),
                      column.programs("path", [](const Row& row) { return cellOrNull(row.path); })};

@@ -16,7 +16,7 @@ Table tableOf(std::shared_ptr<const query::WhatIfTable> whatIf)
     const auto column = columnsOf(whatIf);
     const auto time = [&column](std::string title, auto get, int keep) {
         return column.people(std::move(title), [get](const Row& row) { return get(row) * kNsPerMs; },
-                             {.unit = Unit::Nanoseconds, .keep = keep, .sharesUnit = true});
+                             {.unit = Unit::Nanoseconds, .keep = keep, .unitGroup = 1});
     };
     Table table{.heading = describeRun(whatIf->run) + "; " + whatIf->change, .rows = whatIf->rows.size()};
     table.columns = {

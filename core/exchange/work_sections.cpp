@@ -33,33 +33,22 @@ Cell boundCell(const query::RooflineRow& row)
     return point ? cellOf(analysis::wordOf(point->bound)) : Cell();
 }
 
-/// `743 TFLOP/s`: a rate with a prefix that leaves up to three digits.
+/// `743 TFLOP/s`; of launches `120 K/s`.
 std::string rateText(double value, const std::string& unit)
 {
-    const Scale scale = scaleFor(Unit::Operations, value);
-    return scale.text(value) + " " + (unit == "1/s" ? scale.suffix + "/s" : scale.suffix + unit);
-}
-
-/// Programs read a rate in one unit, people in the one that suits it.
-void showRateOnce(Table& table)
-{
-    for (Column& column : table.columns) {
-        if (column.key == "tflops")
-            column.audience = Audience::Programs;
-        else if (column.key == "FLOP/s")
-            column.audience = Audience::People;
-    }
+    return unit == "1/s" ? withUnit(value, Unit::Operations) + "/s"
+                         : withUnit(value, unit == "B/s" ? Unit::BytesPerSecond : Unit::FlopsPerSecond);
 }
 
 std::string ceilingsText(const char* name, const analysis::Ceilings& ceilings, const std::string& from)
 {
     if (!ceilings.flops && !ceilings.bytes)
         return std::string(name) + ": " + from + ".";
-    const auto rate = [](const std::optional<double>& value, double unit, const char* suffix) {
-        return value ? quantity::threeDigits(*value / unit) + " " + suffix : std::string("no peak");
+    const auto rate = [](const std::optional<double>& value, Unit unit) {
+        return value ? withUnit(*value, unit) : std::string("no peak");
     };
-    return fmt::format("{}: {} and {} ({}).", name, rate(ceilings.flops, kTera, "TFLOP/s"),
-                       rate(ceilings.bytes, kGiga, "GB/s"), from);
+    return fmt::format("{}: {} and {} ({}).", name, rate(ceilings.flops, Unit::FlopsPerSecond),
+                       rate(ceilings.bytes, Unit::BytesPerSecond), from);
 }
 
 std::string shareOf(Nanoseconds part, Nanoseconds whole)
@@ -118,23 +107,23 @@ Table tableOf(std::shared_ptr<const query::RooflineTable> roofline)
     for (Column& each : std::vector<Column>{
              column("instances", "count", &Row::instances, {.keep = 0}),
              column("time_ns", roofline->onGpu ? "GPU time" : "time", &Row::time,
-                    {.keep = 2, .sharesUnit = true}),
-             column("counted_ns", "counted", &Row::counted, {.keep = 0, .sharesUnit = true}),
+                    {.keep = 2, .unitGroup = 1}),
+             column("counted_ns", "counted", &Row::counted, {.keep = 0, .unitGroup = 1}),
              column("flops", "FLOP",
                     [](const Row& row) { return row.work ? Cell(row.work->flops.count) : Cell(); },
                     {.unit = Unit::Operations}),
              column("bytes", "bytes",
                     [](const Row& row) { return row.work ? std::optional(row.work->bytes) : std::nullopt; }),
-             column("tflops", "",
-                    [](const Row& row) {
-                        return row.work ? cellOf(per(flopsPerSecond(*row.work, row.counted), kTera)) : Cell();
-                    },
-                    {.keep = 2}),
-             column("FLOP/s", "FLOP/s",
-                    [](const Row& row) {
-                        return row.work ? cellOf(flopsPerSecond(*row.work, row.counted)) : Cell();
-                    },
-                    {.unit = Unit::Operations, .keep = 2}),
+             column.programs("tflops",
+                             [](const Row& row) {
+                                 return row.work ? cellOf(per(flopsPerSecond(*row.work, row.counted), kTera))
+                                                 : Cell();
+                             }),
+             column.people("FLOP/s",
+                           [](const Row& row) {
+                               return row.work ? cellOf(flopsPerSecond(*row.work, row.counted)) : Cell();
+                           },
+                           {.unit = Unit::Operations, .keep = 2}),
              column("gbps", "GB/s",
                     [](const Row& row) {
                         return row.work ? cellOf(per(bytesPerSecond(*row.work, row.counted), kGiga)) : Cell();
@@ -150,7 +139,6 @@ Table tableOf(std::shared_ptr<const query::RooflineTable> roofline)
              column("why", "", [](const Row& row) { return cellOrNull(row.why); },
                     {.keep = 0, .audience = Audience::Programs})})
         table.columns.push_back(std::move(each));
-    showRateOnce(table);
     // What is missing from every row alike stands under the table.
     if (std::any_of(roofline->rows.begin(), roofline->rows.end(), [](const Row& row) { return !row.work; })) {
         table.columns.push_back(
@@ -205,19 +193,21 @@ Table tableOf(std::shared_ptr<const query::MfuTable> mfu)
         column("step", "step", &Row::step, {.keep = 2}),
         column("wall_ns", "wall", &Row::wall, {.keep = 2}),
         column("model_flops", "model FLOP", [flops](const Row& row) { return flops(row.model); },
-               {.unit = Unit::Operations, .sharesUnit = true}),
+               {.unit = Unit::Operations, .unitGroup = 1}),
         column("hardware_flops", "done FLOP", [flops](const Row& row) { return flops(row.hardware); },
-               {.unit = Unit::Operations, .keep = 0, .sharesUnit = true}),
-        column("tflops", "",
-               [](const Row& row) {
-                   return row.model ? cellOf(per(analysis::flopsPerSecond({*row.model, {}}, row.wall), kTera))
-                                    : Cell();
-               }),
-        column("FLOP/s", "FLOP/s",
-               [](const Row& row) {
-                   return row.model ? cellOf(analysis::flopsPerSecond({*row.model, {}}, row.wall)) : Cell();
-               },
-               {.unit = Unit::Operations}),
+               {.unit = Unit::Operations, .keep = 0, .unitGroup = 1}),
+        column.programs(
+            "tflops",
+            [](const Row& row) {
+                return row.model ? cellOf(per(analysis::flopsPerSecond({*row.model, {}}, row.wall), kTera))
+                                 : Cell();
+            }),
+        column.people(
+            "FLOP/s",
+            [](const Row& row) {
+                return row.model ? cellOf(analysis::flopsPerSecond({*row.model, {}}, row.wall)) : Cell();
+            },
+            {.unit = Unit::Operations}),
         column("mfu_measured", "MFU of measured", [](const Row& row) { return per(row.mfuMeasured, 0.01); },
                {.unit = Unit::Percent, .keep = 2}),
         column("mfu_sheet", "MFU of data sheet", [](const Row& row) { return per(row.mfuSheet, 0.01); },
@@ -226,7 +216,6 @@ Table tableOf(std::shared_ptr<const query::MfuTable> mfu)
                {.unit = Unit::Percent, .keep = 0}),
         column("why", "why not", [](const Row& row) { return cellOrNull(row.why); },
                {.keep = 0, .elidable = true})};
-    showRateOnce(table);
     table.whyEmpty = "No step was timed.";
     table.notes = mfu->formulas;
     return table;

@@ -265,7 +265,7 @@ TEST_F(PlotsWindow, NamesOfPeaksOnTheComparePageAreBesideTheirRings)
                 const QPointF ring(
                     plot.xAxis->coordToPixel(double(run.lane->allocated.time(peak) - run.zero) / 1e6),
                     plot.yAxis->coordToPixel(double(run.lane->allocated.value(peak)) /
-                                             byteUnit(404 << 20).size));
+                                             byteUnit(404 << 20).divisor));
                 const double dx = std::max({box.left() - ring.x(), ring.x() - box.right(), 0.0});
                 const double dy = std::max({box.top() - ring.y(), ring.y() - box.bottom(), 0.0});
                 EXPECT_LE(std::hypot(dx, dy), 2.5 * box.height()) << words->text().toStdString();

@@ -118,7 +118,7 @@ TEST_F(RanksPageWindow, ASelectedCollectiveShowsItsRanks)
     clickRow(table, table.model()->index(3, 0));
     const TableData& parts = ranks().parts().table();
     ASSERT_EQ(parts.rows.size(), 3U);
-    const int waits = columnOf(parts, QStringLiteral("Waits"));
+    const int waits = columnOf(parts, QStringLiteral("Wait"));
     EXPECT_EQ(parts.rows[0].cells[std::size_t(waits)].text, QStringLiteral("2.00"));
     EXPECT_EQ(parts.rows[2].cells[std::size_t(waits)].text, QStringLiteral("0"));
     EXPECT_EQ(statusText(1), QStringLiteral("all_reduce 3: rank 2 is 2.00\u2009ms late"));

@@ -134,8 +134,8 @@ void scaleX(Chart& chart, const QString& quantity)
     const Unit unit = axisUnit(values, isMemory(quantity) ? byteUnit : timeUnit);
     for (ChartSeries& series : chart.series)
         for (ChartPoint& point : series.points)
-            point.x /= unit.size;
-    chart.xTitle = QStringLiteral("%1, %2").arg(wordsOf(quantity), QString::fromUtf8(unit.word));
+            point.x /= unit.divisor;
+    chart.xTitle = QStringLiteral("%1, %2").arg(wordsOf(quantity), QString::fromStdString(unit.suffix));
 }
 
 // One unit for all points: that of the median.
@@ -146,16 +146,16 @@ void scale(Chart& chart, bool memory)
         for (const ChartPoint& point : series.points)
             values.push_back(point.y);
     const Unit unit = axisUnit(values, memory ? byteUnit : timeUnit);
-    chart.unit = QString::fromUtf8(unit.word);
+    chart.unit = QString::fromStdString(unit.suffix);
     for (ChartSeries& series : chart.series) {
         for (ChartPoint& point : series.points) {
             point.exact =
                 memory ? withUnit(wholeNumber(std::int64_t(point.y)), "B") : exactTime(std::int64_t(point.y));
-            point.y /= unit.size;
+            point.y /= unit.divisor;
             if (point.low)
-                point.low = *point.low / unit.size;
+                point.low = *point.low / unit.divisor;
             if (point.high)
-                point.high = *point.high / unit.size;
+                point.high = *point.high / unit.divisor;
         }
     }
 }

@@ -89,7 +89,7 @@ void BaselinePanel::showRuns(const std::vector<SelectedRun>& runs)
         runs_ = ordered(runs);
         rows_.clear();
         for (auto run = runs_.begin() + 1; run != runs_.end(); ++run)
-            rows_.push_back({.run = {{}, nameAmong(runs_, *run), run->run}});
+            rows_.push_back({{{}, nameAmong(runs_, *run), run->run}, false, {}});
         table_->setFixedHeight(sizes().header + std::min(kMostRows, int(rows_.size())) * sizes().row + 2);
         compare();
     }
@@ -125,7 +125,7 @@ void BaselinePanel::showRows()
     std::size_t b = 0;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
         const bool isB = runs_[i + 1].key == b_;
-        rows_[i].run.letter = isB ? QStringLiteral("B") : QString();
+        rows_[i].letter = isB ? QStringLiteral("B") : QString();
         b = isB ? i : b;
     }
     table_->show(againstRows(*a.run, rows_, b));

@@ -569,7 +569,7 @@ void ComparePage::showVerdict()
         memoryFact_->setText(
             twoLines(tr("Peak allocated %1")
                          .arg(more == 0 ? QStringLiteral("equal")
-                                        : withUnit(signedDigits(more / unit.size), unit.word)),
+                                        : withUnit(signedDigits(more / unit.divisor), unit.suffix)),
                      tr("%1 to %2").arg(byteText(double(peak->a->count)), byteText(double(peak->b->count)))));
     }
     double a = 0;

@@ -1,6 +1,7 @@
 #include "ui/compare/comparison_rows.h"
 
 #include "core/exchange/compare_sections.h"
+#include "core/exchange/comparison_columns.h"
 #include "core/model/text.h"
 #include "core/query/memory/memory_tables.h"
 #include "core/query/timeline/hue.h"
@@ -41,11 +42,10 @@ bool differs(const analysis::GroupDifference& difference)
 }
 
 // Sorted by size whatever the direction; noise stays grey.
-TableCell change(double value, const Unit& unit, bool seen)
+void toneChange(TableCell& cell, bool seen)
 {
-    TableCell cell = makeDifference(value, unit, toneOf(value, seen));
-    cell.sort = std::abs(value);
-    return cell;
+    cell.tone = std::isnan(cell.sort) ? Tone::Plain : toneOf(cell.sort, seen);
+    cell.sort = std::abs(cell.sort);
 }
 
 TableCell bar(double value, double most, bool seen)
@@ -67,19 +67,18 @@ QString spreadText(double half)
 }
 
 // Half the 95 % interval beside the difference; its ends on hover.
-TableCell spread(const ComparedGroup& group, const Unit& unit)
+void showSpread(TableCell& cell, const ComparedGroup& group, const Unit& unit)
 {
+    cell.tone = Tone::Dim;
     const std::optional<analysis::ConfidenceInterval>& interval = group.difference.difference95;
-    if (!interval)
-        return makeWords(notMeasured(), QStringLiteral("too few traced steps, or a time span"), Tone::Dim);
-    const double half = (interval->high - interval->low) / 2;
-    TableCell cell = makeWords(spreadText(half / unit.size),
-                               QStringLiteral("95 % interval of B − A: %1 to %2")
-                                   .arg(signedColumnDigits(interval->low, unit),
-                                        withUnit(signedColumnDigits(interval->high, unit), unit.word)),
-                               Tone::Dim);
-    cell.sort = half;
-    return cell;
+    if (!interval) {
+        cell.exact = QStringLiteral("too few traced steps, or a time span");
+        return;
+    }
+    cell.text = spreadText(cell.sort / unit.divisor);
+    cell.exact = QStringLiteral("95 % interval of B − A: %1 to %2")
+                     .arg(signedColumnDigits(interval->low, unit),
+                          withUnit(signedColumnDigits(interval->high, unit), unit.suffix));
 }
 
 double mostOf(const std::vector<ComparedGroup>& groups)
@@ -89,14 +88,6 @@ double mostOf(const std::vector<ComparedGroup>& groups)
         if (differs(group.difference))
             most = std::max(most, std::abs(group.change()));
     return most;
-}
-
-double longestOf(const std::vector<ComparedGroup>& groups)
-{
-    double longest = 0;
-    for (const ComparedGroup& group : groups)
-        longest = std::max({longest, group.difference.a.value_or(0), group.difference.b.value_or(0)});
-    return longest;
 }
 
 KernelChange changeKind(const ComparedGroup& group)
@@ -161,26 +152,26 @@ TableCell changeWord(const ComparedGroup& group)
 }
 
 // What a run's peak is made of, within its span if it has one, added to one side of the list.
-void addCategories(std::vector<CategoryBytes>& categories, const store::RunReader& reader,
-                   const query::ComparedRun& run, std::optional<double> CategoryBytes::*side)
+void addCategories(std::vector<query::ComparedMemory>& categories, const store::RunReader& reader,
+                   const query::ComparedRun& run, std::optional<Bytes> query::ComparedMemory::*side)
 {
-    const auto add = [&](const QString& key, double bytes) {
-        auto known = std::ranges::find(categories, key, &CategoryBytes::category);
+    const auto add = [&](std::string_view key, Bytes bytes) {
+        auto known = std::ranges::find(categories, key, &query::ComparedMemory::what);
         if (known == categories.end())
-            known = categories.insert(categories.end(), CategoryBytes{key, {}, {}});
-        (*known).*side = ((*known).*side).value_or(0) + bytes;
+            known = categories.insert(categories.end(), {.what = std::string(key)});
+        (*known).*side = ((*known).*side).value_or(Bytes{}) + bytes;
     };
     if (run.atPeak) {
         for (std::size_t row = 0; row < run.atPeak->blocks.size(); ++row) {
             const query::MemoryLife& block = run.atPeak->block(row);
-            add(QString::fromUtf8(wordOf(block.category)), double(block.bytes));
+            add(wordOf(block.category), Bytes{block.bytes});
         }
-        add(QString::fromUtf8(wordOf(MemoryCategory::Unattributed)), double(run.atPeak->untraced.count));
+        add(wordOf(MemoryCategory::Unattributed), run.atPeak->untraced);
     } else if (!run.span && reader.counts(run.run.run).allocEvents > 0) {
         for (const query::MemoryGroupRow& row :
              query::memoryGroupsTable(reader, {.run = run.run.run, .grouping = query::Grouping::Category})
                  .rows)
-            add(QString::fromStdString(row.key), double(row.atPeak.count));
+            add(row.key, row.atPeak);
     }
 }
 
@@ -255,15 +246,14 @@ ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::R
         centreOn(phase.statisticsB, time.difference.medianB, time.difference.runsB);
         compared.phases.push_back(std::move(phase));
     }
-    addCategories(compared.categories, a, compared.comparison->a, &CategoryBytes::a);
-    addCategories(compared.categories, b, compared.comparison->b, &CategoryBytes::b);
-    std::erase_if(compared.categories,
-                  [](const CategoryBytes& one) { return one.a.value_or(0) == 0 && one.b.value_or(0) == 0; });
-    std::stable_sort(compared.categories.begin(), compared.categories.end(),
-                     [](const CategoryBytes& one, const CategoryBytes& other) {
-                         return std::max(one.a.value_or(0), one.b.value_or(0)) >
-                                std::max(other.a.value_or(0), other.b.value_or(0));
-                     });
+    using Memory = query::ComparedMemory;
+    addCategories(compared.categories, a, compared.comparison->a, &Memory::a);
+    addCategories(compared.categories, b, compared.comparison->b, &Memory::b);
+    const auto greater = [](const Memory& one) {
+        return std::max(one.a.value_or(Bytes{}), one.b.value_or(Bytes{}));
+    };
+    std::erase_if(compared.categories, [&](const Memory& one) { return greater(one) == Bytes{}; });
+    std::ranges::stable_sort(compared.categories, std::greater{}, greater);
     return compared;
 }
 
@@ -327,25 +317,21 @@ using GroupTable = TableMaker<ComparedGroup>;
 
 // The times of either run, with the difference as a bar about the middle.
 // \param bars  title and width of the bars
-void addTimes(GroupTable& table, const std::vector<ComparedGroup>& groups, const QString& bars,
-              double barWidth)
+void addTimes(GroupTable& table, const exchange::GroupDifferenceColumns& of,
+              const std::vector<ComparedGroup>& groups, const QString& bars, double barWidth)
 {
-    using Kind = TableColumn::Kind;
-    using Group = ComparedGroup;
-    const Unit unit = timeUnit(longestOf(groups));
     const double most = mostOf(groups);
-    table.add(makeColumn(titleIn(QStringLiteral("A"), unit), Kind::Number, 60),
-              [unit](const Group& group) { return makePart(group.difference.a, unit); });
-    table.add(makeColumn(titleIn(QStringLiteral("B"), unit), Kind::Number, 60),
-              [unit](const Group& group) { return makePart(group.difference.b, unit); });
-    table.add(makeColumn(bars, Kind::SignedBar, barWidth),
-              [most](const Group& group) { return bar(group.change(), most, differs(group.difference)); });
-    table.add(makeColumn(titleIn(QStringLiteral("B − A"), unit), Kind::Number, 82),
-              [unit](const Group& group) { return change(group.change(), unit, differs(group.difference)); });
-    table
-        .add(makeColumn(QStringLiteral("95 %"), Kind::Number, 70, true),
-             [unit](const Group& group) { return spread(group, unit); })
-        .tip =
+    table.add(of.times.a, 60, kMissingIsZero);
+    table.add(of.times.b, 60, kMissingIsZero);
+    table.add(makeColumn(bars, TableColumn::Kind::SignedBar, barWidth), [most](const ComparedGroup& group) {
+        return bar(group.change(), most, differs(group.difference));
+    });
+    table.add(of.times.change, 82, [](TableCell& cell, const ComparedGroup& group) {
+        toneChange(cell, differs(group.difference));
+    });
+    TableColumn& spread = table.add(of.spread, 82, showSpread);
+    spread.dim = true;
+    spread.tip =
         QStringLiteral("Half the 95 % interval of the difference, from the spread of runs and of their "
                        "traced steps, widened for the number of rows");
 }
@@ -396,18 +382,15 @@ TableData causeRows(const Comparison& comparison)
     using Part = query::ChangePart;
     if (!comparison.change)
         return {};
-    std::vector<double> times;
     double most = std::max(1.0, std::abs(double(comparison.change->delta)));
     // A change that is not decided has no colour.
     const analysis::TimeDifference* step = comparison.step();
     const bool decided = step != nullptr && (step->verdict == analysis::Verdict::Faster ||
                                              step->verdict == analysis::Verdict::Slower);
-    for (const Part& part : comparison.change->parts) {
-        times.push_back(std::max(std::abs(part.a.value_or(0)), std::abs(part.b.value_or(0))));
+    for (const Part& part : comparison.change->parts)
         most = std::max(most, std::abs(double(part.delta)));
-    }
-    const Unit unit = columnUnit(times, timeUnit);
-    TableMaker<Part> table;
+    const auto of = exchange::partColumns();
+    TableMaker<Part> table(comparison.change->parts);
     table
         .add(makeColumn(QObject::tr("Part"), Kind::Text, 0),
              [](const Part& part) {
@@ -416,14 +399,11 @@ TableData causeRows(const Comparison& comparison)
                                                     : QString::fromStdString(part.module + ": " + part.name));
              })
         .swatch = true;
-    table.add(makeColumn(titleIn(QStringLiteral("A"), unit), Kind::Number, 60),
-              [unit](const Part& part) { return makePart(part.a, unit); });
-    table.add(makeColumn(titleIn(QStringLiteral("B"), unit), Kind::Number, 60),
-              [unit](const Part& part) { return makePart(part.b, unit); });
+    table.add(of.a, 60, kMissingIsZero);
+    table.add(of.b, 60, kMissingIsZero);
     table.add(makeColumn({}, Kind::SignedBar, 64),
               [most](const Part& part) { return bar(double(part.delta), most, true); });
-    table.add(makeColumn(titleIn(QStringLiteral("B − A"), unit), Kind::Number, 82),
-              [unit, decided](const Part& part) { return change(double(part.delta), unit, decided); });
+    table.add(of.change, 82, [decided](TableCell& cell, const Part&) { toneChange(cell, decided); });
     TableData data = table.table(comparison.change->parts, [&](const Part& part) {
         if (part.name.empty())
             return Swatch::neutral();
@@ -459,14 +439,10 @@ QString alignmentWords(const Comparison& comparison)
 
 TableData familyDifferenceRows(const Comparison& comparison)
 {
-    GroupTable table;
-    table
-        .add(makeColumn(QStringLiteral("Family"), TableColumn::Kind::Text, 0),
-             [](const ComparedGroup& group) {
-                 return makeWords(QString::fromStdString(group.difference.key));
-             })
-        .swatch = true;
-    addTimes(table, comparison.families, {}, 64);
+    const exchange::GroupDifferenceColumns of("family", "family");
+    GroupTable table(comparison.families);
+    table.add(of.name, 0).swatch = true;
+    addTimes(table, of, comparison.families, {}, 64);
     return table.table(comparison.families, [](const ComparedGroup& group) {
         return Swatch::of(query::hueOfFamily(group.difference.key));
     });
@@ -474,13 +450,13 @@ TableData familyDifferenceRows(const Comparison& comparison)
 
 TableData rangeDifferenceRows(const Comparison& comparison)
 {
-    GroupTable table;
-    table.add(makeColumn(QStringLiteral("Range"), TableColumn::Kind::Text, 0),
-              [](const ComparedGroup& group) {
-                  const QString path = QString::fromStdString(group.difference.key);
-                  return makeWords(path.startsWith(QLatin1String("step/")) ? path.mid(5) : path);
-              });
-    addTimes(table, comparison.ranges, {}, 64);
+    const exchange::GroupDifferenceColumns of("path", "range");
+    GroupTable table(comparison.ranges);
+    table.add(of.name, 0, [](TableCell& cell, const ComparedGroup&) {
+        if (cell.text.startsWith(QLatin1String("step/")))
+            cell.text.remove(0, 5);
+    });
+    addTimes(table, of, comparison.ranges, {}, 64);
     TableData data = table.table(comparison.ranges, [](const ComparedGroup&) { return Swatch(); });
     std::erase_if(data.rows, [](const TableRow& row) { return row.cells[0].text == QLatin1String("step"); });
     return data;
@@ -496,28 +472,23 @@ int countOf(const Comparison& comparison, KernelChange which)
 
 TableData kernelDifferenceRows(const Comparison& comparison, KernelChange which)
 {
-    using Kind = TableColumn::Kind;
     using Group = ComparedGroup;
     const bool ops = comparison.opsForKernels;
-    GroupTable table;
+    const exchange::GroupDifferenceColumns of("name", ops ? "op" : "kernel");
+    GroupTable table(comparison.kernels);
     table
-        .add(makeColumn(ops ? QStringLiteral("Op") : QStringLiteral("Kernel"), Kind::Text, 0),
-             [](const Group& group) {
-                 const std::string& name = group.difference.key;
-                 return makeWords(QString::fromStdString(group.shortName.empty() ? name : group.shortName),
-                                  QString::fromStdString(name));
+        .add(of.name, 0,
+             [](TableCell& cell, const Group& group) {
+                 cell.exact = QString::fromStdString(group.difference.key);
              })
         .swatch = true;
-    table.add(makeColumn(QStringLiteral("Family"), Kind::Text, 84, true),
-              [](const Group& group) { return makeWords(QString::fromStdString(group.family)); });
-    table.add(makeColumn(QStringLiteral("Change"), Kind::Text, 96), changeWord).tip =
+    table.add(of.family, 84).dim = true;
+    table.add(of.verdict, 96, [](TableCell& cell, const Group& group) { cell = changeWord(group); }).tip =
         QStringLiteral("By Welch's test with the deviation between runs; of what is called slower or faster "
                        "at most one in twenty is expected to be wrong");
-    table.add(makeColumn(QStringLiteral("A n"), Kind::Number, 42),
-              [](const Group& group) { return makeCount(group.difference.instancesA); });
-    table.add(makeColumn(QStringLiteral("B n"), Kind::Number, 42),
-              [](const Group& group) { return makeCount(group.difference.instancesB); });
-    addTimes(table, comparison.kernels, QStringLiteral("faster | slower"), 100);
+    table.add(of.instancesA, 62);
+    table.add(of.instancesB, 62);
+    addTimes(table, of, comparison.kernels, QStringLiteral("faster | slower"), 100);
     TableData data = table.table(comparison.kernels, [ops](const Group& group) {
         return Swatch::of(ops ? query::hueOfOp(group.difference.key) : query::hueOfFamily(group.family));
     });
@@ -529,56 +500,46 @@ TableData kernelDifferenceRows(const Comparison& comparison, KernelChange which)
 
 TableData memoryDifferenceRows(const ComparisonData& compared)
 {
-    using Kind = TableColumn::Kind;
-    const auto bytes = [](const std::optional<Bytes>& value) {
-        return value ? std::optional(double(value->count)) : std::nullopt;
-    };
-    const std::vector<query::ComparedMemory>& memory = compared.comparison->memory;
-    double most = 0;
-    for (const query::ComparedMemory& one : memory)
-        most = std::max({most, bytes(one.a).value_or(0), bytes(one.b).value_or(0)});
-    const Unit unit = byteUnit(most);
-    TableData data;
-    data.columns = {makeColumn(QStringLiteral("Memory"), Kind::Text, 0),
-                    makeColumn(titleIn(QStringLiteral("A"), unit), Kind::Number, 54),
-                    makeColumn(titleIn(QStringLiteral("B"), unit), Kind::Number, 54),
-                    makeColumn(titleIn(QStringLiteral("B − A"), unit), Kind::Number, 78)};
-    data.columns[0].swatch = true;
-    const auto add = [&](const QString& name, std::optional<double> a, std::optional<double> b) -> TableRow& {
-        TableRow& row = data.rows.emplace_back();
-        row.id = std::int64_t(data.rows.size()) - 1;
-        row.cells = {makeWords(name), makePart(a, unit), makePart(b, unit),
-                     a && b ? change(*b - *a, unit, true) : makeWords(notMeasured())};
-        return row;
-    };
-    for (const query::ComparedMemory& one : memory)
-        add(QString::fromStdString(one.what).replace(QLatin1Char('_'), QLatin1Char(' ')), bytes(one.a),
-            bytes(one.b));
-    for (std::size_t i = 0; i < compared.categories.size(); ++i) {
-        const CategoryBytes& one = compared.categories[i];
-        // A run with events that lacks a category has none of it; of a run without events nothing is known.
-        const bool events[] = {std::any_of(compared.categories.begin(), compared.categories.end(),
-                                           [](const CategoryBytes& c) { return c.a.has_value(); }),
-                               std::any_of(compared.categories.begin(), compared.categories.end(),
-                                           [](const CategoryBytes& c) { return c.b.has_value(); })};
-        TableRow& row =
-            add(one.category, one.a || !events[0] ? one.a : 0.0, one.b || !events[1] ? one.b : 0.0);
-        row.swatch = Swatch::ofCategory(one.category);
-        row.section = i == 0;
+    using Row = query::ComparedMemory;
+    std::vector<Row> rows = compared.comparison->memory;
+    // A run with events that lacks a category has none of it; of a run without events nothing is known.
+    const bool events[] = {
+        std::ranges::any_of(compared.categories, [](const Row& one) { return one.a.has_value(); }),
+        std::ranges::any_of(compared.categories, [](const Row& one) { return one.b.has_value(); })};
+    for (const Row& one : compared.categories)
+        rows.push_back({one.what, events[0] ? one.a.value_or(Bytes{}) : one.a,
+                        events[1] ? one.b.value_or(Bytes{}) : one.b});
+    const auto of = exchange::memoryColumns();
+    TableMaker<Row> table(rows);
+    table
+        .add(makeColumn(QStringLiteral("Memory"), TableColumn::Kind::Text, 0),
+             [](const Row& row) {
+                 return makeWords(
+                     QString::fromStdString(row.what).replace(QLatin1Char('_'), QLatin1Char(' ')));
+             })
+        .swatch = true;
+    table.add(of.a, 54, kMissingIsZero);
+    table.add(of.b, 54, kMissingIsZero);
+    table.add(of.change, 78, [](TableCell& cell, const Row&) { toneChange(cell, true); });
+    TableData data = table.table(rows, [](const Row&) { return Swatch(); });
+    for (std::size_t i = compared.comparison->memory.size(); i < rows.size(); ++i) {
+        data.rows[i].swatch = Swatch::ofCategory(QString::fromStdString(rows[i].what));
+        data.rows[i].section = i == compared.comparison->memory.size();
     }
     return data;
 }
 
 namespace {
 
-TableCell intervalOfRatio(const analysis::TimeDifference& step)
+void showIntervalOfRatio(TableCell& cell, const RunAgainst& run)
 {
-    if (!step.ratio95)
-        return makeWords(notMeasured(), QString::fromStdString(analysis::whyNoInterval(step)), Tone::Dim);
-    TableCell cell = makeWords(
-        QStringLiteral("%1 to %2").arg(threeDigits(step.ratio95->low), threeDigits(step.ratio95->high)));
-    cell.sort = step.ratio95->high / step.ratio95->low;
-    return cell;
+    if (!run.step)
+        return;
+    if (!run.step->ratio95)
+        cell =
+            makeWords(notMeasured(), QString::fromStdString(analysis::whyNoInterval(*run.step)), Tone::Dim);
+    else
+        cell.sort = run.step->ratio95->high / run.step->ratio95->low;
 }
 
 // Why a run is not compared.
@@ -586,9 +547,9 @@ TableCell withoutVerdict(const query::RunSummary& a, const RunAgainst& run)
 {
     if (!run.isCompared)
         return makeWords(QStringLiteral("comparing…"), {}, Tone::Dim);
-    const RunResult& result = run.run.summary->result;
+    const RunResult& result = run.summary->result;
     const QString reason = QString::fromStdString(result.reason);
-    if (run.run.summary->step && !a.step)
+    if (run.summary->step && !a.step)
         return makeWords(QStringLiteral("A has no timed step"), QString::fromStdString(a.result.reason),
                          Tone::Dim);
     return makeWords(result.status == RunStatus::Running ? QStringLiteral("no timed step yet")
@@ -596,33 +557,25 @@ TableCell withoutVerdict(const query::RunSummary& a, const RunAgainst& run)
                      reason, Tone::Dim);
 }
 
-TableCell verdictCell(const query::RunSummary& a, const RunAgainst& run)
+void showVerdict(TableCell& cell, const RunAgainst& run)
 {
-    if (!run.step)
-        return withoutVerdict(a, run);
-    const QString sentence = QString::fromStdString(analysis::sentenceOf(*run.step));
-    switch (run.step->verdict) {
-    case analysis::Verdict::Faster:
-        return makeWords(QStringLiteral("▾ faster"), sentence);
-    case analysis::Verdict::Slower:
-        return makeWords(QStringLiteral("▴ slower"), sentence);
-    case analysis::Verdict::NoDifference:
-        return makeWords(QStringLiteral("no difference"), sentence, Tone::Dim);
-    case analysis::Verdict::Inconclusive:
-        break;
-    }
-    return makeWords(QStringLiteral("inconclusive"), sentence, Tone::Dim);
+    cell.exact = QString::fromStdString(analysis::sentenceOf(*run.step));
+    if (run.step->verdict == analysis::Verdict::Faster)
+        cell.text.prepend(QStringLiteral("▾ "));
+    else if (run.step->verdict == analysis::Verdict::Slower)
+        cell.text.prepend(QStringLiteral("▴ "));
+    else
+        cell.tone = Tone::Dim;
 }
 
 // The compared median, which may be that of several repeats; of a run that is not compared its own.
-TableCell medianAgainst(const RunColumns& shared, const RunAgainst& run)
+void showMedian(TableCell& cell, const RunAgainst& run, const Unit& unit)
 {
     if (!run.step)
-        return shared.median(medianStepOf(*run.run.summary));
-    TableCell cell = shared.median(run.step->medianB * 1e6);
-    cell.exact += QStringLiteral(", ") + counted(run.step->stepsB, "step") + QStringLiteral(" of ") +
-                  counted(run.step->runsB, "run");
-    return cell;
+        return;
+    cell = makeNumber(run.step->medianB, unit);
+    cell.exact = exactTime(std::llround(run.step->medianB * 1e6)) + QStringLiteral(", ") +
+                 counted(run.step->stepsB, "step") + QStringLiteral(" of ") + counted(run.step->runsB, "run");
 }
 
 } // namespace
@@ -630,21 +583,27 @@ TableCell medianAgainst(const RunColumns& shared, const RunAgainst& run)
 TableData againstRows(const query::RunSummary& a, const std::vector<RunAgainst>& runs, std::size_t b)
 {
     using Kind = TableColumn::Kind;
-    RunColumns shared;
-    shared.cover(a);
     double most = 0;
-    for (const RunAgainst& run : runs) {
-        shared.cover(*run.run.summary);
+    for (const RunAgainst& run : runs)
         if (run.step && run.step->isDifferent())
             most = std::max(most, std::abs(std::log(run.step->ratio)));
-    }
-    TableMaker<RunAgainst> table;
-    table.add(RunColumns::nameColumn(), [](const RunAgainst& run) { return RunColumns::name(run.run); });
-    table.add(RunColumns::statusColumn(), [](const RunAgainst& run) { return RunColumns::status(run.run); });
-    table.add(shared.medianColumn(), [&](const RunAgainst& run) { return medianAgainst(shared, run); });
-    table.add(makeColumn(QStringLiteral("B over A, ×"), Kind::Number, 92), [](const RunAgainst& run) {
-        return run.step ? RunColumns::ratio(run.step->medianB, run.step->medianA) : makeWords(notMeasured());
-    });
+    const exchange::RunColumns<NamedRun> of;
+    const exchange::TimeDifferenceColumns ofStep;
+    const auto part = [](const exchange::ColumnOf<analysis::TimeDifference>& column) {
+        return exchange::columnOfPart<RunAgainst>(
+            column, [](const RunAgainst& run) { return run.step ? &*run.step : nullptr; });
+    };
+    TableMaker<RunAgainst> table(runs);
+    table.add(nameColumn(), nameCell);
+    table.add(of.status, 104, showStatus).dim = true;
+    table.add(of.step, 110, showMedian);
+    table
+        .add(part(ofStep.ratio), 92,
+             [](TableCell& cell, const RunAgainst& run) {
+                 if (run.step)
+                     cell.sort = run.step->ratio;
+             })
+        .kind = Kind::Number;
     table
         .add(makeColumn({}, Kind::SignedBar, 110),
              [most](const RunAgainst& run) {
@@ -652,15 +611,18 @@ TableData againstRows(const query::RunSummary& a, const std::vector<RunAgainst>&
                                  : TableCell();
              })
         .tip = QStringLiteral("Logarithm of the ratio: left is faster than A");
-    table.add(makeColumn(QStringLiteral("95 % interval, ×"), Kind::Number, 116, true),
-              [](const RunAgainst& run) {
-                  return run.step ? intervalOfRatio(*run.step) : makeWords(notMeasured());
-              });
-    table.add(makeColumn(QStringLiteral("Verdict"), Kind::Text, 140),
-              [&](const RunAgainst& run) { return verdictCell(a, run); });
-    table.add(shared.peakColumn(), [&](const RunAgainst& run) { return shared.peak(run.run); });
-    table.add(makeColumn(QStringLiteral("Peak over A, ×"), Kind::Number, 104), [&](const RunAgainst& run) {
-        return RunColumns::ratio(peakAllocatedOf(*run.run.summary), peakAllocatedOf(a));
+    TableColumn& interval = table.add(part(ofStep.interval), 116, showIntervalOfRatio);
+    interval.kind = Kind::Number;
+    interval.dim = true;
+    table.add(part(ofStep.verdict), 140, [&a](TableCell& cell, const RunAgainst& run) {
+        if (run.step)
+            showVerdict(cell, run);
+        else
+            cell = withoutVerdict(a, run);
+    });
+    table.add(of.peakAllocated, 132);
+    table.add(makeColumn(QStringLiteral("Peak B / A"), Kind::Number, 104), [&a](const RunAgainst& run) {
+        return makeRatio(peakAllocatedOf(*run.summary), peakAllocatedOf(a));
     });
     TableData data = table.table(runs, [](const RunAgainst&) { return Swatch(); });
     data.rows.at(b).cells[0].tone = Tone::Strong;

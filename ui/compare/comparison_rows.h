@@ -24,19 +24,13 @@ struct PhaseSamples {
     analysis::TimeDifference difference;
 };
 
-/// What one category of memory holds at the peak of either run; none if a run has no events of
-/// allocations.
-struct CategoryBytes {
-    QString category;
-    std::optional<double> a;
-    std::optional<double> b;
-};
-
 /// Two runs compared, as plain values.
 struct ComparisonData {
     std::shared_ptr<const query::Comparison> comparison;
-    std::vector<PhaseSamples> phases;      ///< the step first
-    std::vector<CategoryBytes> categories; ///< the largest first
+    std::vector<PhaseSamples> phases; ///< the step first
+    /// What the categories hold at the peak of either run, the largest first; none if a run has no events of
+    /// allocations.
+    std::vector<query::ComparedMemory> categories;
 };
 
 /// Compares, and gathers the samples behind the verdict. Reads samples and events: for a worker's thread.
@@ -75,8 +69,7 @@ TableData kernelDifferenceRows(const query::Comparison& comparison, KernelChange
 int countOf(const query::Comparison& comparison, KernelChange which);
 
 /// A run against the baseline, run A.
-struct RunAgainst {
-    NamedRun run = {};
+struct RunAgainst : NamedRun {
     bool isCompared = false;                           ///< `step` is known
     std::optional<analysis::TimeDifference> step = {}; ///< none if either run has no timed step
 };

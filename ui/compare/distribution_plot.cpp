@@ -242,9 +242,9 @@ void DistributionPlot::drawPhase(QPainter& painter, const PhaseSamples& phase, c
                       rect.height() - axis - sizes().of(8));
     const auto [from, to] = rangeOf(phase);
     const Unit unit = unitOf(phase);
-    const double scale = 1e6 / unit.size;
+    const double scale = 1e6 / unit.divisor;
     drawTicks(painter, plot, from * scale, to * scale, plot.width() / sizes().of(76),
-              QString::fromUtf8(unit.word), true);
+              QString::fromStdString(unit.suffix), true);
     const double half = plot.height() / 2;
     const std::pair<const char*, QColor> runs[] = {{"A", p.runA}, {"B", p.runB}};
     for (int i = 0; i < 2; ++i) {

@@ -102,15 +102,15 @@ void StepsPlot::show(const std::vector<SweepProgress::Step>& steps, std::int64_t
     for (const SweepProgress::Step& step : steps) {
         const bool above = step.wallNs > top;
         x[above] << double(step.step);
-        y[above] << (above ? top - 0.35 * room : step.wallNs) / unit.size;
+        y[above] << (above ? top - 0.35 * room : step.wallNs) / unit.divisor;
     }
     dots_->setData(x[0], y[0], true);
     above_->setData(x[1], y[1], true);
     const std::int64_t first = steps.empty() ? 0 : std::min<std::int64_t>(steps.front().step, 0);
     xAxis->setRange(stepRange(first, stepsToDo));
     spaceTicks(*yAxis, height());
-    yAxis->setRange(any ? (least - room) / unit.size : 0, any ? top / unit.size : 1);
-    yAxis->setLabel(QString::fromUtf8(unit.word));
+    yAxis->setRange(any ? (least - room) / unit.divisor : 0, any ? top / unit.divisor : 1);
+    yAxis->setLabel(QString::fromStdString(unit.suffix));
     warmup_->setVisible(first < 0);
     constexpr double kRoomForWord = 120; // in a lower plot it would hide dots
     warmupWord_->setVisible(first < 0 && height() >= sizes().of(kRoomForWord));
@@ -118,7 +118,7 @@ void StepsPlot::show(const std::vector<SweepProgress::Step>& steps, std::int64_t
     warmup_->bottomRight->setCoords(-0.5, 1);
     warmupWord_->position->setCoords(-0.4, 0.98);
     median_->setVisible(timed && timed->n > 1);
-    const double middle = timed ? timed->median * 1e6 / unit.size : 0;
+    const double middle = timed ? timed->median * 1e6 / unit.divisor : 0;
     median_->point1->setCoords(0, middle);
     median_->point2->setCoords(1, middle);
     summary_ = timed ? medianWords(*timed) : QString();
@@ -168,14 +168,14 @@ void HeldMemoryPlot::show(const std::vector<SweepProgress::Memory>& memory, std:
     QVector<double> peaks;
     for (const SweepProgress::Memory& reading : memory) {
         x << double(reading.step);
-        allocated << reading.allocated / unit.size;
+        allocated << reading.allocated / unit.divisor;
         if (reading.reserved) {
             reservedX << double(reading.step);
-            reserved << *reading.reserved / unit.size;
+            reserved << *reading.reserved / unit.divisor;
         }
         if (reading.peak) {
             peakX << double(reading.step);
-            peaks << *reading.peak / unit.size;
+            peaks << *reading.peak / unit.divisor;
         }
     }
     allocated_->setData(x, allocated, true);
@@ -184,11 +184,11 @@ void HeldMemoryPlot::show(const std::vector<SweepProgress::Memory>& memory, std:
     const std::int64_t first = memory.empty() ? 0 : std::min<std::int64_t>(memory.front().step, 0);
     xAxis->setRange(stepRange(first, stepsToDo));
     spaceTicks(*yAxis, height());
-    yAxis->setRange(0, most > 0 ? 1.15 * most / unit.size : 1);
-    yAxis->setLabel(QString::fromUtf8(unit.word));
+    yAxis->setRange(0, most > 0 ? 1.15 * most / unit.divisor : 1);
+    yAxis->setLabel(QString::fromStdString(unit.suffix));
     summary_ = memory.empty() ? QString() : tr("after each step; peak allocated %1").arg(byteText(peak));
     if (!reserved.isEmpty())
-        summary_ += tr(", reserved %1").arg(byteText(reserved.back() * unit.size));
+        summary_ += tr(", reserved %1").arg(byteText(reserved.back() * unit.divisor));
     setAccessibleDescription(summary_);
     setNothing(memory.empty() ? nothing : QString());
     replot(QCustomPlot::rpQueuedReplot);

@@ -159,12 +159,12 @@ GridCells cellsOf(const PointGrid& grid, const SweepProgress& progress)
         if (const auto expected = progress.expectedStep(i); expected && !progress.expectsOom(i))
             shown.push_back(*expected);
     GridCells made;
-    Unit unit{"ms", 1e6};
+    Unit unit{1e6, "ms"};
     double least = 0;
     double span = 0;
     if (!shown.empty()) {
         unit = columnUnit(shown, timeUnit);
-        made.unit = QString::fromUtf8(unit.word);
+        made.unit = QString::fromStdString(unit.suffix);
     }
     if (!times.empty()) {
         const auto [low, high] = std::ranges::minmax(times);

@@ -91,18 +91,12 @@ QString menuText(const QString& name)
     return text.replace(QLatin1Char('&'), QStringLiteral("&&"));
 }
 
-Unit unitOf(CallWeight weight, double most)
+quantity::Unit unitOf(CallWeight weight)
 {
-    constexpr double kGiga = 1e9;
-    switch (weight) {
-    case CallWeight::Allocated:
-    case CallWeight::Moved:
-        return byteUnit(most);
-    case CallWeight::Flops:
-        return {"GFLOP", kGiga};
-    default:
-        return timeUnit(most);
-    }
+    if (weight == CallWeight::Flops)
+        return quantity::Unit::Operations;
+    const bool isBytes = weight == CallWeight::Allocated || weight == CallWeight::Moved;
+    return isBytes ? quantity::Unit::Bytes : quantity::Unit::Nanoseconds;
 }
 
 } // namespace
@@ -502,34 +496,32 @@ void FlamePage::showShares(Node node, std::vector<query::FlameShare> rows)
     different_ = std::ssize(rows_);
     if (std::ssize(rows_) > kMostShares)
         rows_.resize(kMostShares);
-    const std::int64_t most = rows_.empty() ? 1 : std::max<std::int64_t>(1, rows_.front().amount);
-    const Unit unit = unitOf(graph_->table.weight, double(most));
     const auto [one, several] = endWords(*graph_);
     const CallTree& tree = graph_->table.tree;
-    using Kind = TableColumn::Kind;
-    TableMaker<query::FlameShare> maker;
+    using Share = query::FlameShare;
+    using Value = exchange::ColumnOf<Share>;
+    const auto percentOf = [](const std::string& title, std::int64_t all) {
+        return Value("", title, [all](const Share& row) { return 100.0 * double(row.amount) / double(all); },
+                     {.unit = quantity::Unit::Percent});
+    };
+    const CallWeight weight = graph_->table.weight;
+    const Value amount("",
+                       graph_->table.isTime()        ? "time"
+                       : weight == CallWeight::Flops ? "FLOP"
+                                                     : "amount",
+                       &Share::amount, {.unit = unitOf(weight)});
+    TableMaker<Share> maker(rows_);
     maker
-        .add(makeColumn(one, Kind::Text, 0),
-             [&](const query::FlameShare& row) {
+        .add(makeColumn(one, TableColumn::Kind::Text, 0),
+             [&](const Share& row) {
                  return makeWords(titleOf(row.node), QString::fromStdString(tree.nameOf(row.node)));
              })
         .swatch = true;
-    maker.add(makeColumn(tr("Count"), Kind::Number, 60),
-              [](const query::FlameShare& row) { return makeCount(double(row.count)); });
-    maker.add(makeColumn(titleIn(graph_->table.isTime() ? tr("Time") : tr("Amount"), unit), Kind::Number, 76),
-              [&](const query::FlameShare& row) {
-                  return makeNumber(double(row.amount), unit,
-                                    graph_->table.isTime() ? exactTime : wholeNumber);
-              });
-    maker.add(makeColumn({}, Kind::Bar, 110),
-              [&](const query::FlameShare& row) { return makeBar(double(row.amount), double(most)); });
-    static constexpr Unit kPercent{"%", 1};
-    maker.add(makeColumn(tr("Of the box, %"), Kind::Number, 86), [&](const query::FlameShare& row) {
-        return makeNumber(100.0 * double(row.amount) / double(of), kPercent);
-    });
-    maker.add(makeColumn(tr("Of all, %"), Kind::Number, 70), [&](const query::FlameShare& row) {
-        return makeNumber(100.0 * double(row.amount) / double(whole), kPercent);
-    });
+    maker.add(Value("", "count", &Share::count), 60);
+    maker.add(amount, 76);
+    maker.addBar(amount, 110);
+    maker.add(percentOf("of the box", of), 86);
+    maker.add(percentOf("of all", whole), 70);
     shares_->show(maker.table(
         rows_, [&](const query::FlameShare& row) { return Swatch::of(graph_->boxOf(row.node).hue); }));
     sharesPanel_->setTitle(node == CallTree::kRoot ? several : tr("%1 of %2").arg(several, titleOf(node)));

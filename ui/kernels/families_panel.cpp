@@ -58,7 +58,7 @@ FamiliesPanel::FamiliesPanel(QWidget* parent)
             [this](std::int64_t family) { emit familyChosen(query::Hue(family)); });
 }
 
-void FamiliesPanel::showFamilies(const std::vector<FamilyTime>& families)
+void FamiliesPanel::showFamilies(const std::vector<query::KernelRow>& families)
 {
     if (!families.empty())
         families_->show(familyRows(families));

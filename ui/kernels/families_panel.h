@@ -22,7 +22,7 @@ public:
     explicit FamiliesPanel(QWidget* parent = nullptr);
 
     /// Nothing changes if there are none.
-    void showFamilies(const std::vector<FamilyTime>& families);
+    void showFamilies(const std::vector<query::KernelRow>& families);
     /// \param otherwise  why there is no answer
     void showAttention(const std::optional<query::Answer>& answer, const QString& otherwise);
 

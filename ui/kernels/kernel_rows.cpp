@@ -1,6 +1,8 @@
 #include "ui/kernels/kernel_rows.h"
 
+#include "core/analysis/work/op_families.h"
 #include "core/analysis/work/tensor_shape.h"
+#include "core/exchange/kernel_columns.h"
 #include "ui/kit/natural_order.h"
 
 #include "ui/kit/number_text.h"
@@ -14,41 +16,6 @@
 namespace tilescope::ui {
 
 namespace {
-
-TableCell time(std::optional<double> value, const Unit& unit, Tone tone = Tone::Plain)
-{
-    TableCell cell = makeNumber(value, unit, exactTime);
-    cell.tone = tone;
-    return cell;
-}
-
-TableCell deviation(std::optional<double> value, const Unit& unit)
-{
-    TableCell cell = time(value, unit);
-    if (value)
-        cell.text.prepend(QStringLiteral("± "));
-    return cell;
-}
-
-TableCell rate(std::optional<double> value, const Unit& unit)
-{
-    TableCell cell = makeNumber(value, unit);
-    if (value)
-        cell.exact = withUnit(cell.text, unit.word);
-    return cell;
-}
-
-TableCell tensorCell(std::optional<double> percent)
-{
-    TableCell cell = makeWords(notMeasured());
-    if (!percent)
-        return cell;
-    cell.text =
-        *percent == 0 ? QStringLiteral("no") : QString::number(*percent, 'f', *percent < 9.95 ? 1 : 0);
-    cell.sort = *percent;
-    cell.exact = QStringLiteral("tensor cores worked %1 % of the time").arg(*percent, 0, 'f', 1);
-    return cell;
-}
 
 // One logarithmic axis for all rows: from the least instance to the greatest.
 struct LogAxis {
@@ -66,60 +33,39 @@ struct LogAxis {
     }
 };
 
-Unit flopUnit(double rate)
-{
-    return rate < 1e12 ? Unit{"GFLOP/s", 1e9} : Unit{"TFLOP/s", 1e12};
-}
-
-Unit byteRateUnit(double rate)
-{
-    return rate < 1e12 ? Unit{"GB/s", 1e9} : Unit{"TB/s", 1e12};
-}
-
-// The units that the columns of a table share.
-struct Units {
-    Unit total, each, flops, bytes;
-
-    explicit Units(const std::vector<KernelLine>& lines)
-        : total(timeUnit(0)), each(total), flops(flopUnit(0)), bytes(byteRateUnit(0))
-    {
-        double greatest = 0;
-        std::vector<double> means;
-        double flopRate = 0;
-        double byteRate = 0;
-        for (const KernelLine& line : lines) {
-            greatest = std::max(greatest, line.total);
-            means.push_back(line.mean);
-            flopRate = std::max(flopRate, line.flopRate.value_or(0));
-            byteRate = std::max(byteRate, line.byteRate.value_or(0));
-        }
-        total = timeUnit(greatest);
-        each = columnUnit(means, timeUnit);
-        flops = flopUnit(flopRate);
-        bytes = byteRateUnit(byteRate);
-    }
-};
-
 // What the cells of a table depend on besides their row.
 struct Extent {
-    double all = 0;
     double most = 0;
-    bool families = false;
     LogAxis axis;
 
     explicit Extent(const std::vector<KernelLine>& lines)
     {
         for (const KernelLine& line : lines) {
-            all += line.total;
-            most = std::max({most, line.total, line.other.value_or(0)});
-            families = families || !line.family.isEmpty();
-            if (line.shortest)
-                axis.add(*line.shortest);
-            if (line.longest)
-                axis.add(*line.longest);
+            most = std::max(
+                {most, double(line.total.count()), double(line.other.value_or(Nanoseconds{0}).count())});
+            if (line.instances > 0 && line.hasRange) {
+                axis.add(double(line.shortest.count()));
+                axis.add(double(line.longest.count()));
+            }
         }
     }
 };
+
+// The share of each line in the total of all.
+void addShares(std::vector<KernelLine>& lines)
+{
+    Nanoseconds all{0};
+    for (const KernelLine& line : lines)
+        all += line.total;
+    for (KernelLine& line : lines)
+        line.percent = all.count() > 0 ? 100 * double(line.total.count()) / double(all.count()) : 0;
+}
+
+// step/forward/layers.3 is forward/layers.3.
+QString belowStep(const QString& path)
+{
+    return path.startsWith(QLatin1String("step/")) ? path.mid(5) : path;
+}
 
 } // namespace
 
@@ -129,28 +75,13 @@ std::vector<KernelLine> linesOf(const query::KernelsTable& table)
     const bool places = !names && table.grouping != query::Grouping::Family;
     std::vector<KernelLine> lines;
     for (const query::KernelRow& row : table.rows) {
-        const std::string_view family = analysis::wordOf(row.family);
-        KernelLine line;
+        KernelLine& line = lines.emplace_back(KernelLine{row});
         line.name = QString::fromStdString(row.key);
         line.label = row.shortName.empty() ? line.name : QString::fromStdString(row.shortName);
-        if (places && line.label.startsWith(QLatin1String("step/")))
-            line.label.remove(0, 5);
-        line.does = QString::fromStdString(row.does);
-        if (names)
-            line.family = QString::fromUtf8(family);
+        if (places)
+            line.label = belowStep(line.label);
+        line.hasFamily = names;
         line.swatch = places ? Swatch::neutral() : Swatch::of(row.family);
-        line.instances = row.instances;
-        line.total = double(row.total.count());
-        line.mean = row.mean();
-        line.deviation = row.standardDeviation;
-        line.shortest = double(row.shortest.count());
-        line.longest = double(row.longest.count());
-        line.flopRate = row.flopsPerSecond();
-        line.byteRate = row.bytesPerSecond();
-        if (row.work && row.work->flops.count > 0)
-            line.intensity = analysis::intensityOf(*row.work);
-        line.tensor = row.tensorActive;
-        lines.push_back(std::move(line));
     }
     return lines;
 }
@@ -168,37 +99,29 @@ std::vector<KernelLine> linesOf(const query::OpsTable& ops, const query::Rooflin
         const auto stat = spread != nullptr ? spread->find(row.key) : OpSpread::const_iterator();
         if (spread != nullptr && stat == spread->end())
             continue;
-        const query::Hue hue = query::hueOfOp(row.key);
-        KernelLine line;
+        KernelLine& line = lines.emplace_back();
         line.name = line.label = QString::fromStdString(row.key);
-        if (!names && line.label.startsWith(QLatin1String("step/")))
-            line.label.remove(0, 5);
-        if (names)
-            line.family = QString::fromUtf8(hueWord(hue));
-        line.swatch = names ? Swatch::of(hue) : Swatch::neutral();
+        if (!names)
+            line.label = belowStep(line.label);
+        line.hasFamily = names;
+        line.family = analysis::familyOfOp(row.key);
+        line.swatch = names ? Swatch::of(line.family) : Swatch::neutral();
         line.instances = row.instances;
-        line.total = double(row.self.count());
-        line.mean = row.instances > 0 ? line.total / double(row.instances) : 0;
+        line.total = row.self;
+        line.hasRange = spread != nullptr;
         if (spread != nullptr) {
             line.instances = stat->second.instances;
-            line.total = double(stat->second.total);
-            line.mean = stat->second.mean;
-            line.deviation = stat->second.standardDeviation;
-            line.shortest = double(stat->second.shortest);
-            line.longest = double(stat->second.longest);
+            line.total = Nanoseconds(stat->second.total);
+            line.standardDeviation = stat->second.standardDeviation;
+            line.shortest = Nanoseconds(stat->second.shortest);
+            line.longest = Nanoseconds(stat->second.longest);
         }
-        const auto found = known.find(row.key);
-        if (found != known.end() && found->second->work) {
-            const analysis::Work& done = *found->second->work;
-            if (done.flops.count > 0) {
-                line.flopRate = analysis::flopsPerSecond(done, found->second->counted);
-                line.intensity = analysis::intensityOf(done);
-            }
-            if (done.bytes.count > 0)
-                line.byteRate = analysis::bytesPerSecond(done, found->second->counted);
+        if (const auto found = known.find(row.key); found != known.end()) {
+            line.work = found->second->work;
+            line.counted = found->second->counted;
         }
-        lines.push_back(std::move(line));
     }
+    addShares(lines);
     return lines;
 }
 
@@ -206,49 +129,45 @@ std::vector<KernelLine> linesOf(const query::RooflineTable& byShape)
 {
     std::vector<KernelLine> lines;
     for (const query::RooflineRow& row : byShape.rows) {
-        KernelLine line;
+        KernelLine& line = lines.emplace_back();
         line.name = QString::fromStdString(row.key);
         line.label = QString::fromStdString(row.op);
         if (!row.shapes.empty())
             line.label += QLatin1Char(' ') + QString::fromStdString(analysis::tensorsText(row.shapes));
-        line.does = QString::fromStdString(row.why);
-        line.family = QString::fromUtf8(wordOf(row.family));
+        line.does = row.why;
+        line.hasFamily = true;
+        line.family = row.family;
         line.swatch = Swatch::of(row.family);
         line.instances = row.instances;
-        line.total = double(row.time.count());
-        line.mean = row.instances > 0 ? line.total / double(row.instances) : 0;
-        if (row.work && row.work->flops.count > 0) {
-            line.flopRate = analysis::flopsPerSecond(*row.work, row.counted);
-            line.intensity = analysis::intensityOf(*row.work);
-        }
-        if (row.work && row.work->bytes.count > 0)
-            line.byteRate = analysis::bytesPerSecond(*row.work, row.counted);
-        lines.push_back(std::move(line));
+        line.total = row.time;
+        line.hasRange = false;
+        line.work = row.work;
+        line.counted = row.counted;
     }
+    addShares(lines);
     return lines;
 }
 
 std::vector<KernelLine> byFamily(const std::vector<KernelLine>& lines)
 {
-    std::map<QString, KernelLine> families;
+    std::map<analysis::KernelFamily, KernelLine> families;
     for (const KernelLine& line : lines) {
-        KernelLine& family = families[line.family];
-        family.name = family.label = line.family;
+        const auto [entry, isNew] = families.try_emplace(line.family);
+        KernelLine& family = entry->second;
+        family.name = family.label = QString::fromUtf8(wordOf(line.family));
+        family.family = line.family;
         family.swatch = line.swatch;
         family.instances += line.instances;
         family.total += line.total;
-        if (line.shortest && line.longest) {
-            family.shortest = std::min(family.shortest.value_or(*line.shortest), *line.shortest);
-            family.longest = std::max(family.longest.value_or(*line.longest), *line.longest);
-        }
+        family.percent += line.percent;
+        family.hasRange = family.hasRange && line.hasRange;
+        family.shortest = isNew ? line.shortest : std::min(family.shortest, line.shortest);
+        family.longest = std::max(family.longest, line.longest);
     }
     std::vector<KernelLine> list;
-    for (auto& [name, family] : families) {
-        family.mean = family.instances > 0 ? family.total / double(family.instances) : 0;
-        list.push_back(std::move(family));
-    }
-    std::stable_sort(list.begin(), list.end(),
-                     [](const KernelLine& a, const KernelLine& b) { return a.total > b.total; });
+    for (auto& [family, line] : families)
+        list.push_back(std::move(line));
+    std::ranges::stable_sort(list, std::greater{}, &KernelLine::total);
     return list;
 }
 
@@ -259,7 +178,7 @@ void addOther(std::vector<KernelLine>& lines, const std::vector<KernelLine>& oth
         unmatched[other.name] = &other;
     for (KernelLine& line : lines) {
         const auto found = unmatched.find(line.name);
-        line.other = found == unmatched.end() ? 0 : found->second->total;
+        line.other = found == unmatched.end() ? Nanoseconds{0} : found->second->total;
         if (found != unmatched.end())
             unmatched.erase(found);
     }
@@ -270,8 +189,10 @@ void addOther(std::vector<KernelLine>& lines, const std::vector<KernelLine>& oth
         line.name = other.name;
         line.label = other.label;
         line.does = other.does;
+        line.hasFamily = other.hasFamily;
         line.family = other.family;
         line.swatch = other.swatch;
+        line.hasRange = false;
         line.other = other.total;
     }
 }
@@ -279,20 +200,22 @@ void addOther(std::vector<KernelLine>& lines, const std::vector<KernelLine>& oth
 namespace {
 
 // The total in another run, and by how much it differs.
-void addOtherColumns(TableMaker<KernelLine>& table, const KernelTitles& titles, const Unit& unit)
+void addOtherColumns(TableMaker<KernelLine>& table, const KernelTitles& titles)
 {
-    using Kind = TableColumn::Kind;
+    const int group = exchange::KernelColumns().total.about.unitGroup;
     table
-        .add(makeColumn(titleIn(titles.other, unit), Kind::Number, 66),
-             [unit](const KernelLine& line) { return time(line.other, unit); })
+        .add(exchange::ColumnOf<KernelLine>("", titles.other.toStdString(), &KernelLine::other,
+                                            {.unitGroup = group}),
+             66)
         .tip = QStringLiteral("the total in %1").arg(titles.other);
     table
-        .add(
-            makeColumn(titleIn(titles.other + QStringLiteral(" − ") + titles.letter, unit), Kind::Number, 76),
-            [unit, isKnown = titles.whyNoDifference.isEmpty()](const KernelLine& line) {
-                return line.other && isKnown ? makeDifference(*line.other - line.total, unit, Tone::Plain)
-                                             : makeWords(notMeasured());
-            })
+        .add(exchange::ColumnOf<KernelLine>(
+                 "", (titles.other + QStringLiteral(" − ") + titles.letter).toStdString(),
+                 [isKnown = titles.whyNoDifference.isEmpty()](const KernelLine& line) {
+                     return line.other && isKnown ? std::optional(*line.other - line.total) : std::nullopt;
+                 },
+                 {.meaning = exchange::Meaning::Difference, .unitGroup = group}),
+             76)
         .tip = titles.whyNoDifference.isEmpty()
                    ? QStringLiteral("of the totals; the page Compare says which differences are significant")
                    : titles.whyNoDifference;
@@ -305,66 +228,54 @@ TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& t
     using Kind = TableColumn::Kind;
     using Line = KernelLine;
     const Extent extent(lines);
-    const Units units(lines);
-    TableMaker<Line> table;
+    const exchange::KernelColumns of;
+    TableMaker<Line> table(lines);
     table
         .add(makeColumn(titles.first, Kind::Text, 0),
              [](const Line& line) {
-                 return makeWords(
-                     line.label, line.does.isEmpty() ? line.name : line.does + QLatin1Char('\n') + line.name);
+                 return makeWords(line.label, line.does.empty() ? line.name
+                                                                : QString::fromStdString(line.does) +
+                                                                      QLatin1Char('\n') + line.name);
              })
         .swatch = true;
-    table.add(makeColumn(extent.families ? QStringLiteral("Family") : QString(), Kind::Text,
-                         extent.families ? 84 : 8, true),
-              [](const Line& line) { return makeWords(line.family); });
-    table.add(makeColumn(QStringLiteral("n"), Kind::Number, 50),
-              [](const Line& line) { return makeCount(double(line.instances)); });
-    table.add(makeColumn(titleIn(QStringLiteral("Total"), units.total), Kind::Number, 76),
-              [&](const Line& line) { return time(line.total, units.total, Tone::Strong); });
+    if (std::ranges::any_of(lines, &Line::hasFamily))
+        table.add(of.family, 84).dim = true;
+    else
+        table.add(makeColumn({}, Kind::Text, 8), [](const Line&) { return TableCell(); });
+    table.add(of.instances, 56);
+    table.add(of.total, 76, [](TableCell& cell, const Line&) { cell.tone = Tone::Strong; });
     table.add(makeColumn({}, Kind::Bar, 116), [&](const Line& line) {
-        TableCell bar = makeBar(line.total, extent.most);
+        TableCell bar = makeBar(double(line.total.count()), extent.most);
         if (line.other)
-            bar.secondBar = extent.most > 0 ? *line.other / extent.most : 0;
+            bar.secondBar = extent.most > 0 ? double(line.other->count()) / extent.most : 0;
         return bar;
     });
-    table.add(makeColumn(QStringLiteral("Share, %"), Kind::Number, 62),
-              [&](const Line& line) { return makeShare(line.total, extent.all); });
+    table.add(of.percent, 68);
     if (!titles.other.isEmpty())
-        addOtherColumns(table, titles, units.total);
-    table.add(makeColumn(titleIn(QStringLiteral("Mean"), units.each), Kind::Number, 68),
-              [&](const Line& line) { return time(line.mean, units.each); });
-    table.add(makeColumn(titleIn(QStringLiteral("± s. d."), units.each), Kind::Number, 72, true),
-              [&](const Line& line) { return deviation(line.deviation, units.each); });
-    table.add(makeColumn(titleIn(QStringLiteral("Min"), units.each), Kind::Number, 62),
-              [&](const Line& line) { return time(line.shortest, units.each); });
-    table.add(makeColumn(titleIn(QStringLiteral("Max"), units.each), Kind::Number, 62),
-              [&](const Line& line) { return time(line.longest, units.each); });
+        addOtherColumns(table, titles);
+    table.add(of.mean, 68);
+    table.add(of.deviation, 90).dim = true;
+    table.add(of.shortest, 62);
+    table.add(of.longest, 62);
     table
         .add(makeColumn(QStringLiteral("Min to max, log"), Kind::Strip, 112),
              [&](const Line& line) {
                  TableCell range;
-                 if (line.shortest && line.longest)
-                     range.strip = {extent.axis.at(*line.shortest), extent.axis.at(line.mean),
-                                    extent.axis.at(*line.longest)};
+                 if (line.instances > 0 && line.hasRange)
+                     range.strip = {extent.axis.at(double(line.shortest.count())),
+                                    extent.axis.at(line.mean()),
+                                    extent.axis.at(double(line.longest.count()))};
                  return range;
              })
         .sortable = false;
-    table
-        .add(makeColumn(QString::fromUtf8(units.flops.word), Kind::Number, 64),
-             [&](const Line& line) { return rate(line.flopRate, units.flops); })
-        .tip = titles.noWork.isEmpty()
-                   ? QStringLiteral("counted from the shapes of the ops, over measured time")
-                   : titles.noWork;
-    table
-        .add(makeColumn(QString::fromUtf8(units.bytes.word), Kind::Number, 50),
-             [&](const Line& line) { return rate(line.byteRate, units.bytes); })
-        .tip = titles.noWork.isEmpty() ? QStringLiteral("operands once and results once, over measured time")
-                                       : titles.noWork;
+    table.add(of.flopRate, 64).tip =
+        titles.noWork.isEmpty() ? QStringLiteral("counted from the shapes of the ops, over measured time")
+                                : titles.noWork;
+    table.add(of.byteRate, 50).tip =
+        titles.noWork.isEmpty() ? QStringLiteral("operands once and results once, over measured time")
+                                : titles.noWork;
     if (!titles.onHost)
-        table
-            .add(makeColumn(QStringLiteral("Tensor, %"), Kind::Number, 66),
-                 [](const Line& line) { return tensorCell(line.tensor); })
-            .tip =
+        table.add(of.tensor, 66).tip =
             titles.noTensor.isEmpty()
                 ? QStringLiteral("share of the time in which tensor cores worked, from a hardware "
                                  "counter; read per range, so known only for kernels that ran alone in "
@@ -373,30 +284,24 @@ TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& t
     return table.table(lines, &Line::swatch);
 }
 
-TableData familyRows(const std::vector<FamilyTime>& families)
+TableData familyRows(const std::vector<query::KernelRow>& families)
 {
     using Kind = TableColumn::Kind;
     double most = 0;
-    std::vector<double> times;
-    for (const FamilyTime& family : families) {
-        most = std::max(most, family.time);
-        times.push_back(family.time);
-    }
-    const Unit unit = columnUnit(times, timeUnit);
-    TableMaker<FamilyTime> table;
-    table
-        .add(makeColumn(QStringLiteral("Family"), Kind::Text, 0),
-             [](const FamilyTime& family) { return makeWords(QString::fromUtf8(hueWord(family.hue))); })
-        .swatch = true;
-    table.add(makeColumn(titleIn({}, unit), Kind::Number, 66),
-              [&](const FamilyTime& family) { return time(family.time, unit); });
+    for (const query::KernelRow& family : families)
+        most = std::max(most, double(family.total.count()));
+    const exchange::KernelColumns of;
+    TableMaker<query::KernelRow> table(families);
+    table.add(of.family, 0).swatch = true;
+    table.add(of.total, 80);
     table
         .add(makeColumn({}, Kind::Bar, 76),
-             [&](const FamilyTime& family) { return makeBar(family.time, most); })
+             [&](const query::KernelRow& family) { return makeBar(double(family.total.count()), most); })
         .sortable = false;
-    TableData data = table.table(families, [](const FamilyTime& family) { return Swatch::of(family.hue); });
+    TableData data =
+        table.table(families, [](const query::KernelRow& family) { return Swatch::of(family.family); });
     for (std::size_t i = 0; i < families.size(); ++i)
-        data.rows[i].id = std::int64_t(std::size_t(families[i].hue));
+        data.rows[i].id = std::int64_t(families[i].family);
     return data;
 }
 

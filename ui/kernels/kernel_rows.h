@@ -11,25 +11,13 @@ namespace tilescope::ui {
 /// The places of some columns of a kernel table.
 enum class KernelColumn { Family = 1, Instances = 2, Total = 3, Share = 5 };
 
-/// The data of one kernel or group for the table, the roofline and the histogram. Values that were not
-/// measured are absent.
-struct KernelLine {
-    QString name;   ///< full; of a group its key
-    QString label;  ///< short
-    QString does;   ///< in words
-    QString family; ///< empty if the lines are families or ranges
-    Swatch swatch;
-    std::int64_t instances = 0;
-    double total = 0; ///< ns
-    double mean = 0;
-    std::optional<double> deviation;
-    std::optional<double> shortest;
-    std::optional<double> longest;
-    std::optional<double> flopRate;  ///< FLOP/s
-    std::optional<double> byteRate;  ///< B/s
-    std::optional<double> intensity; ///< FLOP/B
-    std::optional<double> tensor;    ///< per cent of its time
-    std::optional<double> other;     ///< ns in the run beside it; 0 if only this one has the name
+/// A kernel, an op or a group of them, for the table, the roofline and the histogram.
+struct KernelLine : query::KernelRow {
+    QString name = {};      ///< full; of a group its key
+    QString label = {};     ///< short
+    bool hasFamily = false; ///< false if the lines are families or ranges
+    Swatch swatch = {};
+    std::optional<Nanoseconds> other = {}; ///< total in the run beside it; 0 if only this one has the name
 };
 
 std::vector<KernelLine> linesOf(const query::KernelsTable& table);
@@ -63,11 +51,7 @@ struct KernelTitles {
 TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& titles);
 
 /// The short list of families: name, total, bar. The id is that of the hue.
-struct FamilyTime {
-    query::Hue hue;
-    double time; ///< ns
-};
-TableData familyRows(const std::vector<FamilyTime>& families);
+TableData familyRows(const std::vector<query::KernelRow>& families);
 
 /// Ranges to which a table can be limited: those with kernels and all above them, outer ones first, then by
 /// name; at most `most`.

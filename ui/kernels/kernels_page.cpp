@@ -377,7 +377,7 @@ void KernelsPage::summarize()
             continue; // only the second run has it
         ++shown;
         instances += lines_[line].instances;
-        total += lines_[line].total;
+        total += double(lines_[line].total.count());
     }
     const bool ops = full_ && full_->ops;
     const char* const one = grouping_->current() != ByName ? "group" : ops ? "op" : "kernel";
@@ -397,14 +397,14 @@ void KernelsPage::summarize()
 
 void KernelsPage::showFamilies()
 {
-    std::vector<FamilyTime> families;
+    std::vector<query::KernelRow> families;
     if (full_ && full_->ops) {
         if (grouping_->current() <= ByFamily)
             for (const KernelLine& line : grouping_->current() == ByFamily ? lines_ : byFamily(lines_))
-                families.push_back({line.swatch.hue, line.total});
+                families.push_back({.family = line.family, .total = line.total});
     } else {
         for (const auto& [family, time] : full_ ? full_->kernels.families : times_->families)
-            families.push_back({family, double(time)});
+            families.push_back({.family = family, .total = Nanoseconds(time)});
     }
     families_->showFamilies(families);
 }
@@ -413,9 +413,10 @@ void KernelsPage::showRoofline()
 {
     std::vector<RooflineBubble> bubbles;
     for (std::size_t i = 0; i < lines_.size(); ++i)
-        if (lines_[i].flopRate && lines_[i].intensity)
-            bubbles.push_back({std::int64_t(i), lines_[i].label, lines_[i].swatch, *lines_[i].intensity,
-                               *lines_[i].flopRate, lines_[i].total});
+        if (const auto rate = lines_[i].flopsPerSecond())
+            if (const auto intensity = analysis::intensityOf(*lines_[i].work))
+                bubbles.push_back({std::int64_t(i), lines_[i].label, lines_[i].swatch, *intensity, *rate,
+                                   double(lines_[i].total.count())});
     const bool any = !bubbles.empty();
     roofline_->setVisible(any);
     noRoofline_->setVisible(!any);
@@ -603,7 +604,7 @@ void KernelsPage::showHistogram(std::int64_t id)
                            .arg(grouping_->current() != ByName ? tr("group")
                                 : full_ && full_->ops          ? tr("op")
                                                                : tr("kernel"),
-                                counted(line.instances, "instance"), timeText(line.total)));
+                                counted(line.instances, "instance"), timeText(double(line.total.count()))));
 }
 
 QWidget* KernelsPage::makeTools()

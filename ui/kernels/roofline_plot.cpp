@@ -23,18 +23,11 @@ constexpr double kWorthShowing = 0.01; // of the costliest's time
 constexpr double kRoomForWords = 8;    // above the highest roof
 constexpr double kReach = 4;           // distance in pixels at which a bubble is still hit
 
-QString rateText(double rate, const char* what)
-{
-    const bool tera = rate >= 1e12;
-    return threeDigits(rate / (tera ? 1e12 : 1e9)) + QChar(0x2009) +
-           (tera ? QLatin1Char('T') : QLatin1Char('G')) + QLatin1String(what);
-}
-
 QString tipOf(const RooflineBubble& bubble)
 {
     return QObject::tr("%1\n%2, %3 FLOP/B\n%4 in all")
-        .arg(bubble.label, rateText(bubble.rate, "FLOP/s"), threeDigits(bubble.intensity),
-             timeText(bubble.total));
+        .arg(bubble.label, quantityText(bubble.rate, quantity::Unit::FlopsPerSecond),
+             threeDigits(bubble.intensity), timeText(bubble.total));
 }
 
 } // namespace
@@ -154,8 +147,9 @@ QString RooflinePlot::words() const
     QStringList words{counted(std::ssize(bubbles_), "bubble") + QStringLiteral(", ") +
                       counted(std::ssize(roofs_), "roof")};
     for (std::size_t i = 0; i < std::min(kMost, bubbles_.size()); ++i)
-        words << bubbles_[i].label + QLatin1Char(' ') + rateText(bubbles_[i].rate, "FLOP/s") +
-                     QStringLiteral(", ") + timeText(bubbles_[i].total);
+        words << bubbles_[i].label + QLatin1Char(' ') +
+                     quantityText(bubbles_[i].rate, quantity::Unit::FlopsPerSecond) + QStringLiteral(", ") +
+                     timeText(bubbles_[i].total);
     return words.join(QStringLiteral("; "));
 }
 
@@ -183,9 +177,11 @@ void RooflinePlot::addRoof(const Roof& roof, bool strong)
     words->position->setType(QCPItemPosition::ptAxisRectRatio);
     words->position->setCoords(1, 0);
     words->setPositionAlignment(Qt::AlignRight | Qt::AlignTop);
-    const QString arithmetic = roof.source + QLatin1Char(' ') + rateText(*roof.flops, "FLOP/s");
-    const QString both =
-        roof.bytes ? arithmetic + QStringLiteral(", ") + rateText(*roof.bytes, "B/s") : arithmetic;
+    const QString arithmetic =
+        roof.source + QLatin1Char(' ') + quantityText(*roof.flops, quantity::Unit::FlopsPerSecond);
+    const QString both = roof.bytes ? arithmetic + QStringLiteral(", ") +
+                                          quantityText(*roof.bytes, quantity::Unit::BytesPerSecond)
+                                    : arithmetic;
     const QString style = roofs_.size() < 2 ? QString() : strong ? tr(" (line)") : tr(" (dashed)");
     roofWords_.push_back({words, {both + style, both, arithmetic, roof.source}});
     words->setFont(Theme::instance().small());

@@ -65,19 +65,20 @@ void HistogramPlot::show(const Durations& durations, query::Hue hue)
     QVector<double> keys;
     QVector<double> values;
     for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
-        keys << (histogram.from + (double(i) + 0.5) * histogram.width) / unit.size;
+        keys << (histogram.from + (double(i) + 0.5) * histogram.width) / unit.divisor;
         values << double(histogram.counts[i]);
     }
-    bars_->setWidth(histogram.width / unit.size);
+    bars_->setWidth(histogram.width / unit.divisor);
     bars_->setData(keys, values, true);
-    mean_->point1->setCoords(mean / unit.size, 0);
-    mean_->point2->setCoords(mean / unit.size, 1);
-    median_->point1->setCoords(median / unit.size, 0);
-    median_->point2->setCoords(median / unit.size, 1);
+    mean_->point1->setCoords(mean / unit.divisor, 0);
+    mean_->point2->setCoords(mean / unit.divisor, 1);
+    median_->point1->setCoords(median / unit.divisor, 0);
+    median_->point2->setCoords(median / unit.divisor, 1);
     legend_->setText(tr("mean %1 (line)\nmedian %2 (dashed)").arg(timeText(mean), timeText(median)));
-    xAxis->setLabel(tr("duration, %1").arg(QString::fromUtf8(unit.word)));
+    xAxis->setLabel(tr("duration, %1").arg(QString::fromStdString(unit.suffix)));
     const double width = histogram.width * double(histogram.counts.size());
-    xAxis->setRange((histogram.from - 0.02 * width) / unit.size, (histogram.from + 1.02 * width) / unit.size);
+    xAxis->setRange((histogram.from - 0.02 * width) / unit.divisor,
+                    (histogram.from + 1.02 * width) / unit.divisor);
     constexpr double kRoomForWords = 1.3; // above the highest bar
     yAxis->setRange(0, kRoomForWords * *std::max_element(values.begin(), values.end()));
     replot();

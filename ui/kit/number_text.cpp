@@ -1,7 +1,5 @@
 #include "ui/kit/number_text.h"
 
-#include "core/base/quantity.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -33,15 +31,6 @@ QString inTheWindow(const std::string& text)
     return negative ? kMinus + digits : digits;
 }
 
-/// The unit's word for as long as the program runs.
-Unit unitFrom(const quantity::Scale& scale)
-{
-    static constexpr const char* kWords[] = {"ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB"};
-    const auto* word = std::find_if(std::begin(kWords), std::end(kWords),
-                                    [&scale](const char* each) { return scale.suffix == each; });
-    return {word == std::end(kWords) ? "" : *word, scale.divisor};
-}
-
 } // namespace
 
 QString threeDigits(double value)
@@ -63,12 +52,12 @@ QString signedDigits(double value)
 
 Unit timeUnit(double nanoseconds)
 {
-    return unitFrom(quantity::scaleFor(quantity::Unit::Nanoseconds, std::abs(nanoseconds)));
+    return quantity::scaleFor(quantity::Unit::Nanoseconds, std::abs(nanoseconds));
 }
 
 Unit byteUnit(double bytes)
 {
-    return unitFrom(quantity::scaleFor(quantity::Unit::Bytes, std::abs(bytes)));
+    return quantity::scaleFor(quantity::Unit::Bytes, std::abs(bytes));
 }
 
 Unit columnUnit(const std::vector<double>& values, Unit (*unitOf)(double))
@@ -90,7 +79,7 @@ Unit axisUnit(std::vector<double> values, Unit (*unitOf)(double))
 
 QString columnDigits(double value, const Unit& unit)
 {
-    return std::isnan(value) ? notMeasured() : inTheWindow(quantity::Scale{unit.size, unit.word}.text(value));
+    return std::isnan(value) ? notMeasured() : inTheWindow(unit.text(value));
 }
 
 QString signedColumnDigits(double value, const Unit& unit)
@@ -104,28 +93,32 @@ QString exactBytes(std::int64_t bytes)
     return withUnit(wholeNumber(bytes), "B");
 }
 
-QString withUnit(const QString& number, const char* unit)
+QString withUnit(const QString& number, const std::string& unit)
 {
-    return number + kThinSpace + QString::fromUtf8(unit);
+    return number + kThinSpace + QString::fromStdString(unit);
+}
+
+QString quantityText(double value, quantity::Unit quantity)
+{
+    const Unit unit = quantity::scaleFor(quantity, std::abs(value));
+    return withUnit(columnDigits(value, unit), unit.suffix);
 }
 
 QString timeText(double nanoseconds)
 {
-    const Unit unit = timeUnit(nanoseconds);
-    return withUnit(columnDigits(nanoseconds, unit), unit.word);
+    return quantityText(nanoseconds, quantity::Unit::Nanoseconds);
 }
 
 QString signedTimeText(double nanoseconds)
 {
     const Unit unit = timeUnit(nanoseconds);
     return nanoseconds == 0 ? QStringLiteral("0")
-                            : withUnit(signedColumnDigits(nanoseconds, unit), unit.word);
+                            : withUnit(signedColumnDigits(nanoseconds, unit), unit.suffix);
 }
 
 QString byteText(double bytes)
 {
-    const Unit unit = byteUnit(bytes);
-    return withUnit(columnDigits(bytes, unit), unit.word);
+    return quantityText(bytes, quantity::Unit::Bytes);
 }
 
 QString percentText(double share)

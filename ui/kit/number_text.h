@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/base/quantity.h"
+
 #include <QString>
 
 #include <cstdint>
@@ -19,11 +21,8 @@ QString wholeNumber(std::int64_t value);
 /// With sign, for differences: −1.08, +3.40, 0.
 QString signedDigits(double value);
 
-/// A unit that a column or an axis shares, and what one of it is in nanoseconds or bytes.
-struct Unit {
-    const char* word;
-    double size;
-};
+/// A unit that a column or an axis shares.
+using Unit = quantity::Scale;
 Unit timeUnit(double nanoseconds); ///< ns, µs, ms, s: the largest not above the value
 Unit byteUnit(double bytes);       ///< B, KiB, MiB, GiB, TiB
 
@@ -32,11 +31,12 @@ Unit columnUnit(const std::vector<double>& values, Unit (*unitOf)(double));
 /// The unit of an axis, which may span many of them: that of the median value.
 Unit axisUnit(std::vector<double> values, Unit (*unitOf)(double));
 
-/// A value, in nanoseconds or bytes, in the unit of its column: at most three decimals, <0.001 for less.
+/// A value in the unit of its column: at most three decimals, <0.001 for less.
 QString columnDigits(double value, const Unit& unit);
 QString signedColumnDigits(double value, const Unit& unit);
 
 /// "13.8 µs" with a thin space, three digits.
+QString quantityText(double value, quantity::Unit quantity);
 QString timeText(double nanoseconds);
 QString signedTimeText(double nanoseconds);
 QString byteText(double bytes);
@@ -49,7 +49,7 @@ QString exactTime(std::int64_t nanoseconds);
 QString exactBytes(std::int64_t bytes);
 
 /// Number and unit word with the thin space between them.
-QString withUnit(const QString& number, const char* unit);
+QString withUnit(const QString& number, const std::string& unit);
 
 /// En dash: not measured.
 QString notMeasured();

@@ -1,11 +1,10 @@
 #pragma once
 
+#include "core/exchange/run_columns.h"
 #include "core/query/file_session.h"
 #include "ui/kit/table_cells.h"
 
 #include <QString>
-
-#include <vector>
 
 namespace tilescope::ui {
 
@@ -16,40 +15,26 @@ struct NamedRun {
     const query::RunSummary* summary = nullptr;
 };
 
-/// The columns that tables of runs share, with units that suit all of their runs.
-class RunColumns {
-public:
-    /// Takes the next of the runs into account; they need not outlive the call.
-    void cover(const query::RunSummary& run);
+/// What exchange::RunColumns reads.
+inline const RunResult& resultOf(const NamedRun& run)
+{
+    return run.summary->result;
+}
 
-    /// Name with its letter. Takes the remaining width.
-    static TableColumn nameColumn();
-    static TableCell name(const NamedRun& run);
-    /// The reason of a failure is on hover.
-    static TableColumn statusColumn();
-    static TableCell status(const NamedRun& run);
-    TableColumn medianColumn() const;
-    /// \param nanoseconds  none: no step was timed
-    TableCell median(std::optional<double> nanoseconds) const;
-    /// Of the median of the step.
-    TableColumn intervalColumn() const;
-    TableCell interval(const NamedRun& run) const;
-    /// As long as the median.
-    TableCell medianBar(const NamedRun& run) const;
-    TableColumn peakColumn() const;
-    TableCell peak(const NamedRun& run) const;
-    TableCell peakBar(const NamedRun& run) const;
+inline const std::optional<analysis::Statistics>& stepOf(const NamedRun& run)
+{
+    return run.summary->step;
+}
 
-    /// A ratio of two values; a dash if one is missing or the second is 0.
-    static TableCell ratio(std::optional<double> of, std::optional<double> to);
+/// A column with the letter and title of a run. Takes the remaining width.
+TableColumn nameColumn();
+TableCell nameCell(const NamedRun& run);
 
-private:
-    Unit time() const { return timeUnit(longest_); }
-    Unit bytes() const { return byteUnit(largest_); }
+/// The look of a status: its reason is on hover.
+void showStatus(TableCell& cell, const NamedRun& run);
 
-    double longest_ = 0; // ns
-    double largest_ = 0; // bytes
-};
+/// A ratio of two values with three digits; a dash if one is missing or the second is 0.
+TableCell makeRatio(std::optional<double> of, std::optional<double> to);
 
 /// The median timed step in ns; none if no step was timed.
 std::optional<double> medianStepOf(const query::RunSummary& run);

@@ -14,7 +14,7 @@ QString shortInterval(const analysis::Statistics& ms)
 {
     if (!ms.ci95)
         return QStringLiteral("n %1").arg(ms.n);
-    const double unit = timeUnit(ms.median * kNsPerMs).size / kNsPerMs;
+    const double unit = timeUnit(ms.median * kNsPerMs).divisor / kNsPerMs;
     return threeDigits(ms.ci95->low / unit) + QChar(0x2013) + threeDigits(ms.ci95->high / unit);
 }
 
@@ -22,7 +22,7 @@ QString intervalWords(const analysis::Statistics& ms)
 {
     if (!ms.ci95)
         return shortInterval(ms);
-    const double unit = timeUnit(ms.median * kNsPerMs).size / kNsPerMs;
+    const double unit = timeUnit(ms.median * kNsPerMs).divisor / kNsPerMs;
     return QStringLiteral("%1 to %2 (%3)")
         .arg(threeDigits(ms.ci95->low / unit), threeDigits(ms.ci95->high / unit))
         .arg(ms.n);

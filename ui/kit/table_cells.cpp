@@ -1,5 +1,6 @@
 #include "ui/kit/table_cells.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tilescope::ui {
@@ -34,13 +35,6 @@ TableCell makeNumber(std::optional<double> value, const Unit& unit, QString (*ex
     return cell;
 }
 
-TableCell makePart(std::optional<double> value, const Unit& unit, QString (*exact)(std::int64_t))
-{
-    TableCell cell = makeNumber(value, unit, exact);
-    cell.sort = value.value_or(0);
-    return cell;
-}
-
 TableCell makeCount(double count)
 {
     TableCell cell = makeWords(count == 0                   ? notMeasured()
@@ -62,18 +56,10 @@ TableCell makeShare(double part, double whole)
     return cell;
 }
 
-TableCell makeDifference(double difference, const Unit& unit, Tone tone)
-{
-    TableCell cell =
-        makeWords(difference == 0 ? QStringLiteral("0") : signedColumnDigits(difference, unit), {}, tone);
-    cell.sort = difference;
-    return cell;
-}
-
 QString titleIn(const QString& title, const Unit& unit)
 {
-    return title.isEmpty() ? QString::fromUtf8(unit.word)
-                           : title + QStringLiteral(", ") + QString::fromUtf8(unit.word);
+    const QString word = QString::fromStdString(unit.suffix);
+    return title.isEmpty() || word.isEmpty() ? title + word : title + QStringLiteral(", ") + word;
 }
 
 TableCell makeBar(double part, double most)
@@ -82,6 +68,71 @@ TableCell makeBar(double part, double most)
     cell.bar = most > 0 ? part / most : 0;
     cell.sort = part;
     return cell;
+}
+
+TableCell makeCell(const exchange::Cell& value, const exchange::Column& column, const Unit& unit)
+{
+    if (const auto* text = std::get_if<std::string>(&value))
+        return makeWords(QString::fromStdString(*text));
+    if (const auto* interval = std::get_if<analysis::ConfidenceInterval>(&value)) {
+        TableCell cell =
+            makeWords(QStringLiteral("%1 to %2")
+                          .arg(columnDigits(interval->low, unit), columnDigits(interval->high, unit)));
+        cell.sort = interval->high - interval->low;
+        return cell;
+    }
+    double number = 0;
+    if (const auto* whole = std::get_if<std::int64_t>(&value))
+        number = double(*whole);
+    else if (const auto* real = std::get_if<double>(&value))
+        number = *real;
+    else if (const auto* statistics = std::get_if<analysis::Statistics>(&value))
+        number = statistics->median;
+    else
+        return makeWords(notMeasured());
+    const bool isCount = std::holds_alternative<std::int64_t>(value) && unit.suffix.empty();
+    TableCell cell =
+        makeWords(isCount                                           ? wholeNumber(std::int64_t(number))
+                  : column.meaning == exchange::Meaning::Difference ? signedColumnDigits(number, unit)
+                                                                    : columnDigits(number, unit));
+    cell.sort = number;
+    constexpr double kNsPerMs = 1e6;
+    if (column.unit == quantity::Unit::Nanoseconds)
+        cell.exact = exactTime(std::llround(number));
+    else if (column.unit == quantity::Unit::Milliseconds)
+        cell.exact = exactTime(std::llround(number * kNsPerMs));
+    else if (column.unit == quantity::Unit::Bytes)
+        cell.exact = exactBytes(std::llround(number));
+    else if (!unit.suffix.empty())
+        cell.exact = withUnit(cell.text, unit.suffix);
+    return cell;
+}
+
+std::shared_ptr<const Unit> ColumnUnits::add(const exchange::Column& column, double largest)
+{
+    if (column.unitGroup == 0)
+        return std::make_shared<const Unit>(quantity::scaleFor(column.unit, largest));
+    const std::pair group(column.unit, column.unitGroup);
+    auto shared = std::ranges::find(shared_, group, &Shared::group);
+    if (shared == shared_.end())
+        shared = shared_.insert(shared_.end(), {group, {}, std::make_shared<Unit>()});
+    shared->largest.push_back(largest);
+    *shared->unit = quantity::commonScale(column.unit, shared->largest);
+    return shared->unit;
+}
+
+QString titleOf(const exchange::Column& column)
+{
+    QString title = QString::fromStdString(column.title).replace(QLatin1String(" - "), QStringLiteral(" − "));
+    if (!title.isEmpty())
+        title[0] = title[0].toUpper();
+    return title;
+}
+
+TableColumn makeColumnOf(const exchange::Column& column, TableColumn::Kind kind, double width,
+                         const QString& run)
+{
+    return makeColumn((titleOf(column) + QLatin1Char(' ') + run).trimmed(), kind, width);
 }
 
 } // namespace tilescope::ui

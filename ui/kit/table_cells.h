@@ -1,10 +1,15 @@
 #pragma once
 
+#include "core/exchange/column_of.h"
+#include "core/exchange/printed_table.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_model.h"
 
+#include <cmath>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,17 +25,11 @@ TableCell makeWords(const QString& text, const QString& exact = {}, Tone tone = 
 /// \param exact  makes the full value: exactTime or exactBytes
 TableCell makeNumber(std::optional<double> value, const Unit& unit, QString (*exact)(std::int64_t) = nullptr);
 
-/// The same of a row that one of two sides may lack: sorted as 0 there.
-TableCell makePart(std::optional<double> value, const Unit& unit, QString (*exact)(std::int64_t) = nullptr);
-
 /// A number of things, which may be a mean; a dash for 0.
 TableCell makeCount(double count);
 
 /// What `part` is of `whole` in percent with one decimal, <0.1 for less; sorted by `part`. A dash if `whole` is 0.
 TableCell makeShare(double part, double whole);
-
-/// B − A in the unit of its column, sorted by its value.
-TableCell makeDifference(double difference, const Unit& unit, Tone tone);
 
 /// The title of a column that carries its unit: "Total, ms". Only the unit if `title` is empty.
 QString titleIn(const QString& title, const Unit& unit);
@@ -38,15 +37,87 @@ QString titleIn(const QString& title, const Unit& unit);
 /// As long as `part` is of `most`, and sorted by it.
 TableCell makeBar(double part, double most);
 
-/// The columns of a table, each defined once: how it looks, and the cell of a row.
+/// A value in the unit of its column, with the full value on hover. Sorted by its number if it has one.
+TableCell makeCell(const exchange::Cell& value, const exchange::Column& column, const Unit& unit);
+
+/// The units of a table's columns. Those that share a unit have one object.
+class ColumnUnits {
+public:
+    /// \param largest  of the column's values
+    std::shared_ptr<const Unit> add(const exchange::Column& column, double largest);
+
+private:
+    struct Shared {
+        std::pair<quantity::Unit, int> group;
+        std::vector<double> largest;
+        std::shared_ptr<Unit> unit;
+    };
+    std::vector<Shared> shared_;
+};
+
+/// The title of a column, which begins with a capital letter in the window.
+QString titleOf(const exchange::Column& column);
+
+/// A column with that title whose cells are made here: a bar, or a value of one of several runs.
+/// \param run  letter of the run, which follows the title; empty: there is one run
+TableColumn makeColumnOf(const exchange::Column& column, TableColumn::Kind kind, double width,
+                         const QString& run = {});
+
+/// The look of a number that one of two sides may lack: sorted as 0 there.
+inline constexpr auto kMissingIsZero = [](TableCell& cell, const auto& /*row*/) {
+    cell.sort = std::isnan(cell.sort) ? 0 : cell.sort;
+};
+
+/// The columns of a table. What the command line shows as well is defined in core/exchange; here it only gets its
+/// look. Bars and other drawings are columns of the window alone.
 template <class Row> class TableMaker {
 public:
+    TableMaker() = default;
+    /// \param rows  determine the units; must outlive the maker
+    explicit TableMaker(std::span<const Row> rows) : rows_(rows) {}
+
+    /// A column of the window alone.
     /// \param cell  returns a TableCell
     /// \return      the column, to complete it
-    template <class Cell> TableColumn& add(TableColumn column, Cell cell)
+    template <class Cell>
+    requires std::is_invocable_r_v<TableCell, Cell, const Row&> TableColumn& add(TableColumn column,
+                                                                                 Cell cell)
     {
         cells_.emplace_back(std::move(cell));
+        units_.emplace_back();
         return columns_.emplace_back(std::move(column));
+    }
+    /// A column as it is defined for all tables with these rows.
+    /// \param width   as in makeColumn()
+    /// \param finish  changes the look of a cell: void(TableCell&, const Row&), and the column's unit if wanted
+    template <class Base, class Finish>
+    requires std::is_convertible_v<const Row&, const Base&> TableColumn&
+    add(const exchange::ColumnOf<Base>& column, double width, Finish finish)
+    {
+        units_.push_back(shared_.add(column.about, largestOf(column)));
+        cells_.push_back([column, finish, unit = units_.back()](const Row& row) {
+            TableCell cell = makeCell(column.value(row), column.about, *unit);
+            if constexpr (std::is_invocable_v<Finish, TableCell&, const Row&, const Unit&>)
+                finish(cell, row, *unit);
+            else
+                finish(cell, row);
+            return cell;
+        });
+        using Kind = TableColumn::Kind;
+        return columns_.emplace_back(
+            makeColumn(titleOf(column.about), column.isNumber ? Kind::Number : Kind::Text, width));
+    }
+    template <class Base> TableColumn& add(const exchange::ColumnOf<Base>& column, double width)
+    {
+        return add(column, width, [](TableCell&, const Row&) {});
+    }
+    /// A bar as long as the number of a column is of the largest one.
+    template <class Base> TableColumn& addBar(const exchange::ColumnOf<Base>& column, double width)
+    {
+        return add(makeColumn({}, TableColumn::Kind::Bar, width),
+                   [value = column.value, most = largestOf(column)](const Row& row) {
+                       return makeBar(exchange::sizeOf(value(row)).value_or(0), most);
+                   });
     }
     TableRow row(const Row& row) const
     {
@@ -60,6 +131,9 @@ public:
     template <class Swatches> TableData table(const std::vector<Row>& rows, Swatches swatch) const
     {
         TableData data{columns_, {}};
+        for (std::size_t i = 0; i < units_.size(); ++i)
+            if (units_[i])
+                data.columns[i].title = titleIn(columns_[i].title, *units_[i]);
         for (const Row& each : rows) {
             data.rows.push_back(row(each));
             data.rows.back().swatch = std::invoke(swatch, each);
@@ -69,8 +143,19 @@ public:
     }
 
 private:
+    template <class Base> double largestOf(const exchange::ColumnOf<Base>& column) const
+    {
+        double largest = 0;
+        for (const Row& row : rows_)
+            largest = std::max(largest, exchange::sizeOf(column.value(row)).value_or(0));
+        return largest;
+    }
+
+    std::span<const Row> rows_;
     std::vector<TableColumn> columns_;
     std::vector<std::function<TableCell(const Row&)>> cells_;
+    std::vector<std::shared_ptr<const Unit>> units_; ///< of a column of the window alone: none
+    ColumnUnits shared_;
 };
 
 } // namespace tilescope::ui

@@ -64,17 +64,17 @@ std::vector<Tick> timeTicks(const TimeWindow& window, double pixels, double spac
         return ticks;
     const double step = std::max(1.0, roundStep(window.length() / pixels * spacing));
     const Unit unit = timeUnit(std::max({std::abs(window.from), std::abs(window.to), step}));
-    const int decimals = std::max(0, int(std::ceil(-std::log10(step / unit.size) - 1e-9)));
+    const int decimals = std::max(0, int(std::ceil(-std::log10(step / unit.divisor) - 1e-9)));
     const double first = std::ceil(window.from / step) * step;
     for (double i = 0; first + i * step <= window.to; ++i) {
         const double at = first + i * step;
-        QString label = QString::number(std::abs(at) / unit.size, 'f', decimals);
+        QString label = QString::number(std::abs(at) / unit.divisor, 'f', decimals);
         if (at < 0)
             label.prepend(QChar(0x2212));
         ticks.push_back({at, label});
     }
     if (!ticks.empty())
-        ticks.back().label = withUnit(ticks.back().label, unit.word);
+        ticks.back().label = withUnit(ticks.back().label, unit.suffix);
     return ticks;
 }
 

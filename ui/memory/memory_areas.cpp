@@ -90,14 +90,14 @@ MemoryAreas::Columns MemoryAreas::columnsOf(const MemoryRun& run, const query::M
 void MemoryAreas::drawScale(QPainter& painter, const QRect& plot) const
 {
     const Unit unit = byteUnit(double(most_));
-    const double most = double(most_) / unit.size;
+    const double most = double(most_) / unit.divisor;
     const double rows = std::max(2.0, plot.height() / double(sizes().of(38)));
     const double step = roundStep(most / rows);
     for (double value = 0; value <= most * 1.0001; value += step) {
         const bool last = value + step > most * 1.0001;
         const QString number = tickText(value);
-        drawByteLine(painter, plot, std::round(yOf(value * unit.size, plot)),
-                     last && value > 0 ? withUnit(number, unit.word) : number);
+        drawByteLine(painter, plot, std::round(yOf(value * unit.divisor, plot)),
+                     last && value > 0 ? withUnit(number, unit.suffix) : number);
     }
 }
 

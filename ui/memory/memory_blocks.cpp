@@ -222,13 +222,13 @@ void MemoryBlocks::drawScale(QPainter& painter, const QRect& plot) const
     if (layout_->placing == query::MemoryPlacing::Stacked) {
         const Unit unit = byteUnit(high_);
         const double step =
-            roundStep((high_ - low_) / unit.size / std::max(2.0, plot.height() / double(sizes().of(38))));
-        for (double value = std::ceil(low_ / unit.size / step) * step; value * unit.size <= high_ * 1.0001;
-             value += step) {
-            const bool last = (value + step) * unit.size > high_ * 1.0001;
+            roundStep((high_ - low_) / unit.divisor / std::max(2.0, plot.height() / double(sizes().of(38))));
+        for (double value = std::ceil(low_ / unit.divisor / step) * step;
+             value * unit.divisor <= high_ * 1.0001; value += step) {
+            const bool last = (value + step) * unit.divisor > high_ * 1.0001;
             const QString number = tickText(std::abs(value) < step / 2 ? 0 : value);
-            drawByteLine(painter, plot, std::round(yOf(value * unit.size, plot)),
-                         last ? withUnit(number, unit.word) : number);
+            drawByteLine(painter, plot, std::round(yOf(value * unit.divisor, plot)),
+                         last ? withUnit(number, unit.suffix) : number);
         }
         return;
     }

@@ -143,8 +143,8 @@ void MemoryPlot::show(std::vector<MemorySeries> series)
     for (const Drawn& drawn : drawn_)
         drawn.peak->setLayer(QStringLiteral("overlay")); // above every label
     const Unit unit = byteUnit(most);
-    unit_ = unit.size;
-    yAxis->setLabel(QString::fromUtf8(unit.word));
+    unit_ = unit.divisor;
+    yAxis->setLabel(QString::fromStdString(unit.suffix));
     most_ = most;
     addSteps();
     dress();

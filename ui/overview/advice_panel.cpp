@@ -1,5 +1,6 @@
 #include "ui/overview/advice_panel.h"
 
+#include "core/exchange/advice_columns.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
@@ -91,17 +92,14 @@ QString wholeText(const query::AdviceTable& table, const Advice& finding)
 TableData adviceRows(const query::AdviceTable& advice)
 {
     using Kind = TableColumn::Kind;
-    const double most = advice.rows.empty() ? 0 : advice.perStep(advice.rows.front().atStake);
-    const Unit unit = timeUnit(most);
-    TableMaker<Advice> maker;
-    maker.add(makeColumn(AdvicePanel::tr("Rule"), Kind::Text, 180),
-              [](const Advice& row) { return makeWords(QString::fromUtf8(wordOf(row.rule))); });
-    maker.add(makeColumn(titleIn(AdvicePanel::tr("At most"), unit), Kind::Number, 84),
-              [&](const Advice& row) { return makeNumber(advice.perStep(row.atStake), unit, exactTime); });
-    maker.add(makeColumn(AdvicePanel::tr("Of the step"), Kind::Bar, 90),
+    const exchange::AdviceColumns of(advice);
+    TableMaker<Advice> maker(advice.rows);
+    maker.add(of.rule, 180);
+    maker.add(of.atStake, 84);
+    maker.add(makeColumnOf(of.percent.about, Kind::Bar, 90),
               [&](const Advice& row) { return makeBar(advice.percent(row.atStake), 100); });
-    maker.add(makeColumn(AdvicePanel::tr("Finding"), Kind::Text, 0),
-              [&](const Advice& row) { return makeWords(words(row.sentence), wholeText(advice, row)); });
+    maker.add(of.sentence, 0,
+              [&](TableCell& cell, const Advice& row) { cell.exact = wholeText(advice, row); });
     return maker.table(advice.rows, [](const Advice&) { return Swatch{}; });
 }
 

@@ -232,14 +232,14 @@ void LimitBarPlot::drawAxis(QPainter& painter, const Scale& scale) const
 {
     const double y = variants_.empty() ? scale.bar.bottom() + sizes().of(24) : scale.end + sizes().of(4);
     const Unit unit = byteUnit(scale.most);
-    const std::vector<double> ticks = roundSteps(0, scale.most / unit.size, kTicks);
+    const std::vector<double> ticks = roundSteps(0, scale.most / unit.divisor, kTicks);
     painter.setPen(colours().strongLine);
     painter.drawLine(QPointF(scale.bar.left(), y), QPointF(scale.bar.right(), y));
     const QFontMetrics metrics(painter.font());
     double taken = 0;
     for (const double tick : ticks) {
-        const double x = scale.x(tick * unit.size);
-        const QString words = tick == ticks.back() ? withUnit(tickText(tick), unit.word) : tickText(tick);
+        const double x = scale.x(tick * unit.divisor);
+        const QString words = tick == ticks.back() ? withUnit(tickText(tick), unit.suffix) : tickText(tick);
         const double left = x - metrics.horizontalAdvance(words) / 2.0;
         painter.setPen(colours().strongLine);
         painter.drawLine(QPointF(x, y), QPointF(x, y + sizes().of(4)));

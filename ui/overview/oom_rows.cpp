@@ -44,11 +44,8 @@ KeyFigure bytesFigure(const QString& title, std::optional<double> bytes, const Q
 {
     KeyFigure figure{.title = title, .lines = {}, .verdict = verdict, .page = page};
     KeyFigure::Line line{{}, notMeasured(), {}, {}};
-    if (bytes) {
-        const Unit unit = byteUnit(*bytes);
-        line.number = threeDigits(*bytes / unit.size);
-        line.unit = QString::fromUtf8(unit.word);
-    }
+    if (bytes)
+        line.set(*bytes, quantity::Unit::Bytes);
     figure.lines.push_back(line);
     return figure;
 }
@@ -171,9 +168,7 @@ std::vector<KeyFigure> oomFigures(const OomReport& report, const query::RunSumma
         .title = tr("Step so far, median"), .lines = {}, .verdict = {}, .page = QStringLiteral("charts")};
     KeyFigure::Line line{{}, notMeasured(), {}, {}};
     if (run.step) {
-        const Unit unit = timeUnit(run.step->median * 1e6);
-        line.number = threeDigits(run.step->median * 1e6 / unit.size);
-        line.unit = QString::fromUtf8(unit.word);
+        line.set(run.step->median, quantity::Unit::Milliseconds);
         steps.verdict = tr("of %1").arg(counted(run.step->n, "step"));
     } else {
         steps.verdict = tr("no timed step was reached");
@@ -194,30 +189,26 @@ TableData holderRows(const OomReport& report)
     if (!report.history)
         return {};
     const MemoryHistory& history = *report.history;
-    std::vector<const MemoryLife*> holders;
-    std::vector<double> sizes;
-    for (const std::uint32_t index : report.holders) {
-        holders.push_back(&history.blocks[index]);
-        sizes.push_back(double(holders.back()->bytes));
-    }
-    const Unit unit = columnUnit(sizes, byteUnit);
-    const double most = sizes.empty() ? 0 : *std::max_element(sizes.begin(), sizes.end());
-    const double all = seen(report.allocated, report.info.allocated).value_or(0);
-    using Holder = const MemoryLife*;
-    TableMaker<Holder> maker;
-    TableColumn name = makeColumn(tr("Holder"), Kind::Text, 0);
-    name.swatch = true;
-    maker.add(name, [&](const Holder& block) { return makeWords(holderName(history, *block)); });
+    std::vector<MemoryLife> holders;
+    for (const std::uint32_t index : report.holders)
+        holders.push_back(history.blocks[index]);
+    const exchange::ColumnOf<MemoryLife> size("", "size",
+                                              [](const MemoryLife& block) { return Bytes{block.bytes}; });
+    TableMaker<MemoryLife> maker(holders);
+    maker
+        .add(makeColumn(tr("Holder"), Kind::Text, 0),
+             [&](const MemoryLife& block) { return makeWords(holderName(history, block)); })
+        .swatch = true;
     maker.add(makeColumn(tr("Shape"), Kind::Text, 130, true),
-              [&](const Holder& block) { return makeWords(plainText(history.text(block->shape))); });
-    maker.add(makeColumn(titleIn(tr("Size"), unit), Kind::Number, 76),
-              [&](const Holder& block) { return makeNumber(double(block->bytes), unit, exactBytes); });
-    maker.add(makeColumn({}, Kind::Bar, 80),
-              [&](const Holder& block) { return makeBar(double(block->bytes), most); });
+              [&](const MemoryLife& block) { return makeWords(plainText(history.text(block.shape))); });
+    maker.add(size, 80);
+    maker.addBar(size, 80);
+    const double all = seen(report.allocated, report.info.allocated).value_or(0);
     maker.add(makeColumn(tr("Share, %"), Kind::Number, 64),
-              [&](const Holder& block) { return makeShare(double(block->bytes), all); });
-    return maker.table(
-        holders, [](const Holder& block) { return Swatch::ofCategory(plainText(wordOf(block->category))); });
+              [&](const MemoryLife& block) { return makeShare(double(block.bytes), all); });
+    return maker.table(holders, [](const MemoryLife& block) {
+        return Swatch::ofCategory(plainText(wordOf(block.category)));
+    });
 }
 
 QString wordsOf(const predict::Suggestion& suggestion)

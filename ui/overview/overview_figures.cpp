@@ -21,27 +21,18 @@ namespace tilescope::ui {
 using query::Hue;
 using query::MeanStep;
 
+void KeyFigure::Line::set(double value, quantity::Unit quantity)
+{
+    const Unit scale = quantity::scaleFor(quantity, std::abs(value));
+    number = threeDigits(value / scale.divisor);
+    unit = QString::fromStdString(scale.suffix);
+}
+
 namespace {
 
 KeyFigure::Line lineOf(const OverviewRun& run)
 {
     return {run.letter, notMeasured(), {}, {}};
-}
-
-struct Split {
-    QString number, unit;
-};
-
-Split timeSplit(double nanoseconds)
-{
-    const Unit unit = timeUnit(nanoseconds);
-    return {threeDigits(nanoseconds / unit.size), QString::fromUtf8(unit.word)};
-}
-
-Split byteSplit(double bytes)
-{
-    const Unit unit = byteUnit(bytes);
-    return {threeDigits(bytes / unit.size), QString::fromUtf8(unit.word)};
 }
 
 // The verdict in the words of a card.
@@ -82,9 +73,7 @@ KeyFigure stepTime(const OverviewData& data)
             const double median =
                 difference ? i == 0 ? difference->medianA : difference->medianB : step->median;
             const std::int64_t repeats = difference ? i == 0 ? difference->runsA : difference->runsB : 1;
-            const Split split = timeSplit(median * 1e6);
-            line.number = split.number;
-            line.unit = split.unit;
+            line.set(median * 1e6, quantity::Unit::Nanoseconds);
             line.detail =
                 repeats > 1 ? QStringLiteral("of ") + counted(repeats, "run") : shortInterval(*step);
         } else if (run.summary->workload == kTraceWorkload) {
@@ -156,9 +145,7 @@ KeyFigure phaseTime(const OverviewData& data, Phase phase)
         KeyFigure::Line line = lineOf(run);
         if (const analysis::Statistics* times = timesOf(run, phase)) {
             medians.push_back(times->median * 1e6);
-            const Split split = timeSplit(medians.back());
-            line.number = split.number;
-            line.unit = split.unit;
+            line.set(medians.back(), quantity::Unit::Nanoseconds);
             if (run.summary->step && run.summary->step->median > 0)
                 line.detail =
                     QStringLiteral("%1 of step").arg(percentText(times->median / run.summary->step->median));
@@ -249,9 +236,7 @@ KeyFigure peakMemory(const OverviewData& data)
         KeyFigure::Line line = lineOf(run);
         if (const std::optional<Bytes> peak = peakOf(run)) {
             peaks.push_back(double(peak->count));
-            const Split split = byteSplit(peaks.back());
-            line.number = split.number;
-            line.unit = split.unit;
+            line.set(peaks.back(), quantity::Unit::Bytes);
             if (!run.data->peakPhase.empty())
                 line.detail = QStringLiteral("in %1").arg(QString::fromStdString(run.data->peakPhase));
             else if (run.data->run.workload == query::kSnapshotWorkload)
@@ -265,7 +250,7 @@ KeyFigure peakMemory(const OverviewData& data)
         const double more = peaks[1] - peaks[0];
         const Unit unit = byteUnit(more);
         figure.verdict =
-            more == 0 ? QStringLiteral("equal") : withUnit(signedDigits(more / unit.size), unit.word);
+            more == 0 ? QStringLiteral("equal") : withUnit(signedDigits(more / unit.divisor), unit.suffix);
         figure.tone = toneOf(more, true);
     } else if (data.runs.size() == 1 && data.isLimited()) {
         figure.verdict = QStringLiteral("within the time filter");
@@ -312,16 +297,6 @@ KeyFigure throughput(const OverviewData& data)
     return figure;
 }
 
-QString rateUnit(double flopsPerSecond)
-{
-    return flopsPerSecond >= 1e12 ? QStringLiteral("TFLOP/s") : QStringLiteral("GFLOP/s");
-}
-
-QString rateNumber(double flopsPerSecond)
-{
-    return threeDigits(flopsPerSecond / (flopsPerSecond >= 1e12 ? 1e12 : 1e9));
-}
-
 // Model FLOPs against what the device can do; the rate alone if that is not known.
 KeyFigure utilisation(const OverviewData& data)
 {
@@ -333,11 +308,10 @@ KeyFigure utilisation(const OverviewData& data)
         KeyFigure::Line line = lineOf(run);
         if (const auto& used = run.data->utilisation) {
             last = &*used;
-            line.number = rateNumber(used->flopsPerSecond);
-            line.unit = rateUnit(used->flopsPerSecond);
+            line.set(used->flopsPerSecond, quantity::Unit::FlopsPerSecond);
             if (const std::optional<double> mfu = used->mfu()) {
                 shares.push_back(100 * *mfu);
-                line.detail = withUnit(line.number, line.unit.toUtf8().constData());
+                line.detail = quantityText(used->flopsPerSecond, quantity::Unit::FlopsPerSecond);
                 line.number = threeDigits(shares.back());
                 line.unit = QStringLiteral("%");
             }
@@ -350,7 +324,7 @@ KeyFigure utilisation(const OverviewData& data)
         const double ceiling = last->measuredCeiling ? *last->measuredCeiling : *last->sheetCeiling;
         figure.verdict =
             QStringLiteral("of %1, %2")
-                .arg(withUnit(rateNumber(ceiling), rateUnit(ceiling).toUtf8().constData()),
+                .arg(quantityText(ceiling, quantity::Unit::FlopsPerSecond),
                      last->measuredCeiling ? QStringLiteral("measured") : QStringLiteral("data sheet"));
     } else {
         figure.title = QStringLiteral("Model FLOP rate");
@@ -412,9 +386,7 @@ KeyFigure timeInSteps(const OverviewData& data)
         KeyFigure::Line line = lineOf(run);
         const MeanStep* step = stepOf(run);
         if (step != nullptr) {
-            const Split split = timeSplit(step->wall);
-            line.number = split.number;
-            line.unit = split.unit;
+            line.set(step->wall, quantity::Unit::Nanoseconds);
         }
         const auto& span = run.data->span;
         if (!span)
@@ -444,9 +416,7 @@ KeyFigure timeInOps(const OverviewData& data)
         for (const query::FamilyShare& share : run.data->families)
             time += share.perStep;
         if (const MeanStep* step = stepOf(run)) {
-            const Split split = timeSplit(time);
-            line.number = split.number;
-            line.unit = split.unit;
+            line.set(time, quantity::Unit::Nanoseconds);
             line.detail = QStringLiteral("%1 of it").arg(percentText(time / step->wall));
         }
         figure.lines.push_back(std::move(line));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/quantity.h"
 #include "core/query/file_session.h"
 #include "core/query/tables/run_overview.h"
 #include "ui/kit/table_model.h"
@@ -37,6 +38,9 @@ struct KeyFigure {
         QString number;
         QString unit;
         QString detail; ///< dim, to the right
+
+        /// Three digits in the unit that suits the value.
+        void set(double value, quantity::Unit quantity);
     };
     QString title;
     std::vector<Line> lines;

@@ -1,5 +1,6 @@
 #include "ui/overview/overview_tables.h"
 
+#include "core/exchange/kernel_columns.h"
 #include "core/query/memory/memory_difference.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"
@@ -32,8 +33,7 @@ struct PairRow {
 struct PairTable {
     QString first;  ///< title of the names
     QString detail; ///< title of the second column; empty: there is none
-    Unit (*unitOf)(double) = timeUnit;
-    QString (*exact)(std::int64_t) = exactTime;
+    quantity::Unit unit = quantity::Unit::Nanoseconds;
     bool counts = false;
     bool difference = false;
     analysis::Verdict verdict = analysis::Verdict::Inconclusive; ///< on the step times of the pair
@@ -41,10 +41,12 @@ struct PairTable {
     bool total = false;
 };
 
-TableMaker<PairRow> columnsOf(const PairTable& table, const Unit& unit, double most, bool pair)
+TableMaker<PairRow> columnsOf(const std::vector<PairRow>& rows, const PairTable& table, bool pair)
 {
     using Kind = TableColumn::Kind;
-    TableMaker<PairRow> columns;
+    using Value = exchange::ColumnOf<PairRow>;
+    const exchange::KernelColumns of;
+    TableMaker<PairRow> columns(rows);
     columns
         .add(makeColumn(table.first, Kind::Text, 0),
              [](const PairRow& row) {
@@ -59,30 +61,32 @@ TableMaker<PairRow> columnsOf(const PairTable& table, const Unit& unit, double m
     const std::size_t runs = pair ? 2 : 1;
     const QString letters[] = {pair ? QStringLiteral("A") : QString(), QStringLiteral("B")};
     for (std::size_t run = 0; run < runs; ++run)
-        columns.add(
-            makeColumn(titleIn(letters[run], unit), Kind::Number, 58),
-            [=, exact = table.exact](const PairRow& row) { return makePart(row.values[run], unit, exact); });
+        columns.add(Value("", letters[run].toStdString(),
+                          [run](const PairRow& row) { return row.values[run]; },
+                          {.unit = table.unit, .unitGroup = 1}),
+                    66, kMissingIsZero);
+    const double most = rows.empty() ? 0 : rows.front().greatest();
     columns
         .add(makeColumn(pair ? QStringLiteral("A over B") : QString(), Kind::Bar, pair ? 56 : 76),
              [most, pair](const PairRow& row) {
-                 TableCell bar;
-                 if (most > 0) {
-                     bar.bar = row.values[0].value_or(0) / most;
-                     bar.secondBar = pair ? row.values[1].value_or(0) / most : -1;
-                 }
+                 TableCell bar = makeBar(row.values[0].value_or(0), most);
+                 bar.secondBar = pair && most > 0 ? row.values[1].value_or(0) / most : -1;
                  return bar;
              })
         .sortable = false;
     if (pair && table.difference)
-        columns.add(makeColumn(titleIn(QStringLiteral("B − A"), unit), Kind::Number, 80),
-                    [unit, verdict = table.verdict](const PairRow& row) {
-                        const double difference = row.values[1].value_or(0) - row.values[0].value_or(0);
-                        return makeDifference(difference, unit, toneOf(difference, verdict));
-                    });
+        columns.add(
+            Value("", "B - A",
+                  [](const PairRow& row) { return row.values[1].value_or(0) - row.values[0].value_or(0); },
+                  {.unit = table.unit, .meaning = exchange::Meaning::Difference, .unitGroup = 1}),
+            80, [verdict = table.verdict](TableCell& cell, const PairRow&) {
+                cell.tone = toneOf(cell.sort, verdict);
+            });
     for (std::size_t run = 0; table.counts && run < runs; ++run)
-        columns.add(makeColumn(pair ? letters[run] + QStringLiteral(" n") : QStringLiteral("n"), Kind::Number,
-                               42, true),
-                    [run](const PairRow& row) { return makeCount(row.counts[run]); });
+        columns
+            .add(makeColumnOf(of.instances.about, Kind::Number, pair ? 62 : 52, letters[run]),
+                 [run](const PairRow& row) { return makeCount(row.counts[run]); })
+            .dim = true;
     return columns;
 }
 
@@ -100,15 +104,12 @@ TableData tableOf(std::vector<PairRow> rows, const PairTable& table, bool pair)
     }
     if (rows.size() > kMostRows)
         rows.resize(kMostRows);
-    double most = 0;
-    for (const PairRow& row : rows)
-        most = std::max(most, row.greatest());
-    // A unit in which the greatest is some hundreds or thousands, and the rest need few zeros behind the
-    // point.
-    const Unit unit = table.unitOf(most / 3);
-    TableData data = columnsOf(table, unit, most, pair).table(rows, &PairRow::swatch);
+    const TableMaker<PairRow> columns = columnsOf(rows, table, pair);
+    TableData data = columns.table(rows, &PairRow::swatch);
     if (table.total && !data.rows.empty()) {
-        TableRow row = columnsOf(table, unit, 0, pair).row(all);
+        TableRow row = columns.row(all);
+        for (TableCell& cell : row.cells)
+            cell.bar = cell.secondBar = -1;
         row.id = -1;
         row.strong = row.section = true;
         row.selectable = false;
@@ -164,7 +165,7 @@ TableData familyShareRows(const OverviewData& data)
             row.counts[i] = ofAll ? share.instances : share.instancesPerStep;
         }
     }
-    PairTable table{.first = QStringLiteral("Family"), .detail = {}};
+    PairTable table{.first = titleOf(exchange::KernelColumns().family.about), .detail = {}};
     table.counts = table.total = true;
     return tableOf(rows.take(), table, data.runs.size() > 1);
 }
@@ -197,25 +198,20 @@ TableData rangeShareRows(const OverviewData& data)
 
 TableData runRows(const std::vector<NamedRun>& runs)
 {
-    using Kind = TableColumn::Kind;
-    RunColumns shared;
-    for (const NamedRun& run : runs)
-        shared.cover(*run.summary);
-    const std::optional<double> first = medianStepOf(*runs.front().summary);
-    TableMaker<NamedRun> table;
-    table.add(RunColumns::nameColumn(), RunColumns::name);
-    table.add(RunColumns::statusColumn(), RunColumns::status);
-    table.add(shared.medianColumn(),
-              [&](const NamedRun& run) { return shared.median(medianStepOf(*run.summary)); });
-    table.add(shared.intervalColumn(), [&](const NamedRun& run) { return shared.interval(run); });
-    table.add(makeColumn(QStringLiteral("n"), Kind::Number, 44, true), [](const NamedRun& run) {
-        return makeCount(run.summary->step ? double(run.summary->step->n) : 0);
-    });
-    table.add(makeColumn({}, Kind::Bar, 180), [&](const NamedRun& run) { return shared.medianBar(run); });
-    table.add(makeColumn(QStringLiteral("Speedup over A, ×"), Kind::Number, 124),
-              [first](const NamedRun& run) { return RunColumns::ratio(first, medianStepOf(*run.summary)); });
-    table.add(shared.peakColumn(), [&](const NamedRun& run) { return shared.peak(run); });
-    table.add(makeColumn({}, Kind::Bar, 140), [&](const NamedRun& run) { return shared.peakBar(run); });
+    const exchange::RunColumns<NamedRun> of;
+    TableMaker<NamedRun> table(runs);
+    table.add(nameColumn(), nameCell);
+    table.add(of.status, 104, showStatus).dim = true;
+    table.add(of.step, 110);
+    table.add(of.interval, 132).dim = true;
+    table.add(of.samples, 44).dim = true;
+    table.addBar(of.step, 180);
+    table.add(makeColumn(QStringLiteral("Speedup over A, ×"), TableColumn::Kind::Number, 124),
+              [first = medianStepOf(*runs.front().summary)](const NamedRun& run) {
+                  return makeRatio(first, medianStepOf(*run.summary));
+              });
+    table.add(of.peakAllocated, 132);
+    table.addBar(of.peakAllocated, 140);
     return table.table(runs, [](const NamedRun&) { return Swatch::neutral(); });
 }
 
@@ -247,8 +243,7 @@ TableData allocationRows(const OverviewData& data)
         data.runs, [](const OverviewRun& run) { return run.data->run.workload == query::kSnapshotWorkload; });
     PairTable table{.first = requested ? QStringLiteral("Requested in") : QStringLiteral("Allocated in"),
                     .detail = pair ? QString() : QStringLiteral("Category")};
-    table.unitOf = byteUnit;
-    table.exact = exactBytes;
+    table.unit = quantity::Unit::Bytes;
     return tableOf(rows.take(), table, pair);
 }
 

@@ -169,17 +169,17 @@ void StepBarPlot::drawAxis(QPainter& painter, const Frame& frame) const
     painter.setPen(p.strongLine);
     painter.drawLine(QPointF(frame.left, y), QPointF(frame.right, y));
     const Unit unit = timeUnit(frame.longest);
-    const double step = roundStep(frame.longest / unit.size / 11);
+    const double step = roundStep(frame.longest / unit.divisor / 11);
     painter.setFont(Theme::instance().small());
     const QFontMetrics metrics(painter.font());
-    for (double tick = 0; tick <= frame.longest / unit.size * 1.0001; tick += step) {
-        const double x = frame.x(tick * unit.size);
+    for (double tick = 0; tick <= frame.longest / unit.divisor * 1.0001; tick += step) {
+        const double x = frame.x(tick * unit.divisor);
         painter.setPen(p.strongLine);
         painter.drawLine(QPointF(x, y), QPointF(x, y + 4));
         QString text = tickText(tick);
-        const bool last = tick + step > frame.longest / unit.size * 1.0001;
+        const bool last = tick + step > frame.longest / unit.divisor * 1.0001;
         if (last)
-            text = withUnit(text, unit.word);
+            text = withUnit(text, unit.suffix);
         painter.setPen(p.dimText);
         painter.drawText(QRectF(x - 60, y + 5, 120, metrics.height()), Qt::AlignHCenter | Qt::AlignTop, text);
     }

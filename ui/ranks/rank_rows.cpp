@@ -1,6 +1,6 @@
 #include "ui/ranks/rank_rows.h"
 
-#include "ui/kit/number_text.h"
+#include "core/exchange/collective_columns.h"
 #include "ui/kit/table_cells.h"
 
 #include <QCoreApplication>
@@ -25,11 +25,6 @@ QString tr(const char* text)
 double nanoseconds(Nanoseconds time)
 {
     return double(time.count());
-}
-
-std::optional<double> nanoseconds(const std::optional<Nanoseconds>& time)
-{
-    return time ? std::optional(nanoseconds(*time)) : std::nullopt;
 }
 
 QString titleOf(const RankRow& row)
@@ -70,24 +65,6 @@ struct Sums {
     }
 };
 
-QString opText(const CollectiveRow& row)
-{
-    QString range = QString::fromStdString(row.range);
-    if (range.startsWith(QLatin1String("step/")))
-        range.remove(0, 5);
-    const QString op = QString::fromStdString(row.op);
-    return range.isEmpty() ? op : op + QLatin1Char(' ') + range;
-}
-
-/// The largest value of a column, for its unit.
-template <class Rows, class Get> double largest(const Rows& rows, Get get)
-{
-    double most = 0;
-    for (const auto* row : rows)
-        most = std::max(most, get(*row).value_or(0));
-    return most;
-}
-
 } // namespace
 
 std::vector<std::int32_t> stepsOf(const query::RanksTable& table)
@@ -117,130 +94,69 @@ std::vector<StepBar> rankBars(const query::RanksTable& table, std::optional<std:
 
 TableData collectiveRows(const query::RanksTable& table, std::optional<std::int32_t> step)
 {
-    std::vector<const CollectiveRow*> rows;
-    for (const CollectiveRow& row : table.collectives)
-        if (!step || row.step == *step)
-            rows.push_back(&row);
-    const auto transfer = [](const CollectiveRow& row) { return nanoseconds(row.transfer); };
-    const auto late = [](const CollectiveRow& row) {
-        return row.last.empty() ? std::nullopt : std::optional(nanoseconds(row.late));
-    };
-    const auto wait = [](const CollectiveRow& row) {
-        return row.transfer ? std::optional(nanoseconds(row.wait())) : std::nullopt;
-    };
-    const auto exposed = [](const CollectiveRow& row) { return std::optional(nanoseconds(row.exposed())); };
-    const auto slack = [](const CollectiveRow& row) {
-        const CollectiveRank* const rank = row.tightest();
-        return rank ? std::optional(nanoseconds(rank->slack->slack)) : std::nullopt;
-    };
-    const auto stall = [](const CollectiveRow& row) {
-        const CollectiveRank* const rank = row.tightest();
-        return rank ? std::optional(nanoseconds(rank->slack->stall)) : std::nullopt;
-    };
-    const auto bytes = [](const CollectiveRow& row) {
-        return row.bytes ? std::optional(double(row.bytes->count)) : std::nullopt;
-    };
-    using Kind = TableColumn::Kind;
-    TableMaker<CollectiveRow> maker;
-    const auto time = [&](const QString& title, auto get, double width, const QString& tip) {
-        const Unit unit = timeUnit(largest(rows, get));
-        maker
-            .add(makeColumn(titleIn(title, unit), Kind::Number, width),
-                 [get, unit](const CollectiveRow& row) { return makeNumber(get(row), unit, exactTime); })
-            .tip = tip;
-    };
-    // A number that is a name, not an amount.
-    const auto numbered = [&](const QString& title, auto get) {
-        maker.add(makeColumn(title, Kind::Number, 48), [get](const CollectiveRow& row) {
-            TableCell cell = makeWords(get(row) < 0 ? notMeasured() : wholeNumber(get(row)));
-            cell.sort = double(get(row));
-            return cell;
-        });
-    };
+    std::vector<CollectiveRow> rows;
+    std::vector<std::int64_t> ids;
+    for (std::size_t i = 0; i < table.collectives.size(); ++i)
+        if (!step || table.collectives[i].step == *step) {
+            rows.push_back(table.collectives[i]);
+            ids.push_back(std::int64_t(i));
+        }
+    const exchange::CollectiveColumns of(table);
+    TableMaker<CollectiveRow> maker(rows);
     if (!step)
-        numbered(tr("Step"), [](const CollectiveRow& row) { return std::int64_t{row.step}; });
-    numbered(tr("#"), [](const CollectiveRow& row) { return row.sequence; });
-    maker.add(makeColumn(tr("Operation"), Kind::Text, 0),
-              [](const CollectiveRow& row) { return makeWords(opText(row)); });
-    const Unit message = byteUnit(largest(rows, bytes));
-    maker.add(
-        makeColumn(titleIn(tr("Message"), message), Kind::Number, 96),
-        [bytes, message](const CollectiveRow& row) { return makeNumber(bytes(row), message, exactBytes); });
-    time(tr("Transfer"), transfer, 86, tr("Shortest duration among the ranks"));
+        maker.add(of.step, 48);
+    maker.add(of.sequence, 48);
+    maker.add(of.op, 0, [](TableCell& cell, const CollectiveRow& row) {
+        const QString range = QString::fromStdString(row.range);
+        if (!range.isEmpty())
+            cell.text += QLatin1Char(' ') + (range.startsWith(QLatin1String("step/")) ? range.mid(5) : range);
+    });
+    maker.add(of.bytes, 96);
+    maker.add(of.transfer, 86).tip = tr("Shortest duration among the ranks");
     maker
-        .add(makeColumn(tr("Last"), Kind::Text, 66),
-             [](const CollectiveRow& row) {
-                 return makeWords(row.last.empty() ? notMeasured() : QString::fromStdString(row.last), {},
-                                  row.late.count() > 0 ? Tone::Strong : Tone::Plain);
+        .add(of.last, 66,
+             [](TableCell& cell, const CollectiveRow& row) {
+                 cell.tone = row.late.count() > 0 ? Tone::Strong : Tone::Plain;
              })
         .tip = tr("The rank that started last");
-    time(tr("Late"), late, 76, tr("Lateness that begins here; earlier lateness is not counted again"));
-    time(tr("Wait"), wait, 76, tr("Total time that the other ranks wait for it"));
-    maker
-        .add(makeColumn(tr("Bus, GB/s"), Kind::Number, 80),
-             [](const CollectiveRow& row) {
-                 return makeNumber(row.bandwidth ? std::optional(row.bandwidth->bus) : std::nullopt,
-                                   Unit{"GB/s", 1});
-             })
-        .tip = tr("Bus bandwidth as nccl-tests defines it, from the transfer time");
+    maker.add(of.late, 76).tip = tr("Lateness that begins here; earlier lateness is not counted again");
+    maker.add(of.wait, 76).tip = tr("Total time that the other ranks wait for it");
+    maker.add(of.busRate, 80).tip = tr("Bus bandwidth as nccl-tests defines it, from the transfer time");
     if (table.link)
-        maker
-            .add(makeColumn(tr("Of link, %"), Kind::Number, 80),
-                 [&table](const CollectiveRow& row) {
-                     return makeNumber(table.linkPercent(row), Unit{"%", 1});
-                 })
-            .tip = tr("Bus bandwidth as a share of %1 GB/s in one direction (%2)")
-                       .arg(table.link->bytesPerSecond / 1e9, 0, 'f', 0)
-                       .arg(QString::fromStdString(table.link->source));
-    time(tr("Exposed"), exposed, 86, tr("Without a compute kernel of the same rank, mean over the ranks"));
-    if (std::ranges::any_of(rows, [](const CollectiveRow* row) { return row->tightest() != nullptr; })) {
-        time(tr("Slack"), slack, 76, tr("From the end of an all-gather to the work that needs it"));
-        time(tr("Stall"), stall, 76, tr("How long a stream waited for an all-gather; 0: it ended in time"));
+        maker.add(of.linkPercent, 80).tip = tr("Bus bandwidth as a share of %1 GB/s in one direction (%2)")
+                                                .arg(table.link->bytesPerSecond / 1e9, 0, 'f', 0)
+                                                .arg(QString::fromStdString(table.link->source));
+    maker.add(of.exposed, 86).tip = tr("Without a compute kernel of the same rank, mean over the ranks");
+    if (std::ranges::any_of(rows, [](const CollectiveRow& row) { return row.tightest() != nullptr; })) {
+        maker.add(of.slack, 76).tip = tr("From the end of an all-gather to the work that needs it");
+        maker.add(of.stall, 76).tip = tr("How long a stream waited for an all-gather; 0: it ended in time");
     }
-    std::vector<CollectiveRow> copies;
-    for (const CollectiveRow* row : rows)
-        copies.push_back(*row);
     TableData data =
-        maker.table(copies, [](const CollectiveRow&) { return Swatch::of(query::Hue::Collective); });
+        maker.table(rows, [](const CollectiveRow&) { return Swatch::of(query::Hue::Collective); });
     for (std::size_t i = 0; i < rows.size(); ++i)
-        data.rows[i].id = rows[i] - table.collectives.data();
+        data.rows[i].id = ids[i];
     return data;
 }
 
 TableData collectiveRankRows(const CollectiveRow& collective)
 {
-    std::vector<const CollectiveRank*> rows;
     Timestamp first = Timestamp::max();
-    for (const CollectiveRank& rank : collective.ranks) {
-        rows.push_back(&rank);
+    for (const CollectiveRank& rank : collective.ranks)
         first = std::min(first, rank.start);
-    }
-    using Kind = TableColumn::Kind;
-    TableMaker<CollectiveRank> maker;
-    maker.add(makeColumn(tr("Rank"), Kind::Text, 0), [last = collective.last](const CollectiveRank& rank) {
-        return makeWords(rank.title.empty() ? tr("the process") : QString::fromStdString(rank.title), {},
-                         !last.empty() && rank.title == last ? Tone::Strong : Tone::Plain);
-    });
-    const auto time = [&](const QString& title, auto get, const QString& tip) {
-        const Unit unit = timeUnit(largest(rows, get));
-        maker
-            .add(makeColumn(titleIn(title, unit), Kind::Number, 78),
-                 [get, unit](const CollectiveRank& rank) { return makeNumber(get(rank), unit, exactTime); })
-            .tip = tip;
-    };
-    time(
-        tr("Start"),
-        [first](const CollectiveRank& rank) { return std::optional(nanoseconds(rank.start - first)); },
-        tr("After the first rank"));
-    time(
-        tr("Takes"), [](const CollectiveRank& rank) { return std::optional(nanoseconds(rank.duration)); },
-        tr("Its duration on this rank"));
-    time(
-        tr("Waits"), [](const CollectiveRank& rank) { return std::optional(nanoseconds(rank.wait)); },
-        tr("For the rank that starts last"));
-    time(
-        tr("Exposed"), [](const CollectiveRank& rank) { return std::optional(nanoseconds(rank.exposed)); },
-        tr("Without a compute kernel of this rank"));
+    const exchange::CollectiveRankColumns of(first);
+    TableMaker<CollectiveRank> maker(collective.ranks);
+    maker
+        .add(of.rank, 0,
+             [&collective](TableCell& cell, const CollectiveRank& rank) {
+                 cell = makeWords(
+                     rank.title.empty() ? tr("the process") : QString::fromStdString(rank.title), {},
+                     !collective.last.empty() && rank.title == collective.last ? Tone::Strong : Tone::Plain);
+             })
+        .kind = TableColumn::Kind::Text;
+    maker.add(of.start, 78).tip = tr("After the first rank");
+    maker.add(of.duration, 92).tip = tr("Its duration on this rank");
+    maker.add(of.wait, 78).tip = tr("For the rank that starts last");
+    maker.add(of.exposed, 84).tip = tr("Without a compute kernel of this rank");
     return maker.table(collective.ranks, [](const CollectiveRank&) { return Swatch(); });
 }
 

@@ -314,9 +314,10 @@ void RanksPage::showStep()
     latenessPanel_->setVisible(any);
     lateness_->show(latenessGrid(*table_, step()));
     latenessArea_->setFixedHeight(std::min(lateness_->sizeHint().height(), sizes().of(kMostLatenessHeight)));
-    latenessPanel_->setSubtitle(lateness_->grid().most > 0
-                                    ? tr("%1 after the first rank").arg(timeUnit(lateness_->grid().most).word)
-                                    : QString());
+    latenessPanel_->setSubtitle(
+        lateness_->grid().most > 0 ? tr("%1 after the first rank")
+                                         .arg(QString::fromStdString(timeUnit(lateness_->grid().most).suffix))
+                                   : QString());
     const std::int64_t first = any ? rows.rows.front().id : 0;
     collectives_->show(std::move(rows));
     if (any)

@@ -19,9 +19,9 @@ namespace {
 QString digits(double time, double end)
 {
     const Unit unit = timeUnit(end);
-    const double shown = std::max(1.0, end / unit.size);
+    const double shown = std::max(1.0, end / unit.divisor);
     const int decimals = std::max(0, 2 - int(std::floor(std::log10(shown))));
-    return QString::number(time / unit.size, 'f', decimals);
+    return QString::number(time / unit.divisor, 'f', decimals);
 }
 
 // Places texts one behind the other; what does not fit as a whole is left out, with all that follows.
@@ -56,7 +56,7 @@ private:
 
 QString playedText(double now, double end)
 {
-    return digits(now, end) + QStringLiteral(" of ") + withUnit(digits(end, end), timeUnit(end).word);
+    return digits(now, end) + QStringLiteral(" of ") + withUnit(digits(end, end), timeUnit(end).suffix);
 }
 
 std::vector<PlacedText> playWords(const TimelineScene& scene, std::size_t section, double x,
@@ -79,15 +79,14 @@ std::vector<PlacedText> playWords(const TimelineScene& scene, std::size_t sectio
     // One width for all instants.
     placer.add(theme.bold(), p.text, digits(reached, end),
                QFontMetricsF(theme.bold()).horizontalAdvance(all));
-    const QString unit = timeUnit(end).word;
+    const std::string unit = timeUnit(end).suffix;
     if (!scene.play->hasEnded(section)) {
-        placer.add(theme.body(), p.dimText,
-                   QStringLiteral(" of ") + withUnit(all, unit.toUtf8().constData()));
+        placer.add(theme.body(), p.dimText, QStringLiteral(" of ") + withUnit(all, unit));
         placer.space(sizes().of(14));
         placer.add(theme.body(), p.text, runningAt(*played.timeline, std::int64_t(played.alignAt + reached)));
         return placer.take();
     }
-    placer.add(theme.bold(), p.text, QChar(0x2009) + unit);
+    placer.add(theme.bold(), p.text, QChar(0x2009) + QString::fromStdString(unit));
     placer.space(sizes().of(14));
     placer.add(theme.body(), p.dimText, QStringLiteral("ended"));
     if (section > 0 && scene.play->hasEnded())

@@ -121,7 +121,7 @@ ScaleWords scaleWordsOf(const Lane& lane, const MemoryRange& range)
     if (lane.kind == Lane::Kind::Memory) {
         const Unit unit = byteUnit(range.to);
         const QString most = columnDigits(range.to, unit);
-        return {most, withUnit(most, unit.word), withUnit(QStringLiteral("0"), unit.word)};
+        return {most, withUnit(most, unit.suffix), withUnit(QStringLiteral("0"), unit.suffix)};
     }
     const QString most = curveText(lane, range.to);
     const auto unit = std::ranges::find_if(most, [](QChar c) { return c.isSpace(); });

@@ -367,24 +367,13 @@ QString text(const std::string& words)
     return QString::fromStdString(words);
 }
 
-// 18.2 TFLOP/s: rates count in thousands.
-QString rateText(double perSecond, const char* unit)
-{
-    constexpr std::pair<double, const char*> kPrefixes[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}};
-    for (const auto& [size, prefix] : kPrefixes)
-        if (perSecond >= size)
-            return threeDigits(perSecond / size) + QChar(0x2009) + QLatin1String(prefix) +
-                   QLatin1String(unit);
-    return threeDigits(perSecond) + QChar(0x2009) + QLatin1String(unit);
-}
-
 QString achievedText(const query::Achieved& achieved)
 {
     QStringList rates;
     if (achieved.flops && *achieved.flops > 0)
-        rates << rateText(*achieved.flops, "FLOP/s");
+        rates << quantityText(*achieved.flops, quantity::Unit::FlopsPerSecond);
     if (achieved.bytes)
-        rates << rateText(*achieved.bytes, "B/s");
+        rates << quantityText(*achieved.bytes, quantity::Unit::BytesPerSecond);
     if (rates.isEmpty())
         return QString();
     QString words = rates.join(QStringLiteral(", "));

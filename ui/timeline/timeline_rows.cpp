@@ -1,5 +1,6 @@
 #include "ui/timeline/timeline_rows.h"
 
+#include "core/exchange/kernel_columns.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"
@@ -86,7 +87,7 @@ QString spanWords(const SpanOfRun& span)
     if (span.memory && span.memory->first != span.memory->second) {
         const double change = double(span.memory->second - span.memory->first);
         const Unit unit = byteUnit(change);
-        parts << withUnit(signedColumnDigits(change, unit), unit.word);
+        parts << withUnit(signedColumnDigits(change, unit), unit.suffix);
     }
     return (span.letter.isEmpty() ? QString() : span.letter + QLatin1Char(' ')) +
            parts.join(QStringLiteral(", "));
@@ -112,42 +113,43 @@ TableData spanRows(const std::vector<SpanOfRun>& runs)
     }
     const bool pair = shown > 1;
     const analysis::Verdict verdict = pair ? runs[1].verdict : analysis::Verdict::Inconclusive;
-    const Unit unit = timeUnit(double(most));
     const bool ops = !runs.empty() &&
                      std::all_of(runs.begin(), runs.end(), [](const SpanOfRun& run) { return run.ofOps; });
-    SpanTable table;
+    std::vector<KernelOfSpan> rows;
+    for (auto& [name, kernel] : kernels)
+        rows.push_back(std::move(kernel));
+    using Value = exchange::ColumnOf<KernelOfSpan>;
+    SpanTable table(rows);
     table
         .add(makeColumn(ops ? QStringLiteral("Op, self time") : QStringLiteral("Kernel"), Kind::Text, 0),
              [](const KernelOfSpan& kernel) { return makeWords(kernel.label, kernel.name); })
         .swatch = true;
-    table.add(makeColumn(QStringLiteral("Family"), Kind::Text, 88, true),
-              [](const KernelOfSpan& kernel) { return makeWords(QString::fromUtf8(hueWord(kernel.hue))); });
+    const exchange::KernelColumns of;
+    table
+        .add(makeColumnOf(of.family.about, Kind::Text, 88),
+             [](const KernelOfSpan& kernel) { return makeWords(QString::fromUtf8(hueWord(kernel.hue))); })
+        .dim = true;
     for (std::size_t run = 0; run < shown; ++run) {
         const QString letter = pair ? runs[run].letter : QString();
-        table.add(makeColumn(pair ? letter + QStringLiteral(" n") : QStringLiteral("n"), Kind::Number, 48),
+        table.add(makeColumnOf(of.instances.about, Kind::Number, pair ? 62 : 52, letter),
                   [run](const KernelOfSpan& kernel) { return makeCount(double(kernel.instances[run])); });
-        table.add(makeColumn(titleIn(letter, unit), Kind::Number, 62), [run,
-                                                                        unit](const KernelOfSpan& kernel) {
-            const auto total = double(kernel.total[run]);
-            TableCell cell =
-                makeNumber(kernel.instances[run] > 0 ? std::optional(total) : std::nullopt, unit, exactTime);
-            cell.sort = total;
-            return cell;
-        });
+        table.add(Value("", letter.toStdString(),
+                        [run](const KernelOfSpan& kernel) {
+                            return kernel.instances[run] > 0 ? std::optional(Nanoseconds(kernel.total[run]))
+                                                             : std::nullopt;
+                        },
+                        {.unitGroup = 1}),
+                  66, kMissingIsZero);
         table.add(makeColumn({}, Kind::Bar, 76), [run, most](const KernelOfSpan& kernel) {
             return makeBar(double(kernel.total[run]), double(most));
         });
     }
     if (pair)
-        table.add(makeColumn(titleIn(QStringLiteral("%1 − %2").arg(runs[1].letter, runs[0].letter), unit),
-                             Kind::Number, 92),
-                  [unit, verdict](const KernelOfSpan& kernel) {
-                      const auto difference = double(kernel.difference());
-                      return makeDifference(difference, unit, toneOf(difference, verdict));
-                  });
-    std::vector<KernelOfSpan> rows;
-    for (auto& [name, kernel] : kernels)
-        rows.push_back(std::move(kernel));
+        table.add(
+            Value("", (runs[1].letter + QStringLiteral(" - ") + runs[0].letter).toStdString(),
+                  [](const KernelOfSpan& kernel) { return Nanoseconds(kernel.difference()); },
+                  {.meaning = exchange::Meaning::Difference, .unitGroup = 1}),
+            92, [verdict](TableCell& cell, const KernelOfSpan&) { cell.tone = toneOf(cell.sort, verdict); });
     TableData data = table.table(rows, [](const KernelOfSpan& kernel) { return Swatch::of(kernel.hue); });
     if (data.rows.size() > 1)
         data.rows.push_back(sumRow(table, rows));

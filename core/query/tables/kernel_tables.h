@@ -25,6 +25,7 @@ struct KernelRow {
     Nanoseconds total{0};   ///< sum of durations; streams that overlap count each
     Nanoseconds shortest{0};
     Nanoseconds longest{0};
+    bool hasRange = true;                         ///< shortest and longest are known
     std::optional<double> standardDeviation = {}; ///< of the sample, ns; none for one instance
     double percent = 0;                           ///< of the GPU time in the selection
 

@@ -96,7 +96,7 @@ TEST(Terminal, ComparedColumnsShareAUnit)
                          column<double>("size", {512, 4096}, Unit::Bytes),
                          column<double>("alone", {1, 1}, Unit::Milliseconds)};
         for (std::size_t i = 0; i < 4; ++i)
-            table.columns[i].sharesUnit = true;
+            table.columns[i].unitGroup = 1;
         return splitLines(terminal(table));
     };
     const auto far = rowsOf(1200, 2500);
@@ -116,7 +116,7 @@ TEST(Terminal, AnIntervalIsInTheUnitOfItsMedian)
                                   {analysis::ConfidenceInterval{0.79, 0.81},
                                    analysis::ConfidenceInterval{4.9, 5.1}, std::string("n < 6: no interval")},
                                   Unit::Milliseconds)};
-    table.columns[0].sharesUnit = table.columns[1].sharesUnit = true;
+    table.columns[0].unitGroup = table.columns[1].unitGroup = 1;
     const auto lines = splitLines(terminal(table));
     EXPECT_EQ(lines[0], "median (ms)       interval (ms)");
     EXPECT_EQ(lines[1], "      0.800      0.790 to 0.810");

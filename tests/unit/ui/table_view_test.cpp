@@ -231,8 +231,8 @@ TEST_F(TableViewTest, AColumnThatTookThePlaceOfADroppedOneIsShown)
 TEST_F(TableViewTest, ACopiedNumberHasItsUnit)
 {
     TableData data = view_.table();
-    data.rows[0].cells[2] = makeNumber(12.3e6, Unit{"ms", 1e6}, exactTime);
-    data.rows[1].cells[2] = makeNumber(12.3e6, Unit{"ms", 1e6});
+    data.rows[0].cells[2] = makeNumber(12.3e6, Unit{1e6, "ms"}, exactTime);
+    data.rows[1].cells[2] = makeNumber(12.3e6, Unit{1e6, "ms"});
     view_.show(data);
     const auto copied = [this](int row, int column) {
         return view_.model()->index(row, column).data(TableModel::ExactRole).toString();

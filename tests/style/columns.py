@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Checks the columns of the window's tables: what the command line shows as well is defined once, in core/exchange/*_columns.h.
+
+The window spells out the title of a column only where it is listed below: drawings, texts put together from several
+values, values of plots for the clipboard, and tables that only the window has.
+
+usage: columns.py ROOT        exit 1 and one line per offence
+       columns.py --self-test
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+WINDOW_ALONE = {
+    "ui/charts/chart_rows.cpp": {"Fit", "Formula", "± of c, %", "From", "R²", "At %1, %2"},
+    "ui/compare/comparison_rows.cpp": {"Part", "Memory", "Peak B / A"},
+    "ui/compare/distribution_plot.cpp": {"Phase", "Run", "Sample", "Wall, ms"},
+    "ui/kernels/kernel_rows.cpp": {"Min to max, log"},
+    "ui/kit/copy_menu.cpp": {"Line", "x", "y"},
+    "ui/kit/run_columns.cpp": {"Run"},
+    "ui/machine/machine_page.cpp": {"Topic", "Verdict", "Finding", "Remedy"},
+    "ui/memory/memory_areas.cpp": {"Time, ns", "%1, B", "reserved, B", ", B"},
+    "ui/memory/memory_blocks.cpp": {"Block", "Category", "Requested in", "Bytes", "Address", "From, ns", "To, ns"},
+    "ui/memory/memory_rows.cpp": {"Share, %", "n", "Block", "Category", "Requested in", "From", "Lives", "Segment", "Size", "Used",
+                                  "Free", "Blocks", "Largest free", "Stream", "Kind"},
+    "ui/overview/oom_rows.cpp": {"Holder", "Shape", "Share, %", "Change", "Peak", "Of the limit", "Left", "Measured",
+                                 "Measured, ms", "Step, ms"},
+    "ui/overview/overview_tables.cpp": {"A over B", "Speedup over A, ×"},
+    "ui/overview/step_bar_plot.cpp": {"Run", "Part of the step", "Time, ns"},
+    "ui/overview/study_rows.cpp": {"Study", "First finding", "Points"},
+    "ui/ranks/lateness_grid.cpp": {"Collective", "Rank", "Late, ns"},
+    "ui/timeline/timeline_rows.cpp": {"Op, self time", "Kernel", "Run", "Note", "At", "Start, ms", "Length", "Name", "Lane"},
+    "ui/window/run_dock.cpp": {"File", "#"},
+    "ui/window/start_view.cpp": {"File", "Folder", "Changed", "Holds", "Size"},
+}
+LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
+
+
+def first_argument(text, at):
+    """The first argument of the call whose opening parenthesis is before `at`."""
+    depth = 0
+    end = at
+    quoted = False
+    while end < len(text):
+        letter = text[end]
+        if letter == '"' and text[end - 1] != "\\":
+            quoted = not quoted
+        elif not quoted and letter in "([{":
+            depth += 1
+        elif not quoted and letter in ")]}":
+            depth -= 1
+        if depth < 0 or (depth == 0 and letter == "," and not quoted):
+            break
+        end += 1
+    return text[at:end]
+
+
+def titles_of(text):
+    for match in re.finditer(r"\bmakeColumn\(", text):
+        for literal in LITERAL.finditer(first_argument(text, match.end())):
+            if literal[1]:
+                yield literal[1], text.count("\n", 0, match.start()) + 1
+
+
+def offences(root, allowed):
+    found = []
+    seen = {path: set() for path in allowed}
+    for path in sorted((root / "ui").rglob("*.cpp")):
+        name = path.relative_to(root).as_posix()
+        for title, line in titles_of(path.read_text(encoding="utf-8")):
+            seen.setdefault(name, set()).add(title)
+            if title not in allowed.get(name, ()):
+                found.append(f'{name}:{line}: the column "{title}" belongs into core/exchange/*_columns.h; '
+                             "if only the window can have it, list it in tests/style/columns.py")
+    for name, titles in allowed.items():
+        found += [f'tests/style/columns.py: {name} has no column "{title}"' for title in sorted(titles - seen[name])]
+    return found
+
+
+def self_test():
+    with tempfile.TemporaryDirectory() as name:
+        root = pathlib.Path(name)
+        (root / "ui").mkdir()
+        (root / "ui/a.cpp").write_text('table.add(makeColumn(QStringLiteral("Total, %1").arg(unit), Kind::Number, 5), "no");\n'
+                                       'table.add(makeColumn(ops ? tr("Op") : tr("Kernel"), Kind::Text, 0), cell);\n'
+                                       'table.add(makeColumn({}, Kind::Bar, 5), cell);\n', encoding="utf-8")
+        found = offences(root, {"ui/a.cpp": {"Op", "Kernel", "Gone"}})
+    expected = ['ui/a.cpp:1: the column "Total, %1"', 'tests/style/columns.py: ui/a.cpp has no column "Gone"']
+    ok = len(found) == len(expected) and all(f.startswith(e) for f, e in zip(found, expected))
+    print("ok" if ok else "\n".join(found))
+    return 0 if ok else 1
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    found = offences(pathlib.Path(sys.argv[1]), WINDOW_ALONE)
+    for line in found:
+        print(line)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+// The window shows the columns that core/exchange defines: with the titles, units and digits of the terminal.
+
+#include "core/exchange/advice_columns.h"
+#include "core/exchange/collective_columns.h"
+#include "core/exchange/comparison_columns.h"
+#include "core/exchange/kernel_columns.h"
+#include "core/exchange/printed_table.h"
+#include "core/exchange/section_parts.h"
+#include "ui/kit/run_columns.h"
+
+#include <gtest/gtest.h>
+
+namespace tilescope::ui {
+namespace {
+
+/// A title of the terminal as the window writes it: "total (ms)" is "total, ms".
+QString titleInTheWindow(const std::string& printed)
+{
+    QString text = QString::fromStdString(printed);
+    text.replace(QStringLiteral(" ("), QStringLiteral(", ")).remove(QLatin1Char(')'));
+    return text.replace(QStringLiteral(" - "), QStringLiteral(" − ")).toLower();
+}
+
+/// A number of up to four digits, or a dash.
+QString numberInTheWindow(const std::string& printed)
+{
+    QString text = QString::fromStdString(printed).remove(QLatin1Char(','));
+    text.replace(QLatin1Char('-'), QChar(0x2212));
+    return text == QChar(0x2212) ? notMeasured() : text;
+}
+
+template <class Row>
+void expectSameColumns(const std::vector<Row>& rows, const std::vector<exchange::ColumnOf<Row>>& definitions)
+{
+    const auto shared = std::make_shared<const std::vector<Row>>(rows);
+    const exchange::ColumnsOf column(shared, *shared);
+    exchange::Table table{.rows = rows.size()};
+    TableMaker<Row> maker(rows);
+    for (const exchange::ColumnOf<Row>& definition : definitions) {
+        table.columns.push_back(column(definition));
+        maker.add(definition, 60);
+    }
+    const std::vector<exchange::Printed> terminal = exchange::printed(table, rows.size());
+    const TableData window = maker.table(rows, [](const Row&) { return Swatch(); });
+    ASSERT_EQ(window.columns.size(), terminal.size());
+    for (std::size_t c = 0; c < terminal.size(); ++c) {
+        if (terminal[c].hasValues) { // the terminal names no unit where there is no value
+            EXPECT_EQ(window.columns[c].title.toLower(), titleInTheWindow(terminal[c].title));
+        }
+        const bool isNumber = definitions[c].isNumber;
+        EXPECT_EQ(window.columns[c].kind == TableColumn::Kind::Number, isNumber);
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+            QString text = window.rows[row].cells[c].text;
+            if (text.startsWith(QLatin1Char('+')))
+                text.remove(0, 1);
+            const std::string& printed = terminal[c].cells[row];
+            EXPECT_EQ(text, isNumber || printed == "-" ? numberInTheWindow(printed)
+                                                       : QString::fromStdString(printed))
+                << terminal[c].title;
+        }
+    }
+}
+
+TEST(Columns, OfKernelsAreThoseOfTheTerminal)
+{
+    const exchange::KernelColumns of;
+    query::KernelRow gemm{
+        .key = "gemm", .shortName = "gemm", .instances = 3, .total = Nanoseconds(3'600'000)};
+    gemm.shortest = Nanoseconds(900'000);
+    gemm.longest = Nanoseconds(1'500'000);
+    gemm.percent = 99.4;
+    gemm.work = analysis::Work{analysis::Flops{2'000'000'000}, Bytes{1 << 20}};
+    gemm.counted = gemm.total;
+    query::KernelRow copy{.key = "copy", .instances = 1, .total = Nanoseconds(20'500), .hasRange = false};
+    copy.percent = 0.56;
+    expectSameColumns<query::KernelRow>({gemm, copy},
+                                        {of.shortName, of.family, of.instances, of.total, of.percent, of.mean,
+                                         of.shortest, of.longest, of.flopRate, of.byteRate});
+}
+
+TEST(Columns, OfAComparisonAreThoseOfTheTerminal)
+{
+    const exchange::GroupDifferenceColumns of("name", "kernel");
+    query::ComparedGroup slower{
+        .difference = {.key = "gemm", .a = 5.1e6, .b = 5.9e6, .instancesA = 2, .instancesB = 2},
+        .family = "matmul"};
+    slower.difference.ratio = 5.9 / 5.1;
+    slower.difference.difference95 = analysis::ConfidenceInterval{0.6e6, 1e6};
+    slower.difference.verdict = analysis::GroupVerdict::Slower;
+    const query::ComparedGroup gone{.difference = {.key = "softmax", .a = 300e3, .instancesA = 1}};
+    expectSameColumns<query::ComparedGroup>({slower, gone},
+                                            {of.name, of.family, of.times.a, of.times.b, of.times.change,
+                                             of.spread, of.ratio, of.instancesA, of.instancesB, of.verdict});
+    const auto memory = exchange::memoryColumns();
+    expectSameColumns<query::ComparedMemory>(
+        {{"peak", Bytes{5 << 20}, Bytes{3 << 20}}, {"reserved", Bytes{1 << 20}, {}}},
+        {memory.a, memory.b, memory.change});
+}
+
+TEST(Columns, OfCollectivesAreThoseOfTheTerminal)
+{
+    const query::RanksTable table;
+    const exchange::CollectiveColumns of(table);
+    query::CollectiveRow row{.step = 1, .sequence = 7, .op = "all_reduce", .bytes = Bytes{6 << 20}};
+    row.transfer = Nanoseconds(1'250'000);
+    row.last = "rank 1";
+    row.late = Nanoseconds(40'000);
+    row.bandwidth = Bandwidth{.algorithm = 120.5, .bus = 180.75};
+    expectSameColumns<query::CollectiveRow>({row, query::CollectiveRow{.op = "barrier"}},
+                                            {of.step, of.sequence, of.op, of.bytes, of.transfer, of.last,
+                                             of.late, of.wait, of.busRate, of.exposed, of.slack, of.stall});
+}
+
+TEST(Columns, OfRunsAreThoseOfTheTerminal)
+{
+    const exchange::RunColumns<NamedRun> of;
+    query::RunSummary timed;
+    timed.step = analysis::summarise(std::vector<double>{9, 10, 10.5, 11, 11.5, 12, 12.5});
+    timed.result.status = RunStatus::Ok;
+    timed.result.peakAllocated = Bytes{3LL << 30};
+    query::RunSummary failed;
+    failed.result.status = RunStatus::Oom;
+    expectSameColumns<NamedRun>(
+        {{{}, {}, &timed}, {{}, {}, &failed}},
+        {of.status, of.step, of.interval, of.samples, of.beforeBackward, of.peakAllocated, of.peakReserved});
+}
+
+TEST(Columns, OfFindingsAreThoseOfTheTerminal)
+{
+    query::AdviceTable table{.steps = 4, .wall = Nanoseconds(8'000'000)};
+    const query::Advice finding{
+        .atStake = Nanoseconds(2'000'000), .sentence = "Launches wait.", .remedy = "Compile."};
+    const exchange::AdviceColumns of(table);
+    expectSameColumns<query::Advice>({finding}, {of.rule, of.atStake, of.percent, of.sentence, of.remedy});
+}
+
+} // namespace
+} // namespace tilescope::ui
