@@ -33,7 +33,7 @@ struct AttentionShape {
     int headDim = 0;          ///< 1 to kMaxHeadDim, the same for q, k, v, o
 };
 
-/// What to compute, apart from where the data lies.
+/// The computation, without the locations of the data.
 struct AttentionProblem {
     AttentionShape shape;
     ElementType type = ElementType::Float32;
@@ -132,8 +132,8 @@ std::size_t cudaBackwardWorkspaceBytes(const AttentionProblem& problem);
 /// \throws std::runtime_error  if this build has no kernel for the problem, or the launch fails
 void attentionForwardCuda(const AttentionProblem& problem, const ForwardTensors& tensors, CudaStream stream);
 
-/// Forward with products in FP8 (E4M3) on compute capability 9.0: q, k and v are rounded to FP8 in blocks of rows with
-/// scales of their own, and so are probabilities; sums are in fp32. bf16 inputs and outputs, head dims 64 and 128.
+/// Forward with products in FP8 (E4M3) on compute capability 9.0. q, k, v and probabilities are rounded to
+/// FP8, with one scale per block of rows; sums are in fp32. bf16 inputs and outputs, head dims 64 and 128.
 bool cudaFp8Supports(const AttentionProblem& problem, const ForwardTensors& tensors);
 /// Memory for the rounded inputs: half of q, k and v.
 std::size_t cudaFp8WorkspaceBytes(const AttentionProblem& problem);

@@ -9,10 +9,10 @@
 /// Quantisation to E4M3 (OCP 8-bit floating point specification 1.0: 4 bits of exponent, 3 of mantissa, no infinities) for
 /// products in 8 bits. Plain C++: neither LibTorch nor CUDA headers.
 ///
-/// A value x with scale s is stored as x / s, rounded to nearest, ties to even. The scale is the largest magnitude that
-/// shares it, divided by kLargestE4m3, so nothing is clipped. Where that is below kLeastQuantized the scale is 1 and all
-/// values become 0. An infinite value makes all that share its scale NaN; a NaN stays NaN. CPU and CUDA give the same
-/// bits.
+/// A value x with scale s is stored as x / s, rounded to nearest, ties to even. The scale is the largest
+/// magnitude among the values that share it, divided by kLargestE4m3, so nothing is clipped. If that
+/// magnitude is below kLeastQuantized, the scale is 1 and all values become 0. An infinite value makes all
+/// values with its scale NaN; a NaN stays NaN. CPU and CUDA give the same bits.
 namespace tilescope::kernels {
 
 inline constexpr float kLargestE4m3 = 448;
@@ -40,7 +40,7 @@ struct QuantizeMatrix {
     float* largest = nullptr; ///< max |x|; 0 on entry
 };
 
-/// What a row or matrix with this largest magnitude is divided by; also used by the CUDA kernels.
+/// The scale of a row or matrix with this largest magnitude; the CUDA kernels use the same function.
 struct E4m3Scale {
     float scale = 1;
     float reciprocal = 0; ///< multiplies the values
@@ -86,7 +86,7 @@ void quantizeMatrixCpu(ElementType type, const QuantizeMatrix& quantize);
 // --- CUDA: launched on the current device and stream; asynchronous -----------------------------------------
 
 inline constexpr std::int64_t kFp8Multiple =
-    16; ///< of rows and widths on CUDA, as products in 8 bits require
+    16; ///< rows and widths are multiples of it on CUDA, as products in 8 bits require
 inline constexpr std::int64_t kMaxQuantizedRow = 32'768; ///< widest row on CUDA
 
 /// Any number of rows. Addresses are multiples of 16 bytes.

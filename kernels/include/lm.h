@@ -105,12 +105,12 @@ struct EmbeddingBackward {
     void* gradWeight = nullptr;     ///< sums (vocabulary, width)
 };
 
-/// Writes fp32 values as sums of bf16 numbers: part 0 is the value rounded to nearest, part 1 what is left rounded,
-/// and part 2 what is left of that. The three are exactly the value, if no part underflows and part 0 is finite.
+/// Writes fp32 values as sums of bf16 numbers: part 0 is the value rounded to nearest, part 1 the remainder rounded to
+/// nearest, part 2 the remaining difference. Their sum is exactly the value if no part underflows and part 0 is finite.
 ///
-/// Copies of the parts stand side by side, as (rows, copies * width), or below each other, as (copies * rows, width):
-/// 0 1 2 for a right factor of a product, 2 1 0 for a left one, or with six copies 0 1 2 0 1 0 and 2 1 0 1 0 0. Then the
-/// sum over the copies of left times right consists of the six largest products of parts, the smallest first.
+/// Copies of the parts are side by side, as (rows, copies * width), or below each other, as (copies * rows,
+/// width). The order is 0 1 2 for a right factor and 2 1 0 for a left factor; with six copies, 0 1 2 0 1 0 and
+/// 2 1 0 1 0 0. The product of six copies is then the sum of the six largest products of parts, smallest first.
 struct SplitBf16 {
     std::int64_t rows = 0;
     std::int64_t width = 0;

@@ -5,8 +5,8 @@
 #include <array>
 #include <cstdint>
 
-/// Kernels with which ranks on GPUs of one host add up and wait for each other. They read and write the memory of other
-/// GPUs. Plain C++: neither LibTorch nor CUDA headers.
+/// Kernels for sums over, and barriers between, ranks on GPUs of one host. They read and write the memory of
+/// other GPUs. Plain C++: neither LibTorch nor CUDA headers.
 namespace tilescope::kernels {
 
 inline constexpr int kMaxPeers = 16; ///< ranks, this one included
@@ -27,13 +27,13 @@ struct Meeting {
     int rank = 0;
     std::uint32_t value = 0;
     std::uint32_t* own = nullptr;                  ///< a word per rank, in the memory of this rank's GPU
-    std::array<std::uint32_t*, kMaxPeers> words{}; ///< the same of each rank; that of this rank is not used
+    std::array<std::uint32_t*, kMaxPeers> words{}; ///< the words of each rank; this rank's entry is not used
 };
 
 /// Uses few multiprocessors, because products run beside it. Launched on the current device; asynchronous.
 /// \throws std::runtime_error  if the launch fails
 void sumOfRanksCuda(ElementType type, const SumOfRanks& sum, CudaStream stream);
-/// What the stream did before is visible to the other ranks, and what they did before to later work of the stream.
+/// Makes earlier work of the stream visible to the other ranks, and their earlier work visible to later work of the stream.
 void meetCuda(const Meeting& meeting, CudaStream stream);
 
 } // namespace tilescope::kernels

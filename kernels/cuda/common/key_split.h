@@ -18,10 +18,10 @@ struct KeySplit {
     int tilesPerItem;
     int ctas;
     int groupCtas;           ///< CTAs that divide consecutive items among themselves
-    int rest;                ///< of these the first `rest` take one tile more than the others
-    std::int64_t base;       ///< tiles of the others; at least 1
-    std::int64_t groupTiles; ///< of these items
-    std::int64_t tiles;      ///< of all items; the last group may have fewer than groupTiles
+    int rest;                ///< the first `rest` CTAs take one tile more than the others
+    std::int64_t base;       ///< number of tiles of the other CTAs; at least 1
+    std::int64_t groupTiles; ///< number of tiles of the items of a group
+    std::int64_t tiles;      ///< number of tiles of all items; the last group may have fewer than groupTiles
 
     /// \param items, tilesPerItem  at least 1
     /// \param mostCtas             limit of the number of CTAs
@@ -75,7 +75,7 @@ struct KeySplit {
     /// Whether any item has several CTAs.
     bool splitsItems() const { return groupCtas > 1 && (rest != 0 || base % tilesPerItem != 0); }
 
-    /// A CTA has at most two parts of items that it shares with others: the end of one and the beginning of another.
+    /// A CTA shares at most two items with other CTAs: it has the end of one item and the beginning of another.
     static constexpr int kPartsPerCta = 2;
     /// Number of the part of an item that CTA `cta` computes; `begins` if it has the item's first tile.
     static TILESCOPE_HOST_DEVICE std::int64_t part(int cta, bool begins)

@@ -43,7 +43,7 @@ __device__ inline void loadMatrices(std::uint32_t (&to)[4], std::uint32_t rowAdd
                  : "r"(rowAddress)
                  : "memory");
 }
-/// The same with each matrix of 16-bit elements transposed.
+/// Loads matrices of 16-bit elements and transposes each.
 __device__ inline void loadMatricesTransposed(std::uint32_t (&to)[4], std::uint32_t rowAddress)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"

@@ -23,7 +23,7 @@ template <int kHeadDim> struct DecodePart {
     }
 };
 
-/// Where the rows of an item (batch, key head) go.
+/// The destination of the rows of an item (batch, key head).
 template <class Precision, int kHeadDim> struct DecodeOutput {
     using Element = typename Precision::Element;
     const DecodeParameters& p;

@@ -39,8 +39,9 @@ std::size_t headDimIndex(int headDim)
     return headDim <= kDecodeHeadDims[0] ? 0 : 1;
 }
 
-/// Wide CTAs read long keys faster (tiles are longer pieces of memory), and few items have fewer parts. Otherwise the end
-/// of an item, during which a wide CTA reads nothing, takes longer than this gains.
+/// Wide CTAs read long keys faster, because tiles are longer pieces of memory, and split few items into fewer
+/// parts. But a wide CTA reads nothing during the end of an item, which with short keys costs more than it
+/// gains.
 DecodeCtas ctasOf(const AttentionShape& shape)
 {
     constexpr std::int64_t kLongKeys = 16'384;

@@ -42,8 +42,8 @@ struct DecodeKernel {
     using Scores = float[1][kKeyBlocks][4];
     using Output = float[1][kOutputBlocks][4];
 
-    /// Of a lane's rows g and g + 8: what is subtracted from exponents (-infinity if a row has seen no key), and the
-    /// sum of this lane's exponentials.
+    /// For a lane's rows g and g + 8: the offset subtracted from exponents (-infinity if a row has seen no
+    /// key), and the sum of this lane's exponentials.
     struct Rows {
         float offset[2] = {-INFINITY, -INFINITY};
         float sum[2] = {0, 0};
@@ -173,7 +173,7 @@ private:
             }
         }
 
-        /// \param rows  that there are from this thread's first on; the others become zeros
+        /// \param rows  number of existing rows from this thread's first row on; further rows become zeros
         __device__ static void load(std::uint32_t to, const Element* from, std::int64_t rowStride, int rows)
         {
             const Element* row = from;

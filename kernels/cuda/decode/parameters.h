@@ -7,8 +7,8 @@
 
 namespace tilescope::kernels {
 
-/// How CTAs share a multiprocessor. Two hide each other's beginnings and ends of items; a wide one reads tiles of twice
-/// the size and leaves half as many parts to combine.
+/// How CTAs share a multiprocessor. Two CTAs hide the beginnings and ends of each other's items. A wide CTA
+/// reads tiles of twice the size and leaves half as many parts to combine.
 enum class DecodeCtas : unsigned char { Two, OneWide };
 
 constexpr int decodeWarps(DecodeCtas ctas)
@@ -33,7 +33,7 @@ struct DecodeParameters {
 inline constexpr int kDecodeHeadDims[] = {64, 128};
 /// Query rows of a key head that a CTA computes at most.
 inline constexpr int kMostDecodeRows = 64;
-inline constexpr int kMostWideRows = 16; ///< the same of a wide CTA
+inline constexpr int kMostWideRows = 16; ///< maximum number of rows of a wide CTA
 inline constexpr int kSharedBytesOfHopper = 227 * 1024;
 
 /// Keys of a tile: 4 KB of keys for each warp, and as much of values.

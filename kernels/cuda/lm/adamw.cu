@@ -19,7 +19,7 @@ constexpr int kThreads = 256;
 constexpr int kEach = 4;
 constexpr int kRounds = 4;
 constexpr std::int64_t kBlock = std::int64_t{kThreads} * kEach * kRounds;
-constexpr int kTensors = 56; ///< in a launch, whose parameters have at most 4 KB
+constexpr int kTensors = 56; ///< tensors per launch: kernel parameters have at most 4 KB
 
 struct Launch {
     AdamwTensor tensors[kTensors];

@@ -1,4 +1,4 @@
-// Sums over ranks, and meetings of ranks, on GPUs that reach each other's memory.
+// Sums over ranks, and barriers between ranks, on GPUs that can access each other's memory.
 //
 // A sum is bound by the link: each rank adds up its part of a message and reads the same part of the others' memory.
 // Each thread has its own ring of asynchronous copies in shared memory, because the latency of the link is long. A thread

@@ -50,7 +50,7 @@ struct BackwardWorkspace {
     unsigned*
         semaphores; ///< (batch x head, query tile): number of the next addition; nullptr if the order is free
     int paddedRows; ///< rows of a head
-    int columns;    ///< of gradQuery: the head dim's, in whole chunks of 8
+    int columns;    ///< columns of gradQuery: the head dim, rounded up to chunks of 8
 
     static std::size_t bytes(const AttentionProblem& problem);
     static BackwardWorkspace at(void* memory, const AttentionProblem& problem);

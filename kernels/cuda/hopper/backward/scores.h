@@ -16,7 +16,7 @@ __device__ inline std::uint32_t recomputedAddress(const void* pointer)
     return address;
 }
 
-/// The same for a kernel argument.
+/// A kernel argument that is read where it is used.
 template <class T> __device__ inline T recomputedValue(T value)
 {
     if constexpr (sizeof(T) == 8)

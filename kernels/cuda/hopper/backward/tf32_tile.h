@@ -39,7 +39,7 @@ template <int HeadDim> struct Tf32BackwardTile {
     static constexpr int loaderRegisters = 24;
     static constexpr int transposerRegisters = 40;
     static constexpr int consumerRegisters = 224;
-    static constexpr int keyBytes = keys * panels * kRowBytes; ///< as many transposed
+    static constexpr int keyBytes = keys * panels * kRowBytes; ///< the transposed tile has as many
     static constexpr int queryBytes = queries * panels * kRowBytes;
     static constexpr int scoreBytes = kRowsPerConsumer * queries * 4;
     static_assert(headDim % panelColumns == 0 && keyBytes <= 2 * scoreBytes && queries == 64);

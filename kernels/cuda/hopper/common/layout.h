@@ -103,8 +103,8 @@ constexpr int fp8ColumnOfKey(int key)
     return key / 16 * 16 + key % 8 / 2 * 4 + key % 16 / 8 * 2 + key % 2;
 }
 
-/// The first of two neighbouring accumulators (of row g or g + 8) that become bytes 2 pair and 2 pair + 1 of register i
-/// of P, counted over all steps.
+/// The index of the first of two neighbouring accumulators (of row g or g + 8) that become bytes 2 pair and 2
+/// pair + 1 of register i of P. Registers are counted over all steps.
 constexpr int accumulatorOfFp8Operand(int i, int pair)
 {
     return i / 4 * 16 + i % 4 / 2 * 8 + pair * 4 + i % 2 * 2;

@@ -1,7 +1,7 @@
 /// Launches the FP8 forward kernel: the bf16 kernel (kernel.h) with other operands.
 ///
-/// Arithmetic: 8,192 operations per clock and SM, so that a tile of 128 queries x 128 keys at d = 128 takes 1024 clocks
-/// of products, as long as its exponentials. Both must overlap, as at d = 64 in bf16.
+/// Arithmetic: 8,192 operations per clock and SM, so the products of a tile of 128 queries x 128 keys at d =
+/// 128 take 1024 clocks, as long as its exponentials. Both must overlap, as at d = 64 in bf16.
 ///
 /// Operands of FP8 wgmma must be K-major, and P's registers hold other columns than the accumulators of its scores. So the
 /// quantising kernel (fp8_quantise.cu) writes V transposed, with its keys in the order of the accumulators (layout.h), and

@@ -27,8 +27,8 @@ struct Parameters {
     int keyThreadBlocks;
 };
 
-/// The largest power of two that keeps `largest` times it within 448 = 1.75 * 2^8; 1 for 0 and for numbers that are not
-/// finite.
+/// The largest power of two whose product with `largest` is at most 448 = 1.75 * 2^8; 1 if `largest` is 0 or
+/// not finite.
 __device__ float factorFor(float largest)
 {
     const std::uint32_t bits = __float_as_uint(largest);

@@ -7,9 +7,9 @@ namespace tilescope::kernels::hopper {
 
 /// An FP8 consumer thread's part of its two rows.
 ///
-/// Score s of FP8 numbers is the score s * scale of the original ones. A tile's values have the scale 2^bias. The
-/// exponentials of a tile are multiplied by it, so that the output needs no scale of its own, and their sum is divided
-/// by it.
+/// A score s of FP8 numbers corresponds to s * scale for the original numbers. A tile's values have the scale
+/// 2^bias. The exponentials of a tile are multiplied by 2^bias, so that the output needs no separate scale,
+/// and their sum is divided by it.
 template <class Tile> struct Fp8Rows : ForwardRows<Tile, __nv_fp8_e4m3> {
     using Rows = ForwardRows<Tile, __nv_fp8_e4m3>;
     using Rows::offset;

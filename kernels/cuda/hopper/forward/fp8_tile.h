@@ -7,8 +7,8 @@ namespace tilescope::kernels::hopper {
 constexpr int kFp8QueryBlock = 16; ///< rows of q with a common scale: a warp's
 constexpr int kFp8KeyTile = 128;   ///< rows of k, and of v, with a common scale: a tile's
 
-/// Shape of an FP8 tile. Rows of q and k have one panel of 128 bytes (at head dim 64 TMA fills the rest with zeros), o of
-/// bf16 up to two.
+/// Shape of an FP8 tile. Rows of q and k have one panel of 128 bytes (at head dim 64, TMA fills the rest with
+/// zeros). Rows of o, in bf16, have up to two.
 template <int HeadDim_, int Consumers> struct Fp8Tile {
     static constexpr int headDim = HeadDim_;
     static constexpr int consumers = Consumers;

@@ -21,7 +21,7 @@ template <int HeadDim_, int Keys> struct Tf32Tile {
     static constexpr int consumerRegisters = 200;
     static constexpr int queryBytes = queries * panels * kRowBytes;
     static constexpr int queryStageBytes = queryBytes;
-    static constexpr int keyBytes = keys * panels * kRowBytes; ///< as many transposed
+    static constexpr int keyBytes = keys * panels * kRowBytes; ///< the transposed tile has as many
     static constexpr int valueBytes = keyBytes;
     static constexpr bool valuesTransposed = false; ///< in global memory
     static constexpr int outputPanelColumns = panelColumns;
