@@ -63,7 +63,7 @@ private:
         while (!text.empty() && (text.back() == '\r' || text.back() == ' '))
             text.remove_suffix(1);
         comments_.push_back({.line = line_, .wholeLine = blank_, .text = text});
-        at_ = end - 1; // the end of the line is processed next
+        at_ = end - 1; // continue at the end of the line
     }
 
     /// An apostrophe within a word does not open a quotation.

@@ -65,7 +65,7 @@ public:
         return specs;
     }
 
-    /// All single values that are invalid.
+    /// The problems of single values.
     std::vector<SpecProblem> valueProblems()
     {
         std::vector<SpecProblem> problems;
@@ -292,7 +292,7 @@ private:
         refuse(place, broken->what, broken->remedy);
     }
 
-    /// Tile sizes that no point uses are a mistake, unless the sweep has several backends.
+    /// Tile sizes that no point uses are an error, unless the sweep has several backends.
     void requireUsedTiles(const std::vector<ExperimentSpec>& specs)
     {
         const auto uses = [](const ExperimentSpec& spec) { return traitsOf(spec.backend).hasTiles; };
@@ -306,7 +306,7 @@ private:
         }
     }
 
-    /// A size of buckets that no point uses is a mistake, unless the sweep has several kinds of ranks.
+    /// A bucket size that no point uses is an error, unless the sweep has several values of `parallel`.
     void requireUsedBucket(const std::vector<ExperimentSpec>& specs)
     {
         const std::size_t row = rowOf("bucket");

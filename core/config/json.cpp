@@ -64,8 +64,8 @@ std::string object(const ExperimentSpec& spec, bool identityOnly)
 
 std::vector<ResolvedValue> resolvedValues(const ExperimentSpec& spec)
 {
-    // Keys of later versions are left out at their defaults: such runs are the same as those of versions without
-    // the keys.
+    // Keys that later versions added are left out at their defaults, so that such runs equal those of
+    // versions without the keys.
     const bool hasKeysOfRanks = spec.gpus != 1 || hasRanks(spec);
     const auto isLeftOut = [&](std::string_view key) {
         if (key == "timing")

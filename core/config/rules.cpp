@@ -80,7 +80,7 @@ Broken attentionRule(const ExperimentSpec& spec)
     return headWidthRule(spec, spec.headDim, {"d_head"});
 }
 
-/// What precision: fp8 does not support.
+/// The rule for precision: fp8.
 Broken fp8Rule(const ExperimentSpec& spec)
 {
     constexpr std::int64_t kMultiple = 16;
@@ -118,7 +118,7 @@ std::string backendsWith(bool BackendTraits::*trait)
     return names;
 }
 
-/// What compile: fused does not support.
+/// The rule for compile: fused.
 Broken fusedRule(const ExperimentSpec& spec)
 {
     constexpr std::int64_t kMultiple = 8;
@@ -153,7 +153,7 @@ Broken fusedRule(const ExperimentSpec& spec)
     return {};
 }
 
-/// What compile: inductor does not support. Ranks: see parallelRule().
+/// The rule for compile: inductor. parallelRule() covers ranks.
 Broken inductorRule(const ExperimentSpec& spec)
 {
     if (spec.compile.kind != CompileRequest::Kind::Inductor)
@@ -284,7 +284,7 @@ Broken parallelRule(const ExperimentSpec& spec)
     return rankDeviceRule(spec);
 }
 
-/// Each element is whole, and each rank gets an equal part of what is divided.
+/// A message must consist of whole elements, and divide into equal parts for the ranks where it is divided.
 Broken collectiveRule(const ExperimentSpec& spec)
 {
     const bool isDivided = spec.op == CollectiveOp::ReduceScatter || spec.op == CollectiveOp::AllToAll;

@@ -7,7 +7,7 @@
 
 namespace tilescope::config {
 
-/// The rows of keyRows() that the spec sets.
+/// The keys that the spec sets, by index of keyRows().
 using GivenKeys = std::bitset<64>;
 
 /// Gives every key that is not set the default that the other keys imply: batch by workload, loss by mode,

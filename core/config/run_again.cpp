@@ -14,7 +14,7 @@ namespace tilescope::config {
 
 namespace {
 
-// A value as a flag takes it: words without quotes, bytes with their unit.
+// A value in the syntax of a flag: words without quotes, bytes with their unit.
 std::string flagValue(const ResolvedValue& value)
 {
     if (value.json.starts_with('"'))
@@ -28,12 +28,12 @@ Overrides assignments(const ExperimentSpec& spec)
 {
     Overrides assignments;
     for (const ResolvedValue& value : resolvedValues(spec))
-        if (value.json != "[]" && value.json != R"("")") // the default of every list, and no name
+        if (value.json != "[]" && value.json != R"("")") // [] is the default of every list; "" means no name
             assignments.emplace_back(value.key, flagValue(value));
     return assignments;
 }
 
-/// The spec of these flags; none if they contradict each other or give several specs.
+/// The spec that these flags define; none if they contradict each other or define several specs.
 std::optional<ExperimentSpec> specOfFlags(Workload workload, const Overrides& flags)
 {
     try {
@@ -44,7 +44,8 @@ std::optional<ExperimentSpec> specOfFlags(Workload workload, const Overrides& fl
     }
 }
 
-/// The fewest flags that give the spec. Not every key may be given: tile_q belongs to one backend only.
+/// The smallest set of flags that defines the spec. Not every key is allowed: tile_q belongs to one backend
+/// only.
 Overrides fewestFlags(const ExperimentSpec& spec)
 {
     Overrides flags;
@@ -56,7 +57,7 @@ Overrides fewestFlags(const ExperimentSpec& spec)
         if (const auto next = specOfFlags(spec.workload, flags))
             reached = assignments(*next);
     }
-    // A key may follow from a later one.
+    // The value of a key may follow from that of a later key.
     const std::string wanted = toJson(spec);
     for (std::size_t i = flags.size(); i-- > 0;) {
         Overrides fewer = flags;

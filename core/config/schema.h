@@ -29,7 +29,7 @@ enum class ValueType {
 /// The group of a key in forms and help pages.
 enum class KeyGroup { Experiment, Measurement, Tracing, Process, Attention, Model, Ranks };
 
-/// Heading of a group.
+/// The heading of a group.
 std::string_view title(KeyGroup group);
 
 /// One key of the spec. Validation, --help, the help pages, the JSON Schema and the form of the window are
@@ -40,26 +40,26 @@ struct KeyInfo {
     ValueType type = ValueType::Text;
     KeyGroup group = KeyGroup::Experiment;
     std::vector<std::string> choices =
-        {};             ///< allowed words, in order: all of a Choice, the fixed ones of other types
-    double minimum = 0; ///< Integer, Real, Duration, Size (bytes), length of a Text
+        {};             ///< allowed words, in order: all words of a Choice, the fixed words of other types
+    double minimum = 0; ///< of Integer, Real, Duration and Size (bytes); of a Text, its length
     double maximum = 0;
     std::string_view defaultText = {};       ///< "8 (attention), 4 (lm)"
     std::string_view help = {};              ///< one line
     std::string_view example = {};           ///< a value other than the default, in YAML
-    bool common = false;                     ///< forms always show it; the others are folded
+    bool common = false;                     ///< forms always show it; other keys are collapsed
     bool attention = true;                   ///< applies to workload attention
     bool lm = true;                          ///< applies to workload lm
     bool studies = false;                    ///< applies to accumulation, dtypes, products, collective
     bool collective = false;                 ///< applies to workload collective
     bool sweepable = true;                   ///< allowed under `sweep`
-    std::vector<std::string> lmChoices = {}; ///< those of `choices` that are for workload lm only
+    std::vector<std::string> lmChoices = {}; ///< the words of `choices` that only workload lm allows
 
     bool appliesTo(Workload workload) const;
-    /// The default for one workload: "8". A key has one default for all workloads, or one for each.
+    /// The default for one workload: "8". A key has one default for all workloads or one per workload.
     std::string defaultFor(Workload workload) const;
     /// The allowed values as text: "1 to 65,536", "auto, cpu, cuda, cuda:N".
     std::string allowed() const;
-    /// The same for one workload.
+    /// The allowed values for one workload, as text.
     std::string allowed(Workload workload) const;
 };
 
@@ -73,9 +73,9 @@ const KeyInfo* findKey(std::string_view name);
 /// wrong, or none. Does not check rules between keys, which need a whole spec.
 std::optional<std::string> problemWith(const KeyInfo& key, std::string_view value);
 
-/// The keys of the spec's workload with their resolved values as JSON text (`64`, `"bf16"`, `true`), in
-/// schema order; an lm without ranks leaves out `gpus`, `parallel` and `bucket`, and `timing` and `data` are there only if
-/// they are not phase and random.
+/// A key of the spec's workload and its resolved value as JSON text (`64`, `"bf16"`, `true`). In lists, keys
+/// are in schema order. An lm without ranks leaves out `gpus`, `parallel` and `bucket`; `timing` and `data`
+/// are left out if they are phase and random.
 struct ResolvedValue {
     std::string_view key;
     std::string json;
@@ -86,7 +86,7 @@ std::vector<ResolvedValue> resolvedValues(const ExperimentSpec& spec);
 /// params.
 std::string toJson(const ExperimentSpec& spec);
 
-/// Parses such an object. Missing keys get their defaults. Rules between keys are not checked.
+/// Parses the result of toJson(). Missing keys get their defaults. Rules between keys are not checked.
 /// \throws Error  the object is invalid (unknown key, wrong type, out of range)
 ExperimentSpec fromJson(std::string_view json);
 

@@ -34,7 +34,7 @@ struct SpecValue {
     std::vector<Key> keys = {};        ///< of a Map: unique, one for each of `items`
     Position position = {};
 
-    /// Keys and values of a Map, valid while this value is unchanged. O(keys).
+    /// The keys and values of a Map; valid while this value is unchanged. O(keys).
     std::vector<Entry> entries() const;
 
     /// Compares the values only, not their positions.

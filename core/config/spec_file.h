@@ -34,7 +34,7 @@ std::vector<ExperimentSpec> parseSpec(std::string_view yaml, std::string_view or
 /// Reads a file without expanding its sweep, for a form that edits it. Has the limits of loadSpecFile().
 SpecDocument loadDocument(const std::filesystem::path& file);
 
-/// A spec from keys alone (`tilescope run lm --size tiny`); `where` of an Error is the flag.
+/// The points of a spec that consists of keys alone (`tilescope run lm --size tiny`). Error::where is the flag.
 std::vector<ExperimentSpec> specFromOverrides(Workload workload, const Overrides& overrides);
 
 /// A model preset: the dimensions that a `size` selects. Read from resources/presets.

@@ -13,7 +13,7 @@ namespace tilescope::config {
 
 namespace {
 
-/// The position of a value; that of its key if the value is empty.
+/// The value of an entry. An empty value gets the position of its key.
 SpecValue valueOf(const SpecValue::Entry& entry)
 {
     SpecValue value = entry.value;

@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kSeparator = "---";
 constexpr std::string_view kAllStudies = "all";
 
-/// Of the YAML files in a folder of the resources; `NAME.report.yaml` is part of NAME.
+/// The names of the YAML files in a folder of the resources; `NAME.report.yaml` is part of NAME.
 std::vector<std::string> namesIn(const char* folder)
 {
     std::vector<std::string> names;

@@ -53,10 +53,10 @@ Handout loadHandout(std::string_view name);
 
 enum class Edition {
     Full,
-    Quick ///< with the keys that `quick` of a part names, then reduced by quickEdition()
+    Quick ///< with the keys in `quick` of each part, then reduced by quickEdition()
 };
 
-/// The studies of a name: of a study, of a handout, or `all`.
+/// The studies that `name` selects: the name of a study, the name of a handout, or `all`.
 /// \throws Error  like loadStudy()
 std::vector<Study> loadStudies(const std::string& name, Edition edition, const Overrides& overrides = {});
 

@@ -55,7 +55,7 @@ void requireRange(const KeyInfo& key, double number, std::string_view written)
         refuse(key, "is " + std::string(written) + ", out of range");
 }
 
-/// \param number  none: it does not fit
+/// \param number  none if the value does not fit
 Value checkedInteger(const KeyInfo& key, std::optional<std::int64_t> number, std::string_view text)
 {
     if (!number)
@@ -241,7 +241,7 @@ Value parseList(const KeyInfo& key, const SpecValue& written)
         return checkedList(key, {written.text});
     std::vector<std::string> items;
     for (const SpecValue& item : written.items)
-        items.push_back(item.text); // empty for a list or map, which is refused
+        items.push_back(item.text); // empty for a list or map, which is rejected later
     return checkedList(key, items);
 }
 

@@ -17,9 +17,9 @@ struct Auto {
 using Value = std::variant<Auto, bool, std::int64_t, double, std::string, std::vector<std::string>>;
 
 /// Checks the value of a key: type, range, choices.
-/// \throws Error  without `where`, which the caller adds
+/// \throws Error  the caller must add `where`
 Value parseValue(const KeyInfo& key, const SpecValue& written);
-/// The same for a value of a JSON object, where sizes are bytes.
+/// Checks a value of a JSON object, where sizes are numbers of bytes.
 Value parseValue(const KeyInfo& key, const nlohmann::ordered_json& json);
 
 /// The value as JSON text.
@@ -28,7 +28,7 @@ std::string jsonText(const Value& value);
 /// Shortest decimal text that parses to the same number: 600, 0.5, 1e+16.
 std::string numberText(double number);
 
-/// 65,536
+/// The number with grouped digits: 65,536.
 std::string groupedText(double number);
 
 /// A row of the table: the key and the conversion of its field of the spec.

@@ -10,8 +10,7 @@ namespace tilescope::config {
 
 namespace {
 
-/// Of the units that it is a whole number of, the one with the least
-/// number.
+/// Uses the unit that gives the smallest whole number.
 std::string sizeText(std::string_view bytes)
 {
     struct SizeUnit {

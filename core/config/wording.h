@@ -9,10 +9,10 @@
 
 namespace tilescope::config {
 
-/// 'text', cut at 40 characters, with unprintable characters replaced by `_`.
+/// Quotes a text for a message: 'text', cut at 40 characters, with unprintable characters replaced by `_`.
 std::string shown(std::string_view text);
 
-/// a, b, c
+/// Joins words with commas: a, b, c.
 std::string joined(std::span<const std::string> words);
 
 /// "did you mean 'flash'? " if one of the words is similar; otherwise empty.

@@ -88,7 +88,7 @@ private:
     struct Subtree {
         SpecValue value;
         std::size_t weight = 1; ///< number of values in it
-        std::size_t bytes = 0;  ///< of their texts
+        std::size_t bytes = 0;  ///< total bytes of their texts
     };
     /// An open list or map.
     struct Frame {
@@ -157,7 +157,7 @@ private:
         return {.kind = kind, .position = positionOf(mark)};
     }
 
-    /// Every copy counts, so that a short text with aliases cannot fill the memory.
+    /// Every copy counts towards the limits, so that a short text with aliases cannot exhaust memory.
     Subtree copyOf(const Subtree& subtree, const YAML::Mark& mark)
     {
         weight_ += subtree.weight;

@@ -14,7 +14,7 @@ inline constexpr std::size_t kMaximumYamlKeys = 256; ///< per map
 inline constexpr int kMaximumYamlDepth = 16;
 
 /// Parses one untrusted YAML document. Bytes, depth, nodes (aliases expanded) and tags are limited, which
-/// bounds time and memory. An alias becomes a copy of its anchor's value. Missing if the text has no value.
+/// bounds time and memory. An alias becomes a copy of its anchor's value. A text without a value gives Missing.
 /// \param where  precedes `:line:column` in messages
 /// \throws Error  the parser's error or an exceeded limit, with its position
 SpecValue readYaml(std::string_view text, std::string_view where);

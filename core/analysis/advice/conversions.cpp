@@ -13,7 +13,7 @@ bool convertsType(std::string_view kernel)
                                                       "tofloat32_copy_kernel"};
     if (std::ranges::any_of(kToType, has))
         return true;
-    // ATen's copy looks at the types of its operands only where they differ.
+    // ATen's copy kernel casts while loading only if the types of its operands differ.
     return has("direct_copy_kernel") && (has("LoadWithCast") || has("gpu_kernel_impl<"));
 }
 

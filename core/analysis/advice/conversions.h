@@ -10,15 +10,15 @@
 
 namespace tilescope::analysis {
 
-/// Whether a kernel of PyTorch changes the type of a tensor's elements, by its name.
+/// Whether the name of a PyTorch kernel says that it changes the type of a tensor's elements.
 bool convertsType(std::string_view kernel);
 
 /// The time that removing conversions saves: at each place, the time of the conversions minus the time that the faster
 /// products save there, if the difference is positive.
 ///
-/// They let products run in bf16 or fp16. In fp32 the products would take at most rate of bf16 / rate of fp32 as long, so
-/// the conversions of a place save at most the time of its products times that quotient less 1. This favours the
-/// conversions: TF32 would be slower than bf16 by less.
+/// Conversions let products run in bf16 or fp16. In fp32 the products of a place would take at most q = bf16
+/// rate / fp32 rate times as long, so its conversions save at most (q - 1) times the time of its products.
+/// This estimate favours the conversions: in TF32, the products would lose less.
 /// \param conversions  by place (group), in any order
 /// \param products     time of products in bf16 and fp16 by place
 /// \param others       other activity of the device: a result of unionOf()

@@ -6,11 +6,11 @@
 
 namespace tilescope::analysis {
 
-/// Reserved memory that the allocator holds without use at the peak is worth a finding from this size and share on.
+/// The least size, and the least share of reserved memory, from which unused memory at the peak is worth a finding.
 inline constexpr Bytes kLeastUnused{std::int64_t{64} << 20};
 inline constexpr double kLeastUnusedShare = 0.1;
 
-/// Reserved less allocated bytes at the peak of the allocated ones; none if that is little.
+/// Reserved minus allocated bytes at the peak of allocated memory; none below either limit above.
 inline std::optional<Bytes> unusedAtPeak(Bytes allocated, Bytes reserved)
 {
     const Bytes unused = reserved - allocated;

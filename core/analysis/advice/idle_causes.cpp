@@ -25,7 +25,7 @@ std::vector<Interval> errands(std::span<const Interval> walls, std::span<const T
     return unionOf(std::move(times));
 }
 
-/// Extends each wait to the end of the gap that contains it or its end.
+/// Extends each wait that ends within a gap to the end of that gap.
 std::vector<GroupedTime> withRestOfGap(std::vector<GroupedTime> waits, std::span<const Interval> gaps)
 {
     for (GroupedTime& wait : waits) {

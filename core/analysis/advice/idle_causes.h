@@ -14,7 +14,7 @@ enum class IdleCause : std::uint8_t {
     Tracing,         ///< the host is in known work of the tracer
     DataLoading,     ///< the host loads the next batch
     Allocating,      ///< the host is in a call that takes memory from the driver or returns it
-    Synchronization, ///< the host waits for the GPU, or has not yet launched again after it did
+    Synchronization, ///< the host waits for the GPU, or has not launched since it waited
     Launching,       ///< the host has not reached its next launch
     Unexplained,
 };
@@ -27,8 +27,8 @@ struct IdleReasons {
     std::vector<GroupedTime> loading = {};
     std::vector<GroupedTime> allocating = {};
     std::vector<GroupedTime> waiting = {};   ///< calls that wait for the GPU
-    std::vector<GroupedTime> next = {};      ///< activities of the GPU: a gap before one belongs to its group
-    std::vector<Timestamp> lastErrands = {}; ///< by wall: when the host last worked towards the GPU
+    std::vector<GroupedTime> next = {};      ///< activities of the GPU; the gap before each is its group's
+    std::vector<Timestamp> lastErrands = {}; ///< by wall: when the host last worked on something for the GPU
 };
 
 /// The idle time of the GPU within `walls`, by cause. The causes are disjoint and add up to the idle time.

@@ -26,9 +26,9 @@ struct LaunchReach {
 /// Below this share, occupancy is low.
 inline constexpr double kLowOccupancy = 0.5;
 
-/// Computed from the launch: occupancyOf(), or the number of blocks if those do not fill the multiprocessors.
-/// \param multiprocessors  of the device; none: the grid is taken to be large enough
-/// \return  none if the launch was not recorded or is impossible there
+/// The share is that of occupancyOf(), reduced further if the grid has too few blocks to fill the multiprocessors.
+/// \param multiprocessors  of the device; none: the grid is assumed to fill them
+/// \return  none if the launch was not recorded or is impossible on the device
 std::optional<LaunchReach> reachOf(const LaunchConfig& launch, const MultiprocessorLimits& limits,
                                    std::optional<int> multiprocessors);
 
@@ -37,7 +37,7 @@ std::optional<LaunchReach> reachOf(const LaunchConfig& launch, const Multiproces
 bool needsOccupancy(KernelFamily family);
 
 /// What full occupancy saves at most: the time of the kernels times the share of warps that they cannot use.
-/// \param kernels  of low occupancy, not small; in any order
+/// \param kernels  those with low occupancy that are not small (kSmallKernel), in any order
 /// \param shareOf  LaunchReach::share of a group
 /// \param others   other activity of the device: a result of unionOf()
 Stake lowOccupancy(std::vector<GroupedTime> kernels, std::span<const Interval> walls,

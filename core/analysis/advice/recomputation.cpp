@@ -7,7 +7,7 @@ namespace tilescope::analysis {
 
 void RecomputedOps::add(const Op& op)
 {
-    constexpr std::uint32_t kMostOps = 1U << 28; // numbers of a damaged file
+    constexpr std::uint32_t kMostOps = 1U << 28; // rejects the arbitrary ids of a damaged file
     if (!op.id || op.id.value >= kMostOps)
         return;
     if (op.id.value >= ops_.size())
@@ -19,7 +19,7 @@ void RecomputedOps::add(const Op& op)
 
 bool RecomputedOps::has(OpId op) const
 {
-    constexpr int kDeepest = 256; // ops of a damaged file may contain each other
+    constexpr int kDeepest = 256; // bounds the walk: in a damaged file, ops may contain each other
     bool recordsGraph = false;
     for (int depth = 0; op && op.value < ops_.size() && depth < kDeepest; ++depth) {
         const Facts& facts = ops_[op.value];

@@ -7,19 +7,19 @@
 
 namespace tilescope::analysis {
 
-/// Finds the ops of forward that run again within backward, as checkpointing has them.
+/// Finds the ops of forward that run again within backward, as with checkpointing.
 ///
-/// Autograd gives ops of forward a sequence number, for which they must record a graph. In backward, ops run without
-/// recording one, unless backward repeats forward. An op is recomputed if it, or an op around it, has a sequence number of
+/// An op gets a sequence number from autograd if it records a graph. Ops of backward record none, except where
+/// backward repeats forward. So an op is recomputed if it, or an op that contains it, has a sequence number of
 /// its own and lies within the op of a backward node. The derivative of a gradient (create_graph) looks the same.
 ///
-/// Ops in any order, then questions. 12 bytes an op.
+/// Add all ops, in any order, before the first query. Takes 12 bytes per op.
 class RecomputedOps {
 public:
     void add(const Op& op);
     /// O(depth).
     bool has(OpId op) const;
-    /// Whether there is an op of backward at all.
+    /// Whether any op of backward was added.
     bool hasBackward() const { return hasBackward_; }
 
 private:
@@ -33,8 +33,8 @@ private:
     bool hasBackward_ = false;
 };
 
-/// Whether a kernel computes the forward pass of attention, by the names of PyTorch's, FlashAttention's and cuDNN's. Backward
-/// runs it only to recompute, which also shows where a compiled graph has no ops.
+/// Whether a kernel computes the forward pass of attention, judged by the names that PyTorch, FlashAttention and cuDNN use.
+/// Backward runs such a kernel only to recompute; this also detects recomputation in compiled graphs, which have no ops.
 bool computesForwardAttention(std::string_view kernel);
 
 } // namespace tilescope::analysis

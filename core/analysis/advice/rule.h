@@ -9,14 +9,14 @@ namespace tilescope::analysis {
 /// What advice can be about.
 enum class AdviceRule : std::uint8_t {
     LaunchBound,          ///< the GPU is idle while the host prepares launches
-    SmallKernels,         ///< neighbouring kernels that are short
+    SmallKernels,         ///< series of short kernels that could be fused
     Synchronization,      ///< the GPU is idle because the host waited for it
     PageableCopy,         ///< copies from or to memory that is not page-locked
-    ExposedCopy,          ///< copies between host and device that run beside nothing
-    ExposedCommunication, ///< collectives that run beside nothing
+    ExposedCopy,          ///< copies between host and device that no other work overlaps
+    ExposedCommunication, ///< collectives that no other work overlaps
     LowOccupancy,         ///< kernels whose launch leaves most of the GPU's warps unused
     TensorCores,          ///< fp32 products outside of the tensor cores
-    Conversions,          ///< changes of the type that cost more than the faster products save
+    Conversions,          ///< type conversions that cost more than the faster products save
     Recomputation,        ///< forward work repeated in backward
     Fragmentation,        ///< memory that the allocator holds without use
     DataLoading,          ///< the GPU, or a host without one, waits for data

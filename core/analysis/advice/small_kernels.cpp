@@ -28,7 +28,7 @@ Stake smallKernels(std::vector<StreamActivity> activities, std::span<const Inter
     std::vector<GroupedTime> saved;
     std::vector<Interval> others;
     for (std::size_t first = 0; first < activities.size();) {
-        std::size_t last = first; // of the neighbours
+        std::size_t last = first; // last kernel of the series
         while (isSmall(activities[first]) && last + 1 < activities.size() && isSmall(activities[last + 1]) &&
                follows(activities[last], activities[last + 1]))
             ++last;

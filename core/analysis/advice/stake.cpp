@@ -48,7 +48,8 @@ private:
     std::map<std::uint32_t, StakePart> parts_;
 };
 
-/// The time of one interval within `allowed`; those asked for come in start order and do not overlap.
+/// Measures the part of each interval within `allowed`. The intervals must come in start order and be
+/// disjoint.
 class Within {
 public:
     explicit Within(std::span<const Interval> allowed) : allowed_(allowed) {}
@@ -74,7 +75,7 @@ bool touches(const Interval& time, std::span<const Interval> walls)
     return wall != walls.end() && wall->start < time.end;
 }
 
-/// Those that touch a wall, in start order.
+/// The times that overlap a wall, in start order.
 std::vector<GroupedTime> inWalls(std::vector<GroupedTime> times, std::span<const Interval> walls)
 {
     std::erase_if(times, [&](const GroupedTime& each) { return !touches(each.time, walls); });
@@ -83,7 +84,7 @@ std::vector<GroupedTime> inWalls(std::vector<GroupedTime> times, std::span<const
     return times;
 }
 
-/// Calls `take` with what each of `times` covers first.
+/// Calls `take` with the part of each of `times` that no earlier one covers.
 template <class Take> void eachNew(std::span<const GroupedTime> times, const Take& take)
 {
     Timestamp coveredUntil = Timestamp::min();
@@ -138,7 +139,7 @@ Stake exposedStake(std::vector<GroupedTime> times, std::span<const Interval> wal
     }
     running = unionOf(std::move(running));
     const std::vector<Interval> alone = difference(compute, running);
-    std::vector<Nanoseconds> room; // by wall: compute that can hide more
+    std::vector<Nanoseconds> room; // by wall: compute time that can still hide copies or communication
     Within computing(alone);
     for (const Interval& wall : walls)
         room.push_back(computing.lengthOf(wall));

@@ -9,7 +9,7 @@
 
 namespace tilescope::analysis {
 
-/// A stretch of time that counts for a group, a number to which the caller gives a meaning.
+/// A stretch of time that counts for a group. The caller defines what the group number means.
 struct GroupedTime {
     Interval time{};
     std::uint32_t group = 0;
@@ -18,8 +18,8 @@ struct GroupedTime {
 /// What one group contributes to the time at stake.
 struct StakePart {
     std::uint32_t group = 0;
-    std::int64_t count = 0; ///< of its stretches
-    Nanoseconds total{0};   ///< sum of their lengths, beside each other or not
+    std::int64_t count = 0; ///< number of stretches
+    Nanoseconds total{0};   ///< sum of their lengths; overlaps count twice
     Nanoseconds atStake{0};
 
     bool operator==(const StakePart&) const = default;
@@ -31,8 +31,8 @@ struct Stake {
     std::vector<StakePart> parts = {}; ///< most at stake first; then by group
 };
 
-/// The union of `times` within `walls` and without `others`. An instant in several of them belongs to the one that starts
-/// first. Stretches outside of all walls do not count.
+/// The union of `times` within `walls`, minus `others`. An instant in several of the times belongs to the one
+/// that starts first. Stretches outside all walls do not count.
 /// \param times   in any order
 /// \param walls   disjoint, in start order
 /// \param others  a result of unionOf()
@@ -40,14 +40,14 @@ struct Stake {
 Stake stakeOf(std::vector<GroupedTime> times, std::span<const Interval> walls,
               std::span<const Interval> others = {});
 
-/// The same stake with each part reduced to a share of it.
+/// The stake with each part multiplied by the share of its group.
 /// \param share  of a group, from 0 to 1
 Stake scaled(const Stake& stake, const std::function<double(std::uint32_t group)>& share);
 
 /// Time of copies or of communication that could run beside compute.
 ///
-/// It is exposed where no compute runs. In each wall, the amount that can be hidden is limited by the compute that has no
-/// copy or communication beside it. If more is exposed, the earliest part counts.
+/// Such time is exposed where no compute runs. In each wall, compute that overlaps neither copies nor
+/// communication limits how much can be hidden. If more is exposed, the earliest part counts.
 /// \param times    in any order
 /// \param compute  a result of unionOf()
 /// O(n log n).

@@ -11,16 +11,16 @@ namespace tilescope::analysis {
 
 /// Rates of a device's dense matrix products, FLOP/s; none: unknown, or not supported.
 struct ProductRates {
-    std::optional<double> fp32 = {}; ///< outside of the tensor cores
+    std::optional<double> fp32 = {}; ///< outside the tensor cores
     std::optional<double> tf32 = {};
     std::optional<double> low = {}; ///< bf16, fp16
 
-    /// The fastest on tensor cores.
+    /// The fastest rate on tensor cores.
     std::optional<double> tensor() const;
 };
 
-/// Whether a kernel multiplies fp32 matrices outside of the tensor cores, by the names of cuBLAS, CUTLASS and cuDNN:
-/// `simt_sgemm`, `…_ffma_…`, `sgemm` without `tf32`.
+/// Whether the name of a kernel of cuBLAS, CUTLASS or cuDNN says that it multiplies fp32 matrices outside the
+/// tensor cores: `simt_sgemm`, `…_ffma_…`, `sgemm` without `tf32`.
 bool multipliesOutsideTensorCores(std::string_view kernel);
 
 /// What tensor cores save at most: the time of the products times 1 - fp32 rate / rate of the tensor cores.

@@ -35,7 +35,7 @@ std::string_view wordOf(KernelFamily family); ///< matmul, attention, …
 /// A description of a kernel for readers.
 struct KernelDescription {
     KernelFamily family = KernelFamily::Other;
-    std::string shortName; ///< `softmax forward bf16`; empty only if the full name is
+    std::string shortName; ///< `softmax forward bf16`; empty only if the full name is empty empty
     std::string does;      ///< one line: what the kernel computes
 };
 

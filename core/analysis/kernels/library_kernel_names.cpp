@@ -131,8 +131,9 @@ std::string_view tensileType(std::string_view types)
     return type == kTypes.end() ? std::string_view() : type->word;
 }
 
-/// Cijk_Ailk_Bljk_HHS_BH_MT128x128x16_MI32x32x8x1_SE_…: indices of A and B, in memory order, where l is the one that
-/// is summed over; types of inputs, output and sums; tile. Cijk_S_PostGSU4_VW4: a kernel beside such ones.
+/// Cijk_Ailk_Bljk_HHS_BH_MT128x128x16_MI32x32x8x1_SE_…: indices of A and B in memory order, where l is the
+/// summed index; types of inputs, output and sums; tile. Cijk_S_PostGSU4_VW4 adds up the partial sums of such
+/// a kernel.
 std::string tensileName(std::string_view root)
 {
     std::string text = "Tensile gemm";

@@ -8,7 +8,7 @@ namespace {
 
 using Keys = std::span<const std::uint32_t>;
 
-/// Aligns the beginnings of two sequences: all of them, or as far as a number of differences leads.
+/// Aligns the beginnings of two sequences: to their ends, or as far as a given number of differences leads.
 ///
 /// A path begins at (0, 0); a step to the right skips an element of a, a step down one of b, and a diagonal step
 /// pairs equal elements. Diagonal k holds the points with x - y = k.
@@ -54,14 +54,14 @@ public:
 private:
     static constexpr std::int64_t kNone = -1; ///< no path reaches the diagonal
 
-    /// How far d - 1 differences lead on a diagonal.
+    /// The largest x on a diagonal that d - 1 differences reach.
     std::int64_t before(std::int64_t d, std::int64_t k) const
     {
         return k < 1 - d || k > d - 1
                    ? kNone
                    : rows_[static_cast<std::size_t>(d - 1)][static_cast<std::size_t>(k + d - 1)];
     }
-    /// Where a step down from the diagonal above leads; kNone if there is none.
+    /// x after a step down from the diagonal above; kNone if no path reaches that diagonal.
     std::int64_t down(std::int64_t d, std::int64_t k) const
     {
         const std::int64_t x = before(d, k + 1);
@@ -103,7 +103,7 @@ private:
     std::int64_t m_;
     std::int64_t x_ = 0; ///< where the path ends
     std::int64_t y_ = 0;
-    std::vector<std::vector<std::int64_t>> rows_; ///< by differences: how far they lead on each diagonal
+    std::vector<std::vector<std::int64_t>> rows_; ///< by differences: the largest x on each diagonal
 };
 
 } // namespace

@@ -12,7 +12,7 @@ inline std::int64_t allocatedBefore(const AllocEvent& event)
         return event.allocated - event.bytes;
     case AllocAction::FreeRequested:
         return event.allocated + event.bytes;
-    case AllocAction::FreeCompleted: // on a GPU the count fell when the free was requested
+    case AllocAction::FreeCompleted: // on a GPU, the request has already lowered the count
         return event.allocated + (event.device ? 0 : event.bytes);
     default:
         return event.allocated;

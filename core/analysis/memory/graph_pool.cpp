@@ -34,7 +34,7 @@ std::string nameOf(std::string_view path, std::string_view op)
 
 std::optional<std::int64_t> mostInGraphPools(const CapturedStep& captured)
 {
-    BlockLives<std::int64_t> blocks; // bytes in graph pools
+    BlockLives<std::int64_t> blocks; // by address: bytes of blocks in graph pools
     std::int64_t bytes = 0;
     std::optional<std::int64_t> most;
     for (const AllocEvent& event : captured.events) {
@@ -51,7 +51,7 @@ void attributeGraphPool(std::span<MemoryBlock> blocks, const CapturedStep& captu
                         const StringTable& strings)
 {
     const std::vector<AllocationUse> uses = allocationUses(captured.events, captured.held, captured.saved);
-    BlockLives<std::size_t> lives; // numbers of the allocations
+    BlockLives<std::size_t> lives; // by address: index of the allocation
     for (std::size_t i = 0; i < captured.events.size(); ++i)
         lives.apply(captured.events[i], [i] { return i; });
     std::unordered_map<OpId, StringId> ops;

@@ -141,7 +141,7 @@ MemoryLabels::Block MemoryLabels::allocated(AllocEvent& event)
     }
     if (block.saved) {
         SavedTensor& tensor = saved_[*block.saved];
-        // Later steps do the same again.
+        // Later steps repeat the allocations of the first one.
         if (tensor.from)
             block.saved.reset();
         else

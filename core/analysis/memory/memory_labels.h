@@ -15,7 +15,7 @@ namespace tilescope::analysis {
 /// What an allocation of a step was for.
 struct AllocationUse {
     MemoryCategory category = MemoryCategory::Unattributed;
-    std::optional<std::size_t> saved = {}; ///< number of the saved tensor with this storage
+    std::optional<std::size_t> saved = {}; ///< index of the saved tensor with this storage
 };
 
 /// What each allocation of a rehearsed step was for; default values for other events.
@@ -29,21 +29,21 @@ std::vector<AllocationUse> allocationUses(std::span<const AllocEvent> events,
                                           std::span<const HeldStorage> held,
                                           std::span<const SavedTensor> saved);
 
-/// Assigns a category to each allocation event of the traced steps, as the events arrive. A step repeats the
-/// allocations of the rehearsed step: the k-th allocation of a size in a range has the category of the k-th
-/// one there. An allocation of set-up belongs to the tensor that its range names (setUpTensor).
+/// Assigns a category to each allocation event of the traced steps, as the events arrive. A step repeats the allocations
+/// of the rehearsed step: the k-th allocation of a size in a range has the category of the k-th such allocation of the
+/// rehearsed step. During set-up, an allocation belongs to the tensor that its range names (setUpTensor).
 ///
 /// One thread at a time: learn() and begin() before the first label().
 class MemoryLabels {
 public:
     explicit MemoryLabels(StringTable& strings);
 
-    /// From the rehearsed step.
+    /// Takes the uses of allocations from the rehearsed step.
     void learn(const MemoryFacts& facts);
     /// Uses the blocks that were allocated when the trace began.
     void begin(std::span<const MemoryBlock> blocks);
-    /// Fills `category`, and `op` if the event has none and the rehearsed one had. Events must be in time
-    /// order, also across calls.
+    /// Fills `category`, and `op` if the event has none but its rehearsed allocation had one. Events must be
+    /// in time order, also across calls.
     void label(std::span<AllocEvent> events);
 
     /// The saved tensors of the rehearsed step, with the times at which the first traced step allocated and
@@ -69,7 +69,7 @@ private:
     struct Queue {
         std::vector<Known> allocations;
         std::size_t next = 0;
-        std::int32_t step = kNoStep; ///< that `next` counts in
+        std::int32_t step = kNoStep; ///< step in which `next` counts allocations
     };
     struct Block {
         MemoryCategory category = MemoryCategory::Unattributed;
@@ -78,7 +78,7 @@ private:
 
     Block allocated(AllocEvent& event);
     void freed(AllocEvent& event, const std::optional<Block>& closed);
-    /// The category of an allocation in a range that the rehearsed step did not make.
+    /// The category of an allocation that the rehearsed step did not make, from its range.
     MemoryCategory categoryOf(StringId path);
     StringId wordFor(MemoryCategory category);
 
@@ -88,7 +88,7 @@ private:
     std::unordered_map<Key, Queue, KeyHash> queues_;
     BlockLives<Block> live_;
     std::unordered_map<std::uint64_t, MemoryCategory>
-        freed_; ///< free requested, but not completed; by address
+        freed_; ///< by address: blocks whose free is requested but not complete
     std::vector<SavedTensor> saved_;
     std::int64_t unmatched_ = 0;
 };

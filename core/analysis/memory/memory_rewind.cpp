@@ -10,7 +10,7 @@ namespace tilescope::analysis {
 
 namespace {
 
-/// Undoes events, the last first.
+/// Undoes events, in reverse order.
 class Rewinder {
 public:
     explicit Rewinder(const MemoryStock& after)
@@ -31,7 +31,7 @@ public:
         case AllocAction::FreeRequested:
             return undoRequest(event);
         case AllocAction::FreeCompleted:
-            // Waits to be freed until the request is undone.
+            // Before this event, the block waited to be freed; undoing the request gives it its bytes back.
             inconsistent_ += blocks_.contains(event.address) ? 1 : 0;
             blocks_[event.address] = blockOf(event, 0);
             return;
@@ -122,8 +122,8 @@ private:
         block->second.bytes = event.bytes;
     }
 
-    /// A free block began at `address`: the block before it, if that is not in another segment, ends there.
-    /// Free neighbours would have been one.
+    /// A free block began at `address`, so the block before it in the same segment ended there: if that block
+    /// had been free, both would have been one block.
     void endBefore(std::uint64_t address)
     {
         auto segment = segments_.upper_bound(address);
@@ -146,7 +146,7 @@ private:
         return segment.address + static_cast<std::uint64_t>(segment.bytes);
     }
 
-    /// Takes away a part that was mapped into an expandable segment.
+    /// Removes a part that was mapped into an expandable segment.
     void cut(const AllocEvent& event)
     {
         const std::uint64_t end = event.address + static_cast<std::uint64_t>(event.bytes);
@@ -188,7 +188,7 @@ private:
     }
 
     std::map<std::uint64_t, MemorySegment> segments_; // by address
-    std::map<std::uint64_t, MemoryBlock> blocks_;     // that are not free
+    std::map<std::uint64_t, MemoryBlock> blocks_;     // blocks that are not free, by address
     std::int64_t inconsistent_ = 0;
 };
 

@@ -67,7 +67,7 @@ SegmentMap::SegmentMap(std::span<const MemorySegment> segments, std::span<const 
         count(segment, 1);
 }
 
-/// Adds a block to the sums, or takes it away.
+/// Adds a block to the sums (sign 1) or subtracts it (sign -1).
 void SegmentMap::count(const Segment& segment, const PlacedBlock& block, int sign)
 {
     switch (block.state) {
@@ -94,7 +94,8 @@ void SegmentMap::count(const Segment& segment, int sign)
         count(segment, block, sign);
 }
 
-/// What is free in a segment counts elsewhere once the segment holds its first block, or no more.
+/// Free bytes of a segment move from `freeSegments` to `freeInUse` when it gets its first block, and back
+/// when it loses its last.
 void SegmentMap::addUsed(Segment& segment, std::int64_t bytes)
 {
     const bool changes = (segment.used == 0) != (segment.used + bytes == 0);
@@ -136,8 +137,8 @@ void SegmentMap::apply(const AllocEvent& event)
     }
 }
 
-/// The free block that begins there. If none is known, but the block before it can end there because it took
-/// more than rounding suggests or less than its whole free block, that is assumed.
+/// The free block that begins at `address`. If none is known, but the block before it may end there (its size
+/// may be smaller or larger than assumed), that size is corrected.
 PlacedBlock* SegmentMap::freeBlockAt(Segment& segment, std::uint64_t address)
 {
     const auto after = segment.blocks.upper_bound(address);
@@ -156,7 +157,7 @@ PlacedBlock* SegmentMap::freeBlockAt(Segment& segment, std::uint64_t address)
         if (found == segment.blocks.begin())
             return nullptr;
         taker = &std::prev(found)->second;
-        // To the next power of two at most.
+        // The block before may have been rounded up to a power of two, so it at most doubles.
         if (taker->state == PlacedBlock::State::Free || skipped >= taker->size)
             return nullptr;
         count(segment, block, -1);
@@ -240,7 +241,7 @@ void SegmentMap::completeFree(const AllocEvent& event)
     addUsed(*segment, -size);
 }
 
-/// Makes one of a block and the one behind it where both are free.
+/// Merges a block with the next one if both are free.
 void SegmentMap::joinNext(Segment& segment, Blocks::iterator block)
 {
     const auto next = std::next(block);
@@ -293,7 +294,7 @@ void SegmentMap::joinSegment(std::map<std::uint64_t, Segment>::iterator first)
     segment.used += second->second.used;
     segment.blocks.merge(second->second.blocks);
     segments_.erase(second);
-    // Its pages are counted from the start of the first.
+    // Whole pages of the second segment are now counted from the start of the first.
     for (auto block = hasSeam ? std::next(seam) : segment.blocks.begin(); block != segment.blocks.end();
          ++block)
         count(segment, block->second, 1);

@@ -11,12 +11,12 @@ namespace tilescope::analysis {
 
 /// The use of the memory that a caching allocator reserved: the sum of the members is the reserved memory.
 struct SegmentUse {
-    std::int64_t requested = 0; ///< of blocks that are allocated
-    std::int64_t rounding = 0;  ///< that those blocks have beyond it
-    std::int64_t freeInUse = 0; ///< free, or waiting for a free to complete, where the driver cannot reclaim
-                                ///< it
+    std::int64_t requested = 0; ///< requested bytes of allocated blocks
+    std::int64_t rounding = 0;  ///< bytes that rounding adds to those blocks
+    std::int64_t freeInUse = 0; ///< free, or waiting for a free to complete; the driver cannot reclaim
+                                ///< them
     std::int64_t freeSegments =
-        0; ///< of segments in which nothing is, of whole free pages of expandable ones
+        0; ///< in segments without blocks in use, or whole free pages of expandable ones
 
     std::int64_t fragmentation() const { return rounding + freeInUse; }
     std::int64_t reserved() const { return requested + rounding + freeInUse + freeSegments; }
@@ -25,15 +25,15 @@ struct SegmentUse {
 
 /// A block's place in its segment, allocated or free.
 struct PlacedBlock {
-    enum class State : std::uint8_t { Free, Allocated, Pending }; ///< pending: freed, but a stream uses it
+    enum class State : std::uint8_t { Free, Allocated, Pending }; ///< pending: freed, but in use on a stream
     std::uint64_t address = 0;
-    std::int64_t size = 0;  ///< that it takes
+    std::int64_t size = 0;  ///< bytes that the block occupies
     std::int64_t bytes = 0; ///< requested; 0 if free
     State state = State::Free;
 };
 
-/// Whether segments can be followed through events: they are known when those begin, or the events begin with
-/// the first segment of all.
+/// Whether segments can be followed through events: either the segments at the first event are known, or the
+/// events begin before the first segment exists.
 bool canFollow(std::span<const MemorySegment> segments, std::span<const AllocEvent> events);
 
 /// Segments of LibTorch's CUDA caching allocator and the blocks in them, updated event by event.
@@ -46,30 +46,30 @@ bool canFollow(std::span<const MemorySegment> segments, std::span<const AllocEve
 ///
 /// An expandable segment (expandable_segments:True) is a contiguous mapped range of addresses. It grows and
 /// shrinks by pages of 2 MiB, or 20 MiB for large blocks; if pages in its middle are unmapped, it becomes
-/// two. Rests of 512 bytes are always split off, and free whole pages can return to the driver while others
-/// are in use.
+/// two. A remainder of at least 512 bytes is always split off, and free whole pages can return to the driver
+/// while others are in use.
 class SegmentMap {
 public:
     /// \param segments, blocks  of one device at one instant: each segment is full of blocks
     SegmentMap(std::span<const MemorySegment> segments, std::span<const MemoryBlock> blocks);
 
-    /// What follows, in order. O(log n); of an expandable segment's unmapping O(its blocks).
+    /// Applies the next event, in time order. O(log n); unmapping part of an expandable segment takes O(its blocks).
     void apply(const AllocEvent& event);
 
     SegmentUse use() const { return use_; }
-    /// Largest block that could be had without asking the driver, of those for blocks over 1 MiB or not.
+    /// The largest block that can be allocated without asking the driver.
     std::int64_t largestFree() const;
     /// All current segments by address, and their blocks.
     std::vector<MemorySegment> segments() const;
     std::vector<PlacedBlock> blocksOf(const MemorySegment& segment) const;
-    /// Number of events that did not fit the known state: of an unknown segment or of a missing block.
+    /// Number of events that contradict the known state, such as those of an unknown segment or a missing block.
     std::int64_t inconsistent() const { return inconsistent_; }
 
 private:
     struct Segment {
         MemorySegment info;
-        std::int64_t used = 0;                            ///< by blocks that are not free
-        std::map<std::uint64_t, PlacedBlock> blocks = {}; ///< by address; all of the segment
+        std::int64_t used = 0;                            ///< bytes in blocks that are not free
+        std::map<std::uint64_t, PlacedBlock> blocks = {}; ///< all blocks of the segment, by address
     };
 
     using Blocks = std::map<std::uint64_t, PlacedBlock>;

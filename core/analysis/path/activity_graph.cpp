@@ -92,8 +92,9 @@ ActivityGraph::LagsByCause ActivityGraph::lagsOfLast(bool onlyAlone) const
     return lags;
 }
 
-// Where kernels wait for their launches, the gaps on a stream do not show how fast kernels follow each other. So a second
-// pass reads only the activities that every other dependency, with its usual lag, allowed before the last one ended.
+// Where kernels wait for their launches, the gaps on a stream do not show how fast kernels follow each other.
+// So a second pass reads only activities whose last dependency alone held them back: with its usual lag,
+// every other dependency would have allowed an earlier start.
 void ActivityGraph::findUsualLags()
 {
     for (const bool onlyAlone : {false, true}) {
@@ -126,7 +127,7 @@ void ActivityGraph::bind()
             Constraint& each = constraints_[c];
             const Nanoseconds recorded = recordedLag(each, i);
             each.lag = std::min(recorded, usualLag(each.cause));
-            // How much of the recorded lag the usual one leaves open; of equal ones the end nearest to the start.
+            // The recorded lag minus the usual lag. If equal, the dependency that ended last binds.
             const auto openness = [this, i](const Constraint& constraint) {
                 const Nanoseconds lag = recordedLag(constraint, i);
                 return std::pair(openLag(constraint, i), lag < Nanoseconds(0) ? -lag : lag);

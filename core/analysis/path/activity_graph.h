@@ -20,12 +20,12 @@ enum class Cause : std::uint8_t {
     Program,    ///< program order on a thread
     Launch,     ///< the thread reached the call that launches it
     Stream,     ///< order on a stream
-    StreamWait, ///< a stream waits for an event of another
+    StreamWait, ///< a stream waits for an event of another stream stream
     Graph,      ///< order within a replayed CUDA graph
     Device,     ///< a call waits for the device
     Collective, ///< a rank of a collective has arrived
     HandOver,   ///< another thread continues
-    Inferred,   ///< none is recorded; it is what the process ran last on another stream
+    Inferred,   ///< no cause is recorded; assumed: what the process last ran on another stream
 };
 inline constexpr std::size_t kCauses = 9;
 
@@ -35,8 +35,8 @@ std::string_view wordOf(Cause cause); ///< program, launch, …
 struct Activity {
     Interval time{};
     PathPart part = PathPart::Host;
-    std::uint32_t source = 0; ///< number that the caller gives it
-    Timestamp calledUntil{};  ///< when the call that launches it returned; epoch: not known
+    std::uint32_t source = 0; ///< number that the caller assigns
+    Timestamp calledUntil{};  ///< when the launch call returned; epoch: unknown
 };
 
 /// `to` starts after `from` has ended.
@@ -48,12 +48,12 @@ struct Dependency {
 
 /// The recorded activities and their dependencies, as a model that reproduces the recorded times.
 ///
-/// An activity starts when each of its dependencies allows it: at the end of `from` plus a lag. The dependency that binds
-/// has the lag that was recorded. Which one binds is decided by the usual lag of each cause: an earlier end may bind
-/// because a launch takes longer than the step from kernel to kernel. The usual lag is the lower quartile of the lags
-/// that were recorded where no other dependency held the activity back. Dependencies that do not bind get the usual lag
-/// of their cause, or what was recorded if that is less. Activities without a dependency keep their start. Every start is
-/// therefore reproduced exactly, and changed durations give a prediction.
+/// An activity starts when all its dependencies allow it: each at the end of `from` plus a lag. One dependency
+/// binds; its lag is the recorded one. The usual lag of each cause decides which one binds: a dependency that ended
+/// earlier may bind, because a launch takes longer than the step from kernel to kernel. The usual lag is the lower
+/// quartile of the lags that were recorded where no other dependency held the activity back. Dependencies that do
+/// not bind get the usual lag of their cause, or the recorded lag if that is less. Activities without a dependency
+/// keep their start. Every start is therefore reproduced exactly, and changed durations give a prediction.
 class ActivityGraph {
 public:
     struct Constraint {
@@ -64,9 +64,9 @@ public:
     };
 
     ActivityGraph() = default;
-    /// \param activities    in any order; the graph numbers them by start, then end, equal ones in the order given. So the
-    ///                      arrival of a rank, which is empty, precedes a transfer that begins then
-    /// \param dependencies  of indices into `activities`; those of an activity on a later one are left out
+    /// \param activities    in any order; the graph numbers them by start, then end, then order in the list. So
+    ///                      the empty arrival of a rank precedes a transfer that begins at the same instant
+    /// \param dependencies  indices into `activities`; a dependency on an activity with a larger number is ignored
     /// O(n log n).
     ActivityGraph(std::vector<Activity> activities, std::vector<Dependency> dependencies);
 
@@ -80,8 +80,8 @@ public:
     Nanoseconds usualLag(Cause cause) const { return usual_[static_cast<std::size_t>(cause)]; }
 
     /// The times of the activities if durations and lags change. The identity gives the recorded times exactly.
-    /// \param duration  of an activity, by its number
-    /// \param lag       of a constraint of an activity
+    /// \param duration  returns the duration of an activity, by its number
+    /// \param lag       returns the lag of a constraint of an activity
     /// O(n).
     using DurationOf = std::function<Nanoseconds(std::uint32_t)>;
     using LagOf = std::function<Nanoseconds(const Constraint&, std::uint32_t activity)>;
@@ -103,7 +103,7 @@ private:
     std::vector<Activity> activities_;
     std::vector<std::uint32_t> numbers_;
     std::vector<Constraint> constraints_;
-    std::vector<std::uint32_t> first_; ///< of each activity in `constraints_`, and the end
+    std::vector<std::uint32_t> first_; ///< by activity: its first index in `constraints_`; then the size
     std::array<Nanoseconds, kCauses> usual_{};
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 using namespace literals;
 
-/// What a lag counts as, and up to which length.
+/// The part that a lag counts as, and the longest lag that does.
 struct LagRule {
     PathPart part = PathPart::Launch;
     Nanoseconds most{0};
@@ -59,7 +59,7 @@ public:
     }
 
 private:
-    /// Continues the path back from the start of an activity to the end of the one that it waited for.
+    /// Continues the path back from the start of an activity to the end of the activity that it waited for.
     void addLag(Timestamp end, std::uint32_t next, Cause cause)
     {
         const Activity& each = graph_.activities()[next];

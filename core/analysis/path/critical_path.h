@@ -11,17 +11,17 @@ namespace tilescope::analysis {
 struct PathSegment {
     Interval time{};
     PathPart part = PathPart::Unexplained;
-    std::optional<std::uint32_t> activity = {}; ///< that runs; none: the path waits
-    std::optional<std::uint32_t> next = {};     ///< that starts at its end, where the path waits
-    std::optional<Cause> cause = {};            ///< why it is on the path: of its activity or of `next`
+    std::optional<std::uint32_t> activity = {}; ///< the running activity; none: the path waits
+    std::optional<std::uint32_t> next = {};     ///< where the path waits: the activity that starts at the end
+    std::optional<Cause> cause = {};            ///< why `activity`, or otherwise `next`, is on the path
 };
 
 /// The chain of activities that determines when a step ends: each starts when its binding constraint allows it.
 ///
 /// The path is found by walking back from `last` along binding constraints. Its segments are disjoint, in order of time,
-/// and cover `wall` exactly. A lag is launch latency while the launch call runs and up to 50 µs after it, and up to 20 µs
-/// after other work on a device; it is host time up to 100 µs between threads. What is longer, and what no constraint
-/// explains, is Unexplained.
+/// and cover `wall` exactly. A lag counts as launch latency during the launch call and up to 50 µs after it,
+/// and up to 20 µs after other work on a device. Between threads, up to 100 µs count as host time. The rest
+/// of a longer lag, and time that no constraint explains, is Unexplained.
 /// \param last  the activity with which the wall time ends
 /// O(length of the path).
 std::vector<PathSegment> criticalPath(const ActivityGraph& graph, std::uint32_t last, Interval wall);

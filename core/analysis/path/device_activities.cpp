@@ -12,8 +12,8 @@ namespace {
 
 using namespace literals;
 
-constexpr Nanoseconds kUnexplainedGap = 10'000_ns; ///< from which a dependency is inferred
-constexpr std::size_t kRecentNodes = 16;           ///< of a graph launch, among which the last end is sought
+constexpr Nanoseconds kUnexplainedGap = 10'000_ns; ///< a longer gap gets an inferred dependency
+constexpr std::size_t kRecentNodes = 16;           ///< of a graph launch, to search for the last end
 
 using StreamKey = std::pair<DeviceIndex, StreamId>;
 
@@ -75,7 +75,7 @@ KernelFamily DeviceActivities::familyOf(const DeviceEvent& event)
 
 void DeviceActivities::findCollectives()
 {
-    std::unordered_map<std::uint32_t, std::size_t> events; // of collectives, by correlation
+    std::unordered_map<std::uint32_t, std::size_t> events; // device events of collectives, by correlation
     for (const Collective& record : view_.collectives)
         if (record.device && record.correlation)
             events.emplace(record.correlation.value, view_.device.size());
@@ -126,7 +126,7 @@ void DeviceActivities::addActivities()
                                           : partOfFamily(family);
         const auto call = event.correlation ? calls_.find(event.correlation.value) : calls_.end();
         const Timestamp calledUntil = call == calls_.end() ? Timestamp{} : call->second;
-        // Ranks that leave before another arrives, as in a broadcast, do not meet.
+        // If a rank leaves before another arrives, as in a broadcast, the ranks do not meet.
         if (meeting && meeting->ready < event.end) {
             firsts_[i] = parts_.add({event.start, event.start}, part, source, calledUntil);
             lasts_[i] = parts_.add({meeting->ready, event.end}, part, source);
@@ -162,7 +162,7 @@ void DeviceActivities::addStreamOrder()
 void DeviceActivities::addGraphOrder()
 {
     std::unordered_map<std::uint32_t, std::vector<std::size_t>>
-        recent; // nodes by the correlation of the launch
+        recent; // recent nodes of a graph, by the correlation of its launch
     for (const std::size_t i : order_) {
         const DeviceEvent& event = view_.device[i];
         if (event.graphNode == 0 || !event.correlation)
@@ -220,7 +220,7 @@ void DeviceActivities::addInferredOrder()
             continue;
         const std::vector<End>& ends = endsOf(processOf(event));
         auto end = std::ranges::upper_bound(ends, event.start, {}, &End::time);
-        // What ran on another stream last, if it ended after the recorded cause.
+        // The work that ended last on another stream, if it ended after the recorded cause.
         while (end != ends.begin() && (end - 1)->time > causedAt_[i] &&
                (streamOf(view_.device[(end - 1)->event]) == streamOf(event) || (end - 1)->event == i))
             --end;

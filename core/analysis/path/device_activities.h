@@ -11,11 +11,11 @@ namespace tilescope::analysis {
 
 /// The kernels, copies and collectives of a recording as activities, with their order on devices and between ranks.
 ///
-/// A kernel depends on what its stream ran before. After a recorded wait of its stream it depends on what the other stream
-/// ran before the event was recorded. In a replayed CUDA graph it depends on the node of the same launch that ended last.
-/// Where all of this ended, and the launch began, more than 10 µs before its start, it also depends on what the process
-/// ran last on another stream: the wait for it was not recorded. A collective has an empty activity for the arrival of each
-/// rank; its transfer begins when the last one has arrived.
+/// A kernel depends on the work before it on its stream. After a recorded wait of its stream, it depends on the
+/// work of the other stream before the recorded event. In a replayed CUDA graph, it depends on the node of the
+/// same launch that ended last. If its launch and all these dependencies are more than 10 µs before its start, it
+/// also depends on the work that the process ran last on another stream: that wait was not recorded. A collective
+/// has an empty activity for the arrival of each rank; its transfer begins when the last rank has arrived.
 class DeviceActivities {
 public:
     /// \param parts  receives activities and dependencies; kept by the caller
@@ -30,7 +30,7 @@ public:
         std::uint32_t activity = 0;
         std::size_t event = 0;
     };
-    /// Those of a process, by end.
+    /// The device events of a process, by end.
     const std::vector<End>& endsOf(ProcessIndex process) const;
 
 private:
@@ -56,7 +56,7 @@ private:
     std::vector<std::int32_t> meeting_;                  ///< by event: index into `meetings_`; -1: none
     std::vector<Arrivals> meetings_;                     ///< of matched collectives
     std::unordered_map<std::uint32_t, Timestamp> calls_; ///< by correlation: end of the launch call
-    std::vector<Timestamp> causedAt_; ///< by event: latest end of what it depends on, or its launch
+    std::vector<Timestamp> causedAt_; ///< by event: its launch, or the latest end of its dependencies
     std::map<ProcessIndex, std::vector<End>> ends_;
     std::unordered_map<StringId, KernelFamily> families_;
 };

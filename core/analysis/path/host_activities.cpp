@@ -30,7 +30,7 @@ bool isCopyCall(std::string_view name)
     return name.find("Memcpy") != std::string_view::npos || name.find("Memset") != std::string_view::npos;
 }
 
-/// Calls after which only a stream waits.
+/// Whether a call makes a stream wait, but not the host.
 bool isStreamWaitCall(std::string_view name)
 {
     return name.find("WaitEvent") != std::string_view::npos;
@@ -182,7 +182,7 @@ void HostActivities::cutLanes()
 {
     for (Lane& lane : lanes_) {
         std::ranges::sort(lane.launches);
-        // Of a thread of autograd often only launches are recorded, and few calls.
+        // On a thread of autograd, often only launches and few calls are recorded.
         if (!lane.launches.empty())
             lane.events.push_back({.host = {{lane.launches.front(), lane.launches.back()}, lane.source},
                                    .layer = -1,
@@ -190,7 +190,7 @@ void HostActivities::cutLanes()
         std::ranges::stable_sort(lane.events, {}, [](const Event& event) {
             return std::tuple(event.host.time.start, -nanosecondsOf(event.host.time.end), event.layer);
         });
-        // What a collective consists of is the collective.
+        // Events within a collective belong to the collective.
         Interval collective{};
         std::erase_if(lane.events, [&collective](const Event& event) {
             if (event.collective)
@@ -292,7 +292,7 @@ void HostActivities::addActivities(std::size_t index)
 void HostActivities::addCollective(Lane& lane, Interval span, const Event& event)
 {
     Meeting& meeting = meetings_[meetingOf_[*event.collective]];
-    // Ranks that leave before another arrives, as in a broadcast, do not meet.
+    // If a rank leaves before another arrives, as in a broadcast, the ranks do not meet.
     if (span != event.host.time || meeting.ready >= span.end) {
         addSpan(lane, span, PathPart::Communication, event.host.source);
         return;
@@ -377,7 +377,7 @@ std::optional<HostActivities::HandOver> HostActivities::startedBy(std::size_t in
     return found;
 }
 
-/// The op that submits a collective, or what was done last before.
+/// The op that submits a collective, or otherwise the last activity before `time`.
 std::optional<HostActivities::HandOver> HostActivities::submittedBy(std::size_t index, Timestamp time) const
 {
     std::optional<HandOver> found;

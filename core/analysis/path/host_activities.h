@@ -14,12 +14,12 @@ namespace tilescope::analysis {
 
 /// What the threads of a recording did as activities, in program order.
 ///
-/// A call that waits for the device is left out until what it waits for has ended: what the recorded wait names, else what
-/// the process ran last before the call returned. A thread that is in no op or call while another thread of the process
-/// works for at least half of that time waits for it likewise; backward on a thread of autograd and collectives on a thread
-/// of their own are found this way. The first activity of a thread depends on what another thread of the process did last. A
-/// thread that only runs collectives begins one when an op of another thread submits it; that op may go on. A collective on
-/// the host has an empty activity for its arrival; its transfer begins when the last rank has arrived.
+/// A call that waits for the device is an activity only after the awaited work: the work that the recorded wait names,
+/// or else the last work of the process before the call returned. A thread also waits while it is in no op or call and
+/// another thread of the process works for at least half of the time, as in backward. The first activity of a thread
+/// depends on the last activity of another thread of the process. A thread that only runs collectives begins one when
+/// an op of another thread submits it; that op may continue. A collective on the host has an empty activity for its
+/// arrival; its transfer begins when the last rank has arrived.
 class HostActivities {
 public:
     /// \param parts  receives activities and dependencies; kept by the caller
@@ -35,9 +35,9 @@ private:
         PathPart part = PathPart::Host;
         const ApiCall* call = nullptr;
         std::optional<std::size_t> collective = {}; ///< index of its record
-        bool mayWait = false;                       ///< for another thread
+        bool mayWait = false;                       ///< the thread may wait for another thread
         bool isActive = false; ///< an op, a call or a collective: another thread may wait for it
-        bool loads = false;    ///< the next batch
+        bool loads = false;    ///< it loads the next batch
     };
     struct Ended {
         Timestamp time{};
@@ -51,7 +51,7 @@ private:
         std::vector<HostSpan> spans = {};
         std::vector<Interval> active = {}; ///< in order
         std::vector<Ended> ended = {};     ///< its activities, by end
-        std::uint32_t source = 0;          ///< between its events
+        std::uint32_t source = 0;          ///< number of the time between its events
         bool isForCollectives = false;     ///< it has collectives and ranges, but no ops or calls
     };
     /// A collective on the host.
@@ -65,7 +65,7 @@ private:
         std::size_t lane = 0;
         Timestamp time{};
         std::uint32_t to = 0;
-        bool isWithin = false; ///< the other lane goes on after it
+        bool isWithin = false; ///< the other lane continues after the hand-over
     };
 
     Lane& laneOf(ThreadId thread);
@@ -91,7 +91,7 @@ private:
     std::vector<Lane> lanes_;
     std::unordered_map<ThreadId, std::size_t> threads_;
     std::map<ProcessIndex, std::vector<std::size_t>> processes_;
-    std::unordered_map<std::uint32_t, const Wait*> waits_; ///< of the host, by correlation
+    std::unordered_map<std::uint32_t, const Wait*> waits_; ///< waits of the host, by correlation
     std::vector<HandOver> handOvers_;
     std::vector<Meeting> meetings_;
     std::vector<std::size_t> meetingOf_; ///< by record of a collective

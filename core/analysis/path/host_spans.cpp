@@ -30,7 +30,7 @@ public:
     }
 
 private:
-    /// Closes events that end until `time`, and cuts there.
+    /// Closes the events that end at `time` or before, and cuts at `time`.
     void advance(Timestamp time)
     {
         while (!open_.empty()) {

@@ -30,7 +30,7 @@ public:
     Nanoseconds& operator[](PathPart part) { return times_[static_cast<std::size_t>(part)]; }
     Nanoseconds operator[](PathPart part) const { return times_[static_cast<std::size_t>(part)]; }
     Nanoseconds sum() const;
-    /// The part with the most time; of equal ones the first.
+    /// The part with the most time; the first of several equal ones.
     PathPart largest() const;
 
     bool operator==(const PathParts&) const = default;

@@ -19,8 +19,8 @@ struct RecordedGraph {
     {
         return sources[graph.activities()[activity].source];
     }
-    /// The activity with which a step ends at `end`: what the thread of its range was doing; if the thread was done
-    /// earlier, what the process ran last on its devices. None if neither did anything.
+    /// The activity with which a step ends at `end`: the one of the thread of its range or, if the thread
+    /// finished earlier, the last one on the devices of the process. None if neither has an activity.
     std::optional<std::uint32_t> lastOf(ProcessIndex process, ThreadId thread, Timestamp end) const;
 
     /// Activities by end, ascending.
@@ -29,9 +29,9 @@ struct RecordedGraph {
     std::map<ProcessIndex, Ends> byDevice;
 };
 
-/// DeviceActivities and HostActivities say what depends on what; a kernel also depends on what its thread did until it
-/// launched it.
-/// O(n log n). Some 200 bytes for each event.
+/// Builds the graph. The dependencies are those of DeviceActivities and HostActivities; a kernel also depends
+/// on the activity of the thread that launched it, until the launch.
+/// O(n log n). About 200 bytes per event.
 RecordedGraph recordedGraph(const RecordingView& view);
 
 } // namespace tilescope::analysis

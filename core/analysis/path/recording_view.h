@@ -13,33 +13,33 @@
 
 namespace tilescope::analysis {
 
-/// What was recorded in a stretch of time, as far as the critical path needs it. Lists in any order.
+/// The records of a stretch of time that the critical path needs. Lists are in any order.
 struct RecordingView {
     std::span<const Range> ranges;
     std::span<const Op> ops;
-    std::span<const Frame> frames; ///< those that load data matter
+    std::span<const Frame> frames; ///< only frames that load data are used
     std::span<const ApiCall> calls;
     std::span<const DeviceEvent> device;
     std::span<const Wait> waits;
     std::span<const Collective> collectives;
     const PartyIndex& parties;
     TextOf textOf;
-    bool onGpu = true; ///< of the whole run: false makes ops the work
+    bool onGpu = true; ///< whether the run used a GPU; false: ops are the work
 };
 
-/// What an activity of a recorded graph is.
+/// Describes an activity of a recorded graph.
 struct PathSource {
     enum class Kind : std::uint8_t { Thread, Range, Frame, Op, Call, Kernel, Copy, Collective };
 
     Kind kind = Kind::Thread;
-    analysis::KernelFamily family = KernelFamily::Other; ///< of kernels, copies and, on a CPU, ops
-    StringId name = {};                                  ///< none: a thread between its events
+    analysis::KernelFamily family = KernelFamily::Other; ///< set for kernels, copies and, on a CPU, ops
+    StringId name = {};                                  ///< none: the time of a thread between its events
     StringId path = {};
     ProcessIndex process = {};
-    ThreadId thread = {}; ///< none: on a device
+    ThreadId thread = {}; ///< none: the activity is on a device
     DeviceIndex device = {};
     StreamId stream = {};
-    std::int32_t step = kNoStep; ///< that launched it, on a device
+    std::int32_t step = kNoStep; ///< of an activity on a device: the step that launched it
 };
 
 /// The parts that a graph is made of. `source` of an activity is an index into `sources`.
@@ -64,7 +64,7 @@ struct GraphParts {
     }
 };
 
-/// The part of kernels and ops of a family.
+/// The part of the path that kernels and ops of a family belong to.
 PathPart partOfFamily(KernelFamily family);
 
 } // namespace tilescope::analysis

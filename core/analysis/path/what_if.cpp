@@ -20,7 +20,7 @@ bool isOrderOnDevice(Cause cause)
            cause == Cause::Inferred;
 }
 
-/// When what a thread or device had done at an instant is done after a change.
+/// Maps instants of the recording to instants after a change: when a thread or device has done the same work.
 class ChangedInstants {
 public:
     ChangedInstants(const RecordedGraph& recorded, std::span<const Interval> times)
@@ -50,7 +50,7 @@ std::vector<bool> removedActivities(const RecordedGraph& recorded,
     enum class Launch : std::uint8_t { None, LeftOut, Kept };
     const std::span<const Activity> activities = recorded.graph.activities();
     std::vector<bool> removed(activities.size(), false);
-    std::vector<Launch> launches(activities.size(), Launch::None); // with which an activity of a thread ends
+    std::vector<Launch> launches(activities.size(), Launch::None); // by activity: the launch at its end
     for (std::uint32_t i = 0; i < activities.size(); ++i) {
         removed[i] = isLeftOut(recorded.sourceOf(i));
         for (const ActivityGraph::Constraint& each : recorded.graph.constraintsOf(i))
@@ -109,7 +109,7 @@ std::vector<Interval> changedWalls(const RecordedGraph& recorded, std::span<cons
     std::unordered_map<std::int32_t, std::size_t> byNumber;
     for (std::size_t i = 0; i < steps.size(); ++i)
         byNumber.emplace(steps[i].step, i);
-    // When the device is done with what each step launched.
+    // By step: when the device has finished the work that the step launched.
     std::vector<Timestamp> device(steps.size(), Timestamp::min());
     for (std::uint32_t i = 0; i < activities.size(); ++i) {
         const PathSource& source = recorded.sourceOf(i);

@@ -15,8 +15,8 @@ namespace {
 constexpr std::string_view kFsdpGather = "FSDP::all_gather";
 constexpr std::string_view kFsdpCopyOut = "FSDP::all_gather_copy_out";
 
-/// The module in the last component of `path` that begins with `annotation`: `b.0` of "FSDP::all_gather (b.0)". The
-/// whole model has none, which gives "". None if there is no such component.
+/// The module in the last component of `path` that begins with `annotation`: `b.0` in "FSDP::all_gather
+/// (b.0)". Empty if the component names no module (the whole model); none if there is no such component.
 std::optional<std::string_view> annotatedModule(std::string_view path, std::string_view annotation)
 {
     const std::size_t at = path.rfind(annotation);
@@ -37,7 +37,7 @@ bool liesIn(std::string_view module, std::string_view outer)
            (module.size() == outer.size() || module[outer.size()] == '/');
 }
 
-/// Whether the work of a path may be the first that needs the gather of another path, by rule Module.
+/// Whether, by rule Module, work in one path may be the first that needs a gather in another path.
 bool belongsTo(std::string_view workPath, std::string_view gatherPath)
 {
     if (const auto gathered = annotatedModule(gatherPath, kFsdpGather))

@@ -30,14 +30,14 @@ bool isQueued(const Ends& ends, const CollectivePart& part)
     return part.time.start - before <= kQueuedWithin && part.launched < before;
 }
 
-/// The lateness of the rank that was last so far, among the same ranks.
+/// The latest rank in the previous collective of the same ranks, and its lateness.
 struct Lag {
     ProcessIndex process = {};
     Nanoseconds time{0};
     std::int32_t step = kNoStep;
 };
 
-/// How much later than the last of the others a process begins the step; none where that is unknown.
+/// How much later a process begins the step than all other processes; none if unknown.
 std::optional<Nanoseconds> latenessOfStart(const StepStarts& starts, const MatchedCollective& collective,
                                            const CollectivePart& of)
 {

@@ -10,7 +10,7 @@ namespace tilescope::analysis {
 
 namespace {
 
-/// The numbers of "0,1,2,3"; empty if the text is no such list.
+/// Parses "0,1,2,3"; empty if the text is not such a list.
 std::vector<std::int32_t> ranksOf(std::string_view text)
 {
     std::vector<std::int32_t> ranks;
@@ -61,7 +61,7 @@ std::vector<MatchedCollective> matchCollectives(std::span<const Collective> reco
                                                 std::span<const Timestamp> launches,
                                                 const PartyIndex& parties, const TextOf& textOf)
 {
-    // A number that a process has several times counts on, so that no record is lost.
+    // If a process has several records with one number, the last component counts them, so that none is lost.
     using Key = std::tuple<StringId, StringId, StringId, std::int64_t, std::size_t>;
     std::map<Key, MatchedCollective> found;
     std::map<std::tuple<ProcessIndex, StringId, StringId, StringId, std::int64_t>, std::size_t> repeats;

@@ -48,7 +48,7 @@ std::vector<StepLateness> latenessOfSteps(std::span<const MatchedCollective> col
 
 double binomialTail(std::int64_t successes, std::int64_t trials, double each)
 {
-    // From term to term in logarithms, which neither overflow nor vanish.
+    // Computes each term from the previous one in logarithms, which neither overflow nor underflow.
     const double oddsStep = std::log(each) - std::log1p(-each);
     double logTerm = static_cast<double>(trials) * std::log1p(-each);
     double sum = 0;

@@ -9,12 +9,12 @@
 
 namespace tilescope::analysis {
 
-/// How late one process was in a step: the sum of CollectiveTiming::late where it was last.
+/// How late each process was in a step: the sum of CollectiveTiming::late over the collectives where it was last.
 struct StepLateness {
     std::int32_t step = 0;
-    std::map<ProcessIndex, Nanoseconds> late = {}; ///< of every process that took part
+    std::map<ProcessIndex, Nanoseconds> late = {}; ///< for every process that took part
 
-    /// The process with the largest sum; none if nobody was late or two share the largest.
+    /// The process with the largest sum; none if no process was late or two share the largest.
     ProcessIndex last() const;
 };
 
@@ -22,29 +22,29 @@ struct StepLateness {
 std::vector<StepLateness> latenessOfSteps(std::span<const MatchedCollective> collectives,
                                           std::span<const CollectiveTiming> timings);
 
-/// In five steps, even a rank of two that is last in all of them may be so by chance: 2 x 0.5^5 = 0.06.
+/// In five steps, one of two ranks may be last in all of them by chance: 2 x 0.5^5 = 0.06.
 inline constexpr std::int64_t kFewestStepsForVerdict = 6;
 /// Probability below which chance is ruled out.
 inline constexpr double kStragglerLevel = 0.05;
 
 /// Whether the same rank is late in step after step.
 ///
-/// The test: if each of N ranks were equally likely to be the last of a step, independently, the number of steps in which
-/// a given rank is last had a binomial distribution with probability 1 / N. `chance` is the exact probability of at least
-/// as many steps as observed for the rank that was last most often, times N because any of them could have been that
-/// rank (Bonferroni). Steps in which nobody was last do not count.
+/// The test: if each of N ranks were equally likely to be the last of a step, independently of other steps, the
+/// number of steps in which a given rank is last would have a binomial distribution with probability 1 / N.
+/// `chance` is the exact probability of at least as many steps as observed for the rank that was last most often,
+/// times N because any rank could have been that one (Bonferroni). Steps without a last rank do not count.
 struct StragglerVerdict {
     enum class Kind : std::uint8_t {
         NothingToCompare, ///< fewer than two ranks, or no collective of several of them
         TooFewSteps,      ///< fewer than kFewestStepsForVerdict
-        NoStraggler,      ///< as often as chance explains
+        NoStraggler,      ///< no rank is last more often than chance explains
         Straggler,        ///< chance < kStragglerLevel
     };
     Kind kind = Kind::NothingToCompare;
     std::size_t ranks = 0;
     std::int64_t steps = 0;    ///< in which some rank was last
-    ProcessIndex process = {}; ///< last in most steps; none: no step, or a tie
-    std::int64_t lastIn = 0;   ///< of these steps
+    ProcessIndex process = {}; ///< the process that was last in most steps; none: no step, or a tie
+    std::int64_t lastIn = 0;   ///< number of steps in which it was last
     double chance = 1;         ///< at most 1
     Nanoseconds median{0};     ///< its lateness in the steps in which it was last
     Nanoseconds least{0};

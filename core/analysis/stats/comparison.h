@@ -18,7 +18,7 @@ namespace tilescope::analysis {
 /// O(n log n).
 std::size_t blockLength(std::span<const double> series);
 
-/// A comparison of two parts of one run: b, the later, with a, the earlier.
+/// A comparison of two parts of one run: b is the later part, a the earlier.
 struct SeriesDifference {
     std::int64_t stepsA = 0;
     std::int64_t stepsB = 0;
@@ -77,7 +77,7 @@ struct GroupDifference {
     /// for the number of groups (Benjamini and Yekutieli, 2005), so that it excludes 0 if and only if a
     /// tested group is slower or faster.
     std::optional<ConfidenceInterval> difference95 = {};
-    std::optional<double> p = {}; ///< of Welch's test with the deviation between runs; none if untested
+    std::optional<double> p = {}; ///< from Welch's test with the deviation between runs; none if untested
     GroupVerdict verdict = GroupVerdict::Untested;
 };
 
@@ -93,7 +93,7 @@ struct GroupDifference {
 std::vector<GroupDifference> compareGroups(std::span<const GroupTimes> a, std::span<const GroupTimes> b,
                                            const BetweenRuns& between, double falseDiscovery = 0.05);
 
-/// The p-values that are discoveries at the false-discovery rate `q`, by Benjamini and Hochberg's step-up
+/// Whether each p-value is a discovery at the false-discovery rate `q`, by Benjamini and Hochberg's step-up
 /// procedure.
 std::vector<bool> discoveries(std::span<const double> pValues, double q);
 

@@ -14,7 +14,7 @@ CounterTrack clipped(const CounterTrack& track, Timestamp from, Timestamp to)
     for (const CounterPoint& point : track.points) {
         if (point.time > to)
             break;
-        // Of the points before the interval, the last one holds when it begins.
+        // The last point before the interval gives the value at its beginning.
         if (point.time <= from)
             part.points.clear();
         part.points.push_back({std::max(point.time, from), point.value});
@@ -34,7 +34,7 @@ std::optional<CounterFigures> figuresOf(const CounterTrack& track)
                 static_cast<double>((until - track.points[i].time).count());
     }
     const auto length = static_cast<double>((track.end - track.points.front().time).count());
-    // A single instant has the value that was read last.
+    // An interval without length has the last value read.
     const double mean = length > 0 ? held / length : static_cast<double>(track.points.back().value);
     return CounterFigures{.samples = static_cast<std::int64_t>(track.points.size()),
                           .minimum = static_cast<double>(least.value) / kPartsOfCounterUnit,

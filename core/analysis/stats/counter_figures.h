@@ -7,20 +7,20 @@
 
 namespace tilescope::analysis {
 
-/// A counter in an interval, in its unit.
+/// Statistics of a counter in an interval, in the counter's unit.
 struct CounterFigures {
     std::int64_t samples = 0; ///< readings within the interval
     double minimum = 0;
-    double mean = 0; ///< each value weighs as long as it holds
+    double mean = 0; ///< weighted by the time for which each value holds
     double maximum = 0;
 };
 
-/// The part of a track within [from, to]. The value that holds at `from` becomes its first point. Without points
-/// if the track does not reach into the interval.
+/// The part of a track within [from, to]. Its first point is the value that holds at `from`. It has no points
+/// if the track does not overlap the interval.
 CounterTrack clipped(const CounterTrack& track, Timestamp from, Timestamp to);
 
-/// None for a track without points. O(points).
-/// \pre points by time, none behind the track's end
+/// The statistics of a whole track; none if it has no points. O(points).
+/// \pre the points are sorted by time, none after the track's end
 std::optional<CounterFigures> figuresOf(const CounterTrack& track);
 
 } // namespace tilescope::analysis

@@ -12,7 +12,7 @@ namespace tilescope::analysis {
 enum class GateOutcome : std::uint8_t {
     Passed,   ///< the slowdown is at most the allowed one: the interval ends at or below the limit
     Exceeded, ///< the slowdown is larger: the interval begins above the limit
-    Undecided ///< the interval holds the limit, or there is none
+    Undecided ///< the interval contains the limit, or there is no interval
 };
 
 std::string_view wordOf(GateOutcome outcome); ///< passed, exceeded, undecided
@@ -21,8 +21,8 @@ std::string_view wordOf(GateOutcome outcome); ///< passed, exceeded, undecided
 struct Gate {
     double allowed = 0; ///< a fraction: 0.03 allows a ratio of 1.03
     GateOutcome outcome = GateOutcome::Undecided;
-    /// Repeats per side that decide if the ratio stays; only of an undecided gate. None above 50, or without a
-    /// timed step.
+    /// For an undecided gate: the repeats per side that would decide it at the same ratio. None above 50, or
+    /// without timed steps.
     std::optional<std::int64_t> repeats = {};
 };
 

@@ -63,14 +63,14 @@ Spread spreadOf(const GroupSide& a, const GroupSide& b, const BetweenRuns& betwe
     double deviation = between.deviation;
     double degrees = between.degrees;
     for (const GroupSide& side : {a, b}) {
-        // Without repeats it is an assumption that the step's deviation holds for a group.
+        // Without repeats, the deviation of the step time is assumed to hold for a group.
         if (side.runs == 1)
             degrees = std::min(degrees, kDegreesOfGuess);
         deviation = std::max(deviation, side.spread);
     }
     Spread spread;
     double uncertainty = 0;
-    double expected = 0; // of single runs, and the lower bound for repeats
+    double expected = 0; // deviation assumed for single runs, and the lower bound for repeats
     for (const GroupSide& side : {a, b}) {
         if (side.runs == 0)
             continue;

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kBlocks = 5;
 constexpr std::size_t kFewestSteps = 3; // fewer steps do not show their spread
 
-// Of single runs; calibrated with recorded runs (tests/bench/compare).
+// Least deviations between single runs; calibrated with recorded runs (tests/bench/compare).
 constexpr double kLeastQuiet = 0.05;
 constexpr double kLeastDisturbed = 0.10;
 constexpr double kLeastShort = 0.20;

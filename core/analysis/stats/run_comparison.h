@@ -13,7 +13,7 @@ namespace tilescope::analysis {
 
 /// The step times of one run.
 struct TimedRun {
-    std::vector<double> times = {}; ///< of its timed steps in order, ms; positive
+    std::vector<double> times = {}; ///< times of its timed steps in order, ms; positive
     bool disturbed = false;         ///< the run is flagged, or its host was busy
 };
 
@@ -49,14 +49,14 @@ inline constexpr double kConfidence = 0.95;
 struct TimeDifference {
     std::int64_t runsA = 0;
     std::int64_t runsB = 0;
-    std::int64_t stepsA = 0; ///< of all runs of A
+    std::int64_t stepsA = 0; ///< number of steps of all runs of A
     std::int64_t stepsB = 0;
     double medianA = 0; ///< the run's median; for repeats the geometric mean of their medians
     double medianB = 0;
     double difference = 0; ///< medianB - medianA
     double ratio = 1;      ///< medianB / medianA
     BetweenRuns between = {};
-    /// A ratio outside 1 / reach to reach is a difference.
+    /// A ratio below 1 / reach or above reach is a difference.
     double reach = 1;
     /// 95 % confidence intervals; none if the deviation between runs is not measured.
     std::optional<ConfidenceInterval> ratio95 = {};
@@ -66,8 +66,8 @@ struct TimeDifference {
     bool isDifferent() const { return verdict == Verdict::Faster || verdict == Verdict::Slower; }
     /// The number of repeats per side that would narrow the interval to kNoDifference; none above 50.
     std::optional<std::int64_t> repeatsNeeded() const;
-    /// The number of repeats per side, more than now, after which the logarithm of the ratio is known to
-    /// +- `half`; 5 while the deviation between runs is not measured; none above 50.
+    /// The number of repeats per side, larger than the current one, after which the logarithm of the ratio is
+    /// known to +- `half`; 5 if the deviation between runs is not measured; none above 50.
     std::optional<std::int64_t> repeatsFor(double half) const;
 };
 
@@ -76,8 +76,8 @@ struct KnownDeviation {
     /// Medians of further repeats: runs of the specs of A or B that are on neither side, one group per spec.
     std::vector<std::vector<double>> repeats = {};
     std::optional<double> given = {}; ///< replaces every estimate
-    /// Of a part of the step while nothing is measured: the deviation that the steps of the same runs suggest. A part
-    /// is not trusted more than its step.
+    /// For a part of the step without a measured deviation: a lower bound, the deviation that the steps of
+    /// the same runs suggest. A part is not trusted more than its step.
     double ofStep = 0;
 };
 

@@ -15,16 +15,16 @@ enum class DeviceWork : std::uint8_t {
 };
 inline constexpr std::size_t kDeviceWorks = 3;
 
-/// Of a copy or memset. A copy between GPUs is communication.
+/// The kind of work of a copy or memset. A copy between GPUs is communication.
 inline DeviceWork workOfCopy(CopyKind copy)
 {
     return copy == CopyKind::PeerToPeer ? DeviceWork::Communication : DeviceWork::Copy;
 }
 
-/// The parts of the time in which a device is busy. All but `overlapped` are disjoint and add up to it.
+/// The parts of a device's busy time. All but `overlapped` are disjoint and add up to it.
 ///
 /// An instant belongs to the first matching part: a compute kernel runs, communication runs, a copy or memset runs.
-/// Communication beside a compute kernel is therefore compute time, and `overlapped` says how much of it there is.
+/// Communication beside a compute kernel therefore counts as compute; `overlapped` is the amount of such time.
 struct BusyParts {
     Nanoseconds compute{0};
     Nanoseconds exposedCommunication{0}; ///< without a compute kernel
@@ -34,7 +34,7 @@ struct BusyParts {
     bool operator==(const BusyParts&) const = default;
 };
 
-/// \param wall  only what lies within it counts
+/// \param wall  only time within it counts
 /// \param compute, communication, copies  results of unionOf()
 /// O(n).
 BusyParts partitionBusy(Interval wall, std::span<const Interval> compute,

@@ -7,7 +7,7 @@ namespace tilescope::analysis {
 std::vector<Interval> unionOf(std::vector<Interval> intervals)
 {
     std::erase_if(intervals, [](const Interval& interval) { return interval.end <= interval.start; });
-    // Events are mostly in order: looking is cheaper than sorting.
+    // Events are mostly in order already: checking is cheaper than sorting.
     if (!std::ranges::is_sorted(intervals, {}, &Interval::start))
         std::ranges::sort(intervals, {}, &Interval::start);
     std::vector<Interval> merged;

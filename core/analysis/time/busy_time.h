@@ -25,7 +25,7 @@ std::vector<Interval> unionOf(std::vector<Interval> intervals);
 /// O(n).
 std::vector<Interval> complement(Interval inside, std::span<const Interval> covers);
 
-/// The times in both.
+/// The times that are in both `a` and `b`.
 /// \param a, b  results of unionOf()
 /// O(n).
 std::vector<Interval> intersection(std::span<const Interval> a, std::span<const Interval> b);

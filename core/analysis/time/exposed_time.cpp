@@ -6,7 +6,7 @@ namespace tilescope::analysis {
 
 namespace {
 
-/// Those of sorted, disjoint intervals that overlap windows whose starts ascend.
+/// Finds the intervals that overlap a window. Intervals are sorted and disjoint; windows come in start order.
 class Passing {
 public:
     explicit Passing(std::span<const Interval> all) : all_(all) {}
@@ -37,7 +37,7 @@ std::vector<Nanoseconds> exposedTimes(std::span<const Interval> pieces, std::spa
     times.reserve(pieces.size());
     Timestamp until = Timestamp::min();
     for (const Interval& piece : pieces) {
-        // Earlier pieces began before this one, so they cover its beginning.
+        // Earlier pieces began before this piece, so any overlap with them is at its beginning.
         const Interval rest{std::max(piece.start, until), piece.end};
         until = std::max(until, piece.end);
         if (rest.start >= rest.end) {

@@ -7,10 +7,10 @@
 
 namespace tilescope::analysis {
 
-/// Of each piece of work the time that only it explains: within `walls`, while neither `covers` nor an earlier piece
-/// runs. The times add up to the union of the pieces within `walls` less `covers`.
+/// For each piece of work, the time within `walls` that neither `covers` nor an earlier piece covers. The
+/// times add up to the union of the pieces within `walls`, minus `covers`.
 ///
-/// \param pieces  by start
+/// \param pieces  sorted by start
 /// \param covers, walls  sorted and disjoint
 /// O(n).
 std::vector<Nanoseconds> exposedTimes(std::span<const Interval> pieces, std::span<const Interval> covers,

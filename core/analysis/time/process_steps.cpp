@@ -15,7 +15,8 @@ const Interval& intervalOf(const HostStep& step)
     return step.range;
 }
 
-/// Calls `visit` with the index of each that overlaps the time; a time without length belongs where it begins.
+/// Calls `visit` with the index of each element that overlaps `time`. An empty time overlaps the element that
+/// contains its start.
 /// \param all  intervals or steps: disjoint, in start order
 template <class Each, class Visit> void inEach(const std::vector<Each>& all, Interval time, Visit&& visit)
 {
@@ -77,7 +78,7 @@ std::vector<StepPartition> ProcessSteps::partitions(const Interval& span) const
     std::vector<std::vector<ApiCall>> calls(walls.size());
     for (const ApiCall& call : waits_)
         inEach(walls, {call.start, call.end}, [&](std::size_t step) { calls[step].push_back(call); });
-    // Until when the host worked towards the GPU is a fact of the whole step.
+    // The time until which the host prepares launches is a property of the whole step, not of a part of it.
     std::vector<Timestamp> lastErrands = lastLaunches_;
     const std::vector<Interval> whole = this->walls();
     for (const ApiCall& call : waits_)

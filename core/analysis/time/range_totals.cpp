@@ -37,7 +37,7 @@ struct Node {
     std::int64_t steps = 0;
     std::int32_t lastStep = kNoStep;
     Coverage ops;
-    std::vector<std::pair<DeviceIndex, Coverage>> gpus; ///< few devices, mostly one
+    std::vector<std::pair<DeviceIndex, Coverage>> gpus; ///< usually one device
     bool hasOps = false;
 
     Coverage& gpu(DeviceIndex device)

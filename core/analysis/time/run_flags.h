@@ -33,10 +33,10 @@ struct RunFlag {
 
 /// The flags of a run that follow from its steps and its machine, in the order of FlagKind.
 ///
-/// Steadiness is checked by steadyState() and driftOf() for eight or more timed steps; fewer than one in
-/// fifty stationary runs is flagged. A clock counts as changed from 3 % on. A host counts as busy if a thread
-/// of this process was ready but had no core for 2 % of the timed steps, or if the hypervisor took 2 % of the
-/// machine. O(n^2 log n), like driftOf().
+/// steadyState() and driftOf() check steadiness for eight or more timed steps; they flag fewer than one in
+/// fifty stationary runs. A clock counts as changed from a difference of 3 % on. A host counts as busy if a
+/// thread of this process was ready but had no core for 2 % of the timed steps, or if the hypervisor took 2 %
+/// of the machine. O(n^2 log n), like driftOf().
 std::vector<RunFlag> flagsOf(const RunConditions& conditions);
 
 } // namespace tilescope::analysis

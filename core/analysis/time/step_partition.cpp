@@ -16,8 +16,8 @@ template <class Event> Interval within(const Interval& wall, const Event& event)
     return {std::max(wall.start, event.start), std::min(wall.end, event.end)};
 }
 
-/// The last moment at which the host is known to have been working towards the GPU: the start of a device
-/// event's launch, the end of a recorded launch, and the start of a waiting call, after which the host had no
+/// The latest instant at which the host is known to have prepared work for the GPU: the start of a device
+/// event's launch, the end of a recorded launch, or the start of a waiting call, after which the host had no
 /// more work for the step.
 Timestamp lastErrand(const Interval& wall, std::span<const DeviceEvent> device,
                      std::span<const ApiCall> calls)

@@ -43,7 +43,7 @@ DeviceSheet sheetOf(const YAML::Node& node, const std::filesystem::path& file)
     return sheet;
 }
 
-/// Whether the name contains the word as a whole: `L4` is not in `L40S`, nor `A10` in `A100`.
+/// Whether the name contains the word as a whole word: `L4` is not in `L40S`, nor `A10` in `A100`.
 bool hasWord(std::string_view name, std::string_view word)
 {
     const auto inWord = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };

@@ -15,10 +15,10 @@ namespace tilescope::analysis {
 /// What a data sheet promises of one device.
 struct DeviceSheet {
     std::string name;
-    std::vector<std::string> match = {};    ///< words that its driver's name holds, all of them
+    std::vector<std::string> match = {};    ///< words that must all occur in the driver's name of the device
     std::map<Precision, double> flops = {}; ///< FLOP/s of dense matmuls, without sparsity
     std::optional<double> bytes = {};       ///< B/s of its memory
-    std::optional<double> link = {};        ///< B/s that it sends to other GPUs by NVLink
+    std::optional<double> link = {};        ///< B/s that the device sends to other GPUs over NVLink
     std::string source = {};
 
     Ceilings ceilings(Precision precision) const;
@@ -31,7 +31,7 @@ public:
     /// \throws Error  the file is missing, is not YAML or has an invalid entry
     static DeviceSheets load(const std::filesystem::path& file);
 
-    /// Those in Tilescope's resources, loaded once.
+    /// The sheets in Tilescope's resources, loaded on first use.
     static const DeviceSheets& standard();
 
     /// The sheet with the most words in the name that the driver reports (`NVIDIA H200`); nullptr if none

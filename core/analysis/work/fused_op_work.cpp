@@ -17,7 +17,7 @@ public:
     {
     }
 
-    /// x, an optional addend, weight. The addend has the type of the result.
+    /// Arguments: x, an optional addend, weight. The addend has the type of the result.
     std::optional<Work> addRmsNorm() const
     {
         if (!hasRows(0))
@@ -33,7 +33,7 @@ public:
         return work((adds ? 5 : 4) * elements(0), bytes(0) + sum + bytes(weight) + result + reciprocals);
     }
 
-    /// Gradient of y, x, weight, reciprocals, an optional gradient of the other use of x.
+    /// Arguments: gradient of y, x, weight, reciprocals, an optional gradient of the other use of x.
     std::optional<Work> rmsNormBackward() const
     {
         if (tensors().size() < 4 || !hasRows(0) || !hasRows(1) || elements(0) != elements(1))
@@ -43,13 +43,14 @@ public:
         return work((adds ? 10 : 9) * elements(0), read + bytes(0) + bytes(1));
     }
 
-    /// Sum, parts.
+    /// Arguments: sum, parts.
     std::optional<Work> sumParts() const
     {
         return hasRows(1) ? work(elements(1), bytes(0) + bytes(1)) : std::nullopt;
     }
 
-    /// x, cosines and sines by position, and the number of heads: each pair of neighbours takes six operations.
+    /// Arguments: x, cosines and sines by position, number of heads. Each pair of neighbours takes six
+    /// operations.
     std::optional<Work> rotateHeads() const
     {
         const auto heads = number(2);
@@ -61,7 +62,7 @@ public:
                    : work(3 * rotated, 2 * rotated * elementBytes(0) + bytes(1));
     }
 
-    /// x and the number of bf16 copies: two differences.
+    /// Arguments: x, number of bf16 copies. Each element takes two differences.
     std::optional<Work> splitBf16() const
     {
         const auto copies = number(1);
@@ -69,7 +70,7 @@ public:
                                     : std::nullopt;
     }
 
-    /// x: a magnitude, a maximum and a product per element. Each row has a scale.
+    /// Argument: x. Each element takes a magnitude, a maximum and a product. Each row has a scale.
     std::optional<Work> quantizeRows() const
     {
         constexpr std::int64_t kScaleBytes = 4;
@@ -77,27 +78,27 @@ public:
                           : std::nullopt;
     }
 
-    /// Values, transposed values, scales, x, which is read twice.
+    /// Arguments: values, transposed values, scales, x. x is read twice.
     std::optional<Work> quantizeMatrix() const
     {
         return hasRows(3) ? work(3 * elements(3), 2 * bytes(3) + bytes(0) + bytes(1) + bytes(2))
                           : std::nullopt;
     }
 
-    /// Gate and up side by side.
+    /// Argument: gate and up side by side.
     std::optional<Work> swiGlu() const
     {
         return hasRows(0) ? work(3 * elements(0), bytes(0) + bytes(0) / 2) : std::nullopt;
     }
 
-    /// Gradient of y, x; each becomes something else. The derivative of silu takes 9 operations, silu itself one more,
-    /// and there are three further products.
+    /// Arguments: gradient of y, x; both are overwritten with results. The derivative of silu takes 9
+    /// operations, silu itself one more, and there are three further products.
     std::optional<Work> swiGluBackward() const
     {
         return hasRows(0) && hasRows(1) ? work(13 * elements(0), 2 * (bytes(0) + bytes(1))) : std::nullopt;
     }
 
-    /// Logits, which become their gradients, and targets: a softmax and one product.
+    /// Arguments: logits, which become their gradients, and targets. The work is a softmax and one product.
     std::optional<Work> crossEntropy() const
     {
         if (!hasRows(0) || tensors().size() < 2)
@@ -106,7 +107,7 @@ public:
         return work(6 * elements(0), 2 * bytes(0) + bytes(1) + losses);
     }
 
-    /// Gradient, tokens, and the number of rows of the result.
+    /// Arguments: gradient, tokens, number of rows of the result.
     std::optional<Work> embeddingBackward() const
     {
         const auto vocabulary = number(2);
@@ -115,16 +116,17 @@ public:
         return work(elements(0), bytes(0) + bytes(1) + *vocabulary * columns(0) * elementBytes(0));
     }
 
-    /// Lists of weights, remainders of 16-bit weights, gradients and both moments; all but gradients are written.
+    /// Arguments: lists of weights, remainders of 16-bit weights, gradients and both moments. All but
+    /// gradients are written.
     std::optional<Work> adamw() const
     {
-        std::int64_t number = 0; // of tensors
+        std::int64_t number = 0; // number of tensors
         std::int64_t all = 0;
         std::int64_t read = 0;
         bool hasRemainders = false;
         for (std::size_t i = 0; i < tensors().size(); ++i) {
             if (tensors()[i].sizes.empty())
-                continue; // the step
+                continue; // the step count count
             ++number;
             all += elements(i);
             read += bytes(i);

@@ -7,13 +7,13 @@
 
 namespace tilescope::analysis {
 
-/// The work of a fused op of the language model's step (kernels/include/lm.h): rows of `tilescope::add_rms_norm` and the
-/// others of OpKind::Fused.
+/// The work of a fused op of the language model's step (kernels/include/lm.h), such as
+/// `tilescope::add_rms_norm`: the ops with OpKind::Fused.
 ///
-/// Bytes are those that the kernel reads and writes once: operands, results, and what it changes in place. The parts of a
-/// norm's weight gradient count where they are summed.
-/// \return  none if the shapes do not fit the op, or a number that it needs was not recorded: the heads of rotate_heads_,
-///          the vocabulary of embedding_backward
+/// Counts each operand, result and tensor changed in place once. The parts of a norm's weight gradient count
+/// in the op that sums them.
+/// \return  none if the shapes do not fit the op, or a required number was not recorded: the heads of
+///          rotate_heads_, the vocabulary of embedding_backward
 /// O(arguments).
 std::optional<Work> workOfFusedOp(std::string_view op, const OpArguments& arguments,
                                   const WorkContext& context);

@@ -26,7 +26,7 @@ std::vector<std::size_t> orderOf(std::span<const DeviceEvent> device)
     return order;
 }
 
-/// A number for each event, the same for events that are alike.
+/// A number for each event; events that are alike have the same number.
 std::vector<std::uint64_t> kindsOf(std::span<const DeviceEvent> device)
 {
     const bool knowsLaunches = std::ranges::all_of(device, [](const DeviceEvent& event) {

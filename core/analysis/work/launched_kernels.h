@@ -11,13 +11,13 @@
 
 namespace tilescope::analysis {
 
-/// The ops of kernels by their name and launch configuration, and by the kernels that ran before them on their stream. If
-/// the configuration of a kernel is unknown, those of all are ignored: recordings of ROCm hold it with the launch.
+/// Finds the op of a kernel by its name, its launch configuration and the kernels before it on its stream. If the
+/// configuration of any kernel is unknown, all configurations are ignored: ROCm records them only with launches.
 class LaunchedKernels {
 public:
     struct Launcher {
         std::size_t op = 0;
-        bool doesWork = false; ///< of the op; its other kernels prepare or finish it
+        bool doesWork = false; ///< the kernel does the op's work; other kernels prepare or finish it
         bool isAmbiguous = false;
         std::size_t kernels = 0;
     };
@@ -28,13 +28,13 @@ public:
     /// \param event  one of the device events
     void add(const DeviceEvent& event, std::size_t op, bool doesWork, std::span<const Op> ops);
 
-    /// The op of the kernels that are alike, by as few kernels before them as distinguish ops. One such sequence may be a
-    /// coincidence.
+    /// The op of the kernels that are alike, compared with the fewest preceding kernels that make the op
+    /// unique. A sequence of kernels that occurs only once does not count, because it may be a coincidence.
     /// \param event  one of the device events
     const Launcher* find(const DeviceEvent& event) const;
 
 private:
-    /// How many kernels before it.
+    /// The numbers of preceding kernels that are compared.
     static constexpr std::array<std::size_t, 6> kContexts{0, 1, 2, 4, 8, 16};
     using Contexts = std::array<std::uint64_t, kContexts.size()>;
 

@@ -19,7 +19,8 @@ struct Name {
     Family family;
 };
 
-// Backward nodes that do something else than their forward op: the gradient of a sum is the same for all.
+// Backward nodes whose work differs from that of their forward op: a sum has the same gradient for all
+// elements.
 constexpr std::array kNodes{Name{"AccumulateGrad", Family::Elementwise},
                             Name{"MeanBackward", Family::Elementwise},
                             Name{"SumBackward", Family::Elementwise}};
@@ -42,7 +43,7 @@ bool takeSuffix(std::string_view& text, std::string_view suffix)
     return true;
 }
 
-/// `NativeLayerNorm` as native_layer_norm.
+/// Converts `NativeLayerNorm` to native_layer_norm.
 std::string snakeCase(std::string_view text)
 {
     std::string snake;
@@ -55,7 +56,7 @@ std::string snakeCase(std::string_view text)
     return snake;
 }
 
-/// Whether the words of `part` follow each other among those of `base`, which underscores separate.
+/// Whether `base` contains the words of `part` in sequence. Underscores separate words.
 bool hasComponent(std::string_view base, std::string_view part)
 {
     for (std::size_t at = base.find(part); at != std::string_view::npos; at = base.find(part, at + 1)) {
@@ -66,7 +67,7 @@ bool hasComponent(std::string_view base, std::string_view part)
     return false;
 }
 
-/// The family of the op `base`, without namespace and surrounding underscores.
+/// The family of an op, by its name without namespace and surrounding underscores.
 std::optional<Family> familyOfBase(std::string_view base)
 {
     while (!base.empty() && base.front() == '_')

@@ -76,7 +76,7 @@ void OpTotals::add(const Op& op, std::optional<std::uint32_t> group)
     stack.push_back(open);
 }
 
-/// The op at the top has ended.
+/// Removes the op at the top of the stack, which has ended.
 void OpTotals::leave(Stack& stack)
 {
     const Open& open = stack.back();

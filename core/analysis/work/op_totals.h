@@ -11,20 +11,20 @@
 
 namespace tilescope::analysis {
 
-/// Time of each op that no op inside it took: its duration less that of its direct children.
+/// The self time of each op: its duration minus the durations of its direct children.
 ///
-/// \param ops  in any order; ids unique, parents among them or not (a parent that is missing takes nothing)
-/// \return     one per op, in the same order; never negative (a child that outlives its parent, on a clock
-/// that was
-///             read twice, takes no more than the parent has)
+/// \param ops  in any order, with unique ids. Parents may be missing.
+/// \return     one per op, in the same order; never negative. If a child seems to outlive its parent, because
+///             its end was read later from the clock, it takes at most the time that the parent has
+///             left.
 /// O(n).
 std::vector<Nanoseconds> selfTimes(std::span<const Op> ops);
 
-/// What the ops of one group took together on the host.
+/// The total host time of the ops of one group.
 struct OpTotal {
     std::uint32_t group = 0;
     std::int64_t instances = 0;
-    Nanoseconds total{0}; ///< an op inside another of its group adds nothing: its time is there already
+    Nanoseconds total{0}; ///< an op inside another of its group adds nothing: its time is already counted
     Nanoseconds self{0};
 
     Nanoseconds average() const { return total / instances; }
@@ -38,7 +38,7 @@ public:
     /// \param group  the op's group; none: it affects only its parent's self time
     /// \pre ops are in start order, a parent before its children
     void add(const Op& op, std::optional<std::uint32_t> group);
-    /// The most self time first; equal ones by group. Ends all ops: nothing may be added after.
+    /// Returns the totals, most self time first, then by group. Ends all open ops; call it once, last.
     std::vector<OpTotal> finish();
 
 private:
@@ -48,8 +48,8 @@ private:
         Nanoseconds duration{0};
         Nanoseconds children{0};
         std::optional<std::uint32_t> group;
-        bool hasParent = false; ///< the one below it on the stack
-        bool nested = false;    ///< an op of its group is above it in the tree
+        bool hasParent = false; ///< its parent is below it on the stack
+        bool nested = false;    ///< one of its ancestors is of the same group
     };
     using Stack = std::vector<Open>;
     void leave(Stack& stack);

@@ -28,7 +28,7 @@ OpTree::OpTree(std::span<const Op> ops, const TextOf& textOf, const WorkContext&
         if (const auto caller = work_[i] ? parentOf(i) : std::nullopt;
             caller && ops[*caller].name == ops[i].name)
             work_[*caller].reset();
-    // Only the outermost counts. Zeros that it writes into are its own doing, and not in its rule.
+    // Only the outermost op counts. Zeros that it fills itself are part of its work, but not of its rule.
     for (std::size_t i = 0; i < ops.size(); ++i) {
         if (!work_[i])
             continue;
@@ -41,8 +41,8 @@ OpTree::OpTree(std::span<const Op> ops, const TextOf& textOf, const WorkContext&
 
 std::optional<std::size_t> OpTree::countingAt(std::optional<std::size_t> op) const
 {
-    // Parents have lower ids than their children, so a chain ends; a damaged file's cycle ends at the
-    // bound.
+    // Parents have lower ids than their children, so a chain ends. The bound ends a cycle in a damaged
+    // file.
     for (std::size_t guard = ops_.size(); op && guard-- > 0; op = parentOf(*op))
         if (counts(*op))
             return op;

@@ -19,21 +19,21 @@ public:
            const AlikeCalls& alike = {});
 
     bool counts(std::size_t i) const { return work_[i] && !covered_[i]; }
-    /// Of an op that counts, and of its calls that launched.
+    /// The work of an op that counts, for its calls that launched.
     Work work(std::size_t i) const
     {
         Work done = times(*work_[i], launchingOf(i));
         done += filled_[i];
         return done;
     }
-    /// Whether calls that launched nothing filled no memory.
+    /// Whether no memory was filled, or every call launched.
     bool isDetermined(std::size_t i) const { return filled_[i] == Work{} || launchingOf(i) == callsOf(i); }
     std::int64_t launchingOf(std::size_t i) const
     {
         return alike_.launching.empty() ? 1 : alike_.launching[i];
     }
     OpId firstOf(std::size_t i) const { return alike_.first.empty() ? ops_[i].id : alike_.first[i]; }
-    /// Of an op that has work.
+    /// The family of an op that has work.
     KernelFamily family(std::size_t i) const { return rule_[i]->family; }
 
     std::optional<std::size_t> find(OpId id) const
@@ -42,7 +42,7 @@ public:
         return found == position_.end() ? std::nullopt : std::optional(found->second);
     }
 
-    /// The op itself or the one above it that counts.
+    /// The op that counts: the op itself or one of its ancestors.
     std::optional<std::size_t> countingAt(std::optional<std::size_t> op) const;
 
     std::optional<std::size_t> parentOf(std::size_t i) const
@@ -58,7 +58,7 @@ private:
     }
     std::int64_t callsOf(std::size_t i) const { return alike_.calls.empty() ? 1 : alike_.calls[i]; }
 
-    /// The outermost op with work above one.
+    /// The outermost ancestor with work.
     std::optional<std::size_t> above(std::size_t i) const;
     bool isFill(std::optional<std::size_t> op) const
     {
@@ -71,7 +71,7 @@ private:
     std::vector<std::optional<Work>> work_;
     std::vector<std::optional<OpRule>> rule_;
     std::vector<Work> filled_;
-    std::vector<bool> covered_; ///< an op above it counts
+    std::vector<bool> covered_; ///< one of its ancestors counts
 };
 
 } // namespace tilescope::analysis

@@ -16,7 +16,7 @@ namespace {
 using Kind = OpKind;
 using Shapes = std::span<const TensorShape>;
 
-/// Counts in the shapes of one op.
+/// Counts the work of one op from its shapes.
 class Counter {
 public:
     Counter(const OpRow& rule, const OpArguments& arguments, const WorkContext& context)
@@ -83,7 +83,7 @@ public:
         case Kind::Gather:
             return gather();
         case Kind::Scatter:
-            // Each gradient is read and added to a row, which is read and written.
+            // Each gradient is read and added to a row; the row is read and written.
             return has(2) ? work(elements(0), 3 * bytesOf(0) + bytesOf(1)) : std::nullopt;
         case Kind::Pick:
             return has(2) ? work(elements(1), bytesOf(1) + elements(1) * elementBytes(0)) : std::nullopt;
@@ -151,7 +151,7 @@ private:
                     bytesOf(0) + bytesOf(1) + results * elementBytes(0) + (has(3) ? bytesOf(2) : 0));
     }
 
-    /// Scales are read, too; they are few.
+    /// Leaves out the scales, which are few.
     std::optional<Work> scaledProduct() const
     {
         const std::optional<Work> same = product(0, 0);
@@ -163,7 +163,7 @@ private:
         return work(same->flops.count, same->bytes.count + results * (kResultBytes - elementBytes(0)));
     }
 
-    /// (n, k) by the matrices (groups, k, m): each row by one of them.
+    /// (n, k) times the matrices (groups, k, m): each row is multiplied by one of them.
     std::optional<Work> groupedProduct() const
     {
         if (!has(2))
@@ -177,7 +177,7 @@ private:
         return work(2 * results * a[1], bytesOf(0) + bytesOf(1) + results * kResultBytes);
     }
 
-    /// The sizes of a literal such as `[1, 1]`; a single one counts for all dimensions.
+    /// The sizes of a literal such as `[1, 1]`; a single size applies to all dimensions.
     std::optional<std::vector<std::int64_t>> sizesAt(std::size_t position, std::size_t dimensions) const
     {
         const auto literal = arguments_.literal(position);
@@ -190,7 +190,8 @@ private:
         return sizes.size() == dimensions ? std::optional(std::move(sizes)) : std::nullopt;
     }
 
-    /// Two for each weight that a result of the output takes; transposed, that an element of the input goes to.
+    /// Two FLOPs per weight that contributes to an element of the output or, if transposed, that an element
+    /// of the input meets.
     std::optional<Work> convolution() const
     {
         if (!has(2) || shapes_[0].sizes.size() < 3 || shapes_[0].sizes.size() != shapes_[1].sizes.size())
@@ -291,7 +292,7 @@ private:
                 result[d] = result[d] == 1 ? size : result[d];
             }
             read += bytesOf(i);
-            // A number among tensors does not widen the result.
+            // A scalar among tensors does not widen the type of the result.
             if (!sizes.empty() || operands == 1)
                 widest = std::max(widest, elementBytes(i));
             complex = complex || shapes_[i].complex;
@@ -317,7 +318,7 @@ private:
         return work(rule_.flops * elements(0), read);
     }
 
-    /// Tensors of the first one's shape are read and written.
+    /// Tensors with the shape of the first one are read and written.
     std::optional<Work> update() const
     {
         if (!has(1))
@@ -328,8 +329,8 @@ private:
         return work(rule_.flops * elements(0), bytes);
     }
 
-    /// Each position reads a row of the table. Only whole heads, whose dimension is that of a row: as the call says, or
-    /// because there is one head of keys.
+    /// Each position reads a row of the table. Counts only if whole heads rotate, so that the head dim is the
+    /// width of a row: the call says so, or there is one head of keys.
     std::optional<Work> rotateInPlace() const
     {
         constexpr std::size_t kHeadDim = 3; // position in the signature
@@ -343,7 +344,7 @@ private:
                     bytesOf(0) + 2 * (bytesOf(1) + bytesOf(2)) + elements(0) * rotated * elementBytes(3));
     }
 
-    /// Each slot takes the key and the value of a token, in the type of the caches.
+    /// Each slot gets the key and the value of a token, in the type of the caches.
     std::optional<Work> writeCache() const
     {
         if (!has(5) || shapes_[0].sizes.empty() || shapes_[0].sizes != shapes_[1].sizes)
@@ -353,7 +354,7 @@ private:
         return work(0, elements(4) * token * bytes + bytesOf(4));
     }
 
-    /// The first list is as long as each of the others; it is read and written.
+    /// All lists are equally long; the first one is read and written.
     std::optional<Work> lists() const
     {
         const auto number = static_cast<std::int64_t>(arguments_.lists());
@@ -406,7 +407,7 @@ private:
             }
         if (elements == 0 || elements % 4 != 0)
             return {};
-        // Four are read; parameters and moments are written.
+        // Four lists are read; parameters and moments are written.
         return work(rule_.flops * (elements / 4), bytes + bytes / 4 * 3);
     }
 

@@ -14,8 +14,8 @@ namespace tilescope::analysis {
 
 /// Properties of an op that its shapes do not contain.
 struct WorkContext {
-    int elementBytes = 4; ///< of tensors without a recorded type
-    /// Whether fused attention hides later keys, where the call does not say so; none: unknown, and so is its work.
+    int elementBytes = 4; ///< bytes of an element in tensors without a recorded type
+    /// Whether fused attention is causal if the call does not say so; none: unknown, so its work is unknown, too.
     std::optional<bool> causal = false;
 };
 
@@ -39,12 +39,12 @@ std::vector<std::string_view> opsWithRules();
 /// Why no rule can count an op, in a clause; empty if that is not known.
 std::string_view whyNoRule(std::string_view op);
 
-/// The FLOPs and bytes of an op, from the shapes of its tensors; resources/help/analysis.md has the rules.
+/// The FLOPs and bytes of an op, from the shapes of its tensors, by the rules in resources/help/analysis.md.
 ///
-/// Matmuls and attention count two per multiply-add, like PyTorch's FlopCounterMode. Fused attention counts
-/// only the visible pairs under a causal mask, and in backward the recomputed scores. Other ops count each
-/// arithmetic operation and each elementary function as one. Bytes are the operands once and the result once;
-/// an expanded tensor counts in full, because shapes do not contain strides.
+/// Matmuls and attention count two FLOPs per multiply-add, like PyTorch's FlopCounterMode. Fused attention
+/// counts only the visible pairs under a causal mask, and in backward the recomputed scores. Other ops count
+/// each arithmetic operation and each elementary function as one FLOP. Bytes count each operand and the
+/// result once; an expanded tensor counts in full, because shapes do not contain strides.
 /// \return  none if there is no rule, the shapes do not fit it, or it needs an argument that was not recorded
 /// O(length of shapes).
 std::optional<Work> workOfOp(std::string_view op, std::string_view shapes, const WorkContext& context);

@@ -72,7 +72,7 @@ std::optional<std::string> whyNotReplayable(std::string_view op)
 
 std::int64_t indexLimit(std::string_view op, const OpArguments& arguments)
 {
-    constexpr std::int64_t kSafe = 1; // index 0 is in every tensor
+    constexpr std::int64_t kSafe = 1; // index 0 exists in every tensor
     std::optional<std::int64_t> limit;
     if (op == "aten::embedding")
         limit = sizeOf(arguments, 0, 0);

@@ -9,11 +9,11 @@
 
 namespace tilescope::analysis {
 
-/// Why an op cannot be measured alone, in a clause; none if it can. Replayable are ops of ATen and Tilescope that have a
-/// rule (op_table.h), change none of their arguments and take only what a call alone provides.
+/// Why an op cannot be measured alone, in a clause; none if it can. An op is replayable if it belongs to ATen or
+/// Tilescope, has a rule (op_table.h), changes none of its arguments and needs only what the recorded call contains.
 std::optional<std::string> whyNotReplayable(std::string_view op);
 
-/// What integer tensors among the arguments of an op must be below: they are rows of a table, or classes.
+/// The exclusive upper limit of integers in the tensors of an op: its integers index rows of a table, or classes.
 /// O(arguments).
 std::int64_t indexLimit(std::string_view op, const OpArguments& arguments);
 

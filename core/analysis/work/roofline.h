@@ -8,7 +8,7 @@
 
 namespace tilescope::analysis {
 
-/// What a device can reach at most. What is not known is absent.
+/// The highest rates that a device can reach. Unknown rates are absent.
 struct Ceilings {
     std::optional<double> flops = {}; ///< FLOP/s
     std::optional<double> bytes = {}; ///< B/s to and from its memory
@@ -16,7 +16,7 @@ struct Ceilings {
     bool operator==(const Ceilings&) const = default;
 };
 
-/// What keeps a computation from being faster: its arithmetic or its traffic.
+/// What limits the speed of a computation: its arithmetic or its memory traffic.
 enum class Bound : std::uint8_t { Compute, Memory };
 
 std::string_view wordOf(Bound bound); ///< compute, memory
@@ -27,9 +27,9 @@ struct RooflinePoint {
     double fraction = 0; ///< of the maximum at this intensity; above 1 if data came from a cache
 };
 
-/// Places work that took `time` under a roofline. It takes at least its flops over the one ceiling and its
-/// bytes over the other (Williams, Waterman and Patterson, 2009); the fraction is the larger of the two over
-/// `time`.
+/// Places work that took `time` under a roofline. The work takes at least its FLOPs divided by one ceiling
+/// and its bytes divided by the other (Williams, Waterman and Patterson, 2009). The fraction is the larger of
+/// these two times, divided by `time`.
 /// \return  none if the time or the work is 0, or a required ceiling is unknown
 /// O(1).
 std::optional<RooflinePoint> placeUnder(const Ceilings& ceilings, Work work, Nanoseconds time);

@@ -72,7 +72,7 @@ private:
         const bool forward = phase == Phase::Forward || recomputed;
         const std::int64_t queryHeads = a.batch * a.heads;
         const std::int64_t visible = queryHeads * visiblePairs(a.queries, a.keys, a.causal);
-        // Scores and output, and twice that in backward.
+        // Two products in forward (scores and output), four in backward.
         const Flops needed = Flops{2 * visible * 2 * a.headDim} * (forward ? 1 : 2);
         if (traitsOf(spec_.backend).keepsScores) {
             const Work scores = products(queryHeads, a.queries, a.headDim, a.keys);
@@ -88,7 +88,7 @@ private:
                 work += gradient;
                 return work;
             };
-            // The gradients of a product of n x k and k x m move and compute as much each as it does.
+            // Each of the two gradients of a product of n x k and k x m takes as much work as the product.
             const Flops half{recomputed ? 0 : needed.count / 2};
             add(phase, place("scores"), "scores", KernelFamily::Matmul, both(scores, scores), half,
                 recomputed);
@@ -118,8 +118,8 @@ private:
             attention(phase, layer + "/attention", true);
     }
 
-    /// With compile: fused, a block that is computed again, but neither its attention nor, at the end of a segment, its last
-    /// product.
+    /// With compile: fused, recomputes the products of a block, except its attention and, at the end of a
+    /// segment, its last product.
     void productsAgain(const std::string& layer, bool endsSegment)
     {
         for (const LinearMap& map : blockMaps(spec_))

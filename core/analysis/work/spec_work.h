@@ -11,7 +11,7 @@
 
 namespace tilescope::analysis {
 
-/// Matmuls or attention that a step does at one place, known from the spec alone.
+/// The matmuls or attention of a step at one place, known from the spec alone.
 struct SpecWork {
     std::string path; ///< step/forward/layers.3/attention
     std::string what; ///< qkv, scores, output, projection, attention, gate_up, down, lm_head
@@ -26,20 +26,20 @@ struct SpecWork {
 /// phases that are not timed (mode backward). Excludes element-wise work, norms, softmax as a separate op,
 /// loss and optimizer.
 ///
-/// A linear map of n rows from k to m is 2nkm; its backward is the same again for either operand. Attention
-/// that keeps scores (naive, sdpa-math) computes all pairs; fused attention only visible ones, and in
-/// backward the scores again. The kernels of `flash-torch` and `sdpa` depend on tiles or on PyTorch's choice,
-/// so they count like fused attention. Empty for workloads other than lm and attention.
+/// A linear map of n rows from k to m takes 2nkm FLOPs; its backward takes as many for each operand.
+/// Attention that keeps scores (naive, sdpa-math) computes all pairs. Fused attention computes only visible
+/// pairs, and recomputes the scores in backward. The work of `flash-torch` and `sdpa` depends on tiles or on
+/// PyTorch's choice, so they count like fused attention. Empty for workloads other than lm and attention.
 /// O(layers).
 std::vector<SpecWork> specWork(const ExperimentSpec& spec);
 
-/// What the timed phases of a step need, in all: mode backward leaves forward out.
+/// The FLOPs of all timed phases of a step; mode backward leaves forward out.
 struct StepFlops {
     Flops model{};    ///< for MFU
-    Flops hardware{}; ///< for HFU: recomputation and hidden pairs that are computed count
+    Flops hardware{}; ///< for HFU: includes recomputation and masked pairs that are computed
 };
 
-/// None for a workload without matmuls known from the spec.
+/// The FLOPs of a step of the spec; none if the spec alone does not determine the matmuls.
 std::optional<StepFlops> stepFlops(const ExperimentSpec& spec);
 
 /// The formula of StepFlops on one line, in terms of the spec's keys.

@@ -11,7 +11,7 @@ namespace tilescope::analysis {
 
 namespace {
 
-/// Reads one number and moves past it.
+/// Removes one number from the front of the text and returns it.
 std::optional<std::int64_t> takeNumber(std::string_view& text)
 {
     std::int64_t value = 0;
@@ -22,7 +22,7 @@ std::optional<std::int64_t> takeNumber(std::string_view& text)
     return value;
 }
 
-/// Reads `4, 128]` up to `close`.
+/// Removes numbers such as `4, 128]` up to `close` from the front of the text and returns them.
 std::optional<std::vector<std::int64_t>> takeNumbers(std::string_view& text, char close)
 {
     std::vector<std::int64_t> numbers;
@@ -40,7 +40,7 @@ std::optional<std::vector<std::int64_t>> takeNumbers(std::string_view& text, cha
     return numbers;
 }
 
-/// Takes `[1, 1]` or a word without spaces.
+/// Removes `[1, 1]` or a word without spaces from the front of the text and returns it.
 std::string_view takeLiteral(std::string_view& text)
 {
     const std::size_t end = text.starts_with('[') ? text.find(']') : text.find_first_of(" )");

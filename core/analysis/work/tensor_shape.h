@@ -27,17 +27,17 @@ struct TensorShape {
 struct OpArgument {
     enum class Kind : std::uint8_t { Tensor, List, Literal };
     Kind kind = Kind::Tensor;
-    std::size_t first = 0;         ///< of its tensors in OpArguments::tensors
-    std::size_t count = 0;         ///< of them
+    std::size_t first = 0;         ///< index of its first tensor in OpArguments::tensors
+    std::size_t count = 0;         ///< number of its tensors
     std::string_view literal = {}; ///< 0.125, true, [1, 1]; none: the argument is absent
 };
 
-/// The arguments of a call. Views are of the text.
+/// The arguments of a call. Views point into the parsed text.
 struct OpArguments {
-    std::vector<TensorShape> tensors = {};    ///< those of lists too
+    std::vector<TensorShape> tensors = {};    ///< including those in lists
     std::vector<std::string_view> types = {}; ///< of each tensor; empty: not recorded
     std::vector<OpArgument> list = {};
-    bool hasLiterals = false; ///< otherwise positions of arguments are unknown
+    bool hasLiterals = false; ///< false: positions of arguments are unknown
 
     /// The literal at a position of the op's signature; none if it was not recorded.
     std::optional<std::string_view> literal(std::size_t position) const;
@@ -50,13 +50,13 @@ struct OpArguments {
 /// O(length).
 std::optional<OpArguments> parseArguments(std::string_view text);
 
-/// The tensors among them.
+/// Parses such a text and returns only the tensors.
 std::optional<std::vector<TensorShape>> parseShapes(std::string_view text);
 
-/// The text without literals, strides and parentheses, for people: `bf16[4, 128, 768] f32[768] f32[2] f32[3]`.
+/// The text without literals, strides and parentheses, for display: `bf16[4, 128, 768] f32[768] f32[2] f32[3]`.
 std::string tensorsText(std::string_view text);
 
-/// `[4, 128, 768]`.
+/// Formats sizes as `[4, 128, 768]`.
 std::string shapeText(std::span<const std::int64_t> sizes);
 
 } // namespace tilescope::analysis

@@ -15,7 +15,7 @@ namespace tilescope::analysis {
 
 namespace {
 
-/// Families of ops, asked once a name.
+/// Caches the families of ops by name.
 class OpFamilies {
 public:
     explicit OpFamilies(const TextOf& textOf) : textOf_(textOf) {}
@@ -36,7 +36,7 @@ private:
 struct KernelTime {
     Nanoseconds total{0};
     std::array<Nanoseconds, kKernelFamilies> byFamily{};
-    const DeviceEvent* longest = nullptr; ///< does its work
+    const DeviceEvent* longest = nullptr; ///< the kernel that does the op's work
 
     void add(const DeviceEvent& event, KernelFamily family)
     {
@@ -60,7 +60,7 @@ struct KernelTime {
     }
 };
 
-/// Items with equal place, op and family, accumulated.
+/// Accumulates items with equal place, op and family.
 class Gathered {
 public:
     void add(const TimedWork& item)
@@ -91,7 +91,7 @@ private:
     std::map<Key, TimedWork> items_;
 };
 
-/// Without a GPU the time of an op that counts is its own, and of others what their inner ops leave.
+/// Adds the ops of a run without a GPU. An op that counts has its full time; other ops have their self time.
 void addOpsOfAProcessor(Gathered& gathered, std::span<const Op> ops, const OpTree& tree, const TextOf& textOf,
                         WorkScope scope)
 {
@@ -115,10 +115,10 @@ void addOpsOfAProcessor(Gathered& gathered, std::span<const Op> ops, const OpTre
     }
 }
 
-/// By op and step: where only kernels are traced, the ops are those of one step for the kernels of all.
+/// By op and step. If only kernels are traced, the ops of one step stand for the kernels of all steps.
 using KernelTimes = std::map<std::pair<std::size_t, std::int32_t>, KernelTime>;
 
-/// The families of counted ops, one for all with the same name, arguments and place.
+/// The families of counted ops: one family for all ops with the same name, arguments and place.
 class CountedFamilies {
 public:
     CountedFamilies(const KernelTimes& times, std::span<const Op> ops)
@@ -135,7 +135,7 @@ private:
     std::map<Key, KernelTime> known_;
 };
 
-/// Tells kernels of CUDA graphs from others: one call launches all of them.
+/// Distinguishes kernels of CUDA graphs from others: one call launches all kernels of a graph.
 class Replays {
 public:
     explicit Replays(const std::vector<const DeviceEvent*>& events)
@@ -160,7 +160,7 @@ private:
     std::map<Call, std::size_t> kernels_;
 };
 
-/// Sorts device events by what is known of their ops, and adds them with their work.
+/// Classifies device events by what is known about their ops, and adds them with their work.
 class DeviceWorkOfOps {
 public:
     DeviceWorkOfOps(std::span<const Op> ops, std::span<const DeviceEvent> device, const AlikeCalls& alike,
@@ -172,7 +172,8 @@ public:
                 sort(event);
     }
 
-    /// Whether sums suffice: a kernel without a launch needs the launch configurations of the others.
+    /// Whether sums determine the result: a kernel without a launch needs the launch configurations of
+    /// others.
     bool isDetermined() const
     {
         return (unlaunched_.empty() || launched_.empty()) &&
@@ -221,7 +222,7 @@ private:
                    : alike_.activities[static_cast<std::size_t>(event - device_.data())];
     }
 
-    /// Kernels whose op is unknown or has no work.
+    /// Adds the kernels whose op is unknown or has no work.
     void addUncounted(Gathered& gathered) const
     {
         const Replays replays(uncounted_);
@@ -240,7 +241,7 @@ private:
         }
     }
 
-    /// Kernels whose launch was not recorded.
+    /// Adds the kernels whose launch was not recorded.
     void addUnlaunched(Gathered& gathered) const
     {
         if (unlaunched_.empty())
@@ -277,7 +278,7 @@ private:
     KernelTimes kernels_;
     std::vector<const DeviceEvent*> unlaunched_;
     std::vector<const DeviceEvent*> uncounted_;
-    std::vector<std::pair<const DeviceEvent*, std::size_t>> launched_; ///< with the op that counts
+    std::vector<std::pair<const DeviceEvent*, std::size_t>> launched_; ///< each with the op that counts
 };
 
 } // namespace
@@ -354,7 +355,7 @@ std::vector<KernelWork> workOfKernels(std::span<const Op> ops, std::span<const D
 {
     struct Kind {
         KernelWork work;
-        bool expected = false; // of the family that the op's rule names
+        bool expected = false; // whether the kernel is of the family that the op's rule names
 
         bool operator<(const Kind& other) const
         {
@@ -362,8 +363,8 @@ std::vector<KernelWork> workOfKernels(std::span<const Op> ops, std::span<const D
         }
     };
     const OpTree tree(ops, textOf, context);
-    // Where only kernels are traced, the ops are those of one step for the kernels of all. An op launches few
-    // kinds of kernels: a list is searched faster than a table.
+    // If only kernels are traced, the ops of one step stand for the kernels of all steps. An op launches few
+    // kinds of kernels, so searching a list is faster than a table.
     std::map<std::pair<std::size_t, std::int32_t>, std::vector<Kind>> byOp;
     for (const DeviceEvent& event : device) {
         if ((event.step == kNoStep && scope == WorkScope::TracedSteps) || !event.op)
