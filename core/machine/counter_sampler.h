@@ -21,10 +21,10 @@ struct CounterRequest {
     pid_t process = 0; ///< whose CPU use and memory are read, with its descendants; 0: this one alone
 };
 
-/// Reads counters of the host and of GPUs: once when it is constructed, then in a thread of its own until stop().
+/// Reads counters of the host and of GPUs: once in the constructor, then on its own thread until stop().
 ///
-/// The owner's thread calls everything. The thread reads at multiples of the interval; a reading that is not over
-/// by the next one leaves that one out.
+/// Only the owner's thread may call members. Readings are at multiples of the interval; if a reading takes
+/// longer than the interval, the next one is left out.
 class CounterSampler {
 public:
     explicit CounterSampler(const CounterRequest& request);

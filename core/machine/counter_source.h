@@ -15,12 +15,12 @@ struct SourceCounter {
     enum class Kind {
         Level,       ///< the value at this instant
         Total,       ///< grows; its growth per second is the counter
-        NarrowTotal, ///< the same, modulo 2^32
+        NarrowTotal, ///< a total modulo 2^32
     };
     const char* name;
     const char* unit;
     Kind kind = Kind::Level;
-    double scale = 1; ///< a reading, or its growth per second, times this is the counter in its unit
+    double scale = 1; ///< factor from a reading, or its growth per second, to the counter's unit
 };
 
 /// Reads several counters together. One thread.
@@ -32,8 +32,8 @@ public:
     virtual void read(std::span<std::optional<std::uint64_t>> values) = 0;
 };
 
-/// CPU time and resident memory of a process, and the clock of the processors that it may use. The clock is left out where
-/// Linux does not report it.
+/// CPU time and resident memory of a process, and the clock of the processors that it may use. The clock is
+/// left out if Linux does not report it.
 /// \param process  another process, with its descendants; 0: this one alone
 std::unique_ptr<CounterSource> hostCounters(pid_t process);
 

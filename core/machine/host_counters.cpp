@@ -26,8 +26,8 @@ constexpr SourceCounter kHostCounters[] = {
     {"CPU clock", "Hz", Kind::Level, kHzPerKhz},
 };
 
-/// Files with the present clock of processors that the process may use: a few that stand for all, because a read
-/// may interrupt the processor.
+/// Files with the current clock of processors that the process may use. Only a sample of the processors,
+/// because a read may interrupt the processor.
 std::vector<fs::path> clockFiles(pid_t process)
 {
     constexpr std::size_t kMost = 4;
@@ -51,12 +51,12 @@ std::vector<fs::path> clockFiles(pid_t process)
     return some;
 }
 
-/// A process, and the processes that it started if it is not this one.
+/// A process. If it is not this one, with its descendants.
 class ProcessTree {
 public:
     explicit ProcessTree(pid_t root) : isOwn_(root == 0) { add(isOwn_ ? getpid() : root); }
 
-    /// Nanoseconds of all of them, those that have ended included.
+    /// Processor time of all members in nanoseconds, including members that have ended.
     std::uint64_t processorTime()
     {
         constexpr int kReadingsBetweenLooks = 10;
@@ -78,7 +78,7 @@ public:
     {
         std::uint64_t pages = 0;
         for (const Member& member : members_) {
-            // The second number is that of resident pages. A process that has ended has none.
+            // The second number is the number of resident pages. A process that has ended has no file.
             std::istringstream text(readSmallFile(folderOf(member.pid) / "statm"));
             std::uint64_t size = 0;
             std::uint64_t resident = 0;
@@ -102,7 +102,7 @@ private:
             members_.push_back({.pid = pid});
     }
 
-    /// Adds the children of the main threads, and theirs.
+    /// Adds the descendants of the members, through their main threads.
     void look()
     {
         constexpr std::size_t kMost = 256;

@@ -227,7 +227,7 @@ std::optional<Nvml::Utilization> Nvml::utilization(Device device) const
 
 std::vector<std::optional<Nvml::FieldValue>> Nvml::fields(Device device, std::span<const Field> fields) const
 {
-    // NVML of driver 580 has changed memory behind the array that it was given. This room keeps other data out of its reach.
+    // NVML of driver 580 was seen to write past the end of the array. This padding protects other data.
     constexpr std::size_t kRoom = 64;
     std::vector<RawField> raw(fields.size() + kRoom);
     for (std::size_t i = 0; i < fields.size(); ++i) {

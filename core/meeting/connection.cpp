@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 /// Time for one address to answer, and for each part of the proofs.
 constexpr auto kAnswerTime = 5s;
-/// Maximum time in which the other side takes or gives some of a frame that has begun.
+/// Longest pause within a frame, while sending or receiving it.
 constexpr auto kTransferTime = 120s;
 
 void setTimeouts(const FileDescriptor& socket, std::chrono::seconds time)

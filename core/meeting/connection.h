@@ -11,8 +11,8 @@
 
 namespace tilescope::meeting {
 
-/// A connection from a rank to the hub, which has proved that it knows the secret. One thread; only shutDown() may be
-/// called from any thread.
+/// A connection from a rank to the hub. The hub has proved that it knows the secret. One thread; only
+/// shutDown() may be called from any thread.
 class Connection {
 public:
     /// Tries the hosts of the address in order.
@@ -22,14 +22,14 @@ public:
     /// Sends a frame whose `bytes` are `content`.
     /// \return  false if the connection has ended
     bool send(Frame frame, std::span<const std::byte> content = {});
-    /// Waits for the header of the next frame; the caller receives its bytes next.
-    /// \return  none if none came in that time, or the connection has ended
+    /// Waits for the header of the next frame; the caller must then receive its bytes.
+    /// \return  none if no header came within `most`, or the connection has ended
     std::optional<Frame> receive(std::chrono::milliseconds most);
     /// \return  false if the connection has ended
     bool receiveBytes(std::span<std::byte> content);
-    /// The connection has ended, or the hub has sent what is not a frame.
+    /// Whether the connection has ended or the hub has sent something other than a frame.
     bool hasEnded() const { return hasEnded_; }
-    /// Ends the connection once what was sent has arrived; later calls of the others fail.
+    /// Ends the connection once all sent data has arrived; later calls of other members fail.
     void shutDown();
 
 private:
@@ -39,7 +39,7 @@ private:
     bool hasEnded_ = false;
 };
 
-/// Sets what all sockets between ranks and hub need: no delay of small frames, and the death of the other host is noticed.
+/// Sets the options of a socket between rank and hub: no delay of small frames, and detection of a dead host.
 void setUp(const FileDescriptor& socket);
 
 } // namespace tilescope::meeting

@@ -10,7 +10,7 @@
 
 namespace tilescope::meeting {
 
-/// What a frame between a rank and the hub says. The hub passes Arrived and Announced on to the other ranks of the meeting.
+/// The kind of a frame between a rank and the hub. The hub forwards Arrived and Announced to the other ranks of the meeting.
 enum class FrameKind : std::uint32_t {
     Join,      ///< first frame of a rank; number: size of the group, bytes: name of the meeting
     Arrived,   ///< at barrier `number`; bytes: part of the rank's slot, from byte `first` of set `turn`

@@ -97,7 +97,7 @@ FileDescriptor listenAnywhere()
         FileDescriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
         sockaddr_storage any{}; // all addresses, a free port
         any.ss_family = static_cast<sa_family_t>(family);
-        const int both = 0; // IPv4 as well
+        const int both = 0; // accepts IPv4, too
         if (socket && family == AF_INET6)
             setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof(both));
         if (socket &&
@@ -187,7 +187,7 @@ bool RankHub::Traffic::waitAndServe()
     for (const Peer& peer : peers_)
         watched.push_back(
             {peer.socket.get(), static_cast<short>(peer.output.empty() ? POLLIN : POLLIN | POLLOUT), 0});
-    constexpr int kTickMs = 1000; // for connections that prove nothing
+    constexpr int kTickMs = 1000; // to notice connections that do not prove the secret in time
     if (poll(watched.data(), watched.size(), kTickMs) < 0)
         return true;
     if (watched[0].revents != 0)
@@ -219,7 +219,7 @@ void RankHub::Traffic::accept()
     peers_.emplace_back().socket = std::move(socket);
 }
 
-/// Bytes of the part that the peer sends next, or 0 if it sent what is not a frame.
+/// Number of bytes in the next part from the peer; 0 if the peer sent something other than a frame.
 std::size_t RankHub::Traffic::needed(Peer& peer) const
 {
     if (peer.state == Peer::State::Greeting)
@@ -381,7 +381,8 @@ void RankHub::Traffic::write(Peer& peer)
     }
 }
 
-/// Disconnects the faulty and those that have left, and tells the others. That may show that others are faulty.
+/// Disconnects peers that are faulty or have left, and notifies the others. Notifying may reveal more faulty
+/// peers.
 void RankHub::Traffic::dropFaulty()
 {
     for (auto peer = peers_.begin(); peer != peers_.end();) {

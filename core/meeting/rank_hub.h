@@ -8,12 +8,12 @@
 
 namespace tilescope::meeting {
 
-/// Where ranks on several hosts meet. It passes the frames of each rank on to the others of its meeting, in order, and
-/// says when one has left; it tells its time. It knows nothing of collectives.
+/// Connects ranks on several hosts. Forwards the frames of each rank to the other ranks of its meeting, in order,
+/// notifies them when a rank has left, and answers questions for its time. It has no knowledge of collectives.
 ///
-/// It listens on a free port. Only a process that knows the secret can join; others, and those that send what is not a frame
-/// or take no frames, are disconnected. Its memory is bounded by some slots per rank and meeting. The constructor starts a
-/// thread, the destructor ends it and all connections.
+/// Listens on a free port. Only a process that knows the secret can join. Disconnects other processes, and
+/// those that send something other than frames or do not receive frames. Memory is bounded by a few slots per
+/// rank and meeting. The constructor starts a thread; the destructor ends it and all connections.
 class RankHub {
 public:
     /// \throws Error (Environment)  it cannot listen

@@ -2,8 +2,8 @@
 
 namespace tilescope {
 
-/// The causal attention, heads as many keys as queries, that `tilescope doctor --ceilings` times and that
-/// predictions of other shapes start from: many blocks on a GPU, some tens of milliseconds on a processor.
+/// The causal attention, with as many keys as queries, that `tilescope doctor --ceilings` times. Predictions
+/// for other shapes are based on it. It has many blocks on a GPU and takes tens of milliseconds on a CPU.
 struct CalibrationAttention {
     int batch, heads, length, headDim;
 };

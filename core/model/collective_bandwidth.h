@@ -8,9 +8,9 @@
 
 namespace tilescope {
 
-/// The rates of a collective in 10^9 bytes per second, as nccl-tests defines them (its doc/PERFORMANCE.md):
-/// algorithm bandwidth is the size of the operation over its time; bus bandwidth is that times a factor which makes it
-/// comparable to the bandwidth of the link, whatever the number of ranks n is.
+/// The rates of a collective in 10^9 bytes per second, as nccl-tests defines them (its doc/PERFORMANCE.md).
+/// Algorithm bandwidth is the size of the operation divided by its time. Bus bandwidth is algorithm bandwidth
+/// times a factor that makes it comparable to the bandwidth of the link for any number of ranks n.
 ///
 /// | op | size | factor |
 /// |---|---|---|

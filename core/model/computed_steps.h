@@ -4,8 +4,8 @@
 
 namespace tilescope {
 
-/// Name of a thread that no program ran: it holds the ranges of steps that were computed from other events, which may
-/// overlap the ranges of real threads without nesting.
+/// The name of an artificial thread. It holds the ranges of steps that were computed from other events. These
+/// ranges may overlap the ranges of real threads without nesting.
 inline constexpr std::string_view kComputedSteps = "computed steps";
 
 } // namespace tilescope

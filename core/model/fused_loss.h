@@ -13,8 +13,8 @@ inline bool isIn16Bits(Precision precision)
     return precision == Precision::Bf16 || precision == Precision::Fp8;
 }
 
-/// compile: fused computes head and cross entropy by chunks of so many tokens; 0: of all tokens, whose logits are kept
-/// for backward, as they are up to 512 MiB.
+/// The number of tokens in a chunk for which compile: fused computes head and cross entropy. 0: all tokens at
+/// once; their logits, up to 512 MiB, are kept for backward.
 inline std::int64_t fusedLossRows(const ExperimentSpec& spec)
 {
     constexpr std::int64_t kMostLogitBytes = 512LL << 20;

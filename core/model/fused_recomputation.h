@@ -8,11 +8,11 @@
 
 namespace tilescope {
 
-// checkpointing: block:K and block:K+N under compile: fused. Forward keeps the output and the log-sum-exp of attention of
-// each block beside the input of each segment. Backward computes the segments again, but neither attention nor the last
-// product of a segment, which it does not need. The last segment, with which backward begins, or the last N blocks keep
-// the results of their products; backward computes again the outputs of norms and, by one product, the residual stream
-// after attention, which cost the least time by byte.
+// checkpointing: block:K and block:K+N under compile: fused. Forward keeps the input of each segment, and the
+// output and log-sum-exp of each block's attention. Backward recomputes the segments, except attention and
+// the last product of each segment, which it does not need. The last segment (with which backward begins) or
+// the last N blocks keep the results of their products. For these, backward recomputes only the outputs of
+// norms and, by one product, the residual stream after attention: they cost the least time per byte.
 
 /// Whether a model of compile: fused keeps attention of the blocks that it recomputes.
 inline bool keepsAttention(const ExperimentSpec& spec)
@@ -21,8 +21,8 @@ inline bool keepsAttention(const ExperimentSpec& spec)
            spec.checkpointing.kind == Checkpointing::Kind::Block;
 }
 
-/// What backward computes again, under any `compile`: recomputationPlan(), in a fused model without the last segment if
-/// the spec does not say how many blocks are kept.
+/// The segments that backward recomputes, for any `compile`: those of recomputationPlan(). A fused model
+/// leaves out the last segment, unless the spec sets the number of blocks that are kept.
 inline std::vector<RecomputedSegment> recomputedSegments(const ExperimentSpec& spec)
 {
     std::vector<RecomputedSegment> plan = recomputationPlan(spec.checkpointing, spec.layers);

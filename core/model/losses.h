@@ -10,7 +10,7 @@ namespace tilescope {
 
 class StringTable;
 
-/// What a recording lacks, or holds other than it was. Stored by name, with a count and a sentence.
+/// A kind of record that a recording lacks or has changed. Stored by name, with a count and a sentence.
 enum class RecordLoss : std::uint8_t {
     AllocationRingOverflow,
     AllocationTotalDrift,
@@ -156,7 +156,7 @@ inline constexpr LossInfo kLosses[] = {
 
 const LossInfo& infoOf(RecordLoss kind);
 
-/// Whether a stored loss of this severity counts as lost; what was left out on purpose is told as `info`.
+/// Whether a loss of this severity counts as lost records. Records left out on purpose have the severity `info`.
 inline bool isLost(std::string_view severity)
 {
     return severity != "info";

@@ -34,8 +34,8 @@ struct SavedTensor {
     std::int64_t bytes = 0;        ///< of the tensor
     std::uint64_t address = 0;     ///< of its storage in the step that was looked at
     std::int64_t storageBytes = 0; ///< of its storage, which may be larger
-    /// Number, among the ledger's, of the first tensor with the same storage, which counts it. None: this
-    /// one.
+    /// Index in the ledger of the first tensor with the same storage, which counts the storage. None: this
+    /// tensor counts it.
     std::optional<std::int64_t> sharedWith = {};
     MemoryCategory category = MemoryCategory::Activations; ///< of the storage
     Timestamp time{};                                      ///< when the graph was looked at
@@ -51,7 +51,7 @@ struct MemoryBlock {
     DeviceIndex device = {};
     std::uint64_t address = 0;
     std::int64_t bytes = 0; ///< requested; 0 if free
-    std::int64_t size = 0;  ///< that it takes in its segment
+    std::int64_t size = 0;  ///< bytes that it occupies in its segment
     bool isFree = false;
     MemoryCategory category = MemoryCategory::Unattributed;
     std::string name = {}; ///< as HeldStorage
@@ -99,7 +99,7 @@ struct MemoryReading {
     std::int64_t reserved = 0;                   ///< from the driver
     std::optional<std::int64_t> deviceUsed = {}; ///< by all processes
     std::optional<std::int64_t> deviceTotal = {};
-    std::optional<std::int64_t> process = {}; ///< by this process, by NVML's word
+    std::optional<std::int64_t> process = {}; ///< by this process, as NVML reports it
 
     bool operator==(const MemoryReading&) const = default;
 };

@@ -6,11 +6,11 @@
 
 namespace tilescope {
 
-/// The ranks of a step as rows and columns. The ranks of a row divide each layer (tensor parallelism) and have the same
-/// batch; those of a column have batches of their own.
+/// The ranks of a step as a grid. The ranks of a row divide each layer (tensor parallelism) and have the same
+/// batch. The ranks of a column have different batches.
 struct RankGrid {
-    int data = 1;   ///< rows: how many batches there are
-    int tensor = 1; ///< columns: into how many parts a layer is divided
+    int data = 1;   ///< number of rows: the number of batches
+    int tensor = 1; ///< number of columns: the number of parts of a layer
 
     int ranks() const { return data * tensor; }
     int dataOf(int rank) const { return rank / tensor; }
@@ -26,8 +26,8 @@ RankGrid gridOf(const ExperimentSpec& spec);
 bool hasRanks(const ExperimentSpec& spec);
 /// Whether a GPU replays the steps from CUDA graphs. Ranks do not: they start each step together.
 bool replaysGraphs(const ExperimentSpec& spec);
-/// The value of a key that the spec of a language model without ranks leaves out: 1 for gpus, none for parallel. Empty for
-/// other keys.
+/// The value of a key that the spec of a language model without ranks omits: 1 for gpus, `none` for parallel.
+/// Empty for other keys.
 std::string_view valueWithoutRanks(std::string_view key);
 /// Whether `bucket` has an effect.
 bool hasBuckets(Parallel parallel);

@@ -2,8 +2,8 @@
 
 namespace tilescope {
 
-/// Addresses of the n-th process whose memory of a device, or of the host, is in a run are higher by
-/// n << kProcessAddressBits, which is beyond those of today's processors.
+/// In a run, n << kProcessAddressBits is added to the addresses of the n-th process that uses a device, or
+/// the host, so that addresses of processes differ. No current processor uses these bits.
 inline constexpr int kProcessAddressBits = 57;
 
 } // namespace tilescope

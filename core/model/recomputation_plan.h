@@ -11,8 +11,8 @@ namespace tilescope {
 struct RecomputedSegment {
     std::int64_t begin = 0;
     std::int64_t end = 0;
-    /// Segments within this one, in order, of which only the input is kept while this one is computed again.
-    /// They leave out at least the last block: backward needs its activations at once.
+    /// Segments within this one, in order. While this segment is recomputed, only their inputs are kept. They
+    /// exclude at least the last block, because backward needs its activations first.
     std::vector<RecomputedSegment> inner = {};
 
     bool operator==(const RecomputedSegment&) const = default;
@@ -20,13 +20,13 @@ struct RecomputedSegment {
 
 /// The segments of a forward pass. Empty if blocks are not recomputed.
 ///
-/// block:K makes segments of K blocks; with block:K+N those before the last N blocks, which backward needs first, so that
-/// their memory is free when it recomputes the others. nested:K divides all blocks into K segments and each of these again, down
-/// to single blocks (Chen et al., 2016, section 4.3): backward keeps about K log_K(layers) inputs of blocks
-/// instead of `layers`.
+/// block:K makes segments of K blocks. block:K+N excludes the last N blocks; backward needs them first, so
+/// their memory is free when it recomputes the others. nested:K divides all blocks into K segments, and each
+/// segment again, down to single blocks (Chen et al., 2016, section 4.3). Backward then keeps about K
+/// log_K(layers) inputs of blocks instead of `layers`.
 std::vector<RecomputedSegment> recomputationPlan(const Checkpointing& checkpointing, std::int64_t layers);
 
-/// How often backward runs the forward pass of each block again.
+/// By block: the number of times that backward repeats its forward pass.
 std::vector<int> recomputations(const std::vector<RecomputedSegment>& plan, std::int64_t layers);
 
 /// A plan in numbers.

@@ -8,21 +8,21 @@
 
 namespace tilescope::predict {
 
-/// What one rank sends in a phase, in bytes.
+/// The bytes that one rank sends in a phase.
 struct PhaseTraffic {
-    double beside = 0; ///< while the phase computes
-    double alone = 0;  ///< while nothing is computed
+    double beside = 0; ///< sent while the phase computes
+    double alone = 0;  ///< sent while nothing is computed
 
     double sum() const { return beside + alone; }
 };
 
-/// What one rank sends in a step, in bytes, by ring algorithms: an all-reduce of S bytes among n ranks sends
-/// 2 (n - 1) / n S, an all-gather or reduce-scatter of S bytes in all (n - 1) / n S, a broadcast (n - 1) / n S in the mean
-/// of the ranks.
+/// The bytes that one rank sends in a step, by ring algorithms. Among n ranks, an all-reduce of S bytes sends
+/// 2 (n - 1) / n S; an all-gather or reduce-scatter of S bytes in total sends (n - 1) / n S; a broadcast
+/// sends (n - 1) / n S on average over the ranks.
 ///
-/// P is the bytes of weights, and of gradients, in fp32; B those of the weights of blocks and O those of the others as
-/// fsdp gathers them (matrices in the format of products); L the number of layers; A the bytes of the residual stream in
-/// the format of products, A32 in fp32. The last block of fsdp stays gathered between forward and backward.
+/// P: bytes of all weights in fp32; gradients have as many. B and O: bytes of the weights in and outside blocks as
+/// fsdp gathers them (matrices in the type of products). L: number of layers. A and A32: bytes of the residual
+/// stream in the type of products and in fp32. The last block of fsdp stays gathered between forward and backward.
 ///
 /// | parallel | forward | backward | optimizer |
 /// |---|---|---|---|
@@ -48,10 +48,10 @@ StepTraffic trafficOf(const ExperimentSpec& spec);
 /// Bytes of the lm's parameters in fp32.
 std::int64_t parameterBytes(const ExperimentSpec& spec);
 
-/// The least number of ranks with which a step communicates for longer than it computes, if all ranks together have the
-/// batch of `spec`'s ranks: each computes less the more there are. None if no number up to `most` does. For fsdp+tp the
-/// least power of two.
-/// \param computeSeconds  of forward and backward of one rank of `spec`
+/// The least number of ranks with which a step communicates for longer than it computes, if the total batch
+/// stays that of `spec`, so that each rank computes less the more ranks there are. None if there is no such
+/// number up to `most`. For fsdp+tp, the least such power of two.
+/// \param computeSeconds  time of forward and backward of one rank of `spec`
 /// \param link            bytes that a rank sends per second
 std::optional<int> communicationBoundFrom(const ExperimentSpec& spec, double computeSeconds, double link,
                                           int most = 1 << 20);

@@ -31,7 +31,7 @@ struct DeviceRates {
     TimeFigures figures = {};
 
     double flops(Type type, bool isTf32) const;
-    /// Those of a process that shares a CPU with others.
+    /// The rates of one of several processes that share a CPU.
     DeviceRates shareOf(int processes) const;
     /// Sets `link`, if it is unknown, from the nominal bandwidth of the link in one direction.
     void assumeLink(double nominal);

@@ -29,8 +29,8 @@ bool isReplayable(const ExperimentSpec& spec);
 /// Whether the steps of a point are replays of CUDA graphs.
 bool isCaptured(const ExperimentSpec& spec, const TargetDevice& device);
 
-/// The device as a process of the spec uses it: with the number of threads of the spec, if set. Ranks divide the threads
-/// and the memory of a CPU among them.
+/// The device as seen by one process of the spec: with the spec's number of threads, if set. Ranks share the
+/// threads and the memory of a CPU equally.
 TargetDevice usedBy(const ExperimentSpec& spec, TargetDevice device);
 
 /// The phases that a step can have, in execution order.

@@ -194,7 +194,7 @@ Value CountedFusedOps::linearWeight(const std::string& name, const LinearMap& ma
     weight->isHeld = true;
     Storage exact = parameter(count * kFloat, map.name);
     if (elements_ == Type::BFloat16) {
-        // Its bits are split by operations on integers.
+        // Integer operations split the bits of the weight.
         const Storage bits[] = {ops_.temporary(count * kFloat, "weight, rounded"),
                                 ops_.temporary(count * kFloat, "upper bits")};
         weight->data.storage = parameter(weight->data.bytes(), map.name);

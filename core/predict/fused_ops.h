@@ -42,8 +42,8 @@ struct FusedValue {
     std::int32_t leaf = Origin::kNowhere; ///< of a parameter that ranks divide
 };
 
-/// Work on a stream of its own on a GPU, which keeps its operands until the end of the backward pass, or until so many
-/// others follow (core/engine/common/side_stream.h).
+/// Work on a side stream of a GPU. It keeps its operands until the end of the backward pass, or until a fixed
+/// number of further pieces of work follow (core/engine/common/side_stream.h).
 class SideWork {
 public:
     explicit SideWork(Ops& ops) : ops_(ops) {}
@@ -56,8 +56,8 @@ private:
     std::deque<std::vector<Tensor>> pending_;
 };
 
-/// The operations of compile: fused for the predictor: they make the allocations of core/engine's FusedOps in the same order,
-/// and log the work, but compute nothing.
+/// The operations of compile: fused for the predictor. They make the same allocations as core/engine's
+/// FusedOps in the same order and log the work, but compute nothing.
 class CountedFusedOps {
 public:
     using Tensor = std::shared_ptr<FusedValue>;

@@ -31,8 +31,8 @@ private:
     std::size_t reported_ = 0;         ///< groups before this one were reported
 };
 
-/// Groups of leaves of up to `most` bytes, or one leaf, from the last one on: the counterpart of engine::bucketsOf().
-/// \param bytes  of each leaf
+/// Groups of leaves of up to `most` bytes, or a single larger leaf, from the last leaf on, like engine::bucketsOf().
+/// \param bytes  size of each leaf
 std::vector<std::vector<std::int32_t>> bucketsOf(const std::vector<std::int64_t>& bytes, std::int64_t most);
 
 } // namespace tilescope::predict

@@ -13,7 +13,7 @@ namespace tilescope::predict {
 enum class Type : std::uint8_t { Float32, Float16, BFloat16, Float8, Complex64, Int64, Int32, Bool };
 std::int64_t bytesOf(Type type);
 
-/// Where the gradient of a tensor goes: to an output of a node, to a leaf, or nowhere.
+/// The destination of a tensor's gradient: an output of a node, a leaf, or none.
 struct Origin {
     static constexpr std::int32_t kNowhere = -1;
     std::int32_t node = kNowhere;

@@ -51,7 +51,7 @@ public:
 
     /// The gradients of the parameters, and of the inputs of a recomputed part.
     Leaves& leaves() { return *leaves_; }
-    /// What the rank shares with others; null without ranks.
+    /// How the rank shares the model with other ranks; null without ranks.
     ParallelMemory* parallel() { return parallel_.get(); }
 
 private:

@@ -28,13 +28,13 @@ public:
     void logTo(WorkLog* log) { log_ = log; }
     WorkLog* log() { return log_; }
     double multiprocessors() const { return multiprocessors_; }
-    /// Logs a kernel that moves so many bytes.
+    /// Logs a kernel that moves this number of bytes.
     void moves(std::int64_t bytes)
     {
         if (log_ != nullptr)
             log_->move(static_cast<double>(bytes));
     }
-    /// Logs a kernel that reads or writes a tensor so many times.
+    /// Logs a kernel that reads or writes a tensor this number of times.
     void passes(const Tensor& x, int times)
     {
         if (log_ != nullptr)
@@ -104,7 +104,7 @@ public:
     /// Computes fp32 products of mm() from bf16 parts (core/engine/lm/split_product.h).
     void splitProducts(bool splits) { splitsProducts_ = splits; }
     bool splitsProducts() const { return splitsProducts_; }
-    /// Logs `batch` products of a (m, k) by b (k, n) with `count` results in all.
+    /// Logs `batch` products of a (m, k) and b (k, n) with `count` results in total.
     void multiplies(const Tensor& a, const Tensor& b, std::int64_t count, std::int64_t batch);
     /// A product of fp32 matrices with `count` results from bf16 parts: the temporaries and the work, not the result.
     void splitProductInto(const Tensor& a, const Tensor& b, std::int64_t count);

@@ -10,8 +10,8 @@
 
 namespace tilescope::predict {
 
-/// The memory of one rank that shares a step with others: the counterpart of engine::Parallelism, with the same calls in
-/// the same order. The base class is that of ranks that keep all weights and gradients.
+/// The memory of one rank of a step: the counterpart of engine::Parallelism, with the same calls in the same
+/// order. The base class models ranks that keep all weights and gradients.
 class ParallelMemory {
 public:
     ParallelMemory(const ExperimentSpec& spec, Ops& ops, Leaves& leaves)
@@ -36,8 +36,8 @@ public:
     virtual void finishUpdate() {}
     virtual void dropGradients();
 
-    /// Elements of each tensor that the optimizer updates, of the rank with the most of them. Call once, after the last
-    /// placed().
+    /// The number of elements of each tensor that the optimizer updates, for the rank with the most elements.
+    /// Call once, after the last placed().
     virtual std::vector<std::int64_t> updated() { return counts_; }
 
 protected:
@@ -56,11 +56,11 @@ private:
     std::vector<std::int64_t> counts_;
 };
 
-/// The memory of a rank of `spec.parallel`; null without ranks. Gets to know from `leaves` when gradients are complete.
-/// \param ops, leaves  outlive the result
+/// The memory of a rank of `spec.parallel`; null without ranks. `leaves` notifies the result when gradients are complete.
+/// \param ops, leaves  must outlive the result
 std::unique_ptr<ParallelMemory> makeParallelMemory(const ExperimentSpec& spec, Ops& ops, Leaves& leaves);
 
-/// That of fsdp and fsdp+tp.
+/// The memory of a rank with parallel: fsdp or fsdp+tp.
 std::unique_ptr<ParallelMemory> makeShardedWeightsMemory(const ExperimentSpec& spec, Ops& ops,
                                                          Leaves& leaves);
 

@@ -7,13 +7,13 @@
 
 namespace tilescope::predict {
 
-/// How a point with ranks depends on their number.
+/// How time and memory of a point with ranks depend on the number of ranks.
 struct ParallelScaling {
     bool isCapacityKnown = false;
     /// The least number of ranks with which a rank fits, each with the batch of the spec; none: no number up to
     /// kMostRanks does, or the capacity is unknown.
     std::optional<int> fitsFrom = {};
-    double bytesSent = 0; ///< by a rank in a step
+    double bytesSent = 0; ///< bytes that a rank sends in a step
     std::optional<double> communicationSeconds = {};
     std::optional<double> exposedSeconds = {};
     /// communicationBoundFrom(): all ranks together keep the batch of the spec's ranks. None on a CPU.

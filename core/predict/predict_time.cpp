@@ -64,7 +64,7 @@ std::vector<PhaseWork> replayed(const ExperimentSpec& spec, const TargetDevice& 
     return phases;
 }
 
-/// Communication of a phase beside which nothing is computed.
+/// The exposed communication of a phase: nothing is computed during it.
 double exposedSeconds(const PhaseTraffic& traffic, double compute, const DeviceRates& rates)
 {
     if (traffic.sum() <= 0)

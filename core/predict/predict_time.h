@@ -23,8 +23,8 @@ struct TimePrediction {
     double stepSeconds = 0; ///< the timed phases of a step
     double error = 0;       ///< relative; the 90th percentile among recorded steps of this kind
     std::vector<std::pair<Phase, PhaseSeconds>> phases = {}; ///< of a step, timed or not
-    double communicationSeconds = 0; ///< of the timed phases: what a rank sends, over the link's bandwidth
-    double exposedSeconds = 0;       ///< of it, beside which nothing is computed; part of stepSeconds
+    double communicationSeconds = 0; ///< of the timed phases: bytes sent by a rank / bandwidth of the link
+    double exposedSeconds = 0;       ///< the part during which nothing is computed; included in stepSeconds
     double seconds = 0;              ///< the whole point: all steps, set-up and the time between steps
 };
 

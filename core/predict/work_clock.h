@@ -11,7 +11,7 @@ struct PhaseSeconds {
     double wall = 0;
     double device = 0;  ///< time with kernels running
     double host = 0;    ///< time until all kernels are launched
-    double exposed = 0; ///< of `wall`: communication beside which nothing is computed
+    double exposed = 0; ///< part of `wall`: communication while nothing is computed
 };
 
 enum class Replay { Eager, Graph };

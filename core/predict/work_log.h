@@ -28,7 +28,7 @@ struct Work {
     double seconds = 0;
 };
 
-/// What operations compute and move, in launch order.
+/// The work of operations, in launch order.
 class WorkLog {
 public:
     explicit WorkLog(const DeviceRates& rates) : rates_(rates) {}

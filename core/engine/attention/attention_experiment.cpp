@@ -24,8 +24,8 @@ at::ScalarType dtypeOf(Precision precision)
         return at::kHalf;
     case Precision::Fp32:
     case Precision::Tf32:
-    case Precision::Fp32x6: // for the language model only
-    case Precision::Fp8:    // likewise
+    case Precision::Fp32x6: // only for the language model
+    case Precision::Fp8:    // only for the language model
         break;
     }
     return at::kFloat;
@@ -102,7 +102,8 @@ public:
     }
 
 private:
-    // |o8 - o16| / |o16| of the inputs, in Euclidean norms, where o16 is the output of backend flash.
+    // |o8 - o16| / |o16| in Euclidean norms, where o8 is the fp8 output and o16 that of backend flash for the
+    // same inputs.
     double errorOfFp8(const Device& device)
     {
         double error = 0;

@@ -10,7 +10,7 @@
 namespace tilescope::engine {
 namespace {
 
-// tilescope::attention_fp8: rounds q, k and v to E4M3 and multiplies these.
+// tilescope::attention_fp8: rounds q, k and v to E4M3 and multiplies the rounded values.
 class Fp8Attention final : public AttentionBackend {
 public:
     Fp8Attention(const AttentionCall& problem, const c10::OperatorHandle& op) : problem_(problem), op_(op) {}

@@ -61,9 +61,9 @@ private:
 
 // PyTorch's scaled_dot_product_attention: its default choice of kernel, or one kernel by name.
 //
-// PyTorch aligns causal masks top left, Tilescope bottom right. The two agree for square problems. For
-// others, queries that see no key are left out and their output is set to zero, and a longer key side becomes
-// an explicit mask.
+// PyTorch aligns causal masks top left, Tilescope bottom right. Both agree for square problems. With more
+// queries than keys, queries that see no key are left out and their output is set to zero; with more keys
+// than queries, the mask is passed explicitly.
 class SdpaAttention final : public AttentionBackend {
 public:
     SdpaAttention(const BackendTraits& traits, const AttentionCall& problem);
@@ -109,7 +109,7 @@ void SdpaAttention::requireCuda() const
             c10::str(traits_.name, " is a CUDA kernel of PyTorch and this point runs on the CPU")};
 }
 
-// Queries LibTorch with temporary tensors of the problem's shape.
+// Asks LibTorch, with temporary tensors of the problem's shape, whether the kernel supports the problem.
 void SdpaAttention::requireKernelTakes() const
 {
     const std::optional<TorchKernel> kernel = traits_.torchKernel;

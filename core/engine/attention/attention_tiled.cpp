@@ -206,7 +206,7 @@ variable_list TiledPlan::backward(const Tensor& gradO4, const Tensor& q4, const 
             gradV.to(problem_.dtype).view(v4.sizes())};
 }
 
-// Autocast was applied when q, k and v were computed; the tiles choose their own types.
+// Disables autocast: it was applied when q, k and v were computed, and the tiles choose their own types.
 struct PlainOps {
     at::AutoDispatchBelowADInplaceOrView belowAutograd;
     c10::impl::ExcludeDispatchKeyGuard noAutocast{c10::autocast_dispatch_keyset};

@@ -118,12 +118,12 @@ std::uint64_t storageAddress(const at::Tensor& tensor)
 
 namespace {
 
-/// Appends tensors to a ledger. The first of several with the same storage counts it.
+/// Appends tensors to a ledger. Of several tensors with one storage, the first counts its bytes.
 class Ledger {
 public:
     Ledger(const StorageHolders& holders, std::int64_t first) : holders_(holders), first_(first) {}
 
-    /// \param name  unless the tensor has a holder
+    /// \param name  used if the tensor has no holder
     void add(const KeptTensor& kept, const std::string& name)
     {
         const std::uint64_t address = storageAddress(kept.tensor);
@@ -162,7 +162,7 @@ private:
     std::int64_t first_;
     SavedTensors saved_;
     std::unordered_map<std::uint64_t, std::int64_t>
-        counted_; // by storage: number of the tensor that counts it
+        counted_; // by storage: index of the tensor that counts it
 };
 
 } // namespace

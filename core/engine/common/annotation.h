@@ -11,7 +11,7 @@
 
 namespace tilescope::engine {
 
-/// A range that exists only if it is requested (annotate_attention).
+/// A range that is recorded only if the spec requests it (annotate_attention).
 class Annotation {
 public:
     Annotation(bool wanted, std::string_view component,

@@ -8,7 +8,7 @@
 
 namespace tilescope::engine {
 
-/// The dtype to which autocast converts the factors of products; none: it does not run.
+/// The dtype to which autocast converts the factors of products; none if autocast is off.
 inline std::optional<at::ScalarType> autocastDtype(Precision precision)
 {
     if (precision == Precision::Bf16)

@@ -113,7 +113,7 @@ DeviceScope::DeviceScope(const Device& device, bool ownStream)
     if (!device.isCuda())
         return;
     guards_.reset(new Guards{c10::cuda::CUDAGuard(device.torch())});
-    if (ownStream) // of high priority: work beside it fills what it leaves
+    if (ownStream) // high priority: other streams use the resources that it leaves free
         guards_->stream.emplace(c10::cuda::getStreamFromPool(true, device.torch().index()));
 }
 

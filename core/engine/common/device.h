@@ -34,7 +34,7 @@ public:
     void resetPeaks() const;
 
     /// Makes allocations beyond `limit` fail like an out-of-memory error. None: no limit on a GPU; on a CPU
-    /// 80 % of the memory available now, so that the machine does not swap, divided among as many processes.
+    /// 80 % of the available memory, divided by `processes`, so that the machine does not swap.
     void limitMemory(std::optional<Bytes> limit, int processes = 1) const;
     void liftMemoryLimit() const;
 

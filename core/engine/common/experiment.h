@@ -52,7 +52,7 @@ public:
     virtual bool runsWholeSteps() const { return false; }
     /// Results of settle(); stored as facts of the run, keyed `result.…`.
     virtual std::vector<EnvironmentEntry> facts() const { return {}; }
-    /// What follows from the median time of the timed steps; facts of the run like facts().
+    /// Results computed from the median time of the timed steps; stored like facts().
     virtual std::vector<EnvironmentEntry> factsOf(Nanoseconds /*step*/) const { return {}; }
     /// Runs one phase; Phase::Step only if runsWholeSteps().
     virtual void run(Phase phase) = 0;
@@ -80,20 +80,20 @@ public:
 
 /// \throws Unsupported  the device, build or backend does not support the spec
 /// \throws Error        the workload has no steps
-/// \param ranks  that share the step; null: this process alone. Outlives the experiment.
+/// \param ranks  the ranks that share the step; null: this process alone. Must outlive the experiment.
 std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Device& device,
                                            Ranks* ranks = nullptr);
 std::unique_ptr<Experiment> makeAttentionExperiment(const ExperimentSpec& spec, const Device& device);
 std::unique_ptr<Experiment> makeCollectiveExperiment(const ExperimentSpec& spec, const Device& device,
                                                      Ranks& ranks);
 std::unique_ptr<Experiment> makeLmExperiment(const ExperimentSpec& spec, const Device& device, Ranks* ranks);
-/// The lm without autograd, by fused kernels (compile: fused).
+/// The lm on fused kernels, without autograd (compile: fused).
 std::unique_ptr<Experiment> makeFusedLmExperiment(const ExperimentSpec& spec, const Device& device,
                                                   Ranks* ranks);
-/// The lm as TorchInductor compiled it (compile: inductor).
+/// The lm compiled by TorchInductor (compile: inductor).
 std::unique_ptr<Experiment> makeInductorLmExperiment(const ExperimentSpec& spec, const Device& device);
-/// A package of AOTInductor, forward only (compile: package:FILE.pt2). A package is a program and is executed
-/// as it is.
+/// A package of AOTInductor, forward only (compile: package:FILE.pt2). A package is a program: loading it
+/// executes its code.
 std::unique_ptr<Experiment> makePackagedExperiment(const ExperimentSpec& spec, const Device& device);
 
 } // namespace tilescope::engine

@@ -16,7 +16,7 @@ struct Unsupported {
 };
 
 /// Thrown if another rank does not take part in a collective. Becomes the status `error` with the flag
-/// rank-lost; never leaves the engine. A std::exception, because autograd passes on no others.
+/// rank-lost; never leaves the engine. A std::exception, because autograd propagates no other types.
 struct LostRank : std::exception {
     explicit LostRank(std::string sentence) : reason(std::move(sentence)) {}
     const char* what() const noexcept override { return reason.c_str(); }

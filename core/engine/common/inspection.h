@@ -17,11 +17,11 @@ class Device;
 /// `result.fp16_into_fp32.arithmetic`.
 std::vector<EnvironmentEntry> inspectAccumulation(const Device& device);
 
-/// The errors of products of matrices (128, K) and (K, 128) in fp32, fp32x6, bf16, fp8 (one scale per row of the left
-/// factor), fp8_gradient (with the sums of input gradients), fp8_by_matrix (one scale per factor) and, on a GPU, tf32, for factors of three distributions:
-/// `result.product.normal.1024.fp32x6`. GPUs that do not multiply E4M3 have no results of fp8. An error is the difference
-/// from fp64 relative to the sum of the absolute terms, |a| |b|; the fact is its root mean square over the elements of the
-/// product.
+/// The errors of products of matrices (128, K) and (K, 128) for factors of three distributions, in fp32, fp32x6,
+/// bf16, fp8 (one scale per row of the left factor), fp8_gradient (with the sums of input gradients),
+/// fp8_by_matrix (one scale per factor) and, on a GPU, tf32: `result.product.normal.1024.fp32x6`. GPUs that do not
+/// multiply E4M3 have no fp8 results. The error of an element is its difference from fp64, divided by the sum of
+/// the absolute values of its terms (|a| |b|). The fact is the root mean square over all elements of the product.
 std::vector<EnvironmentEntry> inspectProducts(const Device& device, std::int64_t seed);
 
 /// Runs a step of a toy model (linear 20 to 10, ReLU, layer norm, linear 10 to 5, cross entropy) under
@@ -33,8 +33,8 @@ std::vector<EnvironmentEntry> inspectDtypes(const Device& device);
 /// infinity.
 /// \param significand  number of bits including the leading one: 11 for fp16, 24 for fp32
 /// \param smallest     exponent of the smallest normal number: -14, -126
-/// \param largest      maximum exponent: 15, 127
-/// \param largest      15, 127
+/// \param largest      exponent of the largest number: 15, 127
+/// \return             the nearest number of the format, or infinity
 double roundedTo(double value, int significand, int smallest, int largest);
 
 } // namespace tilescope::engine

@@ -46,7 +46,8 @@ void separate(SpawnSettings& settings)
 int statusOf(pid_t child, const std::stop_token& stop)
 {
     {
-        // Until it is reaped, its number belongs to no other process.
+        // Until the child is reaped, no other process can get its number, so the signal reaches the right
+        // group.
         const std::stop_callback end(stop, [child] { kill(-child, SIGKILL); });
         siginfo_t ended{};
         while (waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {

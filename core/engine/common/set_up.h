@@ -14,7 +14,7 @@ namespace tilescope::engine {
 /// otherwise costs one load.
 class Making {
 public:
-    /// \param name  as in visitHeld()
+    /// \param name  the name that visitHeld() reports
     Making(MemoryCategory category, std::string_view name,
            std::source_location where = std::source_location::current())
     {

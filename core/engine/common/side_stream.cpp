@@ -30,9 +30,9 @@ struct SideStream::Impl {
     }
 
     c10::cuda::CUDAStream stream;
-    std::deque<Pending> pending; // work with operands
-    at::cuda::CUDAEvent last;    // the end of all work
-    bool isBusy = false;         // since the last join
+    std::deque<Pending> pending; // work whose operands are kept
+    at::cuda::CUDAEvent last;    // recorded after the last work
+    bool isBusy = false;         // whether there is work since the last join
 };
 
 SideStream::SideStream(at::Device device, Priority priority)

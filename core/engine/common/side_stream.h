@@ -8,22 +8,22 @@
 
 namespace tilescope::engine {
 
-/// Work beside the current stream of a GPU, for work that nothing waits for until the end of a phase. On a CPU
-/// the work runs at once. May be used while a CUDA graph is captured. Session thread.
+/// Runs work beside the current stream of a GPU. Nothing may need its results before join(). On a CPU, the
+/// work runs immediately. May be used while a CUDA graph is captured. Session thread.
 class SideStream {
 public:
-    /// Urgent work shares the GPU with the work of DeviceScope's own stream; other work fills what both leave.
+    /// Urgent work has the priority of DeviceScope's own stream; background work uses the resources that both leave free.
     enum class Priority { Urgent, Background };
     SideStream(at::Device device, Priority priority);
     ~SideStream();
     SideStream(const SideStream&) = delete;
     SideStream& operator=(const SideStream&) = delete;
 
-    /// Runs `work` after the work that the current stream has so far. It must not allocate what outlives it.
-    /// \param operands  kept until the work is known to be done, because the allocator would reuse their memory
-    ///                  for the current stream
+    /// Runs `work` after the work queued on the current stream so far. It must not allocate tensors that outlive it.
+    /// \param operands  kept alive until the work is known to be complete, because the allocator would otherwise
+    ///                  reuse their memory for the current stream
     void run(std::vector<at::Tensor> operands, const std::function<void()>& work);
-    /// The current stream waits for all of the work.
+    /// Makes the current stream wait for all work so far.
     void join();
 
 private:

@@ -7,7 +7,7 @@
 namespace tilescope::engine {
 namespace {
 
-// torch.amp.GradScaler
+// The defaults of torch.amp.GradScaler.
 constexpr double kInitialScale = 65536;
 constexpr double kGrowth = 2;
 constexpr double kBackoff = 0.5;

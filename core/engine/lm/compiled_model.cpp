@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kCannot = 77; // exit status of export.py where it cannot compile here
+constexpr int kCannot = 77; // exit status of export.py if it cannot compile on this machine
 
 fs::path exporter()
 {
@@ -44,13 +44,13 @@ fs::path noteOf(const fs::path& package)
     return fs::path(package).replace_extension(".note");
 }
 
-/// What the compiler printed, if it failed.
+/// The file with the compiler's output; it exists only if the compiler failed.
 fs::path logOf(const fs::path& package)
 {
     return fs::path(package).replace_extension(".log");
 }
 
-/// Specs are checked when they are read, but not all come from there.
+/// Repeats checks of spec files, because not all specs come from files.
 void requireCompilable(const ExperimentSpec& spec)
 {
     if (spec.checkpointing.kind != Checkpointing::Kind::None)
@@ -66,7 +66,8 @@ void requireCompilable(const ExperimentSpec& spec)
                                    wordOf(spec.backend))};
 }
 
-/// What the exporter reads. Values that do not matter are the same, so that specs share a package.
+/// The spec that the exporter reads. Values that do not affect the package are fixed, so that specs share a
+/// package.
 std::string exportSpec(const ExperimentSpec& spec, const Device& device)
 {
     const bool hasBackward = spec.mode != Mode::Forward;
@@ -83,7 +84,7 @@ std::string exportSpec(const ExperimentSpec& spec, const Device& device)
     return json.str();
 }
 
-/// What code for this device depends on.
+/// The properties of the device that generated code depends on.
 std::string architectureOf(const Device& device)
 {
     if (device.isCuda()) {
@@ -113,7 +114,7 @@ fs::path cacheFolder()
     return folder;
 }
 
-/// A package is a program: it must not be somebody else's.
+/// Whether the package exists. Throws if another user can change it, because a package is a program.
 bool isThere(const fs::path& package)
 {
     struct stat found {};
@@ -127,7 +128,7 @@ bool isThere(const fs::path& package)
                 .kind = ErrorKind::Failure};
 }
 
-/// The Python of TILESCOPE_PYTHON, the one in whose packages LibTorch is, or python3.
+/// The Python of TILESCOPE_PYTHON, the Python whose site-packages contain LibTorch, or python3.
 std::string pythonOfTorch()
 {
     if (const char* named = std::getenv("TILESCOPE_PYTHON"); named && *named)

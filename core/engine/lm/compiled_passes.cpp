@@ -38,7 +38,7 @@ CompiledPasses::~CompiledPasses() = default;
 std::unique_ptr<CompiledPasses::Loader> CompiledPasses::loaded(const CompiledModel& model, const char* name,
                                                                const Device& device)
 {
-    // For several threads AOTInductor queries events, which a capture forbids.
+    // With several threads, AOTInductor queries events, which CUDA forbids during a capture.
     constexpr bool kSingleThreaded = true;
     constexpr std::size_t kRunners = 1;
     return std::make_unique<Loader>(model.package.string(), name, kSingleThreaded, kRunners,

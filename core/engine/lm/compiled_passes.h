@@ -14,8 +14,8 @@ class AOTIModelPackageLoader;
 
 namespace tilescope::engine {
 
-/// The models of a package of CompiledModel, loaded, and how forward feeds backward. Session thread, on the current
-/// stream, so that CUDA graphs can capture it.
+/// The loaded models of a CompiledModel's package, with the connection from forward's outputs to backward's
+/// inputs. Session thread. Runs on the current stream, so that CUDA graphs can capture it.
 class CompiledPasses {
 public:
     using Tensors = std::vector<at::Tensor>;
@@ -29,9 +29,9 @@ public:
     /// \return  the loss or the logits, then the tensors for backward
     Tensors forward(const Tensors& inputs);
 
-    /// \param inputs    of forward
-    /// \param saved     what forward returned; its tensors are released when they are no longer needed
-    /// \param gradient  of the loss
+    /// \param inputs    the inputs of forward
+    /// \param saved     the result of forward; its tensors are released when they are no longer needed
+    /// \param gradient  the gradient of the loss
     /// \return          the gradients of the parameters
     Tensors backward(const Tensors& inputs, Tensors&& saved, const at::Tensor& gradient);
 

@@ -12,7 +12,7 @@
 namespace tilescope::engine {
 namespace {
 
-/// Half the distance of 1 to the next number.
+/// Half the distance from 1 to the next larger number.
 double unitRoundoff(Precision precision)
 {
     switch (precision) {

@@ -16,7 +16,7 @@ namespace {
 using at::Tensor;
 using Facts = std::vector<EnvironmentEntry>;
 
-// Sums stay on the device until they are all there.
+// Sums stay on the device until all are computed.
 double sumOf(const Tensor& sum)
 {
     return sum.defined() ? sum.item<double>() : 0;
@@ -40,13 +40,13 @@ std::string text(double value)
     return buffer.data();
 }
 
-/// Over the products with one kind of weight in one direction.
+/// Sums over the products with one kind of weight in one direction.
 struct ProductSums {
     Tensor difference; ///< squared norms
     Tensor exact;
     Tensor flushed;
     Tensor largest;
-    std::int64_t count = 0; ///< of activations or gradients
+    std::int64_t count = 0; ///< number of activations or gradients
 
     void add(const FusedOps::QuantizedCall& call)
     {
@@ -62,7 +62,7 @@ struct ProductSums {
     }
 };
 
-/// Of two gradients.
+/// Sums over two gradients.
 struct GradientSums {
     Tensor product;
     Tensor ours; ///< squared norms
@@ -79,7 +79,7 @@ struct GradientSums {
     double normRatio() const { return std::sqrt(sumOf(ours) / sumOf(exact)); }
 };
 
-/// layers.0 of layers.0/ffn/down.
+/// The layer or module of a parameter: layers.0 for layers.0/ffn/down.
 std::string groupOf(const std::string& name)
 {
     return name.substr(0, name.find('/'));
@@ -103,7 +103,7 @@ Facts factsOfProducts(const std::map<std::string, ProductSums>& products)
     return facts;
 }
 
-/// Ends the comparison, also if memory runs out.
+/// Restores the model when the comparison ends, also if memory runs out.
 struct Restored {
     FusedOps& ops;
     explicit Restored(FusedOps& of) : ops(of) {}

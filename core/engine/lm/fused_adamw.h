@@ -9,10 +9,10 @@
 
 namespace tilescope::engine {
 
-/// AdamW with PyTorch's defaults for the parameters of the fused model: fp32 arithmetic on fp32 weights, of which
-/// the model's bf16 weights are the upper halves. Session thread.
+/// AdamW with PyTorch's defaults for the parameters of the fused model. Computes in fp32 on fp32 weights,
+/// whose upper halves are the model's bf16 weights. Session thread.
 ///
-/// A step is begin(), then an update of each parameter. Updates of different parameters may be on different
+/// A step is begin(), then one update per parameter. Updates of different parameters may run on different
 /// streams, after begin().
 class FusedAdamW {
 public:

@@ -33,7 +33,7 @@ FusedOptions optionsOf(const ExperimentSpec& spec, const Device& device)
             .chunkRows = fusedLossRows(spec)};
 }
 
-/// The language model by FusedOps (compile: fused).
+/// The language model computed by FusedOps (compile: fused).
 class FusedLmExperiment final : public Experiment {
 public:
     FusedLmExperiment(const ExperimentSpec& spec, const Device& device, Ranks* ranks)
@@ -165,8 +165,8 @@ public:
     void visitSaved(const SavedVisitor& visit) const override { model_.ops().visitSaved(visit); }
 
 private:
-    // Phases that are timed each for itself do not overlap. Otherwise AdamW updates each parameter during backward,
-    // once its gradient is there: it is bound by memory, and products are not.
+    // Phases that are timed separately must not overlap. Otherwise, AdamW updates each parameter during
+    // backward as soon as its gradient is complete: the update is memory-bound, and products are not.
     bool updatesInBackward() const { return optimizer_ && spec_.timing == StepTiming::Step; }
 
     void forward()
@@ -174,7 +174,7 @@ private:
         const bool recording = spec_.mode != Mode::Forward || spec_.grad;
         model_.ops().record(recording);
         if (parallelism_) {
-            const at::AutoGradMode grad(recording); // tells it whether there is a backward
+            const at::AutoGradMode grad(recording); // tells the ops whether a backward follows
             parallelism_->beginForward();
         }
         logits_ = model_.forward(tokens_);
@@ -207,7 +207,7 @@ private:
         optimizer_->updateAll();
     }
 
-    /// Compares the first step with one in bf16. The tokens are those of the first step.
+    /// Compares an fp8 step with a bf16 step on the tokens of the first step.
     std::vector<EnvironmentEntry> accuracy(const Device& device)
     {
         std::vector<EnvironmentEntry> facts;
@@ -244,7 +244,7 @@ private:
     std::unique_ptr<Parallelism> parallelism_; // null without ranks; the model uses it
     tilescope::LanguageModel<FusedOps> model_;
     std::optional<FusedAdamW> optimizer_;
-    std::optional<AdamW> partOptimizer_; // of ranks
+    std::optional<AdamW> partOptimizer_; // with ranks: updates this rank's parts
     TokenBatch batch_;
     FusedOps::Tensor tokens_;
     FusedOps::Tensor logits_;

@@ -124,7 +124,7 @@ Value valueOf(Data data)
     return std::make_shared<FusedValue>(FusedValue{.data = std::move(data), .grad = {}});
 }
 
-/// One of q, k and v.
+/// Makes q, k or v a view of the packed projection.
 Value partOf(const Value& packed, const Data& view)
 {
     Value part = valueOf(view);
@@ -132,14 +132,14 @@ Value partOf(const Value& packed, const Data& view)
     return part;
 }
 
-/// The gradient of a value, which is not used again.
+/// Moves the gradient out of a value that needs it no more.
 Data taken(const Value& value)
 {
     return std::exchange(value->grad, {});
 }
 
-/// A bf16 weight is the upper half of the bits of the fp32 weight, rounded to nearest; the remainder is the lower
-/// half as a signed number, and the weight shifted to the upper half plus it is the fp32 weight again.
+/// An fp32 weight as two 16-bit numbers. `weight` (bf16) is its upper half, rounded to nearest; the remainder
+/// is the signed rest. Shifting the weight to the upper half and adding the remainder restores the fp32 bits.
 struct SplitWeight {
     Data upper;
     Data remainder;
@@ -189,7 +189,7 @@ FusedOps::FusedOps(const ExperimentSpec& spec, const FusedOptions& options, Para
     rotation_ = makeRotation(spec, at::device(options.device).dtype(sums_));
 }
 
-// The initial weights are those of EagerOps: the same numbers in the same order.
+// Draws the initial weights as EagerOps does: the same numbers in the same order.
 
 Value FusedOps::embeddingWeight(const std::string& name, std::int64_t rows, std::int64_t width) const
 {
@@ -234,7 +234,7 @@ Data FusedOps::placed(const std::string& name, const Data& whole, const LinearMa
     return parallelism_ ? parallelism_->placed(name, whole.requires_grad_(true), map) : whole;
 }
 
-// The ranks get the gradients of a block after its backward, whose last note this is.
+// Notes that the ranks get the block's gradients. In backward this note of the block runs last.
 Value FusedOps::enterBlock(std::int64_t block, const Tensor& x)
 {
     if (!parallelism_)
@@ -257,7 +257,7 @@ Value FusedOps::leaveBlock(std::int64_t block, const Tensor& x)
         forgetQuantized(block);
     parallelism_->leaveBlock(block, x->data);
     note("", {}, [this, block] {
-        handOverGradients(); // of the norm and the head, before the last block
+        handOverGradients(); // gradients of the final norm and the head, before those of the last block
         parallelism_->enterBlock(block, {});
         quantizeBlock(block);
     });
@@ -279,7 +279,7 @@ void FusedOps::forgetQuantized(std::int64_t block)
             weight->quantized.reset();
 }
 
-// On the current stream, on which the ranks free what they no longer need.
+// Runs on the current stream, because the ranks free memory on it.
 void FusedOps::handOverGradients()
 {
     side_->join();
@@ -411,7 +411,7 @@ Data FusedOps::gradientLike(const Tensor& weight) const
                              weight->data.options().dtype(sums_));
 }
 
-// In the type of sums directly from the product, in the weight's own layout: transposed, it is row-major.
+// The product writes the type of sums directly, in the weight's layout, whose transpose is row-major.
 void FusedOps::weightGradient(const Tensor& weight, const Data& x, const Data& gradient)
 {
     if (updater_ && canUpdateWithGradient(weight->data.size(0), weight->data.size(1)))
@@ -532,12 +532,12 @@ Value FusedOps::swiGlu(const Tensor& gateUp)
         const Data gradient = taken(y);
         swiGluBackward(gradient, gateUp->data);
         gateUp->grad = std::exchange(gateUp->data, {});
-        std::exchange(y->whenRecomputed, {})(gradient); // it is y now
+        std::exchange(y->whenRecomputed, {})(gradient); // swiGluBackward() has replaced its values with y
     });
     return y;
 }
 
-// The part runs again on the same inputs, whose gradients it sets. Its own notes are separate, so that only one
+// Runs the part again on the same inputs and sets their gradients. Its notes are separate, so that only one
 // part is in memory at a time.
 Value FusedOps::recomputedInBackward(const ModelPart<Tensor>& part, const TensorTriple<Tensor>& inputs)
 {
@@ -625,7 +625,7 @@ void FusedOps::forget()
     side_->join();
 }
 
-// Opens the ranges of each note below those that are open.
+// Runs each note within its own ranges, opened inside the current ones.
 void FusedOps::runNotes()
 {
     const std::size_t base = openModules().size();

@@ -26,29 +26,29 @@ namespace tilescope::engine {
 struct FusedValue {
     at::Tensor data;
     at::Tensor grad; ///< set in backward
-    // The residual stream: a product not yet added to `data`, which the next norm adds, computing it first if it was
-    // put off; and `grad` once more, rounded for the products of backward.
+    // Of the residual stream: a product that the next norm adds to `data`; a function that computes this
+    // product, if deferred; and `grad` rounded for the products of backward.
     at::Tensor addend = {};
     std::function<at::Tensor()> addendLater = {};
     at::Tensor gradRounded = {};
-    /// The packed projection that q, k and v are views of; it has their gradients.
+    /// Of q, k and v: the packed projection that they are views of. It holds their gradients.
     std::shared_ptr<FusedValue> packed = {};
-    /// Of the weight of the head: its product is computed with the loss, by chunks of tokens.
+    /// Of the head's weight: whether its product is computed with the loss, in chunks of tokens.
     bool isByChunks = false;
-    /// `data` is not kept for backward: its maker's backward computes it again and calls this once.
+    /// `data` is not kept for backward: the backward of the op that made it recomputes it and calls whenRecomputed once.
     bool isRecomputed = false;
     std::function<void(const at::Tensor&)> whenRecomputed = {};
-    /// Computes `data`, which was put off: in a block that is computed again, nobody may need it.
+    /// Computes `data`, which is deferred because nothing may need it in a recomputed block.
     std::function<at::Tensor()> later = {};
     /// Recomputes a product. For a sum in the residual stream: the product that was added to `base`. `data` is then
     /// dropped, and the backward of the norm repeats the addition.
     std::function<at::Tensor()> again = {};
     std::shared_ptr<FusedValue> base = {};
-    /// Of a bf16 weight: with it the weight is an exact fp32 weight (kernels/include/lm.h). Row-major.
+    /// Of a bf16 weight: weight and remainder together are the exact fp32 weight (kernels/include/lm.h). Row-major.
     at::Tensor remainder = {};
-    /// Of a weight whose products are computed in 8 bits: what they read. The update of `data` sets it too.
+    /// Of a weight whose products are computed in 8 bits: the quantised weight. An update of `data` updates it, too.
     std::shared_ptr<const QuantizedWeight> quantized = {};
-    /// Of a weight that does not change, whose products are computed from bf16 parts.
+    /// Of a weight that does not change and whose products are computed from bf16 parts: these parts.
     std::shared_ptr<const WeightParts> parts = {};
 };
 
@@ -65,38 +65,38 @@ private:
     trace::ScopedRange range_;
 };
 
-/// How the fused model computes.
+/// The arithmetic of the fused model.
 struct FusedOptions {
     at::Device device = at::kCPU;
-    at::ScalarType elements = at::kBFloat16; ///< of products: bf16, fp32 or (CPU) fp64
+    at::ScalarType elements = at::kBFloat16; ///< type of the factors: bf16, fp32 or (CPU) fp64
     bool tf32 = false;                       ///< attention rounds fp32 to TF32
     bool splitsProducts = false;             ///< fp32 products from bf16 parts (split_product.h)
-    bool quantizesProducts = false;          ///< bf16: those of layers, and their input gradients, in 8 bits
+    bool quantizesProducts = false;          ///< bf16: products of layers and their input gradients in 8 bits
     bool deterministic = false;
-    bool trains = false; ///< weights change: bf16 ones have remainders, and parts of fp32 ones are not kept
-    std::int64_t chunkRows = 0; ///< tokens whose logits exist at a time; 0: all, kept for backward
+    bool trains = false; ///< weights change: bf16 weights have remainders; parts of fp32 weights are not kept
+    std::int64_t chunkRows = 0; ///< number of tokens whose logits exist at once; 0: all, kept for backward
 };
 
-/// The operations of the language model by the kernels of kernels/include/lm.h, without autograd: each operation
-/// notes its backward, and backward() runs the notes in reverse. Session thread.
+/// The operations of the language model on the kernels of kernels/include/lm.h, without autograd: each
+/// operation records its backward as a note, and backward() runs the notes in reverse. Session thread.
 ///
-/// Weights of products are stored as elements; everything that autocast leaves in fp32 is in the type of sums:
-/// the residual stream, the embedding, norms and all gradients of parameters. An addition to the residual stream
-/// and the norm that follows are one kernel. Gradients of weights are computed on a side stream.
+/// Weights of products have the type FusedOptions::elements. Everything that autocast leaves in fp32 has the
+/// type of sums: the residual stream, the embedding, norms and all gradients of parameters. An addition to the
+/// residual stream and the following norm are one kernel. Gradients of weights are computed on a side stream.
 ///
-/// Blocks that are recomputed (checkpointing: block:K) keep the output of their attention beside the input of the
-/// segment. Backward does not run attention forward again, nor the last product of a segment. The other blocks drop the
-/// outputs of their norms and the residual stream after attention, for which backward repeats a product.
+/// Recomputed blocks (checkpointing: block:K) keep the output of their attention in addition to the input of the
+/// segment. Backward does not repeat the forward of attention or the last product of a segment. Other blocks drop the
+/// outputs of their norms and the residual stream after attention; backward repeats one product to restore the latter.
 ///
-/// Ranks may divide the weights (parallel: fsdp): the optimizer then updates the parts of Parallelism::updated(), which
-/// get their gradients during backward(), and the parameters have no `grad`.
+/// Ranks may divide the weights (parallel: fsdp). The optimizer then updates the parts of
+/// Parallelism::updated(), whose gradients arrive during backward(); the parameters have no `grad`.
 class FusedOps {
 public:
     using Tensor = std::shared_ptr<FusedValue>;
     using Range = FusedRange;
 
     /// \throws Error  the spec's model does not support rotary positions
-    /// \param parallelism  of the ranks, which outlives it; null: this process alone
+    /// \param parallelism  shared by the ranks; must outlive this object; null: this process alone
     FusedOps(const ExperimentSpec& spec, const FusedOptions& options, Parallelism* parallelism = nullptr);
 
     Tensor embeddingWeight(const std::string& name, std::int64_t rows, std::int64_t width) const;
@@ -111,7 +111,7 @@ public:
     bool addsProducts() const { return false; }
     Tensor enterBlock(std::int64_t block, const Tensor& x);
     Tensor leaveBlock(std::int64_t block, const Tensor& x);
-    // No rank has a part of a layer.
+    // Every rank computes whole layers.
     bool dividesLayers() const { return false; }
     Tensor intoParts(const Tensor& x) const { return x; }
     Tensor sumOfParts(const Tensor& y) const { return y; }
@@ -121,10 +121,10 @@ public:
     Tensor swiGlu(const Tensor& gateUp);
     Tensor recomputedInBackward(const ModelPart<Tensor>& part, const TensorTriple<Tensor>& inputs);
 
-    /// Whether the following operations note their backward.
+    /// Sets whether the following operations record their backward.
     void record(bool recording) { recording_ = recording; }
-    /// Called for each parameter once its gradient is queued and its value is not used again in the step; the
-    /// current stream then is that of the gradient.
+    /// Called for each parameter once its gradient is queued and the step no longer needs its value. The
+    /// current stream is then that of the gradient.
     using GradientObserver = std::function<void(const Tensor& parameter)>;
     void observeGradients(GradientObserver observer) { observer_ = std::move(observer); }
 
@@ -138,40 +138,40 @@ public:
     /// A product in 8 bits. The tensors are valid during the call.
     struct QuantizedCall {
         const Tensor& weight;
-        bool isForward;           ///< otherwise the gradient of the input
-        const at::Tensor& factor; ///< activations or gradients, not quantised
+        bool isForward;           ///< false: computes the gradient of the input
+        const at::Tensor& factor; ///< activations or gradients before quantisation
         const QuantizedRows& rows;
         const at::Tensor& result;
     };
     using QuantizedObserver = std::function<void(const QuantizedCall&)>;
     void observeQuantized(QuantizedObserver observer) { quantizedObserver_ = std::move(observer); }
-    /// Whether weights that have quantised values multiply in 8 bits: so from the start. Otherwise in bf16.
+    /// Sets whether weights with quantised values multiply in 8 bits (the default) or in bf16.
     void quantize(bool quantizes) { quantizes_ = quantizes; }
 
-    /// The mean cross entropy of the output of the model, and the output's gradient: the logits become it. With
-    /// `chunkRows` the output has no logits: they are computed here, by chunks of tokens, and so are the gradients of
-    /// the head.
+    /// The mean cross entropy of the model's output. Replaces the logits by their gradient. With `chunkRows`,
+    /// the output has no logits; this function then computes logits and the gradients of the head in chunks
+    /// of tokens.
     at::Tensor crossEntropy(const Tensor& logits, const at::Tensor& targets);
 
-    /// Sets the gradients of all parameters, whose `grad` must be undefined, from `output->grad`, or after a cross
-    /// entropy by chunks from that of the head's input.
+    /// Sets the gradients of all parameters, whose `grad` must be undefined. Starts from `output->grad` or,
+    /// after a cross entropy in chunks, from the gradient of the head's input.
     void backward();
-    /// Drops the notes of a step that has no backward, or whose backward failed.
+    /// Drops the notes of a step without a backward, or with a failed one.
     void forget();
 
     void visitHeld(const HoldVisitor& visit) const;
-    /// Calls `visit(path, op, tensor)` for each tensor that is kept for backward, in the order of forward.
+    /// Calls `visit(path, op, tensor)` for each tensor kept for backward, in the order of forward.
     void visitSaved(
         const std::function<void(const std::string& path, const char* op, const at::Tensor&)>& visit) const;
 
 private:
     struct Note {
-        std::vector<std::string> modules; // the ranges it was made in
+        std::vector<std::string> modules; // the ranges that were open when the note was recorded
         const char* op = "";
         std::vector<Tensor> saved;
         std::function<void()> backward;
     };
-    /// What backward needs of an attention.
+    /// The results of an attention that its backward needs.
     struct Attended {
         Tensor output;
         Tensor statistics;
@@ -198,7 +198,7 @@ private:
     TensorTriple<at::Tensor> heads(const at::Tensor& packed) const;
 
     std::int64_t batch_;
-    std::int64_t batches_; ///< of all ranks
+    std::int64_t batches_; ///< number of batches of all ranks together
     std::int64_t heads_;
     std::int64_t headDim_;
     std::int64_t context_;
@@ -212,16 +212,16 @@ private:
     QuantizedObserver quantizedObserver_;
     Parallelism* parallelism_;
     std::map<std::int64_t, std::vector<Tensor>>
-        toQuantize_;                           ///< weights by block, quantised while they are whole
-    std::vector<Tensor> withGradient_;         ///< parameters whose gradients the ranks have not got yet
-    bool keepsAttention_;                      ///< of recomputed blocks (checkpointing: block:K)
-    std::vector<Attended>* keeping_ = nullptr; ///< while a part runs that will be recomputed
-    std::deque<Attended> attended_;            ///< of the part that is being recomputed
+        toQuantize_;                           ///< weights by block, quantised while they are gathered
+    std::vector<Tensor> withGradient_;         ///< parameters whose gradients are not yet handed to the ranks
+    bool keepsAttention_;                      ///< recomputed blocks keep the output of attention
+    std::vector<Attended>* keeping_ = nullptr; ///< set while a part runs that backward will recompute
+    std::deque<Attended> attended_;            ///< kept results of the part that is being recomputed
     bool isRecomputing_ = false;
-    /// Keeps the output of swiGlu() until its next call in forward. Freed earlier, its memory would be split for the
-    /// smaller residual stream, which stays, and each block would leave a fragment.
+    /// Keeps the output of swiGlu() until the next call in forward. If it were freed earlier, the allocator would
+    /// split its memory for the smaller residual stream, which stays allocated, and each block would leave a fragment.
     at::Tensor gated_;
-    // The product that crossEntropy() computes.
+    // The factors of the product that crossEntropy() computes.
     Tensor headInput_;
     Tensor headWeight_;
     std::vector<Note> notes_;

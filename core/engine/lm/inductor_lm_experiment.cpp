@@ -27,7 +27,7 @@ using at::Tensor;
 using Tensors = std::vector<Tensor>;
 
 constexpr const char* kRange = "inductor";
-/// A fact: why the package was not compared with the eager model.
+/// The key of a fact: why the package was not compared with the eager model.
 constexpr const char* kNotCompared = "result.inductor_not_compared";
 
 std::string threeDigits(double value)
@@ -38,7 +38,7 @@ std::string threeDigits(double value)
     return text.str();
 }
 
-/// Cosines and sines for q, scaled, and for k: (2, context, headDim / 2, 2).
+/// Cosines and sines for q (multiplied by the scale of the scores) and for k: (2, context, headDim / 2, 2).
 Tensor rotationTable(const ExperimentSpec& spec, at::TensorOptions options)
 {
     const Making making(MemoryCategory::Inputs, "rotation");
@@ -50,8 +50,8 @@ Tensor rotationTable(const ExperimentSpec& spec, at::TensorOptions options)
         .clone();
 }
 
-/// The language model as TorchInductor compiled it (compile: inductor). Weights, tokens and optimizer are those of the
-/// eager model.
+/// The language model compiled by TorchInductor (compile: inductor). Uses the eager model's weights, tokens
+/// and optimizer.
 class InductorLmExperiment final : public Experiment {
 public:
     InductorLmExperiment(const ExperimentSpec& spec, const Device& device)
@@ -136,7 +136,7 @@ public:
     }
 
     Tensor graphRoot() const override { return {}; } // there is no autograd graph
-    // Their modules are unknown: the compiler has merged the ops of several.
+    // The modules of these tensors are unknown, because the compiler merges ops of several modules.
     void visitSaved(const SavedVisitor& visit) const override
     {
         for (std::size_t i = 1; i < saved_.size(); ++i)
@@ -153,7 +153,7 @@ private:
         return inputs;
     }
 
-    /// Compares a package that was not compared before with the eager model.
+    /// Compares the package with the eager model, unless an earlier run has done so.
     void check()
     {
         facts_ = compiled_.notes();
@@ -185,7 +185,7 @@ private:
             gradients = passes_.backward(inputsOf(batch), std::move(saved), gradient);
         const EagerGradients eager = eagerGradients(spec_, device_, model_, batch, gradient);
         const double outputError = relativeDifference(output, eager.output);
-        // A sum of logits of both signs may be close to 0, where its relative error has no bound.
+        // A sum of logits of both signs may be close to 0, so its relative error is unbounded.
         if (!hasBackward || spec_.loss == LossKind::CrossEntropy)
             requireRounding(outputError, "output");
         std::vector<EnvironmentEntry> found{{kOutputError, threeDigits(outputError)}};
@@ -201,14 +201,14 @@ private:
         return found;
     }
 
-    /// Gradients of a mean over all tokens are too small for fp16.
+    /// The scale of the loss: without it, gradients of a mean over all tokens are too small for fp16.
     double lossScale() const
     {
         constexpr double kScale = 1024;
         return spec_.precision == Precision::Fp16 && spec_.loss == LossKind::CrossEntropy ? kScale : 1;
     }
 
-    /// \throws Error  the error is too large to come from rounding: this is another model than ours
+    /// \throws Error  the error is larger than rounding explains: the package computes a different model
     void requireRounding(double error, const std::string& what) const
     {
         const double bound = roundingBound(spec_);

@@ -62,7 +62,7 @@ EagerOps::EagerOps(const ExperimentSpec& spec, at::TensorOptions options, const 
                              1 / std::sqrt(static_cast<double>(headDim)), options);
 }
 
-// Contiguous, because it is read by rows.
+// Contiguous, because lookups read whole rows.
 Tensor EagerOps::embeddingWeight(const std::string& name, std::int64_t rows, std::int64_t width)
 {
     const Making making(MemoryCategory::Parameters, name);

@@ -20,14 +20,14 @@ class Device;
 
 inline constexpr double kNormEpsilon = 1e-5;
 
-/// \throws Error  the heads do not divide the width into even parts
+/// \throws Error  the width is not a multiple of the heads, or the head dim is odd
 void requireRotatable(const ExperimentSpec& spec);
 
-/// Standard deviation of the initial weights: Glorot's, for each of the packed maps.
+/// Standard deviation of the initial weights: that of Glorot's method, for each of the packed maps separately.
 double deviationOf(const LinearMap& map);
 
-/// What the initial weights are drawn from, on the CPU or a GPU; none for a device without random numbers (meta). It is
-/// the model's own, so that ranks that are threads draw the same weights.
+/// The random generator for the initial weights, on the CPU or a GPU; none for a device without random
+/// numbers (meta). Each model has its own generator, so that ranks that are threads draw the same weights.
 std::optional<at::Generator> weightSource(at::Device device, std::int64_t seed);
 
 /// The operations of the language model, executed by LibTorch. Session thread.
@@ -38,7 +38,7 @@ public:
 
     /// \param options  dtype and device of the parameters
     /// \throws Unsupported, Error
-    /// \param parallelism  of the ranks, which outlives it; null: this process alone
+    /// \param parallelism  shared by the ranks; must outlive this object; null: this process alone
     EagerOps(const ExperimentSpec& spec, at::TensorOptions options, const AttentionCall& attention,
              Parallelism* parallelism = nullptr);
 
@@ -84,19 +84,19 @@ public:
         return engine::recomputedInBackward(part, inputs);
     }
 
-    /// Elements of the weights of all ranks together.
+    /// Number of elements in the weights of all ranks together.
     std::int64_t weightElements() const { return weightElements_; }
 
     /// Visits the tensors kept between calls: the rotation and those of the attention backend.
     void visitHeld(const HoldVisitor& visit) const;
 
 private:
-    /// The parameter in place of a new weight.
+    /// The parameter that the model uses in place of a new weight: see Parallelism::placed().
     Tensor placed(const std::string& name, const Tensor& whole, const LinearMap* map = nullptr);
 
     std::int64_t batch_;
     std::int64_t parts_; ///< ranks that divide a layer
-    std::int64_t heads_; ///< of this rank
+    std::int64_t heads_; ///< number of heads of this rank
     bool splitsProducts_;
     at::TensorOptions options_;
     std::optional<at::Generator> weightSource_;
@@ -109,7 +109,7 @@ private:
 
 using LanguageModel = tilescope::LanguageModel<EagerOps>;
 
-/// The operations of a spec's model, with attention in autocast's dtype.
+/// The operations of a spec's model, with attention in the dtype of autocast.
 EagerOps eagerOps(const ExperimentSpec& spec, const Device& device, Parallelism* parallelism = nullptr);
 
 } // namespace tilescope::engine

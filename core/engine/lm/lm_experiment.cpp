@@ -110,7 +110,7 @@ public:
     }
 
 private:
-    /// What the optimizer of this process updates.
+    /// The weights that the optimizer of this process updates.
     std::vector<NamedTensor> weightsToUpdate()
     {
         if (parallelism_)
@@ -148,8 +148,8 @@ private:
             parallelism_->finishBackward();
     }
 
-    // The gradients of the ranks are summed. Cross entropy is a mean over the tokens of a batch, so each rank
-    // contributes its share.
+    // The gradients of the ranks are summed, but cross entropy is a mean over the tokens of a batch. So each
+    // rank scales its gradient by its share of the tokens.
     Tensor gradientOfLoss() const
     {
         const Tensor gradient = gradient_.to(loss_.scalar_type());
@@ -170,7 +170,7 @@ private:
     RankGrid grid_;
     std::unique_ptr<Parallelism> parallelism_; // null without ranks; the model uses it
     LanguageModel model_;
-    std::vector<NamedTensor> weights_; // that the optimizer updates
+    std::vector<NamedTensor> weights_; // the weights that the optimizer updates
     std::optional<AdamW> optimizer_;
     TokenBatch batch_;
     Tensor gradient_; // initial gradient of backward

@@ -26,7 +26,7 @@ std::array<Tensor, 3> splitHeadsForward(const Tensor& qkv, const Tensor& rotatio
     const at::ScalarType real = c10::toRealValueType(rotation.scalar_type());
     Tensor out = at::empty({3, shape[1], shape[2], shape[3], 2 * shape[4]}, qkv.options().dtype(real));
     Tensor turned = at::view_as_complex(out.view({3, shape[1], shape[2], shape[3], shape[4], 2}));
-    // One kernel rotates and moves heads to the front: the multiplication reads and writes through these
+    // One kernel rotates and moves heads to the front, because the multiplication reads and writes through
     // views.
     at::mul_out(turned, complexByHead(qkv.to(real), shape), rotation);
     if (out.scalar_type() != qkv.scalar_type())

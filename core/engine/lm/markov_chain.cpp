@@ -18,7 +18,8 @@ std::int64_t successors(std::int64_t vocab)
 
 } // namespace
 
-// Not a tensor: on a CPU it would count as memory of the step. This is the shuffle of Fisher and Yates.
+// The shuffle of Fisher and Yates. The result is not a tensor, which would count as memory of the step on a
+// CPU.
 MarkovChain::MarkovChain(std::int64_t vocab, at::Generator& source)
     : permutation_(static_cast<std::size_t>(vocab))
 {
@@ -28,7 +29,8 @@ MarkovChain::MarkovChain(std::int64_t vocab, at::Generator& source)
         std::swap(permutation_[i - 1], permutation_[numbers->random64() % i]);
 }
 
-// The j of K have probabilities 1/2, …, 2^(1 - K), 2^(1 - K): the sum of p log2(1 / p) is 2 - 2^(2 - K).
+// The K values of j have probabilities 1/2, …, 2^(1 - K), 2^(1 - K), so the sum of p log2(1 / p) is 2 - 2^(2
+// - K).
 double MarkovChain::entropy(std::int64_t vocab)
 {
     return (2 - std::exp2(2 - static_cast<double>(successors(vocab)))) * std::log(2.0);
@@ -36,7 +38,7 @@ double MarkovChain::entropy(std::int64_t vocab)
 
 void MarkovChain::draw(at::Tensor& tokens, at::Generator& source) const
 {
-    // The lower bits of a number choose j, the others the first token.
+    // The lower bits of a random number choose j, the other bits the first token.
     const auto vocab = static_cast<std::int64_t>(permutation_.size());
     const std::int64_t bits = successors(vocab) - 1;
     const std::int64_t mask = (std::int64_t{1} << bits) - 1;

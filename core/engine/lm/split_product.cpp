@@ -25,7 +25,7 @@ Tensor splitCopies(const Tensor& x, std::int64_t copies, bool left, bool below)
     return call.call(x, copies, left, below);
 }
 
-/// Parts as a factor of a product in fp32: the processor's products of bf16 matrices give bf16.
+/// Converts parts on a CPU to fp32, because products of bf16 matrices there have bf16 results.
 Tensor factor(const Tensor& parts)
 {
     return parts.is_cuda() ? parts : parts.to(at::kFloat);
@@ -52,8 +52,8 @@ Tensor rightParts(const Tensor& b, std::int64_t copies)
     return bf16Parts(b.contiguous(), copies, false, true);
 }
 
-/// The product of three copies of parts, of which one has `inner` columns: parts 2 1 0 times 0 1 2, then 1 0 times 0 1, then
-/// 0 times 0.
+/// Multiplies three copies of parts, each with `inner` columns, by three products: parts 2 1 0 times 0 1 2,
+/// then 1 0 times 0 1, then 0 times 0.
 void multiplyParts(Tensor& target, ProductTarget how, const Tensor& left, const Tensor& right,
                    std::int64_t inner)
 {
@@ -64,7 +64,8 @@ void multiplyParts(Tensor& target, ProductTarget how, const Tensor& left, const 
     }
 }
 
-/// One product of six copies reads and writes the target once; three products of three copies write half as many parts.
+/// Whether one product of six copies is better than three products of three copies: it reads and writes the
+/// target once, but twice as many parts.
 bool repeatsParts(const Tensor& target, const Tensor& a, const Tensor& b)
 {
     constexpr std::int64_t kTargetBytes = 16;
@@ -72,8 +73,8 @@ bool repeatsParts(const Tensor& target, const Tensor& a, const Tensor& b)
     return kTargetBytes * target.numel() > kPartBytes * (a.numel() + b.numel());
 }
 
-/// Whether one product of six copies, for which the weight is split again, moves fewer bytes than `products` products of
-/// kept parts: each but the first reads and writes the target once more.
+/// Whether splitting the weight again for one product of six copies moves fewer bytes than `products`
+/// products of kept parts, each of which after the first reads and writes the target once more.
 bool splitsAgain(const Tensor& target, const Tensor& a, const Tensor& weight, std::int64_t products)
 {
     constexpr std::int64_t kTargetBytes = 8;
@@ -97,7 +98,8 @@ struct SplitMm : torch::autograd::Function<SplitMm> {
         const at::AutoDispatchBelowADInplaceOrView below;
         return splitMmForward(a, b);
     }
-    // The gradient of a weight that is stored transposed is computed transposed, so that it has the weight's layout.
+    // If a weight is stored transposed, its gradient is computed transposed, so that both have the same
+    // layout.
     static variable_list backward(AutogradContext* context, variable_list grads)
     {
         const auto saved = context->get_saved_variables();
@@ -146,8 +148,8 @@ Tensor splitMm(const Tensor& x, const Tensor& weight, const WeightParts& parts)
     return product;
 }
 
-// The parts of a weight's row are side by side, so those of its column are in strides: each of the six products of parts
-// is a product of its own.
+// The parts of a weight's row are side by side, so those of a column are strided. Therefore each of the six
+// products of parts is computed separately.
 void splitInputGradientInto(Tensor& target, const Tensor& gradient, const Tensor& weight,
                             const WeightParts& parts)
 {

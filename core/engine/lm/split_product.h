@@ -6,15 +6,15 @@
 
 namespace tilescope::engine {
 
-// Products of fp32 matrices by tensor cores that take bf16 (precision: fp32x6).
+// Products of fp32 matrices on tensor cores that multiply bf16 (precision: fp32x6).
 //
-// Each factor is the sum of three bf16 parts of 8 bits each, and of the nine products of parts the three smallest are
-// left out: they are below 2^-24 of the product of the factors, as fp32's own rounding. The other six are summed in
-// fp32. Method: Henry, Tang, Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision
-// Computations", ARITH 2019.
+// Each factor is the sum of three bf16 parts of 8 bits each. Of the nine products of parts, the three
+// smallest are left out: they are below 2^-24 of the whole product, like the rounding of fp32. The other six
+// are summed in fp32. Method: Henry, Tang, Heinecke, "Leveraging the bfloat16 Artificial Intelligence
+// Datatype For Higher-Precision Computations", ARITH 2019.
 
-/// a b for fp32 matrices (m, k) and (k, n), each dense in either order of its dimensions or copied. An infinite value
-/// becomes NaN. Differentiable.
+/// a b for fp32 matrices (m, k) and (k, n). A matrix that is dense in neither order of its dimensions is
+/// copied. An infinite value becomes NaN. Differentiable.
 at::Tensor splitMm(const at::Tensor& a, const at::Tensor& b);
 
 /// Sets `target` to a b, or adds a b to it. Not differentiable.
@@ -29,9 +29,9 @@ struct WeightParts {
     explicit WeightParts(const at::Tensor& weight);
 };
 
-/// x W from the parts, or from a weight that is split again where that moves fewer bytes. Not differentiable.
+/// x W from the parts, or from the weight split again if that moves fewer bytes. Not differentiable.
 at::Tensor splitMm(const at::Tensor& x, const at::Tensor& weight, const WeightParts& parts);
-/// Likewise sets `target` to gradient W^T.
+/// Sets `target` to gradient W^T, from the parts or from the weight split again.
 /// \param target  fp32 (m, in), row-major
 void splitInputGradientInto(at::Tensor& target, const at::Tensor& gradient, const at::Tensor& weight,
                             const WeightParts& parts);

@@ -13,7 +13,7 @@ TokenBatch::TokenBatch(const ExperimentSpec& spec, at::Device device, int mine, 
 {
     constexpr auto kInput = MemoryCategory::Inputs;
     {
-        // One token more than the context: the targets are the inputs shifted by one.
+        // One more token than the context, because the targets are the inputs shifted by one.
         const Making making(kInput, "tokens on the host");
         host_ = at::empty({batch_, context_ + 1}, at::kLong);
     }
@@ -29,7 +29,8 @@ TokenBatch::TokenBatch(const ExperimentSpec& spec, at::Device device, int mine, 
 
 void TokenBatch::refresh()
 {
-    // Together the ranks have the tokens of one process with all batches: each draws all of them and keeps its own.
+    // Together, the ranks have the tokens of one process with all batches: each rank draws all batches and
+    // keeps its own.
     for (int batch = 0; batch < batches_; ++batch) {
         if (chain_)
             chain_->draw(host_, source_);

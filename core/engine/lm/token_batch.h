@@ -16,18 +16,18 @@ namespace tilescope::engine {
 /// Tokens of a step of the language model; the targets are the tokens shifted by one. Session thread.
 class TokenBatch {
 public:
-    /// \param mine     the batch of this process, of those that the ranks of a step have together
-    /// \param batches  how many these are
+    /// \param mine     index of this process's batch among the batches of all ranks
+    /// \param batches  number of batches of all ranks
     TokenBatch(const ExperimentSpec& spec, at::Device device, int mine = 0, int batches = 1);
 
-    /// Draws those of the next step on the host and copies them to the same tensors, so that there is no device
-    /// allocation and all devices get the same tokens.
+    /// Draws the tokens of the next step on the host and copies them to the same tensors. This needs no
+    /// device allocation and gives all devices the same tokens.
     void refresh();
 
     const at::Tensor& tokens() const { return tokens_; } ///< (batch·context)
     const at::Tensor& targets() const { return targets_; }
     void visitHeld(const HoldVisitor& visit) const;
-    /// What is known about the data: result.entropy, for a Markov chain.
+    /// Facts about the data: for a Markov chain, result.entropy.
     std::vector<EnvironmentEntry> facts() const;
 
 private:

@@ -27,7 +27,8 @@ namespace {
 
 using at::Tensor;
 
-/// LibTorch has loaded the library, but does not link programs with it.
+/// The functions of cuBLASLt, looked up in the library that LibTorch has loaded: programs are not linked with
+/// it.
 struct CublasLt {
     decltype(&cublasLtMatmul) matmul = nullptr;
     decltype(&cublasLtMatmulAlgoGetHeuristic) propose = nullptr;
@@ -78,14 +79,14 @@ void check(cublasStatus_t status)
     TORCH_CHECK(status == CUBLAS_STATUS_SUCCESS, "cuBLASLt failed with status ", static_cast<int>(status));
 }
 
-/// The workspace that a product of LibTorch has on the current stream.
+/// The workspace of LibTorch's products on the current stream.
 struct Workspace {
     void* memory = nullptr;
     std::size_t bytes = 0;
 
     static Workspace current()
     {
-        void* const handle = at::cuda::getCurrentCUDABlasHandle(); // makes it
+        void* const handle = at::cuda::getCurrentCUDABlasHandle(); // creates the workspace
         void* const stream = at::cuda::getCurrentCUDAStream().stream();
         auto& workspaces = at::cuda::cublas_handle_stream_to_workspace();
         const std::shared_lock lock(workspaces.mutex);
@@ -156,7 +157,7 @@ public:
     Product(const Product&) = delete;
     Product& operator=(const Product&) = delete;
 
-    /// The best by cuBLASLt's estimate first.
+    /// The algorithms that cuBLASLt proposes, best estimate first.
     std::vector<cublasLtMatmulAlgo_t> proposals(const Workspace& workspace) const
     {
         constexpr int kMost = 8;
@@ -199,7 +200,7 @@ private:
     cublasLtMatrixLayout_t target_ = nullptr;
 };
 
-/// Algorithms by shape; none where LibTorch's product is used.
+/// Algorithms by shape; none: use LibTorch's product.
 using Choices = std::map<Shape, std::optional<cublasLtMatmulAlgo_t>>;
 
 /// Times the proposals in turn, alone on the device, and returns the one with the shortest time.
@@ -207,8 +208,8 @@ std::optional<cublasLtMatmulAlgo_t> fastest(const Product& product, const Tensor
                                             const Tensor& b, const Workspace& workspace)
 {
     constexpr int kRounds = 3;
-    constexpr float kLeastMilliseconds = 1; // of a timing, which has the product several times
-    constexpr float kGain = 0.98F;          // below it, another algorithm than the first is taken
+    constexpr float kLeastMilliseconds = 1; // length of a timing, which repeats the product
+    constexpr float kGain = 0.98F;          // largest share of the first one's time for a replacement
     const std::vector<cublasLtMatmulAlgo_t> proposals = product.proposals(workspace);
     if (proposals.empty())
         return {};
@@ -225,7 +226,7 @@ std::optional<cublasLtMatmulAlgo_t> fastest(const Product& product, const Tensor
     };
     std::vector<float> times;
     for (const cublasLtMatmulAlgo_t& algorithm : proposals)
-        times.push_back(time(algorithm, 2)); // loads it
+        times.push_back(time(algorithm, 2)); // loads the kernel
     const int count = std::clamp(static_cast<int>(kLeastMilliseconds / std::ranges::min(times)), 1, 50);
     std::ranges::fill(times, std::numeric_limits<float>::infinity());
     for (int round = 0; round < kRounds; ++round)

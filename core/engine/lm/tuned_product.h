@@ -4,7 +4,7 @@
 
 namespace tilescope::engine {
 
-/// What a product does with the former values of its target.
+/// Whether a product overwrites its target or adds to it.
 enum class ProductTarget { Set, Add };
 
 /// Who chooses the algorithm of a product of bf16 matrices on a GPU.

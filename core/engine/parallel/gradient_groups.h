@@ -8,13 +8,13 @@
 
 namespace tilescope::engine {
 
-/// Reports during backward when all gradients of a group of parameters are complete. Groups are reported in their
-/// order, whatever the order in which they are complete, so that every rank acts on them in the same order.
+/// Reports during backward when all gradients of a group of parameters are complete. Reports groups in their
+/// numerical order, not in the order of completion, so that every rank acts on them in the same order.
 ///
 /// Every parameter gets one gradient per backward. Backward runs on one thread, and the thread that started it waits.
 class GradientGroups {
 public:
-    /// \param ready  called on the thread of backward with the number of the group
+    /// \param ready  called on the thread of backward with the group's number
     GradientGroups(std::vector<std::vector<at::Tensor>> groups, std::function<void(std::size_t)> ready);
     /// Removes its hooks from the parameters.
     ~GradientGroups();
@@ -28,7 +28,7 @@ public:
     void reset();
     /// Call after backward, which must have completed all groups.
     void requireAll() const;
-    /// For a parameter whose gradient autograd did not make.
+    /// Counts the gradient of a parameter that autograd did not compute.
     void gradientMade(const at::Tensor& parameter);
 
 private:
@@ -37,12 +37,12 @@ private:
 
     std::vector<std::vector<at::Tensor>> groups_;
     std::function<void(std::size_t)> ready_;
-    std::vector<std::size_t> missing_; ///< gradients per group that backward has not made
-    std::size_t reported_ = 0;         ///< groups before this one were reported
+    std::vector<std::size_t> missing_; ///< by group: number of gradients that backward has not made yet
+    std::size_t reported_ = 0;         ///< number of groups reported so far
 };
 
-/// Groups of up to `most` bytes, or one parameter, from the last parameter on: backward makes gradients of late
-/// parameters first.
+/// Groups of up to `most` bytes (or a single larger parameter), beginning with the last parameter, because
+/// backward makes the gradients of late parameters first.
 std::vector<std::vector<at::Tensor>> bucketsOf(const std::vector<at::Tensor>& parameters, std::int64_t most);
 
 } // namespace tilescope::engine

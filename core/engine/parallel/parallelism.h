@@ -21,8 +21,8 @@ struct NamedTensor {
     at::Tensor tensor;
 };
 
-/// How the ranks of a step share the model, its gradients and its optimizer. Together they compute a step of one
-/// process with the sequences of all batches. Session thread, and autograd's thread during backward.
+/// How the ranks of a step share the model, its gradients and its optimizer. Together, they compute the step that one
+/// process would compute with the sequences of all batches. Session thread, and autograd's thread during backward.
 /// \throws LostRank (failure.h)  from most calls
 class Parallelism {
 public:
@@ -31,39 +31,39 @@ public:
     Parallelism(const Parallelism&) = delete;
     Parallelism& operator=(const Parallelism&) = delete;
 
-    /// The parameter that the model uses in place of `whole`, a leaf. Called once per parameter, in the order of the
-    /// model. A weight without requires_grad is frozen: it gets the values of rank 0, and takes part in nothing else.
-    /// \param map  of a matrix; null: an embedding or a norm
+    /// The parameter that the model uses in place of the leaf `whole`. Called once per parameter, in the order of the
+    /// model. A weight without requires_grad is frozen: it gets the values of rank 0 and takes part in nothing else.
+    /// \param map  the linear map of a matrix; null: an embedding or a norm
     virtual at::Tensor placed(const std::string& name, const at::Tensor& whole, const LinearMap* map) = 0;
 
-    // Around parts of the model; they return the activations to go on with.
+    // Called around parts of the model; each returns the activations with which the model continues.
     virtual at::Tensor enterBlock(std::int64_t /*block*/, const at::Tensor& x) { return x; }
     virtual at::Tensor leaveBlock(std::int64_t /*block*/, const at::Tensor& x) { return x; }
-    /// Before a product with a weight that is divided by columns, and after one with a weight divided by rows.
+    /// Called before a product with a weight that is divided by columns, and after one with a weight divided by rows.
     virtual at::Tensor intoParts(const at::Tensor& x) { return x; }
     virtual at::Tensor sumOfParts(const at::Tensor& y) { return y; }
 
-    // Around the phases of a step.
+    // Called around the phases of a step.
     virtual void beginForward() {}
     virtual void endForward() {}
     virtual void beginBackward() {}
-    /// When it returns, the gradients of updated() are those of the whole batch.
+    /// After this call, the gradients of updated() are those of the whole batch.
     virtual void finishBackward() {}
-    /// A model without autograd made the gradient of a leaf: what autograd's hook says of other models.
+    /// A model without autograd calls this when the gradient of a leaf is complete, in place of autograd's hook.
     virtual void gradientMade(const at::Tensor& leaf, at::Tensor gradient);
-    /// After the optimizer has changed updated(): gives every rank the weights it keeps.
+    /// Called after the optimizer has changed updated(). Gives every rank the weights that it keeps.
     virtual void finishUpdate() {}
     virtual void dropGradients() = 0;
 
-    /// What this rank's optimizer updates; the gradients are those of the tensors. Call after the last placed().
+    /// The tensors that this rank's optimizer updates from their gradients. Call after the last placed().
     virtual std::vector<NamedTensor> updated() = 0;
-    /// Makes `found`, 0 or 1, 1 on each rank if it is 1 on one of them.
+    /// Sets `found` (0 or 1) to 1 on every rank if it is 1 on any rank.
     virtual void agreeOnOverflow(const at::Tensor& /*found*/) {}
     virtual void visitHeld(const HoldVisitor& visit) const = 0;
 };
 
 /// The parallelism of `spec.parallel`.
-/// \param ranks  outlives it
+/// \param ranks  must outlive the result
 std::unique_ptr<Parallelism> makeParallelism(const ExperimentSpec& spec, Ranks& ranks);
 
 } // namespace tilescope::engine

@@ -22,14 +22,15 @@ namespace {
 
 using at::Tensor;
 
-/// Each rank has all weights; those of rank 0 at first.
+/// Each rank has all weights, initially those of rank 0.
 class Replicas : public Parallelism {
 public:
     explicit Replicas(Ranks& ranks) : ranks_(ranks) {}
 
     Tensor placed(const std::string& name, const Tensor& whole, const LinearMap* /*map*/) override
     {
-        // The seed makes them equal already; a rank with another processor may round differently.
+        // The seed makes the weights equal, except that a rank with a different processor may round
+        // differently.
         ranks_.broadcast(whole.detach(), 0).wait();
         if (!whole.requires_grad())
             return whole; // frozen
@@ -82,7 +83,7 @@ public:
     }
 };
 
-/// Copies the gradients to one message and back.
+/// Combines all gradients in one message: copies them into it and back.
 class FlatReplicas final : public Replicas {
 public:
     using Replicas::Replicas;
@@ -127,7 +128,7 @@ private:
     Tensor message_;
 };
 
-/// Starts a collective per bucket as soon as backward has made its gradients.
+/// Starts one collective per bucket as soon as backward has made the bucket's gradients.
 class BucketedReplicas : public Replicas {
 public:
     BucketedReplicas(Bytes bucket, Ranks& ranks) : Replicas(ranks), bucket_(bucket) {}
@@ -163,11 +164,11 @@ private:
 
     const Bytes bucket_;
     std::vector<Started> started_;
-    std::optional<GradientGroups> groups_; ///< once all parameters are known
+    std::optional<GradientGroups> groups_; ///< set once all parameters are known
 };
 
-/// Each parameter has an owner, the rank that updates it and broadcasts it. The largest parameters are assigned first,
-/// each to the rank with the fewest elements so far.
+/// Each parameter has an owner: the rank that updates and broadcasts it. Parameters are assigned in order of
+/// decreasing size, each to the rank with the fewest elements so far.
 class OwnedReplicas final : public BucketedReplicas {
 public:
     using BucketedReplicas::BucketedReplicas;
@@ -226,8 +227,8 @@ private:
     std::vector<int> owners_; ///< by parameter
 };
 
-/// Each rank owns a part of every parameter: it gets the sum of that part of the gradients, updates the part, and
-/// gathers the others.
+/// Each rank owns a part of every parameter: it gets the summed gradient of its part, updates the part, and
+/// gathers the other parts.
 class ShardedReplicas final : public BucketedReplicas {
 public:
     using BucketedReplicas::BucketedReplicas;
@@ -252,7 +253,7 @@ public:
     {
         const at::NoGradGuard noGrad;
         std::vector<Started> started;
-        std::vector<std::pair<Tensor, Tensor>> copies; // for uneven parts: to, from
+        std::vector<std::pair<Tensor, Tensor>> copies; // destinations and sources, for uneven parts
         for (std::size_t i = 0; i < groups().count(); ++i) {
             std::vector<Tensor> wholes;
             std::vector<Tensor> parts;

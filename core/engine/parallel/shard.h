@@ -10,8 +10,8 @@ namespace tilescope::engine {
 /// The elements of a dense tensor as a vector, in the order of memory. Shares the memory.
 at::Tensor flatView(const at::Tensor& tensor);
 
-/// The equal parts into which ranks divide the elements of a tensor, in the order of memory. Where their number is not a
-/// multiple of the ranks, the last parts are filled up with elements that the tensor does not have.
+/// The equal parts into which ranks divide the elements of a tensor, in the order of memory. If the number of
+/// elements is not a multiple of the ranks, the last parts are padded beyond the end of the tensor.
 struct ShardLayout {
     std::int64_t elements = 0;
     int ranks = 1;
@@ -24,9 +24,9 @@ struct ShardLayout {
     std::int64_t count(int rank) const { return std::min(part(), elements - begin(rank)); }
 };
 
-/// `flat` itself if the layout is even, else a copy that is filled up with zeros.
+/// `flat` itself if the layout is even, otherwise a copy padded with zeros.
 at::Tensor padded(const at::Tensor& flat, const ShardLayout& layout);
-/// The part of a rank of a padded() vector. Shares the memory.
+/// A rank's part of a padded() vector. Shares the memory.
 at::Tensor partOf(const at::Tensor& padded, const ShardLayout& layout, int rank);
 
 } // namespace tilescope::engine

@@ -18,7 +18,7 @@ namespace {
 
 using at::Tensor;
 
-/// The type of matrices in products under autocast; none: that of the weights.
+/// The type of matrices in products under autocast; none: the type of the weights.
 std::optional<at::ScalarType> productType(Precision precision)
 {
     if (precision == Precision::Bf16 || precision == Precision::Fp8)
@@ -26,10 +26,10 @@ std::optional<at::ScalarType> productType(Precision precision)
     return precision == Precision::Fp16 ? std::optional(at::kHalf) : std::nullopt;
 }
 
-/// A weight: this rank's part of it, and its whole, which has memory only while it is in use.
+/// A weight: this rank's part, and the whole weight, which has memory only while it is in use.
 class ShardedWeight {
 public:
-    /// \param type  of the whole
+    /// \param type  element type of the whole weight
     ShardedWeight(std::string name, const Tensor& weight, at::ScalarType type, const Ranks& ranks)
         : name_(std::move(name)), layout_{.elements = weight.numel(), .ranks = ranks.size()},
           rank_(ranks.rank())
@@ -48,7 +48,7 @@ public:
     const Tensor& whole() const { return whole_; } ///< the leaf that the model uses
     const Tensor& memory() const { return memory_; }
 
-    /// Gives the whole memory, whose contents are undefined.
+    /// Allocates the memory of the whole weight; its contents are undefined.
     void acquire()
     {
         c10::StorageImpl& storage = *memory_.storage().unsafeGetStorageImpl();
@@ -64,16 +64,16 @@ public:
     }
     bool isAcquired() const { return memory_.storage().nbytes() > 0; }
 
-    /// This rank's part in the type of the whole.
+    /// This rank's part, converted to the type of the whole.
     Tensor contribution() const { return part_.to(memory_.scalar_type()); }
 
-    /// Takes the gradient of the whole: its elements in the type of the part, filled up.
+    /// Moves out the gradient of the whole: a padded vector of its elements in the type of the part.
     Tensor takeGradient() const
     {
         const Tensor gradient = std::exchange(whole_.mutable_grad(), Tensor());
         return padded(flatView(gradient).to(part_.scalar_type()), layout_);
     }
-    /// Makes the gradient of the part.
+    /// Allocates the gradient of the part.
     Tensor makePartGradient() const { return part_.mutable_grad() = at::empty_like(part_); }
 
 private:
@@ -92,7 +92,7 @@ public:
     std::vector<ShardedWeight>& weights() { return weights_; }
     const std::vector<ShardedWeight>& weights() const { return weights_; }
 
-    /// Starts the gather unless it has been.
+    /// Starts the gather, unless it was started already.
     void startGather(Ranks& ranks)
     {
         if (isGathered_ || weights_.empty())
@@ -205,7 +205,7 @@ public:
     {
         if (inBackward_)
             return x;
-        // Backward begins with the last block.
+        // In backward, the last block comes first.
         const std::size_t number = groupOf(block);
         if (number + 2 < groups_.size() || !makesGradients_)
             groups_[number].release();
@@ -241,7 +241,7 @@ public:
 
     void dropGradients() override
     {
-        // A step that failed or made no gradients leaves weights behind.
+        // A step that failed or made no gradients leaves gathered weights behind.
         for (WeightGroup& group : groups_)
             group.release();
         eachWeight([](const ShardedWeight& weight) {
@@ -276,7 +276,7 @@ private:
 
     static std::size_t groupOf(std::int64_t block) { return static_cast<std::size_t>(block) + 1; }
 
-    /// Ensures that the weights of a group are there, and starts the gather of the group that is used after it.
+    /// Waits for the weights of a group and starts the gather of the group that is needed next.
     void use(std::size_t group)
     {
         groups_[group].startGather(ranks_);
@@ -286,11 +286,11 @@ private:
             groups_[next].startGather(ranks_);
     }
 
-    /// Backward has made the gradients of a group, from the last one to the first.
+    /// Called when backward has made the gradients of a group; groups come from last to first.
     void gradientsReady(std::size_t number)
     {
         const std::size_t made = groups_.size() - 1 - number;
-        // The sum before it has had a block's backward to end; its gradients are freed now.
+        // The previous sum could run during a whole block's backward. Waiting for it now frees its gradients.
         if (number > 0)
             groups_[made + 1].awaitScatter();
         groups_[made].release();
@@ -308,7 +308,7 @@ private:
     WeightCut cut_;
     std::optional<at::ScalarType> matrixType_;
     std::vector<WeightGroup> groups_;         ///< the embedding, each block, all other weights
-    std::optional<GradientGroups> gradients_; ///< once all parameters are known
+    std::optional<GradientGroups> gradients_; ///< set once all parameters are known
     bool makesGradients_ = false;
     bool inBackward_ = false;
 };

@@ -17,7 +17,7 @@ using at::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// The identity, whose gradient is the sum over the ranks.
+/// The identity in forward. Its gradient is summed over the ranks.
 struct IntoParts : torch::autograd::Function<IntoParts> {
     static Tensor forward(AutogradContext* context, const Tensor& x, Ranks* ranks)
     {
@@ -27,18 +27,18 @@ struct IntoParts : torch::autograd::Function<IntoParts> {
     static variable_list backward(AutogradContext* context, variable_list gradients)
     {
         auto* ranks = reinterpret_cast<Ranks*>(context->saved_data["ranks"].toInt());
-        // A product has just made it for this node alone.
+        // A product has just made this gradient for this node alone, so it may be changed.
         const Tensor gradient = gradients[0].contiguous();
         ranks->allReduce(gradient).wait();
         return {gradient, Tensor()};
     }
 };
 
-/// The sum over the ranks, whose gradient is that of each term.
+/// The sum over the ranks. Each term gets the gradient of the sum.
 struct SumOfParts : torch::autograd::Function<SumOfParts> {
     static Tensor forward(AutogradContext* /*context*/, const Tensor& y, Ranks* ranks)
     {
-        ranks->allReduce(y).wait(); // made for this node alone
+        ranks->allReduce(y).wait(); // y was made for this node alone, so it may be changed
         return y;
     }
     static variable_list backward(AutogradContext* /*context*/, variable_list gradients)
@@ -47,7 +47,7 @@ struct SumOfParts : torch::autograd::Function<SumOfParts> {
     }
 };
 
-/// The rank as a place in a grid, with the groups of its row and column.
+/// Combines both kinds: the ranks form a grid, and each belongs to the groups of its row and its column.
 class TensorParts final : public Parallelism {
 public:
     explicit TensorParts(Ranks& ranks) : ranks_(ranks) {}

@@ -14,7 +14,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Waiting ranks check for others that were killed, which cannot signal it, at this interval.
+/// Interval at which waiting ranks check whether others were killed; a killed rank cannot announce that it
+/// leaves.
 constexpr std::chrono::milliseconds kLook{100};
 
 } // namespace

@@ -12,30 +12,30 @@
 
 namespace tilescope::engine {
 
-/// Where the ranks of a group meet: a slot of bytes per rank, and a barrier. On one host it is shared memory, on several a
-/// connection to the hub.
+/// Where the ranks of a group exchange small data: a slot of bytes per rank, and a barrier. On one host, the
+/// board is shared memory; on several hosts, a connection to the hub.
 ///
-/// There are two sets of slots that are used in turn, so that a rank may fill its next slot while others still read the
-/// current ones. Waiting ranks sleep. One thread at a time; only leave() may be called from any thread.
+/// Two sets of slots alternate, so that a rank may fill its next slot while others still read the current
+/// ones. Waiting ranks sleep. One thread at a time; only leave() may be called from any thread.
 class Board {
 public:
     static constexpr std::size_t kSlotBytes = std::size_t{1} << 20;
     static constexpr int kMostRanks = 64;
 
-    /// Bytes of this rank's slot, from `first`.
+    /// The bytes that this rank has filled in its slot, from `first` on.
     struct Filled {
         std::size_t first = 0;
         std::size_t bytes = 0;
     };
 
-    /// Opens the board of the meeting. Waits for nobody.
+    /// Opens the board of the meeting. Does not wait for other ranks.
     /// \throws Error (Environment)  there is no shared memory, or the hub cannot be reached
     static std::unique_ptr<Board> open(const RankSeat& seat);
     virtual ~Board() = default;
     Board(const Board&) = delete;
     Board& operator=(const Board&) = delete;
 
-    /// Waits for all ranks of the meeting; first of all.
+    /// Waits for all ranks of the meeting. Call it before any other member.
     /// \throws LostRank  like meet()
     void begin();
     /// Switches to the other set of slots.
@@ -43,18 +43,18 @@ public:
     /// The current slot of a rank, kSlotBytes long.
     std::byte* slot(int rank) { return slot(rank, turn_ % 2); }
 
-    /// Waits until every rank has called it as often as this one. What each rank has filled since its last call is visible
-    /// to all ranks afterwards.
-    /// \param doing    the collective in progress, for the message
-    /// \param filled   what this rank has filled; 0 bytes: nothing
-    /// \throws LostRank  a rank has left, or does not arrive within the seat's patience; this rank leaves too
+    /// The barrier: waits until every rank has called it as often as this one. Afterwards, all ranks see the bytes
+    /// that each rank has filled since its previous call.
+    /// \param doing    names the collective in progress, for error messages
+    /// \param filled   the bytes that this rank has filled; 0 bytes: nothing
+    /// \throws LostRank  a rank has left, or does not arrive within the seat's patience; this rank then leaves, too
     void meet(const std::function<std::string()>& doing, Filled filled);
     void leave();
 
-    /// Announces the collective that this rank has started last; for latecomers().
+    /// Announces the last collective that this rank has started; for latecomers().
     virtual void announce(std::int64_t sequence) = 0;
-    /// The ranks that have not started a collective: `rank 1`; empty if all have.
-    /// \param hasLeft  becomes true if one of them has left
+    /// The ranks that have not started a collective: `rank 1`; empty if all have started it.
+    /// \param hasLeft  set to true if one of these ranks has left
     virtual std::string latecomers(std::int64_t sequence, bool& hasLeft) = 0;
 
 protected:
@@ -67,18 +67,18 @@ protected:
 
 private:
     virtual std::byte* slot(int rank, std::uint64_t set) = 0;
-    /// Tells the others that this rank has arrived.
+    /// Tells the other ranks that this rank has arrived at the barrier.
     virtual void arrive(std::int64_t round, Filled filled) = 0;
-    /// How often a rank has arrived.
+    /// How many times a rank has arrived.
     virtual std::int64_t roundsOf(int rank) const = 0;
     virtual bool hasLeft(int rank) const = 0;
-    /// A number that changes with the news of other ranks, if they come by themselves.
+    /// A number that changes whenever another rank arrives or leaves; constant if the board must be polled.
     virtual std::uint32_t news() const { return 0; }
-    /// Waits until there are others than `known`, or so long.
+    /// Waits until news() differs from `known`, but at most `most`.
     virtual void waitForNews(std::uint32_t known, std::chrono::milliseconds most) = 0;
-    /// Every rank has met: no other process needs the meeting's name.
+    /// Called when every rank has joined: no other process needs the meeting's name.
     virtual void allMet() {}
-    /// Tells the others that this rank leaves, once. Any thread.
+    /// Tells the other ranks, once, that this rank leaves. Any thread.
     virtual void sayGoodbye() = 0;
 
     const RankSeat seat_;

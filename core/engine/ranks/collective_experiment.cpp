@@ -55,7 +55,7 @@ public:
         refreshInputs();
         ranks_.startTogether();
     }
-    // Ones, so that repeated sums stay finite.
+    // Fills with ones, so that repeated sums stay finite.
     void refreshInputs() override { message_.fill_(1); }
     void dropGradients() override {}
 
@@ -101,7 +101,7 @@ private:
     ExperimentSpec spec_;
     Ranks& ranks_;
     Tensor message_;
-    Tensor result_; ///< none where the message itself is replaced
+    Tensor result_; ///< undefined if the collective replaces the message itself
 };
 
 } // namespace

@@ -9,8 +9,8 @@ namespace tilescope::engine {
 
 namespace {
 
-/// The namespace of kernels/cuda/ranks. They surround the copies of a collective, so that their times are those of all
-/// of it.
+/// The namespace of kernels/cuda/ranks. These kernels run before and after the copies of a collective, so
+/// together they span its whole time.
 constexpr std::string_view kOwnKernels = "tilescope::kernels::ranks::";
 
 } // namespace

@@ -11,16 +11,16 @@
 
 namespace tilescope::engine {
 
-/// Passes on trace batches and remembers the kernels of collectives in them: those of NCCL and Tilescope's own. Made on the session thread; the tracer's thread
-/// calls consume(), and the session thread the rest once the recording has ended.
+/// Passes on trace batches and remembers their kernels of collectives: those of NCCL and Tilescope's own. Created on
+/// the session thread. The tracer's thread calls consume(); the session thread calls the rest after the recording.
 class CollectiveKernels final : public TraceSink {
 public:
     CollectiveKernels(TraceSink& next, StringTable& strings) : next_(next), strings_(strings) {}
 
     void consume(TraceBatch&& batch) override;
 
-    /// The collectives of the records as events. One with kernels has their times and place, one on the host its own.
-    /// \param onGpu  whether records without a kernel are left out and counted as lost
+    /// Converts records to events. A collective with kernels gets their times and place; one on the host keeps its own.
+    /// \param onGpu  if true, records without a kernel are left out and counted as lost
     TraceBatch eventsOf(const std::vector<CollectiveRecord>& records, bool onGpu);
 
 private:
@@ -32,7 +32,7 @@ private:
     TraceSink& next_;
     StringTable& strings_;
     std::map<std::uint32_t, std::map<Timestamp, DeviceEvent>> kernels_; ///< by thread and launch
-    std::unordered_map<std::uint32_t, bool> known_; ///< names that are of collectives or not
+    std::unordered_map<std::uint32_t, bool> known_; ///< whether a kernel name is that of a collective
 };
 
 } // namespace tilescope::engine

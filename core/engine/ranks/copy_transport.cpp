@@ -27,9 +27,9 @@ namespace {
 
 using kernels::kMaxPeers;
 
-/// CUDA recommends to share whole pages of this size.
+/// CUDA recommends sharing whole pages of this size.
 constexpr std::size_t kOwnBytes = std::size_t{2} << 20;
-constexpr std::uint32_t kLongAfter = 1U << 30; ///< added to a meeting's value, ends all meetings
+constexpr std::uint32_t kLongAfter = 1U << 30; ///< added to a meeting's value to end all waits
 
 kernels::ElementType elementTypeOf(const at::Tensor& tensor)
 {
@@ -47,7 +47,7 @@ kernels::ElementType elementTypeOf(const at::Tensor& tensor)
     }
 }
 
-/// A problem of one of the ranks, of the first that has one; empty if none has.
+/// The problem of the first rank that has one; empty if no rank has a problem. Every rank calls it.
 std::string agreedOn(const RankSeat& seat, Board& board, const std::string& problem)
 {
     constexpr std::size_t kMost = 300;
@@ -85,7 +85,7 @@ std::string problemOfReaching(c10::Device device, const std::string& busId, bool
 
 class CopyTransport final : public Transport {
 public:
-    /// Reserves what the others write to.
+    /// Allocates the memory that the other ranks write to.
     CopyTransport(const RankSeat& seat, Board& board, at::Device device, c10::cuda::CUDAStream stream)
         : seat_(seat), board_(board), device_(device), stream_(stream), memory_(device.index())
     {
@@ -97,7 +97,7 @@ public:
         memory_.describe(std::vector<const void*>{own_, any.data_ptr()}, description.data());
     }
 
-    // During an exception another rank may never answer.
+    // During an exception, another rank may never answer, so the destructor must not wait.
     ~CopyTransport() override
     {
         if (std::uncaught_exceptions() > 0)
@@ -106,8 +106,8 @@ public:
         C10_CUDA_CHECK_WARN(cudaFree(own_));
     }
 
-    /// Finds the other ranks. Each rank calls it.
-    /// \return  what prevents it
+    /// Opens the memory of the other ranks. Each rank calls it.
+    /// \return  what prevents the connection; empty if nothing does
     std::string connect(bool needsNvlink)
     {
         exchange({own_}, [] { return "the exchange of memory"; });
@@ -130,7 +130,8 @@ public:
 
     std::string name() const override { return "copy engines"; }
 
-    // The GPU meets the others before the host does, so that its waiting for a late rank begins when the rank is ready.
+    // The GPU starts to wait for the others before the host does, so that the recorded wait for a late rank
+    // begins when this rank is ready.
     void begin(const std::vector<at::Tensor>& tensors, const std::function<std::string()>& title) override
     {
         meet();
@@ -141,7 +142,7 @@ public:
         exchange(addresses, title);
     }
 
-    // The rest follows in end(), when every rank has added up its share.
+    // Only adds up this rank's share. end() copies the other shares when every rank has added up its own.
     void allReduce(const at::Tensor& tensor) override
     {
         const MessageShare mine = shareOf(tensor.numel(), seat_.rank, seat_.size);
@@ -193,7 +194,7 @@ public:
 
     std::string failure() const override { return {}; }
 
-    // The kernels that wait for others see that these came, long ago.
+    // Writes a value beyond that of any meeting, so that kernels stop waiting for other ranks.
     void abort() override
     {
         if (!std::exchange(isOpen_, false))
@@ -228,7 +229,7 @@ private:
             stream_.stream());
     }
 
-    /// Tells the others where these are, and learns it from them.
+    /// Exchanges the addresses of tensors with the other ranks.
     void exchange(const std::vector<const void*>& addresses, const std::function<std::string()>& title)
     {
         board_.turn();
@@ -238,7 +239,7 @@ private:
 
     void* addressOf(int rank, std::size_t index) { return memory_.addressOf(rank, board_.slot(rank), index); }
 
-    /// The memory of a rank's tensor that takes the place of this rank's `tensor`.
+    /// The memory of another rank's tensor that corresponds to this rank's `tensor`.
     std::byte* bytesIn(int rank, const at::Tensor& tensor)
     {
         if (rank == seat_.rank)
@@ -248,7 +249,8 @@ private:
         return static_cast<std::byte*>(addressOf(rank, static_cast<std::size_t>(found - tensors_.begin())));
     }
 
-    /// Each rank once, the one after this rank first, so that no two ranks read the same GPU at once.
+    /// Visits each rank once, beginning with the one after this rank, so that no two ranks read from the same
+    /// GPU at once.
     template <class Visit> void eachRank(const Visit& visit)
     {
         for (int i = 1; i <= seat_.size; ++i)
@@ -262,7 +264,7 @@ private:
                                            stream_.stream()));
     }
 
-    /// The sum of `count` elements of the ranks' `tensor` from a byte on.
+    /// Adds up `count` elements of all ranks' `tensor`, from the byte `offset` on.
     void addUp(const at::Tensor& tensor, std::int64_t offset, void* to, std::int64_t count)
     {
         if (count == 0)
@@ -279,12 +281,12 @@ private:
     const c10::Device device_;
     const c10::cuda::CUDAStream stream_;
     PeerMemory memory_;
-    std::uint32_t* own_ = nullptr;                  ///< a word per rank, which that rank writes
-    std::array<std::uint32_t*, kMaxPeers> words_{}; ///< the same of each other rank
-    std::uint32_t value_ = 0;                       ///< of the last meeting
+    std::uint32_t* own_ = nullptr;                  ///< one word per rank, written by that rank
+    std::array<std::uint32_t*, kMaxPeers> words_{}; ///< the words of each other rank
+    std::uint32_t value_ = 0;                       ///< value of the last meeting
     bool isOpen_ = true;
     std::vector<at::Tensor> tensors_; ///< of the collective in progress
-    std::vector<at::Tensor> summed_; ///< of these, those of which the shares of other ranks are still missing
+    std::vector<at::Tensor> summed_;  ///< those of `tensors_` that still lack shares of other ranks
 };
 
 } // namespace

@@ -42,7 +42,7 @@ void copyBytes(std::byte* to, const std::byte* from, std::int64_t bytes)
 class CallThread {
 public:
     CallThread() : thread_([this] { work(); }) {}
-    /// Executes what was added, then ends.
+    /// Executes the calls added so far, then ends the thread.
     ~CallThread()
     {
         {
@@ -55,7 +55,7 @@ public:
     CallThread(const CallThread&) = delete;
     CallThread& operator=(const CallThread&) = delete;
 
-    /// \return  waits for the call, and passes on its exception
+    /// \return  a function that waits for the call and rethrows its exception
     std::function<void()> add(std::function<void()> call)
     {
         std::packaged_task<void()> task(std::move(call));
@@ -67,7 +67,7 @@ public:
         return [future] { future.get(); };
     }
 
-    /// Waits for all calls, and passes on the exception of the last one.
+    /// Waits for all calls and rethrows the exception of the last one.
     void wait()
     {
         std::shared_future<void> last;
@@ -121,7 +121,7 @@ public:
         board_->begin();
     }
 
-    // A call that waits for other ranks ends at once, so that the thread ends.
+    // leave() ends a call that waits for other ranks, so that the thread can end.
     ~CpuRanks() override { board_->leave(); }
 
     std::string means() const override { return seat_.hub.isKnown() ? "TCP" : "shared memory"; }
@@ -143,7 +143,8 @@ private:
 
     Started start(Call call) override
     {
-        // The future of the thread's last call keeps its function. The tensors must not live longer than wait().
+        // The future of the thread's last call keeps its function alive, but the tensors must not outlive
+        // wait().
         std::vector<at::Tensor> tensors = call.tensors;
         std::function<void()> wait = thread_.add([this, call = std::move(call)]() mutable {
             Call running = std::move(call);
@@ -212,8 +213,8 @@ private:
         thread_.add([this] { board_->meet([] { return "a barrier"; }, {}); })();
     }
 
-    // Each rank adds up its share of the elements in the order of ranks; the others copy the result. So all
-    // ranks get the same bits.
+    // Each rank adds up its share of the elements in the order of ranks, and the others copy the result. So
+    // all ranks get the same bits.
     template <class T> void sumInto(T* data, std::int64_t count)
     {
         constexpr auto kBytes = static_cast<std::int64_t>(sizeof(T));
@@ -273,7 +274,7 @@ private:
             c10::str("ranks on a CPU add up floating-point numbers, not ", tensor.scalar_type())};
     }
 
-    /// \param first, bytes  what this rank has filled of its slot
+    /// \param first, bytes  the range that this rank has filled in its slot
     void meet(std::int64_t first, std::int64_t bytes)
     {
         board_->meet([this] { return title_; },
@@ -282,9 +283,9 @@ private:
 
     const RankSeat seat_;
     const std::unique_ptr<Board> board_;
-    std::string title_; ///< of the call in progress; used by the thread
-    int parts_ = 0;     ///< made so far
-    CallThread thread_; ///< uses the rest
+    std::string title_; ///< title of the call in progress; used by the thread
+    int parts_ = 0;     ///< number of parts made so far
+    CallThread thread_; ///< last, because it uses the other members
 };
 
 } // namespace

@@ -28,7 +28,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using at::cuda::CUDAEvent;
 
-/// A waiting rank looks for others that ended at this interval.
+/// Interval at which a waiting rank checks whether others have ended.
 constexpr std::chrono::milliseconds kAliveInterval{50};
 
 std::vector<int> numbersBelow(int size)
@@ -63,7 +63,7 @@ public:
         groups_->push_back(this);
     }
 
-    /// A part of a group.
+    /// Constructs a part of a group.
     GpuRanks(const GpuRanks& whole, const RankSeat& seat, std::vector<int> members, const std::string& name,
              int color)
         : Ranks(seat.rank, std::move(members), name, whole.log()), seat_(seat), board_(Board::open(seat)),
@@ -89,7 +89,7 @@ public:
                                           members.front());
     }
 
-    // Spins, because a sleep would add to the time of the step.
+    // Spins, because sleeping would lengthen the step.
     void synchronize() override
     {
         CUDAEvent now;
@@ -136,7 +136,7 @@ private:
 
     bool isIdle() const { return !last_ || last_->query(); }
 
-    /// \param waited  for this group's last collective
+    /// \param waited  how long this rank has waited for the group's last collective
     void requireAlive(Clock::duration waited)
     {
         if (const std::string failure = transport_->failure(); !failure.empty())
@@ -146,7 +146,7 @@ private:
         bool hasLeft = false;
         const std::string absent = board_->latecomers(sequence_, hasLeft);
         if (absent.empty())
-            return; // every rank has started it, so it ends or the point times out
+            return; // every rank has started the collective, so it ends or the point times out
         if (hasLeft)
             lose(c10::str(absent, " ended before ", title_));
         if (waited > seat_.patience)
@@ -194,10 +194,10 @@ private:
     c10::cuda::CUDAStream stream_;
     std::shared_ptr<std::vector<GpuRanks*>> groups_; ///< the whole group and its parts
     std::unique_ptr<Transport> transport_;
-    std::shared_ptr<CUDAEvent> last_; ///< the end of the last collective
-    std::string title_;               ///< of the last collective
-    std::int64_t sequence_ = 0;       ///< of the last collective
-    int parts_ = 0;                   ///< made so far
+    std::shared_ptr<CUDAEvent> last_; ///< recorded at the end of the last collective
+    std::string title_;               ///< title of the last collective
+    std::int64_t sequence_ = 0;       ///< number of the last collective
+    int parts_ = 0;                   ///< number of parts made so far
 };
 
 } // namespace

@@ -5,8 +5,8 @@
 
 namespace tilescope::engine {
 
-/// The elements of a message of `count` that rank `rank` of `ranks` adds up: `begin` to `end` - 1. Shares begin at multiples of
-/// kUnit elements, so that kernels read whole vectors.
+/// The share of a message of `count` elements that rank `rank` of `ranks` adds up: elements `begin` to `end`
+/// - 1. Shares begin at multiples of kUnit elements, so that kernels read whole vectors.
 struct MessageShare {
     static constexpr std::int64_t kUnit = 64;
 

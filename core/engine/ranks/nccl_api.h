@@ -6,8 +6,8 @@ struct CUstream_st;
 
 namespace tilescope::engine {
 
-/// The functions of NCCL that ranks use, from the library that LibTorch has loaded. Declared here, because not every
-/// installation of LibTorch has nccl.h; the values are part of NCCL's binary interface.
+/// The functions of NCCL that ranks use, from the library that LibTorch has loaded. They are declared here,
+/// because not every installation of LibTorch has nccl.h; the values are part of NCCL's binary interface.
 struct NcclApi {
     struct Communicator;
     struct UniqueId {
@@ -40,7 +40,7 @@ struct NcclApi {
     Result (*send)(const void* from, std::size_t count, DataType, int peer, Comm, Stream) = nullptr;
     Result (*receive)(void* to, std::size_t count, DataType, int peer, Comm, Stream) = nullptr;
 
-    /// Loads it on the first call.
+    /// Looks up the functions on the first call.
     /// \throws Unsupported  there is no NCCL, or it lacks a function
     static const NcclApi& instance();
 };

@@ -62,7 +62,7 @@ public:
     {
     }
 
-    // During an exception another rank may never answer.
+    // During an exception, another rank may never answer, so the destructor must not wait.
     ~NcclTransport() override
     {
         if (std::uncaught_exceptions() > 0)
@@ -157,7 +157,7 @@ private:
     const c10::cuda::CUDAStream stream_;
 };
 
-/// Gives the id of rank 0 to every rank.
+/// Distributes the id that rank 0 creates to every rank.
 NcclApi::UniqueId exchangedId(const RankSeat& seat, Board& board)
 {
     NcclApi::UniqueId id{};

@@ -11,10 +11,10 @@ namespace tilescope::engine {
 class Board;
 class Transport;
 
-/// NCCL, on one host or several. Returns when all ranks have called it.
+/// Connects GPUs of one host or several through NCCL. Returns when all ranks have called it.
 /// \throws Unsupported          there is no NCCL
 /// \throws LostRank             like Board::meet()
-/// \throws Error (Environment)  it cannot connect the GPUs
+/// \throws Error (Environment)  NCCL cannot connect the GPUs
 std::unique_ptr<Transport> connectByNccl(const RankSeat& seat, Board& board, c10::cuda::CUDAStream stream);
 
 } // namespace tilescope::engine

@@ -13,7 +13,7 @@ using meeting::FrameKind;
 
 static_assert(Board::kSlotBytes == meeting::kMostFrameBytes && Board::kMostRanks == meeting::kMostMembers);
 
-/// Announcements follow one another at this interval, so that they cost little time within a step.
+/// Least interval between announcements, so that they cost little time within a step.
 constexpr std::chrono::milliseconds kAnnouncements{20};
 
 } // namespace
@@ -123,7 +123,7 @@ bool NetworkBoard::takeFrame(std::chrono::milliseconds most)
     return true;
 }
 
-/// Without the hub no other rank can be reached.
+/// Marks all other ranks as gone: without the hub, none can be reached.
 void NetworkBoard::endConnection()
 {
     for (Place& place : places_)

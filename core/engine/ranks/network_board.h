@@ -7,8 +7,8 @@
 
 namespace tilescope::engine {
 
-/// The board of ranks on several hosts. Each rank has a copy of all slots; what a rank fills goes to the others through the
-/// hub when it arrives at the barrier.
+/// The board of ranks on several hosts. Each rank has a copy of all slots. When a rank arrives at the
+/// barrier, it sends the bytes that it has filled to the others through the hub.
 class NetworkBoard final : public Board {
 public:
     /// \throws Error (Environment)  the hub cannot be reached
@@ -35,15 +35,15 @@ private:
 
     Place& placeOf(int rank) { return places_[static_cast<std::size_t>(rank)]; }
     void sendAnnouncement();
-    /// \return  false if none came in that time
+    /// \return  false if no frame arrived within `most`
     bool takeFrame(std::chrono::milliseconds most);
     void endConnection();
 
     meeting::Connection connection_;
     std::vector<Place> places_;
-    std::unique_ptr<std::byte[]> slots_;                     ///< takes memory when it is used
-    std::int64_t announced_ = 0;                             ///< what the others know
-    std::chrono::steady_clock::time_point announcedAt_ = {}; ///< when they got to know it
+    std::unique_ptr<std::byte[]> slots_;                     ///< uses physical memory only for slots in use
+    std::int64_t announced_ = 0;                             ///< the last collective announced to the others
+    std::chrono::steady_clock::time_point announcedAt_ = {}; ///< when it was announced
 };
 
 } // namespace tilescope::engine

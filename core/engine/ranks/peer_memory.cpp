@@ -39,7 +39,7 @@ template <class Function> void findInDriver(const char* name, Function*& functio
 
 } // namespace
 
-/// Of the driver, which the engine is not linked with.
+/// Functions of the CUDA driver, looked up at run time because the engine is not linked with it.
 struct PeerMemory::Functions {
     CUresult (*getAddressRange)(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr address) = nullptr;
     CUresult (*getAttribute)(void* value, CUpointer_attribute attribute, CUdeviceptr address) = nullptr;
@@ -63,9 +63,9 @@ struct PeerMemory::Header {
 };
 
 struct PeerMemory::Place {
-    std::uint64_t allocation; ///< its id, which the process does not use again
-    std::uint64_t offset;     ///< in the allocation
-    void* address;            ///< within the process
+    std::uint64_t allocation; ///< id of the allocation, unique within the process
+    std::uint64_t offset;     ///< offset of the address in the allocation
+    void* address;            ///< the address within the process
     cudaIpcMemHandle_t handle;
 };
 
@@ -121,7 +121,7 @@ void* PeerMemory::addressOf(int peer, const std::byte* slot, std::size_t index)
     std::memcpy(&place, slot + sizeof(Header) + index * sizeof(Place), sizeof(place));
     if (!place.address)
         return nullptr;
-    // CUDA maps what it allocates later into the other GPUs of the process, and waits for them.
+    // Within one process, peer access would map every later allocation into the other GPUs and wait for them.
     TORCH_CHECK(header.process != process_,
                 "ranks that are threads of one process cannot open each other's memory");
     return static_cast<std::byte*>(open(peer, place)) + place.offset;

@@ -65,7 +65,7 @@ SharedBoard::SharedBoard(const RankSeat& seat) : Board(seat)
     const FileDescriptor file(shm_open(seat.meeting.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
     if (file.get() < 0)
         refuse(seat.meeting, "cannot be opened");
-    // Reserved here, because memory that is missing later would kill the process.
+    // Reserves the memory now: if it were missing later, the kernel would kill the process.
     if (const int failure = posix_fallocate(file.get(), 0, static_cast<off_t>(bytes_)); failure != 0) {
         errno = failure;
         refuse(seat.meeting, c10::str("of ", bytes_ >> 20, " MiB cannot be reserved").c_str());
@@ -113,7 +113,7 @@ std::string SharedBoard::latecomers(std::int64_t sequence, bool& hasLeft)
         sequence, [this](int rank) { return place(rank).started.load(std::memory_order_acquire); }, hasLeft);
 }
 
-// What was filled is in the memory of all ranks.
+// Ignores `filled`, because all ranks share the memory.
 void SharedBoard::arrive(std::int64_t round, Filled /*filled*/)
 {
     place(seat().rank).rounds.store(round, std::memory_order_release);

@@ -13,7 +13,7 @@ public:
     /// Leaves the group.
     ~SharedBoard() override;
 
-    /// Removes the memory's name if it still has one; for a group whose ranks did not all arrive.
+    /// Removes the memory's name if it still has one. For a group of which not all ranks have arrived.
     static void forget(const std::string& meeting);
 
     void announce(std::int64_t sequence) override;

@@ -8,11 +8,11 @@ namespace tilescope::engine {
 /// A collective that a rank has started. Its tensors must not be used before wait(), which must be called once.
 class [[nodiscard]] Started {
 public:
-    Started() = default; ///< has ended
+    Started() = default; ///< a collective that has already ended
     explicit Started(std::function<void()> wait) : wait_(std::move(wait)) {}
 
-    /// Work that the calling thread queues on its current stream from now on follows the collective. On a CPU, returns
-    /// when it has ended.
+    /// Makes work that the calling thread queues on its current stream from now on wait for the collective.
+    /// On a CPU, returns when the collective has ended.
     /// \throws LostRank
     void wait()
     {

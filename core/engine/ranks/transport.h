@@ -13,8 +13,8 @@ namespace tilescope::engine {
 
 class Board;
 
-/// How a group of ranks with a GPU each moves data. Calls queue work on the stream of the group and return. One thread at
-/// a time; the GPU is the current device. Like Ranks, each rank calls the same with the same sizes.
+/// Moves data within a group of ranks with one GPU each. Calls queue work on the stream of the group and return. One thread
+/// at a time; the GPU must be the current device. As with Ranks, each rank makes the same calls with the same sizes.
 class Transport {
 public:
     Transport() = default;
@@ -24,9 +24,9 @@ public:
 
     virtual std::string name() const = 0; ///< NCCL 2.28.9
 
-    /// Begins a collective, which consists of the next calls up to end().
-    /// \param tensors  all that these calls get
-    /// \param title    of the collective, for messages
+    /// Begins a collective, which consists of the calls up to end().
+    /// \param tensors  all tensors of these calls
+    /// \param title    title of the collective, for error messages
     /// \throws LostRank
     virtual void begin(const std::vector<at::Tensor>& tensors, const std::function<std::string()>& title) = 0;
     virtual void allReduce(const at::Tensor& tensor) = 0;
@@ -42,8 +42,8 @@ public:
     virtual void abort() = 0;
     virtual bool isOpen() const = 0; ///< not aborted
 
-    /// Of a part of the group. Each rank of this group calls it.
-    /// \param color  the same for the members of a part, different for other parts
+    /// Creates the transport of a part of the group. Each rank of this group must call it.
+    /// \param color  equal for the members of a part, different between parts
     virtual std::unique_ptr<Transport> part(const RankSeat& seat, Board& board, int color) = 0;
 };
 

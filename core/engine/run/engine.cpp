@@ -46,7 +46,7 @@ int gpuCount()
     return at::hasCUDA() ? static_cast<int>(at::cuda::device_count()) : 0;
 }
 
-/// Rank r uses GPU r. That there are as many GPUs as ranks is checked when a point begins.
+/// Rank r uses GPU r. The number of GPUs is checked when a point begins.
 at::Device torchDevice(const DeviceRequest& request, int rank = 0)
 {
     using Kind = DeviceRequest::Kind;
@@ -103,7 +103,7 @@ CollectiveMeans meansOf(const ExperimentSpec& spec)
     return chosen == CollectiveMeans::Auto && !runBesideProducts ? CollectiveMeans::Nccl : chosen;
 }
 
-/// The facts of a workload without steps; none of others.
+/// The facts of a workload without steps; none for other workloads.
 std::optional<std::vector<EnvironmentEntry>> inspect(const ExperimentSpec& spec, const Device& device)
 {
     switch (spec.workload) {
@@ -190,8 +190,8 @@ RunResult Engine::Impl::run(const ExperimentSpec& spec, const std::optional<Rank
     return result;
 }
 
-// If there is not enough memory for the experiment, its set-up is repeated with recording, which shows the
-// failing op and the holders of the memory.
+// If set-up runs out of memory, it is repeated with recording, which shows the failing op and the holders of
+// the memory.
 std::unique_ptr<Experiment> Engine::Impl::setUp(const ExperimentSpec& spec, const Device& device,
                                                 Ranks* ranks, PointObserver& observer, RunResult& result,
                                                 std::string_view phase)

@@ -137,7 +137,8 @@ private:
         }
     }
 
-    // The stream must leave capture mode in any case. That the capture failed is already known.
+    // Ends the capture, because the stream must leave capture mode. Errors are ignored: the failure is
+    // already known.
     static void abandon(at::cuda::CUDAGraph& graph)
     {
         try {
@@ -152,7 +153,7 @@ private:
     StepTiming timing_;
     std::map<Phase, at::cuda::CUDAGraph> graphs_; // in step order
     std::optional<Bytes> heldBeforeBackward_;
-    Nanoseconds captureTime_{}; // of all phases, including the upload to the device
+    Nanoseconds captureTime_{}; // capture time of all phases, including the upload to the device
     bool captured_ = false;
 };
 

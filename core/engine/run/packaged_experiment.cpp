@@ -50,8 +50,8 @@ at::ScalarType dtypeOf(Precision precision)
                                           : at::kFloat;
 }
 
-/// A package that AOTInductor compiled from a model, on inputs of the spec's shape: q, k and v (batch, heads,
-/// N, d), or tokens (batch, context). Weights and arithmetic are those of the package.
+/// Runs a package that AOTInductor compiled from a model on inputs of the spec's shape: q, k and v (batch,
+/// heads, N, d), or tokens (batch, context). The package determines weights and arithmetic.
 class PackagedExperiment final : public Experiment {
 public:
     PackagedExperiment(const ExperimentSpec& spec, const Device& device)

@@ -11,8 +11,8 @@
 namespace tilescope::engine {
 
 struct PhaseClock::Slot {
-    // Recorded in a capture, an external event becomes a node of the graph. Events are created when first
-    // recorded; never on a CPU.
+    // If recorded during a capture, an external event becomes a node of the graph. Events are created when
+    // first recorded; on a CPU, never.
     static constexpr unsigned kFlags = cudaEventDefault | cudaEventExternal;
 
     Timestamp started{};

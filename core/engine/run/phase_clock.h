@@ -25,20 +25,20 @@ struct Timing {
 /// where the next one starts, and on a GPU the wall time of a part of the step is the time between its events.
 class PhaseClock {
 public:
-    /// \param ranks  that share the work; null: this process alone
+    /// \param ranks  the ranks that share the work; null: this process alone
     PhaseClock(const Device& device, std::size_t slots, StepTiming timing, Ranks* ranks = nullptr);
     ~PhaseClock();
     PhaseClock(const PhaseClock&) = delete;
     PhaseClock& operator=(const PhaseClock&) = delete;
 
     void start(std::size_t slot);
-    /// \throws LostRank  another rank does not take part in what the device waits for
+    /// \throws LostRank  another rank does not take part in a collective that the device waits for
     void stop(std::size_t slot);
 
-    /// For a step that is one CUDA graph: while it is captured, makes its replays record a border of a slot.
+    /// For a step that is one CUDA graph: call during the capture to make replays record the border of a slot.
     void captureStart(std::size_t slot);
     void captureStop(std::size_t slot);
-    /// Around a replay of it.
+    /// Call before and after a replay of the step.
     void startReplay();
     void stopReplay(); ///< waits for the device
 

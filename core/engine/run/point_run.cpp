@@ -63,7 +63,7 @@ void PointRun::run()
     try {
         runSteps();
     } catch (const c10::OutOfMemoryError&) {
-        // Recorded events contain this already. Other ranks do not repeat the step, so one alone cannot.
+        // If events were recorded, they show the failure already. A rank cannot repeat the step alone.
         if (!spec_.memory || recording_ || ranks_)
             throw;
         recordFailure(result_, phase_);
@@ -106,7 +106,8 @@ void PointRun::measure()
         measured_.push_back(step(SampleKind::Measure, i));
         const Timing timing = clock_.timing(firstTimed_, phases_.size() - 1);
         measuredOnDevice_.push_back(timing.gpu.value_or(timing.wall));
-        // Figures of the last step are read before its tensors are freed; reading the loss allocates.
+        // Reads memory before the step's tensors are freed, and before the loss, because reading the loss
+        // allocates.
         const MemoryFigures memory = device_.memory();
         result_.peakAllocated = memory.peakAllocated;
         result_.peakReserved = memory.peakReserved;
@@ -212,7 +213,7 @@ void PointRun::trace()
     if (spec_.memory)
         observer_.memoryLearnt(memory_->takeStock("trace begins"));
     if (ranks_)
-        ranks_->takeRecords(); // of the rehearsal
+        ranks_->takeRecords(); // drops those of the rehearsal
     tracer().start();
     recording_ = true;
     try {
@@ -224,7 +225,7 @@ void PointRun::trace()
             experiment_.finish();
         }
     } catch (...) {
-        // What was recorded before a failure is kept: it explains the failure.
+        // Events recorded before a failure are kept, because they explain the failure.
         tracer().stop();
         throw;
     }

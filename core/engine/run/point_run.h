@@ -27,13 +27,13 @@ struct MemoryFigures;
 /// activity.
 class PointRun {
 public:
-    /// \param ranks  that share the steps; null: this process alone
+    /// \param ranks  the ranks that share the steps; null: this process alone
     PointRun(const ExperimentSpec& spec, const Device& device, Experiment& experiment, Ranks* ranks,
              PointObserver& observer, std::stop_token stop, RunResult& result, std::string_view& phase,
              StringTable& strings);
     ~PointRun();
 
-    /// All steps in order; sets the status to ok or cancelled.
+    /// Runs all steps in order; sets the status to ok or cancelled.
     void run();
 
 private:
@@ -79,7 +79,7 @@ private:
     PhaseClock clock_;
     std::vector<Nanoseconds> measured_;
     std::vector<Nanoseconds> traced_;
-    std::vector<Nanoseconds> measuredOnDevice_; ///< the timed steps; wall time on a CPU
+    std::vector<Nanoseconds> measuredOnDevice_; ///< device times of the timed steps; wall times on a CPU
     StringTable& strings_;
     std::unique_ptr<MemoryReader> memory_;             // set if memory is recorded
     bool looking_ = false;                             // the current step is inspected (autograd graph,

@@ -43,7 +43,7 @@ double rounded(double value, at::ScalarType type)
     return type == at::kHalf ? roundedTo(value, 11, -14, 15) : roundedTo(value, 24, -126, 127);
 }
 
-// A sum of two numbers of either format is exact in fp64, so a single rounding is what hardware does.
+// A sum of two numbers of either format is exact in fp64, so rounding it once gives the same as hardware.
 double byArithmetic(const Way& way)
 {
     const double addend = rounded(kAddend, way.addend);

@@ -86,7 +86,7 @@ Ceiling matmul(const Device& device, const std::string& kind, at::ScalarType typ
     return ceilingOf(kind, rate, 2 * n * n * n, "FLOP/s");
 }
 
-/// With one scale per row of the left factor, as in precision: fp8.
+/// A product with one scale per row of the left factor, as in precision: fp8.
 Ceiling fp8Matmul(const Device& device, std::int64_t size)
 {
     const auto options = at::device(device.torch()).dtype(at::kFloat);
@@ -105,7 +105,7 @@ Ceiling copy(const Device& device, std::int64_t bytes)
     return ceilingOf("copy", rate, 2 * static_cast<double>(bytes), "B/s");
 }
 
-/// To the next GPU of the host, by copy engine or NVLink, as LibTorch copies between devices.
+/// Measures a copy to the next GPU of the host, by copy engine or NVLink, as LibTorch copies between devices.
 void addPeerCopy(std::vector<Ceiling>& ceilings, const Device& device, std::int64_t bytes)
 {
     const int count = c10::cuda::device_count();
@@ -142,7 +142,8 @@ void measureLaunchAgain(std::vector<Ceiling>& ceilings, const Device& device)
             ceiling = again;
 }
 
-/// Not a rate; predictions for this device on another machine need it.
+/// The number of multiprocessors. It is not a rate, but predictions for this device on another machine need
+/// it.
 Ceiling multiprocessors(const Device& device)
 {
     Ceiling ceiling;

@@ -20,7 +20,7 @@ using at::Tensor;
 constexpr std::int64_t kWidth = 128; ///< rows and columns of the product
 constexpr std::array<std::int64_t, 3> kTerms{64, 1024, 16'384};
 
-/// What the factors are drawn from.
+/// A distribution of the factors' elements.
 struct Distribution {
     const char* name;
     Tensor (*draw)(at::IntArrayRef sizes, at::Generator source);
@@ -86,7 +86,7 @@ Tensor inFp8(const Tensor& a, const Tensor& b)
     return fp8Product(quantizedRows(a), asWeight(b));
 }
 
-/// The same, with the sums of input gradients.
+/// Like inFp8(), but with the sums of input gradients.
 Tensor inFp8AsGradient(const Tensor& a, const Tensor& b)
 {
     return fp8InputGradient(quantizedRows(a), QuantizedWeight(b.t()));
@@ -113,7 +113,7 @@ bool has(const Device& device, Needs needs)
     if (needs == Needs::Gpu)
         return device.isCuda();
     if (needs == Needs::Nothing || !device.isCuda())
-        return true; // a processor computes with any factors
+        return true; // a CPU computes with any factors
     const cudaDeviceProp& gpu = *at::cuda::getDeviceProperties(device.torch().index());
     return multipliesE4m3(gpu.major, gpu.minor);
 }

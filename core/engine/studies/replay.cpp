@@ -116,7 +116,7 @@ private:
                 return c10::IValue(at::Scalar(text == "true"));
             return whole ? std::optional(c10::IValue(at::Scalar(*whole))) : numberOf(text);
         case c10::TypeKind::StringType:
-            // Names of dimensions are texts, too; numbers and flags are none.
+            // Names of dimensions are strings, too; numbers and flags are not strings.
             return isWord(text) ? std::optional(c10::IValue(text)) : std::nullopt;
         case c10::TypeKind::ListType:
             return listOf(text, wanted);
@@ -139,7 +139,7 @@ private:
         return number ? std::optional(c10::IValue(*number)) : std::nullopt;
     }
 
-    /// `[1, 1]`; a single number is a list of one.
+    /// Parses a list such as `[1, 1]`; a single number is a list of one element.
     static std::optional<c10::IValue> listOf(const std::string& text, const c10::Type& list)
     {
         const c10::TypeKind kind = list.containedType(0)->kind();
@@ -169,8 +169,8 @@ private:
         return numbers;
     }
 
-    /// Random values: products of zeros draw less power and run at higher clocks than real ones. Numbers among tensors
-    /// are on the CPU, results are not.
+    /// Random values: products of zeros draw less power and run at higher clocks than real ones. Scalar
+    /// tensors are on the CPU, unless they are results.
     Tensor tensorOf(const ReplayTensor& wanted, bool isResult) const
     {
         const at::ScalarType type = typeOf(wanted.type);
@@ -182,7 +182,7 @@ private:
             return tensor.random_(type == at::kBool ? 2 : std::max<std::int64_t>(1, request_.indices));
         const Tensor values =
             at::randn(wanted.sizes, options.dtype(at::isComplexType(type) ? type : at::kFloat));
-        // Elements that share memory, as in an expanded tensor, keep the last value.
+        // If elements share memory, as in an expanded tensor, only one value remains.
         if (at::has_internal_overlap(tensor) == at::MemOverlap::Yes)
             return tensor.fill_(1);
         return tensor.copy_(values);
@@ -220,7 +220,7 @@ Error whyNoCall(const ReplayRequest& request, bool isKnown, bool changesInputs)
     return error;
 }
 
-/// Whether an overload changes a tensor that is not merely there to take its result.
+/// Whether an overload changes a tensor other than those that receive its results.
 bool changesInputs(const c10::FunctionSchema& schema)
 {
     return std::ranges::any_of(schema.arguments(), [](const c10::Argument& argument) {
@@ -231,7 +231,7 @@ bool changesInputs(const c10::FunctionSchema& schema)
 Call findCall(const ReplayRequest& request, const Device& device)
 {
     std::vector<c10::OperatorHandle> results; // overloads that return their result
-    std::vector<c10::OperatorHandle> outs;    // overloads that write it into a given tensor
+    std::vector<c10::OperatorHandle> outs;    // overloads that write their result into a given tensor
     bool isKnown = false;
     for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {
         if (name.name != request.op)

@@ -10,7 +10,8 @@ namespace tilescope::engine {
 Stopwatch::Times Stopwatch::secondsPerCall(const std::function<void()>& work, int samples) const
 {
     const double sampleSeconds = device_.isCuda() ? 0.05 : 0.02;
-    // The first calls choose kernels and allocate workspaces. Doubling finds the number that fills a sample.
+    // The first calls choose kernels and allocate workspaces. Doubles the number of calls until they fill a
+    // sample.
     std::int64_t repeats = 1;
     double took = seconds(work, repeats);
     while ((took = seconds(work, repeats)) < sampleSeconds)

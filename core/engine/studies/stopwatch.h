@@ -12,8 +12,8 @@ namespace tilescope::engine {
 class Stopwatch {
 public:
     struct Times {
-        std::int64_t calls = 0;      ///< in a sample
-        std::vector<double> seconds; ///< of a call, by sample
+        std::int64_t calls = 0;      ///< number of calls in a sample
+        std::vector<double> seconds; ///< by sample: seconds per call
     };
 
     explicit Stopwatch(const Device& device) : device_(device) {}
