@@ -7,10 +7,10 @@
 
 namespace tilescope::exchange {
 
-/// One row a finding, then one for each rule that cannot be judged.
+/// One row per finding, then one row per rule that cannot be judged.
 Table tableOf(std::shared_ptr<const query::AdviceTable> advice);
 
-/// For people: each finding with its figures, the rows behind it, a remedy and a command.
+/// Writes text for people: each finding with its figures, the rows behind it, a remedy and a command.
 /// \param most  rows of evidence of a finding; 0: all
 void writeAdvice(std::ostream& out, const query::AdviceTable& advice, std::size_t most);
 

@@ -7,10 +7,10 @@
 
 namespace tilescope::exchange {
 
-/// For programs: one object an answer.
+/// The table for programs: one object per answer.
 Table tableOf(std::shared_ptr<const query::AnswersTable> answers);
 
-/// For people: each question with its sentence, its figures and the command behind them.
+/// Writes text for people: each question with its answer in a sentence, the figures and the command that shows them.
 void writeAnswers(std::ostream& out, const query::AnswersTable& answers);
 
 } // namespace tilescope::exchange

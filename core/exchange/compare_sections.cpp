@@ -40,7 +40,7 @@ std::string heldWords(const Comparison& comparison)
     return std::string(a) + (a == b ? "" : " and " + std::string(b));
 }
 
-/// What people read: `peak requested` for peak_allocated of a snapshot.
+/// The name of a memory figure for people: `peak requested` for peak_allocated of a snapshot.
 std::string wordsOfMemory(std::string_view what, const std::string& held)
 {
     if (what == "peak_allocated")
@@ -136,7 +136,7 @@ Table groupsTable(const ComparisonPtr& comparison, const std::vector<ComparedGro
     return table;
 }
 
-/// What a change is about.
+/// The time that a change describes, in words.
 std::string_view stepWords(const query::StepChange& change)
 {
     return change.isWhole          ? "the whole recording"
@@ -144,7 +144,7 @@ std::string_view stepWords(const query::StepChange& change)
                                    : "the mean traced step";
 }
 
-/// What a part's module is, by what aligned the sides.
+/// The heading of the parts' places; it depends on how the sides were aligned.
 std::string placeWord(const std::optional<query::StepChange>& change)
 {
     if (change && change->onGpu && change->alignedBy == query::AlignedBy::Ops)
@@ -168,7 +168,7 @@ std::optional<RawJson> alignmentJson(const std::optional<query::StepChange>& cha
         .json();
 }
 
-/// What the change of the step consists of.
+/// The parts of the change of the step.
 Table partsTable(const ComparisonPtr& comparison)
 {
     using query::ChangePart;
@@ -202,7 +202,7 @@ using HeldRows = std::vector<query::HeldDifference> query::MemoryDifference::*;
 
 struct HeldTable {
     std::string_view name; ///< in JSON
-    std::string_view key;  ///< what --memory-by and the first column call it
+    std::string_view key;  ///< its name in --memory-by and in the first column
     HeldRows rows;
 };
 
@@ -251,7 +251,7 @@ void keepRows(Table& table, const std::function<bool(std::size_t row)>& isKept)
     table.rows = kept->size();
 }
 
-/// Those rows of a table of blocks that differ, and what all of them add up to.
+/// Keeps the rows of a table of blocks that differ, and their sum.
 Table onlyChanged(Table table, const query::MemoryDifference& held, HeldRows rows)
 {
     const std::size_t all = table.rows;
@@ -289,7 +289,7 @@ bool isGroups(const std::string& name)
     return name == "families" || name == "kernels" || name == "ops" || name == "ranges";
 }
 
-/// The rows of a table of groups that say something: those that differ.
+/// Keeps the rows of a table of groups that differ.
 Table onlyDifferent(Table table, const std::vector<ComparedGroup>& groups)
 {
     const auto count = [&groups](GroupVerdict verdict) {
@@ -318,7 +318,7 @@ const std::vector<ComparedGroup>& groupsOf(const Comparison& comparison, const s
                               : comparison.kernels;
 }
 
-/// None for what is not limited.
+/// The span as JSON; none if the comparison is not limited to a span.
 std::optional<RawJson> spanJson(const std::optional<query::TimeSpan>& span)
 {
     if (!span)
@@ -468,7 +468,7 @@ std::vector<NamedTable> differencesOf(ComparisonPtr comparison)
 {
     std::vector<NamedTable> tables = tablesOf(comparison);
     if (comparison->isLimited())
-        return tables; // nothing is tested of a time span
+        return tables; // a time span has no tests
     for (NamedTable& named : tables)
         if (isGroups(named.name) && named.table.rows > 0)
             named.table = onlyDifferent(std::move(named.table), groupsOf(*comparison, named.name));

@@ -19,7 +19,7 @@ struct NamedTable {
     Table table;
 };
 std::vector<NamedTable> tablesOf(std::shared_ptr<const query::Comparison> comparison);
-/// The same for people: of families, kernels and ranges only what differs, with a note that counts the others.
+/// The tables for people: families, kernels and ranges only if they differ, with a note that counts the rest.
 std::vector<NamedTable> differencesOf(std::shared_ptr<const query::Comparison> comparison);
 
 /// inconclusive, no-difference, faster, slower (B against A), or untested; by the step's wall.
@@ -37,8 +37,8 @@ std::vector<std::string> flagLines(const query::Comparison& comparison);
 void writeComparisonJson(std::ostream& out, std::shared_ptr<const query::Comparison> comparison,
                          const std::optional<analysis::Gate>& gate = {});
 
-/// The sentence and the tables; of kernels, families, ranges and memory what differs.
-/// \param memoryBy  category, op, module, range or size: how blocks are added up besides by category
+/// Writes the sentence and the tables; those of kernels, families, ranges and memory have only rows that differ.
+/// \param memoryBy  an additional grouping of blocks: category, op, module, range or size
 void writeComparisonTerminal(std::ostream& out, std::shared_ptr<const query::Comparison> comparison,
                              const TerminalStyle& style, const std::string& memoryBy = "range");
 

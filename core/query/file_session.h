@@ -51,7 +51,7 @@ struct FileSnapshot {
     const RunSummary* find(RunId run) const;
 };
 
-/// What the window reads from a file, through its own connection. One thread at a time.
+/// Reads data for the window from a file, through its own connection. One thread at a time.
 /// \throws Error  from any member: the file is not a recording, is damaged or has a newer format
 class FileSession {
 public:

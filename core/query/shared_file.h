@@ -22,7 +22,7 @@ namespace tilescope::query {
 /// look().
 class SharedFile {
 public:
-    /// \param shown  the path that stands for the file on screen, if it is another: the source of an import
+    /// \param shown  the path to display if it differs from the file: the source of an import
     explicit SharedFile(std::filesystem::path path, std::filesystem::path shown = {})
         : path_(std::move(path)), shown_(shown.empty() ? path_ : shown)
     {

@@ -12,7 +12,7 @@ namespace tilescope::report {
 ///     (empty)  the three findings with the most time at stake, as text
 ///     RULE     its time at stake in a mean traced step, ms; none if there is no such finding
 ///
-/// None if the run has no events.
+/// Returns no facts if the run has no events.
 Fact adviceFact(const query::AdviceTable& advice, std::string_view which);
 
 } // namespace tilescope::report

@@ -14,7 +14,7 @@ namespace {
 
 using Setting = std::vector<std::pair<std::string, std::string>>;
 
-/// Counts in how many sections something is.
+/// Counts the sections that contain an item.
 template <class Items, class Item>
 std::size_t sectionsWith(const Document& document, Items items, const Item& item)
 {
@@ -108,7 +108,7 @@ private:
         return sectionsWith(document_, cautionTexts, caution) == document_.sections.size();
     }
 
-    /// The number of a caution of some studies; 0 for others.
+    /// The number of a caution that applies to some studies; 0 for other cautions.
     std::size_t numberOf(const std::string& caution) const
     {
         std::size_t number = 0;
@@ -235,7 +235,7 @@ private:
             add(std::move(bullets));
     }
 
-    /// Those that only this section has.
+    /// The commands that only this section has.
     std::vector<std::string> commandsOf(const Section& section) const
     {
         std::vector<std::string> commands;

@@ -70,9 +70,9 @@ using Block =
 /// Where the commands behind figures and findings are: folded in the section, or in an appendix.
 enum class CommandPlace { Section, Appendix };
 
-/// The blocks of a report behind its title: a page of summary; contents; machine, versions and method; the studies,
-/// each with its figures, what they show, and its tables; the commands. What holds for several studies is said once:
-/// facts of the machine, cautions and commands.
+/// The blocks of a report after its title: a page of summary; contents; machine, versions and method; the
+/// studies, each with figures, findings and tables; the commands. Facts of the machine, cautions and commands
+/// that apply to several studies appear once.
 std::vector<Block> blocksOf(const Document& document, CommandPlace place);
 
 /// The lines under the title that are known: author, days of measurement.

@@ -170,7 +170,7 @@ double effectOf(const FindingTemplate& wanted, const std::vector<Value>& values)
                     std::abs(std::log(values.back().measured.value)));
 }
 
-/// The same of two lines, at the largest x that both have.
+/// Compares two lines at the largest x that both have.
 double effectOf(const std::vector<Curve>& curves, const std::string& first, const std::string& second)
 {
     const auto a = std::ranges::find(curves, first, &Curve::name);
@@ -259,7 +259,7 @@ bool isTelling(const PowerLaw& law)
     return law.high - law.low < kTelling;
 }
 
-/// How one line grows.
+/// The growth of one line.
 /// \param law  none: there are too few points
 std::string exponentText(const Curve& curve, const FindingTemplate& wanted,
                          const std::optional<PowerLaw>& law)

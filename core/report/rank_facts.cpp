@@ -53,7 +53,7 @@ template <class Get> Fact medianOf(const query::RanksTable& ranks, Unit unit, Ge
     return Measured{statistics->median, statistics->ci95, statistics->n, unit};
 }
 
-/// What the ranks of a group send together, in a ring.
+/// The bytes that all ranks of a group send together, in a ring.
 double bytesSentByAll(const query::CollectiveRow& row)
 {
     if (!row.bandwidth || !row.transfer)

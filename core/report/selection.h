@@ -27,8 +27,8 @@ std::vector<std::vector<std::string>> distinctKeys(const RunList& runs, const st
 Fact quantityOf(const RunList& runs, const RunList& divisors, const Quantity& quantity,
                 std::shared_ptr<const RunFacts>& run);
 
-/// The runs to which the divisor's run belongs: those of the part if the quantity gives a value for each of `keys`, by which the
-/// part is divided into rows; otherwise those of the row.
+/// The runs among which the divisor's run is searched: all runs of the part, if the quantity gives a value
+/// for each of `keys` (the keys that divide the part into rows); otherwise the runs of the row.
 const RunList& divisorsOf(const Quantity& quantity, const std::vector<std::string>& keys, const RunList& row,
                           const RunList& part);
 

@@ -31,11 +31,11 @@ struct StudyRuns {
 /// \throws Error  a file cannot be read or is not a recording
 std::vector<Recording> openRecordings(const std::vector<std::filesystem::path>& files);
 
-/// The studies with runs in the recordings. A run belongs to a study if it has the spec of a point, of the study or as
-/// a handout asks for it, or the name that the study gives its points (points run with other keys through --set). Of
-/// several attempts at a point the last one with status ok counts, otherwise the last one. If the file has points of the
-/// full edition, those of the quick edition are omitted. A study is omitted if other studies ran all of the
-/// points that it has here, unless no point is missing or `only` names it.
+/// The studies with runs in the recordings. A run belongs to a study if it has the spec of one of its points
+/// (also as changed by a handout), or the name that the study gives its points (for points run with other
+/// keys through --set). Of several attempts at a point, the last with status ok counts, otherwise the last.
+/// If the file has points of the full edition, those of the quick edition are omitted. A study is omitted if
+/// other studies ran all its points in the recordings, unless no point is missing or `only` names it.
 /// \param only    only this study, or those of this handout; empty: all
 /// \throws Error  no such study; a recording cannot be read
 std::vector<StudyRuns> studyRuns(const std::vector<Recording>& recordings, const std::string& only);

@@ -10,9 +10,9 @@ namespace tilescope::report {
 inline constexpr std::size_t kMostHighlights = 6;
 inline constexpr std::size_t kMostSummaryFigures = 4;
 
-/// The strongest findings: of each study the conclusive one with the largest effect, or its first one if none compares
-/// two configurations; those with the largest effect first. A single study has as many as fit. Long findings
-/// are passed over. O(n log n).
+/// The strongest findings, largest effect first: for each study, the conclusive finding with the largest
+/// effect, or its first finding if none compares two configurations. A single study has as many findings as
+/// fit. Skips long findings. O(n log n).
 std::vector<Highlight> highlightsOf(const std::vector<Section>& sections);
 
 /// Figures of the document's highlights, each once. Of a study whose finding is shown by a timeline, which is

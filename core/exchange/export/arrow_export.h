@@ -11,9 +11,9 @@
 
 namespace tilescope::exchange {
 
-/// Writes a run's tables as Arrow IPC files (Feather version 2) into a folder: runs.arrow, kernels.arrow, …, each
-/// complete, also those without rows. Times are nanoseconds from the run's start, as in the file's views; the
-/// unit is metadata of the column. A value that was not recorded is null.
+/// Writes a run's tables as Arrow IPC files (Feather version 2) into a folder: runs.arrow, kernels.arrow, ….
+/// Tables without rows become files, too. Times are nanoseconds from the run's start, as in the file's views;
+/// the unit is metadata of the column. A value that was not recorded is null.
 ///
 /// Reads each table twice. Memory holds the distinct texts of one table and 65,536 rows.
 /// \param folder  created if it does not exist; other files in it stay

@@ -22,16 +22,16 @@ struct ArrowColumn {
 
 /// Writes one table as an Arrow IPC file (Feather version 2), uncompressed.
 ///
-/// Texts are dictionary-encoded, and a dictionary stands before the rows; the rows are therefore given twice:
-/// once to collect the texts, then, after beginRows(), to be written. Both times call the same members in the
-/// same order: for each row one per column, then endRow(). Memory: the distinct texts and 65,536 rows.
+/// Texts are dictionary-encoded, and the dictionary precedes the rows. Therefore pass all rows twice: once to
+/// collect the texts and, after beginRows(), again to write them. Make the same calls in the same order both
+/// times: for each row, one call per column, then endRow(). Memory: the distinct texts and 65,536 rows.
 /// One thread.
 class ArrowFile {
 public:
-    /// \param text  the text of an id as it is to be written
+    /// \param text  returns the text to write for an id
     ArrowFile(std::ostream& out, std::vector<ArrowColumn> columns, std::function<std::string(StringId)> text);
 
-    // The next column's value, which must be of the column's type; only columns of type Text take texts.
+    // Adds the value of the next column. It must have the column's type; only columns of type Text accept texts.
     ArrowFile& add(std::int64_t value);
     ArrowFile& add(double value);
     ArrowFile& add(std::string_view text);

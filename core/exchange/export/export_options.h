@@ -6,7 +6,7 @@
 namespace tilescope::exchange {
 
 struct ExportOptions {
-    /// Whether to write the host, command lines and home folders too.
+    /// Whether to write host names, command lines and home folders.
     bool withIdentity = false;
     /// Files that no output may replace, beside the recording itself.
     std::vector<std::filesystem::path> inputs = {};

@@ -13,27 +13,27 @@ namespace tilescope::exchange {
 
 /// A process as exporters write it.
 struct ExportedProcess {
-    std::int64_t pid = 0; ///< unique in the run; the recorded one unless unknown or taken
+    std::int64_t pid = 0; ///< unique in the run; the recorded pid, unless it is unknown or taken
     std::string name;     ///< python
     std::optional<std::int32_t> rank = {};
     std::optional<std::int32_t> worldSize = {};
     std::uint32_t firstCorrelation = 0;
     std::string host = {};        ///< empty without identity
-    std::string commandLine = {}; ///< likewise
+    std::string commandLine = {}; ///< empty without identity
 };
 
-/// The processes, threads, devices and streams of a run with the numbers that they had there. A run without
-/// such records has one process, the run's own, with the run's numbers. Immutable; any thread may read it.
+/// The processes, threads, devices and streams of a run with their native numbers. A run without such records
+/// has one process, the run's own, with the run's numbers. Immutable; any thread may read it.
 class ExportParties {
 public:
     /// \param withIdentity  whether to keep host, command line and home folders
     ExportParties(const store::RunReader& reader, const store::RunRecord& run, bool withIdentity);
 
-    /// At least one; an index into it is what the members below call a process.
+    /// The processes, at least one. Other members identify a process by its index in this list.
     const std::vector<ExportedProcess>& processes() const { return processes_; }
     const std::vector<TracedDevice>& devices() const { return devices_; }
     const std::vector<TracedStream>& streams() const { return streams_; }
-    /// The named threads; others may have events.
+    /// The named threads. Threads without a name may have events, too.
     const std::vector<ThreadName>& threads() const { return threads_; }
 
     std::size_t processOf(ThreadId thread) const;
@@ -42,7 +42,7 @@ public:
 
     std::size_t processOf(ProcessIndex process) const;
     std::size_t processOf(const DeviceEvent& event) const { return processOf(event, event.launchThread); }
-    /// The process that uses a stream; that of `thread` if the stream has no record.
+    /// The process that uses a stream, or the process of `thread` if the stream has no record.
     template <class OnStream> std::size_t processOf(const OnStream& event, ThreadId thread) const
     {
         const TracedStream* stream = streamOf(event.device, event.stream);

@@ -13,7 +13,7 @@ public:
     {
         constexpr int kGzip = 16; // added to the size of the window: with gzip's header
         constexpr int kMemory = 8;
-        // Fast: a trace's text shrinks ten-fold anyway.
+        // The fastest level: even so, the text of a trace shrinks to a tenth.
         if (deflateInit2(&zip_, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + kGzip, kMemory, Z_DEFAULT_STRATEGY) !=
             Z_OK)
             throw std::bad_alloc();

@@ -9,7 +9,7 @@
 
 namespace tilescope::exchange {
 
-/// What a host thread did. Frames of an interpreter are the outermost, API calls the innermost.
+/// An event of a host thread. Frames of an interpreter are the outermost kind, API calls the innermost.
 using HostEvent = std::variant<Frame, Range, Op, ApiCall>;
 
 inline Timestamp startOf(const HostEvent& event)
@@ -27,15 +27,15 @@ inline ThreadId threadOf(const HostEvent& event)
 
 inline constexpr std::size_t kEventsAtOnce = 200'000;
 
-/// Gives every range, op, API call and frame of a run in start order; of those that start together, the
-/// longest first, and of equal ones the outermost.
+/// Visits every range, op, API call and frame of a run in start order. Of events with the same start, the
+/// longest comes first; of equally long events, the outermost.
 ///
-/// Reads the run in intervals of at most about `most` events, which are all that it holds in memory, except
-/// where more events start in one nanosecond.
+/// Reads the run in intervals of at most about `most` events and holds only one interval in memory. An
+/// interval is larger if more events start in one nanosecond.
 void eachHostEvent(const store::RunReader& reader, RunId run,
                    const std::function<void(const HostEvent&)>& take, std::size_t most = kEventsAtOnce);
 
-/// The same for what ran on devices.
+/// Visits every device event of a run in start order.
 void eachDeviceEvent(const store::RunReader& reader, RunId run,
                      const std::function<void(const DeviceEvent&)>& take, std::size_t most = kEventsAtOnce);
 

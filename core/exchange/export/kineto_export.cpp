@@ -430,7 +430,7 @@ private:
                 jsonNumber(static_cast<double>(event.bytes) / static_cast<double>(duration)));
     }
 
-    /// The launch if its call was not recorded, and the arrow from it.
+    /// Adds the arrow from a launch to the activity, and the launch itself if its call was not recorded.
     void addArrow(const DeviceEvent& event, std::size_t process, Place target)
     {
         const std::uint32_t correlation = parties_.nativeOf(event.correlation, process);

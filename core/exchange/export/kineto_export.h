@@ -9,7 +9,7 @@
 
 namespace tilescope::exchange {
 
-/// What was written.
+/// The numbers of events that were written.
 struct KinetoFigures {
     std::vector<std::filesystem::path> files = {};
     std::int64_t gpuEvents = 0;  ///< kernels, copies and memsets
@@ -23,16 +23,16 @@ struct KinetoFigures {
 
 /// Writes a run as the Chrome trace that PyTorch's profiler (Kineto) writes.
 ///
-/// A process becomes a file. A run of one process is written to `path`; of several, to files beside it that end in
-/// the rank, `x_rank0.json` for `x.json`, or in `_process0` if there are no distinct ranks: PyTorch writes one
-/// trace for each rank, and HolisticTraceAnalysis reads those. A name that ends in .gz is compressed.
+/// Each process becomes a file. A run of one process is written to `path`. For several processes, the names of the
+/// files end in the rank, `x_rank0.json` for `x.json`, or in `_process0` if there are no distinct ranks: PyTorch
+/// writes one trace per rank, and HolisticTraceAnalysis reads such files. A file whose name ends in .gz is compressed.
 ///
-/// Times are exact: decimal microseconds with three digits, after baseTimeNanoseconds. Steps are called
-/// `ProfilerStep#3`. Counters are events of phase C: of a GPU in its process, with the unit as the key. An activity whose launch call was not recorded, but the call's time, gets a call `cudaLaunchKernel`
-/// of 0 ns there.
+/// Times are exact: decimal microseconds with three digits, after baseTimeNanoseconds. Steps are named
+/// `ProfilerStep#3`. Counters are events of phase C with the unit as the key; those of a GPU are in its process.
+/// If only the time of an activity's launch was recorded, a call `cudaLaunchKernel` of 0 ns is added at that time.
 ///
-/// All files appear or none, except if the disk fails at the end. Besides a few texts, memory holds 4 bytes
-/// for each API call with a correlation id, and the collectives.
+/// Either all files are written or none, unless the disk fails at the end. Besides a few texts, memory holds
+/// the collectives and 4 bytes per API call with a correlation id.
 /// \param path  not a recording; existing files are replaced
 /// \throws Error  the run has no events; the files cannot be written
 KinetoFigures writeKineto(const std::filesystem::path& path, const store::RunReader& reader,

@@ -20,7 +20,7 @@ public:
     /// \param inputs  files that are read
     KinetoFile(const std::filesystem::path& path, std::span<const std::filesystem::path> inputs);
 
-    /// Writes text as it is.
+    /// Writes text unchanged.
     void text(std::string_view text);
     /// Writes an event: JSON of an object.
     void event(std::string_view json);
@@ -34,8 +34,8 @@ private:
     bool isFirst_ = true;
 };
 
-/// The files of an export, by process: `path` for one process; for several, the rank or the number of the process
-/// stands before the endings .json and .gz.
+/// The files of an export, by process: `path` for a single process. For several, the rank or the number of
+/// the process precedes the endings .json and .gz.
 std::vector<std::filesystem::path> kinetoPaths(const std::filesystem::path& path,
                                                const ExportParties& parties);
 

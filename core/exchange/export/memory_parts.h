@@ -9,19 +9,19 @@
 
 namespace tilescope::exchange {
 
-/// Takes the memory of a device that several processes use apart, whose events completeAllocations() joined: their
-/// totals are sums over the processes, and their addresses say which process they belong to.
+/// Separates the memory of a device by process, after completeAllocations() has merged the events of several
+/// processes: totals are then sums over the processes, and addresses identify the process.
 ///
 /// Events in time order. Memory of one process stays as it is. One thread.
 class MemoryParts {
 public:
-    /// \param processes  how many the run has
+    /// \param processes  number of processes of the run
     explicit MemoryParts(std::size_t processes) : processes_(processes) {}
 
-    /// Gives the event the address and the totals that it has in its process.
-    /// \param process  that of its thread, if known
-    /// \return         the process, if the event or an earlier one of that part says so, otherwise a guess by the
-    ///                 order of processes; none if one process alone uses the device
+    /// Sets the address and totals of the event to those within its process.
+    /// \param process  the process of the event's thread, if known
+    /// \return         the process, if this or an earlier event of the same part identifies it, otherwise a
+    ///                 guess by the order of processes; none if only one process uses the device
     std::optional<std::size_t> take(AllocEvent& event, std::optional<std::size_t> process);
 
 private:

@@ -19,17 +19,17 @@ namespace tilescope::exchange {
 /// better than numbers of varying size. Signed numbers are zigzag-coded: 2n, or -2n-1 below 0.
 ///
 /// Columns of boxes, lane by lane, row by row, in start order:
-/// - skips: rows below the first only: index of the last box of the row above that starts no later, minus that
-///   of the previous box; before the first it is -1
-/// - gaps: start, minus the later of the end of the previous box and the start of that box above; each is 0
-///   where there is none
+/// - skips: only for rows below the first: the index of the last box in the row above that starts no later,
+///   minus the index for the previous box (-1 before the first box)
+/// - gaps: the start, minus the end of the previous box or the start of that box above, whichever is later; a
+///   missing box counts as 0
 /// - lengths
 /// - names: index into `names`
 ///
 /// Columns of curves, curve by curve:
-/// - times: minus the previous time, or minus 0
-/// - allocated, reserved: signed, minus the previous value, or minus 0. The values of a counter, in thousandths of its
-///   unit, are in the first column
+/// - times: differences from the previous time; the first from 0
+/// - allocated, reserved: signed differences from the previous value; the first from 0. The first of these
+///   columns also holds the values of a counter, in thousandths of its unit
 struct PackedTimeline {
     /// A name that boxes share; the most frequent come first.
     struct Name {
@@ -56,8 +56,8 @@ PackedTimeline pack(const query::Timeline& timeline);
 /// The planes of a column, each with as many bytes as there are numbers.
 std::vector<std::string> planesOf(std::span<const std::uint64_t> column);
 
-/// The raw DEFLATE stream (RFC 1951) of the parts, one behind the other. Each part has blocks of its own, with or
-/// without references to earlier bytes, whichever is smaller: planes differ too much to share codes.
+/// The raw DEFLATE stream (RFC 1951) of the parts, one after the other. Each part has its own blocks, because
+/// planes differ too much to share codes. A part refers to earlier bytes only if this makes it smaller.
 std::string deflated(std::span<const std::string> parts);
 
 /// The bytes as printable ASCII without `<`: each 13 bits, the lowest first, are two digits of base 91, the

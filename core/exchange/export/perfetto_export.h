@@ -8,7 +8,7 @@
 
 namespace tilescope::exchange {
 
-/// What was written.
+/// The numbers of events that were written.
 struct PerfettoFigures {
     std::int64_t gpuEvents = 0;  ///< kernels, copies and memsets
     std::int64_t slices = 0;     ///< ranges, ops, API calls and frames of threads
@@ -21,14 +21,14 @@ struct PerfettoFigures {
 
 /// Writes a run as a native trace of Perfetto (a sequence of TracePacket).
 ///
-/// Kernels, copies and memsets are GpuRenderStageEvents, one hardware queue for each stream. What threads did are
-/// TrackEvents; a slice that overlaps another one without lying in it goes to a further track of the same name.
-/// Allocated and reserved bytes are counter tracks, one pair for each device, and so are the counters read during the run. A launch points to what it started by
-/// the extension GpuCorrelation; if the run recorded only the time of the launch, an instant `launch` does.
-/// Times are those of the recording, moved if they would be negative.
+/// Kernels, copies and memsets are GpuRenderStageEvents, with one hardware queue per stream. Events of threads are
+/// TrackEvents; a slice that partly overlaps another goes to an additional track of the same name. Allocated and
+/// reserved bytes are counter tracks, one pair per device; counters read during the run are counter tracks, too. The
+/// extension GpuCorrelation connects a launch to the activity that it started. If only the time of the launch was
+/// recorded, an instant `launch` represents it. Times are those of the recording, shifted if they would be negative.
 ///
-/// Reads the run in intervals; besides them, memory holds 8 bytes for each device event that has a launch, and
-/// the collectives.
+/// Reads the run in intervals. Besides one interval, memory holds the collectives and 8 bytes per device
+/// event with a launch.
 /// \throws Error  the run has no events
 PerfettoFigures writePerfetto(std::ostream& out, const store::RunReader& reader, const store::RunRecord& run,
                               const ExportOptions& options = {});

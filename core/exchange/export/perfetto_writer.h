@@ -23,7 +23,7 @@ class PerfettoWriter {
 public:
     using Text = std::function<std::string(StringId)>;
 
-    /// \param text  the text of an id as it is to be written
+    /// \param text  returns the text to write for an id
     PerfettoWriter(std::ostream& out, Text text);
 
     /// Writes a packet: `fill` adds its fields to the message.

@@ -10,7 +10,7 @@
 namespace tilescope::exchange {
 
 struct SharePageOptions {
-    /// Whether to write the host, command lines and home folders too; see withoutHomes().
+    /// Whether to write host names, command lines and home folders; see withoutHomes().
     bool withIdentity = false;
     std::string title; ///< of the page
 };
@@ -27,11 +27,11 @@ struct SharePageFigures {
 /// Writes one HTML page that shows runs without Tilescope and without a network: timeline, kernel table and
 /// memory curve.
 ///
-/// Style, script and layout are resources/share. The page's policy (Content-Security-Policy) allows only these
-/// two texts, by their hashes. Each run is one JSON object and the columns of PackedTimeline, compressed and
-/// coded as base91(), so that no text of a recording is HTML or script; the script shows texts as text nodes
-/// only. Where the run has sealed tracks, the memory used is that of its timeline, about 17 bytes a box, and
-/// of the compressed columns.
+/// Style, script and layout are files of resources/share. The page's Content-Security-Policy allows only this
+/// style and this script, by their hashes. Each run is one JSON object and the columns of PackedTimeline,
+/// compressed and encoded by base91(), so that no text of a recording becomes HTML or script; the script
+/// shows texts only as text nodes. If the run has sealed tracks, memory holds only its timeline, about 17
+/// bytes per box, and the compressed columns.
 ///
 /// \throws Error  no such run; the file is damaged; a resource is missing; the stream cannot be written
 SharePageFigures writeSharePage(std::ostream& out, const store::RunReader& reader,

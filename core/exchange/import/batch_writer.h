@@ -13,21 +13,21 @@ class RunWriter;
 
 namespace tilescope::exchange {
 
-/// Writes the events of an import on a thread of its own, in the order of write(), while the next are assembled.
+/// Writes the events of an import on a separate thread, in the order of write(), while the next batch is assembled.
 ///
 /// Between the constructor and finish() or the destructor, nobody else may use the RunWriter. One thread.
 class BatchWriter {
 public:
     explicit BatchWriter(store::RunWriter& writer);
-    /// Drops what is not written.
+    /// Drops the batches that are not written yet.
     ~BatchWriter();
     BatchWriter(const BatchWriter&) = delete;
     BatchWriter& operator=(const BatchWriter&) = delete;
 
-    /// Waits while several batches are not written.
+    /// Queues a batch; waits while several batches are queued.
     /// \throws Error  an earlier batch could not be written
     void write(TraceBatch&& batch);
-    /// Waits until all is written. Call it last.
+    /// Waits until all batches are written. Call it last.
     /// \throws Error  something could not be written
     void finish();
 

@@ -5,7 +5,7 @@
 
 namespace tilescope::exchange {
 
-/// What the name of a kernel or a call of NCCL (or RCCL) says. Views point into the name or are literals.
+/// The facts in the name of a kernel or call of NCCL (or RCCL). Views point into the name or are literals.
 struct CollectiveName {
     std::string_view op = {};    ///< all_reduce; empty if the name has none
     std::string_view dtype = {}; ///< f32, bf16, …; empty if the name has none

@@ -32,7 +32,7 @@ struct CachedImport {
 /// Reads the file's first bytes. False for anything that does not exist or cannot be read.
 bool isForeign(const std::filesystem::path& path);
 
-/// Recordings of imported files, so that a second opening of a trace imports nothing.
+/// Keeps recordings of imported files, so that a trace that is opened again is not imported again.
 ///
 /// An entry is named after the SHA-256 of the sources' contents, in their order, and the versions of the
 /// importers and the schema. The file `index.json` holds the time of last use of each entry, and the digests of
@@ -55,8 +55,8 @@ public:
     /// \throws Error (Usage)  the variable is not a size
     static ImportCache ofUser();
 
-    /// The recording of files of other programs, imported unless the cache holds it. Several files, or those
-    /// of a folder, become one run.
+    /// The recording of files of other programs; imports them if the cache does not have it. Several files,
+    /// or the files of a folder, become one run.
     ///
     /// If the cache's folder cannot be written, the recording goes to a temporary folder that the process
     /// removes at its end, and `fallback` says why.

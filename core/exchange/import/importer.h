@@ -66,11 +66,11 @@ struct HostCounters {
     std::vector<std::string> uuids = {};   ///< of the devices, by their number; empty: unknown
 };
 
-/// Reads files and appends all of them to a recording as one run: ranks, or a trace and the memory snapshot of
-/// the same process. A memory snapshot alone becomes a run of the workload `snapshot`.
+/// Reads files and appends them to a recording as one run: the traces of several ranks, or a trace and the
+/// memory snapshot of the same process. A memory snapshot alone becomes a run of the workload `snapshot`.
 /// \param output  a .tscope file, created if it does not exist; has no new run after an error
 /// \param name    of the run; empty: the names of the files
-/// \param counters  of this host; those of devices that no program used are left out
+/// \param counters  counters of this host; counters of devices that no program used are left out
 /// \throws Error  a file is of no known format, damaged or too large (names it), the output cannot be written, or
 ///                the watch cancelled
 ImportResult importFiles(std::span<const std::filesystem::path> files, const std::filesystem::path& output,

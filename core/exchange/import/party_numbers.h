@@ -5,10 +5,10 @@
 namespace tilescope::exchange {
 
 /// Numbers the threads, devices and streams of a foreign trace so that each number is unique in the run, and
-/// fills parties.devices and parties.streams. A number stays the native one where no other process has it.
+/// fills parties.devices and parties.streams. A native number is kept if no other process uses it.
 ///
-/// Devices of two processes are one device if they have the same UUID; where UUIDs are unknown, if they have the
-/// same number on the same host, unless the processes are different ranks: NCCL refuses two ranks on one device.
+/// Devices of two processes are the same device if they have the same UUID. If UUIDs are unknown, they must have the
+/// same number on the same host and not belong to different ranks, because NCCL refuses two ranks on one device.
 void numberParties(ForeignTrace& trace);
 
 /// Gives each process' correlation ids an interval of the run's: sets TracedProcess::firstCorrelation.

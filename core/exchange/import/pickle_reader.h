@@ -22,15 +22,15 @@ struct PickleValue {
     bool isSequence() const { return kind == Kind::List || kind == Kind::Tuple; }
 };
 
-/// What a pickle of protocol 2 to 5 holds, read without ever running anything.
+/// The contents of a pickle of protocol 2 to 5, read without executing anything.
 ///
-/// Only opcodes that make or place plain data are known: those that look up a name, call or build an object
-/// (GLOBAL, REDUCE, BUILD, …) end the reading, as does everything that is cut off, too large or not in its
-/// place. Nothing recurses and nothing is copied that the bytes do not hold: time and memory are
-/// proportional to them.
+/// Only opcodes that make or place plain data are supported. Opcodes that look up a name, call a function or
+/// build an object (GLOBAL, REDUCE, BUILD, …) cause an error, as does anything truncated, too large or
+/// misplaced. Reading does not recurse and copies nothing more than the bytes contain: time and memory are
+/// proportional to their number.
 class PickleDocument {
 public:
-    /// \param bytes  are kept
+    /// \param bytes  kept by this object
     /// \param file   names the file in errors
     /// \throws Error  what is wrong, and at which byte
     PickleDocument(std::string bytes, std::string file);

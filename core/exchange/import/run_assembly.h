@@ -7,8 +7,8 @@
 
 namespace tilescope::exchange {
 
-/// Turns what importers collected into a run: one numbering, one time axis, nested host events, steps, launches,
-/// paths. TraceBuilder::finish() describes the result. Consumes the trace.
+/// Turns the records that importers collected into a run: assigns numbers, places times on one axis, nests host
+/// events, and finds steps, launches and paths. TraceBuilder::finish() describes the result. Consumes the trace.
 /// \throws Error  there are no events, the output cannot be written, or the watch cancelled; `output` has no
 ///                new run then
 RunId assembleRun(ForeignTrace& trace, const ForeignHeader& header, const std::filesystem::path& output,

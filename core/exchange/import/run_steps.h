@@ -14,18 +14,18 @@ namespace tilescope::exchange {
 /// The steps of each process of a foreign trace.
 class RunSteps {
 public:
-    /// Finds the steps. Changes the trace: rows of kind Step are then exactly the steps, a computed step becomes
-    /// a row behind the others, and the environment says what the steps were found by.
+    /// Finds the steps. Changes the trace: afterwards, rows of kind Step are exactly the steps; rows of
+    /// computed steps follow the other rows; the environment states how the steps were found.
     /// \param trace  numbered, on one time axis; must outlive the object
     explicit RunSteps(ForeignTrace& trace);
 
     /// The number of the step of a process at that time; kNoStep outside its steps.
     std::int32_t at(ProcessIndex process, std::int64_t time) const;
-    /// The step that device work belongs to: that of its launch, or by the time of the work if the launch is unknown or
-    /// the steps are times of the device.
+    /// The step that device work belongs to: the step of its launch. If the launch is unknown or the steps
+    /// are times of the device, the step at the time of the work.
     /// \param launch  null: unknown
     std::int32_t ofWork(ProcessIndex process, const Launch* launch, std::int64_t start) const;
-    /// Takes device work with its step, which may extend the step's time.
+    /// Adds device work with its step. It may extend the time of the step.
     void addWork(ProcessIndex process, const DeviceEvent& work);
     /// The times (analysis::StepWalls) of the steps of the lowest rank; ranks take part in the same steps.
     std::vector<Sample> samples() const;

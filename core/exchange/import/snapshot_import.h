@@ -24,8 +24,8 @@ struct ImportedSnapshot {
     TraceBatch trace = {}; ///< allocation events; an op for each distinct stack
     MemoryFacts facts = {};
     std::int64_t segments = 0; ///< at the end, of all devices
-    std::int64_t blocks = 0;   ///< likewise, that were allocated
-    Bytes allocated{};         ///< likewise; requested bytes
+    std::int64_t blocks = 0;   ///< allocated blocks at the end, of all devices
+    Bytes allocated{};         ///< requested bytes of these blocks
     Bytes reserved{};
 };
 

@@ -11,7 +11,7 @@ namespace tilescope::exchange {
 
 namespace {
 
-/// What a trace shows of the actions that it does not have.
+/// Evidence that a trace lacks certain actions.
 struct Lacking {
     bool requests = false;
     bool completions = false;
@@ -116,7 +116,7 @@ analysis::MemoryStock countThrough(std::vector<AllocEvent>& events, const analys
     analysis::SegmentMap map(before.segments, before.blocks);
     for (AllocEvent& event : events) {
         allocated += event.action == AllocAction::Alloc ? event.bytes : 0;
-        // Never more than was there, whatever the trace lacks.
+        // Subtracts at most the bytes of the block, even if the trace lacks actions.
         allocated -= lives.apply(event, [&] { return event.bytes; }).value_or(0);
         map.apply(event);
         event.allocated = allocated;

@@ -15,14 +15,14 @@ namespace tilescope::exchange {
 struct SkippedActions {
     std::int64_t requests = 0;    ///< free_requested events of blocks with a completed free
     std::int64_t completions = 0; ///< free_completed events of blocks with a requested free
-    /// Blocks are freed again and again and never allocated: the events cannot be followed.
+    /// Blocks are freed repeatedly but never allocated, so the events cannot be followed.
     bool lacksAllocations = false;
 };
 
 /// Adds missing events: the missing part of a free is placed next to the other.
 ///
-/// Only if the trace shows that the action was not recorded: a ring of events that begins or ends between the
-/// two parts of a free is complete.
+/// Adds events only if the trace shows that the action was not recorded. A ring of events that begins or ends
+/// between the two parts of a free is complete.
 /// \param events  of one device, in order; times stay in order
 SkippedActions addSkipped(std::vector<AllocEvent>& events, const analysis::MemoryStock& after);
 

@@ -27,7 +27,7 @@ std::optional<std::int32_t> numberOf(std::string_view name)
     return number;
 }
 
-/// Numbers as the names give them if all differ and ascend, otherwise by position.
+/// Numbers steps by their names if these numbers ascend strictly, otherwise by position.
 void numberSteps(std::vector<FoundStep>& steps, std::span<const std::optional<std::int32_t>> numbers)
 {
     bool areNumbered = true;
@@ -37,7 +37,7 @@ void numberSteps(std::vector<FoundStep>& steps, std::span<const std::optional<st
         steps[i].number = areNumbered ? *numbers[i] : static_cast<std::int32_t>(i);
 }
 
-/// Those of the thread that has the most; nested ones count as their outermost.
+/// The ranges of the thread with the most candidates; a nested candidate is part of its outermost one.
 FoundSteps stepsOf(std::span<const StepCandidate> ranges, std::string source)
 {
     std::map<std::uint32_t, std::size_t> byThread;

@@ -20,11 +20,11 @@
 
 namespace tilescope::exchange {
 
-/// Called now and then during an import with the share of the work that is done, 0 to 1.
+/// Called repeatedly during an import with the share of the work done so far, 0 to 1.
 /// \return  false to cancel
 using ImportWatch = std::function<bool(double done)>;
 
-/// What a host range of a foreign recording is.
+/// The kind of a host range of a foreign recording.
 enum class SpanKind : std::uint8_t {
     Range,  ///< NVTX range, record_function
     Module, ///< call of a module
@@ -55,7 +55,7 @@ struct ForeignActivity {
     CopyKind copy = CopyKind::None;
     std::int64_t bytes = 0;
     LaunchConfig launch = {};
-    std::string_view path = {}; ///< that the recorder found (of a graph node); empty: that of the launch
+    std::string_view path = {}; ///< path found by the recorder (of a graph node); empty: that of the launch
     Timestamp start;
     Timestamp end;
 };

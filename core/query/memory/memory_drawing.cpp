@@ -10,7 +10,7 @@ namespace tilescope::query {
 
 namespace {
 
-constexpr double kSeen = 2; ///< pixels that a box has at least, either way, to be drawn by itself
+constexpr double kSeen = 2; ///< least width and height in pixels of a box that is drawn individually
 
 /// A box that is merged, in pixels.
 struct Merged {
@@ -27,7 +27,7 @@ struct MemoryDrawer::State {
     MemoryDrawing drawing;
     std::vector<Merged> merged;
     std::vector<Sliver> slivers; // by row, from begins[row] to before begins[row + 1]
-    std::vector<Sliver> staying; // likewise
+    std::vector<Sliver> staying; // slivers that continue in the next row
     std::vector<std::uint32_t> begins, stayingBegins;
     CoverageRow sums;
     std::size_t groups = 1;
@@ -47,7 +47,7 @@ struct MemoryDrawer::State {
     void finish(const MemoryFrame& frame, const MemoryLevel* level);
 };
 
-/// Large ones are drawn, small ones are to be merged.
+/// Separates large boxes, which are drawn, from small boxes, which are merged.
 template <class Each>
 void MemoryDrawer::State::sort(const MemoryLayout& layout, std::span<const std::uint8_t> groupOf,
                                const MemoryFrame& frame, double seen, Each each)
@@ -69,7 +69,7 @@ void MemoryDrawer::State::sort(const MemoryLayout& layout, std::span<const std::
         const double top = std::max(0.0, above);
         const double bottom = std::min<double>(frame.height, below);
         const std::uint8_t group = groupOf[box.block];
-        // By its full size, not by the part within the frame.
+        // The full size of the box decides, not its part within the frame.
         if (to - from >= seen && below - above >= seen) {
             drawing.boxes.push_back({left, right, top, bottom, static_cast<std::uint32_t>(i), group});
             return;

@@ -20,7 +20,7 @@ struct MemoryFrame {
     double bytesOfRow() const { return (high - low) / height; }
 };
 
-/// A box that is drawn by itself, in pixels, cut at the frame's edges.
+/// A box that is drawn individually, in pixels, cut at the frame's edges.
 struct DrawnMemory {
     double left = 0;
     double right = 0;
@@ -67,7 +67,7 @@ struct MemoryLevels {
     std::vector<MemoryLevel> levels = {}; ///< the coarsest first
 };
 
-/// None for so few boxes that drawing them is as cheap.
+/// Empty if there are so few boxes that drawing them all is as cheap.
 /// \param groupOf  of each block of the history
 /// \return         null where cancelled
 /// O(levels * (boxes + pixels of the level)): for a worker.

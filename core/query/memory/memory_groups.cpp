@@ -22,7 +22,7 @@ constexpr std::size_t kMostGroups = 24;                   // more colours are ha
 constexpr std::string_view kFolderSlash = "\xe2\x88\x95"; // U+2215 in the paths of frames
 constexpr std::string_view kOthers = "other modules";
 
-/// Where the number of a component like layers.3 begins; npos in others.
+/// The position of the number in a component like layers.3; npos if it has none.
 std::size_t dotOfNumber(std::string_view component)
 {
     const std::size_t dot = component.rfind('.');
@@ -35,7 +35,7 @@ std::size_t dotOfNumber(std::string_view component)
 /// lm_head of `lm_head first moment`.
 std::string_view kindOfModule(std::string_view module)
 {
-    // Behind the last numbered component, otherwise behind the class of the outermost module.
+    // The path after the last numbered component or, without one, after the class of the outermost module.
     std::string_view rest = module;
     std::string_view numbered;
     for (std::string_view left = module; !left.empty();) {

@@ -10,7 +10,7 @@ namespace tilescope::query {
 enum class MemoryGrouping {
     Category, ///< purpose
     Phase,    ///< phase of a step that allocated them
-    Module,   ///< for which kind of module: all layers' attention is one
+    Module,   ///< by kind of module: the attention of all layers is one group
 };
 
 /// The blocks of a history in groups, and the bytes of each group over time. At every instant the groups add
@@ -19,7 +19,7 @@ struct MemoryGroups {
     MemoryGrouping grouping = MemoryGrouping::Category;
     std::vector<std::string> names;    ///< in stacking order, the lowest first
     std::vector<std::uint8_t> groupOf; ///< by block
-    /// By group; empty of those that never had a byte.
+    /// By group; empty for groups that never had a byte.
     std::vector<std::shared_ptr<const StepCurve>> curves;
     std::uint8_t rest = 0; ///< group of the bytes that the allocator counts and no block accounts for
 
@@ -42,7 +42,7 @@ std::string_view moduleOf(const MemoryHistory& history, const MemoryLife& block)
 /// with U+2215 for slashes of its folders; empty if there is none. The path is that of an imported block: frames as components.
 std::string_view callerFrame(std::string_view path);
 
-/// What a stretch of time, a column of pixels, shows: the moment within it at which most was allocated.
+/// The moment that represents a stretch of time (a column of pixels): the one at which most was allocated.
 struct MemoryStack {
     std::int64_t time = 0;
     std::int64_t allocated = 0;

@@ -104,7 +104,7 @@ private:
         return true;
     }
 
-    /// Lists the devices and drops the events of those that were not asked for.
+    /// Lists the devices and drops the events of devices that were not requested.
     void keepWanted(std::vector<AllocEvent>& events)
     {
         std::set<DeviceIndex> gpus;
@@ -166,7 +166,7 @@ private:
         for (const std::int64_t held : bytes)
             followed += held;
         const std::int64_t before = analysis::allocatedBefore(history.events.front());
-        // What the allocator counted then and no block accounts for.
+        // Bytes that the allocator counted at that time and no block accounts for.
         bytes[indexOf(MemoryCategory::Unattributed)] += before - followed;
         const auto note = [&](std::int64_t time, std::int64_t total, std::int64_t held) {
             if (history.hasSegments()) {

@@ -55,7 +55,7 @@ inline constexpr std::string_view kOlderGroup = "before the trace";
 class MemoryHistory {
 public:
     store::RunRecord run = {};
-    DeviceIndex device = {};            ///< of those asked for the one with the highest peak
+    DeviceIndex device = {};            ///< of the requested devices, the one with the highest peak
     std::vector<DeviceIndex> gpus = {}; ///< all that have events
     Timestamp origin{};                 ///< first event of the run, as the timeline's
     std::int64_t length = 0;            ///< from it to the last allocation event

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMostBoxes = 400'000;
 constexpr std::int64_t kClose = 64 << 10; ///< blocks with at most this distance are in one area
 
-/// When a block begins and ends within the history.
+/// The begin and end of a block within the history.
 std::pair<std::int64_t, std::int64_t> lifeOf(const MemoryHistory& history, const MemoryLife& block)
 {
     const std::int64_t first = std::min<std::int64_t>(0, history.allocated.time(0));

@@ -37,12 +37,12 @@ public:
     double byteShare = 0;               ///< theirs of the bytes times time of all blocks
     std::vector<MemoryBox> boxes = {};  ///< in the order in which they begin
     std::vector<MemoryArea> areas = {}; ///< of Address, by address
-    /// Where the band of the rest begins: at the foot of Address, on top of the boxes of Stacked.
+    /// The lower edge of the band of the rest: at the bottom of Address, on top of the boxes of Stacked.
     std::int64_t restMost = 0;
     std::int64_t height = 1; ///< of the picture, bytes
 
     /// Allocated bytes without a box.
-    /// \param history  the one that was laid out
+    /// \param history  the history of the layout
     std::int64_t restAt(const MemoryHistory& history, std::int64_t time) const;
 
     /// Calls `take` with the index of each box that is seen within [from, to).

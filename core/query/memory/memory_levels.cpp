@@ -65,13 +65,13 @@ std::shared_ptr<const MemoryLevels> memoryLevels(const MemoryLayout& layout,
     for (; frame.width <= kMostColumns; frame.width *= kFiner) {
         if (cancelled && cancelled())
             return nullptr;
-        // Where boxes are so far apart that few merge, they are as quickly drawn themselves.
+        // If boxes are so far apart that few merge, drawing them individually is as fast.
         const MemoryDrawing& drawing = drawer.drawMerged(layout, groupOf, frame, MemoryLevel::kLarge);
         if (drawing.merged.size() + drawing.boxes.size() > boxes / 2) {
             if (frame.height == kLeastRows)
                 break;
             frame.height = kLeastRows;
-            frame.width /= kFiner; // the same again
+            frame.width /= kFiner; // the next finer level
             continue;
         }
         levels->levels.push_back(levelOf(frame, drawing));

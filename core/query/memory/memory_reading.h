@@ -9,8 +9,8 @@
 
 namespace tilescope::query {
 
-/// Allocated and reserved bytes of the device with the highest peak of those asked for, from the file's precomputed track: a
-/// history without blocks, available long before the complete one. Null if the file has none.
+/// Allocated and reserved bytes of the requested device with the highest peak, from the file's precomputed
+/// track: a history without blocks, available long before the complete one. Null if the file has no track.
 /// \throws Error  no such run
 std::shared_ptr<const MemoryHistory> memoryOutline(const store::RunReader& reader, RunId run,
                                                    const PartyQuery& parties = {});
@@ -30,7 +30,7 @@ struct OutsideAllocator {
     bool ofAllProcesses = false;           ///< the driver's count, because NVML has none of the process
 };
 
-/// None on a CPU, and if nothing measured it. O(readings).
+/// None on a CPU, or if it was not measured. O(readings).
 std::optional<OutsideAllocator> outsideOf(std::span<const MemoryReading> readings, DeviceIndex device);
 
 /// Ops that allocated the blocks of a history. Immutable; any thread.

@@ -14,7 +14,7 @@ struct Interval {
     std::int64_t to = 0;
 };
 
-/// The group of which a range is an instance; empty if there is none.
+/// The group to which a range belongs; empty if there is none.
 std::string stretchKey(Grouping grouping, std::string_view path, std::int32_t step)
 {
     const std::string_view below = analysis::fromStepDown(path);
@@ -127,7 +127,7 @@ std::map<std::string, MemoryStretch> memoryStretches(const store::RunReader& rea
         std::ranges::stable_sort(instances, {}, &Interval::from);
         MemoryStretch& stretch = stretches[key];
         stretch.instances = static_cast<std::int64_t>(instances.size());
-        // What the first event of an instance does is already within it.
+        // The first event of an instance already counts as part of the instance.
         stretch.before = history.allocated.at(instances.front().from - 1);
         stretch.after = history.allocated.at(instances.front().to);
         for (const Interval& interval : instances) {

@@ -9,7 +9,7 @@
 
 namespace tilescope::query {
 
-/// What happened to a device's memory while a range, phase, module or step ran.
+/// The changes of a device's memory while a range, phase, module or step ran.
 struct MemoryStretch {
     std::int64_t instances = 0;
     std::int64_t before = 0; ///< allocated when the first instance began

@@ -57,7 +57,7 @@ void addBeyondTheCount(MemoryGroupsTable& table, const MemoryHistory& history)
         table.rows.push_back({std::string(wordOf(MemoryCategory::Context)), outside->most, outside->most, 0});
 }
 
-/// What happened while the groups ran; those that allocated nothing themselves are added.
+/// Adds the changes while the groups ran, and rows for groups that allocated nothing themselves.
 void addStretches(MemoryGroupsTable& table, std::map<std::string, MemoryStretch> stretches)
 {
     const auto fill = [](MemoryGroupRow& row, const MemoryStretch& stretch) {

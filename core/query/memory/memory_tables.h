@@ -41,7 +41,7 @@ struct MemoryGroupRow {
     std::optional<Bytes> churn = {};
 };
 
-/// What the private pools of CUDA graphs hold, in which replayed steps work without allocating.
+/// The contents of the private pools of CUDA graphs. Replayed steps use this memory without allocating.
 struct GraphPool {
     Bytes held{};                     ///< allocated there; part of the categories
     Bytes unknown{};                  ///< part of it that is unattributed: its allocation was not recorded
@@ -61,8 +61,8 @@ struct MemoryGroupsTable {
     GraphPool graphPool = {};
 };
 
-/// The blocks of the device with the highest peak, of those asked for, by category, range, phase, module, op or step. Memory
-/// without a group is `unattributed`.
+/// The blocks of the requested device with the highest peak, by category, range, phase, module, op or step.
+/// Memory without a group is `unattributed`.
 /// \throws Error  as kernels()
 MemoryGroupsTable memoryGroupsTable(const store::RunReader& reader, const EventQuery& query);
 
@@ -72,7 +72,7 @@ struct LiveMemoryTable {
     std::vector<std::uint32_t> blocks = {}; ///< of the history, the largest first
     std::int64_t at = 0;                    ///< from the history's origin
     Bytes allocated{};
-    Bytes untraced{};  ///< of it, in no known block
+    Bytes untraced{};  ///< the part of `allocated` in no known block
     bool ever = false; ///< the table has all blocks of the run
 
     const MemoryLife& block(std::size_t row) const { return history->blocks[blocks[row]]; }

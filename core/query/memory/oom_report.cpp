@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kHolders = 10;
 
-/// What failed, and who had the memory then.
+/// The failed request, and the holders of memory at that time.
 void addScene(OomReport& report, const store::RunReader& reader, const MemoryHistory& history,
               const AllocEvent& failure)
 {

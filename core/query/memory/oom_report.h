@@ -15,14 +15,14 @@ struct OomReport {
     OomInfo info = {};
     // From the recorded repetition of the step; absent if that did not run out of memory, or memory was not
     // recorded.
-    std::string path = {}; ///< range that asked
-    std::string op = {};   ///< op that asked
+    std::string path = {}; ///< range that requested the memory
+    std::string op = {};   ///< op that requested the memory
     std::optional<Bytes> asked = {};
     std::optional<Bytes> allocated = {};
     std::optional<Bytes> reserved = {};
     std::optional<Bytes> largestFree = {};   ///< block; none on a CPU, which has no caching allocator
     std::optional<Bytes> fragmentation = {}; ///< lost to rounding, and free between blocks
-    std::optional<Bytes> deviceFree = {};    ///< by the driver's word
+    std::optional<Bytes> deviceFree = {};    ///< as the driver reports it
     std::shared_ptr<const MemoryHistory> history = {};
     std::vector<std::uint32_t> holders = {};                       ///< the ten largest blocks of the history
     std::vector<std::pair<MemoryCategory, Bytes>> categories = {}; ///< allocated bytes, the largest first

@@ -14,11 +14,11 @@ namespace {
 /// The highest that a device's memory stood.
 struct Peak {
     DeviceIndex device = {};
-    Timestamp time{}; ///< of the event that led there, which may be before the span
+    Timestamp time{}; ///< time of the event that caused the peak; may be before the span
     std::int64_t allocated = 0;
 };
 
-/// Of all devices the highest, of several the first. None without a memory track.
+/// The highest peak of all devices; the first of several equal ones. None without a memory track.
 std::optional<Peak> peakOf(const store::RunReader& reader, const store::RunRecord& run,
                            const MemoryFacts& facts, const store::EventWindow& window)
 {
@@ -103,7 +103,7 @@ private:
     bool sawPeak_ = false;
 };
 
-/// The same from the whole history, for files without a memory track.
+/// The peak from the whole history, for files without a memory track.
 LiveMemoryTable fromHistory(const store::RunReader& reader, RunId run, const store::EventWindow& window,
                             bool isWhole)
 {

@@ -7,8 +7,8 @@
 
 namespace tilescope::query {
 
-/// The blocks that are allocated at a run's peak, or at the peak within a span, as liveMemory() returns them, but
-/// without the names and shapes of ops. Its history has these blocks only, and no curves: memory grows with what is alive.
+/// The blocks that are allocated at a run's peak, or at the peak within a span, like liveMemory() but without the names
+/// and shapes of ops. The history has only these blocks and no curves, so memory grows with the number of live blocks.
 ///
 /// If the file has a memory track, this reads the events up to the peak only. Returns an empty table if
 /// cancelled.

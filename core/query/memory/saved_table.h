@@ -8,16 +8,16 @@
 
 namespace tilescope::query {
 
-/// What each part of a model holds for backward, every storage counted once.
+/// The memory that each part of a model holds for backward; every storage counts once.
 struct SavedTotal {
     std::string path = {}; ///< the group's: layers.3
     std::int64_t tensors = 0;
-    Bytes activations{}; ///< that are there for backward alone
+    Bytes activations{}; ///< bytes kept only for backward
     Bytes others{};      ///< parameters and inputs, which are there anyway
 };
 
 struct SavedRow {
-    std::int64_t number = 0; ///< that sharedWith of others means
+    std::int64_t number = 0; ///< the number to which sharedWith of other rows refers
     SavedTensor tensor = {};
 };
 
@@ -27,7 +27,7 @@ struct SavedTable {
     Timestamp origin{}; ///< first event of the run: times are shown from it
     Grouping grouping = Grouping::None;
     std::vector<SavedRow> rows = {};     ///< in the order in which forward saved them
-    std::vector<SavedTotal> totals = {}; ///< by range, phase, layer, else by module; in that order too
+    std::vector<SavedTotal> totals = {}; ///< by range, phase, layer or else module, in that order
     Bytes activations{};                 ///< of the rows, every storage once
     Bytes others{};
     std::optional<ResidualStream> residual = {}; ///< of the whole run

@@ -201,7 +201,7 @@ std::string_view attentionOf(std::string_view path)
     return {};
 }
 
-/// What is there before a trace, by its holder.
+/// The memory that exists before a trace, by holder.
 std::string olderName(const MemoryHistory& history, const MemoryLife& block)
 {
     const std::string_view holder = history.text(block.name);
@@ -215,7 +215,7 @@ std::string olderName(const MemoryHistory& history, const MemoryLife& block)
     return std::string(holder);
 }
 
-/// Who had which memory last.
+/// The last holder of each piece of memory.
 class Places {
 public:
     /// Earlier blocks in the memory of a new one, which has it from now on; the latest first.

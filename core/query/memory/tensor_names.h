@@ -11,7 +11,7 @@ namespace tilescope::query {
 /// The content of a block of an attention step, in the letters of the papers: Q, K, V, S (scores), P
 /// (weights), O, dO, dP, dS, dQ, dK, dV; also `P * dP`, LSE, and workspaces of single ops.
 struct TensorName {
-    std::string name = {};  ///< that of the holder if it is none of these; empty: unknown
+    std::string name = {};  ///< the holder's name if none of these applies; empty: unknown
     std::string shape = {}; ///< [8, 256, 256]; empty: not known
     /// Earlier blocks of the run at (partly) the same addresses, the latest first: the memory that it reuses.
     std::vector<std::uint32_t> reuses = {};
@@ -33,7 +33,7 @@ struct NamedBlock {
     std::string shape = {};
     std::string_view path = {};
     std::string_view op = {};
-    std::string reuses = {};    ///< names of what had its memory before in that step
+    std::string reuses = {};    ///< names of the blocks that had this memory before in the step
     std::int64_t allocated = 0; ///< by the allocator's count, just after it was allocated
 };
 
@@ -45,7 +45,7 @@ struct NamedMemory {
     /// were there before first.
     std::optional<std::int64_t> at = {};
     std::int64_t allocated = 0; ///< at that moment, else at the step's peak; the rows' sum and `unknown`
-    std::int64_t unknown = 0;   ///< that no block accounts for
+    std::int64_t unknown = 0;   ///< bytes that no block accounts for
 };
 
 /// \param at    a time of the history; none: the first traced step

@@ -11,7 +11,7 @@ namespace tilescope::query {
 
 /// Does `work(reader, side)` for both sides of a comparison at the same time, that of B on another thread.
 ///
-/// \param a, b  may be the same: then B gets a reader of its own
+/// \param a, b  may be the same file; B then gets its own reader
 /// \return      the results for A and B; they must not refer to a reader
 /// \throws      what the work throws; for A if both do
 template <class Work> auto onBothSides(const store::RunReader& a, const store::RunReader& b, const Work& work)

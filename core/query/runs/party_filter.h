@@ -44,7 +44,7 @@ public:
     PartyFilter(const store::RunReader& reader, RunId run, const PartyQuery& query);
 
     bool has(const DeviceEvent& event) const;
-    /// Host events of the process; none if only a device was asked for.
+    /// Host events of the process; none if only a device was requested.
     bool has(ThreadId thread) const;
     /// The memory of a device, or of the host.
     bool hasMemoryOf(DeviceIndex device) const;

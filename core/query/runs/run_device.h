@@ -5,8 +5,8 @@
 
 namespace tilescope::query {
 
-/// The device on which a run was executed, by its recorded facts: the GPU, or the CPU of a run without one. Its name and id
-/// are those of its ceilings. The capacity is that of the GPU; it is unknown for a CPU.
+/// The device on which a run was executed, from its recorded facts: the GPU or, without one, the CPU. Its
+/// name and id are those of its ceilings. The capacity is that of the GPU, and unknown for a CPU.
 predict::TargetDevice deviceOfRun(const store::RunReader& reader, const store::RunRecord& run);
 
 } // namespace tilescope::query

@@ -16,10 +16,10 @@ namespace tilescope::query {
 /// Keeps a reference to the reader. One thread.
 class RunList {
 public:
-    /// What is read of all runs before the first one is shown.
+    /// The parts of all runs that are read before the first run is shown.
     enum class Survey {
         Whole, ///< varying keys, timed phases, flags and reasons
-        None,  ///< those stay empty: JSON and CSV need none of them
+        None,  ///< reads no varying keys: JSON and CSV do not need them
     };
     /// All runs of the file, or one.
     /// \throws Error  there is no such run; lists the existing ones

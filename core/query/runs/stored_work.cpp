@@ -13,7 +13,7 @@ OpId idOf(std::uint32_t op)
     return op == store::kNoOpCall ? OpId{} : OpId{op};
 }
 
-/// Totals as the ops and device events that they stand for.
+/// Converts totals to the ops and device events that they represent.
 struct StandIns {
     std::vector<Op> ops;
     std::vector<OpId> first;

@@ -84,7 +84,7 @@ private:
     std::vector<Piece> pieces_;
 };
 
-/// Whether its op tells what a product of attention is for.
+/// Whether the op of an attention product identifies the purpose of the product.
 bool needsOp(const Piece& piece)
 {
     return piece.family == analysis::KernelFamily::Matmul &&
@@ -124,7 +124,7 @@ bool addCallTotals(const store::RunReader& reader, RunId run, TracedPieces& trac
 /// From the totals of the steps; false if there are none, or if they do not suffice.
 bool addTotals(const store::RunReader& reader, RunId run, TracedPieces& traced)
 {
-    // Those of a whole recording include what happens between steps.
+    // The pieces of a whole recording include the time between steps.
     if (reader.run(run)->coversRecording())
         return false;
     const std::optional<store::RunTotals> totals = reader.totals(run);

@@ -8,7 +8,7 @@
 
 namespace tilescope::query {
 
-/// What the shapes of a run's ops leave open.
+/// The properties of a run's ops that their shapes do not determine.
 /// \param spec  none: another program's recording, of which only the ops say whether attention is causal
 inline analysis::WorkContext workContextOf(const std::optional<ExperimentSpec>& spec)
 {

@@ -11,7 +11,7 @@
 
 namespace tilescope::query {
 
-/// Numbers the activities of a device that are alike for advice: adds them to AdviceTrace::kinds.
+/// Assigns a number to each kind of device activity that advice distinguishes, and adds it to AdviceTrace::kinds.
 ///
 /// Layers count together, and launch configurations only where occupancy depends on them: a run has few kinds.
 class ActivityKinds {
@@ -32,13 +32,13 @@ public:
     std::string placeOrNone(StringId path);
 
 private:
-    /// What a name says of a kernel, copy or memset.
+    /// Facts that the name of a kernel, copy or memset contains.
     struct NameFacts {
         analysis::KernelDescription description = {};
         bool needsOccupancy = false;
         bool computesForward = false;
     };
-    /// What a path says of an activity.
+    /// Facts that the path of an activity contains.
     struct PathFacts {
         std::uint32_t place = 0; ///< index into `places_`
         bool isBackward = false;

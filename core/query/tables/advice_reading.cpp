@@ -20,7 +20,7 @@ namespace {
 
 using analysis::GroupedTime;
 
-/// The process that was asked for, otherwise that of the lowest rank; null in a run of one process.
+/// The requested process, otherwise that of the lowest rank; null in a run of one process.
 const TracedProcess* processFor(const RunParties& parties, const PartyQuery& query)
 {
     const TracedProcess* chosen = nullptr;
@@ -266,7 +266,8 @@ private:
         });
     }
 
-    /// Of a run of Tilescope's own: a wait at the end of a step or phase is part of the measurement, not of the program.
+    /// For runs of Tilescope: a wait at the end of a step or phase is part of the measurement, not of the
+    /// program.
     bool isOwnTiming(const ApiCall& call)
     {
         if (trace_.run.coversRecording())
@@ -421,8 +422,8 @@ private:
         noteLaunch(step, event.launched);
     }
 
-    /// When the host last worked towards the GPU, as partitionStep() has it: a step's own launches, and the start of calls
-    /// that wait.
+    /// The last time at which the host worked on something for the GPU, by the rule of partitionStep(): a
+    /// step's own launches, and the start of waiting calls.
     void noteErrands()
     {
         std::ranges::sort(starts_);

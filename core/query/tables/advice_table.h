@@ -12,7 +12,7 @@
 
 namespace tilescope::query {
 
-/// A row behind a finding. The rows of one finding add up to what is at stake.
+/// A row of evidence for a finding. The rows of one finding add up to the time at stake.
 struct AdviceEvidence {
     std::string kind = {}; ///< kernel, copy, call, range, op, frame or module
     std::string name = {};
@@ -41,9 +41,9 @@ struct UnjudgedRule {
     std::string why = {};
 };
 
-/// What would make a run faster, and by how much at most.
+/// Advice that would make a run faster, with the largest possible savings.
 ///
-/// Findings are about the same wall time: two of them may contain the same instant, and their times at stake do not add up.
+/// All findings refer to the same wall time. Two findings may contain the same instant, so do not add their times at stake.
 struct AdviceTable {
     store::RunRecord run = {};
     std::optional<std::int32_t> rank = {};
@@ -63,8 +63,8 @@ struct AdviceTable {
 
 /// Findings below kLeastShareAtStake of the wall time are left out.
 ///
-/// They are about one process, since ranks that work alike have each kernel once: that of `parties`, otherwise the lowest
-/// rank. Reads all events of the run.
+/// Findings are about one process, because ranks that do the same work would list each kernel once per rank:
+/// the process of `parties`, otherwise the lowest rank. Reads all events of the run.
 /// \param cancelled  ends the reading early; the table is then without steps
 /// \throws Error  no such run, rank or process
 AdviceTable advice(

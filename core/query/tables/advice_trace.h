@@ -17,7 +17,7 @@
 
 namespace tilescope::query {
 
-/// What a row of evidence counts.
+/// The kind of item that a row of evidence counts.
 struct AdviceSource {
     std::string kind = {}; ///< kernel, copy, call, range, op, frame or module
     std::string name = {};
@@ -65,7 +65,7 @@ struct AdviceDevice {
     std::optional<analysis::ProductRates> rates = {}; ///< none: no data sheet
 };
 
-/// What one process of a run did in its traced steps, as the rules of advice need it.
+/// The traced steps of one process of a run, in the form that the rules of advice need.
 ///
 /// Without steps, the whole recording counts as one.
 struct AdviceTrace {
@@ -107,7 +107,7 @@ struct AdviceTrace {
     /// \param sourceOf  none: the kind does not count
     using SourceOf = std::function<std::optional<std::uint32_t>(const ActivityKind&)>;
     std::vector<analysis::GroupedTime> timesOf(const SourceOf& sourceOf) const;
-    /// When such activities ran: a result of unionOf().
+    /// The times of these activities: a result of unionOf().
     std::vector<analysis::Interval> busyWith(const std::function<bool(const ActivityKind&)>& has) const;
 };
 

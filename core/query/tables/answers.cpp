@@ -29,7 +29,7 @@ using analysis::KernelFamily;
 constexpr double kWorthNaming = 0.5; // per cent
 constexpr std::array kPhases{"forward", "loss", "backward", "optimizer"};
 
-/// What all questions are answered from.
+/// The data from which all questions are answered.
 struct Subject {
     const store::RunReader& reader;
     const store::RunRecord& run;
@@ -230,7 +230,7 @@ AttentionTimes attentionTimes(const Subject& subject, const ExperimentSpec& spec
     return times;
 }
 
-/// Why a run of naive attention does not tell softmax and matmuls apart, and what would.
+/// Why a run of naive attention does not distinguish softmax and matmuls, and which run would.
 std::string whyIndistinct(const ExperimentSpec& spec)
 {
     if (spec.annotateAttention)
@@ -372,7 +372,8 @@ std::vector<std::string_view> questionNames()
     return names;
 }
 
-/// Answers the questions about all ranks of a run that has collectives; one that is asked by name in any case.
+/// Answers the questions about all ranks if the run has collectives, and always a question that is asked by
+/// name.
 void addRankAnswers(AnswersTable& table, const store::RunReader& reader,
                     const std::optional<std::string>& name)
 {
@@ -393,7 +394,7 @@ void addRankAnswers(AnswersTable& table, const store::RunReader& reader,
     }
 }
 
-/// The process that was asked for, otherwise the one of the lowest rank; none in a run of one process.
+/// The requested process, otherwise that of the lowest rank; none in a run of one process.
 const TracedProcess* chooseProcess(const RunParties& parties, const PartyQuery& query)
 {
     const TracedProcess* chosen = nullptr;

@@ -24,12 +24,12 @@ struct Answer {
     std::string question = {};
     std::string sentence = {}; ///< the answer; without figures, the reason
     std::vector<AnswerFigure> figures = {};
-    std::string command = {}; ///< that shows the rows behind it
+    std::string command = {}; ///< command that shows the rows of the answer
 };
 
 struct AnswersTable {
     store::RunRecord run = {};
-    /// Of a run of several processes: the one that the answers hold for.
+    /// In a run of several processes: the process to which the answers apply.
     std::optional<std::int32_t> rank = {};
     std::string process = {}; ///< "rank 1", "python 4711"; empty in a run of one process
     std::vector<Answer> rows = {};
@@ -37,8 +37,8 @@ struct AnswersTable {
 
 /// Answers one question, or all, from the traced steps; on a CPU from its ops instead of kernels.
 ///
-/// Answers hold for one process, since processes that work alike have each kernel once: that of `query`, otherwise the
-/// lowest rank. Questions about all ranks (rank_answers.h) follow if the run has collectives.
+/// Answers are about one process: the process of `query`, otherwise the lowest rank. Questions about all
+/// ranks (rank_answers.h) follow if the run has collectives.
 /// \param name  none: all
 /// \throws Error  no such question, run or process
 AnswersTable answers(const store::RunReader& reader, const EventQuery& query,

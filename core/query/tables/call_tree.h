@@ -14,7 +14,7 @@
 
 namespace tilescope::query {
 
-/// What a node of a call tree stands for, from the outside in.
+/// The kind of a node of a call tree, from the outside in.
 enum class CallKind : std::uint8_t {
     Process,
     Frame,  ///< function of an interpreter
@@ -41,8 +41,8 @@ public:
         Node parent = kRoot;
         std::uint32_t name = 0; ///< index into names()
         CallKind kind = CallKind::Process;
-        std::int64_t amount = 0; ///< that ends here, without what is below: ns, bytes or FLOPs
-        std::int64_t count = 0;  ///< of activities that end here
+        std::int64_t amount = 0; ///< amount that ends at this node, without nodes below: ns, bytes or FLOPs
+        std::int64_t count = 0;  ///< number of activities that end at this node
     };
 
     /// The stack `parent` followed by a call. O(length), amortised.
@@ -54,7 +54,7 @@ public:
     /// Replaces every name, for example to leave out who recorded it. Names that become equal stay apart.
     void renameAll(const std::function<std::string(const std::string&)>& rename);
 
-    /// By Node. A parent stands before its children; entry 0 is the root.
+    /// Indexed by Node. A parent precedes its children; entry 0 is the root.
     const std::vector<Entry>& entries() const { return entries_; }
     /// Each text once.
     const std::vector<std::string>& names() const { return names_; }
@@ -80,7 +80,7 @@ private:
     std::unordered_map<std::uint64_t, Node> children_; ///< by parent, name and kind
 };
 
-/// What the amounts of a call tree are.
+/// The quantity that a call tree adds up.
 enum class CallWeight : std::uint8_t {
     Time,      ///< ns of kernels, copies and memsets; without a GPU self time of ops
     Host,      ///< ns of self time of the host's ops
@@ -92,7 +92,7 @@ enum class CallWeight : std::uint8_t {
 /// time, host, allocated, flops, bytes.
 std::string_view wordOf(CallWeight weight);
 
-/// What part of a run a call tree covers.
+/// The part of a run that a call tree covers.
 enum class CallTreeScope : std::uint8_t {
     Table,    ///< as the table of kernels: traced steps; of imported and recorded runs everything
     Steps,    ///< traced steps
@@ -127,7 +127,7 @@ struct CallTreeOptions {
     std::vector<CallFilter> filters = {};
 };
 
-/// What a run did by what called it.
+/// The activities of a run as a tree of their callers.
 struct CallTreeTable {
     store::RunRecord run = {};
     CallWeight weight = CallWeight::Time;

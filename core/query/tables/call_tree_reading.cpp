@@ -41,7 +41,7 @@ CallKind kindOf(DeviceEventKind kind)
     return CallKind::Kernel;
 }
 
-/// Hands a run's records to `take` by start, those that contain others first.
+/// Passes a run's records to `take` in start order; a record that contains others comes first.
 template <class Record, class Each, class Take> void eachByStart(const Each& each, const Take& take)
 {
     const auto outerFirst = [](const Record& record) {
@@ -452,7 +452,7 @@ private:
     std::optional<PartyFilter> parties_;
     CallTreeTable table_;
     store::EventWindow window_;          ///< of the activities that count
-    bool isWhole_ = true;                ///< no process, device or span was asked for
+    bool isWhole_ = true;                ///< no process, device or span was requested
     std::vector<OpFacts> ops_;           ///< by OpId
     std::vector<CallTree::Node> frames_; ///< by activity; empty without frames
     std::unordered_map<StringId, std::uint32_t> names_;

@@ -101,8 +101,9 @@ std::vector<std::pair<std::string, std::string>> environmentOf(const store::RunR
     return facts;
 }
 
-/// What makes two runs those of one point: their device, program, and all keys but name, timeout and repeat.
-/// Runs of other seeds do the same work on other numbers.
+/// The facts by which two runs belong to one point: device, program, and all keys except name, timeout and
+/// repeat.
+/// With `anySeed`, ignores the seed: runs with different seeds do the same work on different numbers.
 std::string identityOf(const store::RunRecord& run, bool anySeed)
 {
     const std::string keys = anySeed ? membersWithout(run.specJson, {"name", "timeout", "repeat", "seed"})
@@ -175,7 +176,7 @@ bool holds(const std::vector<store::RunRecord>& runs, const store::RunRecord& ru
                        [&run](const store::RunRecord& each) { return each.uid == run.uid; });
 }
 
-/// The host had more to run than its processors could: over the minute before the run.
+/// Whether the host had more threads to run than processors, over the minute before the run.
 bool wasLoaded(const store::RunReader& reader, RunId run)
 {
     constexpr double kBeyondOurOwn = 1.25; // our own threads may keep every processor busy
@@ -350,7 +351,7 @@ void compareFacts(Comparison& comparison, const store::RunReader& a, const store
     comparison.environment = factsThatDiffer(environmentOf(a, first.run), environmentOf(b, second.run));
 }
 
-/// What a side holds at its peak: within its span, or as its run counted it.
+/// The memory that a side holds at its peak: within its span, or as its run counted it.
 std::optional<Bytes> peakOf(ComparedRun& side, const store::RunReader& reader)
 {
     if (!side.span)

@@ -8,7 +8,7 @@
 
 namespace tilescope::query {
 
-/// What the device events of a run work on. One thread.
+/// Determines the kind of work of a run's device events. One thread.
 class DeviceWorks {
 public:
     /// \param reader  must outlive this object

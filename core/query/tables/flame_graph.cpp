@@ -81,7 +81,7 @@ void layOut(FlameGraph& graph)
     const std::vector<std::int64_t>& ns = graph.sums.amount;
     std::vector<CallTree::Node> order(tree.entries().size() - 1);
     std::iota(order.begin(), order.end(), CallTree::kRoot + 1);
-    // By parent, so that the children of a node stand together, the longest first.
+    // Sorted by parent, so that the children of a node are adjacent; the longest comes first.
     std::ranges::sort(order, [&](CallTree::Node a, CallTree::Node b) {
         const CallTree::Node left = tree.entries()[a].parent;
         const CallTree::Node right = tree.entries()[b].parent;

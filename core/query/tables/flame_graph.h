@@ -57,7 +57,7 @@ FlameGraph flameGraph(std::shared_ptr<const CallTreeDifference> difference, bool
 /// one run.
 std::optional<double> changeOf(const FlameGraph& graph, CallTree::Node node);
 
-/// What a search found.
+/// The result of a search.
 struct FlameMatches {
     std::vector<bool> has; ///< by node
     std::int64_t boxes = 0;

@@ -22,8 +22,8 @@ inline std::int32_t countedStep(std::int32_t step, StepScope scope)
 
 /// Adds one run with device events to a side of a comparison, event by event.
 ///
-/// Ranges come first, then endRanges(), the calls of the host, the device events and finally the allocations, each kind in
-/// start order. One thread.
+/// Pass ranges first, then call endRanges(); then pass host calls, device events and finally allocations,
+/// each kind in start order. One thread.
 class GpuSide {
 public:
     /// \param reader, side  must outlive this object

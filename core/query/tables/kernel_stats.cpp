@@ -208,7 +208,7 @@ template <class Each> void forEachOp(const Lane& lane, const Stretch& stretch, E
     }
 }
 
-// The same of all threads and stretches. Returns whether it came to the end.
+// Processes all threads and stretches. Returns false if it was cancelled.
 template <class Each>
 bool forEachOp(const Timeline& timeline, const std::vector<StretchOf>& stretches,
                const std::function<bool()>& cancelled, Each each)

@@ -10,7 +10,7 @@
 
 namespace tilescope::query {
 
-/// What the device activities of one name took, in nanoseconds.
+/// The times of the device activities of one name, in nanoseconds.
 struct KernelStat {
     std::uint32_t name = 0; ///< of the timeline
     Hue hue = Hue::Other;
@@ -28,7 +28,7 @@ using Stretch = std::pair<std::int64_t, std::int64_t>;
 /// What the device did within `stretch`, by name, the costliest first; empty if cancelled. An activity
 /// that begins before the stretch or ends after it counts with its part inside, so that the times of one
 /// stream add up to the time in which it was busy. Shortest, longest and mean are those of the parts.
-/// \param process  the one whose activities count; none: those of all
+/// \param process  counts only activities of this process; none: of all processes
 std::vector<KernelStat> kernelsWithin(const Timeline& timeline, Stretch stretch,
                                       const std::function<bool()>& cancelled, ProcessIndex process = {});
 
@@ -43,7 +43,7 @@ using ActivityChoice = std::function<bool(std::uint32_t name, Hue hue)>;
 
 /// The stretch of a lane that counts; none: the lane does not count.
 using StretchOf = std::function<std::optional<Stretch>(const Lane&)>;
-/// The same stretch of every lane; without one, all of it.
+/// The given stretch for every lane; without a stretch, the whole lanes.
 StretchOf everywhere(std::optional<Stretch> stretch = {});
 
 /// How long the chosen device activities took that start within the stretch of their lane: one entry an instance,
@@ -62,7 +62,7 @@ std::vector<std::int64_t> selfTimesOf(const Timeline& timeline, const ActivityCh
                                       const std::vector<StretchOf>& stretches,
                                       const std::function<bool()>& cancelled);
 
-/// The same of all ops by name, the costliest first. Unlike with opsWithin(), an op counts whole.
+/// The times of all ops by name, the costliest first. Unlike in opsWithin(), an op counts with its full time.
 std::vector<KernelStat> opStats(const Timeline& timeline, const std::vector<StretchOf>& stretches,
                                 const std::function<bool()>& cancelled);
 

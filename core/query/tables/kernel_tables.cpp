@@ -27,7 +27,7 @@ constexpr std::int64_t kMostEvents = 1'500'000;
 constexpr double kAlone = 0.95; // of a range's time, by one kernel
 constexpr std::string_view kTensorMetric = "tensor_active";
 
-/// What is summed of one group.
+/// The sums of one group.
 struct Group {
     std::string_view key = {};
     KernelRow row = {};
@@ -177,7 +177,7 @@ private:
         table_.events = summed->events;
         table_.outsideSteps = summed->outsideSteps;
         for (const StringId path : summed->otherPaths)
-            ranges_.insert(placeOf(path)); // they can be chosen all the same
+            ranges_.insert(placeOf(path)); // ranges without time can be selected, too
         for (const KernelSum& each : summed->sums) {
             const std::string_view place = placeOf(each.path);
             ranges_.insert(place);

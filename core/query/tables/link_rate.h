@@ -7,7 +7,7 @@
 
 namespace tilescope::query {
 
-/// What a rank's GPU can send to another GPU of its host.
+/// The rate at which a rank's GPU can send to another GPU of its host.
 struct LinkRate {
     double bytesPerSecond = 0;
     std::string source = {};           ///< NVLink by NVML, data sheet of H200 SXM

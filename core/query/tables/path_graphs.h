@@ -27,8 +27,8 @@ public:
 
     enum class Order : std::uint8_t { FirstToLast, LastToFirst };
     using Take = std::function<void(const analysis::Interval& time, const analysis::RecordedGraph& graph)>;
-    /// The graph of a stretch of time, or of its parts: it is cut into halves until each part overlaps at most `most`
-    /// events or is shorter than 1 ms.
+    /// The graph of a stretch of time, or of its parts: the stretch is halved until each part overlaps at
+    /// most `most` events or is shorter than 1 ms.
     void eachPiece(analysis::Interval time, std::int64_t most, Order order, const Take& take);
 
 private:

@@ -11,7 +11,7 @@ namespace tilescope::query {
 
 namespace {
 
-/// What a process did, before its steps are known.
+/// The events of a process before its steps are known.
 struct ProcessSpan {
     std::vector<Range> steps; ///< by start
     analysis::StepWalls walls;

@@ -43,7 +43,7 @@ struct PathRow {
     analysis::Interval wall = {};
     analysis::PathParts parts = {};
     std::vector<PathSegmentRow> segments =
-        {}; ///< equal ones that follow each other count once; if a step is asked for
+        {}; ///< equal consecutive segments count once; only if a step is requested
 };
 
 struct PathTable {
@@ -56,9 +56,9 @@ struct PathTable {
     bool hasCalls = false;
 };
 
-/// The critical path of each step. The events of one step are in memory at a time; one that has more than `mostEvents` is
-/// read in pieces from its end, and the path goes on from piece to piece on the thread or device on which it is. What runs
-/// where pieces meet may be unexplained.
+/// The critical path of each step. Holds the events of one step in memory at a time. A step with more than
+/// `mostEvents` is read in pieces from its end; the path continues from piece to piece on its current thread
+/// or device. Work at the borders of pieces may be unexplained.
 /// \param cancelled  ends the reading early; the table is then without rows
 /// \throws Error  no such run, rank or process; a device is asked for
 PathTable criticalPaths(

@@ -24,7 +24,7 @@ std::span<const RankQuestion> rankQuestions();
 /// How the all-gathers of a run ended before or after they were needed.
 struct GatherTotals {
     std::int64_t gathers = 0;             ///< with known slack
-    std::int64_t late = 0;                ///< that some stream stood still for
+    std::int64_t late = 0;                ///< gathers that a stream waited for
     Nanoseconds stall{0};                 ///< the longest of each late gather, in all
     const CollectiveRow* worst = nullptr; ///< longest stall, else least slack; null without gathers
 };

@@ -19,7 +19,7 @@ struct RankDelay {
     std::string place = {}; ///< of the collective: layers.3/ffn
 };
 
-/// When a rank waits for others, for advice.
+/// The times in which a rank waits for other ranks, for advice.
 struct RankDelays {
     analysis::StragglerVerdict straggler = {};
     std::string stragglerName = {};

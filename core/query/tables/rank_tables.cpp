@@ -30,7 +30,7 @@ constexpr std::string_view kGather = "all_gather";
 /// Ops that carry out a collective on the host.
 constexpr std::array<std::string_view, 3> kCollectiveOps{"c10d::", "gloo:", "nccl:"};
 
-/// What is known of one process before its steps are divided.
+/// The data of one process before its steps are divided into parts.
 struct OfProcess {
     std::vector<Range> steps; ///< by start
     analysis::ProcessSteps parts;

@@ -33,11 +33,11 @@ struct RankRow {
     std::optional<std::int32_t> rank = {}; ///< none if the process is not part of a group
     analysis::RankStep parts = {};
     std::optional<Bytes> peakAllocated = {}; ///< of the rank within the timed steps; none: not recorded
-    std::optional<Nanoseconds> late = {}; ///< by which it kept others waiting; none: no complete collective
-    bool isLast = false;                  ///< it was later than all others
+    std::optional<Nanoseconds> late = {};    ///< wait of others for it; none: no complete collective
+    bool isLast = false;                     ///< it was later than all other ranks
 };
 
-/// What one rank did for a collective.
+/// The part of one rank in a collective.
 struct CollectiveRank {
     ProcessIndex process = {};
     std::string title = {}; ///< like that of RankRow
@@ -47,7 +47,7 @@ struct CollectiveRank {
     CorrelationId correlation = {};
     Timestamp start{};
     Nanoseconds duration{0};
-    Nanoseconds wait{0};    ///< for the rank that started last
+    Nanoseconds wait{0};    ///< time that it waited for the rank that started last
     Nanoseconds exposed{0}; ///< without a compute kernel of the rank
     std::optional<analysis::GatherSlack> slack = {};
     std::string neededBy = {}; ///< the kernel or copy of `slack`
@@ -74,12 +74,12 @@ struct CollectiveRow {
     Nanoseconds wait() const;
     Nanoseconds exposed() const;    ///< mean
     Nanoseconds overlapped() const; ///< mean
-    /// The rank whose stream stood still longest for a gather, the one with the least slack if none did; null if no slack
-    /// is known.
+    /// The rank whose stream waited longest for a gather or, if none waited, the rank with the least slack;
+    /// null if no slack is known.
     const CollectiveRank* tightest() const;
 };
 
-/// What the ranks of a run did, step by step and collective by collective.
+/// The activity of the ranks of a run, by step and by collective.
 struct RanksTable {
     store::RunRecord run = {};
     std::optional<TimeSpan> span = {};

@@ -96,7 +96,7 @@ std::vector<FamilyShare> familySharesOf(const store::RunReader& reader, RunId ru
     return shares.list(step.steps);
 }
 
-/// Of ranks on a CPU, per step and rank; of a span per rank.
+/// The time of ranks on a CPU, per step and rank; for a span, per rank.
 double communicationOf(const store::RunReader& reader, RunId run, const std::optional<TimeSpan>& span,
                        const std::function<bool()>& cancelled)
 {
@@ -163,7 +163,7 @@ std::optional<Utilisation> utilisationOf(const store::RunReader& reader, const s
     for (const MfuRow& row : mfu(reader, {.run = run.run}).rows) {
         if (!row.model || row.wall <= Nanoseconds{0})
             continue;
-        flops = row.model; // the spec's: of every step the same
+        flops = row.model; // from the spec, so equal in every step
         walls.push_back(double(row.wall.count()) * 1e-9);
     }
     if (!flops)

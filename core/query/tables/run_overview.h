@@ -30,7 +30,7 @@ struct MeanStep {
     analysis::StepVerdict verdict = analysis::StepVerdict::Cpu; ///< of the steps added up
 };
 
-/// What one family took in a mean traced step: its kernels on a GPU, its ops' self time on a CPU.
+/// The time of one family in a mean traced step: its kernels on a GPU, the self time of its ops on a CPU.
 struct FamilyShare {
     Hue hue = Hue::Other;
     double perStep = 0; ///< ns

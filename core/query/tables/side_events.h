@@ -5,7 +5,7 @@
 
 namespace tilescope::query {
 
-/// What a comparison reads of the events of one side.
+/// The data that a comparison reads from the events of one side.
 struct SideEvents {
     TracedGroups groups = {};
     StepSide step = {}; ///< of the traced steps

@@ -186,7 +186,7 @@ private:
         return time;
     }
 
-    /// Kernels that stand between the same neighbours on both sides.
+    /// Kernels between the same neighbours on both sides.
     void addStretch(std::size_t beginA, std::size_t endA, std::size_t beginB, std::size_t endB)
     {
         constexpr double kMost = 0.05;
@@ -222,7 +222,7 @@ private:
         return place.empty() ? other : place;
     }
 
-    /// What kernels that have no counterpart, or one of the same name, are added up in.
+    /// Sums of kernels without a counterpart, or with a counterpart of the same name.
     AlignedCall& single(std::size_t side, std::size_t at, const std::string& place)
     {
         const SequencedKernel& kernel = kernels_[side][at];
@@ -255,7 +255,8 @@ private:
         return call;
     }
 
-    /// `vectorized add + layer norm`: each name once, in order; at most so many, and the number of the others.
+    /// `vectorized add + layer norm`: each name once, in order; beyond a limit, only the number of further
+    /// names.
     std::string namesOf(std::size_t side, std::size_t begin, std::size_t end, std::size_t most) const
     {
         std::vector<std::string_view> names;
@@ -357,7 +358,7 @@ std::vector<SequencedKernel> sequenceOf(const AlignedSide& side, const PartyQuer
     return sequence;
 }
 
-/// Of a CPU: ops by name alone.
+/// Aligns steps on a CPU: ops by name alone.
 CallTimes byName(const CallTimes& calls)
 {
     CallTimes times;

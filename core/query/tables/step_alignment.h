@@ -12,7 +12,7 @@
 
 namespace tilescope::query {
 
-/// What the kernels of two recordings are paired by.
+/// The property by which the kernels of two recordings are paired.
 enum class AlignedBy : std::uint8_t {
     Modules, ///< paths of modules and NVTX ranges
     Ops,     ///< ops around the launch; on a CPU their names
@@ -22,7 +22,7 @@ enum class AlignedBy : std::uint8_t {
 
 /// modules, ops, frames, kernels.
 std::string_view wordOf(AlignedBy by);
-/// The same in a sentence: "by the paths of modules and NVTX ranges".
+/// The property in words for a sentence: "by the paths of modules and NVTX ranges".
 std::string_view explain(AlignedBy by);
 
 /// Kernels (without a GPU ops) that belong together, ns a step.
@@ -53,10 +53,10 @@ struct SequencedKernel {
     double time = 0; ///< ns a step
 };
 
-/// Pairs the kernels of two steps by their order: first equal names, then between these equal short names, then
-/// between these matrix products and attention, which every implementation runs in the same order. What stands between
-/// two pairs replaces each other if both sides have something there and it takes at most 5 % of a step; otherwise it is
-/// gone or new. Places are those of A.
+/// Pairs the kernels of two steps by their order: first equal names; between these, equal short names;
+/// between these, matrix products and attention, which every implementation runs in the same order. Unpaired
+/// kernels of both sides between two pairs replace each other if they take at most 5 % of a step; otherwise
+/// they are gone or new. Places are those of A.
 StepAlignment alignByKernels(std::span<const SequencedKernel> a, std::span<const SequencedKernel> b);
 
 /// One side and where it comes from.

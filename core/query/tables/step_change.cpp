@@ -122,7 +122,7 @@ std::string_view placelessWords(const ChangePart& part)
     }
 }
 
-/// What happened to attention in a module: fused kernels write no scores, naive ones do.
+/// The change of attention in a module: fused kernels write no scores, naive kernels do.
 std::string attentionPhrase(const std::vector<const ChangePart*>& parts, std::optional<std::int64_t> bytes)
 {
     const auto has = [&parts](ChangeKind kind, KernelFamily family) {

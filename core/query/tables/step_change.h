@@ -14,7 +14,7 @@
 
 namespace tilescope::query {
 
-/// What a part of a change is.
+/// The kind of a part of a change.
 enum class ChangeKind : std::uint8_t {
     Slower,        ///< a kernel (without a GPU an op) that both sides have in this module
     Faster,        ///< likewise
@@ -23,13 +23,13 @@ enum class ChangeKind : std::uint8_t {
     New,           ///< only B
     Communication, ///< between processes, while no compute kernel (without a GPU no op) runs
     Copying,       ///< copies and memsets, while no compute kernel and no communication runs
-    Overlap,       ///< work that ran beside other work, or outside of the steps that launched it
+    Overlap,       ///< work that overlapped other work, or ran outside the steps that launched it
     Launching,     ///< the GPU is idle while the host prepares a launch
     Synchronizing, ///< while the host waits for it
     Tracing,       ///< during known work of the tracer
-    Unexplained,   ///< for no recorded reason
+    Unexplained,   ///< a change without a recorded reason
     OutsideOps,    ///< without a GPU: time that neither ops nor collectives took
-    Untraced       ///< by which the change of the timed steps differs from that of the traced ones
+    Untraced       ///< the difference between the changes of timed and traced steps
 };
 
 /// slower, faster, replaced, gone, new, exposed communication, …
@@ -50,8 +50,8 @@ struct ChangePart {
 
 /// Why a step takes longer or shorter, in parts that add up to the change.
 ///
-/// The mean traced step of each side is the union of its GPU activity and idle time by reason (StepPartition).
-/// GPU activity is the sum over compute kernels less what overlaps, and the exposed time of communication and copies
+/// The mean traced step of each side consists of GPU activity and idle time by reason (StepPartition). GPU activity
+/// is the sum over compute kernels, minus their overlap, plus the exposed time of communication and copies
 /// (BusyParts). Each difference is one part. Without traced steps on both sides, the whole recordings are compared.
 struct StepChange {
     bool onGpu = false;      ///< otherwise parts are the self time of ops
@@ -81,10 +81,10 @@ std::optional<StepChange> stepChange(const store::RunReader& a, std::span<const 
 std::optional<StepChange> stepChange(const AlignedSide& a, const AlignedSide& b,
                                      std::optional<std::int64_t> deltaNs, const PartyQuery& parties = {});
 
-/// What the parts are aligned by, and how much of the time is aligned: one sentence.
+/// How the parts are aligned, and the share of the time that is aligned, in one sentence.
 std::string alignmentSentence(const StepChange& change);
 
-/// The largest changes in words, of modules and of what no module has: `forward/layers.*/attention -83.8 ms: scores are no
+/// The largest changes in words, by module or outside modules: `forward/layers.*/attention -83.8 ms: scores are no
 /// longer written to memory (-128 MiB), softmax is fused, softmax forward is gone (-40.1 ms)`, `GPU idle while the host
 /// launches -5.91 ms`. At most `most` lines.
 std::vector<std::string> causesOf(const StepChange& change, std::size_t most = 3);

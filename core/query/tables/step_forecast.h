@@ -9,7 +9,7 @@
 
 namespace tilescope::query {
 
-/// What formulas say about the step of a run, to put beside what was measured.
+/// Predictions by formulas for the step of a run, for comparison with measured values.
 struct StepForecast {
     std::optional<Bytes> peak = {};            ///< of a rank
     std::optional<double> stepSeconds = {};    ///< none if the file has no ceilings of the device

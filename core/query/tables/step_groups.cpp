@@ -193,7 +193,7 @@ void StepGroups::addRanges(std::int32_t number, const Step& step, GroupSums& ran
             Total& total = totalOf(sum.path);
             total.ranges += sum.ranges;
             total.busy += sum.busy;
-            // Every path around one that has something is there, and has the work below it.
+            // Every ancestor of a path with work is present and includes that work.
             for (std::uint32_t path = sum.path; path != kNone; path = paths_[path].parent) {
                 Total& around = totalOf(path);
                 around.hasWork = around.hasWork || sum.hasWork;

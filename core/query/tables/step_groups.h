@@ -27,11 +27,11 @@ public:
     void add(const Range& range);
     void add(const Op& op);
     void add(const DeviceEvent& event);
-    /// Of the steps that have ranges. Nothing may be added after.
+    /// Returns the groups of the steps that have ranges. Call it last.
     RunGroups take();
 
 private:
-    /// What is below a path: on the host, or on one device.
+    /// The work below a path, on the host or on one device.
     struct PathSum {
         std::uint32_t path = 0; ///< number
         std::int64_t ranges = 0;
@@ -61,10 +61,10 @@ private:
             to = std::max(to, std::max(start, end) + Nanoseconds(1));
         }
     };
-    /// Where the sums of one list are, by number of path or kernel.
+    /// The positions of sums in a list, by number of path or kernel.
     class Places {
     public:
-        /// From now on these are the places of this list.
+        /// Switches to the positions of another list.
         template <class Sum, class NumberOf> void use(const std::vector<Sum>& list, NumberOf&& numberOf)
         {
             ++edition_;

@@ -79,7 +79,7 @@ struct PlacedKernel {
 std::vector<PlacedKernel> kernelSequence(const store::RunReader& reader, std::span<const RunId> runs,
                                          const PartyQuery& parties, StepScope scope, std::int64_t steps);
 
-/// The process that a comparison is about: the one asked for, otherwise that of the lowest rank of several.
+/// The process that is compared: the requested one, otherwise that of the lowest rank.
 PartyQuery comparedProcess(const store::RunReader& reader, RunId run, const PartyQuery& asked);
 
 /// `forward/layers.*/attention` of `step/forward/layers.3/attention`: numbers of layers and instances are replaced,

@@ -48,11 +48,11 @@ void addSteps(const store::RunReader& reader, RunId run, const PartyQuery& query
             rows.push_back(storedRow(step, run, onGpu, filter.parties()));
 }
 
-/// The wall times of the steps around a window, from the totals that the file stores, and the events that these steps
-/// consist of: with them, the other events of the run need not be read.
+/// The wall times of the steps around a window, from the totals in the file, and the window of their events.
+/// So the other events of the run need not be read.
 class KnownWalls {
 public:
-    /// \param window  none: all steps are asked for, and none is known
+    /// \param window  none: all steps are requested, and none is known yet
     KnownWalls(const store::RunReader& reader, RunId run, const std::optional<store::EventWindow>& window)
         : events_{.run = run}
     {
@@ -65,7 +65,7 @@ public:
                            .second &&
                        isUnique;
         if (!isUnique)
-            walls_.clear(); // a step cannot be told from another of its number
+            walls_.clear(); // steps with the same number cannot be distinguished
         if (!any())
             return;
         events_.from = window->from;

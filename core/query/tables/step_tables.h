@@ -11,7 +11,7 @@
 
 namespace tilescope::query {
 
-/// Where the wall of each traced step went.
+/// The parts of the wall time of each traced step.
 struct StepRow {
     RunId run = {};
     std::int32_t step = 0;
@@ -28,14 +28,14 @@ struct StepsTable {
     std::optional<store::RunRecord> last = {}; ///< of the runs in question; none: the file has no runs
 };
 
-/// Of one run or of all. Reads no events if the file stores the totals of the steps.
+/// The steps of one run or of all runs. Reads no events if the file stores the totals of the steps.
 /// \param span  only the parts of steps in it. Reads the events around the steps that it overlaps, and all events of the run if
 ///              the file stores no totals
 /// \throws Error  no such run
 StepsTable steps(const store::RunReader& reader, const EventQuery& query,
                  const std::optional<TimeSpan>& span = {});
 
-/// Of one run, as the function above gives them for files without totals.
+/// The steps of one run, computed from its events like those of files without totals.
 std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run,
                                      const PartyQuery& parties = {},
                                      const std::optional<TimeSpan>& span = {});

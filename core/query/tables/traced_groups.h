@@ -10,7 +10,7 @@
 
 namespace tilescope::query {
 
-/// What kernels, families, ops and ranges took in the traced steps of some runs.
+/// The times of kernels, families, ops and ranges in the traced steps of some runs.
 struct TracedGroups {
     std::vector<analysis::GroupTimes> families = {}; ///< of kernels; of ops if no run had a GPU
     std::vector<analysis::GroupTimes> kernels = {};  ///< none on a CPU

@@ -18,7 +18,7 @@ struct TracedStep {
 
 /// Goes through the traced steps of a run, those that have ranges, in the order of their numbers. Only one
 /// step's events are in memory at a time. Reads each event twice.
-/// \return how many there were
+/// \return the number of steps
 std::size_t eachTracedStep(const store::RunReader& reader, RunId run,
                            const std::function<void(const TracedStep&)>& take);
 

@@ -185,7 +185,7 @@ private:
                           });
     }
 
-    /// What lies within a piece of the time of a step that is too long.
+    /// The events within one piece of a step that is too long for memory.
     static std::vector<RecordedStep> partsWithin(std::span<const RecordedStep> steps,
                                                  const analysis::Interval& piece)
     {
@@ -247,7 +247,7 @@ private:
                         .remedy = "choose a run of several ranks"};
     }
 
-    /// By source: how many times as long its work takes.
+    /// By source: the factor by which the duration of its work is multiplied.
     std::vector<double> factorsOf(const analysis::RecordedGraph& graph)
     {
         std::vector<double> factors(graph.sources.size(), 1);

@@ -62,8 +62,8 @@ struct WhatIfTable {
     std::vector<WhatIfRow> rows = {}; ///< by rank
 };
 
-/// Simulates all steps of the run with changed times (analysis::changedTimes). If the run has more than `mostEvents`, as many
-/// steps as possible are simulated at a time, and a longer step in pieces, each from its recorded start.
+/// Simulates all steps of the run with changed times (analysis::changedTimes). If the run has more than `mostEvents`,
+/// simulates as many steps at a time as fit; a longer step is simulated in pieces, each from its recorded start.
 /// \param cancelled  ends the reading early; the table is then without rows
 /// \throws Error  no such run, rank or process; a key selects nothing; the run has no launches or communication that could
 ///                be free

@@ -128,7 +128,7 @@ RooflineRow rowOf(const analysis::WorkTotal& total, const RooflineTable& table,
     return row;
 }
 
-/// What an item counts for; a path counts for itself and all above it.
+/// The groups to which an item belongs; a path belongs to itself and all its ancestors.
 analysis::WorkGroupsOf groupsOf(Grouping grouping)
 {
     const auto orNone = [](std::string_view key) { return key.empty() ? kUnattributed : key; };
@@ -158,7 +158,7 @@ analysis::WorkGroupsOf groupsOf(Grouping grouping)
     }
 }
 
-/// Families by name, asked once a name.
+/// Caches families by name.
 analysis::FamilyOf familyLookup(const analysis::TextOf& textOf)
 {
     auto known = std::make_shared<std::unordered_map<StringId, analysis::KernelFamily>>();

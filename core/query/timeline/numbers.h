@@ -9,8 +9,8 @@
 
 namespace tilescope::query {
 
-/// Memory of large arrays. resize() leaves new elements uninitialised, so that the thread that writes them is the first to
-/// touch their pages, and large blocks are on large pages where the system has them.
+/// An allocator for large arrays. resize() leaves new elements uninitialised, so that the thread that writes
+/// them is the first to touch their pages. Large blocks use large pages if the system has them.
 template <class T> class NumberMemory {
 public:
     using value_type = T;

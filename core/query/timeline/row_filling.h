@@ -10,11 +10,11 @@
 
 namespace tilescope::query {
 
-/// Unpacks a piece of a stored track into its part of a row. The names are resolved before, so that run() may be called on
-/// any thread, once; the rest is for the thread that builds the row.
+/// Unpacks a piece of a stored track into its part of a row. Names are already resolved, so any thread may
+/// call run(), once; only the thread that builds the row may call other members.
 class RowFilling {
 public:
-    /// What the boxes of one code become.
+    /// The properties of the boxes with one code.
     struct Kind {
         std::uint32_t name = 0;
         std::uint8_t hue = 0; ///< TrackBuilder::classOf()
@@ -34,7 +34,7 @@ public:
 
     // After run().
     const TrackBuilder::Part& part() const { return part_; }
-    /// When the host waited, and when the tracer worked.
+    /// The times in which the host waited, and those in which the tracer worked.
     const Stretches& waiting() const { return waiting_; }
     const Stretches& tracing() const { return tracing_; }
 

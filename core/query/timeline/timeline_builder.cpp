@@ -111,7 +111,7 @@ struct TimelineBuilder::State {
 
     void add(const store::LaneBox& event);
     void addStep(const store::Box& box, std::int64_t shift);
-    /// What the boxes of a track with this code become, but for their hue's class.
+    /// The properties of the boxes of a track with this code, except the class of their hue.
     std::pair<NamedHue, store::CallDetail> kindOf(const store::TrackInfo& track, std::uint64_t code);
     TrackBuilder& rowOf(const store::TrackInfo& track);
     void finishLanes(Tasks& tasks);
@@ -172,7 +172,7 @@ std::string TimelineBuilder::State::streamTitle(DeviceIndex device, StreamId str
     return "stream " + std::to_string(stream.value);
 }
 
-// Processes by rank, ranks before others; what several share comes last.
+// Processes by rank, then processes without a rank; lanes that several processes share come last.
 void TimelineBuilder::State::groupByProcess()
 {
     if (!parties.hasSeveral())

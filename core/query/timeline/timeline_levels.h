@@ -133,7 +133,7 @@ public:
     std::size_t size() const { return track_.size(); }
     const Track& track() const { return track_; } ///< only for access to its events
     void removeLast();
-    /// Computes the index. build() does it where it was not called. Rows that are finished may be so on several threads.
+    /// Computes the index; build() calls it if needed. Several threads may finish different rows at the same time.
     void finish();
     Track build() &&;
 

@@ -17,7 +17,7 @@ inline constexpr int kMostDepth = 64;                             ///< of nested
 
 /// A part of a trace: some events, or another member of its top-level object.
 struct JsonPiece {
-    /// Where an event stands in `text`.
+    /// The position of an event in `text`.
     struct Place {
         std::uint32_t begin = 0;
         std::uint32_t end = 0;
@@ -29,7 +29,7 @@ struct JsonPiece {
     std::uint64_t offset = 0;  ///< of the text's first byte in the (decompressed) file
 };
 
-/// What a trace consists of besides its pieces.
+/// The result of splitting a trace.
 struct SplitResult {
     bool foundEvents = false;      ///< there is a list of events
     bool isCut = false;            ///< the file ends within its list of events
@@ -38,12 +38,12 @@ struct SplitResult {
     std::uint64_t bytes = 0;       ///< of text
 };
 
-/// Cuts a trace in JSON into pieces at the borders of its events, without parsing these. Accepts a list of
-/// events and an object with a member `traceEvents`.
+/// Cuts a trace in JSON into pieces at the borders of its events, without parsing the events. Accepts a list
+/// of events or an object with a member `traceEvents`.
 ///
-/// An event whose text is not valid JSON because a string has a line break or the like (older versions of
-/// PyTorch do not escape quotation marks in names) is left out; splitting goes on at the next event that
-/// begins a line as PyTorch writes it.
+/// An event that is not valid JSON is left out, for example one with a line break in a string (older versions
+/// of PyTorch do not escape quotation marks in names). Splitting continues at the next line that begins an
+/// event as PyTorch writes it.
 class JsonSplitter {
 public:
     /// Called with each piece in the order of the file.

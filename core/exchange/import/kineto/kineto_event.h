@@ -21,7 +21,7 @@ struct KinetoEvent {
     Text pid;
     Text tid;
     Text start;    ///< microseconds
-    Text duration; ///< likewise
+    Text duration; ///< microseconds
 
     // args
     Text argName; ///< of an event M
@@ -64,7 +64,7 @@ struct KinetoEvent {
     Text counterValue;
 };
 
-/// Parses the events of pieces with simdjson. Unknown members are skipped without a look. One thread.
+/// Parses the events of pieces with simdjson. Skips unknown members without parsing them. One thread.
 class KinetoEventParser {
 public:
     using Sink = std::function<void(const KinetoEvent&)>;

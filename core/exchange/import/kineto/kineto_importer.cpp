@@ -65,7 +65,7 @@ private:
     std::thread thread_; // last: it uses the others
 };
 
-/// What could not be read of a file, over all of its pieces.
+/// The faults in all pieces of a file.
 struct Faults {
     std::int64_t unreadable = 0;
     std::uint64_t first = 0;
@@ -91,7 +91,7 @@ void countFaults(TraceBuilder& builder, const Faults& faults, const SplitResult&
     builder.countRecord(faults.unreadable);
 }
 
-/// What the beginning of a text says about it.
+/// Whether a text is a trace, judged by its beginning.
 enum class Likeness : std::uint8_t { Trace, Perhaps, None };
 
 Likeness likenessOf(std::string_view text)
@@ -142,7 +142,7 @@ bool KinetoImporter::matches(std::string_view head, const std::filesystem::path&
     const Likeness likeness = likenessOf(isGzip(head) ? inflatedHead(head, kText) : std::string(head));
     if (likeness != Likeness::Perhaps || !std::filesystem::is_regular_file(file))
         return likeness == Likeness::Trace;
-    // Tools that rewrite traces put members of their own first.
+    // Tools that rewrite traces put their own members first.
     constexpr std::size_t kMore = std::size_t{4} << 20;
     return likenessOf(beginningOf(file, kMore)) == Likeness::Trace;
 }
