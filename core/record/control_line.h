@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-/// What both ends of a control socket share; see control.h.
+/// The protocol of a control socket; see control.h.
 namespace tilescope::record::control {
 
 inline constexpr std::string_view kVersion = "tilescope record 1 ";

@@ -180,7 +180,7 @@ public:
     /// written.
     /// \return  whether the block is in the file
     bool append(const WorkingBlock& block);
-    /// Number of the system's error that a failure had.
+    /// The errno of a failure.
     int error() const { return error_; }
     /// Closes the descriptor without writing, as a forked child must.
     void abandon() noexcept;
@@ -197,13 +197,13 @@ private:
     int error_ = 0;
 };
 
-/// What a working file holds before a payload: its kind, length and checksum.
+/// The header of a payload in a working file: its kind, length and checksum.
 std::string workingBlockHead(std::uint32_t kind, std::string_view payload);
 
 /// Whether a file that begins with `head` is a working file of any version.
 bool isWorkingFile(std::string_view head);
 
-/// What readWorkingFile() found besides the blocks.
+/// The results of readWorkingFile() besides the blocks.
 struct WorkingFileEnd {
     bool isCut = false; ///< the last block is incomplete or damaged
 };

@@ -49,15 +49,15 @@ public:
     /// The same for files of many runs, which need not be in memory at once: run by run, in the order of
     /// their numbers. Either ends early where `take` returns false. `take` may call this reader.
     void eachRun(const std::function<bool(RunRecord&&)>& take) const;
-    /// Those from `first` to `last`, both included.
+    /// The runs from `first` to `last`, inclusive.
     void eachRun(RunId first, RunId last, const std::function<bool(RunRecord&&)>& take) const;
-    /// Samples of several runs, each run's together.
+    /// The losses of several runs, grouped by run.
     void eachSample(std::span<const RunId> runs, const std::function<void(RunId, const Sample&)>& take) const;
     /// The numbers of all runs, ascending.
     std::vector<RunId> runIds() const;
     /// Those of runIds() that recorded ranges.
     std::vector<RunId> runsWithRanges() const;
-    /// Phases of which some run has timed steps. O(samples).
+    /// Phases with timed steps in at least one run. O(samples).
     std::vector<Phase> timedPhases() const;
     std::vector<EnvironmentEntry> environment(RunId run) const;
     std::vector<ThreadName> threads(RunId run) const;
@@ -68,11 +68,11 @@ public:
     std::vector<Wait> waits(RunId run) const;
     /// Hardware counters of its ranges.
     std::vector<CounterValue> counters(RunId run) const;
-    /// What was read while it was traced, in the order of writing.
+    /// The counters read while the run was traced, in the order of writing.
     std::vector<CounterTrack> counterTracks(RunId run) const;
     /// Facts about its memory besides the events; empty if not recorded.
     MemoryFacts memory(RunId run) const;
-    /// Of all devices that the file knows, in the order in which they were measured.
+    /// The ceilings of all devices in the file, in the order of measurement.
     std::vector<Ceiling> ceilings() const;
 
     /// Loss rows with their texts.
@@ -83,7 +83,7 @@ public:
         std::string detail;
     };
     std::vector<LossRecord> losses(RunId run) const;
-    /// Of several runs, each run's together.
+    /// The losses of several runs, grouped by run.
     void eachLoss(std::span<const RunId> runs, const std::function<void(RunId, LossRecord&&)>& take) const;
     /// Records that the tracer checked, for "Nothing lost (N records checked)".
     std::int64_t recordsChecked(RunId run) const;
@@ -119,7 +119,7 @@ public:
     /// false.
     void eachBoxes(RunId run, const TrackInfo& track,
                    const std::function<bool(std::span<const Box>)>& take) const;
-    /// The same for a track of kind Memory.
+    /// The precomputed track of kind Memory.
     void eachPoints(RunId run, const TrackInfo& track,
                     const std::function<bool(std::span<const MemoryPoint>)>& take) const;
 
@@ -128,7 +128,7 @@ public:
     std::optional<RunTotals> totals(RunId run) const;
     /// The steps of the totals, which are few; empty if there are no totals.
     std::vector<StepTotal> stepTotals(RunId run) const;
-    /// What its calls add up to, in traced steps and outside; none also if they have too little in common.
+    /// The totals of a run's calls, within traced steps and outside; none also if too few calls are alike.
     std::optional<CallTotals> callTotals(RunId run) const;
 
     /// From the file's books, without reading events.

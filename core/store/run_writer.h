@@ -34,8 +34,8 @@ struct RunHeader {
     std::optional<Timestamp> clockOrigin = {};
     /// Events beyond this number are not stored; they are counted as the loss `event_cap`.
     std::int64_t eventCap = 50'000'000;
-    /// The events of each kind arrive in start order, device events after the others, all after the run's parties and
-    /// threads: the tracks are made while they are written.
+    /// Declares that the events of each kind arrive in start order, device events last, all after the run's
+    /// parties and threads. Tracks are then made while events are written.
     bool isInOrder = false;
     /// beginRun() refuses to start with less free space than this on the file's disk.
     Bytes freeBytesNeeded{64LL << 20};
@@ -64,7 +64,7 @@ public:
     void writeSamples(std::span<const Sample> samples);
     /// Hardware counters of its ranges.
     void writeCounters(std::span<const CounterValue> counters);
-    /// What was read while the run was traced; each counter once.
+    /// Adds the counters read while the run was traced; each counter once.
     void writeCounterTracks(std::span<const CounterTrack> tracks);
     void writeMemory(const MemoryFacts& facts);
     /// Processes, devices, streams and clocks; once a run at most.

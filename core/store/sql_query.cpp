@@ -186,7 +186,7 @@ Statement prepare(SQLite::Database& database, std::string_view sql)
         throw Error{.what = "there is no statement", .where = kWhere, .remedy = "write one SELECT"};
     const std::string_view tail = sql.substr(static_cast<std::size_t>(rest - sql.data()));
     if (!isBlank(tail)) {
-        // What follows may be a comment, from which SQLite makes no statement.
+        // The rest may be a comment, for which SQLite makes no statement.
         sqlite3_stmt* second = nullptr;
         const int next = sqlite3_prepare_v2(database.getHandle(), tail.data(), static_cast<int>(tail.size()),
                                             &second, nullptr);

@@ -43,7 +43,7 @@ struct SqlResult {
 struct SqlSource {
     std::string name;
     std::vector<std::string> columns;
-    bool isView = false; ///< views are for people: texts instead of ids
+    bool isView = false; ///< a view, which has texts instead of ids
 };
 
 /// Runs one SELECT on a recording. The connection is read-only; statements that write, attach files or change

@@ -14,8 +14,8 @@ class RankClock {
 public:
     /// Measures it for the first time. Does nothing for a rank on rank 0's node.
     explicit RankClock(const std::optional<RankSeat>& seat);
-    /// Measures it again.
-    /// \return  who this rank is, for RankJoin; without a clock if the hub could not be reached. Empty for a rank on rank 0's node.
+    /// Measures the clock again.
+    /// \return  this rank's description for RankJoin; without a clock if the hub is unreachable. Empty on rank 0's node.
     RunParties parties() const;
 
 private:

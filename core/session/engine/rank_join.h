@@ -18,9 +18,9 @@ namespace tilescope::session {
 /// Joins the records of the ranks of a point into one run, which rank 0 writes: the other ranks' runs are in
 /// working files of their own.
 ///
-/// Ranges, ops, streams and correlations are renumbered. Threads and devices of rank 0's node keep their numbers, which are
-/// unique on a host; those of other nodes get others. Times of another node are moved onto the clock of rank 0's. Allocations are those of rank 0, because addresses of several processes would be mixed up; peaks are the
-/// largest of all ranks. The tracer's thread calls hold(), the session thread the rest, after the last hold().
+/// Renumbers ranges, ops, streams and correlations. Only threads and devices of rank 0's node keep their numbers. Times
+/// of other nodes are converted to the clock of rank 0's node. Allocations are those of rank 0, because addresses would
+/// collide; peaks are the largest of all ranks. The tracer's thread calls hold(), then the session thread the rest.
 class RankJoin {
 public:
     RankJoin(const RankSeat& seat, StringTable& strings);
@@ -34,10 +34,10 @@ public:
     RunResult add(const JoinLine::Rank& rank, RunResult& result);
     /// All records, in start order.
     TraceBatch take();
-    /// The counters of all ranks added so far, behind those of rank 0.
+    /// The counters of all ranks added so far, after those of rank 0.
     std::vector<CounterTrack> withCounters(std::vector<CounterTrack> own);
-    /// Names the devices of a node, from the environment of a rank there: `gpu.1.name` and others; every rank knows all devices
-    /// of its node.
+    /// Names the devices of a node from the environment of one of its ranks (`gpu.1.name` and others),
+    /// because every rank knows all devices of its node.
     void describeDevices(int node, const std::vector<EnvironmentEntry>& environment);
     /// Who took part, by the ranks added so far.
     const RunParties& parties() const { return parties_; }
@@ -77,8 +77,8 @@ std::vector<EnvironmentEntry> peaksOf(int rank, const RunResult& result);
 /// Adds the outcome of a rank to that of the run.
 void combineOutcome(RunResult& result, int rank, const RunResult& other);
 
-/// Cancels a run that lost a rank after a stop was requested. A stop reaches all ranks, for example from Slurm, and a rank that
-/// ends first is lost to the others. A run that ended in another way keeps its status and reason.
+/// Marks a run as cancelled if it lost a rank after a stop was requested. A stop, for example from Slurm, reaches all
+/// ranks, and the rank that ends first is lost to the others. A run that ended otherwise keeps its status and reason.
 void attributeLossToStop(RunResult& result, const std::string& reason);
 
 } // namespace tilescope::session

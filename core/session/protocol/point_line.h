@@ -23,8 +23,8 @@ struct PointLine {
     std::optional<RankSeat> seat = {};
 };
 
-/// Tells rank 0 that the other ranks have ended the point, and where their runs are: {"join": [{"rank", "node", "local_rank",
-/// "pid", "file", "run"}]}.
+/// Notifies rank 0 that the other ranks have ended the point, with the locations of their runs: {"join":
+/// [{"rank", "node", "local_rank", "pid", "file", "run"}]}.
 struct JoinLine {
     struct Rank {
         int rank = 0;

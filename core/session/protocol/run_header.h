@@ -5,7 +5,7 @@
 
 namespace tilescope::session {
 
-/// What a file stores about a point before it runs.
+/// The data that a file stores about a point before it runs.
 /// \param point  its position in the whole sweep
 store::RunHeader runHeader(const ExperimentSpec& spec, std::int64_t point);
 

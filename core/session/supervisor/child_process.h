@@ -24,8 +24,8 @@ struct ExitStatus {
 /// A child process with pipes on its three standard streams (non-blocking on our side). The destructor kills
 /// and reaps it. One thread.
 ///
-/// Through srun, the child is srun and stands for a program on another node: signals and exit statuses are those of the
-/// program. srun passes on SIGUSR1, which therefore stands for SIGTERM, and ends the program when it gets SIGTERM itself.
+/// With srun, the child is srun itself and represents a program on another node: signals and exit statuses are those of
+/// the program. srun forwards SIGUSR1, so SIGUSR1 replaces SIGTERM; srun ends the program when it gets SIGTERM itself.
 class ChildProcess {
 public:
     enum class Kind { Local, ThroughSrun };

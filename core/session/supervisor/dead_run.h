@@ -11,7 +11,7 @@
 
 namespace tilescope::session {
 
-/// What is known of a point whose engine died.
+/// The known facts about a point whose engine died.
 struct DeadRun {
     RunId run;              ///< its number; none if the engine did not report it
     std::int64_t point = 0; ///< its position in the whole sweep

@@ -59,11 +59,11 @@ public:
     void clear() { engine_.reset(); }
 
     // For an engine that has ended:
-    bool wasKilled() const { return !killedBecause_.empty(); } ///< by us
+    bool wasKilled() const { return !killedBecause_.empty(); } ///< by the supervisor
     bool endedWith(int code) const;
     bool endedInOrder() const;  ///< its file is sealed
-    bool stoppedAsTold() const; ///< it ended normally after it was told to stop
-    bool cancelled() const;     ///< the same, or it was killed after it was told to stop
+    bool stoppedAsTold() const; ///< it ended normally after a request to stop
+    bool cancelled() const;     ///< it ended normally or was killed after a request to stop
     std::string howItDied() const;
 
 private:

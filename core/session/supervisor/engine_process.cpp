@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The end of an engine closes its pipes at once, unless a process that it started keeps them open.
+/// When an engine ends, its pipes close immediately, unless a process that it started keeps them open.
 constexpr auto kTick = 100ms;
 constexpr std::size_t kReadSize = std::size_t{1} << 16;
 constexpr std::size_t kDrainReads = 64;

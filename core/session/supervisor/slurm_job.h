@@ -10,10 +10,10 @@ namespace tilescope::session {
 
 // Points with ranks in a Slurm job of several nodes.
 //
-// One tilescope runs, in the batch script, which is on the first node. Ranks take the tasks of the job in Slurm's order: those
-// of the first node, then those of the second, and so on. Rank 0 is on the first node and writes the file. The supervisor
-// starts the engines on other nodes by srun, which carries their standard streams, so that it watches and stops them like
-// those here. The ranks meet at its RankHub. Each writes a working file in a folder beside the output, and rank 0 joins these.
+// A single tilescope runs in the batch script on the first node. Ranks take the tasks of the job in Slurm's order: those of
+// the first node, then those of the second, and so on. Rank 0 is on the first node and writes the file. The supervisor starts
+// engines on other nodes through srun, which forwards their standard streams, so that it can watch and stop them like local
+// engines. The ranks meet at its RankHub. Each rank writes a working file beside the output, and rank 0 joins the files.
 
 /// The place of a rank in a job.
 struct RankPlace {

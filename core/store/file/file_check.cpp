@@ -50,7 +50,7 @@ std::uint64_t wholeSizeOf(const HeaderBytes& bytes)
 
 struct Beginning {
     HeaderBytes bytes{};
-    std::uint64_t size = 0; ///< of the file that these are of, whatever takes its place meanwhile
+    std::uint64_t size = 0; ///< size of the examined file, even if another file replaces it meanwhile
 };
 
 Error unusable(const fs::path& file, std::string what, std::string remedy)

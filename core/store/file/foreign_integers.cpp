@@ -21,7 +21,7 @@ namespace {
 /// Rows that are read together. Tables of fewer are not worth a thread.
 constexpr std::size_t kBlockRows = 4096;
 constexpr std::size_t kMostBlocks = 4;
-/// Threads that read a table, each a part of so many row ids in turn.
+/// Threads that read a table. Each thread takes the next part of a fixed number of row ids.
 constexpr std::int64_t kReaders = 2;
 constexpr std::int64_t kPartIds = 16'384;
 
@@ -55,7 +55,7 @@ IntegerBlock nextBlock(ForeignDatabase::Rows& rows, std::size_t columns, std::ex
     return block;
 }
 
-/// What is read on the threads.
+/// The state that the threads share.
 struct Table {
     std::filesystem::path file;
     std::string name;
@@ -125,7 +125,7 @@ private:
 
     BoundedQueue<IntegerBlock> blocks_{kMostBlocks};
     std::exception_ptr failure_; ///< read after the thread ended
-    std::thread thread_;         // last: it uses the others
+    std::thread thread_;         // last, because it uses the other members
 };
 
 } // namespace

@@ -13,8 +13,8 @@ class ForeignDatabase;
 
 /// The integers in some columns of a table of another program, row by row in the order of their row ids.
 ///
-/// Two threads read parts of a large table ahead, each through a connection of its own, and hold some ten thousand rows each.
-/// They end with this object. One thread uses the object.
+/// Two threads read parts of a large table ahead, each through its own connection. Each holds about ten
+/// thousand rows. They end with this object. Only one thread may use the object.
 class ForeignIntegers {
 public:
     static constexpr std::size_t kMostColumns = 64;

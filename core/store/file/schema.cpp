@@ -36,14 +36,15 @@ std::map<std::string, std::string> schemaOf(SQLite::Database& database)
                            "select type || ' ' || name, coalesce(sql, ''), name from main.sqlite_schema");
     while (rows.executeStep()) {
         const std::string name = rows.getColumn(2).getString();
-        // What SQLite makes itself: indexes of unique columns, statistics of ANALYZE.
+        // Objects that SQLite creates itself: indexes of unique columns, statistics of ANALYZE.
         if (!name.starts_with("sqlite_"))
             objects.emplace(rows.getColumn(0).getString(), rows.getColumn(1).getString());
     }
     return objects;
 }
 
-/// What the upgrades make of an empty file. Kept: to make it takes longer than all else about opening a file.
+/// The schema that the upgrades create in an empty file. Cached, because creating it dominates the time to
+/// open a file.
 const std::map<std::string, std::string>& schemaMadeBy(std::span<const Migration> upgrades)
 {
     static Mutex mutex;

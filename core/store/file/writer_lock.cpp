@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 constexpr auto kBeat = 2s;
 constexpr auto kDeadAfter = 10s;
 
-/// What a writer leaves in the side file.
+/// The contents of the side file of a writer.
 struct Holder {
     long pid = 0;
     std::string host;
@@ -62,7 +62,8 @@ std::string hostName()
     return host[0] ? host.data() : "localhost";
 }
 
-/// For a process of this host that no longer exists, there is no need to wait until the heartbeat is old.
+/// Whether the writer was a process of this host that no longer exists: then an old heartbeat need not be
+/// awaited.
 bool diedHere(const Holder& holder)
 {
     return holder.host == hostName() && kill(static_cast<pid_t>(holder.pid), 0) != 0 && errno == ESRCH;

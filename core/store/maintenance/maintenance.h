@@ -17,7 +17,7 @@ namespace tilescope::store {
 // file that it changes, and fails if the file has a writer.
 // \throws Error
 
-/// What verify() found.
+/// The result of verify().
 struct VerifyReport {
     std::int64_t runs = 0;
     std::int64_t rows = 0; ///< that were read and added up
@@ -34,7 +34,7 @@ VerifyReport verify(const std::filesystem::path& file);
 
 struct MergeOutcome {
     std::int64_t added = 0;   ///< runs copied
-    std::int64_t present = 0; ///< runs that the target had already
+    std::int64_t present = 0; ///< number of runs that the target already had
 };
 
 /// Copies all runs of `sources` that `target` lacks into it; creates it if it does not exist.

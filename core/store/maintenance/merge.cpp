@@ -97,7 +97,8 @@ void order(std::vector<Candidate>& runs)
         runs, {}, [&sweeps](const Candidate& run) { return std::pair(sweeps.at(run.name), *run.point); });
 }
 
-/// What of the sources' runs is to be copied where the target has `present`; counts what it has already.
+/// Selects the runs of the sources to copy into a target that has `present`; counts those that it already
+/// has.
 std::vector<Candidate> missingFrom(std::vector<Candidate> present, const std::vector<Candidate>& offered,
                                    MergeOutcome& outcome)
 {

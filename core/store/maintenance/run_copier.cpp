@@ -100,7 +100,7 @@ std::int64_t RunCopier::copy(RunId run, std::optional<std::int64_t> number)
             return copied;
         } catch (const SQLite::Exception& exception) {
             keepRunsBefore();
-            // What cannot be read is the source's, anything else the target's.
+            // An error while reading is the source's; any other error is the target's.
             const int code = exception.getErrorCode();
             const bool reading = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
             throw translated(exception, reading ? source_.file() : target_.file());

@@ -28,7 +28,7 @@ public:
     /// \throws Error  the target has the runs before this one, and takes no more
     std::int64_t copy(RunId run, std::optional<std::int64_t> number = {});
 
-    /// What belongs to no run: the ceilings that the target lacks. Commits.
+    /// Copies the ceilings, which belong to no run, that the target lacks. Commits.
     void copyCeilings();
 
 private:

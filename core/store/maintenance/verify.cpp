@@ -79,7 +79,7 @@ private:
                 problem("SQLite finds: " + line);
     }
 
-    /// What stops the reading of one thing is a finding like any other.
+    /// Runs one check; an error that ends it becomes a finding.
     template <class Work> void guarded(const std::string& what, Work&& work)
     {
         try {
@@ -188,7 +188,7 @@ private:
 
 namespace {
 
-/// What a reader finds, from one snapshot: a writer may be at work.
+/// The findings of a reader, from one snapshot, because a writer may be active.
 void verifyWith(SQLite::Database& database, const fs::path& file, int version, VerifyReport& report)
 {
     const auto migrations = embeddedMigrations();

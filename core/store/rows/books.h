@@ -26,11 +26,11 @@ void addColumn(const SQLite::Column& value, RowDigest& digest);
 std::uint64_t sumOfRows(SQLite::Database& database, std::string_view sql);
 std::uint64_t sumOfRows(SQLite::Statement& query);
 
-/// The rows of `file`, without what the books say of themselves.
+/// The rows of `file`, except those about the books themselves.
 inline constexpr const char* kFileRow = "select id, created, program, sealed, edition, digest from file";
 std::uint64_t sumOfFileRow(SQLite::Database& database);
 
-/// What the three tables add up to now.
+/// The current checksum of the three tables.
 std::uint64_t sumOfBooks(SQLite::Database& database);
 
 /// The stored sum; none if it is unknown.

@@ -23,7 +23,7 @@ private:
     RowInserter tracks_;
 };
 
-/// What CounterRows wrote of a run, in the order of writing.
+/// Reads the rows that CounterRows wrote for a run, in the order of writing.
 std::vector<CounterTrack> readCounterTracks(StoredRows& rows, RunId run);
 
 } // namespace tilescope::store

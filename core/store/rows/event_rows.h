@@ -22,14 +22,14 @@ struct EventTable {
     int duration = -1;                         ///< index of the column `duration`; none for moments
 };
 
-/// How many events of which kind there are: an index into eventTables().
+/// Number of events by kind, an index into eventTables().
 enum class EventKind : std::uint8_t { Range, Op, ApiCall, Kernel, Copy, Allocation, Frame };
 inline constexpr std::size_t kEventKinds = 7;
 inline constexpr std::size_t kMostColumns = 18;
 
 const EventTable& eventTable(EventKind kind);
 
-/// What the integers of a column mean: how they change when a row moves to another file.
+/// The meaning of a column's integers. It determines how they change when a row moves to another file.
 enum class ColumnRole : std::uint8_t {
     Value,
     RowId, ///< column 0 of tables whose rows are never referenced

@@ -10,13 +10,13 @@ namespace tilescope::store {
 /// Stands for SQL's null among the integers of an event row. No time, size or id ever has this value.
 inline constexpr std::int64_t kNull = std::numeric_limits<std::int64_t>::min();
 
-/// How rows are added up. A file keeps the rule by which it was begun.
+/// The rule for checksums of rows. A file keeps the rule with which it was created.
 enum class DigestRule : std::uint8_t {
     Untyped = 1, ///< up to version 7 of the schema: null is an integer, and an empty text is 0
     Typed = 2    ///< null, integers, numbers, texts and bytes differ
 };
 
-/// What a row's values add up to, in the order of its columns; a chunk's checksum is the sum over its rows.
+/// The digest of a row's values, in the order of its columns. A chunk's checksum is the sum over its rows.
 ///
 /// Meant to catch damage, not malice: fast enough to run over every row that is written.
 class RowDigest {

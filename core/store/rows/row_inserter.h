@@ -50,7 +50,7 @@ public:
     /// \param cells  values of the columns after `id`, in the table's order
     /// \return       the row's id
     std::int64_t insert(std::optional<std::int64_t> run, std::initializer_list<Cell> cells);
-    /// The same with an id that the caller chose.
+    /// Inserts a row with an id that the caller chose.
     void insertAs(std::int64_t id, std::optional<std::int64_t> run, std::initializer_list<Cell> cells);
 
 private:

@@ -64,7 +64,7 @@ RowLedger::RowLedger(SQLite::Database& database)
             if (nameOf(static_cast<Source>(i)) == name)
                 tallies_[i] = {query.getColumn(1).getInt64(), query.getColumn(2).getInt64(), false, true};
     }
-    // What is wrong with the books stays wrong in them: a change elsewhere must not hide it.
+    // Keeps an existing error of the books: a change elsewhere must not hide it.
     if (const auto books = storedBooks(database))
         chunkSum_ = *books - sumOfTallies() - sumOfFileRow(database);
     else if (rule_ == DigestRule::Typed)
@@ -215,7 +215,7 @@ void RowLedger::flush()
 
 namespace {
 
-/// Columns that a table had in the first version of it.
+/// The columns of the first version of a table.
 int firstColumns(Source source)
 {
     constexpr int kAll = 1000;

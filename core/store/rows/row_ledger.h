@@ -94,7 +94,7 @@ public:
     void add(Source source, std::optional<std::int64_t> run, std::int64_t id, const RowDigest& digest);
     /// Accounts for events.
     void add(const Chunk& chunk);
-    /// The sum of a run's own row, which changes: replaces the one there was.
+    /// Replaces the sum of a run's own row after the row changes.
     void replaceRunRow(std::int64_t run, const RowDigest& digest);
 
     /// Takes all rows of a run off the books; their ids are not given again.

@@ -32,7 +32,7 @@ struct RunRecord {
     bool coversRecording() const { return workload == kTraceWorkload; }
 };
 
-/// What to read of a run's events. Times are in the run's trace clock.
+/// Selects the events of a run to read. Times are in the run's trace clock.
 struct EventWindow {
     RunId run;
     Timestamp from = Timestamp::min();
@@ -40,7 +40,7 @@ struct EventWindow {
     std::optional<std::int32_t> step = {};
 };
 
-/// How many events of each kind a run has.
+/// The number of events of each kind in a run.
 struct EventCounts {
     std::int64_t ranges = 0;
     std::int64_t ops = 0;

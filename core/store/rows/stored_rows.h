@@ -51,7 +51,7 @@ public:
     std::bitset<kSources> sourcesOf(RunId run);
     /// Rows of a table other than an event table.
     template <class TakeRow> void eachRow(RunId run, Source source, TakeRow&& take);
-    /// The same of several runs, one after the other.
+    /// Reads the rows of several runs, one run after the other.
     template <class TakeRow> void eachRow(std::span<const RunId> runs, Source source, TakeRow&& take);
     /// Rows of a small table that belongs to no run.
     template <class TakeRow> void eachSharedRow(Source source, TakeRow&& take);
@@ -63,9 +63,9 @@ public:
     void eachDeviceEvent(const EventWindow& window, const Take<DeviceEvent>& take);
 
     TraceBatch newEvents(RunId run, EventMark& mark, std::size_t most);
-    /// The pieces of a track, in order. `take` gets the bytes of one and returns how many boxes or points they hold;
-    /// none ends the reading.
-    /// \throws Error  some are missing
+    /// The pieces of a track, in order. `take` gets the bytes of a piece and returns the number of its boxes
+    /// or points; none ends the reading.
+    /// \throws Error  pieces are missing
     template <class TakePiece> void eachPiece(RunId run, const TrackInfo& track, TakePiece&& take);
     /// The packed boxes or points of a track.
     /// \throws Error  some are missing

@@ -114,9 +114,9 @@ bool TablePages::read(std::uint8_t* bytes, std::size_t pages, std::int64_t numbe
                                   (number - 1) * static_cast<std::int64_t>(pageBytes_)) == SQLITE_OK;
 }
 
-/// A page of the block. Reads the next block if the pages seem to be read one after the other: leaves of a table mostly
-/// are, and one call for each page would take a sixth of the time of an answer.
-/// \return  nullptr if the page is to be read alone
+/// A page of the block. Reads the next block if pages seem to be read in sequence, as the leaves of a table
+/// mostly are: one call per page would take a sixth of the time of an answer.
+/// \return  nullptr if the page must be read individually
 const std::uint8_t* TablePages::readAhead(std::int64_t number)
 {
     const bool isInBlock = number >= blockFirst_ && number < blockEnd_;

@@ -15,9 +15,9 @@ namespace tilescope::store {
 
 /// Iterates over the rows of a table of integers and nulls in id order, straight from the pages of the file.
 ///
-/// SQLite's interpreter needs several times as long for a row. Both find the same rows within a transaction on a file
-/// without a write-ahead log: its lock keeps every writer from changing the pages. The format is SQLite's
-/// (https://sqlite.org/fileformat.html, sections 1.3, 1.6 and 2.1), which does not change.
+/// SQLite's interpreter needs several times as long per row. Both find the same rows within a transaction on a
+/// file without a write-ahead log, because its lock prevents writers from changing the pages. SQLite
+/// guarantees that the format does not change (https://sqlite.org/fileformat.html, sections 1.3, 1.6 and 2.1).
 class TablePages {
 public:
     /// Only within a transaction that has read something.

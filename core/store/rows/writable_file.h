@@ -40,7 +40,7 @@ public:
     void begin();
     /// Writes what waits in the appenders and the accounts.
     void flush();
-    /// The same, and commits.
+    /// Also commits.
     void commit();
     /// Call after a failure: discards what was not committed and writes nothing more, not even the seal. The
     /// next writer finds all committed data.

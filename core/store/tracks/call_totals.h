@@ -12,7 +12,7 @@ namespace tilescope::store {
 /// An index into CallTotals::ops: none.
 inline constexpr std::uint32_t kNoOpCall = std::numeric_limits<std::uint32_t>::max();
 
-/// Calls of ops that are alike: in name, arguments, place, process and in what called them.
+/// A group of equal calls of ops: same name, arguments, place, process and caller.
 struct OpCallTotal {
     std::uint32_t caller = kNoOpCall; ///< stands before it; none: called by no op
     StringId name = {};
@@ -30,13 +30,13 @@ struct OpCallTotal {
 /// Kernels, copies or memsets of one name that such calls launched.
 struct ActivityTotal : KernelTotal {
     ProcessIndex process = {};
-    std::uint32_t op = kNoOpCall; ///< that launched them
+    std::uint32_t op = kNoOpCall; ///< the op that launched them
     bool isTraced = false;
     bool isLaunched = false; ///< the launch was recorded
     bool isReplayed = false; ///< of a CUDA graph
     std::int32_t firstStep = kNoStep;
-    /// A bit for each step from the first on, the lowest of a byte first: whether they ran in it. Empty: not in traced
-    /// steps, or not known.
+    /// One bit per step from the first on, lowest bit of a byte first: whether the activities ran in the
+    /// step. Empty: outside traced steps, or unknown.
     std::string steps = {};
 
     bool knowsSteps() const { return !isTraced || !steps.empty(); }
@@ -54,12 +54,12 @@ struct AllocationTotal {
     std::int64_t bytes = 0;
 };
 
-/// What the calls of a whole recording add up to, by what called them. In the order of their first events.
+/// The totals of the calls of a whole recording, by caller, in the order of their first events.
 struct CallTotals {
     std::vector<OpCallTotal> ops = {};
     std::vector<ActivityTotal> activities = {};
     std::vector<AllocationTotal> allocations = {};
-    /// Each call that launched stands for itself in one step, so that work can be counted from the totals.
+    /// Whether each launching call of one step has its own entry, so that work can be counted from the totals.
     bool countsWork = false;
 };
 

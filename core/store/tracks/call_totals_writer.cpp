@@ -229,7 +229,8 @@ void CallTotalsWriter::noteLaunch(OpId op, std::int32_t step)
     }
 }
 
-/// Kernels with one launch that are no nodes of a graph look like others in the totals.
+/// Clears countsWork_ if kernels outside a graph share a launch, because totals do not distinguish them from
+/// others.
 void CallTotalsWriter::noteReplay(const DeviceEvent& event, bool isLaunched)
 {
     if (event.kind != DeviceEventKind::Kernel || event.graphNode != 0 || !isLaunched || !event.correlation ||

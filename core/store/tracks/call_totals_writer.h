@@ -15,7 +15,7 @@
 
 namespace tilescope::store {
 
-/// Sums a recording by what called (CallTotals) and writes `op_total`, `activity_total` and `allocation_total`.
+/// Sums a recording by caller (CallTotals) and writes `op_total`, `activity_total` and `allocation_total`.
 ///
 /// The caller passes ops in start order, then device events, then allocations, with texts of the file. Writes nothing
 /// for a recording without repetition, or one whose ops a reader would order differently. Memory: 16 bytes for each

@@ -42,7 +42,7 @@ struct KernelTotal {
     }
 };
 
-/// What happened under a path (analysis::RangeTotal).
+/// The totals of a path (analysis::RangeTotal).
 struct PathTotal {
     std::string path; ///< from step down
     std::int64_t instances = 0;
@@ -50,7 +50,7 @@ struct PathTotal {
     std::optional<Nanoseconds> gpu = {};
 };
 
-/// Where the wall of a step went (analysis::StepPartition).
+/// The parts of a step's wall time (analysis::StepPartition).
 struct StepTotal {
     std::int32_t step = 0;
     ProcessIndex process = {}; ///< none: the only one of the run
@@ -63,7 +63,7 @@ struct StepTotal {
     Nanoseconds unexplained{0};
 };
 
-/// What the traced steps of a run add up to.
+/// The totals of a run's traced steps.
 struct RunTotals {
     std::vector<KernelTotal> kernels;
     std::vector<PathTotal> paths; ///< in tree order

@@ -162,7 +162,7 @@ void TotalsWriter::writeKernels()
     std::vector<const KernelTotal*> totals;
     for (const auto& [key, total] : kernels_)
         totals.push_back(&total);
-    // The same events give the same file.
+    // Sorts, so that the same events give the same file.
     std::ranges::sort(totals, [](const KernelTotal* a, const KernelTotal* b) {
         return std::tuple(a->kind, a->name.value, a->path.value) <
                std::tuple(b->kind, b->name.value, b->path.value);

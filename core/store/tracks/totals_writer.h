@@ -16,7 +16,7 @@
 
 namespace tilescope::store {
 
-/// Writes the totals of a run's traced steps (`kernel_total`, `range_total`, `step_total`) and those by what called
+/// Writes the totals of a run's traced steps (`kernel_total`, `range_total`, `step_total`) and the totals by caller
 /// (CallTotalsWriter). The caller passes events with texts of the file and times from the run's start: ranges in start
 /// order, each before the calls within it; ops and calls in start order; device events in start order; then
 /// allocations. Part of the transaction in which the run is sealed.

@@ -9,7 +9,7 @@
 
 namespace tilescope::store {
 
-/// What the tracks and totals of a run need of a row of events: the values of trackColumns(), in their order.
+/// The columns of an event that tracks and totals need: the values of trackColumns(), in their order.
 struct TrackRow {
     EventKind kind = EventKind::Range;
     SortedRows::Row values{};

@@ -28,11 +28,11 @@ public:
     static void resetPeak();
 
     /// Lets an allocation that would lift current() above `limit` throw c10::OutOfMemoryError.
-    /// One that the system refuses throws the same, with or without a limit.
+    /// A request that the system refuses throws the same error, with or without a limit.
     static void setLimit(Bytes limit);
     static void clearLimit();
 
-    /// What the last such failure in this process was about; none if there was none.
+    /// The last such failure in this process; none if there was none.
     static std::optional<CpuOutOfMemory> lastFailure();
 };
 

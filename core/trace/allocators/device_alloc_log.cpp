@@ -30,7 +30,8 @@ void DeviceAllocLog::start(std::size_t capacity, std::int64_t allocated, std::in
 
 void DeviceAllocLog::stop()
 {
-    // Sequentially consistent, like the two in note(): either it sees that the recording has ended, or it is waited for.
+    // Sequentially consistent, like both in note(): either note() sees the end of the recording, or this
+    // thread waits for it.
     on_.store(false);
     while (isNoting_.load())
         std::this_thread::yield();

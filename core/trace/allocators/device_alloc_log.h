@@ -65,7 +65,7 @@ public:
     std::int64_t allocated() const { return allocated_; }
 
 private:
-    /// What the ring holds of an event: one cache line.
+    /// The record of an event in the ring: one cache line.
     struct alignas(64) Noted {
         std::int64_t time;
         std::uint64_t address;

@@ -166,7 +166,7 @@ CapturedStep Assembler::captured() const
     return step;
 }
 
-/// What launches or allocations of the recording may point to.
+/// Ops to which launches or allocations of the recording may refer.
 void Assembler::handOverRehearsedOps()
 {
     if (!wanted_.shapes) {

@@ -34,9 +34,9 @@ public:
 
     /// Starts a recording: discards launches, losses and counts of earlier ones.
     ///
-    /// A rehearsal and a capture produce no events; their results are used by later recordings. The next recording of events
-    /// gets the ops that its launches, allocations and graph nodes point to; they belong to no step. Those of a capture have
-    /// the time at which that recording begins and no length, because the capture may have been long before.
+    /// A rehearsal and a capture produce no events; later recordings use their results. The next recording of events
+    /// gets the ops to which its launches, allocations and graph nodes refer; these ops belong to no step. Ops of a
+    /// capture have the start time of the recording and no length, because the capture may have been long before.
     struct Wanted {
         bool ops = true;     ///< the following recordings have their own ops
         bool shapes = false; ///< else launches get the ops of the rehearsal
@@ -69,7 +69,7 @@ public:
     std::int64_t recordsChecked() const { return recordsChecked_; }
     /// Allocations of the last rehearsal, by time.
     std::vector<AllocEvent> rehearsedAllocations() const;
-    /// What the last capture allocated, by time, with the ops that asked.
+    /// The allocations of the last capture, by time, with the ops that requested them.
     CapturedStep captured() const;
     /// Where the ranges of this run's paths were opened.
     std::vector<CodePlace> places() const;
@@ -77,7 +77,7 @@ public:
     LaunchList launchList() const;
     /// Events waiting in the batch.
     std::size_t pending() const;
-    /// What was assembled since the last call, each list in start order.
+    /// Returns the events assembled since the last call; each list is in start order.
     TraceBatch take();
 
     /// How soon after its launch an activity started at the least, in the first and in the last step with

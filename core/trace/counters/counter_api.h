@@ -20,7 +20,7 @@ public:
     virtual std::string open(const std::vector<std::string>& metrics, std::size_t kernels) = 0;
     /// A pass begins, before the step runs.
     virtual std::string beginPass() = 0;
-    /// It ends, when the device is idle again.
+    /// Ends the pass. The device must be idle.
     /// \param complete  whether that was the last that the metrics need
     virtual std::string endPass(bool& complete) = 0;
     /// Values of every kernel in order, each of all metrics.

@@ -11,10 +11,10 @@
 
 namespace tilescope::trace {
 
-/// What the hardware counted while one kernel ran.
+/// The hardware counters of one kernel.
 struct KernelCounters {
     std::string path;           ///< range that launched it; empty if none
-    std::vector<double> values; ///< of CounterPlan::metrics()
+    std::vector<double> values; ///< values of CounterPlan::metrics()
 };
 
 /// The hardware metrics that the counters of a spec require, and how values of kernels are combined to those

@@ -12,7 +12,7 @@ namespace tilescope::trace {
 
 class Tracer;
 
-/// What came of reading counters.
+/// The result of reading counters.
 struct CounterReading {
     std::vector<CounterValue> values;
     std::string whyNot; ///< one sentence; empty if they were read

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kAlignment = 4096;
 constexpr std::size_t kWarm = 16;
 
-/// As much of `count` buffers as the process may reserve.
+/// The number of buffers, up to `count`, for which the process can reserve memory.
 std::uint8_t* reserve(std::size_t& count, std::size_t bytes)
 {
     for (;;) {

@@ -28,7 +28,7 @@ public:
         std::uint32_t stream = 0;
     };
 
-    /// \throws std::bad_alloc  where not even the first few can be had
+    /// \throws std::bad_alloc  not even the first few buffers can be allocated
     ActivityBuffers(std::size_t count, std::size_t bytes);
 
     std::size_t bytesEach() const { return bytes_; }
@@ -48,7 +48,7 @@ public:
     bool pressed() const;
     /// Buffers that CUPTI holds now.
     std::size_t lent() const;
-    /// How often request() had none to give.
+    /// The number of calls of request() for which no buffer was free.
     std::uint64_t refusals() const { return refusals_.load(std::memory_order_relaxed); }
 
 private:

@@ -84,7 +84,7 @@ Timestamp ActivityDecoder::timeOf(std::uint64_t nanoseconds) const
     return timestampAt(nanoseconds == 0 ? 0 : static_cast<std::int64_t>(nanoseconds) + clockOffset_);
 }
 
-/// What kernels, copies and memsets have in common.
+/// The common fields of kernels, copies and memsets.
 template <class Record>
 DeviceEvent ActivityDecoder::deviceEvent(DeviceEventKind kind, const Record& record) const
 {

@@ -27,8 +27,8 @@ public:
     void nameGraph(std::uint32_t id, StringId name, StringId path) { graphs_[id] = {name, path}; }
 
 private:
-    /// How far the records of a version reach, for as much as is read of them. The fields that are read have been at
-    /// the same place since 11.7.
+    /// The size of the part of a version's records that is read. The fields in it have been at the same
+    /// offsets since CUDA 11.7.
     struct Layout {
         explicit Layout(std::uint32_t version);
 

@@ -17,7 +17,7 @@ class CuptiApi {
 public:
     virtual ~CuptiApi() = default;
 
-    /// What cuptiGetVersion() says: 17 for 11.7, 18 to 28 up to 12.9, 130000 for 13.0.
+    /// The result of cuptiGetVersion(): 17 for 11.7, 18 to 28 up to 12.9, 130000 for 13.0.
     virtual std::uint32_t version() { return CUPTI_API_VERSION; }
 
     virtual CUptiResult setAttribute(CUpti_ActivityAttribute attribute, std::size_t value) = 0;
@@ -30,7 +30,7 @@ public:
     virtual CUptiResult callbackName(CUpti_CallbackDomain domain, CUpti_CallbackId id, const char*& name) = 0;
 
     virtual CUptiResult registerTimestamps(CUpti_TimestampCallbackFunc clock) = 0;
-    /// What to add to the times of records, in ns, where CUPTI did not take the clock; 0 otherwise.
+    /// The offset to add to the times of records, in ns, if CUPTI did not accept the clock; otherwise 0.
     virtual std::int64_t clockOffset() { return 0; }
     virtual CUptiResult registerBuffers(CUpti_BuffersCallbackRequestFunc request,
                                         CUpti_BuffersCallbackCompleteFunc complete) = 0;
@@ -41,7 +41,7 @@ public:
     virtual CUptiResult nextRecord(std::uint8_t* buffer, std::size_t bytes, CUpti_Activity*& record) = 0;
 
     virtual CUptiResult graphNodeId(CUgraphNode node, std::uint64_t& id) = 0;
-    /// What the records of replays call an executable graph.
+    /// The id of an executable graph in the records of its replays.
     virtual CUptiResult graphExecId(CUgraphExec /*graph*/, std::uint32_t& /*id*/)
     {
         return CUPTI_ERROR_NOT_SUPPORTED;

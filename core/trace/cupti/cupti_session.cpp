@@ -35,7 +35,7 @@ CuptiSession::~CuptiSession()
         api_.finalize();
     ActivityBuffers* mine = buffers_.get();
     activeBuffers.compare_exchange_strong(mine, nullptr);
-    // What CUPTI still holds it may still write to.
+    // CUPTI may still write to buffers that it has not returned.
     if (buffers_->lent() > 0)
         static_cast<void>(buffers_.release());
 }

@@ -37,13 +37,13 @@ public:
     std::string start(TraceLevel level, Recording recording = Recording::Events);
     /// Waits for the device, fetches every record into the buffers and switches everything off.
     void stop(Losses& losses);
-    /// From now on, whether recording or not, tells of the program's calls of cudaProfilerStart and cudaProfilerStop
-    /// in the thread that makes them. Stays subscribed.
+    /// From now on, also between recordings, reports the program's calls of cudaProfilerStart and
+    /// cudaProfilerStop in the calling thread. Stays subscribed.
     /// \return  why that is not possible, in one sentence; empty on success
     using ProfilerCall = std::function<void(bool starts)>;
     std::string watchProfilerCalls(ProfilerCall told);
-    /// From now on a replay of a CUDA graph is one activity instead of one for each node. Once, before the program makes
-    /// a graph: CUPTI 13.0 crashes if it is asked for that later. Stays subscribed.
+    /// From now on, a replay of a CUDA graph is one activity instead of one per node. Call once, before the
+    /// program makes a graph: CUPTI 13.0 crashes if this is requested later. Stays subscribed.
     /// \return  why that is not possible, in one sentence; empty on success
     std::string recordGraphsAsWholes();
     struct MadeGraph {

@@ -26,7 +26,7 @@ public:
     /// The calling thread's log while a recording is on if it has one; never allocates.
     static ThreadLog* mineIfAny() noexcept;
     static bool recording() noexcept;
-    /// Where an event of this moment in the calling thread belongs. Neither locks nor allocates.
+    /// The context of an event at this moment in the calling thread. Neither locks nor allocates.
     static HostContext here() noexcept;
     /// The calling thread's number once here() found its log; 0 if it has none.
     static std::uint32_t hereThread() noexcept;
@@ -41,7 +41,7 @@ public:
     /// Ends the recording and closes the open ranges of the calling thread.
     void stop();
     void setStep(std::int32_t step);
-    /// How autograd is asked; set once, before the first recording that needs it.
+    /// The functions that query autograd; set once, before the first recording that needs them.
     void setProbe(const AutogradProbe& probe);
 
     std::int32_t step() const noexcept { return step_.load(std::memory_order_relaxed); }
@@ -68,20 +68,20 @@ public:
         return std::ranges::any_of(
             logs(), [](const ThreadLog* log) { return log->ring.size() > log->ring.capacity() / 4; });
     }
-    /// What was lost on the way into the rings since the process began.
+    /// The records that did not fit into the rings since the process began.
     struct Counters {
         std::uint64_t dropped = 0; ///< records that found their ring full
         std::uint64_t tooDeep = 0;
         std::uint64_t chatter = 0;
         std::uint64_t namesMerged = 0;    ///< ranges and ops whose name lost its number; see PathTree
-        std::uint64_t threadsRefused = 0; ///< threads that found no log, as too many run at once
+        std::uint64_t threadsRefused = 0; ///< threads without a log, because too many run at once
     };
     Counters counters() const;
 
 private:
     friend class ThreadLog;
     HostLogs() = default;
-    /// What to do for a thread that has no log yet.
+    /// The action for a thread that has no log yet.
     enum class Missing { Make, TakeSpare, GoWithout };
     static ThreadLog* find(Missing missing);
     ThreadLog* takeSpare() noexcept;

@@ -15,7 +15,7 @@ struct HostContext {
     std::uint32_t op = kNone;    ///< likewise
 };
 
-/// What a host thread noted: one cache line, plain data.
+/// A record of a host thread: one cache line, plain data.
 struct HostRecord {
     enum class Kind : std::uint8_t { Range, Op, Launch, Api, Alloc, Step, GraphNode, Frame };
     struct RangeBody {

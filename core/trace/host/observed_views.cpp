@@ -9,8 +9,8 @@ namespace tilescope::trace {
 
 namespace {
 
-// LibTorch decides by name, when it registers an operator, whether the operator is observed, and has no function that
-// changes this later. The two members are private; an explicit instantiation may name them.
+// When LibTorch registers an operator, its name determines whether it is observed; no function changes this
+// later. The two members are private, but an explicit instantiation may name private members.
 struct DefinitionOfHandle {
     friend constexpr auto memberOf(DefinitionOfHandle);
 };
@@ -53,7 +53,7 @@ std::vector<bool*> flagsOfViews()
 
 int setViewsObserved(bool observed)
 {
-    // Entries of operators stay where they are for the life of the process.
+    // Entries of operators keep their addresses for the life of the process.
     static const std::vector<bool*> flags = flagsOfViews();
     for (bool* flag : flags)
         __atomic_store_n(flag, observed, __ATOMIC_RELAXED);

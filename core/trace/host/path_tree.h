@@ -57,12 +57,12 @@ public:
     /// for paths outside a phase of a step.
     const PathNode* backward(const PathNode* forward);
 
-    /// The same if backward() was asked before, else null. Neither locks nor allocates.
+    /// The result of an earlier call of backward(), otherwise null. Neither locks nor allocates.
     static const PathNode* knownBackward(const PathNode* forward) noexcept;
 
     /// The node with this id.
     const PathNode* node(std::uint32_t id) const;
-    /// How often a name was asked for that has no node of its own.
+    /// The number of requests for names without a node of their own.
     std::uint64_t merged() const noexcept { return merged_.load(std::memory_order_relaxed); }
 
 private:

@@ -23,7 +23,7 @@ void closeRange(std::uint32_t token) noexcept;
 class ScopedRange {
 public:
     /// \param component  the path's component; must live until the call returns
-    /// \param where      left to the caller's own place, but by what opens ranges for others
+    /// \param where      the caller's place by default; set only by code that opens ranges for other code
     explicit ScopedRange(std::string_view component,
                          std::source_location where = std::source_location::current())
         : ScopedRange(component, component, where)

@@ -4,7 +4,7 @@
 
 namespace tilescope::trace {
 
-/// What a recording is for.
+/// The purpose of a recording.
 enum class Recording : std::uint8_t {
     Events, ///< everything that the options request goes to the sink
     /// One step with everything enabled that Events uses, so that one-time costs precede the steps that

@@ -51,7 +51,7 @@ public:
         return true;
     }
 
-    /// Consumer. Hands every record that is there to `take`, oldest first, and frees their room as it goes.
+    /// Consumer. Passes every available record to `take`, oldest first, and frees each record's space.
     template <class Take> std::size_t drain(Take&& take)
     {
         const std::uint64_t head = head_.load(std::memory_order_acquire);

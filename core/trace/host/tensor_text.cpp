@@ -15,7 +15,7 @@ namespace {
 
 void appendSizes(std::string& text, at::IntArrayRef sizes)
 {
-    // Of a dimension: its digits, and what separates it from the one before.
+    // Each dimension takes its digits and a separator.
     constexpr std::size_t kLongest = 22;
     constexpr std::size_t kUsual = 8;
     std::array<char, kUsual * kLongest> digits;

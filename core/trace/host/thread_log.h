@@ -38,7 +38,7 @@ public:
                             std::source_location where);
     /// Does nothing for a range of an earlier recording.
     void closeRange(std::uint32_t id);
-    /// When an open range was opened; 0 for one that is not open.
+    /// When a range was opened; 0 if it is not open.
     std::int64_t startOf(std::uint32_t id) const;
     /// The number of a text: HostRecord keeps names and shapes by it.
     static std::uint32_t numberOf(std::string_view text);
@@ -61,7 +61,7 @@ public:
     /// \param name  PathNode::id
     void noteFrame(std::uint32_t name, std::int64_t start);
 
-    /// Where an event of this moment belongs. Neither locks nor allocates.
+    /// The context of an event at this moment. Neither locks nor allocates.
     HostContext context() noexcept;
 
     /// The path under which a thread, given by its logical number, created the autograd node with that
@@ -110,7 +110,7 @@ private:
     void pushRange(const OpenRange& range, std::int64_t end);
     void publishSessionPlace();
     void noteBoundary();
-    /// \param place  where the last search ended, and then where this one did: backward visits nodes nearly in order
+    /// \param place  in: where the last search ended; out: where this one ended. Backward visits nodes nearly in order
     const PathNode* pathOfNode(std::uint64_t sequence, std::uint64_t& place) const noexcept;
     const PathNode* backwardPath(const AutogradProbe::Node& node) noexcept;
     const OpenRange* innermost() const { return rangeDepth_ > 0 ? &ranges_[rangeDepth_ - 1] : nullptr; }
