@@ -111,7 +111,7 @@ int compare(const CompareRequest& request, std::ostream& out)
         refuseWithSpan(request);
     query::Comparison compared = isLimited ? query::compareSpans(a, first.run, b, second.run, spans)
                                            : query::compare(a, first.run, b, second.run, runToRun, parties);
-    // What the user named, which may stand for a recording in the import cache.
+    // The path that the user gave. It may represent a recording in the import cache.
     compared.a.file = first.named.string();
     compared.b.file = second.named.string();
     std::optional<query::MemoryMoment> moment;

@@ -9,8 +9,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// For the format that embeds it: the drawing, or its picture where a timeline with thousands of boxes makes that the
-/// smaller one.
+/// The form to embed in a document: the drawing, or its picture if that is smaller, as for a timeline with
+/// thousands of boxes.
 report::Drawings::Image imageOf(const fs::path& folder, const std::string& id)
 {
     constexpr std::size_t kLargeDrawing = 400'000; // bytes

@@ -230,7 +230,7 @@ Cell bytesCell(const std::optional<Bytes>& bytes)
     return bytes ? Cell(bytes->count) : Cell();
 }
 
-/// How points with ranks depend on their number.
+/// Prints how points with ranks depend on the number of ranks.
 void addRankColumns(exchange::Table& table, const std::vector<PointForecast>& forecasts)
 {
     const auto add = [&](std::string key, std::string title, Unit unit, int keep, auto value) {

@@ -30,7 +30,7 @@ namespace {
 
 using exchange::sizeText;
 
-/// What the arguments ask for, and the run that is exported.
+/// The parsed arguments and the run to export.
 struct ExportRequest {
     const store::RunReader& reader;
     Recording recording;

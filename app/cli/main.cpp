@@ -95,8 +95,8 @@ void printHelp()
            "undecided; 130 cancelled\n";
 }
 
-/// An answer about many steps needs the same lists for each. Returning their memory to the system after every step takes up to
-/// a third of the processor time.
+/// Keeps freed memory in the process. An answer about many steps needs lists of the same size for each step;
+/// returning their memory to the system every time takes up to a third of the processor time.
 void keepFreedMemory()
 {
     constexpr int kMiB = 1 << 20;

@@ -10,17 +10,17 @@
 
 namespace tilescope::cli {
 
-/// What keeps a Python program from loading the bootstrap; each is said once.
+/// The reasons that keep a Python program from loading the bootstrap. Each is reported once.
 enum class BootstrapObstacle { None, Options, SearchPath };
 
 /// Whether options (-I, -E, -S) keep the bootstrap out; None if the words are not a command line of Python.
 BootstrapObstacle obstacleIn(const std::vector<std::string>& words);
 
-/// Says on standard error which Python programs among a process and its descendants cannot load the bootstrap, however
-/// they are started: by a launcher, `env` or a script's first line. Looks at their command lines in /proc with growing
-/// pauses, so that only a program that ends within a second or two may be missed.
+/// Reports on standard error which Python programs among a process and its descendants cannot load the
+/// bootstrap. The way of starting does not matter: a launcher, `env` or a script's first line. Reads command
+/// lines in /proc with growing pauses, so that it may miss only a program that ends within a second or two.
 ///
-/// A thread looks from construction to destruction.
+/// A thread watches from construction to destruction.
 class PythonWatch {
 public:
     /// \param bootstrap  folder that PYTHONPATH must contain

@@ -139,10 +139,10 @@ void join(const fs::path& folder, const fs::path& output, const std::string& nam
     }
 }
 
-/// Runs the program; meanwhile reads its counters and those of all GPUs that it can see, and says which Python programs
-/// cannot be recorded.
-/// \param interval  between readings; 0: none are read
-/// \param known     what has been said of Python programs
+/// Runs the program. Meanwhile, reads its counters and those of all GPUs that it can see, and reports Python
+/// programs that cannot be recorded.
+/// \param interval  time between readings; 0: no readings
+/// \param known     the reports on Python programs so far
 exchange::HostCounters runWatched(RecordedProgram& program, std::chrono::milliseconds interval,
                                   BootstrapObstacle known)
 {

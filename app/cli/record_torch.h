@@ -12,7 +12,7 @@ class RecordedProgram;
 /// The folder of sitecustomize.py, the bootstrap of Python programs.
 std::filesystem::path bootstrapFolder();
 
-/// What `tilescope record` records of PyTorch, and how.
+/// The parts of PyTorch that `tilescope record` records, and how.
 struct TorchOptions {
     bool noModules = false;
     bool noMemory = false;
@@ -21,7 +21,7 @@ struct TorchOptions {
 
     void addTo(Arguments& arguments);
     /// Lets Python programs load the bootstrap.
-    /// \param library  the recorder's, whose folder has the plug-in that was built with it
+    /// \param library  the recorder's library; its folder contains the plug-in that was built with it
     void prepare(RecordedProgram& program, const std::filesystem::path& library) const;
 };
 

@@ -30,7 +30,7 @@ std::string sentenceOf(const exchange::CachedImport& import, const std::filesyst
     return text;
 }
 
-/// What the user named, by the recording in the import cache. The main thread's alone.
+/// By recording in the import cache: the path that the user gave. Main thread only.
 std::map<std::string, std::string>& namedRecordings()
 {
     static std::map<std::string, std::string> named;

@@ -1,4 +1,4 @@
-// share: a page for people who have no Tilescope.
+// share: writes a page for people without Tilescope.
 
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"

@@ -158,7 +158,7 @@ struct Section {
     bool takesRange = false;
     bool takesAt = false;
     Table (*table)(const store::RunReader&, const Request&);
-    /// The output for people, if it is not a table.
+    /// Writes the output for people if it is not a table.
     void (*text)(const store::RunReader&, const Request&, std::ostream&) = nullptr;
 };
 
@@ -443,7 +443,7 @@ query::CallWeight weightOf(std::string_view word)
     return query::CallWeight::Time;
 }
 
-/// What show what-if changes.
+/// The change that `show what-if` applies.
 void readChange(Request& request, const std::vector<std::string>& scales,
                 const std::vector<std::string>& free)
 {

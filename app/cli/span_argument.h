@@ -8,13 +8,13 @@
 
 namespace tilescope::cli {
 
-/// What --from and --to say.
+/// The values of --from and --to.
 /// \param from, to  ns since the first event; empty: not given
 /// \return          none if both are empty
 /// \throws Error    not a number, or the span is empty
 std::optional<query::TimeSpan> spanOf(const std::string& from, const std::string& to);
 
-/// The same for two runs: one number for both, or one for each, separated by a comma. `0,` limits the first alone.
+/// The values for two runs: one number for both, or one each, separated by a comma. `0,` limits only the first.
 std::array<std::optional<query::TimeSpan>, 2> spansOf(const std::string& from, const std::string& to);
 
 } // namespace tilescope::cli

@@ -10,8 +10,8 @@ namespace tilescope::cli {
 /// What running tilescope-gui gave, which draws without a display.
 struct WindowProgramResult {
     bool well = false;
-    std::string problem;  ///< its last sentence, if it failed
-    bool isUsage = false; ///< it could not use what it was given
+    std::string problem;  ///< the last sentence of its output, if it failed
+    bool isUsage = false; ///< its arguments were unusable
 };
 
 /// Runs tilescope-gui to its end, which is killed after five minutes. Its output is dropped.

@@ -105,7 +105,7 @@ void requireReachableServer()
     wanted.ai_socktype = SOCK_STREAM;
     addrinfo* addresses = nullptr;
     if (getaddrinfo(host.c_str(), port.c_str(), &wanted, &addresses) != 0)
-        return; // Qt says so at once
+        return; // Qt reports this error itself
     bool isReachable = false;
     for (const addrinfo* each = addresses; each && !isReachable; each = each->ai_next)
         isReachable = answers(*each);

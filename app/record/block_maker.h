@@ -59,7 +59,7 @@ private:
     void addCpuAllocation(std::uint32_t thread, const trace::HostRecord& record);
     void addLosses(WorkingBlock& block, const trace::Losses& further);
     ActivityRow rowOf(const DeviceEvent& event, WorkingBlock& block);
-    /// The path of backward work, kNoString for other work: autograd's threads have no open ranges that tell its module.
+    /// The path of backward work; kNoString for other work. Autograd's threads have no open ranges that name the module.
     std::uint32_t backwardPathOf(StringId path);
     std::uint32_t backwardPathOf(const trace::HostContext& context);
 

@@ -22,7 +22,8 @@ struct Open {
     std::int64_t start = 0; ///< of one that is cut; 0: it is not part of this recording
     std::string name;
 };
-/// What a thread has open: the first `depth` of `ranges`, whose names keep their memory.
+/// The open ranges of a thread: the first `depth` elements of `ranges`. Elements keep the memory of their
+/// names.
 struct OpenRanges {
     std::vector<Open> ranges;
     std::size_t depth = 0;

@@ -33,7 +33,7 @@ std::string firstOf(std::initializer_list<const char*> variables)
     return {};
 }
 
-/// What the steady clock lacks to the wall clock: one value for all processes of the host that the recording was
+/// The wall clock minus the steady clock: one value for all processes of the host that the recording was
 /// started on, so that they stay on one clock.
 std::int64_t wallClockOffset(std::string_view host)
 {

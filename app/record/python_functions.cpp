@@ -48,7 +48,7 @@ struct Api {
 };
 Api api;
 
-/// What the ranges of an object are called.
+/// The name of an object's ranges.
 struct Name {
     const std::string* text = nullptr;
     bool isModule = false;
@@ -67,7 +67,7 @@ Names& names()
     return *all;
 }
 
-// What ranges of Python objects have in common, so that they nest among themselves.
+// The common domain of ranges of Python objects, so that they nest among themselves.
 constexpr char kDomain = 0;
 // Key of the ranges `forward`.
 constexpr char kForward = 0;

@@ -17,8 +17,8 @@ namespace {
 std::atomic<Recording*> current{nullptr};
 pid_t owner = 0;
 
-/// Calls `action` with the recording. Nothing that fails in the recorder may reach the program: without memory, what
-/// was to be noted is missing.
+/// Calls `action` with the recording. No failure of the recorder may reach the program: if memory runs out,
+/// the record is missing.
 template <class Action> void attempt(Action action) noexcept
 {
     try {

@@ -10,7 +10,7 @@ namespace tilescope::record {
 /// The library does not link LibTorch. It finds LibTorch's functions by name in the library that the program loaded.
 /// Before it relies on the layout of a node, it checks the layout with a node whose numbers are known. Any thread.
 
-/// \return  whether PyTorch is there and has the functions
+/// \return  whether PyTorch is loaded and has the functions
 bool findTorch();
 /// The calling thread created a node with this sequence number; confirmNode() is called while it is evaluated.
 void expectNode(std::uint64_t sequence) noexcept;

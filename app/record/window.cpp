@@ -14,7 +14,7 @@ std::string_view variable(const char* name)
     return value ? value : "";
 }
 
-/// `tilescope record` has checked the numbers; 0 or no limit where there are none.
+/// `tilescope record` has checked the numbers. A missing number means 0 or no limit.
 std::int64_t number(std::string_view text, std::int64_t otherwise)
 {
     std::int64_t value = otherwise;

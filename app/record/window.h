@@ -20,16 +20,16 @@ struct Window {
     std::string range;                ///< the first range with this name starts it; empty: none is waited for
     bool calibrates = false;          ///< recorded and bare blocks of steps alternate, see Calibration
     bool yields = false;              ///< leaves the device to a profiler of the program
-    bool isFull = false;              ///< also what the program calls of CUDA besides launches
+    bool isFull = false;              ///< also records CUDA calls other than launches
     bool wholeGraphs = false;         ///< a replay of a CUDA graph is one activity
     bool byProfilerApi = false;       ///< cudaProfilerStart starts it and cudaProfilerStop stops it
 
     /// Whether the process is recorded from its start.
     bool isOpenAtStart() const { return firstStep == 0 && delay == 0 && range.empty() && !byProfilerApi; }
-    /// What is recorded, in words; empty: all.
+    /// Describes what is recorded; empty: everything.
     std::string text() const;
     bool hasSteps() const { return lastStep != kNoLimit; }
-    /// What the end of a step changes.
+    /// The change at the end of a step.
     enum class Change { None, Start, Stop };
     /// \param ended  the step's number
     Change afterStep(std::int64_t ended) const
