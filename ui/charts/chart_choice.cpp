@@ -15,7 +15,7 @@ namespace tilescope::ui {
 
 namespace {
 
-/// How a run was recorded, not what ran: timed steps are never traced.
+/// Keys that describe how a run was recorded, not what ran: timed steps are never traced.
 const QStringList kRecording{
     QStringLiteral("name"),          QStringLiteral("seed"),    QStringLiteral("trace"),
     QStringLiteral("trace_steps"),   QStringLiteral("shapes"),  QStringLiteral("memory"),
@@ -23,7 +23,7 @@ const QStringList kRecording{
     QStringLiteral("steps"),         QStringLiteral("warmup"),  QStringLiteral("memory_limit"),
     QStringLiteral("deterministic"), QStringLiteral("repeat"),  QStringLiteral("annotate_attention")};
 
-/// What studies vary most often; the first key that varies is used.
+/// The keys that studies vary most often; the first that varies is used.
 const QStringList kAlongX{QStringLiteral("seq_len"), QStringLiteral("context"), QStringLiteral("kv_len"),
                           QStringLiteral("batch"),   QStringLiteral("d_head"),  QStringLiteral("d_model"),
                           QStringLiteral("layers"),  QStringLiteral("heads"),   QStringLiteral("gpus")};
@@ -60,7 +60,7 @@ std::size_t countOfValues(const std::vector<const query::RunSummary*>& runs, con
     return values.size();
 }
 
-// Runs at the same place as another run that they are not repeats of.
+// Runs at the same place as another run without being its repeats.
 std::size_t crowd(const std::vector<ChartPlace>& places, const QStringList& by, const QStringList& all)
 {
     std::map<std::tuple<QString, QString, QStringList, double>, std::set<QStringList>> at;
@@ -163,7 +163,7 @@ ChartRecipe suggested(ChartRecipe recipe, const std::vector<const query::RunSumm
     recipe.x = usual.x;
     if (!along.isEmpty()) {
         recipe.x = along.front();
-        // A length is what most charts are about; of other keys the one with the most values.
+        // Most charts show a length; otherwise, choose the key with the most values.
         if (kAlongX.indexOf(recipe.x) < 0 ||
             kAlongX.indexOf(recipe.x) > kAlongX.indexOf(QStringLiteral("kv_len")))
             recipe.x =

@@ -164,7 +164,7 @@ struct Drawn {
     std::vector<const query::RunSummary*> runs;
     std::int64_t leastN = 0; ///< samples behind a point
     std::int64_t mostN = 0;
-    std::int64_t mostRuns = 1; ///< behind a point
+    std::int64_t mostRuns = 1; ///< most runs that a point combines
     bool runBars = false;      ///< a point of several has a bar
     int leftOut = 0;
     bool outOfMemory = false;
@@ -251,7 +251,7 @@ QString captionOf(const ChartRecipe& recipe, const QStringList& separatedBy, boo
     return caption.trimmed();
 }
 
-/// A run that is drawn: where, and what. Without a point it ran out of memory there.
+/// A run in the chart: its place and value. Without a point, the run ran out of memory.
 struct Placed {
     ChartPlace place;
     std::optional<ChartPoint> point;

@@ -1,4 +1,4 @@
-// Where the words of a figure are: names of lines, labels of points and formulas.
+// Places the texts of a figure: names of lines, labels of points and formulas.
 
 #include "ui/charts/chart_plot.h"
 #include "ui/kit/label_places.h"
@@ -10,7 +10,7 @@
 
 namespace tilescope::ui {
 
-// What names must not cover: markers, error bars, lines, and words at places of their own.
+// The obstacles that names must not cover: markers, error bars, lines, and texts with fixed places.
 void ChartPlot::takePlaces(LabelPlaces& places) const
 {
     const double marker = points(5.5);
@@ -103,7 +103,7 @@ bool ChartPlot::placeNames(LabelPlaces& places)
     return areFree;
 }
 
-// Labels of points at nearly the same place become one; others move up or down until they cover no other.
+// Labels of points at nearly the same place are merged; the rest move up or down until no labels overlap.
 void ChartPlot::partPointLabels(const LabelPlaces& places)
 {
     const QFontMetricsF metrics(font());

@@ -190,7 +190,7 @@ void ChartPlot::setAxis(QCPAxis& axis, const QString& title, ChartRecipe::Axis s
     axis.grid()->setPen(recipe_.grid && axis.orientation() == Qt::Vertical ? QPen(kGrid, points(0.7))
                                                                            : QPen(Qt::NoPen));
     axis.grid()->setZeroLinePen(Qt::NoPen);
-    axis.grid()->setVisible(recipe_.grid); // an axis that is added has none by itself
+    axis.grid()->setVisible(recipe_.grid); // an added axis has no grid by default
 }
 
 QCPItemText* ChartPlot::addText(QCPAxisRect& panel, double x, double y, const QString& text,
@@ -354,7 +354,7 @@ void ChartPlot::setRanges(QCPAxisRect& panel) const
         y.setRange(std::min(0.0, lowY), 1.12 * highY);
 }
 
-// The words that x stands for.
+// The words at the positions of the x axis.
 bool ChartPlot::setWordTicks(QCPAxis& axis) const
 {
     if (chart_.words.isEmpty())
@@ -422,7 +422,7 @@ void ChartPlot::addLegend()
     plotLayout()->addElement(plotLayout()->rowCount(), 0, key);
     key->setLayer(QStringLiteral("legend"));
     key->setFillOrder(QCPLegend::foColumnsFirst);
-    // As many columns as the paper has room for.
+    // Uses as many columns as fit on the paper.
     int widest = 1;
     for (const QString& name : chart_.names)
         widest = std::max(widest, QFontMetrics(font()).horizontalAdvance(name) + int(points(36)));
@@ -476,7 +476,7 @@ void ChartPlot::layOut()
     }
 }
 
-// Points of several series at one word would cover each other: each series has its own place beside the word.
+// Points of several series at one word would overlap, so each series has its own offset from the word.
 void ChartPlot::moveApart()
 {
     constexpr double kWidest = 0.6; // of the distance between two words
@@ -501,7 +501,7 @@ void ChartPlot::show(const Chart& chart, const ChartRecipe& recipe)
     recipe_ = recipe;
     hasLegend_ = (chart_.facets.size() > 1 || !chart_.words.isEmpty()) && chart_.names.size() > 1;
     if (!draw()) {
-        // Lines leave no room for the name of one of them.
+        // Lines leave no space for the name of one of them.
         hasLegend_ = true;
         draw();
     }

@@ -51,7 +51,7 @@ public:
     std::optional<std::size_t> neighbour(std::size_t point, Qt::Key arrow) const;
     /// Panels of the figure, a facet each.
     const std::vector<QCPAxisRect*>& panels() const { return panels_; }
-    /// Whether each of this many lines of a palette differs from the others in grey.
+    /// Whether the first `series` lines of a palette all differ in grey.
     static bool staysApartInGrey(ChartRecipe::Palette palette, std::size_t series);
 
 private:

@@ -20,7 +20,7 @@ struct ChartPaper {
     bool operator==(const ChartPaper&) const = default;
 };
 
-/// What a chart shows and how: saved as a file, drawn by the window and without one alike.
+/// The content and appearance of a chart. Saved as a file; drawn equally with and without a window.
 struct ChartRecipe {
     enum class Axis { Linear, Log2, Log10 };
     enum class Centre { Mean, Median };
@@ -55,9 +55,9 @@ struct ChartRecipe {
     static QStringList quantities();
     /// Papers that figures are usually made for, by name.
     static const std::vector<std::pair<QString, ChartPaper>>& papers();
-    /// As JSON text. A recipe of a newer kind or with a misspelt key is an Error that names the key.
+    /// The recipe as JSON text. Reading a recipe of a newer kind or with a misspelt key throws an Error that names the key.
     QString toJson() const;
-    /// The same on one line, without keys that have their default.
+    /// The recipe as JSON on one line, without keys that have their default.
     QString toLine() const;
     static ChartRecipe fromJson(const QByteArray& json, const QString& origin);
 };

@@ -25,10 +25,10 @@ ChartRecipe readRecipe(const QString& path);
 /// \throws Error  it cannot be written, or the suffix is unknown
 void writeFigure(ChartPlot& plot, const Chart& chart, const ChartRecipe& recipe, const QString& path);
 
-/// Draws every recipe, of a chart or of timelines, from the runs of the recordings into `folder`, named after
-/// the recipes, or "chart" if a recipe is not a file but its JSON text: PDF, SVG, PNG and a caption, and for charts the data as CSV. The implementation of
-/// `tilescope-gui --charts`. Disables the random seed of hashes in this process, so that output is
-/// reproducible.
+/// Implements `tilescope-gui --charts`: draws every recipe, of a chart or of timelines, from the runs of the
+/// recordings into `folder`. Writes PDF, SVG, PNG and a caption, and for charts the data as CSV. Files are
+/// named after the recipes, or "chart" if a recipe is given as JSON text. Disables the random seed of hashes
+/// in this process, so that output is reproducible.
 /// \throws Error  as above, or a recipe has nothing to draw
 void writeCharts(const QStringList& recipes, const QStringList& recordings, const QString& folder);
 

@@ -72,7 +72,7 @@ ChartsPage::ChartsPage(Workspace& workspace, QWidget* parent)
 {
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
-    // From the outside in: Qt styles a widget again each time that something around it gets a parent.
+    // Builds from the outside in: Qt styles a widget again whenever one of its ancestors gets a parent.
     layout->addWidget(stack_, 1);
     stack_->addWidget(message_);
     auto* content = new QWidget;
@@ -112,7 +112,7 @@ ChartsPage::ChartsPage(Workspace& workspace, QWidget* parent)
     chosen_ = false;
 }
 
-// The run of a point, where its trace shows what it did.
+// Opens the run of a point, whose trace shows its activity.
 void ChartsPage::openRun(const QString& uid)
 {
     const auto run = std::ranges::find_if(

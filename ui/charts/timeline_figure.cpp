@@ -22,7 +22,7 @@ constexpr int kTimelineVersion = 1;
 constexpr int kLeastWidth = 300;
 constexpr int kMostWidth = 8000;
 constexpr double kMostSlowdown = 1e12;
-constexpr double kScreenPngScale = 2; // it is drawn to a screen's measures
+constexpr double kScreenPngScale = 2; // the figure uses the sizes of a screen
 
 /// Everything of the recordings, from which the recipe's runs are taken. The runs' pointers stay valid while
 /// it lives.
@@ -66,7 +66,7 @@ std::vector<SelectedRun> chosen(const TimelineRecipe& recipe, const Recordings& 
     return runs;
 }
 
-/// What is drawn, in words.
+/// Describes the drawing in words.
 QString timelineCaption(const TimelineRecipe& recipe, const std::vector<SelectedRun>& runs,
                         const TimelineScene& scene)
 {
@@ -168,7 +168,7 @@ void writeTimelineFigure(const TimelineRecipe& recipe, const QStringList& record
         const QString played = writePlay(recipe, scene, base);
         return writeTextFile(captionFile, captionWithMachine(caption + played, machine) + QLatin1Char('\n'));
     }
-    // As high as its lanes are, whatever a window would have.
+    // The height is that of the lanes, independent of any window.
     const QSize size(recipe.width, scene.sizes.overview + scene.sizes.ruler + scene.layout.height);
     const Exportable figure{recipe.title,
                             size,

@@ -15,7 +15,7 @@ struct TimelineRecipe {
     int width = 960;           ///< logical pixels; 96 of them are an inch on paper
     enum class Play { None, Svg, Gif };
     Play play = Play::None; ///< an animation instead of pictures
-    double slowdown = 0;    ///< of it; 0: such that it lasts about six seconds
+    double slowdown = 0;    ///< of the play; 0: chosen so that it lasts about six seconds
 
     static bool isOne(const QByteArray& json);
     /// \throws Error  it is none, or a key does not fit; names the key

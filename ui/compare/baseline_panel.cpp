@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kMostRows = 6; // before the list scrolls
 
-// In an order that does not depend on which of the others is B.
+// Sorted independently of which run is B.
 std::vector<SelectedRun> ordered(std::vector<SelectedRun> runs)
 {
     std::sort(runs.begin() + 1, runs.end(),

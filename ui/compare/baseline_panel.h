@@ -9,21 +9,21 @@ namespace tilescope::ui {
 
 class TableView;
 
-/// Run A against each of several others. The rest of the page is about one of them, B; another becomes B by a click or
-/// by Enter. Hidden for fewer than three runs, and while a time filter limits one of them, since verdicts are of
-/// whole steps.
+/// Compares run A with each of several other runs. The rest of the page shows one of them, B; a click or
+/// Enter makes another run B. Hidden for fewer than three runs, and while a time filter limits a run, because
+/// verdicts are about whole steps.
 class BaselinePanel : public Panel {
     Q_OBJECT
 public:
     explicit BaselinePanel(QWidget* parent = nullptr);
 
-    /// \param runs  A, B and the others
+    /// \param runs  A, B, then the other runs
     void showRuns(const std::vector<SelectedRun>& runs);
-    /// Whether it is about these runs with the same A, whichever of them is B.
+    /// Whether the panel shows these runs with the same A; any of the others may be B.
     bool isAbout(const std::vector<SelectedRun>& runs) const;
 
 signals:
-    /// That run is to become B.
+    /// Emitted when the user selects another run as B.
     void chosen(const RunKey& run);
 
 private:

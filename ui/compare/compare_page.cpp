@@ -90,7 +90,7 @@ ComparePage::ComparePage(Workspace& workspace, QWidget* parent)
 {
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
-    // From the outside in: Qt styles all of a widget again whenever it gets another parent.
+    // Builds from the outside in: Qt styles a widget and its children again whenever it gets a new parent.
     layout->addWidget(stack_, 1);
     stack_->addWidget(message_);
     // Plots and tables stay large enough to be read; where the window is too low the page is scrolled.

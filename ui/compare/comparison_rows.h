@@ -14,7 +14,7 @@
 
 namespace tilescope::ui {
 
-/// Every timed sample of one phase of both sides, in ms, and what they say.
+/// Every timed sample of one phase of both sides, in ms, and their statistics.
 struct PhaseSamples {
     QString name;
     std::vector<double> a;
@@ -33,7 +33,7 @@ struct ComparisonData {
     std::vector<query::ComparedMemory> categories;
 };
 
-/// Compares, and gathers the samples behind the verdict. Reads samples and events: for a worker's thread.
+/// Compares, and collects the samples of the verdict. Reads samples and events, so call it on a worker thread.
 /// \param spans  limit the runs to them (query::compareSpans)
 ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::RunReader& b, RunId runB,
                            const std::array<std::optional<query::TimeSpan>, 2>& spans = {});
@@ -43,7 +43,7 @@ struct ComparisonVerdict {
     QString words;
     Tone tone = Tone::Plain;
     QString sentence;   ///< with the interval
-    QString conditions; ///< what differs between the runs besides their times
+    QString conditions; ///< differences between the runs other than their times
     QStringList flags;  ///< flags of the compared runs that concern their times
 };
 ComparisonVerdict verdictOf(const query::Comparison& comparison);
@@ -51,21 +51,21 @@ ComparisonVerdict verdictOf(const query::Comparison& comparison);
 /// The parts of the change of the step, with what they add up to; the id is the index among the parts.
 TableData causeRows(const query::Comparison& comparison);
 
-/// What the parts are paired by, in short: "99.8 % aligned by modules".
+/// How the parts are paired, in short: "99.8 % aligned by modules".
 QString alignmentWords(const query::Comparison& comparison);
 
 /// Families by difference, with bars to the left (less) and right (more) of the middle.
 TableData familyDifferenceRows(const query::Comparison& comparison);
-/// The same of the ranges below the step, by wall time; the id is the index among the comparison's ranges.
+/// The rows of the ranges below the step, by wall time; the id is the index among the comparison's ranges.
 TableData rangeDifferenceRows(const query::Comparison& comparison);
 
 /// Which kernels of a comparison a table lists.
 enum class KernelChange { All, Gone, New, Count, Slower, Faster, Same };
-constexpr int kKernelChanges = 6; ///< those that a user may choose: all but Same
+constexpr int kKernelChanges = 6; ///< number of changes that a user may choose: all except Same
 
 /// Kernels (ops where neither run had a GPU) by difference.
 TableData kernelDifferenceRows(const query::Comparison& comparison, KernelChange which);
-/// How many there are of a kind.
+/// The number of rows of a kind.
 int countOf(const query::Comparison& comparison, KernelChange which);
 
 /// A run against the baseline, run A.

@@ -37,7 +37,7 @@ double widthOfKernel(std::vector<double> samples)
     return 0.9 * spread * std::pow(n, -0.2);
 }
 
-// What both runs' samples cover, without the far outliers.
+// The range of both runs' samples, without far outliers.
 std::pair<double, double> rangeOf(const PhaseSamples& phase)
 {
     double from = 1e300;

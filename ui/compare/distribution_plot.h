@@ -29,7 +29,7 @@ public:
     QSize minimumSizeHint() const override;
     /// Draws into the logical rectangle (0, 0, size); what exports use too.
     void draw(QPainter& painter, const QSize& size) const;
-    /// What it shows, as values.
+    /// The shown values as a table.
     TableData table() const;
 
 protected:

@@ -103,7 +103,7 @@ void ExperimentPage::showEvent(QShowEvent* event)
 void ExperimentPage::prepare()
 {
     if (content_ != nullptr && !content_->isHidden())
-        return; // it was needed at once
+        return; // already built, because it was needed immediately
     if (content_ == nullptr) {
         makeEditor();
     } else if (view_ == nullptr) {
@@ -126,7 +126,7 @@ void ExperimentPage::build()
     polishing_.reset();
 }
 
-// From the outside in: Qt styles a widget again each time that something around it gets a parent.
+// Builds from the outside in: Qt styles a widget again whenever one of its ancestors gets a parent.
 void ExperimentPage::makeEditor()
 {
     content_ = new QWidget(this);
@@ -381,7 +381,7 @@ void ExperimentPage::openSpec(const QString& path)
     editor_->setText(QString::fromUtf8(text), QFileInfo(path).fileName());
 }
 
-// Where saving starts: the spec's own file, unless it came with the program or cannot be written.
+// The initial path for saving: the spec's own file, unless it belongs to the program or is not writable.
 QString ExperimentPage::savePath() const
 {
     const QFileInfo spec(specPath_);

@@ -35,7 +35,7 @@ void FlowLayout::setGeometry(const QRect& rect)
     lay(rect, true);
 }
 
-// As wide as everything in one line.
+// The width of all items on one line.
 QSize FlowLayout::sizeHint() const
 {
     QSize size;

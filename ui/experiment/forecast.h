@@ -21,7 +21,7 @@ struct PointForecast {
     std::optional<double> error = {}; ///< relative error of both times
 };
 
-/// What a sweep is expected to take on one device.
+/// The expected time and memory of a sweep on one device.
 struct SweepForecast {
     QString device; ///< NVIDIA H200; what `on this …` names
     std::vector<PointForecast> points;

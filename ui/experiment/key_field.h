@@ -30,7 +30,7 @@ public:
     bool isWideByNature() const;
     /// Lights up the label: the cursor is in the key's line of the YAML.
     void setLit(bool lit);
-    /// What has the keyboard.
+    /// The widget that takes the keyboard focus.
     QWidget* field() const;
     QStringList values() const;
 

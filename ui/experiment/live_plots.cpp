@@ -19,7 +19,7 @@ QCPRange stepRange(std::int64_t first, std::int64_t stepsToDo)
     return {double(first) - room, last + room};
 }
 
-// As many labels as there is room for.
+// As many labels as fit.
 void spaceTicks(QCPAxis& axis, int height)
 {
     axis.ticker()->setTickCount(std::clamp(height / sizes().of(32), 2, 5));

@@ -20,7 +20,7 @@ public:
     /// "12.7 ms, 12.6 to 12.9 (62)": the median of the timed steps and its 95 % interval; empty while there
     /// are none.
     const QString& summary() const { return summary_; }
-    /// Dots and triangles that are drawn.
+    /// Number of dots and triangles in the plot.
     int dots() const { return dots_->dataCount() + above_->dataCount(); }
 
 private:

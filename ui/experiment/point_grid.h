@@ -38,7 +38,7 @@ struct GridCell {
     double shade = 0; ///< of a time: 0 the fastest of the sweep, 1 the slowest, by logarithm
 };
 
-/// All cells of a grid, row after row, times in the unit that suits most of them.
+/// All cells of a grid, row by row; times are in the unit that suits most cells.
 struct GridCells {
     std::vector<GridCell> cells;
     QString unit; ///< ms; empty if there is no time

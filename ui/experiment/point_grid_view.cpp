@@ -20,7 +20,7 @@ namespace {
 constexpr double kLeastCell = 54;
 constexpr double kMostCell = 110;
 
-// Where a value of the columns' key changes, seen from the outermost key to this one.
+// Whether the value of this key of the columns, or of a key outside it, changes.
 bool beginsGroup(const PointGrid& grid, std::size_t column, qsizetype level)
 {
     if (column == 0)

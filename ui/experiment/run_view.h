@@ -43,7 +43,7 @@ signals:
     /// The run of a point is to be selected and, if `opens`, shown. `run` is its number in the file; 0: an
     /// earlier run whose spec has that hash.
     void runChosen(const QString& file, std::int64_t run, const QString& specHash, bool opens);
-    /// What is under the cursor, for the status bar.
+    /// Describes the item under the cursor, for the status bar.
     void cellText(const QString& text);
     /// The Machine page is wanted.
     void machineWanted();
@@ -68,7 +68,7 @@ private:
     SweepProgress progress_; ///< of the sweep that runs or ran last
     std::optional<PointGrid> grid_;
     bool showsPlan_ = true;
-    QString file_; ///< that it goes into
+    QString file_; ///< the file that the sweep writes
     QTimer paintSoon_, readSoon_, clock_;
 
     QSplitter* splitter_ = nullptr;

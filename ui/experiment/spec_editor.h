@@ -30,7 +30,7 @@ public:
     /// The result of checking the current text.
     struct Judged {
         SpecVerdict verdict;
-        std::shared_ptr<const SweepPlan> plan; ///< its points, none of them run; null if it has none
+        std::shared_ptr<const SweepPlan> plan; ///< its points, none of which has run; null without points
         std::optional<SweepForecast> forecast;
         QString forecastProblem; ///< why there is none, if that was an error
     };

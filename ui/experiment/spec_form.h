@@ -33,13 +33,13 @@ public:
     static SpecForm fromYaml(const std::string& yaml, const std::string& origin);
 
     const config::SpecDocument& document() const { return document_; }
-    /// None while it is not written or no workload.
+    /// The workload; none while it is missing or invalid.
     std::optional<Workload> workload() const;
     /// Whether the key has a field now: those of the workload, and the common ones while there is none.
     bool shows(const config::KeyInfo& key) const;
 
     Given given(const config::KeyInfo& key) const;
-    /// Its values in order; none: the default holds.
+    /// The key's values in order; none: the default applies.
     QStringList values(const config::KeyInfo& key) const;
     /// Writes the values of a key: none removes it, one fixes it, several sweep it. A key that stays fixed
     /// or swept keeps its place and comments; a new one is inserted in the order of the schema.

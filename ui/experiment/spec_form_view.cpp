@@ -56,7 +56,7 @@ void SpecFormView::addGroup(const QString& title, const std::function<bool(const
     group.heading->setFocusPolicy(Qt::TabFocus);
     group.contents = new TitleLabel;
     group.contents->setProperty("kind", "dim");
-    // Elided where it has no room.
+    // Elided if it does not fit.
     group.contents->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     group.line = new QWidget;
     auto* line = new QHBoxLayout(group.line);

@@ -23,7 +23,7 @@ class SpecFormView : public QScrollArea {
 public:
     explicit SpecFormView(QWidget* parent = nullptr);
 
-    /// Shows the form, and the problems beside each field, without emitting a signal.
+    /// Shows the form and the problems of each field, without emitting a signal.
     void show(const SpecForm& form, const std::vector<config::SpecProblem>& problems);
     /// The field of a key; null if there is none.
     KeyField* field(std::string_view key) const;

@@ -26,7 +26,7 @@ public:
         std::int64_t step = 0; ///< from 0; below 0: of the warm-up, the last one -1
         double wallNs = 0;
     };
-    /// What was allocated when a step was over, in bytes.
+    /// The allocated bytes at the end of a step.
     struct Memory {
         std::int64_t step = 0; ///< as of Step
         double allocated = 0;
@@ -46,7 +46,7 @@ public:
 
     /// The file held these points before: they are not run.
     void passOver(const std::vector<std::int64_t>& indexes);
-    /// What points are expected to take; shown until they have run.
+    /// Sets the expected times of points; shown until they have run.
     void setForecast(std::optional<SweepForecast> forecast) { forecast_ = std::move(forecast); }
 
     /// Takes one event.
@@ -54,7 +54,7 @@ public:
     QString take(const session::Event& event);
 
     const std::vector<PointState>& points() const { return states_; }
-    /// Whether `other` is about the same points in the same order.
+    /// Whether `other` has the same points in the same order.
     bool isOf(const SweepProgress& other) const;
     /// The spec of a point.
     const ExperimentSpec& specOf(std::size_t position) const { return (*points_)[position].spec; }
@@ -81,7 +81,7 @@ public:
     /// Steps of the current point; of very many evenly some.
     const std::vector<Step>& steps() const { return steps_; }
     const std::vector<Memory>& memory() const { return memory_; }
-    /// One row a point; of very many the `most` about the one that runs.
+    /// One row per point. If there are more than `most` points, only those around the running one.
     TableData table(std::size_t most = kRowsShown) const;
     /// "points 501 to 1500"; empty if the table has all of them.
     QString shownPart(std::size_t most = kRowsShown) const;
@@ -104,7 +104,7 @@ private:
     const ExperimentSpec& spec() const { return (*points_)[current_].spec; }
     QString nameOf(std::size_t position) const;
     std::pair<std::size_t, std::size_t>
-    rows(std::size_t most) const; ///< the first one, and one behind the last
+    rows(std::size_t most) const; ///< the first row, and one past the last
 
     Points points_;
     std::vector<PointState> states_;
@@ -116,7 +116,7 @@ private:
     bool begun_ = false;
     std::vector<Step> steps_;
     std::vector<Memory> memory_;
-    std::int64_t memoryStride_ = 1; ///< every so many readings, one is kept
+    std::int64_t memoryStride_ = 1; ///< one of this many readings is kept
     std::int64_t stepStride_ = 1;
     std::int64_t stepsSeen_ = 0;
     std::int64_t memorySeen_ = 0;

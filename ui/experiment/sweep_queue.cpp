@@ -94,7 +94,7 @@ void SweepQueue::cancel()
         worker_->cancel();
         emit changed();
     } else if (current_) {
-        // It is paused: there is no engine to end.
+        // The sweep is paused, so there is no engine to end.
         current_.reset();
         left_.reset();
         held_ = !waiting_.empty();

@@ -18,7 +18,7 @@ struct SweepJob {
     int id = 0; ///< given by the queue
     QString name;
     SweepPoints points;
-    std::shared_ptr<const SweepPlan> plan = {}; ///< for those who show it; may be null
+    std::shared_ptr<const SweepPlan> plan = {}; ///< for views that show the sweep; may be null
     QString file;
     bool onlyMissing = false; ///< skips the points that the file already holds
 };
@@ -41,7 +41,7 @@ public:
 
     explicit SweepQueue(QObject* parent = nullptr);
 
-    /// Starts at once if nothing runs or is paused.
+    /// Starts immediately if no sweep runs or is paused.
     /// \return its id
     int add(SweepJob job);
     /// Removes a queued sweep; false if it is not queued any more.
@@ -56,7 +56,7 @@ public:
     /// The running or paused sweep; null if there is none.
     const SweepJob* current() const { return current_ ? &*current_ : nullptr; }
     const std::deque<SweepJob>& waiting() const { return waiting_; }
-    /// For the engines of sweeps that start from now on.
+    /// Applies to the engines of sweeps that start from now on.
     void setPatience(const session::Patience& patience) { patience_ = patience; }
     /// How long the current sweep, or the last one, has been running, pauses not counted.
     double activeSeconds() const;

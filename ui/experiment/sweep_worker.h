@@ -16,7 +16,7 @@ namespace tilescope::ui {
 
 using SweepPoints = std::shared_ptr<const std::vector<session::SweepPoint>>;
 
-/// The end of a sweep or of a part of one.
+/// Emitted at the end of a sweep or of a part of a sweep.
 struct SweepEnd {
     bool cancelled = false;
     SweepPoints left = {}; ///< points not begun because it was paused; null if there are none

@@ -64,7 +64,7 @@ QString kindWord(CallKind kind)
     return {};
 }
 
-// What the ends of the stacks are: one of them, several.
+// The noun for the ends of stacks: singular, plural.
 std::pair<QString, QString> endWords(const query::FlameGraph& graph)
 {
     if (graph.isInverted)
@@ -449,7 +449,7 @@ QString FlamePage::titleOf(Node node) const
     return node == CallTree::kRoot ? tr("Whole run") : QString::fromStdString(graph_->labelOf(node));
 }
 
-// The run, and the boxes around the one that has the whole width.
+// The run, and the ancestors of the box that fills the width.
 void FlamePage::showTrail()
 {
     if (!graph_ || !run_)

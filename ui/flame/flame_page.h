@@ -74,7 +74,7 @@ private:
     void showFilters();
     void showShares(query::CallTree::Node node, std::vector<query::FlameShare> rows);
     void showMessage(const QString& text);
-    query::CallTree::Node shown() const; ///< the selected box, otherwise the one that has the whole width
+    query::CallTree::Node shown() const; ///< the selected box, otherwise the box that fills the width
     QString titleOf(query::CallTree::Node node) const;
 
     JobTracker loading_{this};

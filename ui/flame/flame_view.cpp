@@ -31,14 +31,14 @@ using query::CallTree;
 
 // In design pixels.
 constexpr double kRow = 24;
-constexpr double kTallRow = 42; ///< where there is room: name and time on two lines
+constexpr double kTallRow = 42; ///< if there is space: name and time on two lines
 constexpr double kTwoLines = 36;
 constexpr double kLeastLabel = 26; ///< narrower boxes have no text
 constexpr double kPadding = 5;
 constexpr double kApart = 12;     ///< between name and time
 constexpr double kLeastBox = 0.7; ///< narrower boxes of one row are drawn as one
 
-/// Of two runs: the colour of faster or slower, the stronger the more of the box changed.
+/// For two runs: the colour of faster or slower; it is stronger if more of the box changed.
 QColor colourOfChange(double change)
 {
     constexpr double kStrongest = 0.85;
@@ -136,7 +136,7 @@ void FlameView::show(std::shared_ptr<const query::FlameGraph> graph)
     emit selectionChanged();
 }
 
-// For screen readers: what is selected, what part is shown, and what a search found.
+// For screen readers: the selection, the visible part, and the result of a search.
 void FlameView::describe()
 {
     if (!graph_ || graph_->sums.amount.empty())
@@ -294,7 +294,7 @@ void FlameView::paintRow(QPainter& painter, std::size_t row, const QSize& size) 
             return;
         double right = xOf(box->end, size.width());
         auto next = std::next(box);
-        if (right - left < kLeastBox) { // with the narrow ones behind it
+        if (right - left < kLeastBox) { // merged with the following narrow boxes
             const double edge = left + kLeastBox;
             next = std::partition_point(next, boxes.end(), [&](const query::FlameBox& each) {
                 return xOf(each.end, size.width()) <= edge;

@@ -32,7 +32,7 @@ public:
     void zoomTo(Node node);
     /// The box at a point.
     std::optional<Node> at(QPoint point) const;
-    /// Where a box is drawn, left and right edge cut at the view's; empty if it is not.
+    /// The rectangle of a box, clipped at the left and right edges of the view; empty if it is not drawn.
     QRectF rectOf(Node node) const;
 
     QSize sizeHint() const override;

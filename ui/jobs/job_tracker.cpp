@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kLargeBlock = 1 << 20;
 
-// One thread for the long load, one for the short question behind it, whatever the machine.
+// On every machine: one thread for a long load, one for a short query that would otherwise wait for it.
 struct Pool : QThreadPool {
     Pool()
     {

@@ -36,15 +36,15 @@ std::vector<KernelLine> byFamily(const std::vector<KernelLine>& lines);
 /// Adds the totals of the same names in another run, and lines without time for the names that only it has.
 void addOther(std::vector<KernelLine>& lines, const std::vector<KernelLine>& others);
 
-/// What the columns are called, and why some of them are empty.
+/// The titles of the columns, and why some columns are empty.
 struct KernelTitles {
     QString first;                ///< Kernel, Op, Family, Range, …
     QString noWork;               ///< why rates are missing; empty if they are not
-    QString noTensor;             ///< the same of the last column
+    QString noTensor;             ///< why the last column is empty
     bool onHost = false;          ///< the lines are ops: the last column is left out
     QString letter = {};          ///< of the run
     QString other = {};           ///< letter of the run beside it; empty: there is none
-    QString whyNoDifference = {}; ///< from it; empty if the totals can be compared
+    QString whyNoDifference = {}; ///< why there is no difference; empty if the totals can be compared
 };
 
 /// A row a line, its id the line's index.

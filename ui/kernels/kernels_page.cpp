@@ -362,7 +362,7 @@ void KernelsPage::showLines(std::vector<KernelLine> lines, const KernelTitles& t
     stack_->setCurrentIndex(1);
 }
 
-// The sum of the rows that the filter keeps, and how many there are.
+// The sum and number of the rows that the filter keeps.
 void KernelsPage::summarize()
 {
     std::int64_t shown = 0;
@@ -563,7 +563,7 @@ query::ActivityChoice KernelsPage::instancesOf(const KernelLine& line) const
     return {};
 }
 
-// How long the instances took: self time of ops.
+// The times of the instances; for ops, the self time.
 std::function<std::vector<std::int64_t>(const query::Cancelled& cancelled)>
 KernelsPage::lengthsOfInstances(query::ActivityChoice instances) const
 {

@@ -42,7 +42,7 @@ protected:
     bool followsTime() const override { return true; }
 
 private:
-    // What the run offers to choose from, and its instances.
+    // The choices that the run offers, and its instances.
     struct Shown {
         std::shared_ptr<const query::Timeline> timeline;
         std::vector<query::PartyChoice> parties;
@@ -85,7 +85,7 @@ private:
     std::optional<SelectedRun> second_;               // of several selected runs
     std::shared_ptr<const query::Timeline> timeline_; // for steps and durations
     std::vector<query::PartyChoice> parties_;         // after "all"
-    std::optional<query::KernelsTable> times_;        // until full_ is there
+    std::optional<query::KernelsTable> times_;        // until full_ is loaded
     std::optional<KernelsReading> full_;
     std::optional<query::Answer>
         attentionAnswer_; // of the run and party, whatever the grouping, step and range

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kMostEvents = 1'500'000; // that the question about attention looks at
 
-// The rows of another run for the same question.
+// The rows of another run for the same selection.
 std::vector<KernelLine> linesOfOther(const SelectedRun& run, query::KernelQuery query,
                                      const query::Cancelled& cancelled)
 {
@@ -33,7 +33,7 @@ std::vector<KernelLine> linesOfOther(const SelectedRun& run, query::KernelQuery 
     return isByFamily ? byFamily(lines) : lines;
 }
 
-// Zeros beside the rows of the first run would read as measured.
+// Zeros beside the rows of the first run would look measured.
 QString whyNothingCorresponds(const store::EventCounts& first, const SelectedRun& second)
 {
     const store::EventCounts counts = second.file->borrow()->reader().counts(second.key.run);

@@ -11,7 +11,7 @@
 
 namespace tilescope::ui {
 
-/// What the instances of ops took, by the ops' names.
+/// The times of the instances of ops, by name of the op.
 using OpSpread = std::map<std::string, query::KernelStat, std::less<>>;
 
 /// Which ops of a run are in question: those of one step, of all steps or of the whole recording; of one process

@@ -42,7 +42,7 @@ RooflinePlot::RooflinePlot(QWidget* parent) : ThemedPlot(parent)
     xAxis->setLabel(tr("arithmetic intensity, FLOP/B"));
     xAxis->setRange(0.1, 100);
     yAxis->setRange(0.1, 100);
-    setFocusPolicy(Qt::NoFocus); // the keyboard reaches the same rows in the table
+    setFocusPolicy(Qt::NoFocus); // the table offers the same rows to the keyboard
     connect(this, &ThemedPlot::rethemed, this, &RooflinePlot::build);
 }
 
@@ -138,7 +138,7 @@ void RooflinePlot::build()
     replot(QCustomPlot::rpQueuedReplot);
 }
 
-// For screen readers: the selected bubble, otherwise what there is.
+// For screen readers: the selected bubble, otherwise a summary.
 QString RooflinePlot::words() const
 {
     constexpr std::size_t kMost = 12;

@@ -82,7 +82,7 @@ MenuButton::MenuButton(const QString& text, QWidget* parent) : QPushButton(text,
 {
     setMenu(new QMenu(this));
     setFocusPolicy(Qt::TabFocus);
-    // A menu that Escape closes takes the event that tells the button that the cursor has left it.
+    // A menu closed by Escape consumes the leave event of the button.
     connect(menu(), &QMenu::aboutToHide, this, [this] {
         setAttribute(Qt::WA_UnderMouse, rect().contains(mapFromGlobal(QCursor::pos())));
         update();

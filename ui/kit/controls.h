@@ -72,7 +72,7 @@ class TitleLabel : public QLabel {
 public:
     explicit TitleLabel(const QString& text = {}, QWidget* parent = nullptr);
 
-    QString shown() const; ///< as it is painted
+    QString shown() const; ///< the text as painted
     QSize minimumSizeHint() const override;
 
 protected:
@@ -103,7 +103,7 @@ public:
     /// Shows a list to choose from instead of a button for each word, which takes less room.
     void setCompact(bool compact);
     bool isCompact() const { return compact_; }
-    /// By how much narrower it is when it is compact.
+    /// The difference in width between the normal and the compact form.
     int savedByCompact() const;
 
 signals:

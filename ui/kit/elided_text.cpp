@@ -12,7 +12,7 @@ namespace {
 
 constexpr QChar kEllipsis(0x2026);
 
-// Digits with their sign and separators, and a unit behind a thin space.
+// Digits with their sign and separators, followed by a thin space and a unit.
 const QRegularExpression& number()
 {
     static const QRegularExpression expression(
@@ -49,7 +49,7 @@ QString textFrom(const QString& text, qsizetype from, const QFontMetrics& metric
     return elidedText(begin + rest, metrics, Qt::ElideRight, width);
 }
 
-// What different texts look like, if several look so.
+// The elided forms that several different texts share.
 QList<QList<qsizetype>> lookAlikes(const QStringList& texts, const QStringList& shown)
 {
     QMap<QString, QList<qsizetype>> byLook;
@@ -82,7 +82,7 @@ QString elidedText(const QString& text, const QFontMetrics& metrics, Qt::TextEli
     for (const QRegularExpressionMatch& match : numbers)
         if (match.capturedStart() <= tail && tail < match.capturedEnd())
             tail = match.capturedEnd();
-    // From the last one, because the space before a number that goes may follow another number.
+    // Starts with the last number, because the space before a removed number may follow another number.
     for (auto match = numbers.rbegin(); match != numbers.rend(); ++match) {
         if (match->capturedStart() < head && head <= match->capturedEnd())
             head = match->capturedStart();
@@ -98,7 +98,8 @@ QStringList distinctTexts(const QStringList& texts, const QFontMetrics& metrics,
     QStringList shown;
     for (const QString& text : texts)
         shown << elidedText(text, metrics, mode, width);
-    // Of three texts, two may share more than all: each round looks at those that are still alike.
+    // Of three texts, two may share more than all three. So each round compares the texts that still look
+    // alike.
     constexpr int kRounds = 8;
     for (int round = 0; round < kRounds; ++round)
         for (const QList<qsizetype>& group : lookAlikes(texts, shown)) {

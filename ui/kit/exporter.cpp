@@ -127,7 +127,7 @@ QString suffixOf(ExportFormat format)
 
 void writeExport(const Exportable& what, const ExportOptions& options, const QString& file)
 {
-    plainOutputPath(file.toStdString()); // before anything is drawn
+    plainOutputPath(file.toStdString()); // checks the path before drawing
     QBuffer out;
     out.open(QIODevice::WriteOnly);
     switch (options.format) {

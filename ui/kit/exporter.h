@@ -47,7 +47,7 @@ struct ExportOptions {
 /// \throws Error  the file cannot be written, or there is no table to write
 void writeExport(const Exportable& what, const ExportOptions& options, const QString& file);
 
-/// The same as an image, for the clipboard.
+/// Draws an image, for the clipboard.
 /// \param scale  pixels for a logical one
 QImage imageOf(const Exportable& what, const QSize& size, double scale);
 
@@ -62,7 +62,7 @@ QString fileNameOf(const QStringList& parts);
 
 /// Draws a table as text and bars, one row under the other.
 void drawTable(QPainter& painter, const TableData& table, const QSize& size);
-/// How large a table is with all its rows.
+/// The size of a table with all its rows.
 QSize sizeOfTable(const TableData& table, int width);
 
 /// RFC 4180 with a header; fields that a spreadsheet would take for a formula are quoted with an apostrophe.

@@ -13,8 +13,8 @@ struct GifFileType;
 
 namespace tilescope::ui {
 
-/// Writes an animated GIF that repeats, frame by frame, through giflib. Of each frame only the rectangle is stored that
-/// differs from the one before. One thread.
+/// Writes a repeating animated GIF through giflib, frame by frame. Stores only the rectangle of each frame
+/// that differs from the previous frame. One thread.
 class GifWriter {
 public:
     /// \param size     of all frames, at most 65 535 pixels each way

@@ -15,14 +15,14 @@ struct Histogram {
 /// Bins at round widths (1, 2, 5 times a power of ten), about `bins` of them, that hold every value.
 Histogram histogramOf(const std::vector<std::int64_t>& values, int bins);
 
-/// What a histogram of durations shows.
+/// The data of a histogram of durations.
 struct Durations {
     Histogram histogram; ///< empty without values
     double mean = 0;
     double median = 0;
 };
 
-/// Of nanoseconds, in any order. O(n).
+/// Sums up lengths in nanoseconds, given in any order. O(n).
 Durations durationsOf(std::vector<std::int64_t> lengths);
 
 } // namespace tilescope::ui

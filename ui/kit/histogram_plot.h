@@ -6,7 +6,7 @@
 
 namespace tilescope::ui {
 
-/// How long the instances of one kernel took: bars, with mean and median as lines.
+/// A histogram of the times of one kernel's instances: bars, with mean and median as lines.
 class HistogramPlot : public ThemedPlot {
     Q_OBJECT
 public:

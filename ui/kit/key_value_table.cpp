@@ -192,15 +192,15 @@ int KeyValueTable::keyWidth() const
         int widest = 0;
         for (const QString& value : row.values)
             widest = std::max(widest, QFontMetrics(fontOf(row)).horizontalAdvance(value) + kBeside);
-        // What is elided beside the narrowest keys as well takes nothing from them.
+        // A value that is elided even beside the narrowest keys does not narrow the keys.
         if (const int needed = widest * int(row.values.size()); needed <= all - width() / 4)
             values = std::max(values, needed);
     }
-    // What is left of the values is for the keys.
+    // Keys get the width that values leave.
     return std::min(keys, valuesLeft_ ? width() / 2 : std::max(width() / 4, all - values));
 }
 
-// Of values side by side: that of the widest, as far as there is room.
+// For values side by side: the width of the widest, limited by the available space.
 int KeyValueTable::columnWidth(int columns) const
 {
     int widest = sizes().of(84);

@@ -62,7 +62,7 @@ private:
     std::size_t current_ = 0;           ///< row of the keyboard; a heading if there is no other row
     std::vector<int> tops_{0};          ///< of the rows, and the end of the last one
     std::vector<QStringList> lines_;    ///< of a value that does not fit on one; otherwise empty
-    std::vector<QStringList> keyLines_; ///< likewise of a key
+    std::vector<QStringList> keyLines_; ///< lines of a key that does not fit on one; otherwise empty
     bool valuesLeft_ = false;
 };
 

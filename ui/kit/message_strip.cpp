@@ -60,7 +60,7 @@ void MessageStrip::tell(Kind kind, const QString& sentence)
     bar_->hide();
     while (QLayoutItem* item = buttons_->takeAt(0)) {
         item->widget()->hide();
-        item->widget()->deleteLater(); // it may be the one that was clicked
+        item->widget()->deleteLater(); // later, because its click may be in progress
         delete item;
     }
     dress();

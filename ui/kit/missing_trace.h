@@ -12,11 +12,11 @@ bool wantsTrace(const query::RunSummary& run);
 /// The page that explains a run best: timeline if it has traced steps, otherwise overview.
 QString explainingPage(const query::RunSummary& run);
 
-/// Why a run has no trace that giving it other keys would not add: "The run ended before a step was traced: error, timed out
-/// after 600 s.", "The run was skipped: …". Empty if it does not want a trace, has ended well or goes on.
+/// Why a run has no trace, for reasons other than its keys: "The run ended before a step was traced: error, timed out
+/// after 600 s.", "The run was skipped: …". Empty if the run does not request a trace, ended normally or still runs.
 QString whyTraceIsMissing(const query::RunSummary& run);
 
-/// What kept the activities of a run's GPU from being recorded; empty if nothing did.
+/// Why the activities of a run's GPU were not recorded; empty if they were.
 QString whyGpuIsMissing(const query::RunSummary& run);
 
 } // namespace tilescope::ui

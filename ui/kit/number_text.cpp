@@ -21,7 +21,7 @@ QString grouped(QString digits)
     return digits;
 }
 
-/// As the command line writes a number, but with the window's signs.
+/// The command line's notation of a number, with the signs of the window.
 QString inTheWindow(const std::string& text)
 {
     QString digits = QString::fromStdString(text).remove(QLatin1Char(','));

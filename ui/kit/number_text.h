@@ -18,7 +18,7 @@ QString threeDigits(double value);
 /// A whole number with thin spaces between thousands.
 QString wholeNumber(std::int64_t value);
 
-/// With sign, for differences: −1.08, +3.40, 0.
+/// A difference with its sign: −1.08, +3.40, 0.
 QString signedDigits(double value);
 
 /// A unit that a column or an axis shares.
@@ -28,7 +28,7 @@ Unit byteUnit(double bytes);       ///< B, KiB, MiB, GiB, TiB
 
 /// The unit of a column: that of its largest value.
 Unit columnUnit(const std::vector<double>& values, Unit (*unitOf)(double));
-/// The unit of an axis, which may span many of them: that of the median value.
+/// The unit of an axis whose values may span several units: that of the median value.
 Unit axisUnit(std::vector<double> values, Unit (*unitOf)(double));
 
 /// A value in the unit of its column: at most three decimals, <0.001 for less.
@@ -45,7 +45,7 @@ QString percentText(double share); ///< 0.312 is "31.2 %"
 /// Exact, for hover and copy: 13 792 ns.
 QString exactTime(std::int64_t nanoseconds);
 
-/// The same of bytes: 1 073 741 824 B.
+/// The exact number of bytes: 1 073 741 824 B.
 QString exactBytes(std::int64_t bytes);
 
 /// Number and unit word with the thin space between them.

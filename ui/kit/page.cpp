@@ -41,7 +41,7 @@ void Page::takeFocus()
     QWidget* target = focusProxy();
     if (target == nullptr || target->isVisible())
         return setFocus();
-    // Until then the stack of pages has the focus, so that no field takes the page's keys.
+    // Until then, the stack of pages has the focus, so that no field receives the page's keys.
     target->removeEventFilter(this);
     target->installEventFilter(this);
     parentWidget()->setFocus();

@@ -15,7 +15,7 @@ class Page : public QWidget {
 public:
     explicit Page(Workspace& workspace, QWidget* parent = nullptr);
 
-    /// What the page does when `/` is pressed. False if there is nothing to find.
+    /// Handles the key `/`. Returns false if there is nothing to find.
     virtual bool startFind() { return false; }
     /// Moves the focus to the content of the page as soon as it exists.
     void takeFocus();
@@ -23,15 +23,15 @@ public:
     virtual QString command() const { return {}; }
     /// Shows the target of a link from another page, as soon as the page has its data.
     virtual void goTo(const PageTarget&) {}
-    /// What the time filter does on the page: one sentence.
+    /// The effect of the time filter on the page, in one sentence.
     virtual QString timeFilterWords() const;
 
 signals:
     /// The user wants to export the page.
     void exportWanted();
-    /// For the left of the status bar: the item under the cursor.
+    /// The item under the cursor, for the left of the status bar.
     void cursorText(const QString& text);
-    /// For the status bar, after it: the selection.
+    /// The selection, shown after the item under the cursor.
     void selectionText(const QString& text);
 
 protected:

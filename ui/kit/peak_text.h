@@ -7,7 +7,7 @@
 
 namespace tilescope::ui {
 
-/// What the peak of a run counts: "peak allocated"; of a memory snapshot "peak requested".
+/// The name of a run's peak: "peak allocated"; for a memory snapshot, "peak requested".
 inline QString peakName(const query::RunSummary& run)
 {
     return run.workload == query::kSnapshotWorkload ? QStringLiteral("peak requested")

@@ -10,7 +10,7 @@
 
 namespace tilescope::ui {
 
-/// How runs have ended.
+/// The numbers of runs by status.
 struct RunCounts {
     std::size_t runs = 0;
     std::size_t ok = 0;

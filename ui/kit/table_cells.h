@@ -28,13 +28,13 @@ TableCell makeNumber(std::optional<double> value, const Unit& unit, QString (*ex
 /// A number of things, which may be a mean; a dash for 0.
 TableCell makeCount(double count);
 
-/// What `part` is of `whole` in percent with one decimal, <0.1 for less; sorted by `part`. A dash if `whole` is 0.
+/// `part` as a percentage of `whole` with one decimal, or <0.1; sorted by `part`. A dash if `whole` is 0.
 TableCell makeShare(double part, double whole);
 
 /// The title of a column that carries its unit: "Total, ms". Only the unit if `title` is empty.
 QString titleIn(const QString& title, const Unit& unit);
 
-/// As long as `part` is of `most`, and sorted by it.
+/// A bar whose length is `part` divided by `most`; sorted by `part`.
 TableCell makeBar(double part, double most);
 
 /// A value in the unit of its column, with the full value on hover. Sorted by its number if it has one.

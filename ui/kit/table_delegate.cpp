@@ -295,7 +295,7 @@ void TableHeader::paintSection(QPainter* painter, const QRect& rect, int section
     const bool fits = painter->fontMetrics().horizontalAdvance(text) <= inner.width();
     const auto* table = static_cast<const TableFilter*>(model())->table();
     const bool isText = table->table().columns[std::size_t(section)].kind == TableColumn::Kind::Text;
-    // Bars may be narrower than their title: the title is drawn whole or not at all.
+    // Bars may be narrower than their title, so the title is drawn only if it fits completely.
     if (fits || isText)
         painter->drawText(inner, alignment | Qt::TextSingleLine,
                           fits ? text

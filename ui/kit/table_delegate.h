@@ -18,7 +18,7 @@ QColor colourOf(const Swatch& swatch, const Palette& palette);
 /// The colour of a memory category by its word.
 QColor categoryColour(const QString& category, const Palette& palette);
 
-/// How text of a tone is drawn: a colour and an icon before the text.
+/// The appearance of text with a tone: a colour, and an icon before the text.
 struct Toned {
     QColor colour;
     std::optional<Icon> sign;
@@ -43,7 +43,7 @@ public:
     static QFont fontOf(const TableRow& row, const TableCell& cell);
 };
 
-/// Headers in small dim type; the one that sorts in bold with a small triangle.
+/// Headers in small dim type; the sorting column's header is bold, with a small triangle.
 class TableHeader : public QHeaderView {
     Q_OBJECT
 public:

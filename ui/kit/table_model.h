@@ -26,7 +26,7 @@ struct Swatch {
     enum class Kind { None, Hue, Category, Neutral, Own } kind = Kind::None;
     query::Hue hue = query::Hue::Other;
     QString category;
-    QColor own = {}; ///< the same in light and dark: that of a line on paper
+    QColor own = {}; ///< the colour of a line on paper, equal in light and dark themes
 
     static Swatch of(query::Hue hue) { return {Kind::Hue, hue, {}}; }
     static Swatch ofCategory(const QString& category)
@@ -43,7 +43,7 @@ struct TableCell {
     QString exact; ///< full value, on hover and on copy; empty: the text
     Tone tone = Tone::Plain;
     double bar = -1;       ///< 0 to 1 of the column's width; below 0: none
-    double secondBar = -1; ///< of a pair, paler
+    double secondBar = -1; ///< the second bar of a pair, paler
     double signedBar = std::numeric_limits<double>::quiet_NaN(); ///< -1 to 1 about the middle
     std::array<double, 3> strip = {-1, -1, -1};                  ///< least, mean, greatest as 0 to 1
 };
@@ -53,7 +53,7 @@ struct TableRow {
     Swatch swatch;
     std::int64_t id = 0;  ///< the owner's id of the row
     bool strong = false;  ///< totals
-    bool section = false; ///< a rule above it: not of the same kind as the rows before
+    bool section = false; ///< draws a rule above it, because its kind differs from the rows above
     bool selectable = true;
 };
 

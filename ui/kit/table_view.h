@@ -36,7 +36,7 @@ public:
     TableData shown() const;
     /// Actions that show and hide columns.
     void fillColumnMenu(QMenu& menu);
-    /// A text of a column as it is shown in `width` pixels. Different texts of the first rows never look alike.
+    /// A column's text elided to `width` pixels. Different texts of the first rows never look alike.
     QString elided(int column, const QString& text, int width) const;
     /// The least width at which every number of a column is whole, and the signs before them.
     int numberWidth(int column) const;
@@ -71,7 +71,7 @@ private:
     TableFilter* filter_;
     QAction* copy_;
     QSet<QString> hidden_;                  // titles without units, because units change with the data
-    QHash<QString, int> dragged_;           // widths set by the user, by the same titles
+    QHash<QString, int> dragged_;           // widths set by the user, by title
     std::vector<int> numberWidths_;         // of the columns; 0 for those without numbers
     using Elided = QHash<QString, QString>; // as shown, by text
     mutable QHash<std::pair<int, int>, Elided> elided_; // by column and width

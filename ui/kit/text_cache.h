@@ -10,7 +10,7 @@ class QRect;
 
 namespace tilescope::ui {
 
-/// Draws texts that are the same in most frames: each is elided and laid out once. One per view, GUI thread.
+/// Draws texts that recur in most frames: elides and lays out each text once. One per view, GUI thread.
 class TextCache {
 public:
     void clear();

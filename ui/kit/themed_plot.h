@@ -36,7 +36,7 @@ private:
 /// Ticks of a linear axis, labelled by tickText().
 class NumberTicker : public QCPAxisTicker {
 public:
-    /// What an axis measures: counts have ticks at whole numbers only.
+    /// The quantity of an axis: counts have ticks at whole numbers only.
     enum class Scale { Continuous, Counts };
 
     /// \param axis  a horizontal one gets fewer ticks than tickCount() if their labels would touch

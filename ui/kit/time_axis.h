@@ -15,7 +15,7 @@ struct TimeWindow {
     double length() const { return to - from; }
     bool operator==(const TimeWindow&) const = default;
 
-    /// Scaled by `factor` (below 1: closer) with the instant `fixed` staying where it is.
+    /// The window scaled by `factor` (below 1: closer). The instant `fixed` keeps its position.
     TimeWindow zoomed(double factor, double fixed) const;
     TimeWindow panned(double by) const { return {from + by, to + by}; }
     /// Not shorter than `shortest`, not beyond `bounds` by more than half a window on either side.

@@ -26,7 +26,7 @@ bool isBeingWritten(const query::FileSnapshot& snapshot)
                        [](const query::RunSummary& run) { return run.result.status == RunStatus::Running; });
 }
 
-// Whether pages show the same for both, apart from the growth of a running one.
+// Whether pages show the same data for both, apart from the growth of a running run.
 bool looksAlike(const query::RunSummary& a, const query::RunSummary& b)
 {
     return a.uid == b.uid && a.result.status == b.result.status && a.note == b.note && a.tag == b.tag;

@@ -58,7 +58,7 @@ struct SelectedRun {
     QString source() const; ///< lm-small2 #1
 };
 
-/// What part of each run the pages show that follow it.
+/// The part of each run that pages with a time filter show.
 using TimeFilter = std::vector<std::pair<RunKey, query::TimeSpan>>;
 
 /// 12.3 ms to 15.6 ms
@@ -98,9 +98,9 @@ public:
     /// The same on the user's request: selects a run of the first readable file and emits openFailed() for
     /// each unreadable one.
     void openAndShow(const QStringList& paths);
-    /// The same for a recording that has gained a run, which is selected.
+    /// Opens a recording that has gained a run, and selects that run.
     void openAndShowLast(const QString& path);
-    /// The same for a recording in the import cache, under the name of its source.
+    /// Opens a recording in the import cache, under the name of its source.
     void openAndShow(const std::shared_ptr<const exchange::CachedImport>& import);
     void close(int file);
     /// Reads the file's runs again.
@@ -112,7 +112,7 @@ public:
     /// In the order in which they become A, B, … If all runs of a sweep are selected, two or more, the points that
     /// the sweep adds later are selected too. Repeats of selected runs are not.
     void select(std::vector<RunKey> runs);
-    /// The same without a step in the history.
+    /// Sets the selection without a step in the history.
     void show(std::vector<RunKey> runs);
     const std::vector<RunKey>& selection() const { return selection_; }
     std::vector<SelectedRun> selectedRuns() const;
@@ -121,14 +121,14 @@ public:
     void setTimeFilter(TimeFilter filter);
     const TimeFilter& timeFilter() const { return timeFilter_; }
 
-    /// What the user can undo: choices of runs and of the time filter, and what pages add.
+    /// The actions that the user can undo: selections of runs and of the time filter, and those that pages add.
     ViewHistory& history() { return *history_; }
 
     /// The kernel selected on any page, by its full name; empty for none.
     void setKernel(const QString& name);
     const QString& kernel() const { return kernel_; }
 
-    /// A file was written for the user, who wants to know where it is.
+    /// Call when a file was written for the user, to show its location.
     /// \param detail  what it holds, as a phrase; empty: its name says that
     void confirmWritten(const QString& file, const QString& detail = {}) { emit written(file, detail); }
 
@@ -152,13 +152,13 @@ signals:
 private:
     using Clock = std::chrono::steady_clock;
     using Snapshot = std::shared_ptr<const query::FileSnapshot>;
-    /// What a check of a file found; null if nothing has changed.
+    /// The result of a check of a file; null if nothing has changed.
     struct Seen {
         Snapshot snapshot;
         std::shared_ptr<const RunGroups> groups;
         Clock::duration took{};
     };
-    /// When a file is looked at again.
+    /// When to check a file again.
     struct Watch {
         std::unique_ptr<JobTracker> job;
         bool isLooking = false;

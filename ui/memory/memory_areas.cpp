@@ -155,7 +155,7 @@ void MemoryAreas::drawOutline(QPainter& painter, const QRect& plot, std::size_t 
         line << QPointF(x, y) << QPointF(x + 1, y);
     }
     painter.setBrush(Qt::NoBrush);
-    // A pale outline separates the line from what is behind it.
+    // A pale outline separates the line from the background.
     painter.setPen(QPen(colours().surface, 3));
     painter.drawPolyline(line);
     painter.setPen(QPen(outlineOf(index), 1));
@@ -199,7 +199,7 @@ void MemoryAreas::drawLabels(QPainter& painter, const QRect& plot) const
     const auto isShown = [&plot](QPointF point) {
         return point.x() >= plot.left() && point.x() <= plot.right();
     };
-    // All rings first: no label lies over one of them.
+    // Places all rings first, so that no label covers a ring.
     constexpr double kRing = 3.5;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
         const QPointF point = pointOf(runs_[i]);

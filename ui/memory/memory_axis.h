@@ -10,7 +10,7 @@
 
 namespace tilescope::ui {
 
-/// What the plots of the Memory page share: visible time interval, cursor, instant and selected span;
+/// The state that the plots of the Memory page share: visible time interval, cursor, instant and selected span;
 /// nanoseconds from the first traced step. GUI thread.
 class MemoryAxis : public QObject {
     Q_OBJECT

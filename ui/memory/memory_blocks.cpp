@@ -280,7 +280,7 @@ void MemoryBlocks::drawRest(QPainter& painter, const QRect& plot) const
     hatchBands(painter, plot.left() + first, bands, p.unattributed, blend(p.unattributed, p.surface, 0.35));
 }
 
-// As shapes, in a file.
+// Draws shapes, for a vector file.
 void MemoryBlocks::drawShapes(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing) const
 {
     std::vector<QColor> colours;
@@ -319,7 +319,7 @@ void MemoryBlocks::drawPixels(QPainter& painter, const QRect& plot, const query:
     painter.drawImage(plot.topLeft(), image_);
 }
 
-// Of the boxes that have room for them.
+// Draws the names of boxes that have space for them.
 void MemoryBlocks::drawNames(QPainter& painter, const QRect& plot, const query::MemoryDrawing& drawing,
                              std::vector<QRectF>& names) const
 {

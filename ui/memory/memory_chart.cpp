@@ -213,7 +213,7 @@ void MemoryChart::resizeEvent(QResizeEvent* event)
 
 void MemoryChart::contextMenuEvent(QContextMenuEvent* event)
 {
-    // Of many blocks the table is long: it is made when it is wanted.
+    // With many blocks the table is long, so it is made on demand.
     QMenu menu(this);
     menu.addAction(tr("Copy as image"), this, [this] { QApplication::clipboard()->setPixmap(grab()); });
     menu.addAction(tr("Copy data as table"), this,

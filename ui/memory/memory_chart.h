@@ -28,9 +28,9 @@ public:
     /// Draws into the logical rectangle (0, 0, size); what exports use too.
     /// \param vector  shapes must stay shapes
     void draw(QPainter& painter, const QSize& size, bool vector);
-    /// What it shows, as values.
+    /// The shown values as a table.
     virtual TableData table() const = 0;
-    /// \param named  their names are written beside their lines
+    /// \param named  whether names are written beside the lines
     void setSteps(std::vector<MemoryStepMark> steps, bool named);
     /// The area of the data.
     QRect plot() const { return plotOf(size()); }

@@ -22,7 +22,7 @@ public:
     void showSegment(std::uint64_t address, const query::MemoryStrip* strip);
 
 signals:
-    /// What is selected, for the status bar.
+    /// The selection, for the status bar.
     void selectionText(const QString& text);
 
 private:

@@ -175,7 +175,7 @@ void MemoryPage::addSide(QSplitter& both)
 
 QWidget* MemoryPage::makePanels()
 {
-    // From the outside in: Qt styles a widget again each time that something around it gets a parent.
+    // Builds from the outside in: Qt styles a widget again whenever one of its ancestors gets a parent.
     auto* panels = new QWidget(stack_);
     auto* layout = new QVBoxLayout(panels);
     const int margin = sizes().of(12);
@@ -626,7 +626,7 @@ void MemoryPage::showBlock()
         facts_->showNothing();
 }
 
-// What the allocator did within the selected span.
+// The allocator's activity within the selected span.
 void MemoryPage::tellSpan()
 {
     const MemoryRun* run = main();

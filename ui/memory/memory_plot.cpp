@@ -26,7 +26,7 @@ void setGraph(QCPGraph& graph, const std::vector<StepPoint>& points, double zero
     graph.data()->set(data, true);
 }
 
-// The line as it is drawn: a value holds until the next one.
+// The points of the step line: a value holds until the next one.
 QPolygonF drawnLineOf(const QCPGraph& graph)
 {
     QPolygonF line;
@@ -180,7 +180,7 @@ void MemoryPlot::dress()
         const QColor colour = colourOf(i, drawn_.size());
         QColor soft = colour;
         soft.setAlphaF(drawn_.size() == 1 ? 0.35F : 0.18F);
-        drawn_[i].allocated->setPen(QPen(colour, 1)); // wider lines are drawn ten times as slowly
+        drawn_[i].allocated->setPen(QPen(colour, 1)); // drawing wider lines takes ten times as long
         drawn_[i].allocated->setBrush(soft);
         drawn_[i].reserved->setPen(QPen(drawn_.size() == 1 ? p.text : colour, 1));
         drawn_[i].peak->setScatterStyle(
@@ -261,7 +261,7 @@ void MemoryPlot::placeLabels()
     placePeakNames(places);
 }
 
-// As many as there is room for.
+// As many as fit.
 void MemoryPlot::placeStepNames(LabelPlaces& places)
 {
     const QCPRange shown = xAxis->range();

@@ -38,7 +38,7 @@ public:
     const std::vector<MemorySeries>& series() const { return series_; }
     /// Shows everything.
     void fit();
-    /// What is shown, in nanoseconds from the first traced step.
+    /// The visible interval, in nanoseconds from the first traced step.
     TimeWindow window() const;
     void setWindow(const TimeWindow& window);
     /// Marks an instant; none: no mark.

@@ -40,7 +40,7 @@ QString timeOf(std::int64_t time, std::int64_t zero)
     return timeText(double(time - zero));
 }
 
-// What a run has allocated at an instant, by a key.
+// The bytes that a run has allocated at an instant, by a key.
 struct Tally {
     std::map<std::string, std::pair<std::int64_t, std::int64_t>, std::less<>> byKey; // bytes, blocks
     std::int64_t attributed = 0;

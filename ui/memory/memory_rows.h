@@ -30,7 +30,7 @@ struct MemoryRun {
 
     /// The zero of the axis: the first traced step, otherwise the first event.
     std::int64_t zero() const { return steps.empty() ? 0 : steps.front().start; }
-    /// What is shown, from the first event on: the part of the recording in the span.
+    /// The visible part of the recording within the span, from the first event on.
     std::pair<std::int64_t, std::int64_t> shown() const;
     /// The first instant of the peak within what is shown.
     /// \pre  the history is not empty

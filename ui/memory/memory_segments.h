@@ -25,7 +25,7 @@ public:
     /// The marked segment, or that of the marked block; none if it is not shown.
     std::optional<std::uint64_t> selectedSegment() const;
     const std::vector<query::MemoryStrip>& strips() const { return strips_; }
-    /// Where a part of a segment is drawn, on the viewport.
+    /// The rectangle of a part of a segment on the viewport.
     QRectF rectOf(std::size_t strip, std::size_t part) const;
 
 signals:

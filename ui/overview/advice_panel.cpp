@@ -53,7 +53,7 @@ QString words(const std::string& text)
     return QString::fromStdString(text);
 }
 
-/// What costs most by the evidence, as far as pages can show it by name.
+/// The costliest item of the evidence that pages can show by name.
 PageTarget targetOf(const Advice& finding)
 {
     if (finding.evidence.empty())
@@ -63,7 +63,7 @@ PageTarget targetOf(const Advice& finding)
         return {PageTarget::Kind::Kernel, words(first.name)};
     if (first.kind != "module")
         return {};
-    // One line of evidence stands for modules that work alike: the first of them.
+    // A line of evidence may represent several equal modules; uses the first.
     QString path = words(first.name);
     path.replace(QStringLiteral(".*"), QStringLiteral(".0"));
     return {PageTarget::Kind::Range, QStringLiteral("step/") + path};

@@ -17,7 +17,7 @@ class TableView;
 /// A row a finding; the id is its index.
 TableData adviceRows(const query::AdviceTable& advice);
 
-/// What would make the steps of a run faster. GUI thread; reads the run in a job.
+/// Shows advice to make the steps of a run faster. GUI thread; reads the run in a job.
 class AdvicePanel : public Panel {
     Q_OBJECT
 public:

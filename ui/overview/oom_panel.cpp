@@ -64,7 +64,7 @@ OomPanel::OomPanel(Workspace& workspace, QWidget* parent) : QWidget(parent), wor
     hide();
 }
 
-// From the outside in: Qt styles all of a widget again whenever it gets another parent.
+// Builds from the outside in: Qt styles a widget and its children again whenever it gets a new parent.
 void OomPanel::makeContent()
 {
     QVBoxLayout* layout = makePlainColumn(this);
@@ -104,7 +104,7 @@ void OomPanel::makeContent()
     });
     connect(&workspace_, &Workspace::filesChanged, this, [this] {
         if (report_ && isVisible())
-            showFits(); // a change that was run has its result beside it
+            showFits(); // shows results beside changes that were run
     });
 }
 
@@ -274,7 +274,7 @@ void OomPanel::runVariants(const std::vector<std::int64_t>& rows)
     WantedRuns wanted;
     wanted.name = tr("Changes that fit");
     wanted.file = QString::fromStdString(run_.file->path().string());
-    wanted.onlyMissing = true; // a variant that was run before is there
+    wanted.onlyMissing = true; // variants that were already run are not repeated
     try {
         for (const std::int64_t row : rows) {
             const predict::Suggestion& suggestion = report_->suggestions[std::size_t(row)];

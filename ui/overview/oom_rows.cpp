@@ -33,7 +33,7 @@ std::optional<double> number(const std::optional<Bytes>& bytes)
     return bytes ? std::optional(double(bytes->count)) : std::nullopt;
 }
 
-// What the recorded repetition of the step saw, otherwise what the failing step reported.
+// The value from the recorded repetition of the step, otherwise from the failing step.
 std::optional<double> seen(const std::optional<Bytes>& recorded, const std::optional<Bytes>& reported)
 {
     return number(recorded ? recorded : reported);

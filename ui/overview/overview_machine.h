@@ -9,7 +9,7 @@
 
 namespace tilescope::ui {
 
-/// What a run ran on and what recorded it. Of an imported run: its format, hosts, ranks and GPUs, as far as the
+/// The machine and program of a run. For an imported run: its format, hosts, ranks and GPUs, as far as the
 /// source says.
 std::vector<KeyValueRow> machineRows(const OverviewRun& run);
 

@@ -9,10 +9,10 @@ namespace tilescope::ui {
 /// \param what  that the steps of an imported or recorded run lack
 QString whyNoSteps(const OverviewData& data, const QString& what = QStringLiteral("ranges"));
 
-/// The same of what is allocated at the peak.
+/// Why these runs have no bytes at the peak.
 QString whyNoAllocations(const OverviewData& data);
 
-/// "not traced", "not traced yet" or "not reached": the same in the corner of a card.
+/// The reason in short, for the corner of a card: "not traced", "not traced yet" or "not reached".
 QString noStepWords(const query::RunSummary& run);
 
 } // namespace tilescope::ui

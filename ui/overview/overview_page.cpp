@@ -106,7 +106,7 @@ OverviewPage::OverviewPage(Workspace& workspace, QWidget* parent)
     soon_.setSingleShot(true);
 }
 
-// From the outside in: Qt styles all of a widget again whenever it gets another parent.
+// Builds from the outside in: Qt styles a widget and its children again whenever it gets a new parent.
 void OverviewPage::makeShown()
 {
     if (shown_ != nullptr)
@@ -328,7 +328,7 @@ void OverviewPage::fillLists()
         });
 }
 
-// One row of cards where they fit, else two.
+// One row of cards if they fit, otherwise two.
 void OverviewPage::layCards()
 {
     const int columns = width() >= sizes().of(1010) ? int(kFigures) : int(kFigures) / 2;

@@ -18,7 +18,7 @@ inline const query::MeanStep* stepOf(const OverviewRun& run)
     return run.data->step && run.data->step->wall > 0 ? &*run.data->step : nullptr;
 }
 
-/// The same of a run on a GPU.
+/// The mean traced step of a run on a GPU; otherwise null.
 inline const query::MeanStep* gpuStepOf(const OverviewRun& run)
 {
     const query::MeanStep* step = stepOf(run);
@@ -31,7 +31,7 @@ struct Idle {
     double time; ///< ns
 };
 
-/// What the GPU waits for most.
+/// The main reason for which the GPU waits.
 Idle idleOf(const query::MeanStep& step);
 
 } // namespace tilescope::ui

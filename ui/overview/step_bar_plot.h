@@ -18,14 +18,14 @@ public:
     /// \param otherwise  the message without bars
     void show(std::vector<StepBar> bars, std::optional<analysis::Verdict> verdict,
               const QString& otherwise = {});
-    /// Of the difference of two bars; Dim unless it has the direction of the verdict.
+    /// The tone of the difference of two bars; Dim unless it has the direction of the verdict.
     Tone savingTone() const;
     QSize sizeHint() const override;
     int heightForWidth(int width) const override;
     QSize minimumSizeHint() const override { return {sizeHint().width() / 2, sizeHint().height()}; }
     /// Draws into the logical rectangle (0, 0, size); what exports use too.
     void draw(QPainter& painter, const QSize& size) const;
-    /// What it shows, as values.
+    /// The shown values as a table.
     TableData table() const;
     /// The words of the legend.
     QStringList legend() const;

@@ -71,7 +71,7 @@ StudyPanel::StudyPanel(Workspace& workspace, QWidget* parent)
 
 StudyPanel::~StudyPanel() = default;
 
-// From the outside in: Qt styles all of a widget again whenever it gets another parent.
+// Builds from the outside in: Qt styles a widget and its children again whenever it gets a new parent.
 void StudyPanel::makeContent()
 {
     QVBoxLayout* column = makePlainColumn(nullptr);

@@ -20,7 +20,7 @@ std::vector<StepBar> rankBars(const query::RanksTable& table, std::optional<std:
 /// The collectives of a step, or all. The id of a row is its index in `table.collectives`.
 TableData collectiveRows(const query::RanksTable& table, std::optional<std::int32_t> step);
 
-/// What each rank did for a collective.
+/// The part of each rank in a collective.
 TableData collectiveRankRows(const query::CollectiveRow& collective);
 
 } // namespace tilescope::ui

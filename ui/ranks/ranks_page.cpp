@@ -368,7 +368,7 @@ void RanksPage::openRank(std::int64_t id, ProcessIndex process)
     emit eventWanted(rank->device, rank->stream, rank->start);
 }
 
-// The rank that started last shows what it did instead.
+// Shows the activity of the rank that started last.
 void RanksPage::openTimeline(std::int64_t id)
 {
     const query::CollectiveRow& row = table_->collectives.at(std::size_t(id));

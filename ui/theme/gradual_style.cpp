@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kTurnMs = 12;
 
-// Calls `act` with the widgets from `next` on until the turn is over. Returns whether all of them had theirs.
+// Calls `act` with the widgets from `next` on until the time slice ends. Returns whether all widgets were
+// processed.
 template <class Act>
 bool eachInTurn(const std::vector<QPointer<QWidget>>& widgets, std::size_t& next, const Act& act)
 {
@@ -68,7 +69,8 @@ bool GradualStyle::style()
     });
 }
 
-// Qt tells every widget that the style has changed, unless it has one of its own: here each is told when it is styled.
+// Qt notifies every widget without its own style of a change of style. Here, each is notified when it is
+// styled.
 void GradualStyle::takeStep(const std::function<void()>& step)
 {
     std::vector<QWidget*> quiet;

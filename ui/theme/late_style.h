@@ -8,8 +8,8 @@
 
 namespace tilescope::ui {
 
-/// Keeps a change of theme short: a widget that is hidden meanwhile is styled, with all that is in it, when it is shown
-/// again. Belongs to the widget. GUI thread.
+/// Keeps a change of theme short: styles a widget that is hidden during the change, with its children, only
+/// when it is shown again. Belongs to the widget. GUI thread.
 class LateStyle : public QObject {
     Q_OBJECT
 public:

@@ -101,7 +101,7 @@ Palette makeDark()
     return p;
 }
 
-// What follows from the others.
+// Colours derived from other colours.
 Palette completed(Palette p)
 {
     p.hues[std::size_t(Hue::Range)] = p.ranges[0];

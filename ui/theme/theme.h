@@ -40,7 +40,7 @@ public:
 
     /// Selects light or dark. If the colours change, styles the application and emits changed().
     void apply(ThemeChoice choice);
-    /// The same in several short turns of the event loop, during which the windows keep their picture.
+    /// Applies the theme in several short turns of the event loop, during which the windows keep their picture.
     void change(ThemeChoice choice);
     ThemeChoice choice() const { return choice_; }
     bool isChanging() const { return changing_ != nullptr; }

@@ -27,7 +27,7 @@ struct BoxSpan {
     std::uint32_t item = 0;
 };
 
-/// What one row looks like.
+/// The appearance of one row.
 struct RowBoxes {
     std::vector<BoxRun> runs;   ///< in order, disjoint; columns without events have none
     std::vector<BoxSpan> spans; ///< single events of at least kMinimumSpan columns

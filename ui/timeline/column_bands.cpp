@@ -39,7 +39,7 @@ QImage hatched(const std::vector<ColumnBand>& bands, int left, int top, int bott
     const int height = int(std::ceil((bottom - top) * ratio));
     QImage image(width, height, QImage::Format_ARGB32_Premultiplied);
     image.setDevicePixelRatio(ratio);
-    // Lists of their own and a row of lines to shift: pixels are then chosen many at once.
+    // Separate lists and a row of lines to shift allow the compiler to choose many pixels at once.
     std::vector<int> tops;
     std::vector<int> bottoms;
     for (int x = 0; x < width; ++x) {

@@ -19,7 +19,7 @@ struct ColumnBand {
 /// times as fast as a polygon of as many corners; in a file as one polygon.
 void fillBands(QPainter& painter, int left, const std::vector<ColumnBand>& bands, const QColor& colour);
 
-/// The same with diagonal lines, over `ground` if given.
+/// Fills with diagonal lines, over `ground` if given.
 void hatchBands(QPainter& painter, int left, const std::vector<ColumnBand>& bands, const QColor& lines,
                 const std::optional<QColor>& ground = {});
 

@@ -75,7 +75,7 @@ std::vector<DifferenceShape> differenceShapes(const std::vector<RangePair>& pair
     for (const RangePair& pair : pairs) {
         if (pair.depth != kPhase && !isAttention(pair.hue))
             continue;
-        // Only the step that the runs are aligned at: others drift apart.
+        // Only the step at which the runs are aligned, because other steps drift apart.
         if (above.step && (pair.fromA < above.step->start || pair.fromA >= above.step->end))
             continue;
         const double a = xOf(above.toAxis(double(pair.fromA)));

@@ -24,7 +24,7 @@ std::optional<ItemWords> curveWordsAt(const TimelineScene& scene, QPoint point, 
 /// \param view  size of the view
 void paintHoverCard(QPainter& painter, const TimelineScene& scene, const SectionItem& item, QPoint cursor,
                     const QSize& view);
-/// Draws such words on a card beside the cursor.
+/// Draws these texts on a card beside the cursor.
 void paintCard(QPainter& painter, const ItemWords& words, QPoint cursor, const QSize& view);
 
 } // namespace tilescope::ui

@@ -15,11 +15,11 @@ bool isCurve(const query::Lane& lane);
 /// The curve of such a lane; null for other lanes, and for a curve without a value.
 const query::StepCurve* curveOf(const query::Lane& lane);
 
-/// Until when the last value of the lane's curve holds.
+/// The end of the last value of the lane's curve.
 /// \pre  curveOf(lane)
 std::int64_t curveEnd(const query::Lane& lane);
 
-/// The value of a curve at a time of its timeline; none where it has none.
+/// The value of a curve at a time of its timeline; none outside the curve.
 std::optional<double> curveValueAt(const query::Lane& lane, double time);
 
 /// A value of the lane's curve, as in its StepCurve, with unit: 4.10 GiB, 1.98 GHz.

@@ -15,7 +15,7 @@ class QPainter;
 
 namespace tilescope::ui {
 
-/// Where boxes are filled: straight into an image on a screen, through a QPainter in a vector format.
+/// The target of filled boxes: an image directly, for a screen, or a QPainter, for a vector format.
 /// Coordinates are device pixels of the plot.
 class BoxTarget {
 public:

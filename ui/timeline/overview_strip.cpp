@@ -151,7 +151,7 @@ void OverviewStrip::paintSteps(QPainter& painter, const TimelineSection& first, 
     const double right = place.area.left() + place.area.width();
     double drawnTo = place.area.left();
     for (const query::TimelineStep& step : steps) {
-        // At the right edge a label moves inwards; one that would lie on the one before is left out.
+        // At the right edge, a label moves inwards; a label that would cover the previous one is left out.
         const QString title = QString::fromStdString(first.timeline->titleOf(step));
         const double half = painter.fontMetrics().horizontalAdvance(title) / 2.0;
         const double x = std::min(place.xOf(first.toAxis(double(step.start + step.end) / 2)), right - half);

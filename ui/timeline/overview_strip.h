@@ -23,7 +23,7 @@ public:
                bool vector);
 
 private:
-    /// Where the rows of the runs are.
+    /// The positions of the rows of the runs.
     struct Place {
         TimeWindow whole;
         QRect area;
@@ -36,7 +36,7 @@ private:
     };
     void fill(BoxTarget& target, const TimelineScene& scene, const BoxColours& boxColours, const Place& place,
               double ratio);
-    /// What the picture depends on besides the theme.
+    /// The inputs of the picture other than the theme.
     struct Shown {
         struct Section {
             const query::Timeline* timeline = nullptr;

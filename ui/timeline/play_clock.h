@@ -10,8 +10,8 @@
 
 namespace tilescope::ui {
 
-/// What Play runs through: of every shown run the part that runs are aligned at, on one clock. Nanoseconds of recorded
-/// time after the start of that part.
+/// The parts that Play runs through, on one clock: for every shown run, the part at which runs are aligned.
+/// Times are nanoseconds of recorded time after the start of that part.
 struct PlayPart {
     double from = 0;
     double to = 0;            ///< where the last run ends
@@ -21,8 +21,8 @@ struct PlayPart {
     bool operator==(const PlayPart&) const = default;
 };
 
-/// The part that runs are aligned at: a step, a range of it, or the whole recording. If the window shows only some of
-/// it, that.
+/// The part at which runs are aligned: a step, a range of it, or the whole recording; only its visible
+/// portion if the window does not show all of it.
 /// \return  null if no run has it
 std::optional<PlayPart> partToPlay(const std::vector<TimelineSection>& sections, const TimeWindow& window);
 
@@ -32,13 +32,13 @@ struct PlayMoment {
     double now = 0;
     bool hasMarks = true; ///< draws the words and lines that change
 
-    /// How far section s has run by then.
+    /// The time that section s has run at that moment.
     double reached(std::size_t s) const { return std::min(now, part.ends[s]); }
     bool hasEnded(std::size_t s) const { return now >= part.ends[s]; }
     bool hasEnded() const { return now >= part.to; }
 };
 
-/// A clock that runs through a part, slowed down. It knows no real time: its owner says how much has passed.
+/// A clock that runs through a part, slowed down. It does not read real time: its owner passes the elapsed time.
 class PlayClock {
 public:
     PlayClock() = default;

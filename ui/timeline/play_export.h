@@ -15,7 +15,7 @@ class OutputFile;
 
 namespace tilescope::ui {
 
-/// What is exported, and how.
+/// The settings of an export.
 struct PlayExportOptions {
     enum class Format { Svg, Gif };
 
@@ -42,7 +42,7 @@ public:
     /// Writes the next frame. A frame takes about as long as painting it.
     /// \return  false once the file is complete
     bool step();
-    /// What the complete file holds: "160 frames, 10.0 s, 412 KiB".
+    /// The contents of the complete file: "160 frames, 10.0 s, 412 KiB".
     QString figures() const;
 
 private:

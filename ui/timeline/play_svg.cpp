@@ -36,7 +36,7 @@ QString colourText(const QColor& colour)
 // something else has a colour of its own.
 class SvgTarget final : public BoxTarget {
 public:
-    // What lies between the lanes is drawn with what does not move.
+    // The space between the lanes belongs to the static part.
     void fill(int left, int right, int top, int bottom, QRgb colour) override
     {
         if (colour == colours().surface.rgb())
@@ -104,7 +104,7 @@ private:
     QColor hatched_;
 };
 
-// What is drawn, without the frame of its document.
+// The drawing without the frame of its document.
 QString drawn(const QSize& size, const std::function<void(QPainter&)>& draw)
 {
     QBuffer buffer;
@@ -288,7 +288,7 @@ private:
         return text;
     }
 
-    // What is drawn once all runs have ended: peaks of memory, and the differences between runs.
+    // Items drawn once all runs have ended: peaks of memory, and the differences between runs.
     QString finale()
     {
         const TimelineScene end = at(part_.to);

@@ -13,7 +13,7 @@ struct PlaySvg {
     int elements = 0; ///< that are drawn
 };
 
-/// The play of a scene as an SVG that a browser plays by itself (SMIL), again and again, with a rest at the end.
+/// The play of a scene as an animated SVG (SMIL) that a browser repeats, with a pause at the end.
 ///
 /// The lanes of a run are drawn once, by colour, and uncovered from left to right; only the words of its header change.
 /// The number of elements therefore does not grow with the number of boxes or the duration. Programs that do not play

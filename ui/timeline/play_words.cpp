@@ -24,7 +24,8 @@ QString digits(double time, double end)
     return QString::number(time / unit.divisor, 'f', decimals);
 }
 
-// Places texts one behind the other; what does not fit as a whole is left out, with all that follows.
+// Places texts one after the other; a text that does not fit completely is left out, with all following
+// texts.
 class Placer {
 public:
     Placer(double x, const QRect& area) : x_(x), area_(area) {}

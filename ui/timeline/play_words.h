@@ -13,7 +13,7 @@ class QPainter;
 
 namespace tilescope::ui {
 
-/// A text and where it is drawn.
+/// A text and its position.
 struct PlacedText {
     QPointF at; ///< left end of the base line
     QFont font;
@@ -23,10 +23,10 @@ struct PlacedText {
     bool operator==(const PlacedText&) const = default;
 };
 
-/// What the header of a run says while it is played: what is played, how far it is, and what runs now or that it has
-/// ended; at the end of all also how the run differs from the first. Figures stay in place while they grow.
-/// \param x     where the texts begin
-/// \param area  of the header
+/// The texts in the header of a run during play: the part, the progress, and the current work or the end;
+/// when all runs have ended, also the difference from the first run. Figures stay in place while they grow.
+/// \param x     left edge of the texts
+/// \param area  area of the header
 /// \pre  scene.play
 std::vector<PlacedText> playWords(const TimelineScene& scene, std::size_t section, double x,
                                   const QRect& area);

@@ -8,8 +8,8 @@
 
 namespace tilescope::ui {
 
-// What a run does at an instant. Its work is that of the streams; of a run without a device that of the threads, and
-// without these the ranges. O(rows log(events)).
+// The work of a run at an instant: that of its streams; without a device, that of its threads; without these, the ranges.
+// O(rows log(events)).
 
 /// The box that runs at an instant: "softmax", of several lanes "softmax +2", otherwise "idle".
 /// \param time  of the timeline

@@ -30,7 +30,7 @@ std::optional<query::TimelineItem> pairOf(const query::Timeline& a, const query:
                                           const query::Timeline& b);
 
 /// The paths below a step that runs can be aligned at, in the order in which they first start, each once. O(ranges).
-/// \param most  how many at most
+/// \param most  maximum number of pairs
 std::vector<std::string_view> pathsToAlignAt(const query::Timeline& timeline, std::size_t most);
 
 /// Start and end of the first range of that path that starts within a stretch.

@@ -8,7 +8,7 @@
 
 namespace tilescope::ui {
 
-/// What the zero of the axis is in every run.
+/// The instant of each run at the zero of the axis.
 struct Alignment {
     std::int32_t step = kNoStep; ///< none: the start of the run
     std::string path = {};       ///< the first range of that path within the step; empty: the step itself

@@ -17,8 +17,8 @@ struct TimelineExcerpt {
     QString run; ///< lm-small2 #1 naive
     std::shared_ptr<const query::Timeline> timeline;
     std::int64_t from = 0; ///< nanoseconds of the timeline
-    std::int64_t to = 0;   ///< behind the last one
-    std::int64_t zero = 0; ///< from which the written times count
+    std::int64_t to = 0;   ///< end of the last box
+    std::int64_t zero = 0; ///< the instant from which written times count
     std::vector<std::size_t> lanes;
 };
 

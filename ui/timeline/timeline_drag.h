@@ -12,7 +12,7 @@ namespace tilescope::ui {
 
 class TimelineView;
 
-/// What dragging does in a timeline: it pans, selects a span, moves the window of the overview strip, or moves and
+/// The effect of dragging in a timeline: it pans, selects a span, moves the window of the overview strip, or moves and
 /// resizes lanes. A press without a drag selects a box or folds a lane. Part of the view; GUI thread.
 class TimelineDrag {
 public:

@@ -19,7 +19,7 @@ class TimelinePanel;
 class TimelineView;
 class ToolBar;
 
-/// Find on the Timeline page: its field, the rings around what it found, their table, and the way from one to the next.
+/// The search of the Timeline page: its field, the rings around results, their table, and moving from result to result.
 /// Owned by the page; GUI thread.
 class TimelineFind : public QObject {
     Q_OBJECT
@@ -27,7 +27,7 @@ public:
     TimelineFind(TimelineView& view, TimelinePanel& panel, QObject* page);
 
     void addTo(ToolBar& tools);
-    /// Finds these words at once.
+    /// Finds these words immediately.
     void find(const QString& words);
     /// Finds the words of the field again, because other boxes are shown; nothing if it is empty.
     void findAgain();

@@ -28,7 +28,8 @@ namespace {
 constexpr int kLeastFont = 6;          // pixels
 constexpr double kLeastShare = 0.0005; // of a step: less is displayed as 0.0 %
 
-// Draws text and moves x behind it. What does not fit as a whole is left out, and all that would follow it.
+// Draws text and moves x to its end. A text that does not fit completely is left out, with all following
+// texts.
 void put(QPainter& painter, double& x, const QRect& area, const QFont& font, const QColor& colour,
          const QString& text)
 {
@@ -129,7 +130,7 @@ ScaleWords scaleWordsOf(const Lane& lane, const MemoryRange& range)
     return {most.left(digits), most, QStringLiteral("0") + most.mid(digits)};
 }
 
-// What share of the step the process's devices are busy, and idle by reason.
+// The shares of the step in which the process's devices are busy, and idle by reason.
 void putIdleShares(QPainter& painter, double& x, const QRect& area, const TimelineSection& section)
 {
     const Palette& p = colours();
@@ -316,7 +317,7 @@ void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& b
         painter.fillRect(column.adjusted(0, 0, -1, 0), p.selectedRow);
         painter.fillRect(QRect(column.left(), column.top(), sizes().of(3), column.height()), p.accent);
     }
-    // In a lane lower than a line of text, what fits of its first.
+    // In a lane lower than a line of text, draws the visible part of the first line.
     QFont font = theme.body();
     const bool isLow = column.height() < QFontMetrics(font).height();
     if (isLow) // one size for lanes that differ by a pixel
@@ -343,7 +344,7 @@ void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& b
     // The card at the cursor has the value, so that a folded curve's name goes before its scale.
     if (hasCurve && !hasScale && QFontMetrics(font).horizontalAdvance(name) > room - figureWidth())
         figure.clear();
-    // The end of a name tells lanes of a process apart.
+    // The end of a name distinguishes the lanes of a process.
     const auto drawName = [&](int top, const QString& text, int width) {
         texts.draw(painter, QRect(textLeft, top, width, line), Qt::AlignVCenter | Qt::AlignLeft, text);
     };

@@ -12,7 +12,7 @@ class TextCache;
 // The frame of a timeline's lanes. `area` is in the painter's coordinates: the whole width of the view at the
 // height of the band. GUI thread.
 
-/// How a run's step, or the range that runs are aligned at, differs from the first run's.
+/// The difference of a run's step, or of the range at which runs are aligned, from the first run's.
 struct DifferenceWords {
     Toned toned;
     QString text; ///< "−47.1 ms, 3.61× traced"
@@ -23,9 +23,9 @@ std::optional<DifferenceWords> differenceWords(const TimelineSection& first, con
 void paintRuler(QPainter& painter, const TimelineScene& scene, const QRect& area);
 /// Title, step and idle shares of a run; while it is played, title and playWords().
 void paintRunHeader(QPainter& painter, const TimelineScene& scene, const Band& band, const QRect& area);
-/// Where the words behind a run's title begin in its header.
+/// The x position after a run's title in its header.
 double headerWordsAt(const TimelineScene& scene, const TimelineSection& section, const QRect& area);
-/// How many counters a run has, and whether they are shown.
+/// The number of a run's counters, and whether they are shown.
 void paintCountersTitle(QPainter& painter, const TimelineScene& scene, const Band& band, const QRect& area,
                         TextCache& texts);
 /// The cell of a lane in the column of labels.

@@ -7,7 +7,7 @@
 
 namespace tilescope::ui {
 
-/// Replaces the timelines of a scene by longer ones of the same runs.
+/// Replaces the timelines of a scene with longer timelines of the same runs.
 /// \param grown  one per section of the scene, with new lanes as they are to be shown
 ///
 /// Lanes keep their order and folding, new lanes follow their predecessors, selected and found boxes stay, and so does the

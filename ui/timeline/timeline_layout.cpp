@@ -53,7 +53,7 @@ bool hasDeviceLanes(const std::vector<TimelineSection>& sections)
     });
 }
 
-/// What lanes of these sizes leave of the height; negative: they do not fit.
+/// The height that lanes of these sizes leave; negative: they do not fit.
 int roomIn(const std::vector<TimelineSection>& sections, const LaneSizes& sizes, int height)
 {
     return height - sizes.overview - sizes.ruler - layOut(sections, sizes).height;

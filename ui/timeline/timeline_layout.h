@@ -15,7 +15,7 @@
 
 namespace tilescope::ui {
 
-/// How a lane is shown.
+/// The display settings of a lane.
 struct LaneView {
     std::size_t lane = 0; ///< index into the timeline's lanes
     bool folded = false;
@@ -44,9 +44,9 @@ struct TimelineSection {
     analysis::Verdict verdict = analysis::Verdict::Inconclusive;
     std::vector<LaneView> lanes; ///< in the order of display
 
-    /// The same step in the process of a lane; none if it has none of that number.
+    /// The step with the same number in the process of a lane; none if there is none.
     std::optional<query::TimelineStep> stepOf(const query::Lane& lane) const;
-    /// Where the wall time of `step` goes; null if it is not known, or not measured on a GPU.
+    /// The parts of the wall time of `step`; null if they are unknown or the run has no GPU.
     const analysis::StepPartition* partition() const;
 
     double toTimeline(double axis) const { return alignAt + axis / stretch; }

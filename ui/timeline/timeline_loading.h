@@ -20,13 +20,13 @@ inline constexpr std::size_t kMostTimelines = 32;
 struct LoadedTimelines {
     std::vector<SelectedRun> runs;     ///< of the sections, in their order
     std::vector<SelectedRun> untraced; ///< have no section
-    std::size_t left = 0;              ///< runs behind the last section, which were not read
+    std::size_t left = 0;              ///< number of runs after the last section, which were not read
     AlignedSections aligned;
     std::vector<std::shared_ptr<const std::vector<RangePair>>> pairs; ///< [s]: of run s with the one above
     Alignment alignment;
     std::vector<std::string> paths; ///< that runs can be aligned at
     bool anything = false;          ///< whether any run has lanes
-    bool lacksStacks = false;       ///< a run has stacks of Python, which were not asked for
+    bool lacksStacks = false;       ///< a run has Python stacks, which were not requested
     bool complete = false;          ///< false if it was cancelled
 };
 

@@ -8,10 +8,10 @@ class QPainter;
 
 namespace tilescope::ui {
 
-// What is drawn over or between the lanes of a timeline. Sizes are those of the view. GUI thread.
+// Items drawn over or between the lanes of a timeline. Sizes are those of the view. GUI thread.
 
 /// The bounds of steps, in the section of the steps; below the boxes.
-/// \param inPinned  in pinned lanes, otherwise in the others
+/// \param inPinned  whether to draw in pinned lanes or in the other lanes
 void fillSteps(BoxTarget& target, const TimelineScene& scene, const QRect& plot, double ratio, bool inPinned);
 /// The selected span, otherwise the selected range of each run.
 /// \param names  of boxes; lines are interrupted there
@@ -28,7 +28,7 @@ void paintPlayheads(QPainter& painter, const TimelineScene& scene, int width, in
 /// \param names  of boxes; lines are interrupted there
 void paintNotes(QPainter& painter, const TimelineScene& scene, int width, int height,
                 std::span<const QRectF> names);
-/// Where a dragged lane would go.
+/// Marks the position to which a dragged lane would move.
 void paintLaneDrop(QPainter& painter, const TimelineScene& scene, int width, int height);
 
 } // namespace tilescope::ui

@@ -50,7 +50,7 @@ public:
     void remove(const QString& id);
     /// The notes of the shown runs as the view shows them, by section and time.
     const std::vector<SceneNote>& notes() const { return shown_; }
-    /// What a note is about; empty for a moment.
+    /// The item to which a note refers; empty for an instant.
     QString about(const QString& id) const;
     /// Brings it on screen.
     void goTo(const QString& id);
@@ -81,7 +81,7 @@ private:
     std::map<QString, Book> books_; ///< by sidecar
     std::vector<SceneNote> shown_;
     QString editedFile_;
-    TimelineNote edited_; ///< that the editor is about
+    TimelineNote edited_; ///< the note in the editor
 };
 
 } // namespace tilescope::ui

@@ -29,7 +29,7 @@ struct NoteEdit {
 /// Notes after some edits: an edit of an unknown id adds it.
 std::vector<TimelineNote> edited(std::vector<TimelineNote> notes, const std::vector<NoteEdit>& edits);
 
-/// Where the notes about a recording are kept: beside it, so that it stays untouched.
+/// The file of the notes about a recording. It is beside the recording, so that the recording stays unchanged.
 QString notesFileOf(const QString& recording);
 
 /// The notes of a sidecar file, by run and time; none if there is no such file. Its contents are

@@ -303,7 +303,7 @@ void TimelinePage::loaded(const std::vector<SelectedRun>& runs, LoadedTimelines 
     reachTarget();
 }
 
-// Of a span its kernels, which the table below lists; otherwise the traced steps.
+// For a span, the kernels that the table below lists; otherwise the traced steps.
 QString TimelinePage::command() const
 {
     const TimelineScene& scene = view_->scene();
@@ -432,7 +432,7 @@ void TimelinePage::reachTarget()
     }
 }
 
-// With some time on both sides, so that what the other ranks did is visible.
+// Adds time on both sides, so that the activity of other ranks is visible.
 void TimelinePage::reachEvent(const StreamEvent& event)
 {
     constexpr double kAround = 4; // times its length

@@ -27,7 +27,7 @@ class TimelinePlay;
 class TimelineTies;
 class ToolBar;
 
-/// What begins on a stream at a time.
+/// An event by its stream and start.
 struct StreamEvent {
     DeviceIndex device = {};
     StreamId stream = {};
@@ -94,7 +94,7 @@ private:
     QTimer rememberSoon_;
     std::vector<SelectedRun> runs_;    ///< of the view's sections
     PageTarget target_;                // target of a link while runs are being read
-    std::optional<StreamEvent> event_; // the same
+    std::optional<StreamEvent> event_; // event to select once the timeline is loaded
     bool reading_ = false;
     QComboBox* alignment_;
     SegmentedControl* scale_;

@@ -211,7 +211,7 @@ void TimelinePainter::fillLanes(BoxTarget& target, const TimelineScene& scene, c
     fillLanes(target, scene, QRect(0, 0, plot.width(), pinned), plot, ratio, true);
 }
 
-// The pinned lanes, or the others, in their part of the plot.
+// Draws the pinned or the other lanes in their part of the plot.
 void TimelinePainter::fillLanes(BoxTarget& target, const TimelineScene& scene, const QRect& area,
                                 const QRect& plot, double ratio, bool pinned)
 {
@@ -301,7 +301,7 @@ const QStaticText* TimelinePainter::fitting(const query::Timeline& timeline, std
             auto cut = text.size() - 1;
             while (cut > 0 && text[cut].isLetterOrNumber())
                 --cut;
-            // Of layers.7 the number is more useful than the word, which its neighbours share.
+            // In layers.7, the number is more useful than the word, which neighbours share.
             const QString last = text.mid(cut + 1);
             if (cut > 0 && text[cut] == QLatin1Char('.') && isNumber(last)) {
                 text = last;

@@ -21,7 +21,7 @@ class TimelinePainter {
 public:
     /// Discards the texts of timelines that are no longer shown, and takes the current theme.
     void reset();
-    /// Timelines were replaced by others that have most of their texts.
+    /// Call when timelines are replaced by timelines with mostly the same texts.
     void forgetTimelines();
 
     /// Draws into the logical rectangle (0, 0, width, height).
@@ -48,7 +48,7 @@ private:
         QPointF at;
         const QStaticText* text;
         QColor colour;
-        double until; ///< what lies behind is not drawn
+        double until; ///< text beyond this position is not drawn
     };
 
     std::vector<QRectF> namesBehindLines(const TimelineScene& scene) const;

@@ -42,7 +42,7 @@ public:
     void showSpan() { shows_ = Shows::Span; }
     /// Keeps the content of the table through the following changes of the selection.
     void keep(bool keeps) { keeps_ = keeps; }
-    /// Links from the selected box to others.
+    /// Links from the selected box to other boxes.
     void setLinks(const std::vector<TimelineLink>& links);
     /// The row of a found box becomes the current one.
     void setCurrentFound(std::size_t box);
@@ -56,7 +56,7 @@ signals:
     void noteRemoved(std::size_t note);
     /// The position of the selected range in each run, on the axis; empty if no range is selected.
     void rangesFound(const std::vector<std::optional<TimeWindow>>& ranges);
-    /// In words, for the status bar.
+    /// The selection in words, for the status bar.
     void selectionText(const QString& text);
     /// The pages are to show only the span.
     void filterWanted();

@@ -25,9 +25,9 @@ public:
     void startExport();
 
 signals:
-    /// For the status bar: why nothing can be played.
+    /// Why nothing can be played, for the status bar.
     void said(const QString& sentence);
-    /// What was exported.
+    /// Describes the exported file.
     void written(const QString& file, const QString& detail);
 
 private:

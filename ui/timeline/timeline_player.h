@@ -36,7 +36,7 @@ public:
     void changeSpeed(int by);
 
 signals:
-    /// It started, paused, ended, or shows another instant.
+    /// Emitted when the play starts, pauses, ends, or shows another instant.
     void changed();
     /// There is nothing to play.
     void problem(const QString& sentence);
@@ -51,8 +51,8 @@ private:
     PlayClock clock_;
     bool isShown_ = false;
     bool isOn_ = false;
-    TimeWindow before_; ///< that was shown before
-    TimeWindow during_; ///< that it is played in
+    TimeWindow before_; ///< window shown before the play
+    TimeWindow during_; ///< window shown during the play
     QTimer timer_;
     QElapsedTimer elapsed_;
 };

@@ -21,7 +21,7 @@ public:
     /// Boxes of a row must be in ascending order.
     void add(std::size_t section, const query::TimelineItem& item);
 
-    /// The same boxes of other timelines; those that are not there are left out.
+    /// The corresponding boxes of other timelines; boxes that do not exist there are left out.
     BoxSet mapped(const std::function<std::optional<SectionItem>(const SectionItem&)>& now) const;
 
     bool empty() const { return rows_.empty(); }

@@ -28,7 +28,7 @@ struct KernelOfSpan {
 
 using SpanTable = TableMaker<KernelOfSpan>;
 
-// What the rows add up to.
+// The sum of the rows.
 TableRow sumRow(const SpanTable& table, const std::vector<KernelOfSpan>& kernels)
 {
     KernelOfSpan sum;

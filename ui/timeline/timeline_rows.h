@@ -11,7 +11,7 @@
 
 namespace tilescope::ui {
 
-/// What one run did within an interval of its timeline.
+/// The activity of one run within an interval of its timeline.
 struct SpanOfRun {
     QString letter; ///< A, B; empty if one run is shown
     std::shared_ptr<const query::Timeline> timeline;
@@ -27,7 +27,7 @@ struct SpanOfRun {
 
 /// Sums up the activity of the devices, or of the host if there is no device. Reads the timeline's rows; empty
 /// if cancelled.
-/// \param process  the one whose activity counts; none: that of all
+/// \param process  counts only this process's activity; none: all processes
 SpanOfRun spanOf(std::shared_ptr<const query::Timeline> timeline, query::Stretch stretch,
                  const QString& letter, const std::function<bool()>& cancelled, ProcessIndex process = {});
 
@@ -38,7 +38,7 @@ QString spanWords(const SpanOfRun& span);
 /// text is the kernel's full name.
 TableData spanRows(const std::vector<SpanOfRun>& runs);
 
-/// What a search found in one run.
+/// The results of a search in one run.
 struct FoundInRun {
     QString letter;
     std::shared_ptr<const query::Timeline> timeline;

@@ -32,7 +32,7 @@ struct SceneNote {
     QString text; ///< empty: a bookmark
 };
 
-/// Everything that a timeline's picture shows: plain data, made by the view and drawn by TimelinePainter.
+/// The content of a timeline's picture: plain data, made by the view and drawn by TimelinePainter.
 struct TimelineScene {
     std::vector<TimelineSection> sections;
     TimeWindow window;
@@ -64,9 +64,9 @@ struct TimelineScene {
     /// Whether a part of a band is seen in a plot of that height, unless a header covers it.
     bool isSeen(const Band& band, int plotHeight) const;
 
-    /// Of the memory lanes of all sections.
+    /// The range of the memory lanes of all sections.
     MemoryRange memoryRange() const;
-    /// Of the curve of a lane: that of all memory lanes, or of the lanes of the same counter in all sections.
+    /// The range for a lane's curve: that of all memory lanes, or of the lanes of the same counter in all sections.
     MemoryRange rangeOf(const query::Lane& lane) const;
 
     /// The instant of the axis up to which a section is drawn; infinite unless it is played.

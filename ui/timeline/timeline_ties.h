@@ -19,18 +19,18 @@ public:
     void setRuns(std::vector<SelectedRun> runs);
     /// Call before the view shows longer timelines, whose lanes may have other numbers; then call grow().
     void forget();
-    /// The same runs, which have grown.
+    /// Call when the same runs have grown.
     void grow(std::vector<SelectedRun> runs);
 
-    /// From an activity to its launch, and from a launch or op to its activities.
+    /// Goes from an activity to its launch, or from a launch or op to its activities.
     std::optional<SectionItem> acrossLaunch() const;
     /// The call of the stack that launched it.
     std::optional<SectionItem> launchingFrame() const;
-    /// From forward to backward or back.
+    /// Goes from forward to backward or back.
     std::optional<SectionItem> acrossAutograd() const;
     /// The same collective on the next rank; after the last one, on the first.
     std::optional<SectionItem> nextRank() const;
-    /// The next instance (1) or the one before (-1), from the selected box, else from the window's begin.
+    /// Goes to the next (1) or previous (-1) instance, from the selected box or else from the start of the window.
     std::optional<SectionItem> instance(int by) const;
 
     const query::ItemLinks& links() const { return links_; }

@@ -113,8 +113,8 @@ void TimelineView::relayout()
     scene_.scroll = verticalScrollBar()->value();
 }
 
-// The lane that stays where it is while heights change: under the cursor, otherwise that of the keyboard; null if it is
-// pinned, out of sight or there is none.
+// The lane that keeps its position while heights change: the lane under the cursor, otherwise that of the
+// keyboard; null if there is none, or it is pinned or not visible.
 const Band* TimelineView::anchor() const
 {
     const Band* band = isOver_ ? bandAt(cursor_) : nullptr;
@@ -389,7 +389,7 @@ QString TimelineView::hoverText() const
     return words.second.isEmpty() ? words.first : words.first + QLatin1Char('\n') + words.second;
 }
 
-// For screen readers: what is selected, and what part of the time is shown.
+// For screen readers: the selection, and the visible part of the time.
 void TimelineView::describe()
 {
     QStringList words;

@@ -54,7 +54,7 @@ public:
     /// Scales the window by `factor`, around the cursor if it is over the lanes, otherwise around the
     /// middle.
     void zoomBy(double factor);
-    /// By a share of the window; positive: to later times.
+    /// Pans by a share of the window; positive: to later times.
     void pan(double share);
     /// Scrolls the lanes by a step; positive: down.
     void scrollLanes(int by);
@@ -91,7 +91,7 @@ public:
     void setTall(LanePlace place, double tall);
     /// Shows or hides the counters of a section that have a title of their own.
     void toggleCounters(std::size_t section);
-    /// Whether it stays at the top while the others scroll.
+    /// Whether the lane stays at the top while the others scroll.
     void setPinned(LanePlace place, bool pinned);
     /// Moves it to where another lane of its section is.
     void moveLane(LanePlace place, std::size_t to);
@@ -126,7 +126,7 @@ signals:
     void windowChanged();
     void selectionChanged();
     void spanChanged();
-    /// What is under the cursor, for the status bar; empty if it left.
+    /// Emitted with the item under the cursor, for the status bar; empty if the cursor left.
     void cursorMoved(const QString& text);
     /// The user has rearranged lanes.
     void lanesChanged();

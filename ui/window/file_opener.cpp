@@ -27,12 +27,12 @@ namespace {
 constexpr int kRefreshMs = 100;
 constexpr const char* kImportedFile = "importedFile"; // property of a strip: the recording's path
 
-/// What a running import tells the window.
+/// The messages from a running import to the window.
 struct Share {
     std::atomic<double> done = -1; ///< negative: nothing is imported so far
 };
 
-/// The job of a strip, which ends with it.
+/// The job of a strip; it ends when the strip is deleted.
 struct StripJob : QObject {
     using QObject::QObject;
     JobTracker tracker{this};
@@ -79,7 +79,7 @@ QString openFilters()
     return single.join(QStringLiteral(";;"));
 }
 
-/// What the user's files are.
+/// The kinds of the user's files.
 struct FileOpener::Opened {
     QStringList recordings;
     std::vector<exchange::GrowingRecording> growing;
@@ -206,7 +206,7 @@ void FileOpener::show(MessageStrip& strip, const std::shared_ptr<const exchange:
     strip.addDismiss();
 }
 
-// Those about files that were closed.
+// Removes strips about files that were closed.
 void FileOpener::removeStrips()
 {
     for (MessageStrip* strip : findChildren<MessageStrip*>()) {

@@ -9,7 +9,7 @@ namespace tilescope::ui {
 
 class MainWindow;
 
-/// What one key does.
+/// The action of one key.
 struct KeyLine {
     QString keys; ///< "W, +"
     QString does;
@@ -24,7 +24,7 @@ struct KeyGroup {
 /// All keys of the window, read from their actions. Creates the pages that have not been shown yet.
 std::vector<KeyGroup> keyGroups(MainWindow& window);
 
-/// The same as tables, for the help.
+/// The keys as tables, for the help.
 QString keysMarkdown(const std::vector<KeyGroup>& groups);
 
 /// All keys on one sheet, opened by `?` over whatever page is shown. GUI thread.

@@ -6,8 +6,8 @@
 
 namespace tilescope::ui {
 
-/// What a program writes to its terminal: the last lines, without colours. A carriage return starts the line again, as
-/// progress bars do. GUI thread.
+/// Shows the last lines of a program's terminal output, without colours. A carriage return starts the line
+/// again, as for progress bars. GUI thread.
 class OutputView : public QPlainTextEdit {
     Q_OBJECT
 public:

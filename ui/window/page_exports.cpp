@@ -45,7 +45,7 @@ TableData emptyTable(const QStringList& titles)
     return table;
 }
 
-// A widget that paints itself, drawn at another size by scaling.
+// Draws a widget that paints itself, scaled to another size.
 std::function<void(QPainter&, const QSize&, bool)> drawing(QWidget& widget)
 {
     return [&widget](QPainter& painter, const QSize& size, bool vector) {

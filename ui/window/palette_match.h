@@ -6,7 +6,7 @@
 
 namespace tilescope::ui {
 
-/// How well `typed` fits `text`, for a list that narrows while the user types; none: it does not fit.
+/// The score of `typed` for `text`, for a list that is filtered while the user types; none: no match.
 ///
 /// Each word of `typed`, in any order and case, must occur in `text`: whole, or as letters in order of which
 /// each is the first of a word or follows the one before. A higher score is a better fit: whole words before

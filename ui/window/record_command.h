@@ -5,12 +5,12 @@
 
 namespace tilescope::ui {
 
-/// What `tilescope record` is asked to do.
+/// The arguments of `tilescope record`.
 struct RecordCommand {
     enum class Begin { AtOnce, Steps, Delay, Range };
 
     QString program; ///< a command line: `python train.py`
-    QString folder;  ///< where it runs
+    QString folder;  ///< working directory of the program
     QString file;    ///< the recording; relative to the folder
     Begin begin = Begin::AtOnce;
     QString beginAt; ///< `10:12`, seconds, or the name of a range
@@ -25,7 +25,7 @@ struct RecordCommand {
     bool yieldsToTorch = false;
     bool storesCommandLine = true;
 
-    /// The words behind `tilescope`.
+    /// The words after `tilescope`.
     /// \throws Error  the program is not a command line
     QStringList arguments() const;
     /// The command for a shell, which begins with `cd` if the folder is another one than `here`.

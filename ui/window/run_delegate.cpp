@@ -103,7 +103,7 @@ QString RunDelegate::nameIn(const QRect& cell, const QModelIndex& index)
     const QStringList words = backend.split(QLatin1Char('-'));
     if (words.size() == 1 && left >= metrics.horizontalAdvance(QStringLiteral("n…n")))
         return elidedText(backend, metrics, Qt::ElideMiddle, left) + rest;
-    // Of the backend's words the first letters: fla-tor, fl-to, f-t.
+    // Shortens the backend's words to their first letters: fla-tor, fl-to, f-t.
     for (qsizetype letters = backend.size(); letters > 0; --letters) {
         QStringList cut;
         for (const QString& word : words)

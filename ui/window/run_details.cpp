@@ -101,7 +101,7 @@ std::vector<KeyValueRow> rowsOfOne(const query::RunSummary& run)
     return rows;
 }
 
-// Of several runs: the differences side by side, then what they share.
+// For several runs: the differences side by side, then the common values.
 std::vector<KeyValueRow> rowsOfSeveral(const std::vector<SelectedRun>& runs)
 {
     KeyValueRow heading{QStringLiteral("Differs"), {}, true};
@@ -135,7 +135,7 @@ std::vector<KeyValueRow> rowsOfSeveral(const std::vector<SelectedRun>& runs)
     return rows;
 }
 
-// Of many runs: the varying keys, the statuses and the ranges of their figures.
+// For many runs: the varying keys, the statuses and the ranges of their figures.
 std::vector<KeyValueRow> rowsOfMany(const std::vector<SelectedRun>& runs)
 {
     QStringList varying;

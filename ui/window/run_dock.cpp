@@ -105,7 +105,7 @@ void RunDock::makeTree()
     connect(tree_, &RunTreeView::runsWanted, this, &RunDock::chooseBelow);
     connect(tree_, &QTreeView::expanded, this, [this](const QModelIndex& row) { keepOpen(row, true); });
     connect(tree_, &QTreeView::collapsed, this, [this](const QModelIndex& row) { keepOpen(row, false); });
-    // Another arrangement of the rows, by a filter or a column: the same runs stay selected.
+    // When a filter or a column rearranges the rows, the same runs stay selected.
     connect(model_, &QAbstractItemModel::modelReset, this, &RunDock::restoreView);
     connect(tree_, &QWidget::customContextMenuRequested, this, &RunDock::openMenu);
     connect(header, &QWidget::customContextMenuRequested, this, [this, header](const QPoint& at) {
@@ -117,7 +117,7 @@ void RunDock::makeTree()
 
 void RunDock::makeContent()
 {
-    // From the outside in: Qt styles all of a widget again whenever it gets another parent.
+    // Builds from the outside in: Qt styles a widget and its children again whenever it gets a new parent.
     auto* content = new QFrame;
     setWidget(content);
     content->setAutoFillBackground(true);
@@ -319,7 +319,7 @@ void RunDock::focusFilter()
     filterField_->selectAll();
 }
 
-// What is open, selected, current and at the top, after the rows were arranged anew.
+// Restores the expanded, selected, current and topmost rows after the rows are rearranged.
 void RunDock::restoreView()
 {
     const bool was = std::exchange(applying_, true);
@@ -444,7 +444,7 @@ void RunDock::followSelection()
     describeSelection();
 }
 
-// What another page or a link has selected is scrolled to.
+// Scrolls to a run that another page or a link has selected.
 void RunDock::showSelection()
 {
     followSelection();
@@ -504,7 +504,7 @@ void RunDock::shareHeight()
     const int height =
         std::clamp(details_->sizeHint().height(), 0, std::max({left, 2 * room / 5, sizes().row}));
     detailsArea_->setMaximumHeight(height);
-    // By stretch: a fixed height would set the minimum height of the window.
+    // Uses a stretch, because a fixed height would set the minimum height of the window.
     auto* layout = static_cast<QVBoxLayout*>(widget()->layout());
     layout->setStretchFactor(tree_, std::max(1, room - height));
     layout->setStretchFactor(detailsArea_, std::max(1, height));

@@ -33,7 +33,7 @@ public:
     /// Every run that the filter keeps, with every column.
     TableData table() const;
     RunEdits& edits() { return *edits_; }
-    /// Adds what can be done with a row of the list, and with the selected runs if it is one of them.
+    /// Adds the actions for a row of the list, and for the selected runs if the row is one of them.
     void fillMenu(QMenu& menu, const QModelIndex& row);
 
 protected:

@@ -134,7 +134,7 @@ void RunEdits::setTag(const std::vector<RunKey>& runs, const QString& tag)
                                      : tr("Tagged %1 as %2.").arg(of, tag.trimmed()));
 }
 
-// What is selected before and after the deletion.
+// The selection before and after the deletion.
 void RunEdits::noteSelection(const Workspace& workspace, Removed& removed)
 {
     const query::FileSnapshot& snapshot = *workspace.find(removed.open)->snapshot;
@@ -153,7 +153,7 @@ void RunEdits::noteSelection(const Workspace& workspace, Removed& removed)
         removed.selected.clear();
     if (!removed.left.empty())
         return;
-    // The run behind the last one, or else the one before it.
+    // The run after the deleted ones, or else the run before them.
     const auto last = std::ranges::find_if(snapshot.runs.rbegin(), snapshot.runs.rend(), isGone);
     auto next = std::find_if_not(last.base(), snapshot.runs.end(), isGone);
     if (next == snapshot.runs.end()) {

@@ -47,13 +47,13 @@ private:
     std::vector<Term> terms_;
 };
 
-/// A key of which the runs of a list have several values.
+/// A key with several values among the runs of a list.
 struct RunFacet {
     QString key;
     std::vector<std::pair<QString, std::size_t>> values; ///< in natural order, with the number of runs
 };
 
-/// What the runs of these files can be filtered by with a click: keys with at least two and at most a few values.
+/// The keys by which a click can filter the runs of these files: keys with at least two but only a few values.
 std::vector<RunFacet> facetsOf(const std::vector<const query::FileSnapshot*>& files);
 
 /// The keys that facetsOf() looks at, with the values of one run; without those that it lacks.

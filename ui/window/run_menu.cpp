@@ -39,7 +39,7 @@ std::vector<Subject> subjectsOf(const Workspace& workspace, const std::vector<Ru
     return subjects;
 }
 
-// Of the runs that have one; imports and recordings have none.
+// Only for runs with a spec; imports and recordings have none.
 std::vector<ExperimentSpec> specsOf(const Workspace& workspace, const std::vector<RunKey>& runs)
 {
     std::vector<ExperimentSpec> specs;

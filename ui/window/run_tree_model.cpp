@@ -138,7 +138,7 @@ void RunTreeModel::sortRuns(const query::FileSnapshot& snapshot, std::vector<std
         std::ranges::reverse(runs); // they are in the order of their numbers
 }
 
-// Of a file, the branches that the filter keeps.
+// The branches of a file that the filter keeps.
 void RunTreeModel::addBranches(std::size_t file, std::vector<Branch>& branches, std::vector<int>& top) const
 {
     const RunTreeFile& from = files_[file];
@@ -396,7 +396,7 @@ QVariant RunTreeModel::branchData(const Branch& branch, int column, int role) co
     }
 }
 
-// In a group, what varies there; below a file, the title.
+// In a group, the varying keys; below a file, the title.
 QString RunTreeModel::nameOf(const Branch& branch, const query::RunSummary& run, int role) const
 {
     const RunTitles& titles = groupOf(branch).titles;

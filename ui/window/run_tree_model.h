@@ -57,10 +57,10 @@ public:
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
     Qt::ItemFlags flags(const QModelIndex& index) const override;
 
-    /// What a column is called in a menu: Step, ms.
+    /// The name of a column in a menu: Step, ms.
     static QString titleOf(int column);
     bool isRun(const QModelIndex& index) const { return runAt(index) != nullptr; }
-    /// None if the filter hides the run.
+    /// The row of a run; none if the filter hides the run.
     QModelIndex indexOf(const RunKey& run) const;
     /// The run of a row; null if it is that of a file or a group.
     const query::RunSummary* runAt(const QModelIndex& index) const;

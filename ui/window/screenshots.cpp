@@ -69,7 +69,7 @@ std::optional<SectionItem> longestOf(const TimelineScene& scene)
     return longest;
 }
 
-// Of the compression alone: files a tenth larger than by default, in half the time.
+// The compression level: files are a tenth larger than by default, but take half the time.
 constexpr int kPngQuality = 80;
 
 void writeNow(QWidget& shown, const QString& file)

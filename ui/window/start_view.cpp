@@ -82,7 +82,7 @@ QString dayOf(const QDateTime& time)
 StartView::StartView(Workspace& workspace, QWidget* parent)
     : QWidget(parent), workspace_(workspace), recent_(new TableView)
 {
-    // From the outside in: Qt styles all of a widget again whenever it gets another parent.
+    // Builds from the outside in: Qt styles a widget and its children again whenever it gets a new parent.
     auto* scroll = new QScrollArea;
     makePlainColumn(this)->addWidget(scroll);
     scroll->setWidgetResizable(true);
@@ -402,7 +402,7 @@ void StartView::runDemo()
         const bool isThere = QFileInfo::exists(demo_);
         emit workspace_.runsWanted(wanted);
         emit workspace_.pageWanted(QStringLiteral("experiment")); // shows how it goes
-        if (isThere)                                              // what it has need not run again
+        if (isThere)                                              // its runs are not repeated
             emit filesWanted({demo_});
     } catch (const Error& error) {
         demo_.clear();
@@ -410,7 +410,7 @@ void StartView::runDemo()
     }
 }
 
-// When both runs are there, shows their timelines.
+// Shows the timelines of both runs once both exist.
 void StartView::followDemo()
 {
     if (demo_.isEmpty())

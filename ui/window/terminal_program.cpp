@@ -54,7 +54,7 @@ void TerminalProgram::start(const QString& program, const QStringList& arguments
     const winsize size{kTerminalRows, kTerminalColumns, 0, 0};
     ioctl(terminal_, TIOCSWINSZ, &size);
     connect(readable_, &QSocketNotifier::activated, this, [this] { read(); });
-    // In the child, between fork and exec.
+    // Runs in the child, between fork and exec.
     process_.setChildProcessModifier([name] {
         setsid();
         const int end = open(name.data(), O_RDWR);
@@ -70,7 +70,7 @@ void TerminalProgram::start(const QString& program, const QStringList& arguments
     process_.start(program, arguments);
 }
 
-// Returns whether there may be more to read at once.
+// Returns whether more may be available immediately.
 bool TerminalProgram::read()
 {
     std::array<char, 65536> buffer{};

@@ -27,7 +27,7 @@ public:
 
 signals:
     void wrote(const QByteArray& output);
-    /// It has ended and all that it wrote was passed on.
+    /// Emitted when the program has ended and all its output was passed on.
     /// \param words  how: `ended with exit code 1`; empty: with exit code 0
     void ended(const QString& words);
 

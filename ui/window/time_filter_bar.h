@@ -8,14 +8,14 @@ class Page;
 class SentenceLabel;
 class Workspace;
 
-/// The line above the pages that says to which time span of the selected runs they are limited, and what that does on
-/// the page that is shown, with a button that removes the limit. Hidden without one. GUI thread.
+/// The line above the pages that states the time span to which the selected runs are limited and its effect
+/// on the visible page, with a button that removes the limit. Hidden without a limit. GUI thread.
 class TimeFilterBar : public QFrame {
     Q_OBJECT
 public:
     explicit TimeFilterBar(Workspace& workspace, QWidget* parent = nullptr);
 
-    /// That page is shown now.
+    /// Call when another page is shown.
     void setPage(const Page& page);
 
 private:

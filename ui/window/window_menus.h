@@ -34,7 +34,7 @@ private:
                  const std::function<void()>& does);
 
     MainWindow& window_;
-    std::set<QKeySequence> commands_; ///< those with Ctrl or Alt, which no text field may take
+    std::set<QKeySequence> commands_; ///< shortcuts with Ctrl or Alt; text fields must not consume them
     QMenu* recent_ = nullptr;
 };
 
