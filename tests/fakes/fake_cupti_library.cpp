@@ -92,7 +92,7 @@ void fakeReplay()
     fake().record(kernel);
 }
 
-/// What the end of the process does to CUPTI before the recorder ends.
+/// The effect of the end of the process on CUPTI before the recorder ends.
 void fakeTearDown()
 {
     tornDown = true;
@@ -109,13 +109,13 @@ void fakeProfiler(int starts)
     fake().call(starts ? "cuProfilerStart" : "cuProfilerStop");
 }
 
-/// How often CUPTI was taken out of the process.
+/// The number of times that CUPTI was removed from the process.
 int fakeFinalized()
 {
     return fake().finalized();
 }
 
-/// As if another profiler had subscribed first.
+/// Behaves as if another profiler had subscribed first.
 void fakeRival()
 {
     fake().subscribeResult = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;

@@ -56,7 +56,7 @@ void step()
     nvtxRangePop();
 }
 
-/// What PyTorch's emit_nvtx does, after the bootstrap has asked the recorder to take operators.
+/// Behaves like PyTorch's emit_nvtx after the bootstrap has asked the recorder to record operators.
 void runOps()
 {
     nvtxEventAttributes_t attributes{};
@@ -149,7 +149,7 @@ int main(int argc, char** argv)
         step();
     }
     if (what == "yield") {
-        // What the bootstrap does when the program starts torch.profiler.
+        // Behaves like the bootstrap when the program starts torch.profiler.
         nvtxEventAttributes_t attributes{};
         attributes.version = NVTX_VERSION;
         attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;

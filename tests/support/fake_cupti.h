@@ -61,7 +61,7 @@ public:
     Times soon();
 
     // --- test controls ---
-    /// As cuptiGetVersion() says it; records are as long as that version's.
+    /// The result of cuptiGetVersion(); records have the length of that version.
     std::uint32_t versionNumber = CUPTI_API_VERSION;
     CUptiResult subscribeResult = CUPTI_SUCCESS;
     CUptiResult activityResult = CUPTI_SUCCESS;

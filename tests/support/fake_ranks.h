@@ -19,8 +19,8 @@ struct FakeRanks {
     int ranks = 2;
     int steps = 8;
     int lateRank = 1;               ///< its host stalls in each step before the backward kernel of layers.1
-    std::int64_t delay = 2'000'000; ///< for so many ns; 0: no rank is late
-    int unrecorded = 0;             ///< so many of the last ranks recorded nothing
+    std::int64_t delay = 2'000'000; ///< length of the stall in ns; 0: no rank is late
+    int unrecorded = 0;             ///< number of the last ranks that recorded nothing
     bool hostIsAhead = false; ///< a step's kernels are launched when it begins, not 10 µs before they start
     bool hasLauncher = false; ///< a process without a rank started them
 

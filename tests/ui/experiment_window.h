@@ -90,7 +90,7 @@ protected:
         }
     }
 
-    // Puts another text in place of the one that is there, as pasting it would.
+    // Replaces the text, as pasting would.
     void replace(const QString& text)
     {
         QTextCursor cursor(editor->document());
@@ -103,7 +103,7 @@ protected:
 
     int litLine() const { return qobject_cast<YamlEditor*>(editor)->litLine(); }
 
-    // Types a sweep over so many seeds and presses Run.
+    // Types a sweep over this number of seeds and presses Run.
     void runSeeds(const QString& seeds, int steps = 3)
     {
         type(QStringLiteral(

@@ -1,4 +1,4 @@
-// What keys do, and that the lists of keys are complete and correct.
+// The actions of keys, and that the lists of keys are complete and correct.
 
 #include "tests/ui/experiment_window.h"
 #include "tests/ui/window_fixture.h"

@@ -99,7 +99,7 @@ protected:
                 ++numbers_;
             }
         }
-        // What does not fit beside each other can be scrolled to.
+        // Content that does not fit can be reached by scrolling.
         EXPECT_TRUE(view.horizontalHeader()->length() <= view.viewport()->width() ||
                     view.horizontalScrollBar()->maximum() > 0)
             << where << ": " << view.accessibleName().toStdString() << " ends beyond its view: columns of "

@@ -152,7 +152,7 @@ TEST_F(PlayWindowTest, TwoRunsShareOneClockAndTheFasterEndsFirst)
     EXPECT_EQ(moment.reached(1), part.ends[1]);
 }
 
-// What has not happened yet is not there for the cursor either.
+// The cursor does not find items that are not drawn yet.
 TEST_F(PlayWindowTest, BoxesThatHaveNotRunAreNotThere)
 {
     const TimelineScene& scene = view_->scene();

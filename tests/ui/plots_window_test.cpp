@@ -476,7 +476,7 @@ TEST_F(SegmentsWindow, ASelectedBlockMarksTheSegmentThatItLiesIn)
     EXPECT_EQ(page_->table().currentId(), std::int64_t(blockAt(0x10000000 + 6 * (1 << 20))));
     choose(QStringLiteral("What the list shows"), 2);
     EXPECT_EQ(page_->table().currentId(), std::int64_t(0x10000000));
-    // Where no block is, a click is about the segment.
+    // A click outside blocks selects the segment.
     clickPart(0x20000000 + 1024);
     EXPECT_EQ(page_->table().currentId(), std::int64_t(0x20000000));
     EXPECT_FALSE(page_->blocks().selected());

@@ -228,7 +228,7 @@ TEST_F(WindowTest, RunsWithDifferentNamesReadDifferentlyAtTheDefaultWidth)
     const QAbstractItemModel& model = *tree.model();
     int cut = 0;
     int groups = 0;
-    // In a file or group, each name stands for one title.
+    // In a file or group, each name represents one title.
     const std::function<void(const QModelIndex&)> look = [&](const QModelIndex& parent) {
         std::map<QString, QString> titles; // by what is drawn
         for (int row = 0; row < model.rowCount(parent); ++row) {

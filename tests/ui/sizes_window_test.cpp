@@ -27,7 +27,7 @@ protected:
         EXPECT_LE(needed, widget.width()) << page.toStdString() << ": '" << text.toStdString() << "' is cut";
     }
 
-    // What is wrong with the places of a bar's tools; empty where nothing is.
+    // The problem with the positions of a bar's tools; empty if there is none.
     static std::string misplacedIn(const ToolBar& bar)
     {
         std::vector<QWidget*> parts;
@@ -53,7 +53,7 @@ protected:
             << page.toStdString() << ": " << misplacedIn(bar);
     }
 
-    // Its columns have room for their numbers, and its viewport for its columns.
+    // Columns fit their numbers, and the viewport fits the columns.
     void expectWholeNumbers(const QString& page, const TableView& table)
     {
         const TableData& shown = table.table();

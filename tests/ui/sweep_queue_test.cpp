@@ -49,7 +49,7 @@ protected:
         QObject::connect(&queue, &SweepQueue::ended, [this](const SweepEnd& end) { ends.push_back(end); });
     }
 
-    /// As many points as there are seeds.
+    /// A sweep with one point per seed.
     SweepJob job(const char* name, std::initializer_list<std::int64_t> seeds,
                  const char* file = "a.tscope") const
     {

@@ -237,7 +237,7 @@ TEST_F(TimelineWindowTest, AClickOnALabelFoldsADragMovesAndBothAreRemembered)
     EXPECT_EQ(viewOf(memory), place);
     EXPECT_EQ(viewOf(stream), place + 1);
     EXPECT_EQ(view_->scene().sections[1].lanes[place].lane, laneOf(Lane::Kind::Memory, 1));
-    // It is remembered when the hand rests.
+    // The arrangement is stored when the mouse rests.
     ASSERT_TRUE(QTest::qWaitFor(
         [this] { return LaneArrangement::read(recording()) == arrangementOf(view_->scene().sections[0]); },
         kPatienceMs));

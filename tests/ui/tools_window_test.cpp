@@ -1,4 +1,4 @@
-// What can be clicked does something, or is disabled: no tool of an empty window is silent.
+// Everything clickable has an effect or is disabled, also in an empty window.
 
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/cpu_fixture.h"

@@ -143,7 +143,7 @@ void print(const char* what, const Evaluation& e)
                 e.found, e.inconclusive, e.falseGroups.of100, e.falseGroups.upperOf100, e.falseTables.of100);
 }
 
-/// A step that takes 3 % longer, with so many runs of each side: the limits of `compare --gate 3%`.
+/// A step that takes 3 % longer, with this number of runs per side: the limits of `compare --gate 3%`.
 struct SmallSlowdown {
     static constexpr double kSlowdown = 1.03;
     static constexpr std::array kRepeats{5, 10, 20};

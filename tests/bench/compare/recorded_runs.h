@@ -41,7 +41,7 @@ struct Evaluation {
     int pairs = 0;
     int repeats = 0;                     ///< runs of a side
     Rate falseVerdicts;                  ///< faster or slower, where both sides are alike
-    Rate inconclusiveAlike;              ///< of the same pairs
+    Rate inconclusiveAlike;              ///< inconclusive for the same pairs
     std::optional<double> coverage = {}; ///< of 100 intervals, those that contain 1; none without intervals
     double found = 0;                    ///< of 100 with B slowed: slower
     double inconclusive = 0;             ///< of 100 with B slowed

@@ -48,7 +48,7 @@ void measurePages(WatchedApplication& application, Screen& screen, QJsonObject& 
         ui::waitUntilSettled();
         application.takeBlocks();
         const Stopwatch watch;
-        // As an event, so that the time in which a page is made counts as one.
+        // Runs as an event, so that making a page counts as one turn.
         post(screen.window, [&screen, name] { screen.window.showPage(name); });
         runUntil("the page is shown", [&] { return screen.window.currentPageName() == name; });
         if (name == QStringLiteral("memory"))

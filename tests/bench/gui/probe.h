@@ -60,7 +60,7 @@ public:
     double wall(double percent) const { return percentile(&Times::wall, percent); }
     double cpu(double percent) const { return percentile(&Times::cpu, percent); }
     int over(double ms, double Times::*kind) const;
-    /// PREFIX_ms_p50, _p99, _max and the same with _cpu behind.
+    /// PREFIX_ms_p50, _p99, _max, and the same keys with the suffix _cpu.
     void write(QJsonObject& figures, const QString& prefix) const;
 
 private:

@@ -15,7 +15,7 @@ void makeAllocations(const std::filesystem::path& file, std::int64_t events);
 /// Writes a sealed file of eight ranks that train together, with collectives.
 void makeRanks(const std::filesystem::path& file, std::int64_t events);
 
-/// Removes a recording of an earlier measurement, and what a writer that died left beside it.
+/// Removes a recording of an earlier measurement, and files that a killed writer left beside it.
 void removeRecording(const std::filesystem::path& file);
 
 /// Writes such a training run as it goes, `rate` events a second for `seconds`, committing ten times a

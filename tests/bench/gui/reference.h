@@ -8,7 +8,7 @@
 
 namespace tilescope::bench {
 
-/// What this machine needs at least for the same work: figures of different machines compare as multiples of it.
+/// The least time that this machine needs for the same work. Figures of machines are compared as multiples of it.
 
 /// Time to read all rows of these tables of `file` with SQLite alone, ms: the median of three times.
 /// \throws Error

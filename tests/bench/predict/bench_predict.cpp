@@ -62,7 +62,8 @@ double errorOf(const RecordedRow& row, predict::DeviceRates& rates, const TimeFi
 
 using Rows = std::vector<const RecordedRow*>;
 
-/// What a choice is judged by: errors, a few wild ones no more than others, and how many are beyond the aim.
+/// The measure of a choice: errors, with limited weight of outliers, and the number of errors beyond the
+/// target.
 double lossOf(const Rows& rows, predict::DeviceRates& rates, const TimeFigures& figures)
 {
     double sum = 0;

@@ -1,4 +1,4 @@
-// What CUPTI makes of the time of a launch, by what is switched on: the least that any recorder of kernels costs.
+// The time of a launch by the enabled features of CUPTI: the least cost of any recorder of kernels.
 //
 //   nvcc -O2 -o cupti_cost cupti_cost.cu -lcuda -lcupti && for i in $(./cupti_cost); do ./cupti_cost $i; done
 //

@@ -37,7 +37,7 @@ Windows readWindows(const fs::path& file, std::int64_t events)
     const store::RunReader reader(file);
     const RunId run{1};
     const auto [begin, end] = reader.span(run).value();
-    // As long as 2,000 events are on average.
+    // The average length of 2,000 events.
     const auto length =
         std::chrono::duration_cast<Nanoseconds>((end - begin) * (2000.0 / static_cast<double>(events)));
     std::mt19937_64 random(1);
@@ -89,7 +89,7 @@ int run(std::int64_t events, const fs::path& folder)
     const std::int64_t batches = std::max<std::int64_t>(5, events / TraceSource::kEventsPerBatch);
     const fs::path ours = folder / "bench-store.tscope";
     const fs::path raw = folder / "bench-store-raw.sqlite";
-    // Alternates, so that other load on the machine slows both alike.
+    // Alternates, so that other load on the machine slows both equally.
     constexpr int kRounds = 3;
     std::vector<double> ratios, cpuRatios, rates, cpuRates, seals, sealsCpu, growths;
     Ingest last;

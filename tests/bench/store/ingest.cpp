@@ -108,7 +108,7 @@ Ingest ingestByStore(const fs::path& file, std::int64_t batches)
 {
     Ingest result;
     StringTable strings;
-    // As many as make two commits: more would only move the disk's work behind the clock.
+    // Enough for two commits: with more, work of the disk would only move past the end of the measurement.
     auto recorder =
         std::make_unique<session::Recorder>(file, strings, session::Recorder::Listener{.onFailure = [] {}},
                                             session::Recorder::Limits{.queuedRecords = 400'000});

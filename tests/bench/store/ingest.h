@@ -17,7 +17,7 @@ struct Ingest {
     std::int64_t memoryGrowth = 0; ///< bytes of resident memory, from a fifth of the way to the end
 };
 
-/// As the engine does it: decoded on one thread, written on the recorder's.
+/// Like the engine: decodes on one thread and writes on the recorder's thread.
 Ingest ingestByStore(const std::filesystem::path& file, std::int64_t batches);
 /// The same events from the same decoder as rows by plain SQLite: see RawSqlite.
 Ingest ingestByRawSqlite(const std::filesystem::path& file, std::int64_t batches);

@@ -12,7 +12,7 @@ struct sqlite3_stmt;
 
 namespace tilescope::bench {
 
-/// The rows of one batch as integers, one list a table; -1 stands for null.
+/// The rows of one batch as integers, one list per table; -1 means null.
 struct RawRows {
     std::vector<std::int64_t> ranges, ops, kernels, allocations;
 };

@@ -8,7 +8,7 @@
 
 namespace tilescope::bench {
 
-/// What noting one thing costs the thread that notes it, in nanoseconds, and how fast records are decoded.
+/// The cost of one record for the recording thread, in nanoseconds, and the rate of decoding records.
 nlohmann::json hostCosts();
 
 struct StepOptions {
@@ -25,7 +25,7 @@ struct StepOptions {
 /// Step times bare and traced, interleaved in blocks in this process.
 nlohmann::json stepCosts(const StepOptions& options);
 
-/// What single calls into LibTorch and CUDA take on a GPU, bare, traced and after tracing, in nanoseconds.
+/// The times of single calls into LibTorch and CUDA on a GPU: bare, traced and after tracing, in nanoseconds.
 nlohmann::json deviceCosts();
 
 /// Host memory over many traced steps.

@@ -47,7 +47,7 @@ nlohmann::json callCosts()
     at::Tensor sum = at::ones({64}, options);
     int device = 0;
     nlohmann::json costs;
-    // What LibTorch asks the runtime thousands of times a step: a tracer must leave it alone.
+    // Queries that LibTorch sends to the runtime thousands of times per step. A tracer must not slow them.
     costs["get_device_ns"] = nanosecondsOfACall(200, [&] { cudaGetDevice(&device); });
     costs["view_ns"] = nanosecondsOfACall(100, [&] { at::alias(vector); });
     costs["block_ns"] = nanosecondsOfACall(100, [&] { at::empty({64}, options); });

@@ -55,7 +55,7 @@ double opCost(const at::Tensor& tensor)
     return nanosecondsEach(1000, [&] { tensor.size(0), at::alias(tensor); });
 }
 
-/// What LibTorch itself takes to tell a listener of an op, who does nothing.
+/// The time that LibTorch needs to notify a listener of an op that does nothing.
 double observedOpCost(const at::Tensor& tensor)
 {
     const auto begin = [](const at::RecordFunction&) { return std::unique_ptr<at::ObserverContext>(); };
@@ -72,7 +72,7 @@ double blockCost()
     return nanosecondsEach(1000, [] { at::empty({4}, at::kByte); });
 }
 
-/// From records in CUPTI's buffers to batches, on one thread: kernels a second.
+/// The rate of conversion from records in CUPTI's buffers to batches, on one thread: kernels per second.
 double decodeRate()
 {
     FakeCupti cupti;

@@ -67,7 +67,7 @@ public:
         }
         waiting_.notify_all();
     }
-    /// Waits until everything is in the file: beside a step it would slow it down.
+    /// Waits until everything is in the file, because writing during a step would slow the step.
     void settle()
     {
         std::unique_lock lock(mutex_);

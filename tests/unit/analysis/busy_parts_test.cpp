@@ -28,7 +28,7 @@ DeviceEvent eventOf(Interval time)
     return event;
 }
 
-/// Each nanosecond decided by itself.
+/// Classifies each nanosecond individually.
 BusyParts bruteForce(Interval wall, const std::array<std::vector<Interval>, kDeviceWorks>& work)
 {
     BusyParts parts;
