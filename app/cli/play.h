@@ -8,7 +8,6 @@
 
 namespace tilescope::cli {
 
-/// A run that is played.
 struct PlayedRun {
     Recording recording;
     std::string uid;

@@ -86,7 +86,6 @@ void Draft::writeTables(const report::Document& document)
                   [&table](std::ostream& out) { report::writeCsv(out, table); });
 }
 
-/// Writes a report in one format.
 void Draft::writeAll(std::string_view format, const report::Document& document,
                      const report::Drawings& drawings)
 {

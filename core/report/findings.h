@@ -37,7 +37,6 @@ using Placeholders = std::map<std::string, std::string, std::less<>>;
 /// Fills the {placeholders} of `say`; unknown ones stay.
 std::string filled(std::string_view say, const Placeholders& placeholders);
 
-/// The findings of one template.
 std::vector<Finding> makeFindings(const FindingTemplate& wanted, const StudyRuns& study);
 
 } // namespace tilescope::report

@@ -18,7 +18,6 @@ struct PartRuns {
     std::vector<std::shared_ptr<const RunFacts>> runs = {};
 };
 
-/// The runs of a study.
 struct StudyRuns {
     config::Study study;
     bool quick = false; ///< quick edition only

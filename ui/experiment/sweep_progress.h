@@ -28,7 +28,7 @@ public:
     };
     /// The allocated bytes at the end of a step.
     struct Memory {
-        std::int64_t step = 0; ///< as of Step
+        std::int64_t step = 0; ///< numbered like Step::step
         double allocated = 0;
         std::optional<double> reserved;
         std::optional<double> peak;
@@ -56,7 +56,6 @@ public:
     const std::vector<PointState>& points() const { return states_; }
     /// Whether `other` has the same points in the same order.
     bool isOf(const SweepProgress& other) const;
-    /// The spec of a point.
     const ExperimentSpec& specOf(std::size_t position) const { return (*points_)[position].spec; }
     std::size_t finished() const { return finished_; }
     double fraction() const;        ///< 0 to 1, with the steps of the point that runs

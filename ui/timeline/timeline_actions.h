@@ -45,7 +45,7 @@ public:
     std::vector<QAction*> all() const;
 
 signals:
-    /// Play is to end.
+    /// Emitted when the user ends the play.
     void playEndWanted();
     /// The table is to show the notes.
     void notesWanted();

@@ -28,7 +28,6 @@ struct KernelOfSpan {
 
 using SpanTable = TableMaker<KernelOfSpan>;
 
-// The sum of the rows.
 TableRow sumRow(const SpanTable& table, const std::vector<KernelOfSpan>& kernels)
 {
     KernelOfSpan sum;

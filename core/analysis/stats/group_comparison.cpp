@@ -23,7 +23,6 @@ struct GroupSide {
     double spread = 0;   ///< deviation between the steps of a single run / its mean
 };
 
-/// The variance of the mean of the values.
 double varianceOfMean(std::span<const double> values, double mean)
 {
     const auto n = static_cast<double>(values.size());

@@ -7,7 +7,6 @@ namespace tilescope::analysis {
 
 namespace {
 
-/// Position of each op by its id.
 std::unordered_map<OpId, std::size_t> positionsOf(std::span<const Op> ops)
 {
     std::unordered_map<OpId, std::size_t> positions;

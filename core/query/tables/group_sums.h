@@ -48,7 +48,6 @@ private:
     std::map<std::string, analysis::GroupTimes, std::less<>> groups_;
 };
 
-/// The groups of one run.
 struct RunGroups {
     std::size_t steps = 0;
     bool onGpu = false;

@@ -25,7 +25,6 @@ private:
     const std::optional<meeting::ClockOffset> before_;
 };
 
-/// The name of this host.
 std::string hostName();
 
 } // namespace tilescope::session

@@ -31,7 +31,6 @@ public:
     RankGroup(const RankGroup&) = delete;
     RankGroup& operator=(const RankGroup&) = delete;
 
-    /// The seat of rank 0.
     const RankSeat& seat() const { return seat_; }
     /// Begins the point.
     void send(const SweepPoint& point);
@@ -44,7 +43,6 @@ public:
 private:
     struct Companion;
 
-    /// The seat of a rank.
     RankSeat seatOf(int rank) const;
 
     const std::stop_token stop_;

@@ -45,7 +45,7 @@ Cell cellOfFlag(bool value)
     return std::int64_t{value ? 1 : 0};
 }
 
-/// Of a process and flags.
+/// A process and flags, packed into one number.
 template <class... Flags> std::uint32_t packed(ProcessIndex process, Flags... flags)
 {
     auto value = static_cast<std::uint32_t>(process.value);
