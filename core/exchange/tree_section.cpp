@@ -66,7 +66,7 @@ std::string whyEmpty(const query::CallTreeTable& tree)
     }
 }
 
-/// What filters left out, and what it and the rows add up to.
+/// The part that filters left out, and the total with the rows.
 void noteHidden(Table& table, const query::CallTreeTable& tree)
 {
     if (tree.hidden.count == 0)

@@ -5,7 +5,7 @@
 // Also part of the recorder's plug-in, which is compiled on the user's machine: C++17.
 namespace tilescope {
 
-/// What autograd names the op in which it evaluates a backward node, before the node's own name.
+/// The prefix that autograd puts before a backward node's name to name the op that evaluates the node.
 inline constexpr std::string_view kEvaluation = "autograd::engine::evaluate_function: ";
 
 /// Whether autograd evaluates a backward node in the op.

@@ -15,7 +15,7 @@ struct ElementType {
     bool isComplex = false;
 };
 
-/// A word of several types comes from the first of them.
+/// A word of several types takes the value of the first type.
 inline constexpr ElementType kElementTypes[] = {
     {"f32", "float", "Float", 4},
     {"bf16", "c10::BFloat16", "BFloat16", 2},

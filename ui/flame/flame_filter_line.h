@@ -25,7 +25,7 @@ public:
     const std::vector<QPushButton*>& buttons() const { return buttons_; }
 
 signals:
-    /// The user removed a filter, or all of them.
+    /// Emitted when the user removes one or all filters.
     void filtersWanted(std::vector<tilescope::query::CallFilter> filters);
 
 private:

@@ -598,7 +598,7 @@ void FlamePage::addFilter(query::CallFilter::Kind kind, Node node)
     setFilters(std::move(filters));
 }
 
-// What the filters hide, so that it and the boxes add up to the whole.
+// The part that filters hide. Together with the boxes, it is the whole.
 void FlamePage::showFilters()
 {
     const auto part = [this](double hidden, double shown) {

@@ -178,7 +178,7 @@ void LimitBarPlot::drawVariants(QPainter& painter, const Scale& scale) const
                                 Qt::DashLine));
             painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
         }
-        // Beside the bar up to the limit, or in it where there is more room.
+        // To the right of the bar up to the limit, or inside the bar if it has more space.
         const double gap = sizes().of(5);
         const double limit = bar_.limit ? scale.x(*bar_.limit) - gap : 0;
         const double beside = (limit > box.right() ? limit : scale.bar.right()) - box.right() - gap;

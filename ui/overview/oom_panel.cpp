@@ -212,7 +212,7 @@ void OomPanel::showFits()
     const std::vector<const query::RunSummary*> runs =
         spec ? runsOfChanges(*spec) : std::vector<const query::RunSummary*>();
     bar_->showVariants(limitVariants(*report_, runs));
-    // The buttons are made again: the focus returns to the one of the same change.
+    // The buttons are made again, so the focus must return to the button of the same change.
     const QWidget* focus = fits_->focusWidget();
     const QVariant focused = focus != nullptr && focus->hasFocus() ? focus->property(kChange) : QVariant();
     fill(*fits_, *noFits_, fitRows(*report_, runs),
@@ -223,7 +223,7 @@ void OomPanel::showFits()
             button->setFocus();
 }
 
-// In each row a button that runs the change, or opens its run.
+// Adds to each row a button that runs the change or opens its run.
 void OomPanel::addButtons(const std::vector<const query::RunSummary*>& runs)
 {
     const int column = int(fits_->table().columns.size()) - 1;

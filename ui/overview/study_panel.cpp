@@ -191,7 +191,7 @@ void StudyPanel::show(std::shared_ptr<const report::Document> document)
     showStudy();
 }
 
-// As high as its rows, up to a height at which the selected study stays in sight.
+// As high as its rows, but low enough for the selected study to stay visible.
 void StudyPanel::fitList()
 {
     const int rows = int(studies_->table().rows.size()) * studies_->verticalHeader()->defaultSectionSize();

@@ -12,7 +12,7 @@
 
 namespace tilescope::ui {
 
-/// How late each rank started each collective, as a grid: a row a rank, a column a collective.
+/// A grid of how late each rank started each collective: one row per rank, one column per collective.
 struct LatenessGrid {
     struct Rank {
         ProcessIndex process = {};

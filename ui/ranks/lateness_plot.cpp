@@ -41,7 +41,7 @@ double shareOf(double late, double most)
 
 } // namespace
 
-/// Where everything is: the columns share the width in bins.
+/// The layout: columns share the width in bins.
 struct LatenessPlot::Frame {
     int left = 0, right = 0, top = 0, row = 0;
     std::size_t columns = 0, bins = 0;
@@ -137,7 +137,7 @@ void LatenessPlot::drawCells(QPainter& painter, const Frame& frame) const
     const Palette& p = colours();
     const Unit unit = timeUnit(grid_.most);
     painter.setFont(Theme::instance().small());
-    // Numbers stand in all cells or in none.
+    // Shows numbers in all cells or in none.
     int widest = 0;
     for (const std::optional<double>& late : grid_.late)
         if (frame.bins == frame.columns && late)
@@ -259,7 +259,7 @@ void LatenessPlot::paintEvent(QPaintEvent*)
     draw(painter, size());
 }
 
-/// Of several columns in one bin, the one at which the rank was latest.
+/// The column in a bin at which the rank was latest.
 std::optional<LatenessPlot::Cell> LatenessPlot::cellAt(const QPoint& at) const
 {
     if (grid_.isEmpty())

@@ -23,7 +23,7 @@ public:
     /// Draws into the logical rectangle (0, 0, size); what exports use too.
     void draw(QPainter& painter, const QSize& size) const;
     TableData table() const { return grid_.table(); }
-    /// Where the cell of a rank's row and a collective's column is.
+    /// The rectangle of the cell of a rank and a collective.
     QRect cellRect(std::size_t rank, std::size_t column) const;
 
 signals:

@@ -10,7 +10,7 @@ namespace tilescope::ui {
 /// The files and folders of a drag; empty if it holds none.
 QStringList draggedPaths(const QMimeData& data);
 
-/// What dropping these does: "Open a.tscope", "Import 2 traces as one run", "Edit the spec a.yaml".
+/// The effect of dropping these files: "Open a.tscope", "Import 2 traces as one run", "Edit the spec a.yaml".
 QString dropWords(const QStringList& paths);
 
 /// A dashed box for files to be dropped. While a drag is over the window, it has the accent colour and says what would

@@ -24,7 +24,7 @@ public:
     /// Does nothing for a file that is not in the list.
     static void setHolds(const QString& path, const QString& words);
 
-    /// Where the picture of a file is, which may not exist.
+    /// The path of a file's picture, which need not exist.
     static QString previewFile(const QString& path);
     /// Writes the picture in the background; without a picture if the folder cannot be written.
     static void savePreview(const QString& path, const QImage& picture);
@@ -32,7 +32,7 @@ public:
     static QImage loadPreview(const QString& previewFile);
 };
 
-/// What a file holds: runs, studies, and the name of the last run, which is that of its program or sweep.
+/// The contents of a file: runs, studies, and the name of the last run, which is that of its program or sweep.
 QString holdsText(const query::FileSnapshot& snapshot);
 
 } // namespace tilescope::ui

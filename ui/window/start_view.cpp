@@ -256,7 +256,7 @@ void StartView::showEvent(QShowEvent* event)
     isLookWanted_ = true;
 }
 
-// The disk is looked at once the list is on the screen: that must not delay the window.
+// Reads the disk only once the list is visible, so that the window is not delayed.
 bool StartView::eventFilter(QObject* watched, QEvent* event)
 {
     if (isLookWanted_ && event->type() == QEvent::Paint) {

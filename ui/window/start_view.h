@@ -24,7 +24,7 @@ class Workspace;
 struct RecentRow {
     QString path;
     QString holds; ///< runs, studies and last program when it was open; empty: not known
-    /// Of the disk, which is looked at in the background.
+    /// State of the disk, read in the background.
     struct Found {
         bool exists = false;
         bool isFolder = false;

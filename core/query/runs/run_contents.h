@@ -25,7 +25,7 @@ struct RunContents {
 /// From the file's books; reads the records of collectives, waits and counters, but no events.
 RunContents contentsOf(const store::RunReader& reader, RunId run);
 
-/// The same as facts: contents.gpu_activities and so on, then missing.
+/// The contents as facts: contents.gpu_activities and so on, then missing.
 std::vector<EnvironmentEntry> factsOf(const RunContents& contents);
 
 } // namespace tilescope::query

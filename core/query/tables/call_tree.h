@@ -108,7 +108,7 @@ struct CallFilter {
     bool operator==(const CallFilter&) const = default;
 };
 
-/// What filters left out.
+/// The part that filters left out.
 struct HiddenCalls {
     std::int64_t amount = 0;
     std::int64_t count = 0;
