@@ -24,8 +24,8 @@ Fact ranksFact(const query::RanksTable& ranks, std::string_view which);
 ///     link_share         of the link, per cent
 ///     sent               bytes that a rank sends in a mean step, by ring algorithms
 ///     wait               for the last rank, all ranks of a mean step, ms
-/// gathers, late_gathers, stall, slack number of all-gathers with known slack; number that delayed work; the
-/// delay in a mean step, ms; the least slack, ms
+///     gathers, late_gathers, stall, slack   all-gathers with known slack; those that delayed work; the delay in a
+///                        mean step, ms; the least slack, ms
 Fact collectiveFact(const query::RanksTable& ranks, std::string_view which);
 
 } // namespace tilescope::report

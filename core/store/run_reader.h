@@ -51,7 +51,7 @@ public:
     void eachRun(const std::function<bool(RunRecord&&)>& take) const;
     /// The runs from `first` to `last`, inclusive.
     void eachRun(RunId first, RunId last, const std::function<bool(RunRecord&&)>& take) const;
-    /// The losses of several runs, grouped by run.
+    /// The samples of several runs, grouped by run.
     void eachSample(std::span<const RunId> runs, const std::function<void(RunId, const Sample&)>& take) const;
     /// The numbers of all runs, ascending.
     std::vector<RunId> runIds() const;
