@@ -61,7 +61,7 @@ std::string_view whyNoShapes(const store::RunRecord& run);
 /// \throws Error  no such run; the pattern is invalid
 RooflineTable roofline(const store::RunReader& reader, const EventQuery& query);
 
-/// The utilization of the device in one timed step.
+/// The utilisation of the device in one timed step.
 struct MfuRow {
     RunId run = {};
     std::int32_t step = 0;
@@ -80,7 +80,7 @@ struct MfuTable {
     std::vector<store::RunRecord> runs = {};
 };
 
-/// The utilization in the timed steps of one run or of all runs.
+/// The utilisation in the timed steps of one run or of all runs.
 /// \throws Error  no such run
 MfuTable mfu(const store::RunReader& reader, const EventQuery& query);
 
