@@ -512,7 +512,7 @@ void ComparePage::showGroups()
                               : which == Causes          ? alignmentWords(comparison)
                               : comparison.isLimited()   ? tr("time within the time filter")
                               : which == Ranges          ? tr("wall time a traced step")
-                              : comparison.opsForKernels ? tr("own time of ops a traced step")
+                              : comparison.opsForKernels ? tr("self time of ops a traced step")
                                                          : tr("GPU time a traced step"));
 }
 

@@ -259,7 +259,7 @@ ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::R
 
 namespace {
 
-// B - A of all kernels, or of the own time of ops: what a time filter compares.
+// B - A of all kernels, or of the self time of ops: what a time filter compares.
 double changeOf(const std::vector<ComparedGroup>& groups)
 {
     double change = 0;
