@@ -192,7 +192,7 @@ TEST_F(WindowTest, OpsOfACpuHaveTheSpreadOfTheirInstances)
     }
     EXPECT_TRUE(isSpread);
     const auto* histogram = window_.page(QStringLiteral("kernels"))->findChild<HistogramPlot*>();
-    EXPECT_TRUE(histogram->isVisible());
+    EXPECT_TRUE(QTest::qWaitFor([histogram] { return histogram->isVisible(); }, kPatienceMs));
 }
 
 TEST_F(WindowTest, KernelsSayWhichOfSeveralRunsTheyAreOf)
