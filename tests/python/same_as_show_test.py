@@ -132,7 +132,10 @@ class SameAsShow(unittest.TestCase):
         def check(recording, run, file):
             rows = [{"key": row["key"], "value": row["value"], "unit": row["unit"] or None}
                     for row in recording.environment(run)]
-            self.assertEqual(rows, shown(file, "environment", "--run", run))
+            # The command line begins with the contents of an imported run, which it counts; the file does not store them.
+            stored = [row for row in shown(file, "environment", "--run", run)
+                      if row["key"] != "missing" and not row["key"].startswith("contents.")]
+            self.assertEqual(rows, stored)
 
         self.check_each_run(check)
 

@@ -195,7 +195,7 @@ class Recording:
         return self._rows(None, "losses", _LOSSES, run)
 
     def environment(self, run=None):
-        """Machine, versions and settings of each run."""
+        """Machine, versions and settings of each run, as the file stores them."""
         return self._rows("environment", "environment", _ENVIRONMENT, run)
 
     def threads(self, run=None):
