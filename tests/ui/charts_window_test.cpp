@@ -3,6 +3,7 @@
 #include "tests/ui/window_fixture.h"
 #include "ui/charts/chart_plot.h"
 #include "ui/charts/charts_page.h"
+#include "ui/charts/figure_view.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/view_history.h"
 

@@ -5,7 +5,7 @@
 #include "tests/ui/text_recorder.h"
 #include "tests/ui/window_fixture.h"
 #include "tests/unit/report/study_file.h"
-#include "ui/charts/chart_plot.h"
+#include "ui/charts/figure_view.h"
 #include "ui/kit/table_view.h"
 #include "ui/kit/view_history.h"
 #include "ui/overview/limit_bar_plot.h"

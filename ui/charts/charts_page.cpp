@@ -7,6 +7,7 @@
 #include "ui/charts/chart_plot.h"
 #include "ui/charts/chart_rows.h"
 #include "ui/charts/charts_offscreen.h"
+#include "ui/charts/figure_view.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/exporter.h"

@@ -2,6 +2,7 @@
 
 #include "core/report/report.h"
 #include "ui/charts/chart_plot.h"
+#include "ui/charts/figure_view.h"
 #include "ui/charts/timeline_figure.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"

@@ -1,6 +1,6 @@
 #include "ui/window/page_exports.h"
 
-#include "ui/charts/chart_plot.h"
+#include "ui/charts/figure_view.h"
 #include "ui/compare/distribution_plot.h"
 #include "ui/experiment/point_grid_view.h"
 #include "ui/flame/flame_view.h"
