@@ -104,4 +104,15 @@ bool isLibraryFrame(std::string_view function, std::string_view file)
     return isLibrarySource(file);
 }
 
+bool isLibraryFrame(std::string_view frame)
+{
+    if (frame.starts_with("<built-in") || frame.starts_with("built-in "))
+        return true;
+    constexpr std::string_view kEnd = "): ";
+    const std::size_t line = frame.rfind(kEnd);
+    const std::size_t file = line == std::string_view::npos ? line : frame.rfind('(', line);
+    return file != std::string_view::npos &&
+           isLibraryFrame(frame.substr(line + kEnd.size()), frame.substr(0, file));
+}
+
 } // namespace tilescope::analysis

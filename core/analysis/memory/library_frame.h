@@ -14,4 +14,8 @@ namespace tilescope::analysis {
 /// \param file      as recorded: absolute, relative, empty or `??`
 bool isLibraryFrame(std::string_view function, std::string_view file);
 
+/// The same for a frame in the words of PyTorch's profiler: `train.py(96): step` or `<built-in method mm>`. False for
+/// one that names no file, such as `nn.Module: Linear_3`.
+bool isLibraryFrame(std::string_view frame);
+
 } // namespace tilescope::analysis

@@ -15,7 +15,7 @@ std::string orNone(const std::string& place)
 
 } // namespace
 
-std::size_t ActivityKinds::Hash::operator()(const Key& key) const noexcept
+std::size_t ActivityKinds::Hash::operator()(const Key& key) const
 {
     std::size_t hash = key.name.value;
     const auto mix = [&hash](std::uint64_t value) { hash = (hash ^ value) * 0x9E37'79B9'7F4A'7C15ULL; };

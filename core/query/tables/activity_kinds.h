@@ -54,8 +54,9 @@ private:
         LaunchConfig launch = {};
         bool operator==(const Key&) const = default;
     };
+    /// Not noexcept: libstdc++ then keeps the hash of each key and compares it before the key.
     struct Hash {
-        std::size_t operator()(const Key& key) const noexcept;
+        std::size_t operator()(const Key& key) const;
     };
 
     const NameFacts& factsOf(const DeviceEvent& event);

@@ -1,6 +1,7 @@
 #include "core/query/tables/advice_trace.h"
 
 #include "core/analysis/advice/recomputation.h"
+#include "core/analysis/memory/library_frame.h"
 #include "core/analysis/time/data_loading.h"
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/time/step_walls.h"
@@ -46,15 +47,6 @@ std::optional<analysis::ProductRates> productRates(std::string_view deviceName)
     return analysis::ProductRates{.fp32 = rateOf(*sheet, Precision::Fp32),
                                   .tf32 = rateOf(*sheet, Precision::Tf32),
                                   .low = bf16 ? bf16 : rateOf(*sheet, Precision::Fp16)};
-}
-
-/// Functions of the language or of libraries, which a reader does not want to change.
-bool isLibraryFrame(std::string_view name)
-{
-    return name.starts_with('<') || name.starts_with("torch/") ||
-           name.find("site-packages/") != std::string_view::npos ||
-           name.find("/torch/") != std::string_view::npos || name.starts_with("built-in ") ||
-           name.starts_with("nn.Module:");
 }
 
 /// Calls after which only a stream waits, and copies that the host does not wait for, do not.
@@ -342,7 +334,8 @@ private:
             auto wait = std::ranges::lower_bound(found->second, frame.start, {}, [](const WaitingCall* each) {
                 return each->time.time.start;
             });
-            const bool isLibrary = isLibraryFrame(textOf_(frame.name));
+            const std::string_view name = textOf_(frame.name);
+            const bool isLibrary = analysis::isLibraryFrame(name) || name.starts_with("nn.Module:");
             for (; wait != found->second.end() && (*wait)->time.time.start < frame.end; ++wait) {
                 WaitingCall& call = **wait;
                 const bool isBetter =

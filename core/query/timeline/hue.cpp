@@ -53,16 +53,7 @@ Hue hueOfRange(std::string_view path)
 
 Hue hueOfFrame(std::string_view name)
 {
-    if (name.starts_with("<built-in"))
-        return Hue::LibraryFrame;
-    // "train.py(96): step"; other names, such as "nn.Module: Linear_3", are not of a file.
-    const std::size_t line = name.rfind("): ");
-    const std::size_t file = line == std::string_view::npos ? line : name.rfind('(', line);
-    if (file == std::string_view::npos)
-        return Hue::Frame;
-    constexpr std::size_t kEnd = 3; // "): "
-    return analysis::isLibraryFrame(name.substr(line + kEnd), name.substr(0, file)) ? Hue::LibraryFrame
-                                                                                    : Hue::Frame;
+    return analysis::isLibraryFrame(name) ? Hue::LibraryFrame : Hue::Frame;
 }
 
 } // namespace tilescope::query

@@ -22,6 +22,19 @@ TEST_P(LibraryFrames, AreNotOfTheProgram)
     EXPECT_TRUE(isLibraryFrame(GetParam().function, GetParam().file));
 }
 
+TEST(ProfilerFrame, IsOfTheProgramUnlessItsFileIsALibrary)
+{
+    EXPECT_FALSE(isLibraryFrame("train.py(96): step"));
+    EXPECT_FALSE(isLibraryFrame("/home/x/a (copy).py(3): f(x)"));
+    EXPECT_FALSE(isLibraryFrame("<ipython-input-3-1234>(1): <module>"));
+    EXPECT_FALSE(isLibraryFrame("nn.Module: Linear_3"));
+    EXPECT_FALSE(isLibraryFrame(""));
+    EXPECT_FALSE(isLibraryFrame("): "));
+    EXPECT_TRUE(isLibraryFrame("torch/nn/modules/linear.py(114): forward"));
+    EXPECT_TRUE(isLibraryFrame("<frozen runpy>(88): _run_code"));
+    EXPECT_TRUE(isLibraryFrame("<built-in method linear of type object at 0x7f>"));
+}
+
 // As memory snapshots of PyTorch 2.3 to 2.11 name them.
 INSTANTIATE_TEST_SUITE_P(
     Snapshots, OwnFrames,
