@@ -105,10 +105,15 @@ TEST_F(Queue, RunsSweepsInTheOrderInWhichTheyStand)
     const int fourth = queue.add(job("fourth", {0}));
     EXPECT_EQ(queue.state(), State::Running);
     EXPECT_EQ(queue.current()->name, "first");
+    const SweepJob known = job("fourth", {0});
+    EXPECT_TRUE(queue.holds(known.file, known.points->front().spec));
+    EXPECT_FALSE(queue.holds(known.file, job("fourth", {1}).points->front().spec));
+    EXPECT_FALSE(queue.holds(QStringLiteral("other.tscope"), known.points->front().spec));
     EXPECT_FALSE(queue.move(second, -1)) << "it is the first that waits";
     EXPECT_TRUE(queue.move(third, -1));
     EXPECT_TRUE(queue.remove(fourth));
     EXPECT_FALSE(queue.remove(fourth));
+    EXPECT_FALSE(queue.holds(known.file, known.points->front().spec));
     ASSERT_TRUE(waitFor(State::Idle));
     EXPECT_THAT(names, ElementsAre("first", "third", "second"));
     EXPECT_EQ(ends.size(), 3U);

@@ -22,6 +22,7 @@
 #include <QFileInfo>
 #include <QInputDialog>
 #include <QMenu>
+#include <QPointer>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSettings>
@@ -77,6 +78,10 @@ ExperimentPage::ExperimentPage(Workspace& workspace, QWidget* parent)
     connect(
         queue_, &SweepQueue::ended, this, [this] { emit ended(); }, Qt::QueuedConnection);
     connect(&workspace, &Workspace::runsWanted, this, &ExperimentPage::queueRuns);
+    connect(queue_, &SweepQueue::changed, &workspace, &Workspace::queueChanged);
+    workspace.setQueue([queue = QPointer(queue_)](const QString& file, const ExperimentSpec& spec) {
+        return queue && queue->holds(file, spec);
+    });
 }
 
 ExperimentPage::~ExperimentPage()

@@ -56,6 +56,15 @@ void SweepQueue::removeAll()
     emit changed();
 }
 
+bool SweepQueue::holds(const QString& file, const ExperimentSpec& spec) const
+{
+    const auto isOne = [&](const SweepJob& job) {
+        return job.file == file &&
+               std::ranges::find(*job.points, spec, &session::SweepPoint::spec) != job.points->end();
+    };
+    return (current_ && isOne(*current_)) || std::ranges::any_of(waiting_, isOne);
+}
+
 SweepQueue::State SweepQueue::state() const
 {
     if (isRunning())

@@ -56,6 +56,8 @@ public:
     /// The running or paused sweep; null if there is none.
     const SweepJob* current() const { return current_ ? &*current_ : nullptr; }
     const std::deque<SweepJob>& waiting() const { return waiting_; }
+    /// Whether the current sweep or a queued one has a point of this spec and writes this file.
+    bool holds(const QString& file, const ExperimentSpec& spec) const;
     /// Applies to the engines of sweeps that start from now on.
     void setPatience(const session::Patience& patience) { patience_ = patience; }
     /// How long the current sweep, or the last one, has been running, pauses not counted.

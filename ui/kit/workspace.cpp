@@ -318,6 +318,17 @@ void Workspace::close(int file)
         emit selectionChanged();
 }
 
+void Workspace::setQueue(std::function<bool(const QString& file, const ExperimentSpec& spec)> isQueued)
+{
+    isQueued_ = std::move(isQueued);
+    emit queueChanged();
+}
+
+bool Workspace::isQueued(const QString& file, const ExperimentSpec& spec) const
+{
+    return isQueued_ && isQueued_(file, spec);
+}
+
 void Workspace::setKernel(const QString& name)
 {
     if (kernel_ == name)

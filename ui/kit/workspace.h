@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -69,10 +70,12 @@ struct PageTarget {
     enum class Kind {
         None,
         Kernel, ///< text is its full name
+        Op,     ///< its name
         Range,  ///< its path
         Family  ///< its word
     } kind = Kind::None;
     QString text;
+    bool isRoofline = false; ///< the roofline of the page is to be visible
 };
 
 /// Points that a page wants to run into a file.
@@ -128,6 +131,10 @@ public:
     void setKernel(const QString& name);
     const QString& kernel() const { return kernel_; }
 
+    /// Sets who knows whether a run of a spec into a file is queued or under way. Emit queueChanged() when that changes.
+    void setQueue(std::function<bool(const QString& file, const ExperimentSpec& spec)> isQueued);
+    bool isQueued(const QString& file, const ExperimentSpec& spec) const;
+
     /// Call when a file was written for the user, to show its location.
     /// \param detail  what it holds, as a phrase; empty: its name says that
     void confirmWritten(const QString& file, const QString& detail = {}) { emit written(file, detail); }
@@ -148,6 +155,7 @@ signals:
     void targetWanted(const QString& name, const PageTarget& target);
     /// Points are to be queued.
     void runsWanted(const WantedRuns& wanted);
+    void queueChanged();
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -191,6 +199,7 @@ private:
     std::set<int> untold_;    // failures that are still to be reported
     QString kernel_;
     TimeFilter timeFilter_;
+    std::function<bool(const QString&, const ExperimentSpec&)> isQueued_;
     int nextFile_ = 1;
 };
 

@@ -106,6 +106,14 @@ void OomPanel::makeContent()
         if (report_ && isVisible())
             showFits(); // shows results beside changes that were run
     });
+    // Queued, because the button of a change starts the queue and is made again.
+    connect(
+        &workspace_, &Workspace::queueChanged, this,
+        [this] {
+            if (report_ && isVisible())
+                showFits();
+        },
+        Qt::QueuedConnection);
 }
 
 void OomPanel::resizeEvent(QResizeEvent* event)
@@ -177,10 +185,6 @@ void OomPanel::show(const SelectedRun& run, std::shared_ptr<const query::OomRepo
     const auto count = std::ssize(report_->suggestions);
     fitPanel_->setSubtitle(count > 0 ? tr("%1, predicted for this device").arg(counted(count, "change"))
                                      : QString());
-    canRun_ = count > 0 && query::specOf(*run.run);
-    runAll_->setEnabled(canRun_);
-    runAll_->setText(tr("Run all %1").arg(count));
-    runAll_->setVisible(count > 1);
     if (isAlone_)
         emit figuresReady(oomFigures(*report_, *run.run));
 }
@@ -206,25 +210,46 @@ std::vector<const query::RunSummary*> OomPanel::runsOfChanges(const ExperimentSp
     return runs;
 }
 
+// Whether each suggestion is queued or under way.
+std::vector<bool> OomPanel::queuedChanges(const ExperimentSpec& spec) const
+{
+    const QString file = QString::fromStdString(run_.file->path().string());
+    std::vector<bool> queued;
+    try {
+        for (const predict::Suggestion& suggestion : report_->suggestions)
+            queued.push_back(workspace_.isQueued(file, config::withChanges(spec, suggestion.keys).front()));
+    } catch (const Error&) { // as in runsOfChanges()
+        queued.clear();
+    }
+    return queued;
+}
+
 void OomPanel::showFits()
 {
     const std::optional<ExperimentSpec> spec = query::specOf(*run_.run);
     const std::vector<const query::RunSummary*> runs =
         spec ? runsOfChanges(*spec) : std::vector<const query::RunSummary*>();
+    const std::vector<bool> queued = spec ? queuedChanges(*spec) : std::vector<bool>();
+    int left = 0; // changes that no run and no place in the queue belong to
+    for (std::size_t i = 0; i < report_->suggestions.size(); ++i)
+        left += (i >= runs.size() || runs[i] == nullptr) && (i >= queued.size() || !queued[i]) ? 1 : 0;
+    runAll_->setEnabled(canRun_);
+    runAll_->setText(tr("Run all %1").arg(left));
+    runAll_->setVisible(left > 1);
     bar_->showVariants(limitVariants(*report_, runs));
     // The buttons are made again, so the focus must return to the button of the same change.
     const QWidget* focus = fits_->focusWidget();
     const QVariant focused = focus != nullptr && focus->hasFocus() ? focus->property(kChange) : QVariant();
-    fill(*fits_, *noFits_, fitRows(*report_, runs),
+    fill(*fits_, *noFits_, fitRows(*report_, runs, queued),
          tr("According to the predictor, none of the changes that were tried fits."));
-    addButtons(runs);
+    addButtons(runs, queued);
     for (QPushButton* button : fits_->findChildren<QPushButton*>())
         if (focused.isValid() && button->property(kChange) == focused)
             button->setFocus();
 }
 
 // Adds to each row a button that runs the change or opens its run.
-void OomPanel::addButtons(const std::vector<const query::RunSummary*>& runs)
+void OomPanel::addButtons(const std::vector<const query::RunSummary*>& runs, const std::vector<bool>& queued)
 {
     const int column = int(fits_->table().columns.size()) - 1;
     QWidget* before = fits_;
@@ -237,9 +262,13 @@ void OomPanel::addButtons(const std::vector<const query::RunSummary*>& runs)
         button->setProperty("kind", "row");
         button->setProperty(kChange, qulonglong(suggestion));
         button->setAccessibleName(button->text() + QLatin1Char(' ') + change);
-        button->setToolTip(run != nullptr ? tr("Open the run of %1").arg(change)
-                                          : tr("Run %1 and record it into this file").arg(change));
-        button->setEnabled(run != nullptr || canRun_);
+        const bool isRunning = run != nullptr && run->result.status == RunStatus::Running;
+        const bool isQueued = run == nullptr && suggestion < queued.size() && queued[suggestion];
+        button->setToolTip(isRunning        ? tr("%1 is running").arg(change)
+                           : isQueued       ? tr("%1 is queued on the Experiment page").arg(change)
+                           : run != nullptr ? tr("Open the run of %1").arg(change)
+                                            : tr("Run %1 and record it into this file").arg(change));
+        button->setEnabled(!isRunning && !isQueued && (run != nullptr || canRun_));
         connect(button, &QPushButton::clicked, this, [this, suggestion, isRun = run != nullptr] {
             if (isRun)
                 openRun(suggestion);
@@ -278,14 +307,16 @@ void OomPanel::runVariants(const std::vector<std::int64_t>& rows)
     try {
         for (const std::int64_t row : rows) {
             const predict::Suggestion& suggestion = report_->suggestions[std::size_t(row)];
-            const std::vector<ExperimentSpec> specs = config::withChanges(*spec, suggestion.keys);
-            wanted.specs.insert(wanted.specs.end(), specs.begin(), specs.end());
+            for (ExperimentSpec& change : config::withChanges(*spec, suggestion.keys))
+                if (!workspace_.isQueued(wanted.file, change))
+                    wanted.specs.push_back(std::move(change));
         }
     } catch (const Error& error) { // a spec of an older version may break today's rules
         fitPanel_->setSubtitle(QString::fromStdString(error.sentence()));
         return;
     }
-    emit workspace_.runsWanted(wanted);
+    if (!wanted.specs.empty())
+        emit workspace_.runsWanted(wanted);
 }
 
 } // namespace tilescope::ui

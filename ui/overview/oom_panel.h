@@ -43,8 +43,9 @@ private:
     void show(const SelectedRun& run, std::shared_ptr<const query::OomReport> report);
     void runVariants(const std::vector<std::int64_t>& rows);
     std::vector<const query::RunSummary*> runsOfChanges(const ExperimentSpec& spec) const;
+    std::vector<bool> queuedChanges(const ExperimentSpec& spec) const;
     void showFits();
-    void addButtons(const std::vector<const query::RunSummary*>& runs);
+    void addButtons(const std::vector<const query::RunSummary*>& runs, const std::vector<bool>& queued);
     void openRun(std::size_t suggestion);
     void say(const QString& text);
 

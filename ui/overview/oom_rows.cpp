@@ -219,7 +219,8 @@ QString wordsOf(const predict::Suggestion& suggestion)
     return changes.join(QStringLiteral(", "));
 }
 
-TableData fitRows(const OomReport& report, const std::vector<const query::RunSummary*>& runs)
+TableData fitRows(const OomReport& report, const std::vector<const query::RunSummary*>& runs,
+                  const std::vector<bool>& isQueued)
 {
     using Kind = TableColumn::Kind;
     using predict::Suggestion;
@@ -268,8 +269,12 @@ TableData fitRows(const OomReport& report, const std::vector<const query::RunSum
             return run != nullptr && run->step ? makeWords(threeDigits(run->step->median)) : makeWords({});
         });
     }
-    maker.add(makeColumn({}, Kind::Text, 72), [=](const Suggestion& row) {
-        return makeWords(runOf(row) != nullptr ? tr("Open") : tr("Run"));
+    maker.add(makeColumn({}, Kind::Text, 84), [&](const Suggestion& row) {
+        const query::RunSummary* run = runOf(row);
+        if (run != nullptr)
+            return makeWords(run->result.status == RunStatus::Running ? tr("Running") : tr("Open"));
+        const std::size_t index = indexOf(row);
+        return makeWords(index < isQueued.size() && isQueued[index] ? tr("Queued") : tr("Run"));
     });
     return maker.table(report.suggestions, [](const Suggestion&) { return Swatch{}; });
 }

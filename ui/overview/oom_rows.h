@@ -52,8 +52,10 @@ TableData holderRows(const query::OomReport& report);
 
 /// One row per change that makes the run fit; the id is the index of the suggestion. The last column has room for a
 /// button and its text.
-/// \param runs  the last run of each suggestion, null for none; what they measured stands beside the prediction
-TableData fitRows(const query::OomReport& report, const std::vector<const query::RunSummary*>& runs = {});
+/// \param runs      the last run of each suggestion, null for none; what they measured stands beside the prediction
+/// \param isQueued  whether each suggestion is queued; empty: none is
+TableData fitRows(const query::OomReport& report, const std::vector<const query::RunSummary*>& runs = {},
+                  const std::vector<bool>& isQueued = {});
 
 /// `backend flash, precision bf16`.
 QString wordsOf(const predict::Suggestion& suggestion);
