@@ -5,6 +5,7 @@
 #include "ui/flame/flame_page.h"
 #include "ui/flame/flame_view.h"
 #include "ui/kernels/kernels_page.h"
+#include "ui/kernels/roofline_plot.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/key_value_table.h"
 #include "ui/kit/table_view.h"
@@ -37,6 +38,13 @@ protected:
     QPoint centreOf(CallTree::Node node) { return view().rectOf(node).center().toPoint(); }
     /// The first box of a row.
     CallTree::Node first(std::size_t row) { return view().graph()->rows.at(row).front().node; }
+    void click(const QString& link)
+    {
+        for (QPushButton* button : flame().findChildren<QPushButton*>())
+            if (button->text() == link && button->isVisible())
+                button->click();
+        waitUntilSettled();
+    }
     bool showsText(const QString& text)
     {
         for (const QLabel* label : flame().findChildren<QLabel*>())
@@ -273,6 +281,50 @@ TEST_F(FlameTest, AKernelLeadsToThePageKernels)
     waitUntilSettled();
     EXPECT_EQ(window_.currentPage(), &page<KernelsPage>("kernels"));
     EXPECT_EQ(window_.workspace().kernel().toStdString(), name);
+}
+
+TEST_F(FlameTest, AKernelLeadsToItsBubbleOnTheRoofline)
+{
+    FlameView& graph = view();
+    const query::CallTree& tree = graph.graph()->table.tree;
+    std::optional<CallTree::Node> gemm;
+    for (const auto& row : graph.graph()->rows)
+        for (const auto& box : row)
+            if (tree.entries()[box.node].kind == query::CallKind::Kernel &&
+                tree.nameOf(box.node).find("cutlass") != std::string::npos)
+                gemm = box.node;
+    ASSERT_TRUE(gemm) << "the linears have shapes";
+    graph.select(*gemm);
+    waitUntilSettled();
+    const std::string name = tree.nameOf(*gemm);
+    click(QStringLiteral("Roofline"));
+    ASSERT_EQ(window_.currentPage(), &page<KernelsPage>("kernels"));
+    EXPECT_EQ(window_.workspace().kernel().toStdString(), name);
+    RooflinePlot& roofline = page<KernelsPage>("kernels").roofline();
+    ASSERT_TRUE(QTest::qWaitFor([&] { return roofline.hasFocus(); }, kPatienceMs));
+    EXPECT_EQ(roofline.current(), page<KernelsPage>("kernels").table().currentId());
+    EXPECT_TRUE(std::ranges::any_of(
+        roofline.bubbles(), [&](const RooflineBubble& bubble) { return bubble.id == roofline.current(); }));
+}
+
+TEST_F(FlameTest, AnOpLeadsToItsShapesOnTheRoofline)
+{
+    FlameView& graph = view();
+    const query::CallTree& tree = graph.graph()->table.tree;
+    std::optional<CallTree::Node> op;
+    for (const auto& row : graph.graph()->rows)
+        for (const auto& box : row)
+            if (tree.nameOf(box.node) == "aten::linear")
+                op = box.node;
+    ASSERT_TRUE(op);
+    graph.select(*op);
+    waitUntilSettled();
+    click(QStringLiteral("Roofline"));
+    TableView& table = page<KernelsPage>("kernels").table();
+    ASSERT_TRUE(QTest::qWaitFor([&] { return table.currentId().has_value(); }, kPatienceMs));
+    const QString shown = table.currentIndex().siblingAtColumn(0).data().toString();
+    EXPECT_TRUE(shown.startsWith(QStringLiteral("aten::linear "))) << shown.toStdString();
+    EXPECT_EQ(page<KernelsPage>("kernels").roofline().current(), table.currentId());
 }
 
 TEST_F(FlameTest, ARunWithoutATraceSaysWhy)

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 
 namespace tilescope::ui {
 namespace {
@@ -205,6 +206,56 @@ TEST_F(WindowTest, KernelsSayWhichOfSeveralRunsTheyAreOf)
     window_.workspace().select({{file, RunId{2}}, {file, RunId{1}}});
     waitUntilSettled();
     EXPECT_EQ(title(), QStringLiteral("Kernel of A flash"));
+}
+
+TEST_F(WindowTest, ARunWithoutTheSelectedKernelShowsItsFirstRowAndSaysSo)
+{
+    clickRail(QStringLiteral("Kernels"));
+    TableView& table = page<KernelsPage>("kernels").table();
+    const QWidget* kernels = window_.page(QStringLiteral("kernels"));
+    const auto* notice = kernels->findChild<QLabel*>(QStringLiteral("durationsNotice"));
+    const auto* histogram = kernels->findChild<HistogramPlot*>();
+    const int file = window_.workspace().files()[0].id;
+    const auto select = [&](int run) {
+        window_.workspace().select({{file, RunId{run}}});
+        waitUntilSettled();
+    };
+    const auto fullNames = [&] {
+        std::set<QString> names;
+        for (const TableRow& row : table.table().rows)
+            names.insert(row.cells.front().exact);
+        return names;
+    };
+    const std::set<QString> ofNaive = fullNames();
+    select(2);
+    int onlyHere = -1;
+    for (int row = 0; row < table.model()->rowCount(); ++row)
+        if (!ofNaive.contains(
+                table.table()
+                    .rows[std::size_t(table.model()->index(row, 0).data(TableModel::IdRole).toLongLong())]
+                    .cells.front()
+                    .exact))
+            onlyHere = row;
+    ASSERT_GE(onlyHere, 0) << "only the run flash has the fused kernel";
+    clickRow(table, table.model()->index(onlyHere, 0));
+    const QString kernel = window_.workspace().kernel();
+    const QString shown = table.currentIndex().data().toString();
+    EXPECT_FALSE(notice->isVisible());
+
+    select(1);
+    EXPECT_EQ(table.currentIndex().row(), 0);
+    EXPECT_TRUE(notice->isVisible());
+    EXPECT_TRUE(notice->text().contains(QStringLiteral("This run has no kernel “%1”").arg(shown)))
+        << notice->text().toStdString();
+    EXPECT_TRUE(QTest::qWaitFor([histogram] { return histogram->isVisible(); }, kPatienceMs));
+    EXPECT_EQ(window_.workspace().kernel(), kernel) << "other pages keep it";
+    clickRow(table, table.model()->index(1, 0));
+    EXPECT_FALSE(notice->isVisible());
+
+    window_.workspace().setKernel(kernel);
+    select(2);
+    EXPECT_EQ(table.currentIndex().data().toString(), shown);
+    EXPECT_FALSE(notice->isVisible());
 }
 
 TEST_F(WindowTest, ABubbleOfTheRooflineIsARowOfTheTable)

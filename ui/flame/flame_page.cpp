@@ -220,7 +220,9 @@ QWidget* FlamePage::makeDetails()
 {
     detailsPanel_ = new Panel(tr("Box"));
     openKernels_ = detailsPanel_->addLink(tr("Kernels"));
-    connect(openKernels_, &QPushButton::clicked, this, &FlamePage::openKernels);
+    connect(openKernels_, &QPushButton::clicked, this, [this] { openKernels(false); });
+    openRoofline_ = detailsPanel_->addLink(tr("Roofline"));
+    connect(openRoofline_, &QPushButton::clicked, this, [this] { openKernels(true); });
     auto* content = new QVBoxLayout;
     content->setContentsMargins(sizes().padding, sizes().of(6), sizes().padding, sizes().of(6));
     details_ = new KeyValueTable;
@@ -572,8 +574,8 @@ void FlamePage::showDetails(Node node)
     details_->setRows(std::move(rows), true);
     detailsPanel_->setTitle(titleOf(node));
     detailsPanel_->setToolTip(isBox ? QString::fromStdString(tree.nameOf(node)) : QString());
-    const CallKind kind = isBox ? tree.entries()[node].kind : CallKind::Process;
-    openKernels_->setVisible(isBox && (kind == CallKind::Module || kind == CallKind::Kernel));
+    openKernels_->setVisible(targetOf(node, false).has_value());
+    openRoofline_->setVisible(targetOf(node, true).has_value());
     emit selectionText(isBox ? tr("%1: %2").arg(titleOf(node), shareText(*graph_, node)) : QString());
 }
 
@@ -633,9 +635,10 @@ void FlamePage::openMenu(Node node, QPoint at)
         menu->addSeparator();
         menu->addAction(tr("Zoom to it"), this, [this, node] { view_->zoomTo(node); });
         menu->addAction(tr("Find all of this name"), this, [this, node] { find_->setText(titleOf(node)); });
-        if (const CallKind kind = graph_->table.tree.entries()[node].kind;
-            kind == CallKind::Module || kind == CallKind::Kernel)
-            menu->addAction(tr("Show on the Kernels page"), this, &FlamePage::openKernels);
+        if (targetOf(node, false))
+            menu->addAction(tr("Show on the Kernels page"), this, [this] { openKernels(false); });
+        if (targetOf(node, true))
+            menu->addAction(tr("Show on the roofline"), this, [this] { openKernels(true); });
         menu->addAction(tr("Copy its name"), this, [this, node] {
             QApplication::clipboard()->setText(QString::fromStdString(graph_->table.tree.nameOf(node)));
         });
@@ -656,16 +659,32 @@ void FlamePage::openShare(std::int64_t row)
     view_->setFocus();
 }
 
-void FlamePage::openKernels()
+// Where the Kernels page has the call of a box. An op is on its roofline only, by shapes.
+std::optional<PageTarget> FlamePage::targetOf(Node node, bool roofline) const
 {
-    const Node node = shown();
     if (!graph_ || node == CallTree::kRoot)
-        return;
-    const bool isKernel = graph_->table.tree.entries()[node].kind == CallKind::Kernel;
-    emit workspace().targetWanted(
-        QStringLiteral("kernels"),
-        {isKernel ? PageTarget::Kind::Kernel : PageTarget::Kind::Range,
-         QString::fromStdString(isKernel ? graph_->table.tree.nameOf(node) : graph_->modulePath(node))});
+        return {};
+    const QString name = QString::fromStdString(graph_->table.tree.nameOf(node));
+    switch (graph_->table.tree.entries()[node].kind) {
+    case CallKind::Kernel:
+        return PageTarget{PageTarget::Kind::Kernel, name, roofline};
+    case CallKind::Module:
+        return PageTarget{PageTarget::Kind::Range, QString::fromStdString(graph_->modulePath(node)),
+                          roofline};
+    case CallKind::Op:
+        if (roofline)
+            return PageTarget{PageTarget::Kind::Op, name, roofline};
+        break;
+    default:
+        break;
+    }
+    return {};
+}
+
+void FlamePage::openKernels(bool roofline)
+{
+    if (const std::optional<PageTarget> target = targetOf(shown(), roofline))
+        emit workspace().targetWanted(QStringLiteral("kernels"), *target);
 }
 
 } // namespace tilescope::ui

@@ -68,7 +68,8 @@ private:
     void showSelection();
     void showDetails(query::CallTree::Node node);
     void openShare(std::int64_t row);
-    void openKernels();
+    void openKernels(bool roofline);
+    std::optional<PageTarget> targetOf(query::CallTree::Node node, bool roofline) const;
     void openMenu(query::CallTree::Node node, QPoint at);
     void addFilter(query::CallFilter::Kind kind, query::CallTree::Node node);
     void showFilters();
@@ -108,6 +109,7 @@ private:
     Panel* detailsPanel_ = nullptr;
     KeyValueTable* details_ = nullptr;
     QPushButton* openKernels_ = nullptr;
+    QPushButton* openRoofline_ = nullptr;
 };
 
 } // namespace tilescope::ui

@@ -3,7 +3,7 @@
 #include "core/query/tables/kernel_stats.h"
 #include "core/query/tables/kernel_tables.h"
 #include "core/query/tables/op_tables.h"
-#include "ui/kernels/op_instances.h"
+#include "ui/kernels/instances.h"
 #include "ui/kit/table_model.h"
 
 namespace tilescope::ui {

@@ -1,11 +1,11 @@
 #include "ui/kernels/kernels_page.h"
 
+#include "core/analysis/kernels/kernel_families.h"
 #include "core/query/memory/memory_difference.h"
 #include "ui/kernels/families_panel.h"
 #include "ui/kernels/roofline_plot.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
-#include "ui/kit/histogram_plot.h"
 #include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
@@ -20,10 +20,11 @@
 #include <QScrollArea>
 #include <QSplitter>
 #include <QStackedWidget>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 namespace tilescope::ui {
 
@@ -32,11 +33,17 @@ namespace {
 constexpr query::Grouping kGroupings[] = {query::Grouping::Name,  query::Grouping::Family,
                                           query::Grouping::Range, query::Grouping::Module,
                                           query::Grouping::Phase, query::Grouping::Shape};
-enum GroupBy { ByName, ByFamily };
+enum GroupBy { ByName, ByFamily, ByRange, ByShape = 5 };
 
 constexpr int kAllSteps = -2;
 constexpr int kMostRanges = 400;
 constexpr const char* kTimeline = "timeline";
+
+QString shortNameOf(const QString& kernel)
+{
+    return QString::fromStdString(
+        analysis::KernelFamilies::standard().describe(kernel.toStdString()).shortName);
+}
 
 } // namespace
 
@@ -45,9 +52,9 @@ KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
                                                                tr("module"), tr("phase"), tr("shape")})),
       filter_(makeFindField(tr("Filter…"), tr("Filter kernels"))), party_(new ComboBox(tr("Process or GPU"))),
       step_(new ComboBox(tr("Step"))), range_(new ComboBox(tr("Range"))), summary_(new QLabel),
-      stack_(new QStackedWidget), message_(makeMessage()), table_(new TableView),
-      histogramPanel_(new Panel(tr("Durations"))), histogram_(new HistogramPlot),
-      rooflinePanel_(new Panel(tr("Roofline"))), roofline_(new RooflinePlot), families_(new FamiliesPanel)
+      stack_(new QStackedWidget), message_(makeMessage()), table_(new TableView), panels_(new QScrollArea),
+      durations_(new DurationsPanel), rooflinePanel_(new Panel(tr("Roofline"))), roofline_(new RooflinePlot),
+      families_(new FamiliesPanel)
 {
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
@@ -55,14 +62,13 @@ KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
     // In a low window, the panels scroll before the table has fewer rows than this.
     constexpr int kLeastRows = 5;
     table_->setMinimumHeight(sizes().header + kLeastRows * sizes().row);
-    auto* panels = new QScrollArea;
-    panels->setWidgetResizable(true);
-    panels->setFrameShape(QFrame::NoFrame);
-    panels->setFocusPolicy(Qt::NoFocus);
-    panels->setMinimumHeight(sizes().of(160));
-    panels->setWidget(makePanels());
+    panels_->setWidgetResizable(true);
+    panels_->setFrameShape(QFrame::NoFrame);
+    panels_->setFocusPolicy(Qt::NoFocus);
+    panels_->setMinimumHeight(sizes().of(160));
+    panels_->setWidget(makePanels());
     splitter->addWidget(table_);
-    splitter->addWidget(panels);
+    splitter->addWidget(panels_);
     splitter->setStretchFactor(0, 1);
     splitter->setSizes({sizes().of(540), sizes().of(390)});
     splitter->setHandleWidth(1);
@@ -97,6 +103,11 @@ void KernelsPage::goTo(const PageTarget& target)
         grouping_->setCurrent(ByName);
         workspace().setKernel(target.text);
         break;
+    case PageTarget::Kind::Op:
+        filter_->clear();
+        grouping_->setCurrent(ByShape);
+        wantedOp_ = target.text;
+        break;
     case PageTarget::Kind::Family:
         filter_->setText(QStringLiteral("family:") + target.text);
         grouping_->setCurrent(ByName);
@@ -107,6 +118,7 @@ void KernelsPage::goTo(const PageTarget& target)
         wantedRange_ = target.text;
         break;
     }
+    isRooflineWanted_ = target.isRoofline;
     load();
 }
 
@@ -152,7 +164,6 @@ void KernelsPage::showRuns(const std::vector<SelectedRun>& runs)
         loading_.cancel();
         summing_.cancel();
         counting_.cancel();
-        measuring_.cancel();
         tools_->setEnabled(false);
         showMessage(emptyText(
             tr("A traced run lists its kernels, copies and memsets on this page, on a CPU its ops.")));
@@ -169,27 +180,6 @@ std::optional<std::int32_t> KernelsPage::step() const
     const bool isChoice = step_->count() > 0 && !(run_ && run_->span); // a time span is of any steps
     const int wanted = isChoice ? step_->currentData().toInt() : kAllSteps;
     return wanted == kAllSteps ? std::nullopt : std::optional<std::int32_t>(wanted);
-}
-
-// The stretch of the chosen step in each lane of the chosen process or device.
-query::StretchOf KernelsPage::stretchOf() const
-{
-    const query::PartyChoice* const only = party();
-    return [timeline = timeline_, wanted = step(), process = only ? only->process : ProcessIndex{},
-            device = only ? only->device
-                          : DeviceIndex{}](const query::Lane& lane) -> std::optional<query::Stretch> {
-        if ((process && lane.process != process) || (device && lane.device != device))
-            return {};
-        if (!wanted)
-            return query::Stretch{INT64_MIN, INT64_MAX};
-        // A step's kernels are those that start before the next step does.
-        const std::vector<query::TimelineStep> steps = timeline->stepsOf(lane.process);
-        for (std::size_t i = 0; i < steps.size(); ++i)
-            if (steps[i].step == *wanted)
-                return query::Stretch{steps[i].start,
-                                      i + 1 < steps.size() ? steps[i + 1].start : timeline->length + 1};
-        return {};
-    };
 }
 
 void KernelsPage::load()
@@ -358,8 +348,26 @@ void KernelsPage::showLines(std::vector<KernelLine> lines, const KernelTitles& t
     if (grouping_->current() == ByName && workspace().kernel().isEmpty() && !lines_.empty())
         workspace().setKernel(lines_.front().name);
     followKernel();
+    selectWantedOp();
     // Last, because a table that gets the focus without a current row makes its first row current.
     stack_->setCurrentIndex(1);
+    if (full_ && std::exchange(isRooflineWanted_, false)) {
+        roofline_->setFocus();
+        // The panels have their places once the page is laid out.
+        QTimer::singleShot(0, this, [this] { panels_->ensureWidgetVisible(rooflinePanel_, 0, 0); });
+    }
+}
+
+// The costliest shapes of the op that a link leads to.
+void KernelsPage::selectWantedOp()
+{
+    if (wantedOp_.isEmpty() || !full_ || !full_->byShape)
+        return;
+    const QString op = std::exchange(wantedOp_, {});
+    for (std::size_t i = 0; i < lines_.size(); ++i)
+        if (lines_[i].label == op || lines_[i].label.startsWith(op + QLatin1Char(' ')))
+            return selectLine(std::int64_t(i));
+    durations_->setNotice(tr("“%1” has no work of its own: see the ops that it calls.").arg(op));
 }
 
 // The sum and number of the rows that the filter keeps.
@@ -484,7 +492,8 @@ void KernelsPage::chooseLine(std::int64_t id)
     roofline_->setCurrent(id);
     if (grouping_->current() == ByName)
         workspace().setKernel(lines_[std::size_t(id)].name);
-    showHistogram(id);
+    durations_->setNotice({});
+    showInstances(id);
 }
 
 // A kernel leads to the timeline, a group to its kernels.
@@ -499,7 +508,7 @@ void KernelsPage::openLine(std::int64_t id)
     case query::Grouping::Phase:
         return goTo({PageTarget::Kind::Range, QStringLiteral("step/") + line.name});
     case query::Grouping::Module:
-        grouping_->setCurrent(2); // by range: a module has one in each phase
+        grouping_->setCurrent(ByRange); // a module has one in each phase
         filter_->setText(line.name);
         return load();
     default:
@@ -513,41 +522,41 @@ void KernelsPage::showOnTimeline()
                                   {PageTarget::Kind::Kernel, workspace().kernel()});
 }
 
+void KernelsPage::selectLine(std::int64_t id)
+{
+    table_->setCurrentId(id);
+    roofline_->setCurrent(id);
+    showInstances(id);
+}
+
 void KernelsPage::followKernel()
 {
+    durations_->setNotice({});
+    const QString kernel = workspace().kernel();
     if (grouping_->current() == ByName) {
         for (std::size_t i = 0; i < lines_.size(); ++i)
-            if (lines_[i].name == workspace().kernel()) {
-                table_->setCurrentId(std::int64_t(i));
-                roofline_->setCurrent(std::int64_t(i));
-                return showHistogram(std::int64_t(i));
-            }
+            if (lines_[i].name == kernel)
+                return selectLine(std::int64_t(i));
         // Findings name kernels as the table does: the first line is the costliest of that label.
         for (const KernelLine& line : lines_)
-            if (line.label == workspace().kernel())
+            if (line.label == kernel)
                 return workspace().setKernel(line.name);
     } else if (const auto id = table_->currentId(); id && std::size_t(*id) < lines_.size()) {
-        roofline_->setCurrent(id);
-        return showHistogram(*id);
+        return selectLine(*id);
+    }
+    // The kernel of another run stays the selected one for when that run is shown again.
+    if (const QModelIndex first = table_->model()->index(0, 0);
+        grouping_->current() == ByName && !kernel.isEmpty() && first.isValid()) {
+        selectLine(first.data(TableModel::IdRole).toLongLong());
+        return durations_->setNotice((full_ && full_->ops
+                                          ? tr("This run has no op “%1”. The first row is selected.")
+                                          : tr("This run has no kernel “%1”. The first row is selected."))
+                                         .arg(shortNameOf(kernel)));
     }
     table_->setCurrentId({});
     roofline_->setCurrent({});
-    histogramPanel_->setTitle(tr("Durations"));
-    histogramPanel_->setSubtitle({});
-    showOnTimeline_->setEnabled(false);
     emit selectionText({});
-    measuring_.cancel();
-    showDurations({}, query::Hue::Other, tr("Select a row to see how long its instances took."));
-}
-
-// `otherwise` is the reason why there is no histogram.
-void KernelsPage::showDurations(const Durations& durations, query::Hue hue, const QString& otherwise)
-{
-    const bool any = !durations.histogram.counts.empty();
-    histogram_->setVisible(any);
-    noHistogram_->setVisible(!any);
-    noHistogram_->setText(otherwise);
-    histogram_->show(durations, hue);
+    durations_->clear();
 }
 
 // The instances that a line sums; empty if the grouping is not by name or family.
@@ -563,43 +572,38 @@ query::ActivityChoice KernelsPage::instancesOf(const KernelLine& line) const
     return {};
 }
 
-// The times of the instances; for ops, the self time.
-std::function<std::vector<std::int64_t>(const query::Cancelled& cancelled)>
-KernelsPage::lengthsOfInstances(query::ActivityChoice instances) const
+// The times of the instances of a line; for ops, the self time. Empty if they are not known.
+DurationsPanel::Lengths KernelsPage::lengthsOfInstances(const KernelLine& line) const
 {
+    query::ActivityChoice instances = instancesOf(line);
+    if (!instances)
+        return {};
+    const query::PartyChoice* const only = party();
+    const ProcessIndex process = only ? only->process : ProcessIndex{};
     if (!full_ || !full_->ops)
         return [timeline = timeline_, instances = std::move(instances),
-                within = stretchOf()](const query::Cancelled& cancelled) {
-            return lengthsOf(*timeline, instances, within, cancelled);
+                choice = KernelChoice{step(), process, only ? only->device : DeviceIndex{}}](
+                   const query::Cancelled& cancelled) {
+            return query::lengthsOf(*timeline, instances, choice.stretch(timeline), cancelled);
         };
-    const OpChoice choice{full_->ops->run.coversRecording(), step(),
-                          party() ? party()->process : ProcessIndex{}};
     return [timeline = timeline_, instances = std::move(instances),
-            within = choice.stretches(timeline_)](const query::Cancelled& cancelled) {
-        return selfTimesOf(*timeline, instances, within, cancelled);
+            choice = OpChoice{full_->ops->run.coversRecording(), step(), process}](
+               const query::Cancelled& cancelled) {
+        return query::selfTimesOf(*timeline, instances, choice.stretches(timeline), cancelled);
     };
 }
 
-void KernelsPage::showHistogram(std::int64_t id)
+void KernelsPage::showInstances(std::int64_t id)
 {
     const KernelLine& line = lines_[std::size_t(id)];
-    histogramPanel_->setTitle(line.label);
+    durations_->setTitle(line.label);
     const QString instances = counted(line.instances, "instance");
-    histogramPanel_->setSubtitle(full_ && full_->ops ? tr("%1, self time").arg(instances) : instances);
-    showOnTimeline_->setEnabled(grouping_->current() == ByName);
-    const QString otherwise = run_->span
+    durations_->setSubtitle(full_ && full_->ops ? tr("%1, self time").arg(instances) : instances);
+    durations_->setOnTimeline(grouping_->current() == ByName);
+    durations_->showInstances(line.swatch.hue, lengthsOfInstances(line),
+                              run_->span
                                   ? tr("A time filter cuts instances: clear it to see how long they took.")
-                                  : tr("Durations are available by name or family, over all ranges.");
-    measuring_.cancel();
-    if (query::ActivityChoice chosen = instancesOf(line); !chosen)
-        showDurations({}, line.swatch.hue, otherwise);
-    else
-        measuring_.start([lengths = lengthsOfInstances(std::move(chosen))](
-                             const query::Cancelled& cancelled) { return durationsOf(lengths(cancelled)); },
-                         [this, hue = line.swatch.hue, otherwise](const Durations& durations) {
-                             showDurations(durations, hue, otherwise);
-                         },
-                         [this](const QString& sentence) { showDurations({}, query::Hue::Other, sentence); });
+                                  : tr("Durations are available by name or family, over all ranges."));
     emit selectionText(tr("1 %1 selected, %2, %3")
                            .arg(grouping_->current() != ByName ? tr("group")
                                 : full_ && full_->ops          ? tr("op")
@@ -661,18 +665,6 @@ QWidget* KernelsPage::makePanels()
     const int margin = sizes().of(12);
     layout->setContentsMargins(sizes().margin, margin, sizes().margin, margin);
     layout->setSpacing(sizes().gap);
-    auto* content = new QVBoxLayout;
-    content->setContentsMargins(sizes().of(8), sizes().of(4), sizes().of(8), sizes().of(8));
-    histogram_->setAccessibleName(tr("Durations of the selected kernel"));
-    noHistogram_ = makeMessage();
-    content->addWidget(histogram_, 1);
-    content->addWidget(noHistogram_, 1);
-    showOnTimeline_ = new QPushButton(tr("Show on timeline"));
-    showOnTimeline_->setObjectName(QStringLiteral("showOnTimeline"));
-    showOnTimeline_->setProperty("kind", "link");
-    showOnTimeline_->setCursor(Qt::PointingHandCursor);
-    content->addWidget(showOnTimeline_, 0, Qt::AlignLeft);
-    histogramPanel_->setContent(content);
     auto* roofs = new QVBoxLayout;
     roofs->setContentsMargins(sizes().of(8), sizes().of(4), sizes().of(8), sizes().of(8));
     noRoofline_ = makeMessage();
@@ -680,7 +672,7 @@ QWidget* KernelsPage::makePanels()
     roofs->addWidget(noRoofline_, 1);
     rooflinePanel_->setSubtitle(tr("area: total time; work: from shapes"));
     rooflinePanel_->setContent(roofs);
-    layout->addWidget(histogramPanel_, 10);
+    layout->addWidget(durations_, 10);
     layout->addWidget(rooflinePanel_, 13);
     layout->addWidget(families_, 8);
     connect(families_, &FamiliesPanel::familyChosen, this, [this](query::Hue family) {
@@ -690,7 +682,7 @@ QWidget* KernelsPage::makePanels()
         }
         filter_->setText(QStringLiteral("family:") + QString::fromStdString(std::string(hueWord(family))));
     });
-    connect(showOnTimeline_, &QPushButton::clicked, this, &KernelsPage::showOnTimeline);
+    connect(durations_, &DurationsPanel::timelineWanted, this, &KernelsPage::showOnTimeline);
     connect(roofline_, &RooflinePlot::chosen, this, [this](std::int64_t id) {
         table_->setCurrentId(id);
         chooseLine(id);

@@ -1,20 +1,19 @@
 #pragma once
 
+#include "ui/kernels/durations_panel.h"
 #include "ui/kernels/kernels_reading.h"
 #include "ui/kit/page.h"
 
 class QComboBox;
 class QLabel;
 class QLineEdit;
-class QPushButton;
+class QScrollArea;
 class QStackedWidget;
 
 namespace tilescope::ui {
 
 class FamiliesPanel;
-class HistogramPlot;
 class SentenceLabel;
-struct Durations;
 class Panel;
 class RooflinePlot;
 class SegmentedControl;
@@ -64,23 +63,21 @@ private:
     std::vector<KernelLine> withOther(std::vector<KernelLine> lines) const;
     KernelTitles titles() const;
     std::optional<std::int32_t> step() const;
-    query::StretchOf stretchOf() const;
-    std::function<std::vector<std::int64_t>(const query::Cancelled& cancelled)>
-    lengthsOfInstances(query::ActivityChoice instances) const;
+    DurationsPanel::Lengths lengthsOfInstances(const KernelLine& line) const;
     const query::PartyChoice* party() const; ///< null: all
     void chooseLine(std::int64_t id);
     void openLine(std::int64_t id);
     void showOnTimeline();
+    void selectLine(std::int64_t id);
+    void selectWantedOp();
     void followKernel();
-    void showHistogram(std::int64_t id);
-    void showDurations(const Durations& durations, query::Hue hue, const QString& otherwise);
+    void showInstances(std::int64_t id);
     query::ActivityChoice instancesOf(const KernelLine& line) const;
     void showMessage(const QString& text);
 
     JobTracker loading_{this};
     JobTracker summing_{this};
     JobTracker counting_{this};
-    JobTracker measuring_{this};
     std::optional<SelectedRun> run_;
     std::optional<SelectedRun> second_;               // of several selected runs
     std::shared_ptr<const query::Timeline> timeline_; // for steps and durations
@@ -90,7 +87,9 @@ private:
     std::optional<query::Answer>
         attentionAnswer_; // of the run and party, whatever the grouping, step and range
     std::vector<KernelLine> lines_;
-    QString wantedRange_; // to be chosen once the ranges are known
+    QString wantedRange_;           // to be chosen once the ranges are known
+    QString wantedOp_;              // to be selected once its shapes are known
+    bool isRooflineWanted_ = false; // to be shown once it is known
     SegmentedControl* grouping_;
     QLineEdit* filter_;
     QComboBox* party_;
@@ -101,10 +100,8 @@ private:
     QStackedWidget* stack_;
     SentenceLabel* message_;
     TableView* table_;
-    Panel* histogramPanel_;
-    HistogramPlot* histogram_;
-    SentenceLabel* noHistogram_ = nullptr;
-    QPushButton* showOnTimeline_ = nullptr;
+    QScrollArea* panels_;
+    DurationsPanel* durations_;
     Panel* rooflinePanel_;
     RooflinePlot* roofline_;
     SentenceLabel* noRoofline_ = nullptr;

@@ -36,6 +36,7 @@ public:
 
     void show(std::vector<RooflineBubble> bubbles, std::vector<Roof> roofs);
     void setCurrent(std::optional<std::int64_t> id);
+    std::optional<std::int64_t> current() const { return current_; }
     const std::vector<RooflineBubble>& bubbles() const { return bubbles_; }
     /// The bubble at a point of the widget; null if there is none.
     std::optional<std::int64_t> bubbleAt(const QPointF& place) const;

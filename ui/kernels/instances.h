@@ -24,6 +24,16 @@ struct OpChoice {
     std::vector<query::StretchOf> stretches(const std::shared_ptr<const query::Timeline>& timeline) const;
 };
 
+/// Which kernels of a run are in question: those of one step or of all; of one process or device or of all.
+struct KernelChoice {
+    std::optional<std::int32_t> step;
+    ProcessIndex process;
+    DeviceIndex device;
+
+    /// The stretch in each lane. A step's kernels are those that start before the next step does.
+    query::StretchOf stretch(const std::shared_ptr<const query::Timeline>& timeline) const;
+};
+
 /// Empty if cancelled. Any thread.
 OpSpread spreadOf(const std::shared_ptr<const query::Timeline>& timeline, const OpChoice& choice,
                   const std::function<bool()>& cancelled);
