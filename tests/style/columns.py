@@ -28,7 +28,7 @@ WINDOW_ALONE = {
                                  "Measured, ms", "Step, ms"},
     "ui/overview/overview_tables.cpp": {"A over B", "Speedup over A, ×"},
     "ui/overview/step_bar_plot.cpp": {"Run", "Part of the step", "Time, ns"},
-    "ui/overview/study_rows.cpp": {"Study", "First finding", "Points"},
+    "ui/overview/study_rows.cpp": {"Study", "First finding", "Points", "Chart"},
     "ui/ranks/lateness_grid.cpp": {"Collective", "Rank", "Late, ns"},
     "ui/timeline/timeline_rows.cpp": {"Op, self time", "Kernel", "Run", "Note", "At", "Start, ms", "Length", "Name", "Lane"},
     "ui/window/run_dock.cpp": {"File", "#"},

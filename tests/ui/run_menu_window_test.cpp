@@ -1,16 +1,19 @@
 // What the run list, the palette and the view of a run that was out of memory let a user do.
 
 #include "core/config/schema.h"
+#include "core/config/study.h"
 #include "core/store/run_writer.h"
 #include "tests/ui/text_recorder.h"
 #include "tests/ui/window_fixture.h"
 #include "tests/unit/report/study_file.h"
+#include "ui/charts/chart_sketch.h"
 #include "ui/charts/figure_view.h"
 #include "ui/kit/table_view.h"
 #include "ui/kit/view_history.h"
 #include "ui/overview/limit_bar_plot.h"
 #include "ui/overview/oom_panel.h"
 #include "ui/overview/study_panel.h"
+#include "ui/theme/theme.h"
 #include "ui/window/command_palette.h"
 #include "ui/window/help_page.h"
 #include "ui/window/run_dock.h"
@@ -342,6 +345,49 @@ TEST_F(StudyTest, AClickOnAPointOfAChartOpensItsRun)
     expectTheOnlyRunIsExplained();
 }
 
+TEST_F(StudyTest, FewStudiesHaveTheirChartsBesideTheirQuestions)
+{
+    EXPECT_TRUE(studies().findChildren<ChartSketch*>().isEmpty())
+        << "the only study has its whole chart below";
+    config::Study two = config::loadStudy("flash");
+    for (const config::StudyPart& part : config::loadStudy("scaling").parts)
+        two.parts.push_back(part);
+    report::writeStudyFile(
+        folder_ / "two.tscope", two,
+        [](const ExperimentSpec& spec) {
+            return report::FakeResult{.forwardMs = double(spec.seqLen), .backwardMs = 1};
+        },
+        1);
+    window_.open({QString::fromStdString((folder_ / "two.tscope").string())});
+    waitUntilSettled();
+    ASSERT_TRUE(
+        QTest::qWaitFor([&] { return studies().findChildren<ChartSketch*>().size() > 1; }, kPatienceMs));
+    waitUntilSettled();
+    EXPECT_EQ(studies().verticalScrollBar()->maximum(), 0) << "no study is out of sight";
+    QModelIndex last;
+    ChartSketch* sketch = nullptr;
+    for (int row = 0; row < studies().model()->rowCount(); ++row) {
+        const QModelIndex index = studies().model()->index(row, 0);
+        auto* const each = dynamic_cast<ChartSketch*>(studies().indexWidget(index));
+        EXPECT_EQ(each == nullptr, index.data().toString() == QStringLiteral("no chart"));
+        if (each != nullptr) {
+            last = index;
+            sketch = each;
+        }
+    }
+    ASSERT_NE(sketch, nullptr);
+    EXPECT_GT(studies().columnWidth(0), sizes().of(100)) << "the chart is not squeezed";
+    ASSERT_NE(studies().currentIndex().row(), last.row());
+    const QImage picture = sketch->grab().toImage();
+    int coloured = 0;
+    for (int y = 0; y < picture.height(); ++y)
+        for (int x = 0; x < picture.width(); ++x)
+            coloured += picture.pixelColor(x, y).saturation() > 120 ? 1 : 0;
+    EXPECT_GT(coloured, 30) << "lines in the colours of the backends";
+    clickRow(studies(), last);
+    EXPECT_EQ(studies().currentIndex().row(), last.row()) << "a click on the chart selects its study";
+}
+
 // Question, finding and state of a row are visible on a narrow page too.
 TEST_F(StudyTest, ANarrowPageKeepsQuestionFindingAndState)
 {
@@ -430,6 +476,40 @@ TEST_F(OomTest, EachChangeHasItsRunButton)
     QTest::mouseClick(buttons[0], Qt::LeftButton);
     ASSERT_EQ(wanted_.specs.size(), 1U);
     EXPECT_NE(config::specHash(second.specs.front()), config::specHash(wanted_.specs.front()));
+}
+
+TEST_F(OomTest, AQueuedChangeIsNotQueuedAgain)
+{
+    TableView& fits = changes();
+    std::vector<ExperimentSpec> queue;
+    window_.workspace().setQueue([&](const QString& file, const ExperimentSpec& spec) {
+        return file == wanted_.file && std::ranges::find(queue, spec) != queue.end();
+    });
+    QTest::mouseClick(buttonOf(fits, 0), Qt::LeftButton);
+    ASSERT_EQ(wanted_.specs.size(), 1U);
+    queue = wanted_.specs;
+    const auto showsAt = [&](int row, const char* word, bool isEnabled) {
+        return QTest::qWaitFor(
+            [&] {
+                return buttonOf(fits, row)->text() == QLatin1String(word) &&
+                       buttonOf(fits, row)->isEnabled() == isEnabled;
+            },
+            kPatienceMs);
+    };
+    emit window_.workspace().queueChanged();
+    EXPECT_TRUE(showsAt(0, "Queued", false));
+    EXPECT_TRUE(showsAt(1, "Run", true));
+    fits.setCurrentIndex(fits.model()->index(0, 0));
+    wanted_.specs.clear();
+    QTest::keyClick(&fits, Qt::Key_Return);
+    EXPECT_TRUE(wanted_.specs.empty());
+
+    StringTable strings;
+    store::RunWriter writer(wanted_.file.toStdString(), strings);
+    writer.beginRun(
+        {"fits", "lm", config::toJson(queue.front()), config::specHash(queue.front()), "Tilescope test"});
+    window_.workspace().refresh(gpu_);
+    EXPECT_TRUE(showsAt(0, "Running", false));
 }
 
 TEST_F(OomTest, AChangeThatWasRunIsDrawnBesideTheFailureAndOpensByAClick)

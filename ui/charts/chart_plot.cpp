@@ -1,5 +1,6 @@
 #include "ui/charts/chart_plot.h"
 
+#include "ui/charts/chart_ranges.h"
 #include "ui/kit/label_places.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/plot_vectors.h"
@@ -24,8 +25,7 @@ const QColor kGrid(0xE6, 0xE8, 0xEB);
 constexpr double kReferenceText = 8; // points: the text size to which lengths refer
 constexpr double kPixelsPerInch = 96;
 constexpr std::size_t kMostInRow = 3;
-constexpr double kFarthestBar = 10; // down a logarithmic axis: longer bars end at the axis
-constexpr double kGreyStep = 0.07;  // of lightness: smaller steps are indistinguishable in print
+constexpr double kGreyStep = 0.07; // of lightness: smaller steps are indistinguishable in print
 
 // Distinguishable for colour-blind readers and, with their markers, in grey.
 constexpr QRgb kColourBlind[] = {0xFF1B2026, 0xFF8F5F00, 0xFF0072B2, 0xFFC44A00,
@@ -304,42 +304,11 @@ void ChartPlot::addOutOfMemory(QCPAxisRect& panel, const QString& facet)
 // All panels have the same scales.
 void ChartPlot::setRanges(QCPAxisRect& panel) const
 {
-    constexpr double kMost = std::numeric_limits<double>::max();
-    double lowX = kMost;
-    double highX = -kMost;
-    double lowY = kMost;
-    double highY = -kMost;
-    const bool logY = isLogarithmic(recipe_.yAxis);
-    for (const ChartSeries& series : chart_.series) {
-        if (recipe_.outOfMemory)
-            for (const ChartPoint& point : series.outOfMemory) {
-                lowX = std::min(lowX, point.x);
-                highX = std::max(highX, point.x);
-            }
-        for (const ChartPoint& point : series.points) {
-            lowX = std::min(lowX, point.x);
-            highX = std::max(highX, point.x);
-            const double low = std::min(point.y, point.low.value_or(point.y));
-            lowY = std::min(lowY, !logY ? low : low > 0 ? std::max(low, point.y / kFarthestBar) : point.y);
-            highY = std::max(highY, point.high.value_or(point.y));
-        }
-    }
-    if (lowX > highX)
+    const std::optional<ChartRanges> ranges = rangesOf(chart_, recipe_);
+    if (!ranges)
         return;
-    if (lowY > highY)
-        lowY = highY = 1;
-    QCPAxis& x = *panel.axis(QCPAxis::atBottom);
-    QCPAxis& y = *panel.axis(QCPAxis::atLeft);
-    if (!chart_.words.isEmpty())
-        x.setRange(-0.5, double(chart_.words.size()) - 0.5);
-    else if (isLogarithmic(recipe_.xAxis) && lowX > 0)
-        x.setRange(lowX / 1.25, highX * 1.25);
-    else
-        x.setRange(lowX - 0.06 * (highX - lowX + 1e-9), highX + 0.06 * (highX - lowX + 1e-9));
-    if (logY && lowY > 0)
-        y.setRange(lowY / 1.8, highY * 2.2);
-    else
-        y.setRange(std::min(0.0, lowY), 1.12 * highY);
+    panel.axis(QCPAxis::atBottom)->setRange(ranges->xLow, ranges->xHigh);
+    panel.axis(QCPAxis::atLeft)->setRange(ranges->yLow, ranges->yHigh);
 }
 
 // The words at the positions of the x axis.

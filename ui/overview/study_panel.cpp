@@ -2,6 +2,7 @@
 
 #include "core/report/report.h"
 #include "ui/charts/chart_plot.h"
+#include "ui/charts/chart_sketch.h"
 #include "ui/charts/figure_view.h"
 #include "ui/charts/timeline_figure.h"
 #include "ui/kit/controls.h"
@@ -25,6 +26,8 @@ namespace {
 
 constexpr double kOneStudy = 300; // design pixels: findings and figure of the selected study
 constexpr double kStudyRow = 22;
+constexpr double kSketchRow = 58;          // with a small chart
+constexpr std::size_t kMostSketches = 5;   // studies; with more, only the selected one has a chart
 constexpr double kMostOfList = 230;        // then it scrolls
 constexpr std::size_t kRunsOfOneStudy = 4; // fewer are read directly
 
@@ -38,18 +41,17 @@ QString figureName(const report::Section& section, const report::Figure& figure)
     return name.replace(QLatin1Char('-'), QLatin1Char(' '));
 }
 
-bool isTimeline(const report::Figure& figure)
+ChartRecipe recipeOf(const report::Figure& figure)
 {
-    return TimelineRecipe::isOne(QByteArray::fromStdString(figure.recipe));
+    return ChartRecipe::fromJson(QByteArray::fromStdString(figure.recipe), QString::fromStdString(figure.id));
 }
 
-std::vector<const report::Figure*> chartsOf(const report::Section& section)
+std::vector<const query::RunSummary*> runsOf(const query::FileSnapshot& snapshot)
 {
-    std::vector<const report::Figure*> charts;
-    for (const report::Figure& figure : section.figures)
-        if (!isTimeline(figure))
-            charts.push_back(&figure);
-    return charts;
+    std::vector<const query::RunSummary*> runs;
+    for (const query::RunSummary& run : snapshot.runs)
+        runs.push_back(&run);
+    return runs;
 }
 
 QString findingsText(const report::Section& section)
@@ -177,7 +179,12 @@ void StudyPanel::show(std::shared_ptr<const report::Document> document)
                     .arg(counted(std::ssize(sections), "study", "studies"))
                     .arg(ok)
                     .arg(counted(std::int64_t(points), "point")));
-    studies_->show(studyRows(*document_));
+    const bool hasSketches = hasSketchOfEach();
+    studies_->setRowHeight(hasSketches ? kSketchRow : kStudyRow);
+    studies_->setMostLines(hasSketches ? 1 : 2); // a high row wraps without that
+    studies_->show(studyRows(*document_, hasSketches));
+    if (hasSketches)
+        addSketches();
     fitList();
     const auto same =
         std::find_if(sections.begin(), sections.end(),
@@ -196,7 +203,33 @@ void StudyPanel::show(std::shared_ptr<const report::Document> document)
 void StudyPanel::fitList()
 {
     const int rows = int(studies_->table().rows.size()) * studies_->verticalHeader()->defaultSectionSize();
-    studies_->setFixedHeight(sizes().header + std::min(rows, sizes().of(kMostOfList)) + 2);
+    const int height = hasSketchOfEach() ? rows : std::min(rows, sizes().of(kMostOfList));
+    studies_->setFixedHeight(sizes().header + height + 2);
+}
+
+// Several studies, few enough to have all of them on the page. The only study of a file has its whole chart below.
+bool StudyPanel::hasSketchOfEach() const
+{
+    return document_ && document_->sections.size() > 1 && document_->sections.size() <= kMostSketches;
+}
+
+// The first chart of each study, small, beside its question.
+void StudyPanel::addSketches()
+{
+    for (int row = 0; row < studies_->model()->rowCount(); ++row) {
+        const QModelIndex index = studies_->model()->index(row, 0);
+        const report::Section& section =
+            document_->sections[std::size_t(index.data(TableModel::IdRole).toLongLong())];
+        const std::vector<const report::Figure*> charts = chartsOf(section);
+        if (charts.empty())
+            continue;
+        auto* sketch = new ChartSketch([document = document_, figure = charts.front(), snapshot = snapshot_] {
+            const ChartRecipe recipe = recipeOf(*figure);
+            return ChartSketch::Drawn(chartOf(recipe, runsOf(*snapshot)), recipe);
+        });
+        studies_->setIndexWidget(index, sketch);
+        sketch->setAutoFillBackground(false); // the selection is visible around the paper
+    }
 }
 
 const report::Section* StudyPanel::study() const
@@ -240,12 +273,8 @@ void StudyPanel::showFigure()
         figure_->setPaper({}, tr("The study has no chart; its tables are in the report."));
         return;
     }
-    std::vector<const query::RunSummary*> runs;
-    for (const query::RunSummary& run : snapshot_->runs)
-        runs.push_back(&run);
-    const ChartRecipe recipe = ChartRecipe::fromJson(QByteArray::fromStdString(charts[at]->recipe),
-                                                     QString::fromStdString(charts[at]->id));
-    chart_ = chartOf(recipe, runs);
+    const ChartRecipe recipe = recipeOf(*charts[at]);
+    chart_ = chartOf(recipe, runsOf(*snapshot_));
     plot_->show(chart_, recipe);
     figure_->setPaper(chart_.series.empty() ? QSize() : ChartPlot::paperSize(recipe), chart_.empty);
     figure_->setToolTip(QString::fromStdString(charts[at]->caption));

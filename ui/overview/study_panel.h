@@ -36,6 +36,8 @@ private:
     void makeContent();
     void show(std::shared_ptr<const report::Document> document);
     void fitList();
+    void addSketches();
+    bool hasSketchOfEach() const;
     void showStudy();
     void showFigure();
     void select(const std::vector<std::string>& uids, const QString& page);

@@ -1,10 +1,31 @@
 #include "ui/overview/study_rows.h"
 
+#include "ui/charts/timeline_figure.h"
 #include "ui/kit/table_cells.h"
 
 #include <QObject>
 
 namespace tilescope::ui {
+
+namespace {
+
+constexpr int kSketchWidth = 116; // design pixels
+
+} // namespace
+
+bool isTimeline(const report::Figure& figure)
+{
+    return TimelineRecipe::isOne(QByteArray::fromStdString(figure.recipe));
+}
+
+std::vector<const report::Figure*> chartsOf(const report::Section& section)
+{
+    std::vector<const report::Figure*> charts;
+    for (const report::Figure& figure : section.figures)
+        if (!isTimeline(figure))
+            charts.push_back(&figure);
+    return charts;
+}
 
 QString stateOf(const report::PointCounts& counts)
 {
@@ -18,11 +39,20 @@ QString stateOf(const report::PointCounts& counts)
     return words.join(QStringLiteral(", "));
 }
 
-TableData studyRows(const report::Document& document)
+TableData studyRows(const report::Document& document, bool hasCharts)
 {
     using Kind = TableColumn::Kind;
     using report::Section;
     TableMaker<Section> maker;
+    if (hasCharts) {
+        TableColumn chart = makeColumn(QObject::tr("Chart"), Kind::Text, kSketchWidth);
+        chart.sortable = false;
+        maker.add(chart, [](const Section& section) {
+            const std::vector<const report::Figure*> charts = chartsOf(section);
+            return charts.empty() ? makeWords(QObject::tr("no chart"), {}, Tone::Dim)
+                                  : makeWords(QString::fromStdString(charts.front()->caption));
+        });
+    }
     TableColumn question = makeColumn(QObject::tr("Study"), Kind::Text, 0);
     question.sentence = true;
     maker.add(question, [](const Section& section) {

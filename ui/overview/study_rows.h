@@ -5,12 +5,20 @@
 
 #include <QString>
 
+#include <vector>
+
 namespace tilescope::ui {
 
 /// `35 of 36 ok, 1 out of memory`.
 QString stateOf(const report::PointCounts& counts);
 
+/// Whether a figure is a timeline, not a chart.
+bool isTimeline(const report::Figure& figure);
+
+std::vector<const report::Figure*> chartsOf(const report::Section& section);
+
 /// One row per study: its question, its first finding and its state; the id is the index of the section.
-TableData studyRows(const report::Document& document);
+/// \param hasCharts  adds a first column with room for a chart, and its caption as text
+TableData studyRows(const report::Document& document, bool hasCharts = false);
 
 } // namespace tilescope::ui
