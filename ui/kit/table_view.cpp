@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tilescope::ui {
 
@@ -118,6 +119,15 @@ void TableView::setMostLines(int lines)
 {
     mostLines_ = lines;
     layColumns();
+}
+
+void TableView::setMostLinesOfEach(int lines)
+{
+    if (!std::exchange(isEachRowFitted_, true)) {
+        connect(filter_, &QAbstractItemModel::layoutChanged, this, &TableView::layLines);
+        connect(filter_, &QAbstractItemModel::rowsInserted, this, &TableView::layLines);
+    }
+    setMostLines(lines);
 }
 
 void TableView::show(TableData rows)
@@ -315,19 +325,36 @@ void TableView::layColumns()
         layLines();
 }
 
-void TableView::layLines()
+// The lines of the row's texts, at most mostLines_.
+int TableView::linesOf(const TableRow& row) const
 {
-    const TableData& table = model_->table();
+    const std::vector<TableColumn>& columns = model_->table().columns;
     const QFontMetrics metrics(Theme::instance().body());
     int lines = 1;
-    for (std::size_t c = 0; c < table.columns.size(); ++c) {
-        if (table.columns[c].width > 0 || table.columns[c].kind != TableColumn::Kind::Text)
-            continue;
-        const int width = columnWidth(int(c)) - TableDelegate::padding(int(c));
-        for (const TableRow& row : table.rows)
-            lines = std::max(lines, TableDelegate::lineCount(row.cells[c].text, metrics, width));
+    for (std::size_t c = 0; c < columns.size(); ++c)
+        if (columns[c].width == 0 && columns[c].kind == TableColumn::Kind::Text)
+            lines = std::max(lines,
+                             TableDelegate::lineCount(row.cells[c].text, metrics,
+                                                      columnWidth(int(c)) - TableDelegate::padding(int(c))));
+    return std::min(lines, mostLines_);
+}
+
+void TableView::layLines()
+{
+    const std::vector<TableRow>& rows = model_->table().rows;
+    const int spacing = QFontMetrics(Theme::instance().body()).lineSpacing();
+    if (isEachRowFitted_) {
+        for (int row = 0; row < filter_->rowCount(); ++row) {
+            const int source = filter_->mapToSource(filter_->index(row, 0)).row();
+            verticalHeader()->resizeSection(row,
+                                            rowHeight_ + (linesOf(rows[std::size_t(source)]) - 1) * spacing);
+        }
+        return;
     }
-    const int height = rowHeight_ + (std::min(lines, mostLines_) - 1) * metrics.lineSpacing();
+    int lines = 1;
+    for (const TableRow& row : rows)
+        lines = std::max(lines, linesOf(row));
+    const int height = rowHeight_ + (lines - 1) * spacing;
     if (height == verticalHeader()->defaultSectionSize())
         return;
     verticalHeader()->setDefaultSectionSize(height);

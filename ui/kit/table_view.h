@@ -32,6 +32,8 @@ public:
     /// Texts of the column that takes the remaining width wrap to this many lines if it is too narrow for them;
     /// all rows then have the height of the one with the most lines.
     void setMostLines(int lines);
+    /// The same, but each row has the height of its own lines. For tables of few rows.
+    void setMostLinesOfEach(int lines);
     /// The table as shown: sorted, filtered, without the columns that are hidden.
     TableData shown() const;
     /// Actions that show and hide columns.
@@ -56,6 +58,7 @@ protected:
 private:
     void layColumns();
     void layLines();
+    int linesOf(const TableRow& row) const;
     void keepWidth(int column, int width);
     bool holdsNothing(std::size_t column) const;
     int neededWidth(std::size_t column) const;
@@ -77,6 +80,7 @@ private:
     mutable QHash<std::pair<int, int>, Elided> elided_; // by column and width
     int rowHeight_ = 0;                                 // of one line
     int mostLines_ = 1;
+    bool isEachRowFitted_ = false; // to its lines
     bool quiet_ = false;
     bool laying_ = false;
 };

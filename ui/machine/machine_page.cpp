@@ -25,6 +25,7 @@ namespace {
 using machine::Finding;
 
 constexpr std::size_t kMostRuns = 4;
+constexpr int kMostLines = 4; // of a fact; longer ones lose their end
 
 std::pair<Icon, QColor> signOf(Finding::Verdict verdict)
 {
@@ -80,6 +81,7 @@ MachinePage::MachinePage(Workspace& workspace, QWidget* parent)
     here->setContent(scroll);
     recorded_ = new Panel(tr("Recorded on"));
     facts_->setAccessibleName(tr("Facts about the machines of the selected runs"));
+    facts_->setMostLinesOfEach(kMostLines);
     recorded_->setContent(facts_);
     auto* splitter = new QSplitter(Qt::Horizontal);
     splitter->setHandleWidth(sizes().gap);

@@ -33,6 +33,7 @@ TableData factRows(const std::vector<query::EnvironmentTable>& runs, const QStri
     for (const QString& title : titles) {
         TableColumn column;
         column.title = title;
+        column.sentence = true;
         data.columns.push_back(std::move(column));
     }
     std::map<std::string, std::size_t> positions;

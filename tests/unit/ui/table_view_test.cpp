@@ -150,6 +150,41 @@ TEST_F(TableViewTest, TextsThatMayWrapGiveAllRowsTheHeightOfTheLongest)
     EXPECT_EQ(view_.rowHeight(0), sizes().of(22)) << "other texts, other lines";
 }
 
+TEST_F(TableViewTest, EachRowMayHaveTheHeightOfItsOwnLines)
+{
+    TableData facts;
+    TableColumn key;
+    key.title = QStringLiteral("Fact");
+    key.width = 100;
+    TableColumn value;
+    value.title = QStringLiteral("a.tscope");
+    value.sentence = true;
+    facts.columns = {key, value};
+    const char* const missing =
+        "CUDA calls, ranges (steps and modules), Python calls, memory events, counters";
+    for (const char* text : {"12", missing}) {
+        TableRow& row = facts.rows.emplace_back();
+        row.id = std::int64_t(facts.rows.size()) - 1;
+        row.cells.resize(2);
+        row.cells[0].text = row.id == 0 ? QStringLiteral("ops") : QStringLiteral("missing");
+        row.cells[1].text = QString::fromLatin1(text);
+    }
+    const QFontMetrics metrics(Theme::instance().body());
+    view_.setRowHeight(22);
+    view_.setMostLinesOfEach(4);
+    view_.show(facts);
+    at(900);
+    EXPECT_EQ(view_.rowHeight(1), sizes().of(22));
+    at(sizes().of(100) + metrics.horizontalAdvance(QLatin1String(missing)) / 2);
+    EXPECT_EQ(view_.rowHeight(0), sizes().of(22));
+    EXPECT_GT(view_.rowHeight(1), sizes().of(22));
+    view_.sortByColumn(0, Qt::AscendingOrder); // "missing" comes first
+    QApplication::processEvents();
+    EXPECT_EQ(view_.model()->index(0, 1).data().toString(), QLatin1String(missing));
+    EXPECT_GT(view_.rowHeight(0), sizes().of(22));
+    EXPECT_EQ(view_.rowHeight(1), sizes().of(22));
+}
+
 TEST_F(TableViewTest, NoNumberIsCutWhateverTheRoomIsAndWhateverComesLater)
 {
     const auto expectWhole = [this] {
