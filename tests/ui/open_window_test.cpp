@@ -7,6 +7,8 @@
 #include "tests/ui/patience.h"
 #include "ui/kit/message_strip.h"
 #include "ui/kit/table_view.h"
+#include "ui/kit/view_history.h"
+#include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
 #include "ui/window/drop_box.h"
 #include "ui/window/file_opener.h"
@@ -285,6 +287,34 @@ TEST_F(OpenWindowTest, WithoutAFileItOffersThoseThatWereOpenedBefore)
     EXPECT_FALSE(start->isVisible());
 }
 
+TEST_F(OpenWindowTest, TheMachinePageShowsWholeWhatAnImportLacks)
+{
+    open({path("a.json")});
+    window_.resize(853, 533);
+    window_.showPage(QStringLiteral("machine"));
+    waitUntilSettled();
+    TableView* facts = nullptr;
+    for (TableView* table : window_.page(QStringLiteral("machine"))->findChildren<TableView*>())
+        facts = table;
+    ASSERT_NE(facts, nullptr);
+    const QString lacks = QStringLiteral("ops, ranges (steps and modules), Python calls, memory events, ");
+    const auto rowOfMissing = [&] {
+        for (int row = 0; row < facts->model()->rowCount(); ++row)
+            if (facts->model()->index(row, 0).data().toString() == QLatin1String("missing"))
+                return row;
+        return -1;
+    };
+    ASSERT_TRUE(QTest::qWaitFor([&] { return rowOfMissing() >= 0; }, kPatienceMs));
+    const int row = rowOfMissing();
+    const QString text = facts->model()->index(row, 1).data().toString();
+    EXPECT_TRUE(text.startsWith(lacks)) << text.toStdString();
+    const QFontMetrics metrics(Theme::instance().body());
+    const int width = facts->columnWidth(1) - TableDelegate::padding(1);
+    ASSERT_GT(metrics.horizontalAdvance(text), width) << "it takes several lines";
+    EXPECT_GE(facts->rowHeight(row), TableDelegate::lineCount(text, metrics, width) * metrics.lineSpacing());
+    EXPECT_LT(facts->rowHeight(row == 0 ? 1 : 0), facts->rowHeight(row));
+}
+
 class StartTest : public OpenWindowTest {
 protected:
     void SetUp() override
@@ -379,6 +409,27 @@ TEST_F(StartTest, MissingFilesAreDimAndCanBeRemoved)
     ASSERT_EQ(recent().model()->rowCount(), 1);
     EXPECT_EQ(RecentFiles::read(), QStringList{path("lm.tscope")});
     EXPECT_TRUE(fs::exists(folder_ / "b.json")) << "the file itself stays";
+}
+
+TEST_F(StartTest, AClearedListOfRecentFilesComesBackByUndo)
+{
+    openAndClose("lm.tscope");
+    openAndClose("a.json");
+    ASSERT_EQ(recent().model()->rowCount(), 2);
+    QTest::mouseClick(start().findChild<QPushButton*>(QStringLiteral("clearRecent")), Qt::LeftButton);
+    waitUntilSettled();
+    EXPECT_TRUE(RecentFiles::read().isEmpty());
+    EXPECT_FALSE(recent().isVisible());
+    ViewHistory& history = window_.workspace().history();
+    EXPECT_EQ(history.undoName(), QStringLiteral("removing 2 recent files from the list"));
+    history.undo();
+    waitUntilSettled();
+    EXPECT_TRUE(recent().isVisible());
+    EXPECT_EQ(RecentFiles::read(), (QStringList{path("a.json"), path("lm.tscope")}));
+    EXPECT_EQ(cell(1, 1), QStringLiteral("3 runs, last: lm-small2"));
+    history.redo();
+    waitUntilSettled();
+    EXPECT_TRUE(RecentFiles::read().isEmpty());
 }
 
 TEST_F(StartTest, ADragOverAnyPageShowsWhereToDropAndWhatHappens)

@@ -11,6 +11,7 @@
 #include <QSettings>
 #include <QVariantMap>
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 
@@ -54,6 +55,19 @@ void RecentFiles::add(const QString& path)
     while (files.size() > kMostRecent)
         forget(files.takeLast());
     QSettings().setValue(QLatin1String(kRecentKey), files);
+}
+
+void RecentFiles::insert(qsizetype position, const QString& path, const QString& holds)
+{
+    QStringList files = read();
+    if (files.contains(path))
+        return;
+    files.insert(std::clamp<qsizetype>(position, 0, files.size()), path);
+    while (files.size() > kMostRecent)
+        forget(files.takeLast());
+    QSettings().setValue(QLatin1String(kRecentKey), files);
+    if (!holds.isEmpty())
+        setHolds(path, holds);
 }
 
 void RecentFiles::remove(const QString& path)

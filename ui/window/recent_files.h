@@ -17,6 +17,8 @@ public:
     static QStringList read();
     /// Puts it first.
     static void add(const QString& path);
+    /// Puts it at a position, if it is not in the list; with what it holds. Its picture comes with the next opening.
+    static void insert(qsizetype position, const QString& path, const QString& holds);
     /// Forgets the file, what it holds and its picture.
     static void remove(const QString& path);
     /// `121 runs, 16 studies, last: flash: lengths`; empty if it is not known.

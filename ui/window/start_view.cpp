@@ -10,6 +10,7 @@
 #include "ui/kit/panel.h"
 #include "ui/kit/table_cells.h"
 #include "ui/kit/table_view.h"
+#include "ui/kit/view_history.h"
 #include "ui/kit/workspace.h"
 #include "ui/theme/theme.h"
 #include "ui/window/drop_box.h"
@@ -238,6 +239,10 @@ Panel* StartView::makeRecent()
     removeMissing_ = panel->addLink(tr("Remove missing files"));
     removeMissing_->hide();
     connect(removeMissing_, &QPushButton::clicked, this, &StartView::removeMissing);
+    QPushButton* clear = panel->addLink(tr("Clear"));
+    clear->setObjectName(QStringLiteral("clearRecent"));
+    clear->setToolTip(tr("Remove all files from the list (Ctrl+Z restores them)"));
+    connect(clear, &QPushButton::clicked, this, &StartView::removeAll);
     return panel;
 }
 
@@ -249,11 +254,16 @@ void StartView::showDrag(const QString& words)
 void StartView::showEvent(QShowEvent* event)
 {
     QWidget::showEvent(event);
+    readRecent();
+    isLookWanted_ = true;
+}
+
+void StartView::readRecent()
+{
     files_.clear();
     for (const QString& path : RecentFiles::read())
         files_.push_back({path, RecentFiles::holds(path)});
     fillRecent();
-    isLookWanted_ = true;
 }
 
 // Reads the disk only once the list is visible, so that the window is not delayed.
@@ -350,8 +360,42 @@ void StartView::removeMissing()
     removeRecent(missing);
 }
 
-// The row below the first removed one becomes current.
+void StartView::removeAll()
+{
+    QStringList all;
+    for (const RecentRow& row : files_)
+        all << row.path;
+    removeRecent(all);
+}
+
 void StartView::removeRecent(const QStringList& paths)
+{
+    struct Removed {
+        qsizetype position;
+        QString path;
+        QString holds;
+    };
+    std::vector<Removed> removed;
+    for (std::size_t i = 0; i < files_.size(); ++i)
+        if (paths.contains(files_[i].path))
+            removed.push_back({qsizetype(i), files_[i].path, files_[i].holds});
+    if (removed.empty())
+        return;
+    forgetRecent(paths);
+    ViewHistory::note(
+        *this, {.name = tr("removing %1 from the list").arg(counted(std::ssize(removed), "recent file")),
+                .undo =
+                    [this, removed] {
+                        for (const Removed& each : removed)
+                            RecentFiles::insert(each.position, each.path, each.holds);
+                        readRecent();
+                        lookForRecent();
+                    },
+                .redo = [this, paths] { forgetRecent(paths); }});
+}
+
+// The row below the first removed one becomes current.
+void StartView::forgetRecent(const QStringList& paths)
 {
     const std::optional<std::int64_t> current = recent_->currentId();
     for (const QString& path : paths)

@@ -59,11 +59,14 @@ private:
     Panel* makeOpen();
     Panel* makeRecord();
     Panel* makeRecent();
+    void readRecent();
     void fillRecent();
     void lookForRecent();
     void openRecent(const QString& path);
     void removeRecent(const QStringList& paths);
+    void forgetRecent(const QStringList& paths);
     void removeMissing();
+    void removeAll();
     void showPreview();
     void runDemo();
     void followDemo();
