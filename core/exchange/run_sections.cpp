@@ -165,8 +165,8 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
     add(column(of.beforeBackward));
     add(column(of.peakAllocated));
     add(column(of.peakReserved));
-    add(column("trace_overhead", "traced/bare", [](const RunRow& r) { return r.record.result.traceOverhead; },
-               {.keep = 0}));
+    add(column("trace_overhead", "tracing cost",
+               [](const RunRow& r) { return r.record.result.traceOverhead; }, {.keep = 0}));
     add(column.programs("loss", [](const RunRow& r) { return r.record.result.loss; }));
     add(column.programs("oom", [](const RunRow& r) { return oomJson(r.record.result.oom); }));
     add(column.programs("flags", [](const RunRow& r) { return jsonList(r.record.result.flags); }));
@@ -214,7 +214,7 @@ Table sheetOf(const RunRow& run)
     add("before backward", bytesText(result.beforeBackward));
     add("peak " + std::string(query::heldWord(record.workload)), bytesText(result.peakAllocated));
     add("peak reserved", bytesText(result.peakReserved));
-    add("traced / bare step", result.traceOverhead ? Scale{}.text(*result.traceOverhead) : "");
+    add("tracing cost", result.traceOverhead ? Scale{}.text(*result.traceOverhead) : "");
     add("loss", result.loss ? Scale{}.text(*result.loss) : "");
     if (result.oom)
         add("out of memory", "in " + result.oom->phase + ": asked for " + bytesText(result.oom->requested) +

@@ -72,7 +72,7 @@ TEST_F(RecordTest, ShowsTheCommandAndWhatIsMissing)
     type("Program with its arguments", QStringLiteral("python train.py"));
     EXPECT_TRUE(button("Record").isEnabled());
     for (QCheckBox* box : dialog_->findChildren<QCheckBox*>())
-        if (box->text() == QLatin1String("Operators"))
+        if (box->text() == QLatin1String("Ops"))
             box->click();
     EXPECT_TRUE(label("Command").endsWith(
         QStringLiteral("&& tilescope record -o new.tscope --ops -- python train.py")))

@@ -160,9 +160,8 @@ void AdvicePanel::show(std::shared_ptr<const query::AdviceTable> advice)
     }
     const QString process =
         advice_->process.empty() ? QString() : words(advice_->process) + QStringLiteral(", ");
-    setSubtitle(process + (advice_->isWhole
-                               ? tr("the most that each remedy can save of the whole recording")
-                               : tr("the most that each remedy can save of the mean traced step")));
+    setSubtitle(process + (advice_->isWhole ? tr("time at stake in the whole recording, an upper bound")
+                                            : tr("time at stake in the mean traced step, an upper bound")));
     if (advice_->rows.empty()) {
         say(tr("The rules that apply to this recording found nothing."));
         return;

@@ -355,7 +355,7 @@ KeyFigure tracing(const OverviewData& data)
             line.number = threeDigits(*overhead);
             line.unit = QStringLiteral("×");
             if (run.summary->step)
-                line.detail = QStringLiteral("untraced %1").arg(timeText(run.summary->step->median * 1e6));
+                line.detail = QStringLiteral("timed %1").arg(timeText(run.summary->step->median * 1e6));
         } else if (run.summary->workload == kTraceWorkload) {
             line.detail = QStringLiteral("unknown: imported");
         } else {

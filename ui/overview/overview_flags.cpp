@@ -102,13 +102,13 @@ void addResult(std::vector<Flag>& flags, const OverviewRun& run)
     }
     if (result.traceOverhead && *result.traceOverhead > kTracingLimit)
         flags.push_back({Flag::Kind::Note, QStringLiteral("Tracing"),
-                         of(run) + QStringLiteral("a traced step takes %1× as long as an untraced one")
+                         of(run) + QStringLiteral("a traced step takes %1× as long as a timed one")
                                        .arg(threeDigits(*result.traceOverhead)),
                          QStringLiteral("gaps on the timeline are longer than without tracing"),
                          QStringLiteral("timeline")});
     if (result.traceOverhead && *result.traceOverhead < kImplausible)
         flags.push_back({Flag::Kind::Warning, QStringLiteral("Tracing"),
-                         of(run) + QStringLiteral("a traced step takes %1× as long as an untraced one, "
+                         of(run) + QStringLiteral("a traced step takes %1× as long as a timed one, "
                                                   "which tracing cannot cause: the step time changed")
                                        .arg(threeDigits(*result.traceOverhead)),
                          QStringLiteral("run it again"), QStringLiteral("timeline")});

@@ -101,8 +101,8 @@ RecordDialog::RecordDialog(QWidget* parent)
       modules_(makeBox(tr("Modules"), QStringLiteral("--no-modules"),
                        tr("PyTorch's modules, optimizers and data loaders"), true)),
       memory_(makeBox(tr("Memory"), QStringLiteral("--no-memory"), tr("PyTorch's allocations"), true)),
-      ops_(makeBox(tr("Operators"), QStringLiteral("--ops"),
-                   tr("PyTorch's operators with the shapes of their tensors"), false)),
+      ops_(makeBox(tr("Ops"), QStringLiteral("--ops"), tr("PyTorch's ops with the shapes of their tensors"),
+                   false)),
       stacks_(makeBox(tr("Python stacks"), QStringLiteral("--stacks"), tr("The calls of Python functions"),
                       false)),
       calibrates_(makeBox(tr("Measure the cost"), QStringLiteral("--calibrate"),
@@ -198,7 +198,7 @@ QWidget* RecordDialog::makeFields()
     addOptionRow(*grid, tr("Recording"), QStringLiteral("-o"), {fileField_});
     beginAt_->setFixedWidth(sizes().of(160));
     addOptionRow(*grid, tr("Begin"), QStringLiteral("--steps, --delay, --from"), {begin_, beginAt_});
-    addOptionRow(*grid, tr("At most, seconds"), QStringLiteral("--seconds"), {seconds_});
+    addOptionRow(*grid, tr("Stop after, seconds"), QStringLiteral("--seconds"), {seconds_});
     addOptionRow(*grid, tr("CUDA calls"), QStringLiteral("--trace"), {trace_});
     addOptionRow(*grid, tr("CUDA graphs"), QStringLiteral("--graphs"), {graphs_});
     return part;
