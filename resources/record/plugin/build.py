@@ -45,10 +45,15 @@ def main():
     partial = "%s.%d" % (target, os.getpid())
     standard = "20" if int(torch.__version__.split(".")[1]) >= 9 else "17"
     # PyTorch is compiled with NDEBUG; classes of its headers have other members without it.
-    command = compiler.split() + ["-std=c++" + standard, "-O2", "-DNDEBUG", "-fPIC", "-shared", "-fvisibility=hidden"]
+    # Options in CXX come later than -O2, which they may replace.
+    program, *options = compiler.split()
+    command = [program, "-std=c++" + standard, "-O2", "-DNDEBUG", "-fPIC", "-shared", "-fvisibility=hidden"] + options
     command += ["-D_GLIBCXX_USE_CXX11_ABI=%d" % torch._C._GLIBCXX_USE_CXX11_ABI, "-DTILESCOPE_WITH_CUDA=%d" % bool(cuda)]
     command += ["-I" + here] + [word for path in headers for word in ("-isystem", path)]
-    command += [os.path.join(here, "plugin.cpp")] + sorted(glob.glob(os.path.join(here, "core", "trace", "host", "*.cpp")))
+    # One translation unit parses PyTorch's headers once.
+    for part in sorted(glob.glob(os.path.join(here, "core", "trace", "host", "*.cpp"))):
+        command += ["-include", part]
+    command.append(os.path.join(here, "plugin.cpp"))
     command += ["-L" + os.path.join(root, "lib"), "-ltorch_cpu", "-lc10", "-Wl,--allow-shlib-undefined", "-o", partial]
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if result.returncode != 0:
