@@ -72,8 +72,13 @@ class Item:
     def interfaces(self):
         return self._ask(self.node.get_interfaces, [])
 
+    @property
+    def states(self):
+        return self._ask(self.node.get_state_set, None)
+
     def has(self, state):
-        return self._ask(lambda: self.node.get_state_set().contains(state), False)
+        states = self.states
+        return states is not None and states.contains(state)
 
     @property
     def showing(self):
@@ -106,10 +111,14 @@ class Item:
 
     def walk(self, hidden=False):
         """This item and what it contains; parts that are not on the screen only if hidden is set."""
-        yield self
+        return (item for item, _ in self.walk_with_states(hidden))
+
+    def walk_with_states(self, hidden=False, states=None):
+        yield self, states or self.states
         for child in self.children:
-            if hidden or child.showing:
-                yield from child.walk(hidden)
+            states = child.states
+            if hidden or (states is not None and states.contains(State.SHOWING)):
+                yield from child.walk_with_states(hidden, states)
 
     def find(self, name=None, role=None, where=lambda item: True):
         """The showing items that have this name (a string, or what a name begins with if it ends with …)."""
@@ -122,6 +131,16 @@ class Item:
                     return False
             return where(item)
         return (item for item in self.walk() if fits(item))
+
+
+class Look:
+    """What an item was when a walk passed it: every question to the item itself is a message to the program."""
+
+    def __init__(self, item, states):
+        self.item, self.role, self.name, self.states = item, item.role, item.name, states
+
+    def has(self, state):
+        return self.states is not None and self.states.contains(state)
 
 
 class Desktop:
@@ -259,13 +278,15 @@ class Desktop:
         raise Missing(f"{key} does not lead to {name!r}, only to {passed}")
 
     def wait_until_still(self):
-        """Until the window shows the same twice: pages read their runs in the background."""
+        """Waits until the window shows the same twice, since pages read their runs in the background. Returns a look at each item."""
         seen = []
 
         def look():
-            seen.append([(item.role, item.name) for item in self.window().walk()])
-            return len(seen) > 1 and seen[-1] == seen[-2]
-        self.wait(look, "a window that no longer changes")
+            looks = [Look(item, states) for item, states in self.window().walk_with_states()]
+            seen.append([(one.role, one.name) for one in looks])
+            is_busy = any(one.name.endswith("ing…") for one in looks)  # "examining…"
+            return looks if not is_busy and len(seen) > 1 and seen[-1] == seen[-2] else None
+        return self.wait(look, "a window that no longer changes")
 
     def under_cursor(self):
         """The texts of the status bar."""

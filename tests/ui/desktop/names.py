@@ -48,37 +48,36 @@ def check_table(place, item):
             complain(place, "a table whose first cell has no text", item)
 
 
-def is_picture(item):
-    _, _, width, height = item.box
-    return item.role == "filler" and bool(item.name) and min(width, height) >= LEAST_PICTURE and not item.children
+def is_picture(look):
+    if look.role != "filler" or not look.name:
+        return False
+    _, _, width, height = look.item.box
+    return min(width, height) >= LEAST_PICTURE and not look.item.children
 
 
-def check(place, window):
+def check(place, looks):
     """Returns how many items were looked at."""
-    count = 0
-    for item in window.walk():
-        count += 1
-        role = item.role
-        takes_focus = item.has(State.FOCUSABLE)
+    for look in looks:
+        item, role = look.item, look.role
+        takes_focus = look.has(State.FOCUSABLE)
         if role in ("", "unknown", "invalid") and takes_focus:
             complain(place, "no role", item)
-        if (takes_focus or role in CLICKED) and not item.name.strip():
+        if (takes_focus or role in CLICKED) and not look.name.strip():
             complain(place, "no name", item)
         if role == "combo box" and not is_labelled(item):
             complain(place, "a choice that does not say of what", item)
         if role in TABLES:
             check_table(place, item)
-        if is_picture(item) and not item.description:
+        if is_picture(look) and not item.description:
             complain(place, "a picture without words", item)
-    return count
+    return len(looks)
 
 
 def check_pages(desktop, state):
     for page, key in zip(PAGES, KEYS):
         desktop.press(key)
         desktop.find(page, "radio button", lambda button: button.has(State.CHECKED))
-        desktop.wait_until_still()
-        print(f"{state}, {page}: {check(f'{state}, {page}', desktop.window())} items", flush=True)
+        print(f"{state}, {page}: {check(f'{state}, {page}', desktop.wait_until_still())} items", flush=True)
 
 
 def told_of_run(desktop, before=None):
@@ -87,8 +86,7 @@ def told_of_run(desktop, before=None):
     for page in OF_RUNS:
         desktop.press(KEYS[PAGES.index(page)])
         desktop.find(page, "radio button", lambda button: button.has(State.CHECKED))
-        desktop.wait_until_still()
-        for item in filter(is_picture, desktop.window().walk()):
+        for item in [look.item for look in desktop.wait_until_still() if is_picture(look)]:
             earlier = (before or {}).get((page, item.name), (None, None))[1]
             end = time.monotonic() + 5  # runs are read in the background
             while item.description == earlier and not is_of_no_run(item, earlier) and time.monotonic() < end:
@@ -121,9 +119,8 @@ def check_dialogs(desktop):
     desktop.press("ctrl+1")
     for name, key in DIALOGS:
         desktop.press(key)
-        dialog = desktop.window(name)
-        desktop.wait_until_still()
-        print(f"{name}: {check(name, dialog)} items", flush=True)
+        desktop.window(name)
+        print(f"{name}: {check(name, desktop.wait_until_still())} items", flush=True)
         desktop.press("Escape")
         desktop.wait(lambda shown=name: all(window.name != shown for window in desktop.windows()), f"the end of {name}")
 
