@@ -457,6 +457,13 @@ TEST_F(StartTest, ADragOverAnyPageShowsWhereToDropAndWhatHappens)
     auto* veil = window_.findChild<DropBox*>(QStringLiteral("dropVeil"));
     ASSERT_NE(veil, nullptr);
     EXPECT_TRUE(veil->isVisible());
+    const QImage drawn = veil->grab().toImage();
+    const double ratio = drawn.devicePixelRatio();
+    const QPoint besideTheWords =
+        veil->rect().center() -
+        QPoint(QFontMetrics(Theme::instance().bold()).horizontalAdvance(veil->drag()) / 2 + sizes().of(4), 0);
+    EXPECT_EQ(drawn.pixelColor(besideTheWords * ratio).rgba(), colours().surface.rgba())
+        << "the page does not shine through the words";
     leave();
     EXPECT_FALSE(veil->isVisible());
     drag();

@@ -94,11 +94,19 @@ void DropBox::paintEvent(QPaintEvent*)
     const double radius = sizes().of(kRadius);
     painter.drawRoundedRect(QRectF(rect()).adjusted(margin, margin, -margin, -margin), radius, radius);
     painter.setFont(isOver ? Theme::instance().bold() : Theme::instance().body());
+    const QString words = elidedText(
+        isOver ? drag_ : tr("Drop recordings, traces, folders of traces or specs anywhere in this window"),
+        painter.fontMetrics(), Qt::ElideMiddle, width() - 4 * sizes().margin);
+    if (ground_ == Ground::Veil) { // the page's own words would shine through
+        QRectF plate(0, 0, painter.fontMetrics().horizontalAdvance(words) + 2 * sizes().margin,
+                     sizes().of(kBoxHeight));
+        plate.moveCenter(QRectF(rect()).center());
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(colours().surface);
+        painter.drawRoundedRect(plate, radius, radius);
+    }
     painter.setPen(isOver ? colours().accent : colours().dimText);
-    const QString words =
-        isOver ? drag_ : tr("Drop recordings, traces, folders of traces or specs anywhere in this window");
-    painter.drawText(rect(), Qt::AlignCenter,
-                     elidedText(words, painter.fontMetrics(), Qt::ElideMiddle, width() - 4 * sizes().margin));
+    painter.drawText(rect(), Qt::AlignCenter, words);
 }
 
 } // namespace tilescope::ui
