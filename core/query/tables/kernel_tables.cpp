@@ -210,6 +210,9 @@ private:
         const bool shapes = std::any_of(ops.begin(), ops.end(), [](const Op& op) { return bool(op.shapes); });
         if (!shapes)
             return addWorkOfSpec(spec, ops, device);
+        // Without a spec, the types of the ops say which ceilings apply.
+        if (!spec)
+            table_.ceilings = roofline(reader_, {.run = table_.run.run}).ceilings;
         const analysis::WorkContext context = workContextOf(spec);
         const auto family = [this](const DeviceEvent& event) { return familyOf(event.name, event.kind); };
         const analysis::WorkScope scope =

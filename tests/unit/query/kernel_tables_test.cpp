@@ -2,6 +2,7 @@
 
 #include "core/query/tables/kernel_tables.h"
 
+#include "core/query/tables/work_tables.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"
@@ -71,6 +72,28 @@ protected:
     testing::TemporaryFolder folder_;
     std::filesystem::path file_ = folder_ / "a.tscope";
 };
+
+TEST_F(KernelWork, TypesOfOpsSayWhichCeilingsApplyToARecordingWithoutASpec)
+{
+    {
+        StringTable strings;
+        store::RunWriter writer(file_, strings);
+        writer.beginRun({"rank0.json", "trace", "", "", "test"});
+        writer.writeEnvironment(std::vector{EnvironmentEntry{"gpu.name", "NVIDIA H200"}});
+        testing::FakeTrace trace(strings);
+        trace.op("aten::mm", 0, 90).at(kFfn);
+        trace.shaped("bf16[2, 3] bf16[3, 5]");
+        trace.kernel("nvjet_gemm", 100, 150).at(kFfn).by(trace.lastOp());
+        writer.write(trace.batch());
+        RunResult end;
+        end.device = "cuda:0";
+        writer.endRun(end);
+    }
+    const KernelsTable table = read({});
+    ASSERT_TRUE(table.ceilings.sheet.flops) << table.ceilings.sheetFrom;
+    EXPECT_GT(*table.ceilings.sheet.flops, 900e12) << "that of bf16, not of fp32";
+    EXPECT_EQ(table.ceilings.sheet.flops, roofline(store::RunReader(file_), {}).ceilings.sheet.flops);
+}
 
 TEST_F(KernelWork, OfATimeSpanCountsThePartsInIt)
 {
