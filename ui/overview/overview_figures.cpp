@@ -89,6 +89,33 @@ KeyFigure stepTime(const OverviewData& data)
     return figure;
 }
 
+// Of recordings of other programs, whose steps were not timed without tracing.
+KeyFigure tracedStep(const OverviewData& data)
+{
+    KeyFigure figure{.title = QStringLiteral("Traced step, mean"),
+                     .lines = {},
+                     .verdict = {},
+                     .page = QStringLiteral("timeline")};
+    std::vector<double> walls;
+    for (const OverviewRun& run : data.runs) {
+        KeyFigure::Line line = lineOf(run);
+        if (const MeanStep* step = stepOf(run)) {
+            walls.push_back(step->wall);
+            line.set(step->wall, quantity::Unit::Nanoseconds);
+            line.detail = QStringLiteral("of %1").arg(counted(step->steps, "step"));
+        } else {
+            line.detail =
+                run.data->isWhole ? QStringLiteral("no steps found") : QStringLiteral("reading the trace");
+        }
+        figure.lines.push_back(std::move(line));
+    }
+    if (walls.size() == 2)
+        figure.verdict = QStringLiteral("%1, no verdict: not timed").arg(signedTimeText(walls[1] - walls[0]));
+    else if (!walls.empty())
+        figure.verdict = QStringLiteral("with the cost of tracing");
+    return figure;
+}
+
 // A trace of such a run would not have GPU time either.
 bool isOnCpu(const OverviewRun& run)
 {
@@ -437,6 +464,13 @@ std::vector<KeyFigure> keyFigures(const OverviewData& data)
         if (std::ranges::all_of(data.runs, isOnCpu))
             return {timeInSteps(data), timeInOps(data), peakMemory(data)};
         return {timeInSteps(data), gpuBusy(data), idle(data), peakMemory(data)};
+    }
+    // A recording of another program has no timed steps and no spec, so the other cards would be empty.
+    if (std::ranges::all_of(data.runs,
+                            [](const OverviewRun& run) { return run.summary->workload == kTraceWorkload; })) {
+        if (std::ranges::all_of(data.runs, isOnCpu))
+            return {tracedStep(data), timeInOps(data), peakMemory(data)};
+        return {tracedStep(data), gpuBusy(data), idle(data), peakMemory(data)};
     }
     const auto hasNoGpuStep = [](const OverviewRun& run) {
         const bool isUntraced =

@@ -52,6 +52,32 @@ protected:
     std::shared_ptr<const query::FileSnapshot> snapshot_;
 };
 
+TEST(KeyFigures, OfAnImportedRunHaveItsTracedStepAndNoEmptyCard)
+{
+    const testing::TemporaryFolder folder;
+    const std::filesystem::path file = folder / "ranks.tscope";
+    test::writeRanksFile(file);
+    const query::FileSession session(file);
+    const auto snapshot = std::make_shared<const query::FileSnapshot>(session.snapshot());
+    const query::RunSummary& run = snapshot->runs.at(0);
+    OverviewData data;
+    data.runs.push_back({{},
+                         QString::fromStdString(run.name),
+                         snapshot,
+                         &run,
+                         std::make_shared<const query::RunOverview>(
+                             query::runOverview(session.reader(), run.run, testing::kNotCancelled))});
+    ASSERT_TRUE(data.runs[0].data->step);
+    const std::vector<KeyFigure> figures = keyFigures(data);
+    ASSERT_EQ(figures.size(), 4U);
+    EXPECT_EQ(figures[0].title, QStringLiteral("Traced step, mean"));
+    EXPECT_EQ(figures[0].lines[0].number + QChar(0x2009) + figures[0].lines[0].unit,
+              timeText(data.runs[0].data->step->wall));
+    EXPECT_TRUE(figures[0].lines[0].detail.endsWith(QStringLiteral("steps")));
+    for (const KeyFigure& figure : figures)
+        EXPECT_NE(figure.lines[0].number, notMeasured()) << figure.title.toStdString();
+}
+
 TEST_F(OverviewTest, BasicsAreThereBeforeTheTraceIsRead)
 {
     const RunId run = snapshot_->runs.at(0).run;
