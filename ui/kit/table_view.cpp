@@ -344,11 +344,17 @@ void TableView::layLines()
     const std::vector<TableRow>& rows = model_->table().rows;
     const int spacing = QFontMetrics(Theme::instance().body()).lineSpacing();
     if (isEachRowFitted_) {
+        int highest = 0;
+        bool isOther = false;
         for (int row = 0; row < filter_->rowCount(); ++row) {
             const int source = filter_->mapToSource(filter_->index(row, 0)).row();
-            verticalHeader()->resizeSection(row,
-                                            rowHeight_ + (linesOf(rows[std::size_t(source)]) - 1) * spacing);
+            const int height = rowHeight_ + (linesOf(rows[std::size_t(source)]) - 1) * spacing;
+            highest = std::max(highest, height);
+            isOther = isOther || height != verticalHeader()->sectionSize(row);
+            verticalHeader()->resizeSection(row, height);
         }
+        if (isOther)
+            emit rowHeightChanged(highest);
         return;
     }
     int lines = 1;

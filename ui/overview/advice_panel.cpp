@@ -108,7 +108,7 @@ AdvicePanel::AdvicePanel(QWidget* parent)
 {
     table_->setAccessibleName(tr("Advice"));
     table_->setRowHeight(kFindingHeight);
-    table_->setMostLines(kMostLines);
+    table_->setMostLinesOfEach(kMostLines);
     connect(table_, &TableView::rowHeightChanged, this, &AdvicePanel::fitRows);
     table_->setToolTip(tr("Enter or double click opens the page that shows what costs most"));
     message_->setContentsMargins(sizes().padding, sizes().gap, sizes().padding, sizes().gap);
@@ -167,15 +167,17 @@ void AdvicePanel::show(std::shared_ptr<const query::AdviceTable> advice)
         return;
     }
     table_->show(adviceRows(*advice_));
-    fitRows(table_->verticalHeader()->defaultSectionSize());
+    fitRows();
     table_->setVisible(true);
     message_->setVisible(false);
 }
 
-void AdvicePanel::fitRows(int height)
+void AdvicePanel::fitRows()
 {
-    const int rows = advice_ ? std::min(kMostFindings, int(advice_->rows.size())) : 0;
-    table_->setFixedHeight(sizes().header + rows * height + 2);
+    int height = sizes().header + 2;
+    for (int row = 0; row < std::min(kMostFindings, table_->model()->rowCount()); ++row)
+        height += table_->rowHeight(row);
+    table_->setFixedHeight(height);
 }
 
 void AdvicePanel::say(const QString& text)

@@ -36,7 +36,7 @@ signals:
 private:
     void show(std::shared_ptr<const query::AdviceTable> advice);
     /// \param height  of a row
-    void fitRows(int height);
+    void fitRows();
     void say(const QString& text);
 
     JobTracker loading_{this};
