@@ -7,6 +7,7 @@
 #include "ui/overview/step_bar_plot.h"
 #include "ui/ranks/lateness_plot.h"
 #include "ui/ranks/ranks_page.h"
+#include "ui/theme/theme.h"
 #include "ui/timeline/link_lines.h"
 #include "ui/timeline/timeline_page.h"
 
@@ -108,6 +109,30 @@ TEST_F(RanksPageWindow, CollectivesAreThoseOfTheStep)
     EXPECT_EQ(table.rows[3].cells[std::size_t(late)].text, QStringLiteral("2.00"));
     EXPECT_EQ(table.rows[3].cells[std::size_t(last)].text, QStringLiteral("rank 1"));
     EXPECT_EQ(table.rows[0].cells[std::size_t(late)].text, notMeasured()) << "nobody was last";
+}
+
+TEST_F(RanksPageWindow, NamesOfCollectivesStayReadableBesideTheHeatMap)
+{
+    open({.ranks = 8});
+    window_.resize(1600, 1000);
+    waitUntilSettled();
+    const TableView& table = ranks().collectives();
+    const int op = columnOf(table.table(), QStringLiteral("Op"));
+    ASSERT_GE(op, 0);
+    EXPECT_GE(table.columnWidth(op), sizes().of(120));
+    EXPECT_FALSE(table.isColumnHidden(columnOf(table.table(), QStringLiteral("Late"))));
+}
+
+TEST_F(RanksPageWindow, WithoutCollectivesNothingIsLeftBlankBesideThem)
+{
+    const std::filesystem::path file = folder_ / "none.tscope";
+    test::writeRanksFile(file);
+    openFile(file);
+    ASSERT_TRUE(labels().contains(QStringLiteral("No collective was recorded.")));
+    for (const QLabel* label : ranks().findChildren<QLabel*>())
+        if (label->text() == QLatin1String("No collective was recorded.")) {
+            EXPECT_GT(label->width(), 0.8 * ranks().width());
+        }
 }
 
 TEST_F(RanksPageWindow, ASelectedCollectiveShowsItsRanks)

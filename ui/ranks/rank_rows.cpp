@@ -122,14 +122,21 @@ TableData collectiveRows(const query::RanksTable& table, std::optional<std::int3
     maker.add(of.late, 76).tip = tr("Lateness that begins here; earlier lateness is not counted again");
     maker.add(of.wait, 76).tip = tr("Total time that the other ranks wait for it");
     maker.add(of.busRate, 80).tip = tr("Bus bandwidth as nccl-tests defines it, from the transfer time");
+    // In a narrow table, dim numbers go before names are cut to a few letters.
+    const auto addDim = [&maker](const auto& column, int width, const QString& tip) {
+        TableColumn& added = maker.add(column, width);
+        added.tip = tip;
+        added.dim = true;
+    };
     if (table.link)
-        maker.add(of.linkPercent, 80).tip = tr("Bus bandwidth as a share of %1 GB/s in one direction (%2)")
-                                                .arg(table.link->bytesPerSecond / 1e9, 0, 'f', 0)
-                                                .arg(QString::fromStdString(table.link->source));
+        addDim(of.linkPercent, 80,
+               tr("Bus bandwidth as a share of %1 GB/s in one direction (%2)")
+                   .arg(table.link->bytesPerSecond / 1e9, 0, 'f', 0)
+                   .arg(QString::fromStdString(table.link->source)));
     maker.add(of.exposed, 86).tip = tr("Without a compute kernel of the same rank, mean over the ranks");
     if (std::ranges::any_of(rows, [](const CollectiveRow& row) { return row.tightest() != nullptr; })) {
-        maker.add(of.slack, 76).tip = tr("From the end of an all-gather to the work that needs it");
-        maker.add(of.stall, 76).tip = tr("How long a stream waited for an all-gather; 0: it ended in time");
+        addDim(of.slack, 76, tr("From the end of an all-gather to the work that needs it"));
+        addDim(of.stall, 76, tr("How long a stream waited for an all-gather; 0: it ended in time"));
     }
     TableData data =
         maker.table(rows, [](const CollectiveRow&) { return Swatch::of(query::Hue::Collective); });

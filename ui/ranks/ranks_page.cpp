@@ -310,8 +310,7 @@ void RanksPage::showStep()
     collectivesPanel_->setSubtitle(any ? tr("Enter or double click: on the timeline") : QString());
     collectives_->setVisible(any);
     noCollectives_->setVisible(!any);
-    partsPanel_->setVisible(any);
-    latenessPanel_->setVisible(any);
+    partsPanel_->parentWidget()->setVisible(any); // and the heat map beside the collectives
     lateness_->show(latenessGrid(*table_, step()));
     latenessArea_->setFixedHeight(std::min(lateness_->sizeHint().height(), sizes().of(kMostLatenessHeight)));
     latenessPanel_->setSubtitle(
