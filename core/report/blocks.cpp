@@ -43,16 +43,10 @@ std::vector<std::string> findingCommands(const Section& section)
 }
 
 /// `5 points: 3 ok, 1 out of memory, 1 skipped.`
-std::string countsText(const PointCounts& counts)
+std::string countsText(const Section& section)
 {
-    std::string text =
-        counted(static_cast<std::int64_t>(counts.points), "point") + ": " + std::to_string(counts.ok) + " ok";
-    const std::pair<std::size_t, std::string_view> others[] = {
-        {counts.outOfMemory, "out of memory"}, {counts.skipped, "skipped"}, {counts.failed, "failed"}};
-    for (const auto& [count, word] : others)
-        if (count > 0)
-            text += fmt::format(", {} {}", count, word);
-    return text + ".";
+    return counted(static_cast<std::int64_t>(section.points), "point") + ": " +
+           std::to_string(section.counts.ok) + " ok" + section.counts.others() + ".";
 }
 
 /// Builds the blocks of a document; each method adds a part of it.
@@ -182,7 +176,7 @@ private:
         std::string about;
         for (const std::string& sentence : section.about)
             about += sentence + " ";
-        add(Paragraph{Paragraph::Kind::Plain, about + countsText(section.counts)});
+        add(Paragraph{Paragraph::Kind::Plain, about + countsText(section)});
         difference(section);
         cautions(section);
         if (section.figures.empty())

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/stats/statistics.h"
+#include "core/model/run_counts.h"
 
 #include <cstdint>
 #include <optional>
@@ -83,21 +84,13 @@ struct Caution {
 /// `text (3 runs)`.
 std::string textOf(const Caution& caution);
 
-/// How many points of a study have which result.
-struct PointCounts {
-    std::size_t points = 0; ///< of the edition that was run
-    std::size_t ok = 0;
-    std::size_t outOfMemory = 0;
-    std::size_t skipped = 0;
-    std::size_t failed = 0; ///< error, cancelled or interrupted
-};
-
 /// One study.
 struct Section {
     std::string study = {};
     std::string title = {};
     std::string asks = {};
-    PointCounts counts = {};
+    std::size_t points = 0;                                        ///< of the edition that was run
+    RunCounts counts = {};                                         ///< of the points that were run
     std::vector<std::string> runs = {};                            ///< uids
     std::vector<std::string> about = {};                           ///< one sentence per part
     std::vector<std::pair<std::string, std::string>> setting = {}; ///< machine, versions, clocks

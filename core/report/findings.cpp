@@ -231,23 +231,20 @@ std::vector<Finding> statuses(const FindingTemplate& wanted, const StudyRuns& st
     const RunList runs = select(study, wanted.part, wanted.quantity.from);
     if (runs.empty())
         return inconclusive(wanted, study, "no point was run.");
-    std::array<std::size_t, 3> counts{};
-    constexpr std::array kCounted{RunStatus::Oom, RunStatus::Skipped, RunStatus::Error};
+    RunCounts counts;
     std::string at;
-    for (const RunPtr& run : runs)
-        for (std::size_t i = 0; i < kCounted.size(); ++i)
-            if (run->status() == kCounted[i]) {
-                ++counts[i];
-                if (kCounted[i] == RunStatus::Oom)
-                    at += (at.empty() ? "" : "; ") + labelOf(*run, wanted.by);
-            }
+    for (const RunPtr& run : runs) {
+        counts.add(run->status());
+        if (run->status() == RunStatus::Oom)
+            at += (at.empty() ? "" : "; ") + labelOf(*run, wanted.by);
+    }
     return finding(
         wanted, study,
-        {{"oom", counts[0] == 0
-                     ? fmt::format("none of {} ran out of memory", ofPoints(runs.size()))
-                     : fmt::format("{} of {} ran out of memory: {}", counts[0], ofPoints(runs.size()), at)},
-         {"skipped", std::to_string(counts[1])},
-         {"failed", std::to_string(counts[2])},
+        {{"oom", counts.outOfMemory == 0 ? fmt::format("none of {} ran out of memory", ofPoints(runs.size()))
+                                         : fmt::format("{} of {} ran out of memory: {}", counts.outOfMemory,
+                                                       ofPoints(runs.size()), at)},
+         {"skipped", std::to_string(counts.skipped)},
+         {"failed", std::to_string(counts.failed)},
          {"points", std::to_string(runs.size())}},
         "Counted over the points that were run.");
 }

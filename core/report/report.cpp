@@ -110,26 +110,11 @@ std::optional<Figure> figureOf(const FigureTemplate& wanted, const StudyRuns& st
 
 void count(Section& section, const StudyRuns& study)
 {
-    PointCounts& counts = section.counts;
     for (const PartRuns& part : study.parts) {
-        counts.points += part.points;
+        section.points += part.points;
         for (const auto& run : part.runs) {
             section.runs.push_back(run->record().uid);
-            switch (run->status()) {
-            case RunStatus::Ok:
-                ++counts.ok;
-                break;
-            case RunStatus::Oom:
-                ++counts.outOfMemory;
-                break;
-            case RunStatus::Skipped:
-                ++counts.skipped;
-                break;
-            case RunStatus::Running:
-                break;
-            default:
-                ++counts.failed;
-            }
+            section.counts.add(run->status());
         }
     }
 }

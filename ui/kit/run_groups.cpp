@@ -1,8 +1,5 @@
 #include "ui/kit/run_groups.h"
 
-#include <QCoreApplication>
-#include <QStringList>
-
 #include <map>
 #include <string_view>
 #include <unordered_map>
@@ -13,49 +10,7 @@ namespace {
 
 constexpr std::string_view kOfStudy = ": "; // between the names of a study and of its sweep
 
-QString countWord(const char* text)
-{
-    return QCoreApplication::translate("RunGroups", text);
-}
-
 } // namespace
-
-void RunCounts::add(RunStatus status)
-{
-    ++runs;
-    switch (status) {
-    case RunStatus::Ok:
-        ++ok;
-        return;
-    case RunStatus::Oom:
-        ++outOfMemory;
-        return;
-    case RunStatus::Skipped:
-        ++skipped;
-        return;
-    case RunStatus::Running:
-        ++running;
-        return;
-    case RunStatus::Error:
-    case RunStatus::Cancelled:
-    case RunStatus::Interrupted:
-        ++failed;
-        return;
-    }
-}
-
-QString RunCounts::text() const
-{
-    QStringList words{countWord("%1 of %2 ok").arg(ok).arg(runs)};
-    const std::pair<std::size_t, QString> others[] = {{outOfMemory, countWord("out of memory")},
-                                                      {failed, countWord("failed")},
-                                                      {skipped, countWord("skipped")},
-                                                      {running, countWord("running")}};
-    for (const auto& [count, word] : others)
-        if (count > 0)
-            words << QStringLiteral("%1 %2").arg(count).arg(word);
-    return words.join(QStringLiteral(", "));
-}
 
 RunGroups::RunGroups(std::shared_ptr<const query::FileSnapshot> snapshot)
     : snapshot_(std::move(snapshot)), titles_(*snapshot_)

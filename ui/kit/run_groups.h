@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/model/run_counts.h"
 #include "ui/kit/run_titles.h"
 
 #include <cstddef>
@@ -9,21 +10,6 @@
 #include <vector>
 
 namespace tilescope::ui {
-
-/// The numbers of runs by status.
-struct RunCounts {
-    std::size_t runs = 0;
-    std::size_t ok = 0;
-    std::size_t outOfMemory = 0;
-    std::size_t failed = 0; ///< in error, cancelled or interrupted
-    std::size_t skipped = 0;
-    std::size_t running = 0;
-
-    void add(RunStatus status);
-    /// `35 of 36 ok, 1 out of memory`.
-    QString text() const;
-    bool operator==(const RunCounts&) const = default;
-};
 
 /// The runs of a file, of a study or of a sweep.
 struct RunGroup {

@@ -173,7 +173,7 @@ void StudyPanel::show(std::shared_ptr<const report::Document> document)
     std::size_t points = 0;
     for (const report::Section& section : sections) {
         ok += section.counts.ok;
-        points += section.counts.points;
+        points += section.points;
     }
     setSubtitle(tr("%1, %2 of %3 ok")
                     .arg(counted(std::ssize(sections), "study", "studies"))

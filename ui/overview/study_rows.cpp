@@ -27,18 +27,6 @@ std::vector<const report::Figure*> chartsOf(const report::Section& section)
     return charts;
 }
 
-QString stateOf(const report::PointCounts& counts)
-{
-    QStringList words{QObject::tr("%1 of %2 ok").arg(counts.ok).arg(counts.points)};
-    const std::pair<std::size_t, QString> others[] = {{counts.outOfMemory, QObject::tr("out of memory")},
-                                                      {counts.skipped, QObject::tr("skipped")},
-                                                      {counts.failed, QObject::tr("failed")}};
-    for (const auto& [count, word] : others)
-        if (count > 0)
-            words << QStringLiteral("%1 %2").arg(count).arg(word);
-    return words.join(QStringLiteral(", "));
-}
-
 TableData studyRows(const report::Document& document, bool hasCharts)
 {
     using Kind = TableColumn::Kind;
@@ -67,7 +55,8 @@ TableData studyRows(const report::Document& document, bool hasCharts)
     });
     maker.add(makeColumn(QObject::tr("Points"), Kind::Text, 150), [](const Section& section) {
         const bool failed = section.counts.failed > 0;
-        return makeWords(stateOf(section.counts), {}, failed ? Tone::Warning : Tone::Dim);
+        return makeWords(QString::fromStdString(section.counts.textOf(section.points)), {},
+                         failed ? Tone::Warning : Tone::Dim);
     });
     return maker.table(document.sections, [](const Section&) { return Swatch{}; });
 }

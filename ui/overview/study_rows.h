@@ -3,14 +3,9 @@
 #include "core/report/document.h"
 #include "ui/kit/table_model.h"
 
-#include <QString>
-
 #include <vector>
 
 namespace tilescope::ui {
-
-/// `35 of 36 ok, 1 out of memory`.
-QString stateOf(const report::PointCounts& counts);
 
 /// Whether a figure is a timeline, not a chart.
 bool isTimeline(const report::Figure& figure);

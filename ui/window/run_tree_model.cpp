@@ -382,15 +382,15 @@ QVariant RunTreeModel::branchData(const Branch& branch, int column, int role) co
             return counted(std::int64_t(runs), "run");
         return tr("%1 of %2").arg(groupOf(branch).counts.ok).arg(groupOf(branch).counts.runs);
     case Qt::AccessibleTextRole:
-        return column == Run && !isFile
-                   ? groupOf(branch).name + QStringLiteral(", ") + groupOf(branch).counts.text()
-                   : branchData(branch, column, Qt::DisplayRole);
+        return column == Run && !isFile ? groupOf(branch).name + QStringLiteral(", ") +
+                                              QString::fromStdString(groupOf(branch).counts.text())
+                                        : branchData(branch, column, Qt::DisplayRole);
     case Qt::ToolTipRole:
         if (isFile && !file.problem.isEmpty())
             return tipOfLines({file.name, file.problem});
-        return file.groups
-                   ? tipOfLines({isFile ? file.path : groupOf(branch).name, groupOf(branch).counts.text()})
-                   : tipOfLines({file.path});
+        return file.groups ? tipOfLines({isFile ? file.path : groupOf(branch).name,
+                                         QString::fromStdString(groupOf(branch).counts.text())})
+                           : tipOfLines({file.path});
     default:
         return {};
     }

@@ -1,0 +1,37 @@
+#include "core/model/run_counts.h"
+
+#include <gtest/gtest.h>
+
+namespace tilescope {
+namespace {
+
+RunCounts countsOf(std::initializer_list<RunStatus> statuses)
+{
+    RunCounts counts;
+    for (const RunStatus status : statuses)
+        counts.add(status);
+    return counts;
+}
+
+TEST(RunCounts, CountsErrorsCancelledAndInterruptedRunsAsFailed)
+{
+    EXPECT_EQ(countsOf({RunStatus::Error, RunStatus::Cancelled, RunStatus::Interrupted}).failed, 3U);
+    EXPECT_EQ(countsOf({RunStatus::Oom, RunStatus::Skipped, RunStatus::Running, RunStatus::Ok}).failed, 0U);
+}
+
+TEST(RunCounts, NamesOnlyStatusesThatOccur)
+{
+    EXPECT_EQ(countsOf({RunStatus::Ok, RunStatus::Ok}).text(), "2 of 2 ok");
+    EXPECT_EQ(countsOf({RunStatus::Ok, RunStatus::Oom, RunStatus::Skipped, RunStatus::Error,
+                        RunStatus::Running, RunStatus::Error})
+                  .text(),
+              "1 of 6 ok, 1 out of memory, 1 skipped, 2 failed, 1 running");
+}
+
+TEST(RunCounts, CountsPointsThatWereNotRun)
+{
+    EXPECT_EQ(countsOf({RunStatus::Ok, RunStatus::Oom}).textOf(5), "1 of 5 ok, 1 out of memory");
+}
+
+} // namespace
+} // namespace tilescope
