@@ -16,7 +16,6 @@
 #include "core/exchange/export/snapshot_export.h"
 #include "core/exchange/export/stack_formats.h"
 #include "core/exchange/number.h"
-#include "core/query/memory/held_word.h"
 #include "core/query/runs/run_tables.h"
 
 #include <algorithm>
@@ -72,7 +71,7 @@ void exportSnapshot(const ExportRequest& request)
     output.commit();
     std::cout << exported(request) << counted(figures.events, "event") << ", "
               << counted(figures.segments, "segment") << ", " << counted(figures.blocks, "block") << " with "
-              << sizeText(figures.allocated) << ' ' << query::heldWord(request.run.workload) << " ("
+              << sizeText(figures.allocated) << ' ' << request.run.traits().heldWord() << " ("
               << counted(figures.allocated.count, "byte") << "), " << sizeText(figures.reserved)
               << " reserved -> " << escapeForTerminal(request.output) << '\n';
     if (figures.unknown.count > 0)

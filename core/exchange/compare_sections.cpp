@@ -9,7 +9,6 @@
 #include "core/exchange/text.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
-#include "core/query/memory/held_word.h"
 
 #include <fmt/format.h>
 
@@ -35,8 +34,8 @@ using ComparisonPtr = std::shared_ptr<const Comparison>;
 /// What the bytes of the blocks of both sides are: "allocated", or "allocated and requested".
 std::string heldWords(const Comparison& comparison)
 {
-    const std::string_view a = query::heldWord(comparison.a.run.workload);
-    const std::string_view b = query::heldWord(comparison.b.run.workload);
+    const std::string_view a = comparison.a.run.traits().heldWord();
+    const std::string_view b = comparison.b.run.traits().heldWord();
     return std::string(a) + (a == b ? "" : " and " + std::string(b));
 }
 
@@ -488,8 +487,7 @@ std::string sentenceOf(const Comparison& comparison)
         return analysis::sentenceOf(*step);
     if (comparison.isLimited())
         return spanSentence(comparison);
-    if (comparison.a.run.workload == query::kSnapshotWorkload ||
-        comparison.b.run.workload == query::kSnapshotWorkload)
+    if (comparison.a.run.traits().isMemoryOnly || comparison.b.run.traits().isMemoryOnly)
         return "A memory snapshot holds no step times: only memory is compared.";
     if (comparison.a.run.coversRecording() || comparison.b.run.coversRecording())
         return tracedSentence(comparison.change) + "Imported and recorded runs have no timed steps: whether "

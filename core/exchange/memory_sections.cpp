@@ -4,7 +4,6 @@
 #include "core/exchange/stack_frames.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
-#include "core/query/memory/held_word.h"
 
 #include <algorithm>
 
@@ -48,7 +47,7 @@ Table tableOf(std::shared_ptr<const query::MemoryEventsTable> snapshot)
         column("bytes", "bytes", &AllocEvent::bytes, {.unit = Unit::Bytes, .keep = 2}),
         column("address", "address", &AllocEvent::address, {.unit = Unit::Address, .keep = 0}),
         column("device", "device", [](const AllocEvent& e) { return deviceText(e.device); }, {.keep = 0}),
-        column("allocated", std::string(query::heldWord(all->run.workload)), &AllocEvent::allocated,
+        column("allocated", std::string(all->run.traits().heldWord()), &AllocEvent::allocated,
                {.unit = Unit::Bytes, .keep = 2}),
         column("category", "category",
                [all](const AllocEvent& e) { return cellOrNull(all->text(e.category)); }),
@@ -124,7 +123,7 @@ Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups)
                      column("churn", "churn", &Row::churn, stretch)};
     table.whyEmpty =
         whyNoEvents(groups->run, "allocation events (memory: true and a traced step record them)");
-    const std::string word(query::heldWord(groups->run.workload));
+    const std::string word(groups->run.traits().heldWord());
     if (groups->peak)
         table.notes.push_back("Peak on " + deviceText(groups->device) + ": " + sizeText(groups->allocated) +
                               " " + word + ", " + sizeText(groups->reserved) + " reserved, " +
@@ -203,9 +202,8 @@ Table tableOf(std::shared_ptr<const query::LiveMemoryTable> live)
         return table;
     table.notes.push_back("At " + withUnit(static_cast<double>(live->at), Unit::Nanoseconds) +
                           " after the first event " + deviceText(history->device) + " has " +
-                          sizeText(live->allocated) + " " +
-                          std::string(query::heldWord(history->run.workload)) + ", " +
-                          sizeText(live->untraced) + " of it in no block that is known.");
+                          sizeText(live->allocated) + " " + std::string(history->run.traits().heldWord()) +
+                          ", " + sizeText(live->untraced) + " of it in no block that is known.");
     return table;
 }
 

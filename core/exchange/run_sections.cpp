@@ -9,7 +9,6 @@
 #include "core/model/flags.h"
 #include "core/model/losses.h"
 #include "core/model/text.h"
-#include "core/query/memory/held_word.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -212,7 +211,7 @@ Table sheetOf(const RunRow& run)
         warmup += (warmup.empty() ? "" : ", ") + scale.text(wall);
     add("warm-up steps", warmup.empty() ? "" : warmup + " " + scale.suffix);
     add("before backward", bytesText(result.beforeBackward));
-    add("peak " + std::string(query::heldWord(record.workload)), bytesText(result.peakAllocated));
+    add("peak " + std::string(record.traits().heldWord()), bytesText(result.peakAllocated));
     add("peak reserved", bytesText(result.peakReserved));
     add("tracing cost", result.traceOverhead ? Scale{}.text(*result.traceOverhead) : "");
     add("loss", result.loss ? Scale{}.text(*result.loss) : "");

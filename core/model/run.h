@@ -7,14 +7,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tilescope {
-
-/// The workload of a run that was recorded from another program: imported or recorded. Its tables cover the
-/// whole recording, not only its steps.
-inline constexpr std::string_view kTraceWorkload = "trace";
 
 /// The state of a run. Oom and Skipped are results, not failures; Interrupted: its writer died.
 enum class RunStatus { Running, Ok, Oom, Skipped, Error, Cancelled, Interrupted };

@@ -38,6 +38,7 @@ struct RunSummary {
     std::string note;
     std::string tag;
 
+    const RunWorkload& traits() const { return runWorkload(workload); }
     /// A resolved key as text; empty if the run has no such key.
     std::string_view param(std::string_view key) const;
 };

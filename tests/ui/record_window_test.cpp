@@ -100,9 +100,8 @@ TEST_F(RecordTest, FollowsAProgramStopsItsRecordingAndEndsIt)
     ASSERT_TRUE(eventually([this] { return output().contains(QStringLiteral("three steps")); }))
         << output().toStdString();
     const auto shown = [this] { return window_.workspace().selectedRuns(); };
-    ASSERT_TRUE(eventually([&] {
-        return !shown().empty() && shown().front().run->workload == kTraceWorkload;
-    })) << "the recording is shown while it grows";
+    ASSERT_TRUE(eventually([&] { return !shown().empty() && shown().front().run->traits().coversRecording; }))
+        << "the recording is shown while it grows";
     EXPECT_TRUE(label("State").startsWith(QStringLiteral("Recording into new.tscope")));
     button("Stop recording").click();
     ASSERT_TRUE(eventually([this] { return label("State").contains(QStringLiteral("is not recorded now")); }))

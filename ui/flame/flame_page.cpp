@@ -391,7 +391,7 @@ QString FlamePage::whyNothing() const
     default:
         break;
     }
-    return run_ && run_->run->workload == query::kSnapshotWorkload
+    return run_ && run_->run->traits().isMemoryOnly
                ? tr("A memory snapshot has no kernels.\nSelect allocated bytes above; the Memory page shows "
                     "its contents.")
                : tr("No kernel and no op was traced here.\nGive the run trace: kernels, and "

@@ -276,7 +276,7 @@ void KernelsPage::fullLoaded(KernelsReading full)
                                                 full_->opSpread ? &*full_->opSpread : nullptr);
         showLines(withOther(grouping_->current() == ByFamily ? byFamily(lines) : std::move(lines)), titles());
     } else if (full_->kernels.rows.empty()) {
-        if (run_ && run_->run->workload == query::kSnapshotWorkload)
+        if (run_ && run_->run->traits().isMemoryOnly)
             return showMessage(tr("A memory snapshot has no kernels.\nThe Memory page shows its contents."));
         if (const QString why = run_ ? whyTraceIsMissing(*run_->run) : QString(); !why.isEmpty())
             return showMessage(why);

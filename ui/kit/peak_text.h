@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/query/file_session.h"
-#include "core/query/memory/memory_difference.h"
 
 #include <QString>
 
@@ -10,8 +9,7 @@ namespace tilescope::ui {
 /// The name of a run's peak: "peak allocated"; for a memory snapshot, "peak requested".
 inline QString peakName(const query::RunSummary& run)
 {
-    return run.workload == query::kSnapshotWorkload ? QStringLiteral("peak requested")
-                                                    : QStringLiteral("peak allocated");
+    return QStringLiteral("peak ") + QString::fromUtf8(run.traits().heldWord());
 }
 
 } // namespace tilescope::ui

@@ -45,7 +45,7 @@ void RunGroups::place()
     const auto studyOf = [](std::string_view name) { return name.substr(0, name.find(kOfStudy)); };
     std::unordered_map<std::string_view, std::size_t> named; // how many runs
     for (const query::RunSummary& run : runs)
-        if (run.workload != kTraceWorkload)
+        if (!run.traits().isImported)
             ++named[run.name];
     std::map<std::string_view, std::size_t> sweeps; // of each study
     std::size_t grouped = 0;
@@ -66,7 +66,7 @@ void RunGroups::place()
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const query::RunSummary& run = runs[i];
         const auto size = named.find(run.name);
-        if (run.workload == kTraceWorkload || size == named.end() || !isGroup(run.name, size->second))
+        if (run.traits().isImported || size == named.end() || !isGroup(run.name, size->second))
             continue;
         const auto [at, isNew] = known.try_emplace(run.name);
         if (isNew) {

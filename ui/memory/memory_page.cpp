@@ -257,7 +257,7 @@ void MemoryPage::load()
     const auto first = std::ptrdiff_t(std::clamp(run_->currentIndex(), 0, int(runs.size()) - 1));
     if (!isColourChosen_) {
         // A snapshot has no categories, only stacks.
-        const bool isSnapshot = runs[std::size_t(first)].run->workload == query::kSnapshotWorkload;
+        const bool isSnapshot = runs[std::size_t(first)].run->traits().pathsAreStacks;
         const QSignalBlocker quiet(colourBy_);
         colourBy_->setCurrent(
             int(isSnapshot ? query::MemoryGrouping::Module : query::MemoryGrouping::Category));
@@ -296,8 +296,8 @@ void MemoryPage::outlined(std::vector<MemoryRun> runs)
 
 QString MemoryPage::whyNoMemory() const
 {
-    const bool areImported = std::ranges::all_of(
-        runs_, [](const SelectedRun& run) { return run.run->workload == kTraceWorkload; });
+    const bool areImported =
+        std::ranges::all_of(runs_, [](const SelectedRun& run) { return run.run->traits().coversRecording; });
     if (const QString why = runs_.size() == 1 ? whyTraceIsMissing(*runs_.front().run) : QString();
         !why.isEmpty())
         return why;

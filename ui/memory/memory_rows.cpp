@@ -158,12 +158,12 @@ std::int64_t MemoryRun::peakTime() const
 
 bool MemoryRun::countsRequested() const
 {
-    return history->run.workload == query::kSnapshotWorkload;
+    return history->run.traits().countsRequested;
 }
 
 QString MemoryRun::countWord() const
 {
-    return countsRequested() ? tr("requested") : tr("allocated");
+    return QString::fromUtf8(history->run.traits().heldWord());
 }
 
 std::optional<std::int64_t> MemoryRun::allocatedSize(std::int64_t time) const

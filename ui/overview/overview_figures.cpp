@@ -76,7 +76,7 @@ KeyFigure stepTime(const OverviewData& data)
             line.set(median * 1e6, quantity::Unit::Nanoseconds);
             line.detail =
                 repeats > 1 ? QStringLiteral("of ") + counted(repeats, "run") : shortInterval(*step);
-        } else if (run.summary->workload == kTraceWorkload) {
+        } else if (run.summary->traits().isImported) {
             line.detail = QStringLiteral("not timed: imported");
         }
         figure.lines.push_back(std::move(line));
@@ -266,9 +266,9 @@ KeyFigure peakMemory(const OverviewData& data)
             line.set(peaks.back(), quantity::Unit::Bytes);
             if (!run.data->peakPhase.empty())
                 line.detail = QStringLiteral("in %1").arg(QString::fromStdString(run.data->peakPhase));
-            else if (run.data->run.workload == query::kSnapshotWorkload)
+            else if (run.data->run.traits().countsRequested)
                 line.detail = QStringLiteral("requested");
-        } else if (run.summary->workload == kTraceWorkload) {
+        } else if (run.summary->traits().isImported) {
             line.detail = QStringLiteral("not recorded");
         }
         figure.lines.push_back(std::move(line));
@@ -314,7 +314,7 @@ KeyFigure throughput(const OverviewData& data)
                         : rate >= 1e3 ? QStringLiteral("k/s")
                                       : QStringLiteral("/s");
             line.detail = QStringLiteral("%1 a step").arg(wholeNumber(std::int64_t(*tokens)));
-        } else if (run.summary->workload == kTraceWorkload) {
+        } else if (run.summary->traits().isImported) {
             line.detail = QStringLiteral("no spec: imported");
         }
         figure.lines.push_back(std::move(line));
@@ -383,7 +383,7 @@ KeyFigure tracing(const OverviewData& data)
             line.unit = QStringLiteral("×");
             if (run.summary->step)
                 line.detail = QStringLiteral("timed %1").arg(timeText(run.summary->step->median * 1e6));
-        } else if (run.summary->workload == kTraceWorkload) {
+        } else if (run.summary->traits().isImported) {
             line.detail = QStringLiteral("unknown: imported");
         } else {
             line.detail = noStepWords(*run.summary);
@@ -467,14 +467,14 @@ std::vector<KeyFigure> keyFigures(const OverviewData& data)
     }
     // A recording of another program has no timed steps and no spec, so the other cards would be empty.
     if (std::ranges::all_of(data.runs,
-                            [](const OverviewRun& run) { return run.summary->workload == kTraceWorkload; })) {
+                            [](const OverviewRun& run) { return run.summary->traits().coversRecording; })) {
         if (std::ranges::all_of(data.runs, isOnCpu))
             return {tracedStep(data), timeInOps(data), peakMemory(data)};
         return {tracedStep(data), gpuBusy(data), idle(data), peakMemory(data)};
     }
     const auto hasNoGpuStep = [](const OverviewRun& run) {
         const bool isUntraced =
-            run.data->isWhole && stepOf(run) == nullptr && run.summary->workload != kTraceWorkload;
+            run.data->isWhole && stepOf(run) == nullptr && !run.summary->traits().coversRecording;
         return isOnCpu(run) || isUntraced;
     };
     if (std::ranges::all_of(data.runs, hasNoGpuStep)) {

@@ -132,7 +132,7 @@ std::vector<KeyValueRow> machineRows(const OverviewRun& run)
     addSource(rows, run);
     addProcesses(rows, data.parties);
     rows.add(QObject::tr("Snapshot"), QString::fromUtf8(data.fact("snapshot.file")));
-    if (data.run.workload == query::kSnapshotWorkload)
+    if (data.run.traits().isMemoryOnly)
         rows.add(QObject::tr("Allocator"), QString::fromUtf8(data.fact("env.PYTORCH_CUDA_ALLOC_CONF")));
     if (data.run.result.device.starts_with("cuda"))
         addDevices(rows, data);

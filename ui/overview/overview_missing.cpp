@@ -42,7 +42,7 @@ QString whyNoSteps(const OverviewData& data, const QString& what)
         if (run.data->span && run.data->isWhole)
             return run.data->step ? QStringLiteral("The time filter has no %1 within a step.").arg(what)
                                   : QStringLiteral("No traced step lies in the time filter.");
-        if (run.summary->workload == kTraceWorkload && run.data->isWhole)
+        if (run.summary->traits().coversRecording && run.data->isWhole)
             return run.data->step ? QStringLiteral("The recording has no %1 within its steps.").arg(what)
                                   : QStringLiteral("The recording has no steps: a range named step around "
                                                    "each one, or a profiler's step(), marks them.");
@@ -57,7 +57,7 @@ QString whyNoSteps(const OverviewData& data, const QString& what)
 QString whyNoAllocations(const OverviewData& data)
 {
     return joined(data, [](const OverviewRun& run) {
-        if (run.summary->workload == kTraceWorkload && run.data->isWhole)
+        if (run.summary->traits().coversRecording && run.data->isWhole)
             return QStringLiteral("The recording has no allocations.");
         const bool isAsked = wantsTrace(*run.summary) && run.summary->param("memory") != "false";
         if (!isAsked && run.summary->result.status != RunStatus::Skipped)

@@ -92,7 +92,7 @@ bool isWithoutTrace(const OverviewData& overview)
     return std::ranges::all_of(overview.runs, [](const OverviewRun& run) {
         const bool isToCome = run.summary->result.status == RunStatus::Running && wantsTrace(*run.summary);
         return run.data->isWhole && !run.data->step && !run.data->live && !isToCome &&
-               run.summary->workload != kTraceWorkload;
+               !run.summary->traits().coversRecording;
     });
 }
 
@@ -494,9 +494,8 @@ void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewDa
     studies_->showRuns(runs);
     // A memory snapshot has no steps: what would be about them is left out.
     const bool isSnapshot =
-        std::all_of(overview.runs.begin(), overview.runs.end(), [](const OverviewRun& run) {
-            return run.data->run.workload == query::kSnapshotWorkload;
-        });
+        std::all_of(overview.runs.begin(), overview.runs.end(),
+                    [](const OverviewRun& run) { return run.data->run.traits().isMemoryOnly; });
     // A single run that was out of memory has a view of its own, with cards of its own.
     const bool hasOom = oomPanel_->showRuns(firstTwo(runs));
     const bool isOom = hasOom && runs.size() == 1;

@@ -240,7 +240,7 @@ TableData allocationRows(const OverviewData& data)
     }
     const bool pair = data.runs.size() > 1; // two runs need the room; the colour still tells the category
     const bool requested = std::ranges::all_of(
-        data.runs, [](const OverviewRun& run) { return run.data->run.workload == query::kSnapshotWorkload; });
+        data.runs, [](const OverviewRun& run) { return run.data->run.traits().countsRequested; });
     PairTable table{.first = requested ? QStringLiteral("Requested in") : QStringLiteral("Allocated in"),
                     .detail = pair ? QString() : QStringLiteral("Category")};
     table.unit = quantity::Unit::Bytes;

@@ -130,7 +130,7 @@ private:
     bool areExperiments() const
     {
         return std::ranges::none_of(subjects_,
-                                    [](const Subject& one) { return one.run->workload == kTraceWorkload; }) &&
+                                    [](const Subject& one) { return one.run->traits().isImported; }) &&
                query::specOf(*subjects_.front().run);
     }
 

@@ -55,7 +55,7 @@ struct DeviceState {
 class FrameWriter {
 public:
     FrameWriter(PickleWriter& pickle, const store::RunReader& reader, const store::RunRecord& run)
-        : pickle_(pickle), reader_(reader), isStack_(run.workload == query::kSnapshotWorkload)
+        : pickle_(pickle), reader_(reader), isStack_(run.traits().pathsAreStacks)
     {
         reader.eachOp({.run = run.run}, [&](const Op& op) {
             ops_.emplace(op.id, op.name);

@@ -16,6 +16,7 @@
 #include "core/exchange/text.h"
 #include "core/model/api_class.h"
 #include "core/model/flags.h"
+#include "core/model/run_workload.h"
 #include "core/store/maintenance/maintenance.h"
 #include "core/store/run_writer.h"
 
@@ -451,8 +452,8 @@ private:
     {
         store::RunHeader header;
         header.name = validUtf8(header_.name);
-        header.workload = kTraceWorkload;
-        header.specJson = fmt::format(R"({{"workload":"{}","format":{},"file":{}}})", kTraceWorkload,
+        header.workload = kTraceWorkload.name;
+        header.specJson = fmt::format(R"({{"workload":"{}","format":{},"file":{}}})", kTraceWorkload.name,
                                       jsonString(header_.format), jsonString(header_.name));
         header.program = header_.program.empty() ? programBanner() : header_.program;
         header.specHash = sha256(header.specJson + std::to_string(time_.first));

@@ -10,6 +10,7 @@
 #include "core/exchange/text.h"
 #include "core/model/allocator_rules.h"
 #include "core/model/losses.h"
+#include "core/model/run_workload.h"
 #include "core/model/text.h"
 
 #include <fmt/format.h>
@@ -417,9 +418,9 @@ void SnapshotReader::finish(const std::string& name)
         noteEnd(*lastAsked);
     result.duration = events.back().time - origin;
     imported_.header.name = name;
-    imported_.header.workload = query::kSnapshotWorkload;
+    imported_.header.workload = kSnapshotWorkload.name;
     imported_.header.specJson =
-        fmt::format(R"({{"workload":"{}","file":{}}})", query::kSnapshotWorkload, jsonString(name));
+        fmt::format(R"({{"workload":"{}","file":{}}})", kSnapshotWorkload.name, jsonString(name));
     imported_.header.program = programBanner();
     imported_.header.clockOrigin = origin;
     imported_.header.startedUnixNs = std::max<std::int64_t>(nanosecondsOf(origin), 0);

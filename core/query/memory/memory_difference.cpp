@@ -64,8 +64,8 @@ HeldSide addSide(AllSums& sums, const store::RunReader& reader, RunId run, bool 
                  std::optional<MemoryMoment> moment)
 {
     const auto history = memoryHistory(reader, run);
-    HeldSide side{.moment = moment.value_or(history->run.workload == kSnapshotWorkload ? MemoryMoment::End
-                                                                                       : MemoryMoment::Peak),
+    HeldSide side{.moment = moment.value_or(history->run.traits().isMemoryOnly ? MemoryMoment::End
+                                                                               : MemoryMoment::Peak),
                   .recorded = !history->empty()};
     if (!side.recorded)
         return side;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/base/units.h"
-#include "core/query/runs/run_contents.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>

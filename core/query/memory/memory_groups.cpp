@@ -138,7 +138,7 @@ void groupByModule(const MemoryHistory& history, MemoryGroups& groups)
 {
     Names names(groups);
     const std::uint8_t older = names.of(kOlderGroup);
-    const bool isStack = history.run.workload == kSnapshotWorkload;
+    const bool isStack = history.run.traits().pathsAreStacks;
     const auto keyOfPath = [isStack](std::string_view path) {
         if (std::string caller = isStack ? callerOf(path) : std::string(); !caller.empty())
             return caller;

@@ -9,9 +9,6 @@
 
 namespace tilescope::query {
 
-/// The workload of runs that hold a memory snapshot of another program.
-inline constexpr std::string_view kSnapshotWorkload = "snapshot";
-
 /// What an imported or recorded file holds and lacks.
 struct RunContents {
     struct Kind {

@@ -155,7 +155,7 @@ LossesTable losses(const store::RunReader& reader, std::optional<RunId> run)
 EnvironmentTable environment(const store::RunReader& reader, std::optional<RunId> run)
 {
     EnvironmentTable table{.run = chooseRun(reader, run), .rows = {}};
-    if (table.run.coversRecording() || table.run.workload == kSnapshotWorkload)
+    if (table.run.traits().isImported)
         table.rows = factsOf(contentsOf(reader, table.run.run));
     std::ranges::move(reader.environment(table.run.run), std::back_inserter(table.rows));
     return table;

@@ -4,7 +4,6 @@
 #include "core/analysis/work/op_totals.h"
 #include "core/analysis/work/timed_work.h"
 #include "core/config/schema.h"
-#include "core/query/memory/held_word.h"
 #include "core/query/runs/in_order.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
@@ -67,7 +66,7 @@ public:
         table_.run = chooseRun(reader, query.run);
         table_.weight = options.weight;
         table_.span = options.span;
-        const bool hasNoSteps = table_.run.coversRecording() || table_.run.workload == kSnapshotWorkload;
+        const bool hasNoSteps = table_.run.traits().isImported;
         table_.whole = options.scope == CallTreeScope::Recording || options.span ||
                        (options.scope == CallTreeScope::Table && hasNoSteps);
         parties_.emplace(reader, table_.run.run, query.parties);
@@ -233,7 +232,7 @@ private:
 
     CallKind placeOfBlocks() const
     {
-        return table_.run.workload == kSnapshotWorkload ? CallKind::Frame : CallKind::Module;
+        return table_.run.traits().pathsAreStacks ? CallKind::Frame : CallKind::Module;
     }
 
     void addBlocks(CallTree::Node from, StringId category, std::int64_t bytes, std::int64_t blocks)

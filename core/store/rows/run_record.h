@@ -3,6 +3,7 @@
 #include "core/base/ids.h"
 #include "core/base/units.h"
 #include "core/model/run.h"
+#include "core/model/run_workload.h"
 
 #include <cstdint>
 #include <optional>
@@ -28,8 +29,8 @@ struct RunRecord {
     std::string note = {};
     std::string tag = {};
 
-    /// Whether tables of kernels and ops cover the whole recording; otherwise the traced steps.
-    bool coversRecording() const { return workload == kTraceWorkload; }
+    const RunWorkload& traits() const { return runWorkload(workload); }
+    bool coversRecording() const { return traits().coversRecording; }
 };
 
 /// Selects the events of a run to read. Times are in the run's trace clock.

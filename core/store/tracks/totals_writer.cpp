@@ -1,7 +1,7 @@
 #include "core/store/tracks/totals_writer.h"
 
 #include "core/analysis/time/path_glob.h"
-#include "core/model/run.h"
+#include "core/model/run_workload.h"
 #include "core/model/text.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ bool isWholeRecording(SQLite::Database& database, std::int64_t run)
 {
     SQLite::Statement row(database, "select workload from run where id = ?");
     row.bind(1, run);
-    return row.executeStep() && row.getColumn(0).getString() == kTraceWorkload;
+    return row.executeStep() && runWorkload(row.getColumn(0).getString()).coversRecording;
 }
 
 } // namespace

@@ -106,7 +106,7 @@ double make(const fs::path& file, std::int64_t events)
 
 double makeTraining(const fs::path& file, std::int64_t events)
 {
-    return make(file, kTraceWorkload.data(), [events](StringTable& strings, store::RunWriter& writer) {
+    return make(file, kTraceWorkload.name.data(), [events](StringTable& strings, store::RunWriter& writer) {
         TrainingGenerator generator(strings, TraceClock::now());
         TraceBatch batch;
         for (std::int64_t made = 0; made < events;) {

@@ -288,7 +288,7 @@ TEST_F(Compare, ImportedRunsAreComparedByTheirKernels)
         for (const std::int64_t gemm : {50'000, 60'000}) {
             FakeTrace trace(strings);
             tracedSteps(trace, gemm, "alpha()", 1);
-            writer.beginRun({"imported", std::string(kTraceWorkload), "{}", "hash", "Tilescope test"});
+            writer.beginRun({"imported", std::string(kTraceWorkload.name), "{}", "hash", "Tilescope test"});
             writer.write(trace.batch());
             writer.endRun({});
         }

@@ -159,7 +159,7 @@ public:
         std::ranges::stable_sort(batch_.ops, {}, &Op::start);
         store::RunWriter writer(file, strings_);
         writer.beginRun({.name = "random",
-                         .workload = draw(2) == 0 ? std::string(kTraceWorkload) : "lm",
+                         .workload = draw(2) == 0 ? std::string(kTraceWorkload.name) : "lm",
                          .specJson = "{}",
                          .specHash = "1",
                          .program = "test"});

@@ -44,7 +44,7 @@ TEST(RunContents, AMemorySnapshotLacksActivities)
     const testing::TemporaryFolder folder;
     StringTable strings;
     store::RunWriter writer(folder / "a.tscope", strings);
-    writer.beginRun({"a", std::string(kSnapshotWorkload), R"({"workload":"snapshot"})", "hash", "test"});
+    writer.beginRun({"a", std::string(kSnapshotWorkload.name), R"({"workload":"snapshot"})", "hash", "test"});
     writer.endRun({});
     const EnvironmentTable facts = environment(store::RunReader(folder / "a.tscope"));
     ASSERT_FALSE(facts.rows.empty());

@@ -185,7 +185,7 @@ protected:
         {
             RunWriter writer(file, strings);
             RunHeader ours = header();
-            ours.workload = kTraceWorkload;
+            ours.workload = kTraceWorkload.name;
             ours.clockOrigin = make.at(0);
             ours.isInOrder = isInOrder;
             writer.beginRun(ours);
