@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/model/attention_problem.h"
+#include "core/model/attention_spec.h"
 #include "core/predict/ops.h"
 #include "core/predict/target_device.h"
 
@@ -10,8 +10,8 @@
 
 namespace tilescope::predict {
 
-/// An attention problem on tensors without values.
-struct TypedAttention : AttentionProblem {
+/// An attention call on tensors without values.
+struct TypedAttention : AttentionSpec {
     Type type = Type::Float32;
 
     /// Number of (query, key) pairs with the key visible to the query, over all heads.

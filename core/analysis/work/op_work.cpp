@@ -2,7 +2,7 @@
 
 #include "core/analysis/work/fused_op_work.h"
 #include "core/analysis/work/op_table.h"
-#include "core/model/attention_problem.h"
+#include "core/model/attention_spec.h"
 
 #include <algorithm>
 #include <array>

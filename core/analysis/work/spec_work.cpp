@@ -1,7 +1,7 @@
 #include "core/analysis/work/spec_work.h"
 
 #include "core/model/attention_backend.h"
-#include "core/model/attention_problem.h"
+#include "core/model/attention_spec.h"
 #include "core/model/fused_recomputation.h"
 #include "core/model/language_model.h"
 
@@ -68,7 +68,7 @@ private:
 
     void attention(Phase phase, const std::string& module, bool recomputed = false)
     {
-        const AttentionProblem& a = attention_;
+        const AttentionSpec& a = attention_;
         const bool forward = phase == Phase::Forward || recomputed;
         const std::int64_t queryHeads = a.batch * a.heads;
         const std::int64_t visible = queryHeads * visiblePairs(a.queries, a.keys, a.causal);
@@ -158,7 +158,7 @@ private:
     }
 
     const ExperimentSpec& spec_;
-    AttentionProblem attention_;
+    AttentionSpec attention_;
     std::int64_t elementBytes_;
     std::vector<SpecWork> items_;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/engine/common/held_tensors.h"
-#include "core/model/attention_problem.h"
+#include "core/model/attention_spec.h"
 
 #include <ATen/core/Tensor.h>
 
@@ -10,8 +10,8 @@
 
 namespace tilescope::engine {
 
-/// An attention problem on tensors.
-struct AttentionCall : AttentionProblem {
+/// An attention call on tensors.
+struct AttentionCall : AttentionSpec {
     at::Device device = at::kCPU;
     at::ScalarType dtype = at::kFloat; ///< of q, k and v
 };

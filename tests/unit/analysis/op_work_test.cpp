@@ -1,7 +1,7 @@
 #include "core/analysis/work/op_work.h"
 
 #include "core/analysis/work/op_table.h"
-#include "core/model/attention_problem.h"
+#include "core/model/attention_spec.h"
 
 #include <gtest/gtest.h>
 

@@ -6,11 +6,12 @@
 
 namespace tilescope {
 
-/// One attention call: its sizes and how to compute it.
+/// One attention call as a spec describes it: its sizes and how to compute it. The kernels have an interface of
+/// their own, AttentionProblem.
 ///
 /// Causal is aligned bottom right: query i sees key j if j <= i + keys - queries. The output of a query that
 /// sees no key is 0, and it has no gradient.
-struct AttentionProblem {
+struct AttentionSpec {
     std::int64_t batch = 1;
     std::int64_t heads = 1;
     std::int64_t kvHeads = 1; ///< divides heads
@@ -36,7 +37,7 @@ struct AttentionProblem {
 
 /// The attention of a spec of the workloads attention and lm. An lm folds the scale of the scores into the
 /// rotation of q.
-AttentionProblem attentionOf(const ExperimentSpec& spec);
+AttentionSpec attentionOf(const ExperimentSpec& spec);
 
 /// Pairs of a query and a key that it sees. O(1).
 std::int64_t visiblePairs(std::int64_t queries, std::int64_t keys, bool causal);
