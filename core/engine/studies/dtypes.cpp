@@ -1,6 +1,7 @@
 #include "core/engine/common/autocast.h"
 #include "core/engine/common/device.h"
 #include "core/engine/common/inspection.h"
+#include "core/model/element_type.h"
 
 #include <ATen/ATen.h>
 #include <c10/util/StringUtil.h>
@@ -22,16 +23,9 @@ constexpr std::int64_t kNormWidth = 4096;
 
 std::string nameOf(const Tensor& tensor)
 {
-    switch (tensor.scalar_type()) {
-    case at::kHalf:
-        return "fp16";
-    case at::kBFloat16:
-        return "bf16";
-    case at::kFloat:
-        return "fp32";
-    default:
-        return c10::toString(tensor.scalar_type());
-    }
+    const char* const name = c10::toString(tensor.scalar_type());
+    const ElementType* const type = findElementType(&ElementType::torch, name);
+    return type && !type->precision.empty() ? std::string(type->precision) : name;
 }
 
 struct ToyModel {

@@ -1,5 +1,7 @@
 #include "core/exchange/import/collective_names.h"
 
+#include "core/model/element_type.h"
+
 #include <algorithm>
 #include <array>
 
@@ -28,18 +30,18 @@ constexpr std::array kOps{Word{"AllReduce", "all_reduce"},
                           Word{"Send", "send"},
                           Word{"Recv", "recv"}};
 
-constexpr std::array kTypes{Word{"f32", "f32"},    Word{"float", "f32"}, Word{"bf16", "bf16"},
-                            Word{"f16", "f16"},    Word{"half", "f16"},  Word{"f64", "f64"},
-                            Word{"double", "f64"}, Word{"i8", "i8"},     Word{"int8", "i8"},
-                            Word{"u8", "u8"},      Word{"uint8", "u8"},  Word{"i32", "i32"},
-                            Word{"int32", "i32"},  Word{"u32", "u32"},   Word{"uint32", "u32"},
-                            Word{"i64", "i64"},    Word{"int64", "i64"}, Word{"u64", "u64"},
-                            Word{"uint64", "u64"}, Word{"f8e4m3", "f8"}, Word{"f8e5m2", "f8"}};
-
-template <std::size_t N> std::string_view find(const std::array<Word, N>& words, std::string_view text)
+std::string_view opOf(std::string_view text)
 {
-    const auto* word = std::ranges::find(words, text, &Word::source);
-    return word == words.end() ? std::string_view() : word->ours;
+    const auto* word = std::ranges::find(kOps, text, &Word::source);
+    return word == kOps.end() ? std::string_view() : word->ours;
+}
+
+std::string_view typeOf(std::string_view text)
+{
+    const ElementType* type = findElementType(&ElementType::word, text);
+    if (!type)
+        type = findElementType(&ElementType::nccl, text);
+    return type ? type->word : std::string_view();
 }
 
 /// Takes the next part of a name whose parts are separated by underscores.
@@ -70,9 +72,9 @@ CollectiveName collectiveOfKernel(std::string_view name)
     while (!rest.empty()) {
         const std::string_view part = takePart(rest);
         if (found.op.empty())
-            found.op = find(kOps, part);
+            found.op = opOf(part);
         else if (found.dtype.empty())
-            found.dtype = find(kTypes, part);
+            found.dtype = typeOf(part);
     }
     return found;
 }
@@ -80,7 +82,7 @@ CollectiveName collectiveOfKernel(std::string_view name)
 std::string_view collectiveOfCall(std::string_view name)
 {
     constexpr std::string_view kPrefix = "nccl";
-    return name.starts_with(kPrefix) ? find(kOps, name.substr(kPrefix.size())) : std::string_view();
+    return name.starts_with(kPrefix) ? opOf(name.substr(kPrefix.size())) : std::string_view();
 }
 
 } // namespace tilescope::exchange

@@ -7,6 +7,7 @@
 #include "core/config/schema.h"
 #include "core/model/attention_backend.h"
 #include "core/model/ceilings.h"
+#include "core/model/element_type.h"
 #include "core/model/text.h"
 #include "core/query/runs/json_members.h"
 #include "core/query/runs/run_device.h"
@@ -261,11 +262,8 @@ std::optional<Precision> precisionOf(const StepWork& work)
 /// The precision of the first tensor of an op; none if its type is unknown or has no ceilings.
 std::optional<Precision> precisionOf(std::string_view shapes)
 {
-    const std::string_view type = shapes.substr(0, shapes.find('['));
-    return type == "bf16"  ? std::optional(Precision::Bf16)
-           : type == "f16" ? std::optional(Precision::Fp16)
-           : type == "f32" ? std::optional(Precision::Fp32)
-                           : std::nullopt;
+    const ElementType* const type = findElementType(&ElementType::word, shapes.substr(0, shapes.find('[')));
+    return type ? fromWord<Precision>(type->precision) : std::nullopt;
 }
 
 /// The ceilings of another program's recording, whose ops may differ in precision: those of most of the arithmetic.
