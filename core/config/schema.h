@@ -69,10 +69,6 @@ std::span<const KeyInfo> keys();
 /// Finds a key by name; `-` and `_` are equivalent. nullptr if there is none.
 const KeyInfo* findKey(std::string_view name);
 
-/// Checks a single value of a key, given as YAML text (`64`, `8 GiB`, `[a, b]` for lists). Returns what is
-/// wrong, or none. Does not check rules between keys, which need a whole spec.
-std::optional<std::string> problemWith(const KeyInfo& key, std::string_view value);
-
 /// A key of the spec's workload and its resolved value as JSON text (`64`, `"bf16"`, `true`). In lists, keys
 /// are in schema order. An lm without ranks leaves out `gpus`, `parallel` and `bucket`; `timing` and `data`
 /// are left out if they are phase and random.

@@ -5,7 +5,6 @@
 #include "core/config/field.h"
 #include "core/config/utf8.h"
 #include "core/config/wording.h"
-#include "core/config/yaml_tree.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -282,19 +281,6 @@ Value checkedNumber(const KeyInfo& key, const nlohmann::ordered_json& json)
 }
 
 } // namespace
-
-std::optional<std::string> problemWith(const KeyInfo& key, std::string_view value)
-{
-    try {
-        if (key.type == ValueType::Text)
-            parseValue(key, {.text = std::string(value), .quoted = true});
-        else
-            parseValue(key, readYaml(value, key.name));
-        return {};
-    } catch (const Error& error) {
-        return Error{.what = error.what, .remedy = error.remedy}.sentence();
-    }
-}
 
 Value parseValue(const KeyInfo& key, const SpecValue& written)
 {
