@@ -3,11 +3,11 @@
 #include "core/analysis/work/op_work.h"
 #include "core/analysis/work/tensor_shape.h"
 #include "core/base/number_text.h"
+#include "core/exchange/import/kineto/kineto_file_facts.h"
 #include "core/exchange/import/kineto/kineto_values.h"
 #include "core/model/autograd_op.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -17,8 +17,6 @@
 namespace tilescope::exchange {
 
 namespace {
-
-using nlohmann::json;
 
 enum class Category : std::uint8_t {
     Unknown,
@@ -104,131 +102,16 @@ std::string plainRanks(std::string_view ranks)
     return plain;
 }
 
-/// "thread 1107 (python)" is python.
-std::string_view threadName(std::string_view name)
-{
-    constexpr std::string_view kThread = "thread ";
-    const std::size_t open = name.find(" (");
-    if (!name.starts_with(kThread) || open == std::string_view::npos || !name.ends_with(')'))
-        return name;
-    return name.substr(open + 2, name.size() - open - 3);
-}
-
-std::string textOf(const json& object, const char* key)
-{
-    const auto found = object.find(key);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::optional<std::int64_t> integerOf(const json& object, const char* key)
-{
-    const auto found = object.find(key);
-    if (found == object.end() || !found->is_number_integer() ||
-        (found->is_number_unsigned() &&
-         found->get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())))
-        return {};
-    return found->get<std::int64_t>();
-}
-
-std::optional<std::int32_t> smallOf(const json& object, const char* key)
-{
-    const auto value = integerOf(object, key);
-    if (!value || *value < 0 || *value > std::numeric_limits<std::int32_t>::max())
-        return {};
-    return static_cast<std::int32_t>(*value);
-}
-
 } // namespace
 
-KinetoReader::KinetoReader(TraceBuilder& builder, std::string name)
-    : builder_(builder), name_(std::move(name))
+KinetoReader::KinetoReader(TraceBuilder& builder, const std::string& name)
+    : builder_(builder), parties_(builder, name)
 {
-    clock_ = builder_.addClock({.name = name_, .method = "wall clock"});
 }
 
-// Who took part ---------------------------------------------------------------------------------------------
-
-ProcessIndex KinetoReader::mainProcess()
+void KinetoReader::addMember(const std::string& key, const std::string& text)
 {
-    if (!main_)
-        main_ = builder_.addProcess({.clock = clock_});
-    return main_;
-}
-
-ProcessIndex KinetoReader::processOf(std::string_view pid)
-{
-    const auto found = processes_.find(pid);
-    if (found != processes_.end())
-        return found->second;
-    // Overhead has pid -1. The first process with a number takes what came before it.
-    const auto number = unsignedOf(pid);
-    if (!number || *number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-        return mainProcess();
-    const bool isFirst = processes_.empty();
-    const ProcessIndex process = isFirst ? mainProcess() : builder_.addProcess({.clock = clock_});
-    builder_.process(process).pid = static_cast<std::int64_t>(*number);
-    processes_.emplace(pid, process);
-    return process;
-}
-
-ProcessIndex KinetoReader::processOfActivity(std::uint32_t correlation)
-{
-    if (!laterCallers_.empty()) {
-        const auto later = laterCallers_.find(correlation);
-        if (later != laterCallers_.end())
-            return later->second;
-    }
-    return firstCaller_ ? firstCaller_ : mainProcess();
-}
-
-std::int64_t KinetoReader::nativeThread(std::string_view tid)
-{
-    if (const auto number = integerOf(tid))
-        return *number;
-    const auto found = wordThreads_.find(tid);
-    if (found != wordThreads_.end())
-        return found->second;
-    // Below all numbers that Kineto writes.
-    const auto number =
-        std::numeric_limits<std::int32_t>::min() - static_cast<std::int64_t>(wordThreads_.size());
-    wordThreads_.emplace(tid, number);
-    return number;
-}
-
-ThreadId KinetoReader::threadOf(const KinetoEvent& event)
-{
-    if (lastThread_ && event.tid == lastTid_ && event.pid == lastPid_)
-        return lastThread_;
-    lastPid_ = event.pid;
-    lastTid_ = event.tid;
-    const auto [place, isNew] = threads_.try_emplace({lastPid_, lastTid_});
-    if (isNew) {
-        const bool isNumber = integerOf(event.tid).has_value();
-        place->second =
-            builder_.thread(processOf(event.pid), nativeThread(event.tid), isNumber ? "" : event.tid);
-    }
-    lastThread_ = place->second;
-    return lastThread_;
-}
-
-DeviceIndex KinetoReader::deviceOf(ProcessIndex process, std::int32_t ordinal)
-{
-    const auto [place, isNew] = devices_.try_emplace({process.value, ordinal});
-    if (isNew) {
-        const auto facts = deviceFacts_.find(ordinal);
-        place->second = facts == deviceFacts_.end() ? builder_.device(process, ordinal)
-                                                    : builder_.addDevice(process, facts->second);
-    }
-    return place->second;
-}
-
-StreamId KinetoReader::streamOf(ProcessIndex process, DeviceIndex device, std::int64_t stream,
-                                std::string_view context)
-{
-    const auto [place, isNew] = streams_.try_emplace({device, stream});
-    if (isNew)
-        place->second = builder_.stream(process, device, stream, exchange::integerOf(context));
-    return place->second;
+    odd_ += addFileMember(builder_, parties_, key, text) ? 0 : 1;
 }
 
 std::uint32_t KinetoReader::correlationOf(std::string_view text)
@@ -270,7 +153,7 @@ void KinetoReader::addEvent(const KinetoEvent& event)
         addInstant(event);
         return;
     case 'M':
-        addName(event);
+        parties_.addName(event);
         return;
     case 'C':
         addCounter(event);
@@ -324,15 +207,12 @@ void KinetoReader::addCounters()
         track.name = isUnit || member == "value" || member.empty() ? name : name + " " + member;
         track.unit = isUnit ? member : "";
         track.end = Timestamp::max(); // the last value holds until the end
-        const auto process = processes_.find(pid);
         const auto ordinal = integerOf(pid);
-        if (process != processes_.end())
-            track.process = process->second;
+        if (const ProcessIndex process = parties_.knownProcess(pid))
+            track.process = process;
         else if (ordinal && *ordinal >= 0)
-            for (const auto& [owner, device] : devices_)
-                if (owner.second == *ordinal)
-                    track.device = device;
-        builder_.addCounter(mainProcess(), std::move(track));
+            track.device = parties_.knownDevice(*ordinal);
+        builder_.addCounter(parties_.mainProcess(), std::move(track));
     }
 }
 
@@ -373,7 +253,7 @@ void KinetoReader::addInterval(const KinetoEvent& event)
 
 void KinetoReader::addHostInterval(const KinetoEvent& event, Times times)
 {
-    const ThreadId thread = threadOf(event);
+    const ThreadId thread = parties_.threadOf(event);
     switch (categoryOf(event.category)) {
     case Category::Op:
         addOp(event, thread, times);
@@ -389,11 +269,7 @@ void KinetoReader::addHostInterval(const KinetoEvent& event, Times times)
         return;
     case Category::RuntimeCall: {
         const std::uint32_t correlation = correlationOf(event.correlation);
-        const ProcessIndex process = processOf(event.pid);
-        if (!firstCaller_)
-            firstCaller_ = process;
-        else if (process != firstCaller_ && correlation != 0)
-            laterCallers_[correlation] = process;
+        parties_.addCaller(parties_.processOf(event.pid), correlation);
         builder_.addApiCall(thread, event.name, correlation, times.start, times.end);
         return;
     }
@@ -481,18 +357,18 @@ void KinetoReader::addHostCollective(const KinetoEvent& event, ThreadId thread, 
 void KinetoReader::addActivity(const KinetoEvent& event, DeviceEventKind kind, Times times)
 {
     const std::uint32_t correlation = correlationOf(event.correlation);
-    const ProcessIndex process = processOfActivity(correlation);
+    const ProcessIndex process = parties_.processOfActivity(correlation);
     const auto ordinal = integerOf(event.device.empty() ? event.pid : event.device);
     constexpr std::int64_t kMostDevices = 1024;
     const bool isDevice = ordinal && *ordinal >= 0 && *ordinal < kMostDevices;
     odd_ += isDevice ? 0 : 1;
-    const DeviceIndex device = deviceOf(process, isDevice ? static_cast<std::int32_t>(*ordinal) : 0);
+    const DeviceIndex device = parties_.deviceOf(process, isDevice ? static_cast<std::int32_t>(*ordinal) : 0);
     const auto stream = integerOf(event.stream.empty() ? event.tid : event.stream);
     odd_ += stream ? 0 : 1;
     ForeignActivity activity{.kind = kind,
                              .name = event.name,
                              .device = device,
-                             .stream = streamOf(process, device, stream.value_or(0), event.context),
+                             .stream = parties_.streamOf(process, device, stream.value_or(0), event.context),
                              .correlation = correlation,
                              .externalId = numberOf(event.externalId),
                              .graphNode = numberOf(event.graphNode),
@@ -534,7 +410,7 @@ void KinetoReader::addWait(const KinetoEvent& event, Times times)
     const std::string_view kind = event.syncKind.empty() ? event.name : event.syncKind;
     const auto has = [kind](std::string_view word) { return kind.find(word) != std::string_view::npos; };
     const std::uint32_t correlation = correlationOf(event.correlation);
-    const ProcessIndex process = processOfActivity(correlation);
+    const ProcessIndex process = parties_.processOfActivity(correlation);
     Wait wait{.kind = has("Stream Wait")                ? WaitKind::StreamWait
                       : has("Stream")                   ? WaitKind::Stream
                       : has("Context") || has("Device") ? WaitKind::Context
@@ -547,13 +423,13 @@ void KinetoReader::addWait(const KinetoEvent& event, Times times)
     const auto ordinal = integerOf(event.device.empty() ? event.pid : event.device);
     constexpr std::int64_t kMostDevices = 1024;
     if (ordinal && *ordinal >= 0 && *ordinal < kMostDevices) {
-        wait.device = deviceOf(process, static_cast<std::int32_t>(*ordinal));
+        wait.device = parties_.deviceOf(process, static_cast<std::int32_t>(*ordinal));
         // A wait that is not of a stream has -1 or 2^32 - 1 here.
         const auto streamNumber = [&](std::string_view text) -> StreamId {
             const auto number = unsignedOf(text);
             if (!number || *number >= std::numeric_limits<std::uint32_t>::max())
                 return {};
-            return streamOf(process, wait.device, static_cast<std::int64_t>(*number), event.context);
+            return parties_.streamOf(process, wait.device, static_cast<std::int64_t>(*number), event.context);
         };
         wait.stream = streamNumber(event.stream);
         wait.waitedFor = streamNumber(event.waitStream);
@@ -575,7 +451,7 @@ void KinetoReader::addInstant(const KinetoEvent& event)
         ++untimed_;
         return;
     }
-    const ThreadId thread = threadOf(event);
+    const ThreadId thread = parties_.threadOf(event);
     AllocEvent allocation{.time = timestampAt(*time),
                           .address = numberOf(event.address),
                           .bytes = *bytes < 0 ? -*bytes : *bytes,
@@ -586,7 +462,8 @@ void KinetoReader::addInstant(const KinetoEvent& event)
     constexpr std::int64_t kMostDevices = 1024;
     const bool isGpu = numberOf(event.deviceType) != 0 && device && *device >= 0 && *device < kMostDevices;
     if (isGpu)
-        allocation.device = deviceOf(processOf(event.pid), static_cast<std::int32_t>(*device));
+        allocation.device =
+            parties_.deviceOf(parties_.processOf(event.pid), static_cast<std::int32_t>(*device));
     if (event.name == "[OutOfMemory]")
         allocation.action = AllocAction::Oom;
     else if (*bytes < 0)
@@ -594,108 +471,7 @@ void KinetoReader::addInstant(const KinetoEvent& event)
     builder_.addAllocation(thread, allocation);
 }
 
-void KinetoReader::addName(const KinetoEvent& event)
-{
-    constexpr std::size_t kMostNames = 100'000;
-    const bool isThread = event.name == "thread_name";
-    if ((!isThread && event.name != "process_name") || event.argName.empty() || names_.size() >= kMostNames)
-        return;
-    names_.push_back({std::string(event.pid), isThread ? std::string(event.tid) : std::string(),
-                      std::string(event.argName)});
-}
-
-// What the file says of itself ------------------------------------------------------------------------------
-
-void KinetoReader::addMember(const std::string& key, const std::string& text)
-{
-    if (key == "deviceProperties")
-        readDevices(text);
-    else if (key == "distributedInfo")
-        readDistributed(text);
-    else if (key == "baseTimeNanoseconds") {
-        const auto base = unsignedOf(text.substr(0, text.find_last_not_of(" \n\r\t") + 1));
-        if (base && *base < static_cast<std::uint64_t>(kLatestNs))
-            builder_.clock(clock_).offset = Nanoseconds(static_cast<std::int64_t>(*base));
-        else
-            ++odd_;
-    } else if (key.ends_with("_version")) {
-        readVersion(key, text);
-    }
-}
-
-void KinetoReader::readDevices(const std::string& text)
-{
-    const json list = json::parse(text, nullptr, false);
-    if (!list.is_array())
-        return;
-    for (const json& each : list) {
-        if (!each.is_object())
-            continue;
-        const auto ordinal = smallOf(each, "id");
-        if (!ordinal)
-            continue;
-        TracedDevice facts{.ordinal = *ordinal, .name = textOf(each, "name")};
-        if (const auto memory = integerOf(each, "totalGlobalMem"))
-            facts.memory = Bytes{*memory};
-        facts.multiprocessors = smallOf(each, "numSms");
-        const auto major = smallOf(each, "computeMajor");
-        const auto minor = smallOf(each, "computeMinor");
-        if (major && minor)
-            facts.capability = fmt::format("{}.{}", *major, *minor);
-        deviceFacts_[*ordinal] = std::move(facts);
-    }
-}
-
-void KinetoReader::readDistributed(const std::string& text)
-{
-    const json info = json::parse(text, nullptr, false);
-    if (!info.is_object())
-        return;
-    TracedProcess& process = builder_.process(mainProcess());
-    process.rank = smallOf(info, "rank");
-    process.worldSize = smallOf(info, "world_size");
-    if (const std::string version = textOf(info, "nccl_version"); !version.empty())
-        builder_.addEnvironment({"nccl", version});
-}
-
-void KinetoReader::readVersion(const std::string& key, const std::string& text)
-{
-    constexpr std::pair<std::string_view, const char*> kNames[] = {
-        {"cuda_driver_version", "driver.cuda"},
-        {"cuda_runtime_version", "cuda_runtime"},
-        {"cupti_version", "cupti"},
-        {"hip_driver_version", "hip_driver"},
-        {"hip_runtime_version", "hip_runtime"},
-        {"roctracer_version", "roctracer"},
-        {"rocprofiler-sdk_version", "rocprofiler"},
-    };
-    const auto* name = std::ranges::find(kNames, key, &std::pair<std::string_view, const char*>::first);
-    const json value = json::parse(text, nullptr, false);
-    if (name == std::end(kNames) || !value.is_number_unsigned())
-        return;
-    const auto number = value.get<std::uint64_t>();
-    constexpr std::uint64_t kMajor = 1000;
-    constexpr std::uint64_t kMinor = 10;
-    const bool isCuda = key.starts_with("cuda_");
-    builder_.addEnvironment(
-        {name->second,
-         isCuda ? fmt::format("{}.{}", number / kMajor, number % kMajor / kMinor) : std::to_string(number)});
-}
-
 // The end ---------------------------------------------------------------------------------------------------
-
-void KinetoReader::nameThreads()
-{
-    for (const LaterName& each : names_) {
-        const auto process = processes_.find(each.pid);
-        if (process == processes_.end())
-            continue; // a device: its rows are called streams
-        if (each.tid.empty())
-            builder_.process(process->second).name = each.name;
-        else if (threads_.contains({each.pid, each.tid}))
-            builder_.thread(process->second, nativeThread(each.tid), threadName(each.name));
-    }
-}
 
 void KinetoReader::addHostCollectives()
 {
@@ -704,7 +480,8 @@ void KinetoReader::addHostCollectives()
             continue;
         const auto kernel = collectiveKernels_.find(each.externalId);
         if (each.externalId != 0 && kernel != collectiveKernels_.end() && kernel->second != 0)
-            builder_.addCollective(processOfActivity(kernel->second), each.collective, kernel->second);
+            builder_.addCollective(parties_.processOfActivity(kernel->second), each.collective,
+                                   kernel->second);
         else
             builder_.addCollective(each.thread, each.collective, each.start, each.end);
     }
@@ -712,7 +489,7 @@ void KinetoReader::addHostCollectives()
 
 void KinetoReader::finish()
 {
-    nameThreads();
+    parties_.finish();
     addHostCollectives();
     addCounters();
     builder_.countRecord(events_);
@@ -722,17 +499,6 @@ void KinetoReader::finish()
         builder_.addLoss(RecordLoss::SourceUnreadable, untimed_, "time or size");
     if (odd_ > 0)
         builder_.addLoss(RecordLoss::SourceValue, odd_);
-}
-
-std::string KinetoReader::rankText() const
-{
-    if (!main_)
-        return {};
-    const TracedProcess& process = builder_.process(main_);
-    if (!process.rank)
-        return {};
-    return process.worldSize ? fmt::format("rank {} of {}", *process.rank, *process.worldSize)
-                             : fmt::format("rank {}", *process.rank);
 }
 
 } // namespace tilescope::exchange
