@@ -19,12 +19,6 @@ constexpr std::int64_t kScaledWorkspace = 1 << 20; ///< of _scaled_mm
 constexpr std::int64_t kHalfBytes = 2;             ///< bytes of a bf16 number
 constexpr std::int64_t kParts = 3;                 ///< of an fp32 number in bf16
 
-/// The gradient of a value, which is not used again.
-Tensor taken(const Value& value)
-{
-    return std::exchange(value->grad, {});
-}
-
 TypedAttention attentionCallOf(const ExperimentSpec& spec, Type elements)
 {
     TypedAttention call = attentionCall(spec);
@@ -57,25 +51,18 @@ void SideWork::run(std::vector<Tensor> operands, const std::function<void()>& wo
 }
 
 CountedFusedOps::CountedFusedOps(const ExperimentSpec& spec, const TargetDevice& device, Ops& ops)
-    : ops_(ops), tokens_(spec.batch * spec.context), width_(spec.dModel), chunkRows_(fusedLossRows(spec)),
+    : FusedTape(spec.batch * spec.context, keepsAttention(spec), std::make_shared<SideWork>(ops)), ops_(ops),
+      width_(spec.dModel), chunkRows_(fusedLossRows(spec)),
       elements_(isIn16Bits(spec.precision) ? Type::BFloat16 : Type::Float32),
       splitsProducts_(spec.precision == Precision::Fp32x6),
       quantizesProducts_(spec.precision == Precision::Fp8), trains_(spec.mode == Mode::Train),
       updatesWithGradients_(updatesWithGradients(spec, device.isCuda ? device.computeMajor : 0)),
       attention_(std::make_shared<FlashAttention>(attentionCallOf(spec, elements_), device, ops)),
-      side_(std::make_shared<SideWork>(ops)), leaves_(std::make_unique<Leaves>()),
-      parallel_(makeParallelMemory(spec, ops, *leaves_)), keepsAttention_(keepsAttention(spec))
+      leaves_(std::make_unique<Leaves>()), parallel_(makeParallelMemory(spec, ops, *leaves_))
 {
     rotation_ = ops.memory().make(spec.context * (spec.dModel / spec.heads) * kFloat, MemoryCategory::Inputs,
                                   "rotation");
     ops.allowTf32(spec.precision == Precision::Tf32);
-}
-
-Value CountedFusedOps::valueOf(predict::Tensor data) const
-{
-    Value value = std::make_shared<FusedValue>();
-    value->data = std::move(data);
-    return value;
 }
 
 Tensor CountedFusedOps::made(std::int64_t count, Type type, const char* what)
@@ -95,34 +82,6 @@ Value CountedFusedOps::placed(const std::string& name, std::int64_t count, const
     return weight;
 }
 
-Value CountedFusedOps::enterBlock(std::int64_t block, const Tensor& x)
-{
-    if (!parallel_)
-        return x;
-    parallel_->enterBlock(block, x->data);
-    quantizeBlock(block);
-    note({}, [this, block] {
-        forgetQuantized(block);
-        handOverGradients();
-    });
-    return x;
-}
-
-Value CountedFusedOps::leaveBlock(std::int64_t block, const Tensor& x)
-{
-    if (!parallel_)
-        return x;
-    if (!isRecomputing_)
-        forgetQuantized(block);
-    parallel_->leaveBlock(block, x->data);
-    note({}, [this, block] {
-        handOverGradients(); // of the norm and the head, before the last block
-        parallel_->enterBlock(block, {});
-        quantizeBlock(block);
-    });
-    return x;
-}
-
 std::shared_ptr<QuantizedStorage> CountedFusedOps::quantizedStorage(std::int64_t in, std::int64_t out)
 {
     const auto made = [this](std::int64_t bytes, const char* what) {
@@ -131,32 +90,6 @@ std::shared_ptr<QuantizedStorage> CountedFusedOps::quantizedStorage(std::int64_t
     return std::make_shared<QuantizedStorage>(
         QuantizedStorage{made(in * out, "weight in fp8"), made(in * out, "weight in fp8, transposed"),
                          made(std::max(in, out) * kFloat, "scales of a weight")});
-}
-
-void CountedFusedOps::quantizeBlock(std::int64_t block)
-{
-    if (const auto found = toQuantize_.find(block); found != toQuantize_.end())
-        for (const ToQuantize& each : found->second)
-            if (!each.weight->quantized) {
-                each.weight->quantized = quantizedStorage(each.in, each.out);
-                quantize(each.weight);
-            }
-}
-
-void CountedFusedOps::forgetQuantized(std::int64_t block)
-{
-    if (const auto found = toQuantize_.find(block); found != toQuantize_.end())
-        for (const ToQuantize& each : found->second)
-            each.weight->quantized.reset();
-}
-
-void CountedFusedOps::handOverGradients()
-{
-    side_->join();
-    for (const Tensor& parameter : std::exchange(withGradient_, {})) {
-        leaves_->gradients[static_cast<std::size_t>(parameter->leaf)] = taken(parameter);
-        leaves_->accumulated(parameter->leaf);
-    }
 }
 
 Value CountedFusedOps::embeddingWeight(const std::string& /*name*/, std::int64_t rows, std::int64_t width)
@@ -183,8 +116,11 @@ Value CountedFusedOps::linearWeight(const std::string& name, const LinearMap& ma
     if (parallel_) {
         Value weight = placed(name, count, &map);
         weight->isByChunks = chunkRows_ > 0 && isHead;
-        if (quantizesProducts_ && !isHead)
-            toQuantize_[blockNumber(name).value()].push_back({weight, map.in, map.out});
+        if (quantizesProducts_ && !isHead) {
+            weight->in = map.in;
+            weight->out = map.out;
+            toQuantize_[blockNumber(name).value()].push_back(weight);
+        }
         return weight;
     }
     const auto parameter = [&](std::int64_t bytes, const char* what) {
@@ -213,28 +149,36 @@ Value CountedFusedOps::linearWeight(const std::string& name, const LinearMap& ma
     return weight;
 }
 
-void CountedFusedOps::note(std::initializer_list<Tensor> saved, std::function<void()> backward)
+void CountedFusedOps::keepForBackward(const Tensor& value)
 {
-    if (!recording_)
-        return;
-    for (const Tensor& value : saved)
-        if (!value->isHeld)
-            ops_.memory().recategorize(value->data.storage, MemoryCategory::Activations);
-    notes_.push_back({std::move(backward)});
+    if (!value->isHeld)
+        ops_.memory().recategorize(value->data.storage, MemoryCategory::Activations);
 }
 
-Value CountedFusedOps::embedding(const Tensor& weight, const Tensor& tokens)
+void CountedFusedOps::handOver(const Tensor& parameter)
 {
-    const Value x = valueOf(made(tokens_ * width_, Type::Float32, "embedding"));
-    streams(ops_, 2 * x->data.bytes());
-    note({tokens}, [this, weight, tokens, x] {
-        const predict::Tensor gradient = taken(x);
-        streams(ops_, gradient.bytes() + weight->data.bytes());
-        weight->grad = gradientOf(weight, "gradient of the embedding");
-        x->gradRounded = {};
-        tellGradient(weight);
-    });
+    leaves_->gradients[static_cast<std::size_t>(parameter->leaf)] = taken(parameter);
+    leaves_->accumulated(parameter->leaf);
+}
+
+void CountedFusedOps::quantizeWeight(const Tensor& weight)
+{
+    weight->quantized = quantizedStorage(weight->in, weight->out);
+    quantize(weight);
+}
+
+Tensor CountedFusedOps::embed(const Tensor& /*weight*/, const Tensor& /*tokens*/)
+{
+    Data x = made(tokens_ * width_, Type::Float32, "embedding");
+    streams(ops_, 2 * x.bytes());
     return x;
+}
+
+Tensor CountedFusedOps::embeddingGradient(const Tensor& weight, const Tensor& /*tokens*/,
+                                          const Data& gradient)
+{
+    streams(ops_, gradient.bytes() + weight->data.bytes());
+    return gradientOf(weight, "gradient of the embedding");
 }
 
 // Of kernels/cuda/lm/rms_norm.cu, and of kernels/torch/lm_ops.cpp for a CPU.
@@ -247,90 +191,42 @@ std::int64_t CountedFusedOps::normParts() const
 }
 
 // The allocations of tilescope::add_rms_norm.
-CountedFusedOps::Normed CountedFusedOps::addRmsNorm(const predict::Tensor& x, const predict::Tensor& addend)
+FusedNorm<Tensor> CountedFusedOps::addRmsNorm(const Data& x, const Data& addend, const Tensor& /*weight*/)
 {
-    Normed made{.output = this->made(x.count, elements_, "normed")};
-    streams(ops_, x.bytes() + made.output.bytes());
+    FusedNorm<Data> norm{.output = made(x.count, elements_, "normed")};
+    streams(ops_, x.bytes() + norm.output.bytes());
     if (addend) {
         streams(ops_, x.bytes() + addend.bytes());
-        made.sum = this->made(x.count, Type::Float32, "residual stream");
+        norm.sum = made(x.count, Type::Float32, "residual stream");
     }
-    made.rows = this->made(tokens_, Type::Float32, "reciprocal root mean squares");
-    return made;
+    norm.rows = made(tokens_, Type::Float32, "reciprocal root mean squares");
+    return norm;
 }
 
-Value CountedFusedOps::rmsNorm(const Tensor& x, const Tensor& weight)
+FusedNormGradients<Tensor> CountedFusedOps::rmsNormBackward(const Data& gradY, const Data& x,
+                                                            const Tensor& weight, const Data& /*rows*/,
+                                                            const Data& residual)
 {
-    if (x->addendLater)
-        x->addend = std::exchange(x->addendLater, {})();
-    Normed forward = addRmsNorm(x->data, std::exchange(x->addend, {}));
-    if (forward.sum)
-        x->data = std::move(forward.sum);
-    const Value normed = valueOf(std::move(forward.output));
-    const Value rows = valueOf(std::move(forward.rows));
-    normed->isRecomputed = dropsSums();
-    note({x, weight, rows}, [this, x, weight, rows, normed] {
-        const predict::Tensor residual = taken(x);
-        predict::Tensor again;
-        if (!x->data) {
-            Normed second = addRmsNorm(x->base->data, std::exchange(x->again, {})());
-            again = std::move(second.output);
-            x->data = std::move(second.sum);
-        }
-        predict::Tensor parts;
-        {
-            const predict::Tensor gradient = taken(normed);
-            x->grad = made(x->data.count, Type::Float32, "gradient of a norm's input");
-            x->gradRounded = made(x->data.count, elements_, "gradient of a norm's input, rounded");
-            parts =
-                made(normParts() * weight->data.count, Type::Float32, "parts of a norm weight's gradient");
-            streams(ops_, 2 * x->data.bytes() + 2 * gradient.bytes() + residual.bytes() + parts.bytes());
-        }
-        if (normed->whenRecomputed) {
-            if (!again)
-                again = addRmsNorm(x->data, {}).output;
-            std::exchange(normed->whenRecomputed, {})(again);
-        }
-        weight->grad = gradientOf(weight, "gradient of a norm's weight");
-        side_->run({parts}, [&] {
-            streams(ops_, parts.bytes());
-            tellGradient(weight);
-        });
-    });
-    return normed;
+    FusedNormGradients<Data> gradients{
+        .input = made(x.count, Type::Float32, "gradient of a norm's input"),
+        .rounded = made(x.count, elements_, "gradient of a norm's input, rounded"),
+        .parts = made(normParts() * weight->data.count, Type::Float32, "parts of a norm weight's gradient")};
+    streams(ops_, 2 * x.bytes() + 2 * gradY.bytes() + residual.bytes() + gradients.parts.bytes());
+    return gradients;
 }
 
-Value CountedFusedOps::mm(const Tensor& x, const Tensor& weight)
+Tensor CountedFusedOps::gradientOfNorm(const Tensor& weight)
 {
-    if (weight->isByChunks && recording_) {
-        headInput_ = x;
-        headWeight_ = weight;
-        return valueOf({});
-    }
-    const Value y = valueOf(x->later ? predict::Tensor() : weightProduct(x->data, weight, tokens_));
-    if (x->later)
-        y->later = [this, x, weight] {
-            return weightProduct(std::exchange(x->later, {})(), weight, tokens_);
-        };
-    if (dropsSums() && !x->isRecomputed)
-        y->again = [this, x, weight] { return weightProduct(x->data, weight, tokens_); };
-    note({x, weight}, [this, x, weight, y] {
-        const predict::Tensor gradient = taken(y);
-        x->grad = inputGradient(gradient, weight);
-        if (x->isRecomputed)
-            x->whenRecomputed = [this, weight, gradient](const predict::Tensor& data) {
-                weightGradient(weight, data, gradient);
-            };
-        else
-            weightGradient(weight, x->data, gradient);
-    });
-    if (x->isRecomputed && recording_)
-        x->data = {};
-    return y;
+    return gradientOf(weight, "gradient of a norm's weight");
+}
+
+void CountedFusedOps::sumParts(const Tensor& /*weight*/, const Data& parts)
+{
+    streams(ops_, parts.bytes());
 }
 
 /// \param count  values of the result
-void CountedFusedOps::multiply(const predict::Tensor& a, const predict::Tensor& b, std::int64_t count)
+void CountedFusedOps::multiply(const Data& a, const Data& b, std::int64_t count)
 {
     if (splitsProducts_)
         return ops_.splitProductInto(a, b, count);
@@ -338,8 +234,7 @@ void CountedFusedOps::multiply(const predict::Tensor& a, const predict::Tensor& 
     ops_.multiplies(a, b, count, 1);
 }
 
-void CountedFusedOps::multiplyWeight(const predict::Tensor& a, const Tensor& weight, std::int64_t count,
-                                     bool isForward)
+void CountedFusedOps::multiplyWeight(const Data& a, const Tensor& weight, std::int64_t count, bool isForward)
 {
     if (weight->parts)
         ops_.keptProductInto(a, weight->data, count, isForward ? 3 : 6);
@@ -348,12 +243,12 @@ void CountedFusedOps::multiplyWeight(const predict::Tensor& a, const Tensor& wei
 }
 
 // As fp8Product() and fp8InputGradient() of core/engine/lm/fp8_product.cpp.
-Tensor CountedFusedOps::quantizedProduct(const predict::Tensor& a, const Tensor& weight, std::int64_t count,
+Tensor CountedFusedOps::quantizedProduct(const Data& a, const Tensor& weight, std::int64_t count,
                                          const char* what)
 {
-    predict::Tensor left = made(a.count, Type::Float8, "factor in fp8");
-    const predict::Tensor scales = made(tokens_, Type::Float32, "scales of a factor");
-    predict::Tensor right{.count = weight->data.count, .type = Type::Float8};
+    Data left = made(a.count, Type::Float8, "factor in fp8");
+    const Data scales = made(tokens_, Type::Float32, "scales of a factor");
+    Data right{.count = weight->data.count, .type = Type::Float8};
     streams(ops_, a.bytes() + left.bytes());
     if (ops_.isCuda()) {
         if (!scaledWorkspace_)
@@ -362,10 +257,10 @@ Tensor CountedFusedOps::quantizedProduct(const predict::Tensor& a, const Tensor&
         ops_.multiplies(left, right, count, 1);
         return made(count, Type::BFloat16, what);
     }
-    predict::Tensor sums;
+    Data sums;
     {
-        const predict::Tensor wide[] = {made(left.count, Type::Float32, "factor in fp8, widened"),
-                                        made(right.count, Type::Float32, "weight in fp8, widened")};
+        const Data wide[] = {made(left.count, Type::Float32, "factor in fp8, widened"),
+                             made(right.count, Type::Float32, "weight in fp8, widened")};
         sums = made(count, Type::Float32, "product, not scaled");
         streams(ops_, wide[0].bytes() + wide[1].bytes());
         ops_.multiplies(wide[0], wide[1], count, 1);
@@ -374,50 +269,47 @@ Tensor CountedFusedOps::quantizedProduct(const predict::Tensor& a, const Tensor&
     return made(count, Type::BFloat16, what);
 }
 
-Tensor CountedFusedOps::weightProduct(const predict::Tensor& x, const Tensor& weight, std::int64_t rows)
+Tensor CountedFusedOps::weightProduct(const Data& x, const Tensor& weight, std::int64_t rows)
 {
     const std::int64_t count = rows * (weight->data.count / (x.count / rows));
     if (weight->quantized)
         return quantizedProduct(x, weight, count, "product");
-    predict::Tensor result = made(count, elements_, "product");
+    Data result = made(count, elements_, "product");
     multiplyWeight(x, weight, count, true);
     return result;
 }
 
-Tensor CountedFusedOps::inputGradient(const predict::Tensor& gradient, const Tensor& weight)
+Tensor CountedFusedOps::inputGradient(const Data& gradient, const Tensor& weight)
 {
     constexpr const char* kWhat = "gradient of a product's input";
     const std::int64_t count = tokens_ * (weight->data.count / (gradient.count / tokens_));
     if (weight->quantized)
         return quantizedProduct(gradient, weight, count, kWhat);
-    predict::Tensor result = made(count, elements_, kWhat);
+    Data result = made(count, elements_, kWhat);
     multiplyWeight(gradient, weight, count, false);
     return result;
 }
 
 Tensor CountedFusedOps::gradientOf(const Tensor& weight, const char* what)
 {
-    predict::Tensor gradient{.count = weight->data.count};
+    Data gradient{.count = weight->data.count};
     gradient.storage = ops_.memory().make(gradient.bytes(), MemoryCategory::Gradients, what);
     return gradient;
 }
 
-void CountedFusedOps::weightGradient(const Tensor& weight, const predict::Tensor& x,
-                                     const predict::Tensor& gradient)
+Tensor CountedFusedOps::gradientLike(const Tensor& weight)
 {
-    if (updatesWithGradients_ && canUpdateWithGradient(x.count / tokens_, gradient.count / tokens_))
-        return side_->run({x, gradient}, [&] { updateWithGradient(weight, x, gradient); });
-    weight->grad = gradientOf(weight, "gradient of a weight");
-    side_->run({x, gradient}, [&] {
-        setWeightGradient(weight, x, gradient);
-        tellGradient(weight);
-    });
+    return gradientOf(weight, "gradient of a weight");
+}
+
+bool CountedFusedOps::updatesWithGradient(const Tensor& /*weight*/, const Data& x, const Data& gradient) const
+{
+    return updatesWithGradients_ && canUpdateWithGradient(x.count / tokens_, gradient.count / tokens_);
 }
 
 // Weight, remainder and moments are read and written, at 0.77 of a copy's rate; the product reaches 0.6 of that of a
 // large one (kernels/NOTES.md).
-void CountedFusedOps::updateWithGradient(const Tensor& weight, const predict::Tensor& x,
-                                         const predict::Tensor& gradient)
+void CountedFusedOps::updateWithGradient(const Tensor& weight, const Data& x, const Data& gradient)
 {
     constexpr std::int64_t kStreams = 6;
     constexpr double kPaceOfBytes = 0.77;
@@ -434,143 +326,63 @@ void CountedFusedOps::updateWithGradient(const Tensor& weight, const predict::Te
 }
 
 // Without CUDA, factors in bf16 are widened.
-void CountedFusedOps::setWeightGradient(const Tensor& weight, const predict::Tensor& x,
-                                        const predict::Tensor& gradient)
+void CountedFusedOps::computeWeightGradient(const Tensor& weight, bool /*sets*/, const Data& x,
+                                            const Data& gradient)
 {
     if (elements_ == Type::Float32 || ops_.isCuda())
         return multiply(gradient, x, weight->data.count);
-    const predict::Tensor wide[] = {made(x.count, Type::Float32, "activation, widened"),
-                                    made(gradient.count, Type::Float32, "gradient, widened")};
+    const Data wide[] = {made(x.count, Type::Float32, "activation, widened"),
+                         made(gradient.count, Type::Float32, "gradient, widened")};
     streams(ops_, 2 * (wide[0].bytes() + wide[1].bytes()));
     multiply(wide[1], wide[0], weight->data.count);
 }
 
-void CountedFusedOps::tellGradient(const Tensor& parameter)
+void CountedFusedOps::rotate(const Data& packed, bool /*inverse*/)
 {
-    if (parallel_)
-        withGradient_.push_back(parameter);
-    if (observer_)
-        observer_(parameter);
+    streams(ops_, 2 * packed.bytes() * 2 / 3);
 }
 
-Value CountedFusedOps::add(const Tensor& x, const Tensor& y)
+TensorTriple<Tensor> CountedFusedOps::heads(const Data& packed) const
 {
-    const Value sum = valueOf(x->data);
-    sum->addend = std::exchange(y->data, {});
-    sum->addendLater = std::exchange(y->later, {});
-    if (y->again) {
-        sum->again = std::exchange(y->again, {});
-        sum->base = x;
-    }
-    note({}, [x, y, sum] {
-        x->grad = taken(sum);
-        y->grad = std::exchange(sum->gradRounded, {});
-    });
-    if (x->again)
-        x->data = {};
-    return sum;
+    Data part = packed;
+    part.count /= 3;
+    return {part, part, part};
 }
 
-TensorTriple<Value> CountedFusedOps::splitHeads(const Tensor& qkv)
+FusedAttention<Tensor> CountedFusedOps::attentionForward(const TensorTriple<Data>& /*qkv*/, bool keeps)
 {
-    const auto rotate = [this](std::int64_t bytes) { streams(ops_, 2 * bytes * 2 / 3); };
-    rotate(qkv->data.bytes());
-    note({}, [qkv, rotate] { rotate(qkv->grad.bytes()); });
-    TensorTriple<Value> parts;
-    for (Value& part : parts) {
-        part = valueOf(qkv->data);
-        part->data.count /= 3;
-        part->packed = qkv;
-    }
-    return parts;
+    FlashAttention::Output output = attention_->forward(keeps);
+    return {std::move(output.o), std::move(output.statistics)};
 }
 
-CountedFusedOps::Attended CountedFusedOps::attend()
+Tensor CountedFusedOps::gradientOfHeads(const Data& packed)
 {
-    if (!attended_.empty()) {
-        const Attended kept = std::move(attended_.front());
-        attended_.pop_front();
-        return {valueOf(std::exchange(kept.output->data, {})),
-                valueOf(std::exchange(kept.statistics->data, {}))};
-    }
-    FlashAttention::Output output = attention_->forward(recording_ || keeping_ != nullptr);
-    if (keeping_ != nullptr)
-        keeping_->push_back({valueOf(output.o), valueOf(output.statistics)});
-    return {valueOf(std::move(output.o)), valueOf(std::move(output.statistics))};
+    return made(packed.count, elements_, "gradient of q, k and v");
 }
 
-Value CountedFusedOps::attention(const TensorTriple<Tensor>& qkv)
+void CountedFusedOps::attentionBackward(const Tensor& /*packed*/, const Data& /*gradO*/, const Data& /*o*/,
+                                        const Data& /*statistics*/)
 {
-    const Value packed = qkv[0]->packed;
-    const Attended attended = attend();
-    const Value merged = attended.output;
-    const Value statistics = attended.statistics;
-    note({packed, merged, statistics}, [this, packed, merged, statistics] {
-        packed->grad = made(packed->data.count, elements_, "gradient of q, k and v");
-        const predict::Tensor gradient = taken(merged);
-        attention_->backward();
-    });
-    return merged;
+    attention_->backward();
 }
 
-Value CountedFusedOps::swiGlu(const Tensor& gateUp)
+Tensor CountedFusedOps::swiGluForward(const Data& gateUp)
 {
-    const auto gated = [this, gateUp] {
-        predict::Tensor result = made(gateUp->data.count / 2, elements_, "gated");
-        streams(ops_, gateUp->data.bytes() + result.bytes());
-        return result;
-    };
-    const bool isPutOff = isRecomputing_ && recording_;
-    gated_ = {};
-    const Value y = valueOf(isPutOff ? predict::Tensor() : gated());
-    if (keepsAttention_ && !isRecomputing_)
-        gated_ = y->data;
-    if (isPutOff)
-        y->later = gated;
-    y->isRecomputed = true;
-    note({gateUp}, [this, gateUp, y] {
-        const predict::Tensor gradient = taken(y);
-        streams(ops_, 2 * gateUp->data.bytes() + 2 * gradient.bytes());
-        gateUp->grad = std::exchange(gateUp->data, {});
-        std::exchange(y->whenRecomputed, {})(gradient);
-    });
-    return y;
+    Data result = made(gateUp.count / 2, elements_, "gated");
+    streams(ops_, gateUp.bytes() + result.bytes());
+    return result;
 }
 
-Value CountedFusedOps::recomputedInBackward(const ModelPart<Tensor>& part, const TensorTriple<Tensor>& inputs)
+void CountedFusedOps::swiGluBackward(const Data& gradient, const Data& gateUp)
 {
-    std::vector<Attended> attended;
-    const bool wasRecording = std::exchange(recording_, false);
-    keeping_ = wasRecording && keepsAttention_ ? &attended : nullptr;
-    const Value output = part(inputs);
-    keeping_ = nullptr;
-    recording_ = wasRecording;
-    for (const Value& input : inputs)
-        if (input && recording_)
-            ops_.memory().recategorize(input->data.storage, MemoryCategory::Activations);
-    for (const Attended& each : attended)
-        for (const Value& kept : {each.output, each.statistics})
-            ops_.memory().recategorize(kept->data.storage, MemoryCategory::Activations);
-    note({}, [this, &part, inputs, output, attended] {
-        std::vector<Note> outer = std::exchange(notes_, {});
-        attended_.assign(attended.begin(), attended.end());
-        isRecomputing_ = recording_ = true;
-        const Value again = part(inputs);
-        isRecomputing_ = recording_ = false;
-        again->addendLater = {};
-        again->grad = taken(output);
-        again->gradRounded = std::exchange(output->gradRounded, {});
-        runNotes();
-        notes_ = std::move(outer);
-    });
-    return output;
+    streams(ops_, 2 * gateUp.bytes() + 2 * gradient.bytes());
 }
 
 Tensor CountedFusedOps::crossEntropy(const Tensor& logits)
 {
     if (headInput_)
         return crossEntropyByChunks();
-    const predict::Tensor losses = made(tokens_, Type::Float32, "losses");
+    const Data losses = made(tokens_, Type::Float32, "losses");
     streams(ops_, 2 * logits->data.bytes());
     logits->grad = std::exchange(logits->data, {});
     return made(1, Type::Float32, "loss");
@@ -582,20 +394,20 @@ Tensor CountedFusedOps::crossEntropyByChunks()
     const Value weight = std::exchange(headWeight_, {});
     x->grad = made(x->data.count, elements_, "gradient of the head's input");
     weight->grad = gradientOf(weight, "gradient of a weight");
-    std::vector<predict::Tensor> losses;
+    std::vector<Data> losses;
     for (std::int64_t begin = 0; begin < tokens_; begin += chunkRows_) {
         const std::int64_t count = std::min(chunkRows_, tokens_ - begin);
-        predict::Tensor part = x->data; // a view
+        Data part = x->data; // a view
         part.count = count * width_;
-        const predict::Tensor logits = weightProduct(part, weight, count);
+        const Data logits = weightProduct(part, weight, count);
         losses.push_back(made(count, Type::Float32, "losses"));
         streams(ops_, 2 * logits.bytes());
         multiplyWeight(logits, weight, part.count, false);
-        setWeightGradient(weight, part, logits);
+        computeWeightGradient(weight, begin == 0, part, logits);
     }
     x->data = {};
-    note({}, [this, weight] { tellGradient(weight); });
-    const predict::Tensor all = made(tokens_, Type::Float32, "losses");
+    note("tilescope::cross_entropy_", {}, [this, weight] { tellGradient(weight); });
+    const Data all = made(tokens_, Type::Float32, "losses");
     return made(1, Type::Float32, "loss");
 }
 
@@ -605,45 +417,10 @@ Tensor CountedFusedOps::sum(const Tensor& logits)
     const Storage wide = !ops_.isCuda() && elements_ == Type::BFloat16
                              ? ops_.temporary(logits->data.count * kFloat, "logits, widened")
                              : Storage();
-    predict::Tensor loss = made(1, Type::Float32, "loss");
+    Data loss = made(1, Type::Float32, "loss");
     streams(ops_, 2 * logits->data.bytes());
     logits->grad = std::exchange(logits->data, {});
     return loss;
-}
-
-void CountedFusedOps::backward()
-{
-    gated_ = {};
-    const bool wasRecording = std::exchange(recording_, false);
-    runNotes();
-    if (parallel_)
-        handOverGradients();
-    side_->join();
-    recording_ = wasRecording;
-}
-
-void CountedFusedOps::forget()
-{
-    notes_.clear();
-    for (const auto& [block, weights] : toQuantize_)
-        forgetQuantized(block);
-    attended_.clear();
-    gated_ = {};
-    keeping_ = nullptr;
-    isRecomputing_ = false;
-    withGradient_.clear();
-    headInput_.reset();
-    headWeight_.reset();
-    side_->join();
-}
-
-void CountedFusedOps::runNotes()
-{
-    while (!notes_.empty()) {
-        const Note note = std::move(notes_.back());
-        notes_.pop_back();
-        note.backward();
-    }
 }
 
 // Weight, remainder and moments are read and written, the gradient is read: the bytes are the same in every precision.

@@ -40,7 +40,7 @@ public:
         : spec_(spec), ranks_(ranks), parallelism_(ranks ? makeParallelism(spec, *ranks) : nullptr),
           model_(spec, FusedOps(spec, optionsOf(spec, device), parallelism_.get())),
           batch_(spec, device.torch(), ranks ? gridOf(spec).dataOf(ranks->rank()) : 0, gridOf(spec).data),
-          tokens_(std::make_shared<FusedValue>(FusedValue{.data = batch_.tokens(), .grad = {}})),
+          tokens_(FusedOps::valueOf(batch_.tokens())),
           updates_(device.torch(), SideStream::Priority::Background)
     {
         if (spec.precision == Precision::Fp8 && spec.mode != Mode::Forward && !ranks)

@@ -37,105 +37,15 @@ template <class Signature> c10::TypedOperatorHandle<Signature> op(const char* na
 
 using Triple = std::tuple<Data, Data, Data>;
 
-Triple addRmsNorm(const Data& x, const std::optional<Data>& addend, const Data& weight,
-                  at::ScalarType elements)
+std::optional<Data> given(const Data& data)
 {
-    static const auto call =
-        op<Triple(const Data&, const std::optional<Data>&, const Data&, double, at::ScalarType)>(
-            "tilescope::add_rms_norm");
-    return call.call(x, addend, weight, kNormEpsilon, elements);
-}
-
-Triple rmsNormBackward(const Data& gradY, const Data& x, const Data& weight, const Data& reciprocal,
-                       const std::optional<Data>& gradResidual)
-{
-    static const auto call =
-        op<Triple(const Data&, const Data&, const Data&, const Data&, const std::optional<Data>&)>(
-            "tilescope::rms_norm_backward");
-    return call.call(gradY, x, weight, reciprocal, gradResidual);
-}
-
-void sumParts(const Data& sum, const Data& parts)
-{
-    static const auto call = op<void(const Data&, const Data&)>("tilescope::sum_parts_");
-    call.call(sum, parts);
-}
-
-void rotateHeads(const Data& x, const Data& rotation, std::int64_t heads, bool inverse)
-{
-    static const auto call =
-        op<void(const Data&, const Data&, std::int64_t, bool)>("tilescope::rotate_heads_");
-    call.call(x, rotation, heads, inverse);
-}
-
-Data swiGluForward(const Data& x)
-{
-    static const auto call = op<Data(const Data&)>("tilescope::swiglu");
-    return call.call(x);
-}
-
-void swiGluBackward(const Data& gradY, const Data& x)
-{
-    static const auto call = op<void(const Data&, const Data&)>("tilescope::swiglu_backward_");
-    call.call(gradY, x);
-}
-
-Data embeddingBackward(const Data& gradient, const Data& tokens, std::int64_t vocabulary)
-{
-    static const auto call =
-        op<Data(const Data&, const Data&, std::int64_t)>("tilescope::embedding_backward");
-    return call.call(gradient, tokens, vocabulary);
+    return data.defined() ? std::optional(data) : std::nullopt;
 }
 
 Data crossEntropyInPlace(const Data& logits, const Data& targets, std::int64_t tokens)
 {
     static const auto call = op<Data(const Data&, const Data&, double)>("tilescope::cross_entropy_");
     return call.call(logits, targets, 1 / static_cast<double>(tokens));
-}
-
-Triple attentionForward(const TensorTriple<Data>& qkv, std::string_view fp32, bool keeps)
-{
-    static const auto call = op<Triple(const Data&, const Data&, const Data&, bool, std::optional<double>,
-                                       c10::string_view, bool)>("tilescope::attention_forward");
-    return call.call(qkv[0], qkv[1], qkv[2], true, std::nullopt, fp32, keeps);
-}
-
-struct AttentionGradient {
-    const Data& gradO;
-    const TensorTriple<Data>& qkv;
-    const Data& o;
-    const Data& statistics;
-};
-
-void attentionBackward(const AttentionGradient& given, std::string_view fp32, bool deterministic,
-                       const TensorTriple<Data>& gradients)
-{
-    static const auto call =
-        op<void(const Data&, const Data&, const Data&, const Data&, const Data&, const Data&, bool, double,
-                c10::string_view, bool, const std::optional<Data>&, const Data&, const Data&, const Data&)>(
-            "tilescope::attention_backward_out");
-    const double scale = 1 / std::sqrt(static_cast<double>(given.o.size(-1)));
-    call.call(given.gradO, given.qkv[0], given.qkv[1], given.qkv[2], given.o, given.statistics, true, scale,
-              fp32, deterministic, std::nullopt, gradients[0], gradients[1], gradients[2]);
-}
-
-Value valueOf(Data data)
-{
-    return std::make_shared<FusedValue>(FusedValue{.data = std::move(data), .grad = {}});
-}
-
-/// Makes q, k or v a view of the packed projection.
-Value partOf(const Value& packed, const Data& view)
-{
-    Value part = valueOf(view);
-    part->packed = packed;
-    return part;
-}
-
-/// Moves the gradient out of a value that needs it no more.
-Data taken(const Value& value)
-{
-    return std::exchange(value->grad, {});
 }
 
 /// An fp32 weight as two 16-bit numbers. `weight` (bf16) is its upper half, rounded to nearest; the remainder
@@ -176,13 +86,34 @@ FusedRange::~FusedRange()
     openModules().pop_back();
 }
 
+FusedOps::NoteRanges::~NoteRanges()
+{
+    while (!open_.empty())
+        open_.pop_back();
+}
+
+void FusedOps::NoteRanges::enter(const std::vector<std::string>& modules)
+{
+    const auto [differs, ignored] = std::mismatch(modules.begin(), modules.end(), now().begin(), now().end());
+    const auto common = std::max(outer_, static_cast<std::size_t>(differs - modules.begin()));
+    while (now().size() > common)
+        open_.pop_back();
+    for (std::size_t i = common; i < modules.size(); ++i)
+        open_.push_back(std::make_unique<FusedRange>(modules[i]));
+}
+
+const std::vector<std::string>& FusedOps::NoteRanges::now()
+{
+    return openModules();
+}
+
 FusedOps::FusedOps(const ExperimentSpec& spec, const FusedOptions& options, Parallelism* parallelism)
-    : batch_(spec.batch), batches_(gridOf(spec).data), heads_(spec.heads), headDim_(spec.dModel / spec.heads),
+    : FusedTape(spec.batch * spec.context, keepsAttention(spec),
+                std::make_shared<SideStream>(options.device, SideStream::Priority::Urgent)),
+      batch_(spec.batch), batches_(gridOf(spec).data), heads_(spec.heads), headDim_(spec.dModel / spec.heads),
       context_(spec.context), options_(options),
       sums_(options.elements == at::kDouble ? at::kDouble : at::kFloat),
-      weightSource_(weightSource(options.device, spec.seed)),
-      side_(std::make_shared<SideStream>(options.device, SideStream::Priority::Urgent)),
-      parallelism_(parallelism), keepsAttention_(keepsAttention(spec))
+      weightSource_(weightSource(options.device, spec.seed)), parallelism_(parallelism)
 {
     requireRotatable(spec);
     const Making making(MemoryCategory::Inputs, "rotation");
@@ -223,7 +154,7 @@ Value FusedOps::linearWeight(const std::string& name, const LinearMap& map)
     if (options_.quantizesProducts && !isHead && parallelism_)
         toQuantize_[blockNumber(name).value()].push_back(weight);
     else if (options_.quantizesProducts && !isHead)
-        weight->quantized = std::make_shared<QuantizedWeight>(weight->data);
+        quantizeWeight(weight);
     if (options_.splitsProducts && !options_.trains && !parallelism_)
         weight->parts = std::make_shared<WeightParts>(weight->data);
     return weight;
@@ -234,138 +165,59 @@ Data FusedOps::placed(const std::string& name, const Data& whole, const LinearMa
     return parallelism_ ? parallelism_->placed(name, whole.requires_grad_(true), map) : whole;
 }
 
-// Notes that the ranks get the block's gradients. In backward this note of the block runs last.
-Value FusedOps::enterBlock(std::int64_t block, const Tensor& x)
+void FusedOps::handOver(const Tensor& parameter)
 {
-    if (!parallelism_)
-        return x;
-    parallelism_->enterBlock(block, x->data);
-    quantizeBlock(block);
-    note("", {}, [this, block] {
-        forgetQuantized(block);
-        handOverGradients();
-    });
-    return x;
+    parallelism_->gradientMade(parameter->data, taken(parameter));
 }
 
-// Backward enters a block from its end.
-Value FusedOps::leaveBlock(std::int64_t block, const Tensor& x)
+void FusedOps::quantizeWeight(const Tensor& weight) const
 {
-    if (!parallelism_)
-        return x;
-    if (!isRecomputing_)
-        forgetQuantized(block);
-    parallelism_->leaveBlock(block, x->data);
-    note("", {}, [this, block] {
-        handOverGradients(); // gradients of the final norm and the head, before those of the last block
-        parallelism_->enterBlock(block, {});
-        quantizeBlock(block);
-    });
-    return x;
+    weight->quantized = std::make_shared<QuantizedWeight>(weight->data);
 }
 
-void FusedOps::quantizeBlock(std::int64_t block)
+Data FusedOps::embed(const Tensor& weight, const Tensor& tokens) const
 {
-    if (const auto found = toQuantize_.find(block); found != toQuantize_.end())
-        for (const Tensor& weight : found->second)
-            if (!weight->quantized)
-                weight->quantized = std::make_shared<QuantizedWeight>(weight->data);
+    return at::embedding(weight->data, tokens->data);
 }
 
-void FusedOps::forgetQuantized(std::int64_t block)
+Data FusedOps::embeddingGradient(const Tensor& weight, const Tensor& tokens, const Data& gradient) const
 {
-    if (const auto found = toQuantize_.find(block); found != toQuantize_.end())
-        for (const Tensor& weight : found->second)
-            weight->quantized.reset();
+    static const auto call =
+        op<Data(const Data&, const Data&, std::int64_t)>("tilescope::embedding_backward");
+    return call.call(gradient, tokens->data, weight->data.size(0));
 }
 
-// Runs on the current stream, because the ranks free memory on it.
-void FusedOps::handOverGradients()
+FusedNorm<Data> FusedOps::addRmsNorm(const Data& x, const Data& addend, const Tensor& weight) const
 {
-    side_->join();
-    for (const Tensor& parameter : std::exchange(withGradient_, {}))
-        parallelism_->gradientMade(parameter->data, taken(parameter));
+    static const auto call =
+        op<Triple(const Data&, const std::optional<Data>&, const Data&, double, at::ScalarType)>(
+            "tilescope::add_rms_norm");
+    auto [y, sum, rows] = call.call(x, given(addend), weight->data, kNormEpsilon, options_.elements);
+    return {std::move(y), addend.defined() ? std::move(sum) : Data(), std::move(rows)};
 }
 
-void FusedOps::note(const char* op, std::vector<Tensor> saved, std::function<void()> backward)
+FusedNormGradients<Data> FusedOps::rmsNormBackward(const Data& gradY, const Data& x, const Tensor& weight,
+                                                   const Data& rows, const Data& residual) const
 {
-    if (recording_)
-        notes_.push_back({openModules(), op, std::move(saved), std::move(backward)});
+    static const auto call =
+        op<Triple(const Data&, const Data&, const Data&, const Data&, const std::optional<Data>&)>(
+            "tilescope::rms_norm_backward");
+    auto [input, rounded, parts] = call.call(gradY, x, weight->data, rows, given(residual));
+    return {std::move(input), std::move(rounded), std::move(parts)};
 }
 
-Value FusedOps::embedding(const Tensor& weight, const Tensor& tokens)
+Data FusedOps::gradientOfNorm(const Tensor& weight) const
 {
-    const Value x = valueOf(at::embedding(weight->data, tokens->data));
-    note("aten::embedding", {tokens}, [this, weight, tokens, x] {
-        weight->grad = embeddingBackward(taken(x), tokens->data, weight->data.size(0));
-        x->gradRounded.reset();
-        tellGradient(weight);
-    });
-    return x;
+    return at::empty_like(weight->data);
 }
 
-Value FusedOps::rmsNorm(const Tensor& x, const Tensor& weight)
+void FusedOps::sumParts(const Tensor& weight, const Data& parts) const
 {
-    if (x->addendLater)
-        x->addend = std::exchange(x->addendLater, {})();
-    const auto addend = x->addend.defined() ? std::optional(std::exchange(x->addend, {})) : std::nullopt;
-    auto [y, sum, reciprocal] = addRmsNorm(x->data, addend, weight->data, options_.elements);
-    if (addend)
-        x->data = std::move(sum);
-    const Value normed = valueOf(std::move(y));
-    const Value rows = valueOf(std::move(reciprocal));
-    normed->isRecomputed = dropsSums();
-    note("tilescope::add_rms_norm", {x, weight, rows}, [this, x, weight, rows, normed] {
-        const auto residual = x->grad.defined() ? std::optional(taken(x)) : std::nullopt;
-        Data again; // the output
-        if (!x->data.defined())
-            std::tie(again, x->data, std::ignore) =
-                addRmsNorm(x->base->data, std::exchange(x->again, {})(), weight->data, options_.elements);
-        Data parts;
-        std::tie(x->grad, x->gradRounded, parts) =
-            rmsNormBackward(taken(normed), x->data, weight->data, rows->data, residual);
-        if (normed->whenRecomputed) {
-            if (!again.defined())
-                again = std::get<0>(addRmsNorm(x->data, std::nullopt, weight->data, options_.elements));
-            std::exchange(normed->whenRecomputed, {})(again);
-        }
-        weight->grad = at::empty_like(weight->data);
-        side_->run({parts}, [this, &weight, &parts] {
-            sumParts(weight->grad, parts);
-            tellGradient(weight);
-        });
-    });
-    return normed;
+    static const auto call = op<void(const Data&, const Data&)>("tilescope::sum_parts_");
+    call.call(weight->grad, parts);
 }
 
-Value FusedOps::mm(const Tensor& x, const Tensor& weight)
-{
-    if (weight->isByChunks && recording_) {
-        headInput_ = x;
-        headWeight_ = weight;
-        return valueOf({});
-    }
-    const Value y = valueOf(x->later ? Data() : weightProduct(x->data, weight));
-    if (x->later)
-        y->later = [this, x, weight] { return weightProduct(std::exchange(x->later, {})(), weight); };
-    if (dropsSums() && !x->isRecomputed)
-        y->again = [this, x, weight] { return weightProduct(x->data, weight); };
-    note("aten::mm", {x, weight}, [this, x, weight, y] {
-        const Data gradient = taken(y);
-        x->grad = inputGradient(gradient, weight);
-        if (x->isRecomputed)
-            x->whenRecomputed = [this, weight, gradient](const Data& data) {
-                weightGradient(weight, data, gradient);
-            };
-        else
-            weightGradient(weight, x->data, gradient);
-    });
-    if (x->isRecomputed && recording_)
-        x->data.reset();
-    return y;
-}
-
-Data FusedOps::weightProduct(const Data& x, const Tensor& weight) const
+Data FusedOps::weightProduct(const Data& x, const Tensor& weight, std::int64_t /*rows*/) const
 {
     if (options_.splitsProducts)
         return weight->parts ? splitMm(x, weight->data, *weight->parts) : splitMm(x, weight->data);
@@ -411,21 +263,21 @@ Data FusedOps::gradientLike(const Tensor& weight) const
                              weight->data.options().dtype(sums_));
 }
 
-// The product writes the type of sums directly, in the weight's layout, whose transpose is row-major.
-void FusedOps::weightGradient(const Tensor& weight, const Data& x, const Data& gradient)
+bool FusedOps::updatesWithGradient(const Tensor& weight, const Data& /*x*/, const Data& /*gradient*/) const
 {
-    if (updater_ && canUpdateWithGradient(weight->data.size(0), weight->data.size(1)))
-        return side_->run({x, gradient}, [this, &weight, &x, &gradient] { updater_(weight, gradient, x); });
-    weight->grad = gradientLike(weight);
-    side_->run({x, gradient}, [this, &weight, &x, &gradient] {
-        computeWeightGradient(weight, ProductTarget::Set, x, gradient);
-        tellGradient(weight);
-    });
+    return updater_ && canUpdateWithGradient(weight->data.size(0), weight->data.size(1));
 }
 
-void FusedOps::computeWeightGradient(const Tensor& weight, ProductTarget how, const Data& x,
+void FusedOps::updateWithGradient(const Tensor& weight, const Data& x, const Data& gradient) const
+{
+    updater_(weight, gradient, x);
+}
+
+// The product writes the type of sums directly, in the weight's layout, whose transpose is row-major.
+void FusedOps::computeWeightGradient(const Tensor& weight, bool sets, const Data& x,
                                      const Data& gradient) const
 {
+    const ProductTarget how = sets ? ProductTarget::Set : ProductTarget::Add;
     Data target = weight->grad.t();
     if (options_.splitsProducts)
         splitMmInto(target, how, gradient.t(), x);
@@ -438,133 +290,63 @@ ProductChoice FusedOps::productChoice() const
     return options_.deterministic ? ProductChoice::LibTorch : ProductChoice::Fastest;
 }
 
-void FusedOps::tellGradient(const Tensor& parameter)
-{
-    if (parallelism_)
-        withGradient_.push_back(parameter);
-    if (observer_)
-        observer_(parameter);
-}
-
-Value FusedOps::add(const Tensor& x, const Tensor& y)
-{
-    const Value sum = valueOf(x->data);
-    sum->addend = std::exchange(y->data, {});
-    sum->addendLater = std::exchange(y->later, {});
-    if (y->again) {
-        sum->again = std::exchange(y->again, {});
-        sum->base = x;
-    }
-    note("aten::add", {}, [x, y, sum] {
-        x->grad = taken(sum);
-        y->grad = std::exchange(sum->gradRounded, {});
-    });
-    if (x->again)
-        x->data.reset();
-    return sum;
-}
-
 TensorTriple<Data> FusedOps::heads(const Data& packed) const
 {
     const Data byHead = packed.view({batch_, context_, 3, heads_, headDim_}).permute({2, 0, 3, 1, 4});
     return {byHead.select(0, 0), byHead.select(0, 1), byHead.select(0, 2)};
 }
 
-TensorTriple<Value> FusedOps::splitHeads(const Tensor& qkv)
+void FusedOps::rotate(const Data& packed, bool inverse) const
 {
-    rotateHeads(qkv->data, rotation_, 2 * heads_, false);
-    note("tilescope::rotate_heads_", {},
-         [this, qkv] { rotateHeads(qkv->grad, rotation_, 2 * heads_, true); });
-    const TensorTriple<Data> parts = heads(qkv->data);
-    return {partOf(qkv, parts[0]), partOf(qkv, parts[1]), partOf(qkv, parts[2])};
+    static const auto call =
+        op<void(const Data&, const Data&, std::int64_t, bool)>("tilescope::rotate_heads_");
+    call.call(packed, rotation_, 2 * heads_, inverse);
 }
 
-FusedOps::Attended FusedOps::attend(const TensorTriple<Tensor>& qkv)
+FusedAttention<Data> FusedOps::attentionForward(const TensorTriple<Data>& qkv, bool keeps) const
 {
-    if (!attended_.empty()) {
-        const Attended kept = std::move(attended_.front());
-        attended_.pop_front();
-        return {valueOf(std::exchange(kept.output->data, {})),
-                valueOf(std::exchange(kept.statistics->data, {}))};
-    }
+    static const auto call = op<Triple(const Data&, const Data&, const Data&, bool, std::optional<double>,
+                                       c10::string_view, bool)>("tilescope::attention_forward");
     auto [o, logSumExp, exact] =
-        attentionForward({qkv[0]->data, qkv[1]->data, qkv[2]->data}, options_.tf32 ? "tf32" : "ieee",
-                         recording_ || keeping_ != nullptr);
+        call.call(qkv[0], qkv[1], qkv[2], true, std::nullopt, options_.tf32 ? "tf32" : "ieee", keeps);
     // (batch, context, heads, head dim) in memory, like q.
-    const Data output = o.transpose(1, 2).reshape({batch_ * context_, heads_ * headDim_});
-    const Data statistics = exact.dim() > 1 ? exact : logSumExp;
-    if (keeping_ != nullptr)
-        keeping_->push_back({valueOf(output), valueOf(statistics)});
-    return {valueOf(output), valueOf(statistics)};
+    return {o.transpose(1, 2).reshape({batch_ * context_, heads_ * headDim_}),
+            exact.dim() > 1 ? exact : logSumExp};
 }
 
-Value FusedOps::attention(const TensorTriple<Tensor>& qkv)
+Data FusedOps::gradientOfHeads(const Data& packed) const
 {
-    const std::string_view fp32 = options_.tf32 ? "tf32" : "ieee";
-    const Value packed = qkv[0]->packed;
-    const Attended attended = attend(qkv);
-    const Value merged = attended.output;
-    const Value statistics = attended.statistics;
-    note("tilescope::attention", {packed, merged, statistics}, [this, fp32, packed, merged, statistics] {
-        const auto byHead = [this](const Data& data) {
-            return data.view({batch_, context_, heads_, headDim_}).transpose(1, 2);
-        };
-        packed->grad = at::empty_like(packed->data);
-        const Data gradO = byHead(taken(merged));
-        const Data output = byHead(merged->data);
-        attentionBackward({gradO, heads(packed->data), output, statistics->data}, fp32,
-                          options_.deterministic, heads(packed->grad));
-    });
-    return merged;
+    return at::empty_like(packed);
 }
 
-Value FusedOps::swiGlu(const Tensor& gateUp)
+void FusedOps::attentionBackward(const Tensor& packed, const Data& gradO, const Data& o,
+                                 const Data& statistics) const
 {
-    const bool isPutOff = isRecomputing_ && recording_;
-    gated_.reset();
-    const Value y = valueOf(isPutOff ? Data() : swiGluForward(gateUp->data));
-    if (keepsAttention_ && !isRecomputing_)
-        gated_ = y->data;
-    if (isPutOff)
-        y->later = [gateUp] { return swiGluForward(gateUp->data); };
-    y->isRecomputed = true;
-    note("tilescope::swiglu", {gateUp}, [gateUp, y] {
-        const Data gradient = taken(y);
-        swiGluBackward(gradient, gateUp->data);
-        gateUp->grad = std::exchange(gateUp->data, {});
-        std::exchange(y->whenRecomputed, {})(gradient); // swiGluBackward() has replaced its values with y
-    });
-    return y;
+    static const auto call =
+        op<void(const Data&, const Data&, const Data&, const Data&, const Data&, const Data&, bool, double,
+                c10::string_view, bool, const std::optional<Data>&, const Data&, const Data&, const Data&)>(
+            "tilescope::attention_backward_out");
+    const auto byHead = [this](const Data& data) {
+        return data.view({batch_, context_, heads_, headDim_}).transpose(1, 2);
+    };
+    const double scale = 1 / std::sqrt(static_cast<double>(headDim_));
+    const TensorTriple<Data> qkv = heads(packed->data);
+    const TensorTriple<Data> gradients = heads(packed->grad);
+    call.call(byHead(gradO), qkv[0], qkv[1], qkv[2], byHead(o), statistics, true, scale,
+              options_.tf32 ? "tf32" : "ieee", options_.deterministic, std::nullopt, gradients[0],
+              gradients[1], gradients[2]);
 }
 
-// Runs the part again on the same inputs and sets their gradients. Its notes are separate, so that only one
-// part is in memory at a time.
-Value FusedOps::recomputedInBackward(const ModelPart<Tensor>& part, const TensorTriple<Tensor>& inputs)
+Data FusedOps::swiGluForward(const Data& gateUp) const
 {
-    std::vector<Attended> attended;
-    const bool wasRecording = std::exchange(recording_, false);
-    keeping_ = wasRecording && keepsAttention_ ? &attended : nullptr;
-    const Value output = part(inputs);
-    keeping_ = nullptr;
-    recording_ = wasRecording;
-    std::vector<Value> kept;
-    std::ranges::copy_if(inputs, std::back_inserter(kept),
-                         [](const Value& input) { return input != nullptr; });
-    for (const Attended& each : attended)
-        kept.insert(kept.end(), {each.output, each.statistics});
-    note("tilescope::recomputed", std::move(kept), [this, &part, inputs, output, attended] {
-        std::vector<Note> outer = std::exchange(notes_, {});
-        attended_.assign(attended.begin(), attended.end());
-        isRecomputing_ = recording_ = true;
-        const Value again = part(inputs);
-        isRecomputing_ = recording_ = false;
-        again->addendLater = {};
-        again->grad = taken(output);
-        again->gradRounded = std::exchange(output->gradRounded, {});
-        runNotes();
-        notes_ = std::move(outer);
-    });
-    return output;
+    static const auto call = op<Data(const Data&)>("tilescope::swiglu");
+    return call.call(gateUp);
+}
+
+void FusedOps::swiGluBackward(const Data& gradient, const Data& gateUp) const
+{
+    static const auto call = op<void(const Data&, const Data&)>("tilescope::swiglu_backward_");
+    call.call(gradient, gateUp);
 }
 
 Data FusedOps::crossEntropy(const Tensor& logits, const Data& targets)
@@ -588,63 +370,15 @@ Data FusedOps::crossEntropyByChunks(const Data& targets)
     for (std::int64_t begin = 0; begin < tokens; begin += options_.chunkRows) {
         const std::int64_t count = std::min(options_.chunkRows, tokens - begin);
         const Data part = x->data.narrow(0, begin, count);
-        const Data logits = weightProduct(part, weight);
+        const Data logits = weightProduct(part, weight, count);
         losses.push_back(crossEntropyInPlace(logits, targets.narrow(0, begin, count), batches_ * tokens));
         Data gradPart = x->grad.narrow(0, begin, count);
         setInputGradient(gradPart, logits, weight);
-        computeWeightGradient(weight, begin == 0 ? ProductTarget::Set : ProductTarget::Add, part, logits);
+        computeWeightGradient(weight, begin == 0, part, logits);
     }
     x->data.reset();
     note("tilescope::cross_entropy_", {}, [this, weight] { tellGradient(weight); });
     return at::cat(losses).mean();
-}
-
-void FusedOps::backward()
-{
-    gated_.reset();
-    const bool wasRecording = std::exchange(recording_, false);
-    runNotes();
-    if (parallelism_)
-        handOverGradients();
-    side_->join();
-    recording_ = wasRecording;
-}
-
-void FusedOps::forget()
-{
-    notes_.clear();
-    for (const auto& [block, weights] : toQuantize_)
-        forgetQuantized(block);
-    attended_.clear();
-    gated_.reset();
-    keeping_ = nullptr;
-    isRecomputing_ = false;
-    withGradient_.clear();
-    headInput_.reset();
-    headWeight_.reset();
-    side_->join();
-}
-
-// Runs each note within its own ranges, opened inside the current ones.
-void FusedOps::runNotes()
-{
-    const std::size_t base = openModules().size();
-    std::vector<std::unique_ptr<FusedRange>> open;
-    while (!notes_.empty()) {
-        const Note note = std::move(notes_.back());
-        notes_.pop_back();
-        const std::vector<std::string>& now = openModules();
-        const auto [differs, ignored] =
-            std::mismatch(note.modules.begin(), note.modules.end(), now.begin(), now.end());
-        const auto common = std::max(base, static_cast<std::size_t>(differs - note.modules.begin()));
-        while (openModules().size() > common)
-            open.pop_back();
-        for (std::size_t i = common; i < note.modules.size(); ++i)
-            open.push_back(std::make_unique<FusedRange>(note.modules[i]));
-        note.backward();
-    }
-    while (!open.empty())
-        open.pop_back();
 }
 
 void FusedOps::visitHeld(const HoldVisitor& visit) const

@@ -63,7 +63,7 @@ LanguageModel eagerModel(const ExperimentSpec& spec, at::ScalarType type, at::Sc
 
 FusedOps::Tensor valueOf(const Tensor& data)
 {
-    return std::make_shared<FusedValue>(FusedValue{.data = data, .grad = {}});
+    return FusedOps::valueOf(data);
 }
 
 // Cross entropy by LibTorch, so that only the model is compared.
