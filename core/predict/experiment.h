@@ -1,11 +1,10 @@
 #pragma once
 
-#include "core/model/run.h"
+#include "core/model/phases.h"
 #include "core/model/spec.h"
 #include "core/predict/ops.h"
 #include "core/predict/target_device.h"
 
-#include <array>
 #include <memory>
 
 namespace tilescope::predict {
@@ -32,9 +31,6 @@ bool isCaptured(const ExperimentSpec& spec, const TargetDevice& device);
 /// The device as seen by one process of the spec: with the spec's number of threads, if set. Ranks share the
 /// threads and the memory of a CPU equally.
 TargetDevice usedBy(const ExperimentSpec& spec, TargetDevice device);
-
-/// The phases that a step can have, in execution order.
-inline constexpr std::array kStepPhases{Phase::Forward, Phase::Loss, Phase::Backward, Phase::Optimizer};
 
 /// The memory of a point that isReplayable(): one of those below.
 /// \param ops  must outlive the result

@@ -51,28 +51,9 @@ public:
 
     void run(Phase phase) override
     {
-        switch (phase) {
-        case Phase::Step:
-        case Phase::Collective:
-            break;
-        case Phase::Forward:
-            forward();
-            break;
-        case Phase::Loss:
-            loss_ = spec_.loss == LossKind::CrossEntropy ? model_.ops().crossEntropy(logits_)
-                                                         : model_.ops().sum(logits_);
-            break;
-        case Phase::Backward:
-            backward();
-            break;
-        case Phase::Optimizer:
-            if (model_.ops().parallel() != nullptr)
-                updateParts();
-            else if (!updatesInBackward())
-                for (const CountedFusedOps::Tensor& parameter : model_.parameters())
-                    model_.ops().update(parameter);
-            break;
-        }
+        runPhase(*this, phase,
+                 {&FusedLmExperiment::forward, &FusedLmExperiment::computeLoss, &FusedLmExperiment::backward,
+                  &FusedLmExperiment::optimize});
     }
 
     void finish() override
@@ -123,6 +104,21 @@ private:
         model_.ops().backward();
         if (ranks)
             ranks->finishBackward();
+    }
+
+    void computeLoss()
+    {
+        loss_ = spec_.loss == LossKind::CrossEntropy ? model_.ops().crossEntropy(logits_)
+                                                     : model_.ops().sum(logits_);
+    }
+
+    void optimize()
+    {
+        if (model_.ops().parallel() != nullptr)
+            updateParts();
+        else if (!updatesInBackward())
+            for (const CountedFusedOps::Tensor& parameter : model_.parameters())
+                model_.ops().update(parameter);
     }
 
     // Reads four values per parameter and writes three.

@@ -47,19 +47,9 @@ public:
 
     void run(Phase phase) override
     {
-        switch (phase) {
-        case Phase::Step:
-        case Phase::Collective:
-            break;
-        case Phase::Forward:
-            return forward();
-        case Phase::Loss:
-            return computeLoss();
-        case Phase::Backward:
-            return backward();
-        case Phase::Optimizer:
-            return optimize();
-        }
+        runPhase(*this, phase,
+                 {&LmExperiment::forward, &LmExperiment::computeLoss, &LmExperiment::backward,
+                  &LmExperiment::optimize});
     }
 
     void finish() override

@@ -86,19 +86,9 @@ public:
     void run(Phase phase) override
     {
         const at::NoGradGuard noGrad;
-        switch (phase) {
-        case Phase::Forward:
-            return forward();
-        case Phase::Loss:
-            return computeLoss();
-        case Phase::Backward:
-            return backward();
-        case Phase::Optimizer:
-            return optimize();
-        case Phase::Collective:
-        case Phase::Step:
-            break;
-        }
+        runPhase(*this, phase,
+                 {&FusedLmExperiment::forward, &FusedLmExperiment::computeLoss, &FusedLmExperiment::backward,
+                  &FusedLmExperiment::optimize});
     }
 
     void finish() override
