@@ -29,6 +29,10 @@ template <class Row> struct RunColumns {
 
     Of status = Of("status", "status", [](const Row& row) { return wordOf(resultOf(row).status); },
                    {.keep = 2, .meaning = Meaning::Status});
+    Of reason = Of("reason", "", [](const Row& row) { return cellOrNull(resultOf(row).reason); },
+                   {.audience = Audience::Programs});
+    Of parameters = Of("parameters", "", [](const Row& row) { return resultOf(row).parameters; },
+                       {.audience = Audience::Programs});
     Of step = Of("step_ms", "median step", [](const Row& row) { return stepOf(row); },
                  {.unit = Unit::Milliseconds, .keep = 2, .unitGroup = 1});
     Of interval = Of("95 % interval", "95 % interval",
@@ -49,6 +53,10 @@ template <class Row> struct RunColumns {
     Of peakReserved =
         Of("peak_reserved", "peak reserved", [](const Row& row) { return resultOf(row).peakReserved; },
            {.keep = 0, .unitGroup = 1});
+    Of traceOverhead = Of("trace_overhead", "tracing cost",
+                          [](const Row& row) { return resultOf(row).traceOverhead; }, {.keep = 0});
+    Of loss =
+        Of("loss", "", [](const Row& row) { return resultOf(row).loss; }, {.audience = Audience::Programs});
 };
 
 } // namespace tilescope::exchange

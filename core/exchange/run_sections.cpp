@@ -147,10 +147,10 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
                           [runs](const RunRow& r) { return labelOf(runs->varying(r.record)); },
                           {.keep = 2, .elidable = true, .hasPairs = true}));
     add(column(of.status));
-    add(column.programs("reason", [](const RunRow& r) { return cellOrNull(r.record.result.reason); }));
+    add(column(of.reason));
     add(column("device", "device", [](const RunRow& r) { return cellOrNull(r.record.result.device); }));
     add(column.programs("params", [](const RunRow& r) { return paramsJson(r.record); }));
-    add(column.programs("parameters", [](const RunRow& r) { return r.record.result.parameters; }));
+    add(column(of.parameters));
     add(column(of.step));
     add(column(of.interval));
     add(column(of.samples));
@@ -164,9 +164,8 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
     add(column(of.beforeBackward));
     add(column(of.peakAllocated));
     add(column(of.peakReserved));
-    add(column("trace_overhead", "tracing cost",
-               [](const RunRow& r) { return r.record.result.traceOverhead; }, {.keep = 0}));
-    add(column.programs("loss", [](const RunRow& r) { return r.record.result.loss; }));
+    add(column(of.traceOverhead));
+    add(column(of.loss));
     add(column.programs("oom", [](const RunRow& r) { return oomJson(r.record.result.oom); }));
     add(column.programs("flags", [](const RunRow& r) { return jsonList(r.record.result.flags); }));
     if (runs->anyFlags())

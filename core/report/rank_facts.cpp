@@ -1,6 +1,7 @@
 #include "core/report/rank_facts.h"
 
 #include "core/analysis/stats/statistics.h"
+#include "core/exchange/collective_columns.h"
 #include "core/query/tables/rank_answers.h"
 
 #include <algorithm>
@@ -38,19 +39,20 @@ std::int64_t largestMessage(const query::RanksTable& ranks)
     return largest;
 }
 
-/// The median of a value over the collectives with the largest message.
-template <class Get> Fact medianOf(const query::RanksTable& ranks, Unit unit, Get get)
+/// The median of a column over the collectives with the largest message.
+Fact medianOf(const query::RanksTable& ranks, const exchange::ColumnOf<query::CollectiveRow>& column)
 {
     const std::int64_t largest = largestMessage(ranks);
     std::vector<double> values;
+    Unit unit = Unit::None;
     for (const query::CollectiveRow& row : ranks.collectives)
         if (row.bytes.value_or(Bytes{}).count == largest)
-            if (const std::optional<double> value = get(row))
-                values.push_back(*value);
+            if (const Fact fact = factOf(column, row); const auto* measured = std::get_if<Measured>(&fact)) {
+                values.push_back(measured->value);
+                unit = measured->unit;
+            }
     const auto statistics = analysis::summarise(values);
-    if (!statistics)
-        return {};
-    return Measured{statistics->median, statistics->ci95, statistics->n, unit};
+    return statistics ? factOf(*statistics, unit) : Fact();
 }
 
 /// The bytes that all ranks of a group send together, in a ring.
@@ -141,23 +143,15 @@ Fact collectiveFact(const query::RanksTable& ranks, std::string_view which)
             sum += row.wait();
         return inAStep(ranks, sum);
     }
-    using query::CollectiveRow;
-    if (which == "transfer")
-        return medianOf(ranks, Unit::Milliseconds, [](const CollectiveRow& row) {
-            return row.transfer ? std::optional(static_cast<double>(row.transfer->count()) / 1e6)
-                                : std::nullopt;
-        });
-    if (which == "algorithm")
-        return medianOf(ranks, Unit::None, [](const CollectiveRow& row) {
-            return row.bandwidth ? std::optional(row.bandwidth->algorithm) : std::nullopt;
-        });
-    if (which == "bus")
-        return medianOf(ranks, Unit::None, [](const CollectiveRow& row) {
-            return row.bandwidth ? std::optional(row.bandwidth->bus) : std::nullopt;
-        });
-    if (which == "link_share")
-        return medianOf(ranks, Unit::Percent,
-                        [&ranks](const CollectiveRow& row) { return ranks.linkPercent(row); });
+    const exchange::CollectiveColumns of(ranks);
+    const std::pair<std::string_view, const exchange::ColumnOf<query::CollectiveRow>*> columns[] = {
+        {"transfer", &of.transfer},
+        {"algorithm", &of.algorithmRate},
+        {"bus", &of.busRate},
+        {"link_share", &of.linkPercent}};
+    for (const auto& [name, column] : columns)
+        if (name == which)
+            return medianOf(ranks, *column);
     return gatherFact(ranks, which);
 }
 

@@ -6,6 +6,7 @@
 #include "core/config/schema.h"
 #include "core/config/value_text.h"
 #include "core/exchange/number.h"
+#include "core/exchange/run_columns.h"
 #include "core/model/parallelism.h"
 #include "core/model/text.h"
 #include "core/query/memory/memory_tables.h"
@@ -41,20 +42,6 @@ std::optional<std::string_view> behind(std::string_view text, std::string_view p
     return text.substr(prefix.size());
 }
 
-Fact factOf(const std::optional<analysis::Statistics>& statistics)
-{
-    if (!statistics)
-        return {};
-    return Measured{statistics->median, statistics->ci95, statistics->n, Unit::Milliseconds};
-}
-
-Fact factOf(const std::optional<Bytes>& bytes)
-{
-    if (!bytes)
-        return {};
-    return Measured{static_cast<double>(bytes->count), {}, 1, Unit::Bytes};
-}
-
 Measured milliseconds(double nanoseconds)
 {
     return {nanoseconds / 1e6, {}, 1, Unit::Milliseconds};
@@ -85,6 +72,25 @@ std::string plainText(const nlohmann::json& value)
 {
     return value.is_string() ? value.get<std::string>()
                              : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// The metrics that the table of runs has as columns.
+std::optional<Fact> columnFact(const query::RunRow& row, std::string_view metric)
+{
+    static const exchange::RunColumns<query::RunRow> of;
+    static const std::pair<std::string_view, const exchange::ColumnOf<query::RunRow>*> kColumns[] = {
+        {"status", &of.status},
+        {"reason", &of.reason},
+        {"peak", &of.peakAllocated},
+        {"reserved", &of.peakReserved},
+        {"before_backward", &of.beforeBackward},
+        {"parameters", &of.parameters},
+        {"final_loss", &of.loss},
+        {"trace_overhead", &of.traceOverhead}};
+    for (const auto& [name, column] : kColumns)
+        if (name == metric)
+            return factOf(*column, row);
+    return {};
 }
 
 } // namespace
@@ -130,23 +136,8 @@ std::optional<Measured> RunFacts::number(const std::string& metric) const
 
 Fact RunFacts::read(const std::string& metric) const
 {
-    const RunResult& result = row_.record.result;
-    if (metric == "status")
-        return std::string(wordOf(result.status));
-    if (metric == "reason")
-        return result.reason;
-    if (metric == "peak")
-        return factOf(result.peakAllocated);
-    if (metric == "reserved")
-        return factOf(result.peakReserved);
-    if (metric == "before_backward")
-        return factOf(result.beforeBackward);
-    if (metric == "parameters")
-        return result.parameters ? Fact(Measured{static_cast<double>(*result.parameters)}) : Fact();
-    if (metric == "final_loss")
-        return result.loss ? Fact(Measured{*result.loss}) : Fact();
-    if (metric == "trace_overhead")
-        return result.traceOverhead ? Fact(Measured{*result.traceOverhead}) : Fact();
+    if (const auto known = columnFact(row_, metric))
+        return *known;
     if (metric == "gpu_busy")
         return gpuBusy();
     if (metric == "mfu")
@@ -199,7 +190,7 @@ Fact RunFacts::phaseTime(std::string_view phase, bool gpu) const
 {
     for (const query::PhaseTimes& times : row_.phases)
         if (wordOf(times.phase) == phase)
-            return factOf(gpu ? times.gpuMs : times.wallMs);
+            return factOf(exchange::toCell(gpu ? times.gpuMs : times.wallMs), Unit::Milliseconds);
     return {};
 }
 
@@ -223,7 +214,7 @@ Fact RunFacts::memoryShare(std::string_view category) const
     query.grouping = query::Grouping::Category;
     for (const query::MemoryGroupRow& row : query::memoryGroupsTable(*recording_.reader, query).rows)
         if (row.key == category)
-            return factOf(std::optional(row.atPeak));
+            return factOf(exchange::toCell(row.atPeak), Unit::Bytes);
     return {};
 }
 
@@ -328,6 +319,20 @@ std::optional<analysis::TimedRun> RunFacts::timed(const std::string& metric) con
     if (!phase)
         return {};
     return query::timedRun(*recording_.reader, row_.record, *phase, onGpu);
+}
+
+Fact factOf(const exchange::Cell& cell, Unit unit)
+{
+    if (const auto* statistics = std::get_if<analysis::Statistics>(&cell))
+        return Measured{statistics->median, statistics->ci95, statistics->n, unit};
+    if (const auto* text = std::get_if<std::string>(&cell))
+        return *text;
+    const auto* whole = std::get_if<std::int64_t>(&cell);
+    const auto* number = std::get_if<double>(&cell);
+    if (!whole && !number)
+        return {};
+    const double value = whole ? static_cast<double>(*whole) : *number;
+    return unit == Unit::Nanoseconds ? milliseconds(value) : Measured{value, {}, 1, unit};
 }
 
 bool isMetric(std::string_view name)

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/analysis/stats/run_comparison.h"
-#include "core/exchange/table.h"
+#include "core/exchange/column_of.h"
 #include "core/query/runs/run_tables.h"
 
 #include <filesystem>
@@ -104,6 +104,13 @@ private:
     mutable std::shared_ptr<const query::RanksTable> ranks_;
     mutable std::shared_ptr<const query::StepForecast> forecast_;
 };
+
+/// The value of a cell in the column's unit, but times in milliseconds: none, a number or a text.
+Fact factOf(const exchange::Cell& cell, exchange::Unit unit);
+template <class Row> Fact factOf(const exchange::ColumnOf<Row>& column, const Row& row)
+{
+    return factOf(column.value(row), column.about.unit);
+}
 
 /// Whether RunFacts has a metric of that name.
 bool isMetric(std::string_view name);
