@@ -323,23 +323,31 @@ void addExecution(std::vector<KeyRow>& rows)
                                        .example = "true"}));
 }
 
-void addAttention(std::vector<KeyRow>& rows)
+/// Makes integer keys of one workload.
+auto integerOf(Workload workload)
 {
-    const auto integer = [](std::string_view name, std::string_view label, double minimum, double maximum,
-                            std::string_view defaultText, std::string_view help, std::string_view example,
-                            bool common = false) {
+    const bool isLm = workload == Workload::Lm;
+    return [isLm](std::string_view name, std::string_view label, double minimum, double maximum,
+                  std::string_view defaultText, std::string_view help, std::string_view example,
+                  bool common = false) {
         return KeyInfo{.name = name,
                        .label = label,
                        .type = Integer,
-                       .group = Attention,
+                       .group = isLm ? Model : Attention,
                        .minimum = minimum,
                        .maximum = maximum,
                        .defaultText = defaultText,
                        .help = help,
                        .example = example,
                        .common = common,
-                       .lm = false};
+                       .attention = !isLm,
+                       .lm = isLm};
     };
+}
+
+void addAttention(std::vector<KeyRow>& rows)
+{
+    const auto integer = integerOf(Workload::Attention);
     KeyInfo heads = integer("heads", "Heads", 1, 65'536, "1 (attention), that of size (lm)",
                             "attention heads; in the lm they divide d_model", "16", true);
     heads.lm = true;
@@ -371,21 +379,7 @@ void addAttention(std::vector<KeyRow>& rows)
 
 void addModel(std::vector<KeyRow>& rows)
 {
-    const auto integer = [](std::string_view name, std::string_view label, double minimum, double maximum,
-                            std::string_view defaultText, std::string_view help, std::string_view example,
-                            bool common = false) {
-        return KeyInfo{.name = name,
-                       .label = label,
-                       .type = Integer,
-                       .group = Model,
-                       .minimum = minimum,
-                       .maximum = maximum,
-                       .defaultText = defaultText,
-                       .help = help,
-                       .example = example,
-                       .common = common,
-                       .attention = false};
-    };
+    const auto integer = integerOf(Workload::Lm);
     rows.push_back(row<&Spec::size>({.name = "size",
                                      .label = "Model size",
                                      .type = Choice,

@@ -11,6 +11,7 @@
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/exporter.h"
+#include "ui/kit/layouts.h"
 #include "ui/kit/missing_trace.h"
 #include "ui/kit/table_view.h"
 #include "ui/kit/view_history.h"
@@ -78,9 +79,7 @@ ChartsPage::ChartsPage(Workspace& workspace, QWidget* parent)
     stack_->addWidget(message_);
     auto* content = new QWidget;
     stack_->addWidget(content);
-    auto* row = new QHBoxLayout(content);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(0);
+    auto* row = makeLayout<QHBoxLayout>(content, 0, 0);
     auto* form = new QScrollArea;
     row->addWidget(form);
     fillForm(*form);

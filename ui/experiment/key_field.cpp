@@ -3,6 +3,7 @@
 #include "ui/experiment/choice_field.h"
 #include "ui/experiment/switch_field.h"
 #include "ui/experiment/values_field.h"
+#include "ui/kit/layouts.h"
 #include "ui/theme/theme.h"
 
 #include <QAbstractButton>
@@ -25,9 +26,7 @@ constexpr int kFieldWidth = 108;
 QWidget* heading(const config::KeyInfo& key, QLabel* label)
 {
     auto* box = new QWidget;
-    auto* column = new QVBoxLayout(box);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeLayout<QVBoxLayout>(box, 0, 0);
     box->setFixedWidth(sizes().of(kNameWidth));
     label->setText(QString::fromUtf8(key.label));
     label->setMinimumHeight(sizes().field);

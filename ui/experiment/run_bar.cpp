@@ -3,6 +3,7 @@
 #include "ui/experiment/queue_list.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/key_actions.h"
+#include "ui/kit/layouts.h"
 #include "ui/kit/number_text.h"
 #include "ui/theme/theme.h"
 
@@ -89,9 +90,7 @@ RunBar::RunBar(SweepQueue& queue, QWidget* parent)
     rows->setSpacing(sizes().of(6));
     rows->addLayout(top);
     rows->addLayout(bottom);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(1, 1, 1, 1);
-    column->setSpacing(0);
+    auto* column = makeLayout<QVBoxLayout>(this, 1, 0);
     column->addLayout(rows);
     column->addWidget(new QueueList(queue_));
 

@@ -1,5 +1,6 @@
 #include "ui/experiment/switch_field.h"
 
+#include "ui/kit/layouts.h"
 #include "ui/theme/theme.h"
 
 #include <QCheckBox>
@@ -26,9 +27,7 @@ SwitchField::SwitchField(const config::KeyInfo& key, QWidget* parent)
     both_->setCheckable(true);
     both_->setAccessibleName(tr("Sweep %1 over true and false").arg(QString::fromUtf8(key.name)));
     both_->setToolTip(tr("Sweep over true and false"));
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(sizes().of(6));
+    auto* row = makeLayout<QHBoxLayout>(this, 0, sizes().of(6));
     row->addWidget(box_);
     row->addWidget(both_);
     row->addStretch(1);

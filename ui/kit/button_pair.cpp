@@ -1,6 +1,7 @@
 #include "ui/kit/button_pair.h"
 
 #include "ui/kit/key_actions.h"
+#include "ui/kit/layouts.h"
 #include "ui/theme/theme.h"
 
 #include <QAction>
@@ -30,9 +31,7 @@ QPushButton* makeHalf(Icon icon, const char* segment, QAction& action)
 QWidget* makeButtonPair(Icon firstIcon, QAction& first, Icon secondIcon, QAction& second)
 {
     auto* pair = new QWidget;
-    auto* layout = new QHBoxLayout(pair);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    auto* layout = makeLayout<QHBoxLayout>(pair, 0, 0);
     layout->addWidget(makeHalf(firstIcon, "first", first));
     layout->addWidget(makeHalf(secondIcon, "last", second));
     return pair;

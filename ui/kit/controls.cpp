@@ -1,6 +1,7 @@
 #include "ui/kit/controls.h"
 
 #include "ui/kit/elided_text.h"
+#include "ui/kit/layouts.h"
 #include "ui/kit/tool_tip.h"
 #include "ui/kit/view_history.h"
 #include "ui/theme/icons.h"
@@ -264,18 +265,14 @@ SentenceLabel* makeMessage()
 
 QVBoxLayout* makePlainColumn(QWidget* parent)
 {
-    auto* column = new QVBoxLayout(parent);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeLayout<QVBoxLayout>(parent, 0, 0);
     return column;
 }
 
 SegmentedControl::SegmentedControl(const QStringList& words, QWidget* parent)
     : QWidget(parent), list_(new ComboBox(QString()))
 {
-    auto* layout = new QHBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    auto* layout = makeLayout<QHBoxLayout>(this, 0, 0);
     for (int i = 0; i < int(words.size()); ++i) {
         auto* button = new QPushButton(words[i]);
         button->setCheckable(true);

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "ui/kit/controls.h"
+#include "ui/kit/layouts.h"
 #include "ui/theme/theme.h"
 
 #include <QApplication>
@@ -83,9 +84,7 @@ ExportDialog::ExportDialog(std::vector<Exportable> all, const QString& title, QS
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Save | QDialogButtonBox::Cancel);
     QPushButton* copyButton = buttons->addButton(tr("Copy"), QDialogButtonBox::ActionRole);
     buttons->button(QDialogButtonBox::Save)->setText(tr("Save as…"));
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(sizes().margin, sizes().margin, sizes().margin, sizes().margin);
-    layout->setSpacing(sizes().padding);
+    auto* layout = makeLayout<QVBoxLayout>(this, sizes().margin, sizes().padding);
     layout->addWidget(preview_, 0, Qt::AlignCenter);
     layout->addLayout(form);
     layout->addWidget(holds_);

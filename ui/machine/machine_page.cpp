@@ -2,6 +2,7 @@
 
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
+#include "ui/kit/layouts.h"
 #include "ui/kit/panel.h"
 #include "ui/kit/table_cells.h"
 #include "ui/kit/table_view.h"
@@ -62,9 +63,7 @@ QLabel* makeText(const std::string& words, const char* kind)
 MachinePage::MachinePage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent), facts_(new TableView)
 {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    auto* layout = makeLayout<QVBoxLayout>(this, 0, 0);
     layout->addWidget(makeTools());
     auto* here = new Panel(tr("This machine"));
     here->setSubtitle(tr("what experiments can use, and how to fix what is missing"));

@@ -5,6 +5,7 @@
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/key_value_table.h"
+#include "ui/kit/layouts.h"
 #include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
@@ -113,9 +114,7 @@ void OverviewPage::makeShown()
         return;
     shown_ = new QWidget(stack_);
     stack_->addWidget(shown_);
-    auto* layout = new QVBoxLayout(shown_);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    auto* layout = makeLayout<QVBoxLayout>(shown_, 0, 0);
     layout->addWidget(makeHeader());
     auto* scroll = new QScrollArea;
     layout->addWidget(scroll, 1);
@@ -311,9 +310,7 @@ void OverviewPage::showList(TableView& table, TableData rows, const QString& oth
 
 void OverviewPage::fillLists()
 {
-    auto* layout = new QHBoxLayout(lists_);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(sizes().gap);
+    auto* layout = makeLayout<QHBoxLayout>(lists_, 0, sizes().gap);
     familyPanel_ =
         addList(tr("Kernel families"), 10, families_, QStringLiteral("kernels"), [](const TableRow& row) {
             return PageTarget{PageTarget::Kind::Family, row.cells[0].text};

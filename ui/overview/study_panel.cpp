@@ -7,6 +7,7 @@
 #include "ui/charts/timeline_figure.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
+#include "ui/kit/layouts.h"
 #include "ui/kit/missing_trace.h"
 #include "ui/kit/table_view.h"
 #include "ui/overview/study_rows.h"
@@ -84,9 +85,7 @@ void StudyPanel::makeContent()
     auto* content = new QWidget;
     column->addWidget(content);
     content->setFixedHeight(sizes().of(kOneStudy));
-    auto* row = new QHBoxLayout(content);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(0);
+    auto* row = makeLayout<QHBoxLayout>(content, 0, 0);
     auto* words = new QWidget;
     row->addWidget(words, 1);
     auto* wordsLayout = new QVBoxLayout(words);

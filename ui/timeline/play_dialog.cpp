@@ -2,6 +2,7 @@
 
 #include "core/base/current_error.h"
 #include "ui/kit/controls.h"
+#include "ui/kit/layouts.h"
 #include "ui/kit/number_text.h"
 #include "ui/theme/theme.h"
 
@@ -65,9 +66,7 @@ PlayDialog::PlayDialog(TimelineScene scene, int width, const PlayPart& part, dou
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Save | QDialogButtonBox::Cancel);
     save_ = buttons->button(QDialogButtonBox::Save);
     save_->setText(tr("Save as…"));
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(sizes().margin, sizes().margin, sizes().margin, sizes().margin);
-    layout->setSpacing(sizes().padding);
+    auto* layout = makeLayout<QVBoxLayout>(this, sizes().margin, sizes().padding);
     layout->addLayout(form);
     layout->addWidget(holds_);
     layout->addWidget(progress_);

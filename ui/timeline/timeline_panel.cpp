@@ -4,6 +4,7 @@
 #include "ui/kit/count_text.h"
 #include "ui/kit/key_actions.h"
 #include "ui/kit/key_value_table.h"
+#include "ui/kit/layouts.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_view.h"
 #include "ui/theme/theme.h"
@@ -36,9 +37,7 @@ QWidget* makeHalf(QSplitter& splitter)
     auto* widget = new QWidget(&splitter);
     widget->setAutoFillBackground(true);
     widget->setBackgroundRole(QPalette::Base);
-    auto* layout = new QVBoxLayout(widget);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    auto* layout = makeLayout<QVBoxLayout>(widget, 0, 0);
     return widget;
 }
 

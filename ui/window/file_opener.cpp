@@ -4,6 +4,7 @@
 #include "core/exchange/import/import_cache.h"
 #include "core/exchange/import/importer.h"
 #include "core/exchange/import/recording/growing_recording.h"
+#include "ui/kit/layouts.h"
 #include "ui/kit/message_strip.h"
 #include "ui/kit/workspace.h"
 #include "ui/window/recent_files.h"
@@ -88,9 +89,7 @@ struct FileOpener::Opened {
 
 FileOpener::FileOpener(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace)
 {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeLayout<QVBoxLayout>(this, 0, 0);
     connect(&workspace_, &Workspace::filesChanged, this, &FileOpener::removeStrips);
 }
 

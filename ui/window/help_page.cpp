@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/paths.h"
 #include "ui/kit/controls.h"
+#include "ui/kit/layouts.h"
 #include "ui/theme/theme.h"
 
 #include <QDesktopServices>
@@ -74,9 +75,7 @@ HelpPage::HelpPage(Workspace& workspace, std::function<QString()> keys, QWidget*
       find_(makeFindField(tr("Search the help"), tr("Search the help"))), list_(new QListWidget),
       browser_(new QTextBrowser)
 {
-    auto* layout = new QHBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    auto* layout = makeLayout<QHBoxLayout>(this, 0, 0);
     auto* side = new QFrame;
     side->setFixedWidth(sizes().of(kSide));
     auto* sideLayout = new QVBoxLayout(side);

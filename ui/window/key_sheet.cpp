@@ -1,6 +1,7 @@
 #include "ui/window/key_sheet.h"
 
 #include "ui/kit/key_actions.h"
+#include "ui/kit/layouts.h"
 #include "ui/kit/page.h"
 #include "ui/theme/theme.h"
 #include "ui/window/main_window.h"
@@ -118,9 +119,7 @@ KeySheet::KeySheet(MainWindow& window) : QDialog(&window)
     for (const KeyGroup& group : groups)
         lines += group.lines.size() + 2;
     auto* sheet = new QWidget;
-    auto* row = new QHBoxLayout(sheet);
-    row->setContentsMargins(sizes().margin, sizes().margin, sizes().margin, sizes().margin);
-    row->setSpacing(sizes().of(28));
+    auto* row = makeLayout<QHBoxLayout>(sheet, sizes().margin, sizes().of(28));
     // Groups stay in their order and whole; a column is full when it has its share of the lines.
     QVBoxLayout* column = nullptr;
     std::size_t filled = 0;

@@ -9,6 +9,7 @@
 #include "ui/kernels/kernels_page.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/export_dialog.h"
+#include "ui/kit/layouts.h"
 #include "ui/kit/notice_bar.h"
 #include "ui/kit/view_history.h"
 #include "ui/machine/machine_page.h"
@@ -176,9 +177,7 @@ void MainWindow::becomeActive()
 void MainWindow::makeCentre()
 {
     auto* central = new QWidget;
-    auto* layout = new QHBoxLayout(central);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    auto* layout = makeLayout<QHBoxLayout>(central, 0, 0);
     layout->addWidget(rail_);
     auto* column = new QVBoxLayout;
     column->setSpacing(0);

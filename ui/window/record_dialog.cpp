@@ -5,6 +5,7 @@
 #include "core/base/shell_word.h"
 #include "core/exchange/import/recording/growing_recording.h"
 #include "ui/kit/controls.h"
+#include "ui/kit/layouts.h"
 #include "ui/kit/number_text.h"
 #include "ui/theme/theme.h"
 #include "ui/window/output_view.h"
@@ -167,15 +168,11 @@ void RecordDialog::makeLayout()
     output_->setAccessibleName(tr("Output of the program"));
     output_->setMinimumHeight(sizes().of(140));
     form_ = new QWidget;
-    auto* form = new QVBoxLayout(form_);
-    form->setContentsMargins(0, 0, 0, 0);
-    form->setSpacing(sizes().padding);
+    auto* form = makeLayout<QVBoxLayout>(form_, 0, sizes().padding);
     form->addWidget(makeFields());
     form->addWidget(makeParts());
     form_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(sizes().margin, sizes().margin, sizes().margin, sizes().margin);
-    layout->setSpacing(sizes().padding);
+    auto* layout = makeLayout<QVBoxLayout>(this, sizes().margin, sizes().padding);
     layout->addWidget(form_);
     layout->addWidget(text_);
     layout->addWidget(state_);
@@ -223,9 +220,7 @@ QWidget* RecordDialog::makeParts()
 QWidget* RecordDialog::makeButtons()
 {
     auto* part = new QWidget;
-    auto* row = new QHBoxLayout(part);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(sizes().gap);
+    auto* row = makeLayout<QHBoxLayout>(part, 0, sizes().gap);
     auto* close = new QPushButton(tr("Close"));
     record_->setProperty("kind", "primary");
     record_->setDefault(true);

@@ -4,6 +4,7 @@
 #include "core/base/shell_word.h"
 #include "core/report/report.h"
 #include "ui/kit/controls.h"
+#include "ui/kit/layouts.h"
 #include "ui/theme/theme.h"
 
 #include <QApplication>
@@ -105,9 +106,7 @@ void ReportDialog::makeLayout()
     write_->setDefault(true);
     connect(copy, &QPushButton::clicked, this, [this] { QApplication::clipboard()->setText(command()); });
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(sizes().margin, sizes().margin, sizes().margin, sizes().margin);
-    layout->setSpacing(sizes().padding);
+    auto* layout = makeLayout<QVBoxLayout>(this, sizes().margin, sizes().padding);
     layout->addLayout(form);
     layout->addWidget(command_);
     layout->addWidget(state_);

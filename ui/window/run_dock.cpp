@@ -3,6 +3,7 @@
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/key_value_table.h"
+#include "ui/kit/layouts.h"
 #include "ui/kit/table_cells.h"
 #include "ui/kit/view_history.h"
 #include "ui/theme/icons.h"
@@ -123,9 +124,7 @@ void RunDock::makeContent()
     content->setAutoFillBackground(true);
     content->setBackgroundRole(QPalette::Base);
     content->setMinimumWidth(sizes().of(240));
-    auto* layout = new QVBoxLayout(content);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    auto* layout = makeLayout<QVBoxLayout>(content, 0, 0);
     auto* top = new QFrame;
     layout->addWidget(top);
     fillTop(*top);
