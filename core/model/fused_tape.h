@@ -78,7 +78,7 @@ template <class Data> struct FusedAttention {
 /// \tparam Self   derives from this class and has the kernels: embed, embeddingGradient, addRmsNorm,
 ///                rmsNormBackward, gradientOfNorm, sumParts, weightProduct, inputGradient, gradientLike,
 ///                gradientOfHeads, updatesWithGradient, updateWithGradient, computeWeightGradient, rotate, heads, attentionForward,
-///                attentionBackward, swiGluForward, swiGluBackward; isMade, keepForBackward, quantizeWeight,
+///                attentionBackward, swiGluForward, swiGluBackward; isMade, keepForBackward, storeIn8Bits,
 ///                parallel, handOver; and NoteRanges
 /// \tparam Value  a FusedTensor
 /// \tparam Side   runs work beside the current stream, with the signature of SideStream
@@ -426,7 +426,7 @@ private:
         if (const auto found = toQuantize_.find(block); found != toQuantize_.end())
             for (const Tensor& weight : found->second)
                 if (!weight->quantized)
-                    self().quantizeWeight(weight);
+                    self().storeIn8Bits(weight);
     }
 
     void forgetQuantized(std::int64_t block)

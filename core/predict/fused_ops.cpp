@@ -161,7 +161,7 @@ void CountedFusedOps::handOver(const Tensor& parameter)
     leaves_->accumulated(parameter->leaf);
 }
 
-void CountedFusedOps::quantizeWeight(const Tensor& weight)
+void CountedFusedOps::storeIn8Bits(const Tensor& weight)
 {
     weight->quantized = quantizedStorage(weight->in, weight->out);
     quantize(weight);

@@ -84,7 +84,7 @@ private:
     static bool isMade(const Data& data) { return static_cast<bool>(data); }
     void keepForBackward(const Tensor& value);
     void handOver(const Tensor& parameter);
-    void quantizeWeight(const Tensor& weight);
+    void storeIn8Bits(const Tensor& weight);
     Data embed(const Tensor& weight, const Tensor& tokens);
     Data embeddingGradient(const Tensor& weight, const Tensor& tokens, const Data& gradient);
     FusedNorm<Data> addRmsNorm(const Data& x, const Data& addend, const Tensor& weight);

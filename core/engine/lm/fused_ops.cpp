@@ -154,7 +154,7 @@ Value FusedOps::linearWeight(const std::string& name, const LinearMap& map)
     if (options_.quantizesProducts && !isHead && parallelism_)
         toQuantize_[blockNumber(name).value()].push_back(weight);
     else if (options_.quantizesProducts && !isHead)
-        quantizeWeight(weight);
+        storeIn8Bits(weight);
     if (options_.splitsProducts && !options_.trains && !parallelism_)
         weight->parts = std::make_shared<WeightParts>(weight->data);
     return weight;
@@ -170,7 +170,7 @@ void FusedOps::handOver(const Tensor& parameter)
     parallelism_->gradientMade(parameter->data, taken(parameter));
 }
 
-void FusedOps::quantizeWeight(const Tensor& weight) const
+void FusedOps::storeIn8Bits(const Tensor& weight) const
 {
     weight->quantized = std::make_shared<QuantizedWeight>(weight->data);
 }

@@ -133,7 +133,7 @@ private:
     void keepForBackward(const Tensor& /*value*/) const {}
     Parallelism* parallel() const { return parallelism_; }
     void handOver(const Tensor& parameter);
-    void quantizeWeight(const Tensor& weight) const;
+    void storeIn8Bits(const Tensor& weight) const;
     at::Tensor embed(const Tensor& weight, const Tensor& tokens) const;
     at::Tensor embeddingGradient(const Tensor& weight, const Tensor& tokens,
                                  const at::Tensor& gradient) const;
