@@ -489,11 +489,6 @@ std::int64_t MemoryPage::instant() const
     return std::llround(axis_.instant()) + main()->zero();
 }
 
-void MemoryPage::setInstant(std::int64_t time)
-{
-    chooseInstant(double(time - main()->zero()));
-}
-
 void MemoryPage::placeInstant()
 {
     const MemoryRun* run = main();

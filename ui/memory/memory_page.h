@@ -39,7 +39,6 @@ public:
     /// The instant that is looked at, from the run's first event.
     /// \pre  a run is shown
     std::int64_t instant() const;
-    void setInstant(std::int64_t time);
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;

@@ -56,7 +56,7 @@ std::optional<MemorySeries> MemorySeries::of(std::shared_ptr<const query::Timeli
     return series;
 }
 
-MemoryPlot::MemoryPlot(QWidget* parent) : ThemedPlot(parent), cursor_(addLine(0)), mark_(addLine(0))
+MemoryPlot::MemoryPlot(QWidget* parent) : ThemedPlot(parent), cursor_(addLine(0))
 {
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
@@ -68,10 +68,8 @@ MemoryPlot::MemoryPlot(QWidget* parent) : ThemedPlot(parent), cursor_(addLine(0)
     xAxis->setLabel(tr("time from the first traced step, ms"));
     xAxis->ticker()->setTickCount(8);
     xAxis->grid()->setVisible(false);
-    for (QCPItemStraightLine* line : {cursor_, mark_}) {
-        line->setLayer(QStringLiteral("overlay"));
-        line->setVisible(false);
-    }
+    cursor_->setLayer(QStringLiteral("overlay"));
+    cursor_->setVisible(false);
     connect(xAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, &MemoryPlot::keepWithinBounds);
     connect(xAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, [this] {
         if (hoverX_) // another instant is under the cursor now
@@ -111,7 +109,6 @@ void MemoryPlot::show(std::vector<MemorySeries> series)
     drawn_.clear();
     steps_.clear();
     clearGraphs();
-    mark_->setVisible(false);
     series_ = std::move(series);
     QStringList words;
     for (const MemorySeries& run : series_)
@@ -198,7 +195,6 @@ void MemoryPlot::dress()
         step.label->setBrush(ground);
     }
     cursor_->setPen(QPen(p.dimText, 1));
-    mark_->setPen(QPen(p.accent, 1.2, Qt::DashLine));
 }
 
 void MemoryPlot::fit()
@@ -317,16 +313,6 @@ void MemoryPlot::placePeakNames(LabelPlaces& places)
         label.position->setType(QCPItemPosition::ptAbsolute);
         label.position->setCoords(place->rect.center());
     }
-}
-
-void MemoryPlot::mark(std::optional<double> time)
-{
-    mark_->setVisible(time.has_value());
-    if (time) {
-        mark_->point1->setCoords(*time / kMillisecond, 0);
-        mark_->point2->setCoords(*time / kMillisecond, 1);
-    }
-    layer(QStringLiteral("overlay"))->replot();
 }
 
 void MemoryPlot::placeCursor(std::optional<double> time)

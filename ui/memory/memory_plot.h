@@ -41,9 +41,6 @@ public:
     /// The visible interval, in nanoseconds from the first traced step.
     TimeWindow window() const;
     void setWindow(const TimeWindow& window);
-    /// Marks an instant; none: no mark.
-    /// \param time  nanoseconds from the first traced step
-    void mark(std::optional<double> time);
     /// The colour of a run among this number of runs.
     static QColor colourOf(std::size_t run, std::size_t runs);
 
@@ -91,7 +88,6 @@ private:
     double most_ = 1; ///< bytes; the highest of the curves
     QCPItemStraightLine* cursor_;
     std::optional<int> hoverX_; // position of the mouse in pixels
-    QCPItemStraightLine* mark_;
 };
 
 } // namespace tilescope::ui

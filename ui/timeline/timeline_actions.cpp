@@ -172,12 +172,6 @@ void TimelineActions::makeNotes()
     listNotes_ = add(tr("List the notes"), {Qt::SHIFT | Qt::Key_B}, [this] { emit notesWanted(); });
 }
 
-std::vector<QAction*> TimelineActions::all() const
-{
-    const QList<QAction*> actions = view_.actions();
-    return {actions.begin(), actions.end()};
-}
-
 // Right click, or the menu key.
 void TimelineActions::openMenu(QPoint at, bool onLane)
 {

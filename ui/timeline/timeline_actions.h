@@ -41,9 +41,6 @@ public:
     QAction* listNotes() const { return listNotes_; }
     QAction* fitLanes() const { return fitLanes_; }
 
-    /// Everything that has a key, for tests and help.
-    std::vector<QAction*> all() const;
-
 signals:
     /// Emitted when the user ends the play.
     void playEndWanted();

@@ -106,11 +106,6 @@ const KernelFamilies& KernelFamilies::standard()
     return families;
 }
 
-std::size_t KernelFamilies::rules() const
-{
-    return rules_->size();
-}
-
 KernelDescription KernelFamilies::describe(std::string_view name, DeviceEventKind kind) const
 {
     if (kind == DeviceEventKind::Memcpy)

@@ -53,8 +53,6 @@ public:
 
     KernelDescription describe(std::string_view name, DeviceEventKind kind = DeviceEventKind::Kernel) const;
 
-    std::size_t rules() const;
-
     ~KernelFamilies();
     KernelFamilies(KernelFamilies&&) noexcept;
     KernelFamilies& operator=(KernelFamilies&&) noexcept;

@@ -19,9 +19,7 @@ constexpr std::uint8_t kSchemaHeader = 1;
 constexpr std::uint8_t kDictionaryHeader = 2;
 constexpr std::uint8_t kBatchHeader = 3;
 constexpr std::uint8_t kIntType = 2;
-constexpr std::uint8_t kFloatType = 3;
 constexpr std::uint8_t kLargeTextType = 20;
-constexpr std::int16_t kDoublePrecision = 2;
 constexpr std::size_t kAlignment = 8;
 
 using Offset = FlatBuilder::Offset;
@@ -76,10 +74,6 @@ Offset fieldOf(FlatBuilder& flat, const ArrowColumn& column, std::int64_t dictio
     if (isText) {
         flat.beginTable();
         type = flat.endTable();
-    } else if (column.type == ArrowType::Double) {
-        flat.beginTable();
-        flat.add(0, kDoublePrecision);
-        type = flat.endTable();
     } else {
         type = intType(flat, column.type == ArrowType::Int32 ? kNarrow : kWide,
                        column.type != ArrowType::UInt64);
@@ -88,7 +82,7 @@ Offset fieldOf(FlatBuilder& flat, const ArrowColumn& column, std::int64_t dictio
     flat.beginTable();
     flat.add(0, name);
     flat.add(1, true); // nullable
-    flat.add(2, isText ? kLargeTextType : column.type == ArrowType::Double ? kFloatType : kIntType);
+    flat.add(2, isText ? kLargeTextType : kIntType);
     flat.add(3, type);
     if (isText)
         flat.add(4, encoding);
@@ -178,19 +172,11 @@ template <class Number> void ArrowFile::append(Values& values, Number number)
 ArrowFile& ArrowFile::add(std::int64_t value)
 {
     Values& values = next();
-    assert(values.column.type != ArrowType::Text && values.column.type != ArrowType::Double);
+    assert(values.column.type != ArrowType::Text);
     if (values.column.type == ArrowType::Int32)
         append(values, static_cast<std::int32_t>(value));
     else
         append(values, value);
-    return *this;
-}
-
-ArrowFile& ArrowFile::add(double value)
-{
-    Values& values = next();
-    assert(values.column.type == ArrowType::Double);
-    append(values, value);
     return *this;
 }
 

@@ -12,7 +12,7 @@
 
 namespace tilescope::exchange {
 
-enum class ArrowType : std::uint8_t { Int32, Int64, UInt64, Double, Text };
+enum class ArrowType : std::uint8_t { Int32, Int64, UInt64, Text };
 
 struct ArrowColumn {
     std::string name;
@@ -33,7 +33,6 @@ public:
 
     // Adds the value of the next column. It must have the column's type; only columns of type Text accept texts.
     ArrowFile& add(std::int64_t value);
-    ArrowFile& add(double value);
     ArrowFile& add(std::string_view text);
     ArrowFile& add(const std::string& text) { return add(std::string_view(text)); }
     ArrowFile& add(const char* text) { return add(std::string_view(text)); }

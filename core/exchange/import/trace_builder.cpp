@@ -379,11 +379,6 @@ std::int64_t TraceBuilder::kernels() const
     return impl_->trace.kernels;
 }
 
-std::int64_t TraceBuilder::hostEvents() const
-{
-    return static_cast<std::int64_t>(impl_->trace.host.size());
-}
-
 RunId TraceBuilder::finish(const ForeignHeader& header, const std::filesystem::path& output,
                            const ImportWatch& watch)
 {

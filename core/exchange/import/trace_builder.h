@@ -171,7 +171,6 @@ public:
     RunId finish(const ForeignHeader& header, const std::filesystem::path& output, const ImportWatch& watch);
 
     std::int64_t kernels() const;
-    std::int64_t hostEvents() const;
 
 private:
     class Impl;

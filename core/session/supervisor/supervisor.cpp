@@ -306,10 +306,4 @@ SweepOutcome runSweep(const std::vector<SweepPoint>& points, const SweepOptions&
     return Sweep(points, options, onEvent, std::move(stop)).run();
 }
 
-SweepOutcome runSweep(const std::vector<ExperimentSpec>& specs, const SweepOptions& options,
-                      const std::function<void(const Event&)>& onEvent, std::stop_token stop)
-{
-    return runSweep(numbered(specs), options, onEvent, std::move(stop));
-}
-
 } // namespace tilescope::session

@@ -69,8 +69,4 @@ struct SweepOutcome {
 SweepOutcome runSweep(const std::vector<SweepPoint>& points, const SweepOptions& options,
                       const std::function<void(const Event&)>& onEvent, std::stop_token stop);
 
-/// The same for all points of a sweep.
-SweepOutcome runSweep(const std::vector<ExperimentSpec>& specs, const SweepOptions& options,
-                      const std::function<void(const Event&)>& onEvent, std::stop_token stop);
-
 } // namespace tilescope::session

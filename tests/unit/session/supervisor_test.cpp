@@ -49,7 +49,7 @@ protected:
         if (firstTimeout)
             specs[0].timeoutSeconds = *firstTimeout;
         return runSweep(
-            specs, options, [this](const Event& event) { take(event); }, stop.get_token());
+            numbered(specs), options, [this](const Event& event) { take(event); }, stop.get_token());
     }
 
     void take(const Event& event)
@@ -359,7 +359,7 @@ TEST_F(Supervised, APointThatTheDeviceCannotRunIsSkippedWithItsReason)
     specs[0].compile.kind = CompileRequest::Kind::Graph;
     specs[1].precision = Precision::Tf32;
     const SweepOutcome outcome = runSweep(
-        specs, options, [this](const Event& event) { take(event); }, stop.get_token());
+        numbered(specs), options, [this](const Event& event) { take(event); }, stop.get_token());
     EXPECT_EQ(outcome.counts.skipped, 2);
     EXPECT_EQ(outcome.counts.ok, 1);
     EXPECT_EQ(outcome.exitCode(), 0);

@@ -67,11 +67,6 @@ store::ForeignIntegers NsysFile::readIntegers(std::string_view name,
     return {database_, tableNamed(name), columns};
 }
 
-bool NsysFile::hasColumn(std::string_view name, std::string_view column) const
-{
-    return database_.hasColumn(tableNamed(name), column);
-}
-
 std::int64_t NsysFile::aboutRows(std::string_view name) const
 {
     return database_.aboutRows(tableNamed(name));

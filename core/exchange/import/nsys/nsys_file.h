@@ -35,7 +35,6 @@ public:
     /// The same for tables with many rows, of which only integers are of use.
     store::ForeignIntegers readIntegers(std::string_view name,
                                         std::initializer_list<std::string_view> columns) const;
-    bool hasColumn(std::string_view name, std::string_view column) const;
     std::int64_t aboutRows(std::string_view name) const;
 
     /// A text of the table StringIds; empty if there is none of this id. Valid as long as the file.
