@@ -79,7 +79,7 @@ ChartsPage::ChartsPage(Workspace& workspace, QWidget* parent)
     stack_->addWidget(message_);
     auto* content = new QWidget;
     stack_->addWidget(content);
-    auto* row = makeLayout<QHBoxLayout>(content, 0, 0);
+    auto* row = newLayout<QHBoxLayout>(content, 0, 0);
     auto* form = new QScrollArea;
     row->addWidget(form);
     fillForm(*form);

@@ -26,7 +26,7 @@ constexpr int kFieldWidth = 108;
 QWidget* heading(const config::KeyInfo& key, QLabel* label)
 {
     auto* box = new QWidget;
-    auto* column = makeLayout<QVBoxLayout>(box, 0, 0);
+    auto* column = newLayout<QVBoxLayout>(box, 0, 0);
     box->setFixedWidth(sizes().of(kNameWidth));
     label->setText(QString::fromUtf8(key.label));
     label->setMinimumHeight(sizes().field);

@@ -90,7 +90,7 @@ RunBar::RunBar(SweepQueue& queue, QWidget* parent)
     rows->setSpacing(sizes().of(6));
     rows->addLayout(top);
     rows->addLayout(bottom);
-    auto* column = makeLayout<QVBoxLayout>(this, 1, 0);
+    auto* column = newLayout<QVBoxLayout>(this, 1, 0);
     column->addLayout(rows);
     column->addWidget(new QueueList(queue_));
 

@@ -27,7 +27,7 @@ SwitchField::SwitchField(const config::KeyInfo& key, QWidget* parent)
     both_->setCheckable(true);
     both_->setAccessibleName(tr("Sweep %1 over true and false").arg(QString::fromUtf8(key.name)));
     both_->setToolTip(tr("Sweep over true and false"));
-    auto* row = makeLayout<QHBoxLayout>(this, 0, sizes().of(6));
+    auto* row = newLayout<QHBoxLayout>(this, 0, sizes().of(6));
     row->addWidget(box_);
     row->addWidget(both_);
     row->addStretch(1);

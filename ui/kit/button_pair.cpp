@@ -31,7 +31,7 @@ QPushButton* makeHalf(Icon icon, const char* segment, QAction& action)
 QWidget* makeButtonPair(Icon firstIcon, QAction& first, Icon secondIcon, QAction& second)
 {
     auto* pair = new QWidget;
-    auto* layout = makeLayout<QHBoxLayout>(pair, 0, 0);
+    auto* layout = newLayout<QHBoxLayout>(pair, 0, 0);
     layout->addWidget(makeHalf(firstIcon, "first", first));
     layout->addWidget(makeHalf(secondIcon, "last", second));
     return pair;

@@ -265,14 +265,14 @@ SentenceLabel* makeMessage()
 
 QVBoxLayout* makePlainColumn(QWidget* parent)
 {
-    auto* column = makeLayout<QVBoxLayout>(parent, 0, 0);
+    auto* column = newLayout<QVBoxLayout>(parent, 0, 0);
     return column;
 }
 
 SegmentedControl::SegmentedControl(const QStringList& words, QWidget* parent)
     : QWidget(parent), list_(new ComboBox(QString()))
 {
-    auto* layout = makeLayout<QHBoxLayout>(this, 0, 0);
+    auto* layout = newLayout<QHBoxLayout>(this, 0, 0);
     for (int i = 0; i < int(words.size()); ++i) {
         auto* button = new QPushButton(words[i]);
         button->setCheckable(true);

@@ -84,7 +84,7 @@ ExportDialog::ExportDialog(std::vector<Exportable> all, const QString& title, QS
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Save | QDialogButtonBox::Cancel);
     QPushButton* copyButton = buttons->addButton(tr("Copy"), QDialogButtonBox::ActionRole);
     buttons->button(QDialogButtonBox::Save)->setText(tr("Save as…"));
-    auto* layout = makeLayout<QVBoxLayout>(this, sizes().margin, sizes().padding);
+    auto* layout = newLayout<QVBoxLayout>(this, sizes().margin, sizes().padding);
     layout->addWidget(preview_, 0, Qt::AlignCenter);
     layout->addLayout(form);
     layout->addWidget(holds_);

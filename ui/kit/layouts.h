@@ -7,7 +7,7 @@ namespace tilescope::ui {
 /// A row or column of widgets with the same margin on all sides.
 /// \tparam Layout  QHBoxLayout or QVBoxLayout
 /// \param parent   owns the layout
-template <class Layout> Layout* makeLayout(QWidget* parent, int margin, int spacing)
+template <class Layout> Layout* newLayout(QWidget* parent, int margin, int spacing)
 {
     auto* layout = new Layout(parent);
     layout->setContentsMargins(margin, margin, margin, margin);

@@ -63,7 +63,7 @@ QLabel* makeText(const std::string& words, const char* kind)
 MachinePage::MachinePage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent), facts_(new TableView)
 {
-    auto* layout = makeLayout<QVBoxLayout>(this, 0, 0);
+    auto* layout = newLayout<QVBoxLayout>(this, 0, 0);
     layout->addWidget(makeTools());
     auto* here = new Panel(tr("This machine"));
     here->setSubtitle(tr("what experiments can use, and how to fix what is missing"));

@@ -114,7 +114,7 @@ void OverviewPage::makeShown()
         return;
     shown_ = new QWidget(stack_);
     stack_->addWidget(shown_);
-    auto* layout = makeLayout<QVBoxLayout>(shown_, 0, 0);
+    auto* layout = newLayout<QVBoxLayout>(shown_, 0, 0);
     layout->addWidget(makeHeader());
     auto* scroll = new QScrollArea;
     layout->addWidget(scroll, 1);
@@ -310,7 +310,7 @@ void OverviewPage::showList(TableView& table, TableData rows, const QString& oth
 
 void OverviewPage::fillLists()
 {
-    auto* layout = makeLayout<QHBoxLayout>(lists_, 0, sizes().gap);
+    newLayout<QHBoxLayout>(lists_, 0, sizes().gap);
     familyPanel_ =
         addList(tr("Kernel families"), 10, families_, QStringLiteral("kernels"), [](const TableRow& row) {
             return PageTarget{PageTarget::Kind::Family, row.cells[0].text};

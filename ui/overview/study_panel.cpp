@@ -85,7 +85,7 @@ void StudyPanel::makeContent()
     auto* content = new QWidget;
     column->addWidget(content);
     content->setFixedHeight(sizes().of(kOneStudy));
-    auto* row = makeLayout<QHBoxLayout>(content, 0, 0);
+    auto* row = newLayout<QHBoxLayout>(content, 0, 0);
     auto* words = new QWidget;
     row->addWidget(words, 1);
     auto* wordsLayout = new QVBoxLayout(words);

@@ -66,7 +66,7 @@ PlayDialog::PlayDialog(TimelineScene scene, int width, const PlayPart& part, dou
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Save | QDialogButtonBox::Cancel);
     save_ = buttons->button(QDialogButtonBox::Save);
     save_->setText(tr("Save as…"));
-    auto* layout = makeLayout<QVBoxLayout>(this, sizes().margin, sizes().padding);
+    auto* layout = newLayout<QVBoxLayout>(this, sizes().margin, sizes().padding);
     layout->addLayout(form);
     layout->addWidget(holds_);
     layout->addWidget(progress_);

@@ -37,7 +37,7 @@ QWidget* makeHalf(QSplitter& splitter)
     auto* widget = new QWidget(&splitter);
     widget->setAutoFillBackground(true);
     widget->setBackgroundRole(QPalette::Base);
-    auto* layout = makeLayout<QVBoxLayout>(widget, 0, 0);
+    newLayout<QVBoxLayout>(widget, 0, 0);
     return widget;
 }
 

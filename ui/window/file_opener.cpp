@@ -89,7 +89,7 @@ struct FileOpener::Opened {
 
 FileOpener::FileOpener(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace)
 {
-    auto* column = makeLayout<QVBoxLayout>(this, 0, 0);
+    newLayout<QVBoxLayout>(this, 0, 0);
     connect(&workspace_, &Workspace::filesChanged, this, &FileOpener::removeStrips);
 }
 

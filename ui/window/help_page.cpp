@@ -75,7 +75,7 @@ HelpPage::HelpPage(Workspace& workspace, std::function<QString()> keys, QWidget*
       find_(makeFindField(tr("Search the help"), tr("Search the help"))), list_(new QListWidget),
       browser_(new QTextBrowser)
 {
-    auto* layout = makeLayout<QHBoxLayout>(this, 0, 0);
+    auto* layout = newLayout<QHBoxLayout>(this, 0, 0);
     auto* side = new QFrame;
     side->setFixedWidth(sizes().of(kSide));
     auto* sideLayout = new QVBoxLayout(side);

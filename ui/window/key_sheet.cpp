@@ -119,7 +119,7 @@ KeySheet::KeySheet(MainWindow& window) : QDialog(&window)
     for (const KeyGroup& group : groups)
         lines += group.lines.size() + 2;
     auto* sheet = new QWidget;
-    auto* row = makeLayout<QHBoxLayout>(sheet, sizes().margin, sizes().of(28));
+    auto* row = newLayout<QHBoxLayout>(sheet, sizes().margin, sizes().of(28));
     // Groups stay in their order and whole; a column is full when it has its share of the lines.
     QVBoxLayout* column = nullptr;
     std::size_t filled = 0;

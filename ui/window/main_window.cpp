@@ -101,8 +101,8 @@ MainWindow::MainWindow(const QString& firstPage, QWidget* parent)
 
     addPage(QStringLiteral("overview"), tr("Overview"), Icon::Overview, [this] {
         auto* overview = new OverviewPage(*workspace_, stack_);
-        overview->setStart([this](QWidget* parent) {
-            auto* start = start_ = new StartView(*workspace_, parent);
+        overview->setStart([this](QWidget* content) {
+            auto* start = start_ = new StartView(*workspace_, content);
             connect(start, &StartView::filesWanted, this,
                     [this](const QStringList& paths) { paths.isEmpty() ? chooseFiles() : open(paths); });
             connect(start, &StartView::recordWanted, this, [this] { recordProgram(); });
@@ -177,7 +177,7 @@ void MainWindow::becomeActive()
 void MainWindow::makeCentre()
 {
     auto* central = new QWidget;
-    auto* layout = makeLayout<QHBoxLayout>(central, 0, 0);
+    auto* layout = newLayout<QHBoxLayout>(central, 0, 0);
     layout->addWidget(rail_);
     auto* column = new QVBoxLayout;
     column->setSpacing(0);

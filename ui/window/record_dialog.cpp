@@ -168,11 +168,11 @@ void RecordDialog::makeLayout()
     output_->setAccessibleName(tr("Output of the program"));
     output_->setMinimumHeight(sizes().of(140));
     form_ = new QWidget;
-    auto* form = makeLayout<QVBoxLayout>(form_, 0, sizes().padding);
+    auto* form = newLayout<QVBoxLayout>(form_, 0, sizes().padding);
     form->addWidget(makeFields());
     form->addWidget(makeParts());
     form_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
-    auto* layout = makeLayout<QVBoxLayout>(this, sizes().margin, sizes().padding);
+    auto* layout = newLayout<QVBoxLayout>(this, sizes().margin, sizes().padding);
     layout->addWidget(form_);
     layout->addWidget(text_);
     layout->addWidget(state_);
@@ -220,7 +220,7 @@ QWidget* RecordDialog::makeParts()
 QWidget* RecordDialog::makeButtons()
 {
     auto* part = new QWidget;
-    auto* row = makeLayout<QHBoxLayout>(part, 0, sizes().gap);
+    auto* row = newLayout<QHBoxLayout>(part, 0, sizes().gap);
     auto* close = new QPushButton(tr("Close"));
     record_->setProperty("kind", "primary");
     record_->setDefault(true);

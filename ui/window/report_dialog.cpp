@@ -2,6 +2,7 @@
 
 #include "core/base/paths.h"
 #include "core/base/shell_word.h"
+#include "core/query/file_session.h"
 #include "core/report/report.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/layouts.h"
@@ -106,7 +107,7 @@ void ReportDialog::makeLayout()
     write_->setDefault(true);
     connect(copy, &QPushButton::clicked, this, [this] { QApplication::clipboard()->setText(command()); });
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
-    auto* layout = makeLayout<QVBoxLayout>(this, sizes().margin, sizes().padding);
+    auto* layout = newLayout<QVBoxLayout>(this, sizes().margin, sizes().padding);
     layout->addLayout(form);
     layout->addWidget(command_);
     layout->addWidget(state_);

@@ -124,7 +124,7 @@ void RunDock::makeContent()
     content->setAutoFillBackground(true);
     content->setBackgroundRole(QPalette::Base);
     content->setMinimumWidth(sizes().of(240));
-    auto* layout = makeLayout<QVBoxLayout>(content, 0, 0);
+    auto* layout = newLayout<QVBoxLayout>(content, 0, 0);
     auto* top = new QFrame;
     layout->addWidget(top);
     fillTop(*top);
