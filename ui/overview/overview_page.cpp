@@ -418,7 +418,9 @@ void OverviewPage::describe(const std::vector<SelectedRun>& runs, const Overview
     title_->setText(QString::fromUtf8(runs.front().file->shown().filename().string()));
     const auto all = std::ssize(runs.front().snapshot->runs);
     if (runs.size() == 1)
-        subtitle_->setText(tr("run %1 of %2, %3").arg(runs[0].key.run.value).arg(all).arg(runs[0].title));
+        subtitle_->setText(
+            tr("%1: run %2, %3 in the file")
+                .arg(runs[0].title, QString::number(runs[0].key.run.value), counted(all, "run")));
     else
         subtitle_->setText(runs.size() == 2
                                ? tr("A %1, B %2").arg(runs[0].title, runs[1].title)

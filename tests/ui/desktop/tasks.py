@@ -40,7 +40,7 @@ class Outcomes:
 
     def open_file(self):
         self.desktop.window(f"{FILE} – Tilescope")
-        self.desktop.find("run 1 of 9, naive batch 4", "label")
+        self.desktop.find("naive batch 4: run 1, 9 runs in the file", "label")
 
     def read_finding(self):
         self.row("Kernels", OTHER_KERNEL)
