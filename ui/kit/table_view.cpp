@@ -13,9 +13,11 @@
 #include <QKeyEvent>
 #include <QMenu>
 #include <QPainter>
+#include <QSet>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 namespace tilescope::ui {
@@ -35,25 +37,43 @@ QString withoutUnit(const QString& title)
     return title.section(QLatin1Char(','), 0, 0);
 }
 
-// Among texts of nearly the same length, any may be the widest in pixels.
-constexpr qsizetype kLengthsApart = 2;
+QChar widestDigit(const QFont& font)
+{
+    const QFontMetrics metrics(font);
+    QChar widest = QLatin1Char('0');
+    for (char digit = '1'; digit <= '9'; ++digit)
+        if (metrics.horizontalAdvance(QLatin1Char(digit)) > metrics.horizontalAdvance(widest))
+            widest = QLatin1Char(digit);
+    return widest;
+}
 
-// The width of the widest number of a column; 0 without numbers. O(rows): measures only the longest texts.
+// The width of the widest number of a column; 0 without numbers. Every digit is taken as the widest one, so that the
+// many numbers of a column are few texts to measure.
 int widestNumber(const TableData& table, std::size_t column)
 {
     if (table.columns[column].kind != TableColumn::Kind::Number)
         return 0;
-    qsizetype longest = 0;
-    for (const TableRow& row : table.rows)
-        longest = std::max(longest, row.cells[column].text.size());
+    struct Weight {
+        QChar digit;
+        QSet<QString> measured;
+    };
+    std::map<bool, Weight> weights; // by whether the font is bold
     int widest = 0;
     for (const TableRow& row : table.rows) {
         const TableCell& cell = row.cells[column];
-        const int sign = TableDelegate::signWidth(cell.tone);
-        if (sign == 0 && !row.strong && cell.text.size() + kLengthsApart < longest)
-            continue;
         const QFont font = TableDelegate::fontOf(row, cell);
-        widest = std::max(widest, QFontMetrics(font).horizontalAdvance(cell.text) + sign);
+        const auto [weight, isNew] = weights.try_emplace(font.bold());
+        if (isNew)
+            weight->second.digit = widestDigit(font);
+        const int sign = TableDelegate::signWidth(cell.tone);
+        QString text = cell.text;
+        std::ranges::replace_if(
+            text, [](QChar each) { return each.isDigit(); }, weight->second.digit);
+        const QString key = sign > 0 ? text + QLatin1Char('+') : text;
+        if (weight->second.measured.contains(key))
+            continue;
+        weight->second.measured.insert(key);
+        widest = std::max(widest, QFontMetrics(font).horizontalAdvance(text) + sign);
     }
     return widest > 0 ? widest + TableDelegate::padding(int(column)) : 0;
 }

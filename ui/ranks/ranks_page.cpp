@@ -255,17 +255,19 @@ void RanksPage::showRuns(const std::vector<SelectedRun>& runs)
             emptyText(tr("A run of several ranks shows on this page where their steps go and who is late.")));
     }
     loading_.start(
-        [run = runs.front()](const query::Cancelled& cancelled) -> Table {
+        [run = runs.front(), step = step()](const query::Cancelled& cancelled) -> Loaded {
             auto session = run.file->borrow();
-            return std::make_shared<const query::RanksTable>(
+            const auto table = std::make_shared<const query::RanksTable>(
                 query::ranks(session->reader(), {.run = run.key.run, .span = run.span}, cancelled));
+            return {table, step, collectiveRows(*table, step)};
         },
-        [this](Table table) { loaded(std::move(table)); },
+        [this](Loaded result) { loaded(std::move(result)); },
         [this](const QString& sentence) { showMessage(sentence); });
 }
 
-void RanksPage::loaded(Table table)
+void RanksPage::loaded(Loaded loaded)
 {
+    const Table& table = loaded.table;
     if (table->rankCount < 2)
         return showMessage(tr("This run has one process, so there are no ranks to compare.\nTo compare "
                               "ranks, import their traces into one file:\n"
@@ -275,7 +277,7 @@ void RanksPage::loaded(Table table)
     if (table->rows.empty())
         return showMessage(tr("The ranks of this run recorded no steps."));
     const std::optional<std::int32_t> before = step();
-    table_ = std::move(table);
+    table_ = table;
     step_->clear();
     step_->addItem(tr("mean of all"));
     const std::vector<std::int32_t> steps = stepsOf(*table_);
@@ -289,7 +291,7 @@ void RanksPage::loaded(Table table)
     verdict_->setText(QString::fromStdString(table_->sentence()));
     exposed_->setText(exposedText(*table_) + warningsOf(*table_));
     stack_->setCurrentIndex(1);
-    showStep();
+    showTables(step() == loaded.step ? std::move(loaded.collectives) : collectiveRows(*table_, step()));
 }
 
 std::optional<std::int32_t> RanksPage::step() const
@@ -299,13 +301,16 @@ std::optional<std::int32_t> RanksPage::step() const
 
 void RanksPage::showStep()
 {
-    if (!table_)
-        return;
+    if (table_)
+        showTables(collectiveRows(*table_, step()));
+}
+
+void RanksPage::showTables(TableData rows)
+{
     bars_->show(rankBars(*table_, step()), {}, tr("No rank recorded this step."));
     barsArea_->setFixedHeight(std::min(bars_->sizeHint().height(), sizes().of(kMostBarsHeight)));
     barsPanel_->setSubtitle((step() ? tr("by rank") : tr("by rank, mean of all steps")) +
                             (isFiltered_ ? tr(", within the time filter") : QString()));
-    TableData rows = collectiveRows(*table_, step());
     const bool any = !rows.rows.empty();
     collectivesPanel_->setSubtitle(any ? tr("Enter or double click: on the timeline") : QString());
     collectives_->setVisible(any);

@@ -3,6 +3,7 @@
 #include "core/query/tables/rank_tables.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/kit/page.h"
+#include "ui/kit/table_model.h"
 
 #include <memory>
 #include <optional>
@@ -44,6 +45,12 @@ protected:
 
 private:
     using Table = std::shared_ptr<const query::RanksTable>;
+    /// A table with the rows of its collectives, which are made beside the window's thread.
+    struct Loaded {
+        Table table;
+        std::optional<std::int32_t> step;
+        TableData collectives; ///< of this step
+    };
 
     QWidget* makeTools();
     QWidget* makeVerdict();
@@ -51,8 +58,10 @@ private:
     QWidget* makeCollectives();
     QWidget* makeLateness();
     QWidget* makeParts();
-    void loaded(Table table);
+    void loaded(Loaded loaded);
     void showStep();
+    /// \param rows  collectiveRows() of the step
+    void showTables(TableData rows);
     void showCollective(std::optional<std::int64_t> id);
     void choose(std::int64_t id);
     void openTimeline(std::int64_t id);

@@ -1,6 +1,7 @@
 #include "app/cli/compare.h"
 
 #include "core/base/error.h"
+#include "core/model/run_workload.h"
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"
 #include "tests/support/json_schema.h"

@@ -175,7 +175,8 @@ TEST_F(TableViewTest, EachRowMayHaveTheHeightOfItsOwnLines)
     view_.show(facts);
     at(900);
     EXPECT_EQ(view_.rowHeight(1), sizes().of(22));
-    at(sizes().of(100) + metrics.horizontalAdvance(QLatin1String(missing)) / 2);
+    const int halfOfTheText = metrics.horizontalAdvance(QLatin1String(missing)) / 2;
+    at(sizes().of(100) + halfOfTheText);
     EXPECT_EQ(view_.rowHeight(0), sizes().of(22));
     EXPECT_GT(view_.rowHeight(1), sizes().of(22));
     view_.sortByColumn(0, Qt::AscendingOrder); // "missing" comes first
