@@ -77,8 +77,8 @@ template <class Data> struct FusedAttention {
 ///
 /// \tparam Self   derives from this class and has the kernels: embed, embeddingGradient, addRmsNorm,
 ///                rmsNormBackward, gradientOfNorm, sumParts, weightProduct, inputGradient, gradientLike,
-///                gradientOfHeads, updatesWithGradient, updateWithGradient, computeWeightGradient, rotate, heads, attentionForward,
-///                attentionBackward, swiGluForward, swiGluBackward; isMade, keepForBackward, storeIn8Bits,
+///                gradientOfHeads, updatesWithGradient, updateWithGradient, computeWeightGradient, rotate, heads,
+///                attentionForward, attentionBackward, swiGluForward, swiGluBackward; isMade, keepForBackward, storeIn8Bits,
 ///                parallel, handOver; and NoteRanges
 /// \tparam Value  a FusedTensor
 /// \tparam Side   runs work beside the current stream, with the signature of SideStream

@@ -7,13 +7,16 @@ namespace tilescope {
 /// The properties of runs that depend on their workload. Runs of the workloads of a spec have the defaults.
 struct RunWorkload {
     std::string_view name = {};
-    bool isImported = false; ///< of another program: no spec and no timed steps
-    bool coversRecording =
-        false; ///< tables of kernels and ops cover the whole recording; otherwise the traced steps
-    bool isMemoryOnly = false;   ///< holds no steps, kernels or ops
-    bool pathsAreStacks = false; ///< paths of allocations are call stacks; otherwise ranges
-    bool countsRequested =
-        false; ///< sizes of blocks are as requested; "allocated" in PyTorch includes rounding
+    /// A run of another program: no spec and no timed steps.
+    bool isImported = false;
+    /// Tables of kernels and ops cover the whole recording; otherwise the traced steps.
+    bool coversRecording = false;
+    /// Holds no steps, kernels or ops.
+    bool isMemoryOnly = false;
+    /// Paths of allocations are call stacks; otherwise ranges.
+    bool pathsAreStacks = false;
+    /// Sizes of blocks are as requested; "allocated" in PyTorch includes rounding.
+    bool countsRequested = false;
 
     /// The word for the bytes of its blocks.
     constexpr std::string_view heldWord() const { return countsRequested ? "requested" : "allocated"; }
