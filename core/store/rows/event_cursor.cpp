@@ -105,7 +105,7 @@ void EventCursor::requireWhole(const IdInterval& interval) const
 
 bool EventCursor::wanted() const
 {
-    const std::int64_t start = row_[static_cast<std::size_t>(table_.start)];
+    const std::int64_t start = row_[EventTable::start];
     const std::int64_t duration = table_.duration < 0 ? 0 : row_[static_cast<std::size_t>(table_.duration)];
     if (start >= window_.end || row_[1] != window_.run)
         return false;

@@ -29,10 +29,10 @@ constexpr Names kAllocation[] = {"id",     "run",     "step",     "start",     "
 constexpr Names kFrame[] = {"id", "run", "step", "start", "duration", "name", "thread"};
 static_assert(std::size(kCopy) == kMostColumns);
 
-constexpr EventTable kTables[kEventKinds] = {{"range", kRange, 3, 4},      {"op", kOp, 3, 4},
-                                             {"api_call", kApiCall, 3, 4}, {"kernel", kKernel, 3, 4},
-                                             {"copy", kCopy, 3, 4},        {"allocation", kAllocation, 3},
-                                             {"frame", kFrame, 3, 4}};
+constexpr EventTable kTables[kEventKinds] = {{"range", kRange, 4},      {"op", kOp, 4},
+                                             {"api_call", kApiCall, 4}, {"kernel", kKernel, 4, 14},
+                                             {"copy", kCopy, 4, 16},    {"allocation", kAllocation},
+                                             {"frame", kFrame, 4}};
 
 template <class Tag, class Rep, Rep None> std::int64_t orNull(Id<Tag, Rep, None> id)
 {

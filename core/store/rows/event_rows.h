@@ -18,8 +18,9 @@ namespace tilescope::store {
 struct EventTable {
     std::string_view name;
     std::span<const std::string_view> columns; ///< [0] is id, [1] is run
-    int start = 0;                             ///< index of the column `start`
+    static constexpr std::size_t start = 3;    ///< index of the column `start`
     int duration = -1;                         ///< index of the column `duration`; none for moments
+    int queued = -1;                           ///< index of the column `queued`, of device events
 };
 
 /// Number of events by kind, an index into eventTables().
@@ -28,6 +29,14 @@ inline constexpr std::size_t kEventKinds = 7;
 inline constexpr std::size_t kMostColumns = 18;
 
 const EventTable& eventTable(EventKind kind);
+
+/// One row of an event table.
+struct EventRow {
+    EventKind kind = EventKind::Range;
+    std::array<std::int64_t, kMostColumns> values{}; ///< kNull for null
+
+    std::int64_t start() const { return values[EventTable::start]; }
+};
 
 /// The meaning of a column's integers. It determines how they change when a row moves to another file.
 enum class ColumnRole : std::uint8_t {

@@ -285,7 +285,7 @@ void StoredRows::eachDeviceEvent(const EventWindow& window, const Take<DeviceEve
     EventCursor copies = cursor(EventKind::Copy, window, frame);
     const std::int64_t* kernel = kernels.next();
     const std::int64_t* copy = copies.next();
-    const auto start = static_cast<std::size_t>(eventTable(EventKind::Kernel).start);
+    constexpr std::size_t start = EventTable::start;
     while (kernel || copy) {
         const bool kernelFirst = kernel && (!copy || kernel[start] <= copy[start]);
         if (!take(kernelFirst ? kernelFrom(kernel, frame, *this) : copyFrom(copy, frame, *this)))

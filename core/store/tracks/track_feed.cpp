@@ -14,8 +14,9 @@ TrackFeed::~TrackFeed()
 
 void TrackFeed::add(EventKind kind, const std::int64_t* row)
 {
-    if (!trackColumns(kind).empty())
-        rows_.push_back(trackRow(kind, row));
+    if (kind != EventKind::Allocation && kind != EventKind::Frame)
+        std::copy_n(row, eventTable(kind).columns.size(),
+                    rows_.emplace_back(EventRow{.kind = kind}).values.begin());
 }
 
 void TrackFeed::endBatch()
@@ -23,14 +24,14 @@ void TrackFeed::endBatch()
     // Ops and calls of a thread share its rows of boxes.
     const auto begin = rows_.begin() + static_cast<std::ptrdiff_t>(batchBegin_);
     const auto ops =
-        std::find_if(begin, rows_.end(), [](const TrackRow& row) { return row.kind != EventKind::Range; });
+        std::find_if(begin, rows_.end(), [](const EventRow& row) { return row.kind != EventKind::Range; });
     const auto calls =
-        std::find_if(ops, rows_.end(), [](const TrackRow& row) { return row.kind != EventKind::Op; });
+        std::find_if(ops, rows_.end(), [](const EventRow& row) { return row.kind != EventKind::Op; });
     const auto device =
-        std::find_if(calls, rows_.end(), [](const TrackRow& row) { return row.kind != EventKind::ApiCall; });
+        std::find_if(calls, rows_.end(), [](const EventRow& row) { return row.kind != EventKind::ApiCall; });
     if (ops != calls && calls != device)
         std::inplace_merge(ops, calls, device,
-                           [](const TrackRow& a, const TrackRow& b) { return a.start() < b.start(); });
+                           [](const EventRow& a, const EventRow& b) { return a.start() < b.start(); });
     batchBegin_ = rows_.size();
     const auto fewest = static_cast<std::size_t>(TrackWriter::kFewestEvents);
     if (rows_.size() < (writer_ ? kBlockRows : fewest))
@@ -48,7 +49,7 @@ void TrackFeed::start()
     thread_ = std::thread([this] {
         try {
             while (const auto rows = queue_.pop())
-                for (const TrackRow& row : *rows)
+                for (const EventRow& row : *rows)
                     writer_->add(row);
         } catch (...) {
             failure_ = std::current_exception();
@@ -73,7 +74,7 @@ void TrackFeed::write()
         return;
     if (!writer_)
         writer_.emplace(target_, run_);
-    for (const TrackRow& row : std::exchange(rows_, {}))
+    for (const EventRow& row : std::exchange(rows_, {}))
         writer_->add(row);
     writer_->writeAdded();
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/bounded_queue.h"
-#include "core/store/tracks/track_rows.h"
+#include "core/store/rows/event_rows.h"
 #include "core/store/tracks/track_writer.h"
 
 #include <cstddef>
@@ -34,7 +34,7 @@ public:
     void write();
 
 private:
-    using Rows = std::vector<TrackRow>;
+    using Rows = std::vector<EventRow>;
     static constexpr std::size_t kMostWaiting = 8; ///< blocks of rows
     static constexpr std::size_t kBlockRows = 4096;
 

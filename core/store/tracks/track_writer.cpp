@@ -1,6 +1,7 @@
 #include "core/store/tracks/track_writer.h"
 
 #include "core/model/events.h"
+#include "core/store/rows/sorted_rows.h"
 #include "core/store/tracks/packed_track.h"
 
 #include <algorithm>
@@ -24,47 +25,21 @@ struct TrackWriter::Lane {
 
 namespace {
 
-/// The rows of both in start order; of two that start together that of `first`.
-template <class UseFirst, class UseSecond>
-void merge(SortedRows&& first, SortedRows&& second, const UseFirst& useFirst, const UseSecond& useSecond)
+/// \return  with a clock origin of 0, so that times count from the run's start
+RowFrame frameOf(WritableFile& target, std::int64_t run)
 {
-    const SortedRows::Row* a = first.next();
-    const SortedRows::Row* b = second.next();
-    while (a || b)
-        if (a && (!b || (*a)[0] <= (*b)[0])) {
-            useFirst(*a);
-            a = first.next();
-        } else {
-            useSecond(*b);
-            b = second.next();
-        }
-}
-
-std::int64_t firstOpOf(WritableFile& target, std::int64_t run)
-{
-    const StatementCache::Loan query = target.query("select first_op from run where id = ?");
+    const StatementCache::Loan query = target.query("select first_range, first_op from run where id = ?");
     query->bind(1, run);
-    return integerOf(*query);
-}
-
-/// The times of a row, which count from the run's start, and its step.
-template <class Event> Event eventAt(std::int64_t start, std::int64_t duration, std::int64_t step)
-{
-    Event event;
-    event.start = timestampAt(start);
-    event.end = timestampAt(start + duration);
-    event.step = step == kNull ? kNoStep : static_cast<std::int32_t>(step);
-    return event;
+    query->executeStep();
+    return {
+        .run = run, .firstRange = query->getColumn(0).getInt64(), .firstOp = query->getColumn(1).getInt64()};
 }
 
 } // namespace
 
 TrackWriter::TrackWriter(WritableFile& target, std::int64_t run)
-    : target_(target), run_(run), stepPath_(target.strings().intern("step")),
-      memset_(
-          target.strings().word(WordSet::DeviceEventKind, static_cast<std::size_t>(DeviceEventKind::Memset))),
-      alloc_(target.strings().word(WordSet::AllocAction, static_cast<std::size_t>(AllocAction::Alloc))),
-      firstOp_(firstOpOf(target, run)),
+    : target_(target), run_(run), stepPath_(idOf<StringId>(target.strings().intern("step"))),
+      frame_(frameOf(target, run)),
       tracks_(target.database(), target.ledger(), Source::Track,
               {"id", "run", "kind", "device", "stream", "thread", "row", "events", "start", "end"}),
       data_(target.database(), target.ledger(), Source::TrackData,
@@ -102,174 +77,113 @@ void TrackWriter::writeAdded()
 
 // Reading -----------------------------------------------------------------------------------------------------
 
-/// The run's rows are contiguous: its chunks give their ids, so other rows are not read.
-std::string TrackWriter::select(Source source, const std::string& columns) const
+void TrackWriter::take(const EventRow& row)
 {
-    const std::string table(nameOf(source));
-    const std::string chunks = " from chunk where run = ?1 and source = '" + table + "')";
-    return "select " + columns + " from " + table + " where run = ?1 and id between (select min(first)" +
-           chunks + " and (select max(last)" + chunks + " order by id";
-}
-
-SortedRows TrackWriter::rowsOf(EventKind kind) const
-{
-    std::string columns;
-    for (const std::string_view column : trackColumns(kind))
-        columns.append(columns.empty() ? "" : ", ").append(column);
-    return {target_.database(), select(sourceOf(kind), columns), run_};
+    add(row);
+    writePieces();
 }
 
 void TrackWriter::read(EventKind kind)
 {
-    SortedRows rows = rowsOf(kind);
-    while (const SortedRows::Row* row = rows.next()) {
-        add(TrackRow{kind, *row});
-        writePieces();
-    }
+    SortedRows rows(target_.database(), kind, run_);
+    while (const EventRow* row = rows.next())
+        take(*row);
 }
 
+/// Takes the rows of both in start order; of two that start together that of `first`.
 void TrackWriter::read(EventKind first, EventKind second)
 {
-    const auto taking = [this](EventKind kind) {
-        return [this, kind](const SortedRows::Row& row) {
-            add(TrackRow{kind, row});
-            writePieces();
-        };
-    };
-    merge(rowsOf(first), rowsOf(second), taking(first), taking(second));
+    SortedRows firstRows(target_.database(), first, run_);
+    SortedRows secondRows(target_.database(), second, run_);
+    const EventRow* a = firstRows.next();
+    const EventRow* b = secondRows.next();
+    while (a || b)
+        if (a && (!b || a->start() <= b->start())) {
+            take(*a);
+            a = firstRows.next();
+        } else {
+            take(*b);
+            b = secondRows.next();
+        }
 }
 
 void TrackWriter::readMemory()
 {
-    SortedRows rows(target_.database(),
-                    select(Source::Allocation,
-                           "start, device, allocated, reserved, action, bytes, category, path, op, step"),
-                    run_);
-    while (const SortedRows::Row* row = rows.next()) {
-        Track& curve = track(lane({.kind = LaneKind::Memory, .device = idOf<DeviceIndex>((*row)[1])}), 0);
-        curve.points.push_back({(*row)[0], (*row)[2], (*row)[3]});
-        if ((*row)[4] == alloc_)
-            addAllocation(*row);
+    SortedRows rows(target_.database(), EventKind::Allocation, run_);
+    while (const EventRow* row = rows.next()) {
+        const AllocEvent event = allocationFrom(row->values.data(), frame_, *this);
+        Track& curve = track(lane({.kind = LaneKind::Memory, .device = event.device}), 0);
+        curve.points.push_back({row->start(), event.allocated, event.reserved});
+        if (event.action == AllocAction::Alloc)
+            totals_.add(event);
         if (curve.points.size() == kPacked)
             packPointsOf(curve);
         writePieces();
     }
 }
 
+const LaunchConfig& TrackWriter::launch(std::int64_t /*id*/)
+{
+    static constexpr LaunchConfig kNone;
+    return kNone;
+}
+
+int TrackWriter::value(WordSet set, std::int64_t id)
+{
+    if (id == kNull) // a column that SortedRows does not read
+        return 0;
+    for (std::size_t value = 0; value < kMostWords; ++value)
+        if (target_.strings().word(set, value) == id)
+            return static_cast<int>(value);
+    return -1;
+}
+
 // Boxes -------------------------------------------------------------------------------------------------------
 
-void TrackWriter::add(const TrackRow& row)
+void TrackWriter::add(const EventRow& row)
 {
+    const std::int64_t* values = row.values.data();
     switch (row.kind) {
-    case EventKind::Range:
-        return addRange(row.values);
-    case EventKind::Op:
-        return addOp(row.values);
-    case EventKind::ApiCall:
-        return addCall(row.values);
+    case EventKind::Range: {
+        const Range range = rangeFrom(values, frame_, *this);
+        totals_.add(range);
+        add(LaneBox::range(range.thread, range.path, nanosecondsOf(range.start), nanosecondsOf(range.end)));
+        if (range.path == stepPath_ && range.step != kNoStep)
+            add(LaneBox::step(range.step, nanosecondsOf(range.start), nanosecondsOf(range.end)));
+        return;
+    }
+    case EventKind::Op: {
+        const Op op = opFrom(values, frame_, *this);
+        totals_.add(op);
+        return add(LaneBox::op(op.thread, op.name, nanosecondsOf(op.start), nanosecondsOf(op.end)));
+    }
+    case EventKind::ApiCall: {
+        const ApiCall call = apiCallFrom(values, frame_, *this);
+        totals_.add(call);
+        return add(LaneBox::call(call.thread, call.name, call.kind, nanosecondsOf(call.start),
+                                 nanosecondsOf(call.end)));
+    }
     case EventKind::Kernel:
-        return addDeviceEvent(row.values, DeviceEventKind::Kernel);
-    case EventKind::Copy:
-        return addDeviceEvent(row.values,
-                              row.values[12] == memset_ ? DeviceEventKind::Memset : DeviceEventKind::Memcpy);
+    case EventKind::Copy: {
+        const auto queued = static_cast<std::size_t>(eventTable(row.kind).queued);
+        return add(row.kind == EventKind::Kernel ? kernelFrom(values, frame_, *this)
+                                                 : copyFrom(values, frame_, *this),
+                   row.values[queued] != kNull);
+    }
     case EventKind::Allocation:
     case EventKind::Frame:
         return;
     }
 }
 
-void TrackWriter::addRange(const SortedRows::Row& row)
+void TrackWriter::add(const DeviceEvent& event, bool isLaunched)
 {
-    const auto [start, duration, path, thread, step, unused1, unused2, unused3, unused4, unused5, unused6,
-                unused7, unused8] = row;
-    auto range = eventAt<Range>(start, duration, step);
-    range.path = idOf<StringId>(path);
-    range.thread = idOf<ThreadId>(thread);
-    totals_.add(range);
-    add(LaneBox::range(range.thread, range.path, start, start + duration));
-    if (path == stepPath_ && step != kNull)
-        add(LaneBox::step(range.step, start, start + duration));
-}
-
-void TrackWriter::addOp(const SortedRows::Row& row)
-{
-    const auto [start, duration, name, thread, path, step, id, parent, shapes, unused1, unused2, unused3,
-                unused4] = row;
-    Op op = eventAt<Op>(start, duration, step);
-    op.id = opOf(id);
-    op.parent = opOf(parent);
-    op.name = idOf<StringId>(name);
-    op.shapes = idOf<StringId>(shapes);
-    op.path = idOf<StringId>(path);
-    op.thread = idOf<ThreadId>(thread);
-    totals_.add(op);
-    add(LaneBox::op(op.thread, op.name, start, start + duration));
-}
-
-void TrackWriter::addCall(const SortedRows::Row& row)
-{
-    const auto [start, duration, name, thread, word, unused1, unused2, unused3, unused4, unused5, unused6,
-                unused7, unused8] = row;
-    auto call = eventAt<ApiCall>(start, duration, kNull);
-    call.kind = callKind(word);
-    call.name = idOf<StringId>(name);
-    call.thread = idOf<ThreadId>(thread);
-    totals_.add(call);
-    add(LaneBox::call(call.thread, call.name, call.kind, start, start + duration));
-}
-
-void TrackWriter::addAllocation(const SortedRows::Row& row)
-{
-    const auto [start, device, allocated, reserved, action, bytes, category, path, op, step, unused1, unused2,
-                unused3] = row;
-    AllocEvent event;
-    event.time = timestampAt(start);
-    event.device = idOf<DeviceIndex>(device);
-    event.bytes = bytes;
-    event.category = idOf<StringId>(category);
-    event.path = idOf<StringId>(path);
-    event.op = opOf(op);
-    event.step = step == kNull ? kNoStep : static_cast<std::int32_t>(step);
-    totals_.add(event);
-}
-
-/// The number in the run of a row's id.
-OpId TrackWriter::opOf(std::int64_t id) const
-{
-    const std::int64_t number = id == kNull ? -1 : id - firstOp_;
-    return number >= 0 && number < OpId::none().value ? OpId{static_cast<std::uint32_t>(number)} : OpId{};
-}
-
-ApiKind TrackWriter::callKind(std::int64_t word) const
-{
-    for (const ApiKind kind : {ApiKind::Launch, ApiKind::Synchronize, ApiKind::Wait, ApiKind::Overhead})
-        if (word == target_.strings().word(WordSet::ApiKind, static_cast<std::size_t>(kind)))
-            return kind;
-    return ApiKind::Other;
-}
-
-void TrackWriter::addDeviceEvent(const SortedRows::Row& row, DeviceEventKind kind)
-{
-    const auto [start, duration, name, device, stream, queued, path, step, op, thread, correlation, graphNode,
-                unused] = row;
-    auto event = eventAt<DeviceEvent>(start, duration, step);
-    event.kind = kind;
-    event.name = idOf<StringId>(name);
-    event.path = idOf<StringId>(path);
-    event.device = idOf<DeviceIndex>(device);
-    event.stream = idOf<StreamId>(stream);
-    event.op = opOf(op);
-    event.launchThread = idOf<ThreadId>(thread);
-    event.correlation = idOf<CorrelationId>(correlation);
-    event.graphNode = graphNode == kNull ? 0 : static_cast<std::uint64_t>(graphNode);
-    if (queued != kNull)
-        event.launched = timestampAt(start - queued);
-    totals_.add(event, queued != kNull);
-    const LaneBox box =
-        LaneBox::onStream(event.device, event.stream, kind, event.name, start, start + duration);
+    totals_.add(event, isLaunched);
+    const LaneBox box = LaneBox::onStream(event.device, event.stream, event.kind, event.name,
+                                          nanosecondsOf(event.start), nanosecondsOf(event.end));
     add(box);
     lane({.kind = LaneKind::Busy, .device = event.device})
-        .spans.add(start, box.end(), queued == kNull ? BusySpans::kUnknown : start - queued,
+        .spans.add(box.box.start, box.end(), isLaunched ? nanosecondsOf(event.launched) : BusySpans::kUnknown,
                    [&](std::int64_t from, std::int64_t to, BusyReason reason) {
                        add(LaneBox::busy(event.device, reason, from, to));
                    });

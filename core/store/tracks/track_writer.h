@@ -1,11 +1,10 @@
 #pragma once
 
+#include "core/store/rows/event_rows.h"
 #include "core/store/rows/lanes.h"
 #include "core/store/rows/row_inserter.h"
-#include "core/store/rows/sorted_rows.h"
 #include "core/store/rows/writable_file.h"
 #include "core/store/tracks/totals_writer.h"
-#include "core/store/tracks/track_rows.h"
 
 #include <cstdint>
 #include <map>
@@ -21,7 +20,7 @@ namespace tilescope::store {
 /// It reads the run's events from the file that is being written, in start order, table by table; memory does not
 /// grow with their number. If the caller adds the events instead, the packed boxes wait in memory, about six bytes
 /// each. Part of the transaction in which the run is sealed.
-class TrackWriter {
+class TrackWriter final : RowResolver {
 public:
     /// Runs of fewer events get no tracks: a reader makes them as fast as it would read them.
     static constexpr std::int64_t kFewestEvents = 50'000;
@@ -39,7 +38,7 @@ public:
 
     /// Takes an event that has boxes. Ranges arrive in start order, ops and calls together, and device events
     /// together, after all others. Uses neither the file nor its connection, so that any one thread may call it.
-    void add(const TrackRow& row);
+    void add(const EventRow& row);
     /// Writes tracks and totals of what was added. Only allocations are read from the file.
     void writeAdded();
 
@@ -60,20 +59,17 @@ private:
     };
     using LaneKey = std::tuple<LaneKind, DeviceIndex, StreamId, ThreadId>;
 
-    std::string select(Source source, const std::string& columns) const;
-    SortedRows rowsOf(EventKind kind) const;
     void read(EventKind kind);
     void read(EventKind first, EventKind second);
+    void take(const EventRow& row);
     void readMemory();
 
-    void addRange(const SortedRows::Row& row);
-    void addOp(const SortedRows::Row& row);
-    void addCall(const SortedRows::Row& row);
-    void addDeviceEvent(const SortedRows::Row& row, DeviceEventKind kind);
-    void addAllocation(const SortedRows::Row& row);
-    ApiKind callKind(std::int64_t word) const;
-    OpId opOf(std::int64_t id) const;
+    /// \param isLaunched  its launch was recorded; the time of the launch may be 0
+    void add(const DeviceEvent& event, bool isLaunched);
     void endDevices();
+    /// Neither tracks nor totals depend on it.
+    const LaunchConfig& launch(std::int64_t id) override;
+    int value(WordSet set, std::int64_t id) override;
 
     Lane& lane(const TrackInfo& info);
     Track& track(Lane& lane, std::size_t row);
@@ -86,10 +82,8 @@ private:
 
     WritableFile& target_;
     const std::int64_t run_;
-    const std::int64_t stepPath_; ///< string.id of `step`
-    const std::int64_t memset_;   ///< string.id of the kind of memsets
-    const std::int64_t alloc_;    ///< string.id of the action
-    const std::int64_t firstOp_;  ///< of the run
+    const StringId stepPath_; ///< string.id of `step`
+    const RowFrame frame_;    ///< times count from the run's start
     RowInserter tracks_;
     RowInserter data_;
     TotalsWriter totals_;
