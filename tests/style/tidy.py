@@ -2,10 +2,13 @@
 """Runs clang-tidy on every translation unit that does not include torch, CUDA or CUPTI, and caches the results. In
 the other units it checks only the locking, if they use a mutex of the project.
 
-A unit is looked at again only when its text, one of the project's headers that it includes or .clang-tidy has changed, so a
-warm run takes a second or two. Results are kept in BUILD/tidy. Units of one library are looked at in groups, which parses the
-headers they share once: most of the time goes into headers. A group with findings, or whose units cannot be compiled together,
-is looked at again in halves. BUILD may compile files one by one or in batches.
+A unit is looked at again only when its text, one of the project's headers that it includes, its compile options, .clang-tidy or
+clang-tidy's version has changed, so a warm run takes a second or two. Results are kept in tilescope/tidy of the user's cache for
+every build folder and clone, or in BUILD/tidy if that cannot be written; those that no run has used for 30 days are removed.
+
+Units of one library are looked at in groups, which parses the headers they share once: most of the time goes into headers. A group
+with findings, or whose units cannot be compiled together, is looked at again in halves. BUILD may compile files one by one or in
+batches.
 
 usage: tidy.py SOURCE BUILD [FILE…]      given files, it looks at these alone
 """
@@ -21,6 +24,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 from batches import names
 
@@ -32,6 +36,7 @@ BATCHED = re.compile(r'^#include "(/[^"]+\.cpp)"', re.M)
 # clang-tidy refuses to run without a check of its own; this one has nothing to find here.
 LOCKS = ["--checks=-*,bugprone-virtual-near-miss,clang-diagnostic-thread-safety*"]
 GROUP = 64
+KEPT_S = 30 * 24 * 3600
 # In a group the units are included files.
 GROUPED = ["--header-filter=/(core|app|ui|kernels|tests)/"]
 
@@ -114,13 +119,25 @@ def groups_of(jobs):
     return sorted((group[0] for alike in groups.values() for group in alike), key=len, reverse=True)
 
 
+def folder_of_results(build):
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "tilescope/tidy"
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        if os.access(cache, os.W_OK):
+            return cache
+    except OSError:
+        pass
+    (build / "tidy").mkdir(exist_ok=True)
+    return build / "tidy"
+
+
 def main():
     source, build, *chosen = (pathlib.Path(a).resolve() for a in sys.argv[1:])
     tool = shutil.which("clang-tidy") or sys.exit("clang-tidy is missing; run packaging/dev setup")
-    stamps = build / "tidy"
-    stamps.mkdir(exist_ok=True)
+    stamps = folder_of_results(build)
     headers = Headers(source, build / "generated")
-    rules = (source / ".clang-tidy").read_bytes()
+    version = subprocess.run([tool, "--version"], check=True, capture_output=True).stdout
+    rules = version + (source / ".clang-tidy").read_bytes() + (source / "tests/style/source_location.h").read_bytes()
 
     todo, skipped = [], 0
     for path, command in units_of(build).items():
@@ -137,11 +154,14 @@ def main():
             skipped += 1
             continue
         arguments = arguments_of(command)
-        key = hashlib.sha256(rules + "\0".join(arguments).encode())
-        for file in read:
-            key.update(hashlib.sha256(pathlib.Path(file).read_bytes()).digest())
-        stamp = stamps / (relative.replace("/", "_") + "." + key.hexdigest()[:24])
-        if not stamp.exists():
+        options = "\0".join(arguments).replace(str(build), "BUILD").replace(str(source), "SOURCE")
+        key = hashlib.sha256(rules + f"{relative}\0{bool(foreign)}\0{options}".encode())
+        for digest in sorted(hashlib.sha256(pathlib.Path(file).read_bytes()).digest() for file in read):
+            key.update(digest)
+        stamp = stamps / key.hexdigest()[:32]
+        if stamp.exists():
+            os.utime(stamp)
+        else:
             todo.append((relative, path, arguments, stamp, LOCKS if foreign else []))
 
     def clang_tidy(path, arguments, checks):
@@ -149,18 +169,12 @@ def main():
                                "-include", str(source / "tests/style/source_location.h")],
                               capture_output=True, text=True)
 
-    def keep(job):
-        relative, _, _, stamp, _ = job
-        for old in stamps.glob(relative.replace("/", "_") + ".*"):
-            old.unlink()
-        stamp.touch()
-
     def look(job):
         _, path, arguments, _, checks = job
         run = clang_tidy(path, arguments, checks)
         if run.returncode != 0:
             return (run.stdout + run.stderr).strip()
-        keep(job)
+        job[3].touch()
         return None
 
     def look_at_group(jobs):
@@ -173,7 +187,7 @@ def main():
             group.flush()
             if clang_tidy(group.name, jobs[0][2], jobs[0][4] + GROUPED).returncode == 0:
                 for job in jobs:
-                    keep(job)
+                    job[3].touch()
                 return []
         half = len(jobs) // 2
         return look_at_group(jobs[:half]) + look_at_group(jobs[half:])
@@ -181,6 +195,9 @@ def main():
     groups = groups_of(todo)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         failures = [text for texts in pool.map(look_at_group, groups) for text in texts]
+    for old in stamps.iterdir():
+        if old.stat().st_mtime < time.time() - KEPT_S:
+            old.unlink(missing_ok=True)
     for text in failures:
         print(text, "\n")
     print(f"{len(todo)} units looked at, {len(failures)} with findings, {skipped} with foreign headers left out")
