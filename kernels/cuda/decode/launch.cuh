@@ -3,6 +3,8 @@
 #include "kernels/cuda/common/device.h"
 #include "kernels/cuda/decode/kernel.cuh"
 
+#include <utility>
+
 namespace tilescope::kernels {
 
 template <class Precision, int kHeadDim, int kRowGroups, int kStages, DecodeCtas kCtas>
@@ -57,6 +59,16 @@ cudaError_t launchDecode(const DecodeParameters& parameters, cudaStream_t stream
     }
     return rows <= 32 ? launchDecodeRows<Precision, kHeadDim, 2>(parameters, stream)
                       : launchDecodeRows<Precision, kHeadDim, 4>(parameters, stream);
+}
+
+/// The launchers of a precision, by head dim.
+template <class Precision> constexpr DecodeLaunchers decodeLaunchers()
+{
+    return []<std::size_t... kIndex>(std::index_sequence<kIndex...>)
+    {
+        return DecodeLaunchers{&launchDecode<Precision, kDecodeHeadDims[kIndex]>...};
+    }
+    (std::make_index_sequence<std::size(kDecodeHeadDims)>());
 }
 
 } // namespace tilescope::kernels

@@ -3,9 +3,11 @@
 #include "kernels/cuda/common/device.h"
 #include "kernels/cuda/mma/backward_rows.cuh"
 #include "kernels/cuda/mma/fragments.h"
+#include "kernels/cuda/mma/launchers.h"
 #include "kernels/cuda/mma/tiles.h"
 
 #include <cmath>
+#include <utility>
 
 namespace tilescope::kernels {
 
@@ -394,6 +396,16 @@ cudaError_t launchMmaBackward(const BackwardParameters& parameters, cudaStream_t
         }
     }
     return launchMmaBackwardTile<Precision, kHeadDim, TileSize::Usual>(parameters, stream);
+}
+
+/// The launchers of a precision, by head dim.
+template <class Precision> constexpr MmaBackwardLaunchers mmaBackwardLaunchers()
+{
+    return []<std::size_t... kIndex>(std::index_sequence<kIndex...>)
+    {
+        return MmaBackwardLaunchers{&launchMmaBackward<Precision, kMmaHeadDims[kIndex]>...};
+    }
+    (std::make_index_sequence<kMmaHeadDimCount>());
 }
 
 } // namespace tilescope::kernels

@@ -1,14 +1,7 @@
 #include "kernels/cuda/mma/backward.cuh"
-#include "kernels/cuda/mma/launchers.h"
-
-#include <utility>
 
 namespace tilescope::kernels {
 
-const MmaBackwardLaunchers kMmaBackwardBf16 = []<std::size_t... kIndex>(std::index_sequence<kIndex...>)
-{
-    return MmaBackwardLaunchers{&launchMmaBackward<Bf16, kMmaHeadDims[kIndex]>...};
-}
-(std::make_index_sequence<kMmaHeadDimCount>());
+const MmaBackwardLaunchers kMmaBackwardBf16 = mmaBackwardLaunchers<Bf16>();
 
 } // namespace tilescope::kernels

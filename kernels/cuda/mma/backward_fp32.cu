@@ -1,14 +1,7 @@
 #include "kernels/cuda/mma/backward.cuh"
-#include "kernels/cuda/mma/launchers.h"
-
-#include <utility>
 
 namespace tilescope::kernels {
 
-const MmaBackwardLaunchers kMmaBackwardFp32 = []<std::size_t... kIndex>(std::index_sequence<kIndex...>)
-{
-    return MmaBackwardLaunchers{&launchMmaBackward<Fp32, kMmaHeadDims[kIndex]>...};
-}
-(std::make_index_sequence<kMmaHeadDimCount>());
+const MmaBackwardLaunchers kMmaBackwardFp32 = mmaBackwardLaunchers<Fp32>();
 
 } // namespace tilescope::kernels

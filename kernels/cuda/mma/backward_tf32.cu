@@ -1,14 +1,7 @@
 #include "kernels/cuda/mma/backward.cuh"
-#include "kernels/cuda/mma/launchers.h"
-
-#include <utility>
 
 namespace tilescope::kernels {
 
-const MmaBackwardLaunchers kMmaBackwardTf32 = []<std::size_t... kIndex>(std::index_sequence<kIndex...>)
-{
-    return MmaBackwardLaunchers{&launchMmaBackward<Tf32InTiles, kMmaHeadDims[kIndex]>...};
-}
-(std::make_index_sequence<kMmaHeadDimCount>());
+const MmaBackwardLaunchers kMmaBackwardTf32 = mmaBackwardLaunchers<Tf32InTiles>();
 
 } // namespace tilescope::kernels

@@ -2,10 +2,12 @@
 
 #include "kernels/cuda/common/device.h"
 #include "kernels/cuda/mma/fragments.h"
+#include "kernels/cuda/mma/launchers.h"
 #include "kernels/cuda/mma/parameters.h"
 #include "kernels/cuda/mma/tiles.h"
 
 #include <cmath>
+#include <utility>
 
 namespace tilescope::kernels {
 
@@ -347,6 +349,16 @@ cudaError_t launchMmaForward(const ForwardParameters& parameters, cudaStream_t s
         }
     }
     return launchMmaForwardTile<Precision, kHeadDim, TileSize::Usual>(parameters, stream);
+}
+
+/// The launchers of a precision, by head dim.
+template <class Precision> constexpr MmaForwardLaunchers mmaForwardLaunchers()
+{
+    return []<std::size_t... kIndex>(std::index_sequence<kIndex...>)
+    {
+        return MmaForwardLaunchers{&launchMmaForward<Precision, kMmaHeadDims[kIndex]>...};
+    }
+    (std::make_index_sequence<kMmaHeadDimCount>());
 }
 
 } // namespace tilescope::kernels

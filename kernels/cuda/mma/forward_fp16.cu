@@ -1,14 +1,7 @@
 #include "kernels/cuda/mma/forward.cuh"
-#include "kernels/cuda/mma/launchers.h"
-
-#include <utility>
 
 namespace tilescope::kernels {
 
-const MmaForwardLaunchers kMmaForwardFp16 = []<std::size_t... kIndex>(std::index_sequence<kIndex...>)
-{
-    return MmaForwardLaunchers{&launchMmaForward<Fp16, kMmaHeadDims[kIndex]>...};
-}
-(std::make_index_sequence<kMmaHeadDimCount>());
+const MmaForwardLaunchers kMmaForwardFp16 = mmaForwardLaunchers<Fp16>();
 
 } // namespace tilescope::kernels

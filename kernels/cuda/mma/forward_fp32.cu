@@ -1,14 +1,7 @@
 #include "kernels/cuda/mma/forward.cuh"
-#include "kernels/cuda/mma/launchers.h"
-
-#include <utility>
 
 namespace tilescope::kernels {
 
-const MmaForwardLaunchers kMmaForwardFp32 = []<std::size_t... kIndex>(std::index_sequence<kIndex...>)
-{
-    return MmaForwardLaunchers{&launchMmaForward<Fp32, kMmaHeadDims[kIndex]>...};
-}
-(std::make_index_sequence<kMmaHeadDimCount>());
+const MmaForwardLaunchers kMmaForwardFp32 = mmaForwardLaunchers<Fp32>();
 
 } // namespace tilescope::kernels

@@ -76,137 +76,84 @@ template <> struct Instruction<__nv_fp8_e4m3> {
     static constexpr char kFromRegisters[] = "";
 };
 
+// The accumulator in an instruction: names of registers d[0], d[1], …, and the registers from d[i] on.
+#define TILESCOPE_NAMES_8 "%0, %1, %2, %3, %4, %5, %6, %7"
+#define TILESCOPE_NAMES_16 TILESCOPE_NAMES_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
+#define TILESCOPE_NAMES_32                                                                                   \
+    TILESCOPE_NAMES_16 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define TILESCOPE_NAMES_40 TILESCOPE_NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39"
+#define TILESCOPE_NAMES_64                                                                                   \
+    TILESCOPE_NAMES_40 ", %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55"    \
+                       ", %56, %57, %58, %59, %60, %61, %62, %63"
+#define TILESCOPE_REGISTERS_4(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+#define TILESCOPE_REGISTERS_8(i) TILESCOPE_REGISTERS_4(i), TILESCOPE_REGISTERS_4(i + 4)
+#define TILESCOPE_REGISTERS_16(i) TILESCOPE_REGISTERS_8(i), TILESCOPE_REGISTERS_8(i + 8)
+#define TILESCOPE_REGISTERS_32(i) TILESCOPE_REGISTERS_16(i), TILESCOPE_REGISTERS_16(i + 16)
+#define TILESCOPE_REGISTERS_40(i) TILESCOPE_REGISTERS_32(i), TILESCOPE_REGISTERS_8(i + 32)
+#define TILESCOPE_REGISTERS_64(i) TILESCOPE_REGISTERS_32(i), TILESCOPE_REGISTERS_32(i + 32)
+
 // One function per shape: 64 x N x kDepth, where N is twice the number of registers of d. a and b are matrix
 // descriptors of operands in shared memory.
 
 /// d (+)= a b', 64 x 32; b is 32 rows in shared memory.
-template <class Element>
+template <class Element, const char* Layout = Instruction<Element>::kAlongDepth>
 __device__ inline void product(float (&d)[16], std::uint64_t a, std::uint64_t b, bool accumulate)
 {
     asm volatile("{ .reg .pred accumulate; setp.ne.b32 accumulate, %18, 0; "
-                 "wgmma.mma_async.sync.aligned.m64n32%19 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+                 "wgmma.mma_async.sync.aligned.m64n32%19 {" TILESCOPE_NAMES_16
                  "}, %16, %17, accumulate, 1, 1%20; }"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
-                   "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
-                   "+f"(d[14]), "+f"(d[15])
-                 : "l"(a), "l"(b), "r"(int(accumulate)), "C"(Instruction<Element>::kKind),
-                   "C"(Instruction<Element>::kAlongDepth));
+                 : TILESCOPE_REGISTERS_16(0)
+                 : "l"(a), "l"(b), "r"(int(accumulate)), "C"(Instruction<Element>::kKind), "C"(Layout));
 }
 
 /// d (+)= a b', 64 x 64; b is 64 rows in shared memory.
-template <class Element>
+template <class Element, const char* Layout = Instruction<Element>::kAlongDepth>
 __device__ inline void product(float (&d)[32], std::uint64_t a, std::uint64_t b, bool accumulate)
 {
-    asm volatile(
-        "{ .reg .pred accumulate; setp.ne.b32 accumulate, %34, 0; wgmma.mma_async.sync.aligned.m64n64%35 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, "
-        "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-        "}, %32, %33, accumulate, 1, 1%36; }"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-          "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]),
-          "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]),
-          "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]),
-          "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
-        : "l"(a), "l"(b), "r"(int(accumulate)), "C"(Instruction<Element>::kKind),
-          "C"(Instruction<Element>::kAlongDepth));
+    asm volatile("{ .reg .pred accumulate; setp.ne.b32 accumulate, %34, 0; "
+                 "wgmma.mma_async.sync.aligned.m64n64%35 {" TILESCOPE_NAMES_32
+                 "}, %32, %33, accumulate, 1, 1%36; }"
+                 : TILESCOPE_REGISTERS_32(0)
+                 : "l"(a), "l"(b), "r"(int(accumulate)), "C"(Instruction<Element>::kKind), "C"(Layout));
 }
 
 /// d (+)= a b', 64 x 80; b is 80 rows in shared memory.
-template <class Element>
+template <class Element, const char* Layout = Instruction<Element>::kAlongDepth>
 __device__ inline void product(float (&d)[40], std::uint64_t a, std::uint64_t b, bool accumulate)
 {
-    asm volatile(
-        "{ .reg .pred accumulate; setp.ne.b32 accumulate, %42, 0; wgmma.mma_async.sync.aligned.m64n80%43 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, "
-        "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, "
-        "%38, %39"
-        "}, %40, %41, accumulate, 1, 1%44; }"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-          "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]),
-          "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]),
-          "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]),
-          "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]),
-          "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39])
-        : "l"(a), "l"(b), "r"(int(accumulate)), "C"(Instruction<Element>::kKind),
-          "C"(Instruction<Element>::kAlongDepth));
+    asm volatile("{ .reg .pred accumulate; setp.ne.b32 accumulate, %42, 0; "
+                 "wgmma.mma_async.sync.aligned.m64n80%43 {" TILESCOPE_NAMES_40
+                 "}, %40, %41, accumulate, 1, 1%44; }"
+                 : TILESCOPE_REGISTERS_40(0)
+                 : "l"(a), "l"(b), "r"(int(accumulate)), "C"(Instruction<Element>::kKind), "C"(Layout));
 }
 
 /// d (+)= a b', 64 x 128; b is 128 rows in shared memory.
-template <class Element>
+template <class Element, const char* Layout = Instruction<Element>::kAlongDepth>
 __device__ inline void product(float (&d)[64], std::uint64_t a, std::uint64_t b, bool accumulate)
 {
-    asm volatile(
-        "{ .reg .pred accumulate; setp.ne.b32 accumulate, %66, 0; wgmma.mma_async.sync.aligned.m64n128%67 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, "
-        "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, "
-        "%38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, "
-        "%56, %57, %58, %59, %60, %61, %62, %63"
-        "}, %64, %65, accumulate, 1, 1%68; }"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-          "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]),
-          "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]),
-          "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]),
-          "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]),
-          "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]), "+f"(d[42]),
-          "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]), "+f"(d[49]),
-          "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),
-          "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-        : "l"(a), "l"(b), "r"(int(accumulate)), "C"(Instruction<Element>::kKind),
-          "C"(Instruction<Element>::kAlongDepth));
+    asm volatile("{ .reg .pred accumulate; setp.ne.b32 accumulate, %66, 0; "
+                 "wgmma.mma_async.sync.aligned.m64n128%67 {" TILESCOPE_NAMES_64
+                 "}, %64, %65, accumulate, 1, 1%68; }"
+                 : TILESCOPE_REGISTERS_64(0)
+                 : "l"(a), "l"(b), "r"(int(accumulate)), "C"(Instruction<Element>::kKind), "C"(Layout));
 }
 
-/// d (+)= a' b, 64 x 64; a is 16 rows of 64, b 16 rows of 64 in shared memory.
-template <class Element>
-__device__ inline void productOfTransposed(float (&d)[32], std::uint64_t a, std::uint64_t b, bool accumulate)
+/// d (+)= a' b; a is 16 rows of 64, b 16 rows of N in shared memory, in two panels if N is 128.
+template <class Element, int Count>
+__device__ inline void productOfTransposed(float (&d)[Count], std::uint64_t a, std::uint64_t b,
+                                           bool accumulate)
 {
-    asm volatile(
-        "{ .reg .pred accumulate; setp.ne.b32 accumulate, %34, 0; wgmma.mma_async.sync.aligned.m64n64%35 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, "
-        "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-        "}, %32, %33, accumulate, 1, 1%36; }"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-          "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]),
-          "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]),
-          "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]),
-          "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
-        : "l"(a), "l"(b), "r"(int(accumulate)), "C"(Instruction<Element>::kKind),
-          "C"(Instruction<Element>::kAcrossDepth));
-}
-
-/// The same, 64 x 128; b is 16 rows of 128, in two panels.
-template <class Element>
-__device__ inline void productOfTransposed(float (&d)[64], std::uint64_t a, std::uint64_t b, bool accumulate)
-{
-    asm volatile(
-        "{ .reg .pred accumulate; setp.ne.b32 accumulate, %66, 0; wgmma.mma_async.sync.aligned.m64n128%67 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, "
-        "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, "
-        "%42, %43, "
-        "%44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-        "}, %64, %65, accumulate, 1, 1%68; }"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-          "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]),
-          "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]),
-          "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]),
-          "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]),
-          "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]), "+f"(d[42]),
-          "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]), "+f"(d[49]),
-          "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),
-          "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-        : "l"(a), "l"(b), "r"(int(accumulate)), "C"(Instruction<Element>::kKind),
-          "C"(Instruction<Element>::kAcrossDepth));
+    product<Element, Instruction<Element>::kAcrossDepth>(d, a, b, accumulate);
 }
 
 /// d += a b, 64 x 16, a in registers; b is kDepth rows of 16 in shared memory (TF32: 16 rows, b').
 template <class Element>
 __device__ inline void productFromRegisters(float (&d)[8], const std::uint32_t* a, std::uint64_t b)
 {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n16%13 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7"
+    asm volatile("wgmma.mma_async.sync.aligned.m64n16%13 {" TILESCOPE_NAMES_8
                  "}, {%8, %9, %10, %11}, %12, 1, 1, 1%14;"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
-                   "+f"(d[7])
+                 : TILESCOPE_REGISTERS_8(0)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "C"(Instruction<Element>::kKind),
                    "C"(Instruction<Element>::kFromRegisters));
 }
@@ -215,12 +162,9 @@ __device__ inline void productFromRegisters(float (&d)[8], const std::uint32_t* 
 template <class Element>
 __device__ inline void productFromRegisters(float (&d)[16], const std::uint32_t* a, std::uint64_t b)
 {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n32%21 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+    asm volatile("wgmma.mma_async.sync.aligned.m64n32%21 {" TILESCOPE_NAMES_16
                  "}, {%16, %17, %18, %19}, %20, 1, 1, 1%22;"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
-                   "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
-                   "+f"(d[14]), "+f"(d[15])
+                 : TILESCOPE_REGISTERS_16(0)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "C"(Instruction<Element>::kKind),
                    "C"(Instruction<Element>::kFromRegisters));
 }
@@ -229,15 +173,9 @@ __device__ inline void productFromRegisters(float (&d)[16], const std::uint32_t*
 template <class Element>
 __device__ inline void productFromRegisters(float (&d)[32], const std::uint32_t* a, std::uint64_t b)
 {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n64%37 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, "
-                 "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+    asm volatile("wgmma.mma_async.sync.aligned.m64n64%37 {" TILESCOPE_NAMES_32
                  "}, {%32, %33, %34, %35}, %36, 1, 1, 1%38;"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
-                   "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
-                   "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]),
-                   "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
-                   "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+                 : TILESCOPE_REGISTERS_32(0)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "C"(Instruction<Element>::kKind),
                    "C"(Instruction<Element>::kFromRegisters));
 }
@@ -248,15 +186,9 @@ __device__ inline void productFromRegisters(float (&d)[32], const std::uint32_t*
                                             bool accumulate)
 {
     asm volatile("{ .reg .pred accumulate; setp.ne.b32 accumulate, %37, 0; "
-                 "wgmma.mma_async.sync.aligned.m64n64%38 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, "
-                 "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+                 "wgmma.mma_async.sync.aligned.m64n64%38 {" TILESCOPE_NAMES_32
                  "}, {%32, %33, %34, %35}, %36, accumulate, 1, 1%39; }"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
-                   "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
-                   "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]),
-                   "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
-                   "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+                 : TILESCOPE_REGISTERS_32(0)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(int(accumulate)),
                    "C"(Instruction<Element>::kKind), "C"(Instruction<Element>::kFromRegisters));
 }
@@ -265,23 +197,11 @@ __device__ inline void productFromRegisters(float (&d)[32], const std::uint32_t*
 template <class Element>
 __device__ inline void productFromRegisters(float (&d)[64], const std::uint32_t* a, std::uint64_t b)
 {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n128%69 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, "
-                 "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, "
-                 "%38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, "
-                 "%56, %57, %58, %59, %60, %61, %62, %63"
+    asm volatile("wgmma.mma_async.sync.aligned.m64n128%69 {" TILESCOPE_NAMES_64
                  "}, {%64, %65, %66, %67}, %68, 1, 1, 1%70;"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
-                   "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
-                   "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]),
-                   "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
-                   "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]),
-                   "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]),
-                   "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
-                   "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
-                   "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]),
-                   "+f"(d[63])
+                 : TILESCOPE_REGISTERS_64(0)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "C"(Instruction<Element>::kKind),
                    "C"(Instruction<Element>::kFromRegisters));
 }
+
 } // namespace tilescope::kernels::hopper
