@@ -45,11 +45,10 @@ template <auto Member> KeyRow row(KeyInfo info)
 }
 
 using Spec = ExperimentSpec;
-using enum ValueType;
-using enum KeyGroup;
 
 void addExperiment(std::vector<KeyRow>& rows)
 {
+    using enum ValueType;
     rows.push_back(row<&Spec::name>({.name = "name",
                                      .label = "Name",
                                      .type = Text,
@@ -152,6 +151,8 @@ void addExperiment(std::vector<KeyRow>& rows)
 
 void addMeasurement(std::vector<KeyRow>& rows)
 {
+    using enum ValueType;
+    using enum KeyGroup;
     rows.push_back(
         row<&Spec::warmup>({.name = "warmup",
                             .label = "Warm-up steps",
@@ -250,6 +251,8 @@ void addMeasurement(std::vector<KeyRow>& rows)
 
 void addExecution(std::vector<KeyRow>& rows)
 {
+    using enum ValueType;
+    using enum KeyGroup;
     rows.push_back(row<&Spec::compile>(
         {.name = "compile",
          .label = "Compile",
@@ -326,6 +329,8 @@ void addExecution(std::vector<KeyRow>& rows)
 /// Makes integer keys of one workload.
 auto integerOf(Workload workload)
 {
+    using enum ValueType;
+    using enum KeyGroup;
     const bool isLm = workload == Workload::Lm;
     return [isLm](std::string_view name, std::string_view label, double minimum, double maximum,
                   std::string_view defaultText, std::string_view help, std::string_view example,
@@ -347,6 +352,8 @@ auto integerOf(Workload workload)
 
 void addAttention(std::vector<KeyRow>& rows)
 {
+    using enum ValueType;
+    using enum KeyGroup;
     const auto integer = integerOf(Workload::Attention);
     KeyInfo heads = integer("heads", "Heads", 1, 65'536, "1 (attention), that of size (lm)",
                             "attention heads; in the lm they divide d_model", "16", true);
@@ -379,6 +386,8 @@ void addAttention(std::vector<KeyRow>& rows)
 
 void addModel(std::vector<KeyRow>& rows)
 {
+    using enum ValueType;
+    using enum KeyGroup;
     const auto integer = integerOf(Workload::Lm);
     rows.push_back(row<&Spec::size>({.name = "size",
                                      .label = "Model size",
@@ -440,6 +449,8 @@ void addModel(std::vector<KeyRow>& rows)
 
 void addRanks(std::vector<KeyRow>& rows)
 {
+    using enum ValueType;
+    using enum KeyGroup;
     rows.push_back(row<&Spec::gpus>({.name = "gpus",
                                      .label = "Ranks",
                                      .type = Integer,
@@ -564,6 +575,7 @@ const KeyInfo* findKey(std::string_view name)
 
 std::string_view title(KeyGroup group)
 {
+    using enum KeyGroup;
     switch (group) {
     case Experiment:
         return "Experiment";
@@ -614,6 +626,7 @@ bool KeyInfo::appliesTo(Workload workload) const
 
 std::string KeyInfo::allowed() const
 {
+    using enum ValueType;
     const std::string range = groupedText(minimum) + " to " + groupedText(maximum);
     switch (type) {
     case Text:

@@ -4,7 +4,7 @@ types and constants that headers of the same library, of core/base and of core/m
 
 Some builds compile several files of a folder together (TILESCOPE_BATCH and TILESCOPE_TEST_BATCH in cmake/TilescopeBuild.cmake). Functions
 count by their name, also where they take other parameters, because a call could otherwise find the wrong one. An alias may
-stand in several files if it means the same type.
+stand in several files if it means the same type. No file brings the names of an enumeration into the namespace that it shares.
 
 usage: batches.py ROOT        exit 1 and one line per offence
        batches.py --self-test
@@ -26,6 +26,7 @@ IGNORED = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|
 TYPE = re.compile(r"\b(?:struct|enum\s+class|class|enum|union)\s+(\w+)[^;=¶§]*§")
 ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([^;]*);")
 FUNCTION = re.compile(r"[\w>*&]\s+[*&]*(\w+)\s*¶[^;=§]*[;§]")
+ENUMERATORS = re.compile(r"^using enum [^;]*;", re.M)
 VALUE = re.compile(r"\b(?:const|constexpr|constinit|thread_local)\b[^;=§¶]*?\b(\w+)\s*(?:\[\w*\]\s*)*[=;§]")
 
 
@@ -86,7 +87,10 @@ def offences(root):
         if top not in declared:
             declared[top] = everywhere | header_names(root, top)
         for file in sorted(folder.glob("*_test.cpp" if top.startswith("tests/") else "*.cpp")):
-            for name, meaning in names(file.read_text(encoding="utf-8")):
+            text = file.read_text(encoding="utf-8")
+            found += [f"{file.relative_to(root).as_posix()}: '{using}' applies to other files, too; write it in functions"
+                      for using in ENUMERATORS.findall(text)]
+            for name, meaning in names(text):
                 files[name][meaning].add(file.name)
                 if name in declared[top]:
                     found.append(f"{file.relative_to(root).as_posix()}: {declared[top][name]} declares {name}, too; rename it")
@@ -133,12 +137,14 @@ def self_test():
             QString text(const Path& path) { return {}; }
             }
             }""")
+        (root / "core/c.cpp").write_text("using enum Side;\nvoid inside()\n{\n    using enum Side;\n}\n")
         (root / "core/base").mkdir()
         (root / "core/base/final.h").write_text(
             "class Final {\n    struct Side {};\n};\ninline constexpr std::size_t kLimit = 4;\n")
         expected = [f"core/a.cpp: core/base/final.h declares {name}, too; rename it" for name in ("kLimit", "Final")]
         expected += [f"core: a.cpp, b.cpp: the name {name} stands in each; rename or share it"
                     for name in ("Other", "Side", "kList", "parsed", "refuse", "text")]
+        expected.insert(2, "core/c.cpp: 'using enum Side;' applies to other files, too; write it in functions")
         assert offences(root) == expected, offences(root)
     print("batches self-test passed")
 
