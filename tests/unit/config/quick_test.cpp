@@ -73,7 +73,10 @@ TEST(Quick, RunsTheTinyModelWhateverItsSize)
         EXPECT_EQ(spec.layers, 2);
         EXPECT_EQ(spec.heads, 4);
         EXPECT_EQ(spec.context, 128);
+        EXPECT_EQ(spec.vocab, 1250);
     }
+    EXPECT_EQ(quickOf("{workload: lm, vocab: 50257}")[0].vocab, 50257 / 64);
+    EXPECT_EQ(quickOf("{workload: lm, vocab: 1000}")[0].vocab, 1000) << "a small one stays as it is";
 }
 
 TEST(Quick, KeepsDimensionsThatAreChosen)
