@@ -29,6 +29,14 @@ if(TILESCOPE_SANITIZE)
     add_link_options(-fsanitize=${TILESCOPE_SANITIZE})
 endif()
 
+set(TILESCOPE_LINKER "" CACHE STRING "A linker to use where it is installed: lld, mold; empty: the compiler's")
+if(TILESCOPE_LINKER)
+    find_program(TILESCOPE_LINKER_PROGRAM ld.${TILESCOPE_LINKER})
+    if(TILESCOPE_LINKER_PROGRAM)
+        add_link_options($<$<LINK_LANGUAGE:CXX>:-fuse-ld=${TILESCOPE_LINKER}>)
+    endif()
+endif()
+
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
     # Lets ccache cache precompiled headers.
