@@ -1,3 +1,4 @@
+#include "core/exchange/memory_columns.h"
 #include "core/exchange/number.h"
 #include "core/exchange/section_parts.h"
 #include "core/exchange/sections.h"
@@ -146,52 +147,15 @@ Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups)
 
 Table tableOf(std::shared_ptr<const query::LiveMemoryTable> live)
 {
-    using Block = query::MemoryLife;
     const query::MemoryHistory* const history = live->history.get();
-    const ColumnsOf columns(live, live->blocks);
-    const auto column = [&columns, history](std::string key, std::string title, auto get,
-                                            const Shown& shown) {
-        return columns(
-            std::move(key), std::move(title),
-            [history, get](std::uint32_t block) { return get(*history, history->blocks[block]); }, shown);
-    };
-    using History = query::MemoryHistory;
-    const auto text = [&column](std::string key, std::string title, std::uint32_t Block::*member, int keep) {
-        return column(std::move(key), std::move(title),
-                      [member](const History& h, const Block& b) { return cellOrNull(h.text(b.*member)); },
-                      {.keep = keep, .elidable = true});
-    };
+    const ColumnsOf column(live, live->blocks);
+    const MemoryBlockColumns of(*history);
     Table table{.heading =
                     describeRun(history->run) + (live->ever ? "; all allocations" : "; live allocations"),
                 .rows = live->blocks.size()};
-    table.columns = {
-        column("bytes", "bytes", [](const History&, const Block& b) { return b.bytes; },
-               {.unit = Unit::Bytes, .keep = 2}),
-        column(
-            "category", "category",
-            [](const History&, const Block& b) { return b.isLabelled ? cellOf(wordOf(b.category)) : Cell(); },
-            {}),
-        column("path", "range", [](const History& h, const Block& b) { return cellOrNull(h.text(b.path)); },
-               {.audience = Audience::Programs}),
-        column("path", "range",
-               [](const History& h, const Block& b) { return cellOrNull(stackLine(h.text(b.path))); },
-               {.keep = 2, .audience = Audience::People, .elidable = true}),
-        text("op", "op", &Block::op, 1),
-        text("name", "tensor", &Block::name, 1),
-        text("shape", "shape", &Block::shape, 0),
-        column("t_ns", "since",
-               [](const History&, const Block& b) {
-                   return b.isOlder() ? std::nullopt : std::optional(Nanoseconds(b.begin));
-               },
-               {}),
-        column("address", "address",
-               [](const History&, const Block& b) { return static_cast<std::int64_t>(b.address); },
-               {.unit = Unit::Address, .keep = 0}),
-        column("device", "device", [](const History& h, const Block&) { return deviceText(h.device); },
-               {.keep = 0}),
-        column("code", "code",
-               [](const History& h, const Block& b) { return cellOrNull(h.places.lineOf(h.text(b.path))); },
-               {.keep = 0, .elidable = true})};
+    for (const auto* each : {&of.bytes, &of.category, &of.path, &of.range, &of.op, &of.tensor, &of.shape,
+                             &of.since, &of.address, &of.device, &of.code, &of.lifetime, &of.name})
+        table.columns.push_back(column(*each));
     if (history->empty()) {
         table.whyEmpty =
             whyNoEvents(history->run, "allocation events (memory: true and a traced step record them)");

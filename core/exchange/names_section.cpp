@@ -1,7 +1,7 @@
+#include "core/exchange/memory_columns.h"
 #include "core/exchange/number.h"
 #include "core/exchange/section_parts.h"
 #include "core/exchange/sections.h"
-#include "core/model/text.h"
 
 namespace tilescope::exchange {
 
@@ -33,6 +33,10 @@ Table tableOf(std::shared_ptr<const query::NamedMemory> named)
 {
     using Row = query::NamedBlock;
     const auto column = columnsOf(named);
+    const MemoryBlockColumns of(*named->history);
+    const auto ofBlock = [&column](const MemoryBlockColumns::Of& block) {
+        return column(columnOfPart<Row>(block, [](const Row& row) { return &row.block; }));
+    };
     const auto time = [&column](std::string key, std::string title, std::int64_t query::MemoryLife::*member) {
         return column(std::move(key), std::move(title),
                       [member](const Row& row) { return timeCell(row.life.*member); },
@@ -45,19 +49,17 @@ Table tableOf(std::shared_ptr<const query::NamedMemory> named)
     table.columns = {
         column("tensor", "tensor", [](const Row& row) { return cellOrNull(row.name); }, {.keep = 2}),
         column("shape", "shape", [](const Row& row) { return cellOrNull(row.shape); }),
-        column("bytes", "bytes", [](const Row& row) { return row.life.bytes; },
-               {.unit = Unit::Bytes, .keep = 2}),
-        column("category", "category", [](const Row& row) { return wordOf(row.life.category); }),
-        column("path", "range", [](const Row& row) { return cellOrNull(row.path); },
-               {.keep = 2, .elidable = true}),
-        column("op", "op", [](const Row& row) { return cellOrNull(row.op); }, {.elidable = true}),
+        ofBlock(of.bytes),
+        ofBlock(of.category),
+        ofBlock(of.path),
+        ofBlock(of.range),
+        ofBlock(of.op),
         time("from_ns", "from", &query::MemoryLife::begin),
         time("to_ns", "to", &query::MemoryLife::end),
         column("allocated", "then allocated", &Row::allocated, {.unit = Unit::Bytes}),
         column("reuses", "in the memory of", [](const Row& row) { return cellOrNull(row.reuses); },
                {.elidable = true}),
-        column("address", "address", [](const Row& row) { return row.life.address; },
-               {.unit = Unit::Address, .keep = 0})};
+        ofBlock(of.address)};
     if (named->history->empty()) {
         table.whyEmpty = whyNoEvents(named->history->run,
                                      "allocation events (memory: true and a traced step record them)");

@@ -1,5 +1,6 @@
-#include "core/exchange/json_text.h"
 #include "core/exchange/number.h"
+#include "core/exchange/oom_columns.h"
+#include "core/exchange/printed_table.h"
 #include "core/exchange/section_parts.h"
 #include "core/exchange/sections.h"
 #include "core/exchange/text.h"
@@ -7,37 +8,32 @@
 
 #include <fmt/format.h>
 
+#include <initializer_list>
 #include <ostream>
 
 namespace tilescope::exchange {
 
 namespace {
 
-using query::MemoryHistory;
-using query::MemoryLife;
 using query::OomReport;
 
-/// The recorded step's figure, else the failing one's.
-std::optional<Bytes> first(const std::optional<Bytes>& seen, const std::optional<Bytes>& reported)
+/// An array with an object for each row.
+template <class Row>
+RawJson jsonOf(const std::vector<Row>& rows, std::initializer_list<const ColumnOf<Row>*> columns)
 {
-    return seen ? seen : reported;
+    return jsonList(rows, [&columns](const Row& row) {
+        JsonObject object;
+        for (const auto* column : columns)
+            object.add(column->about.key, column->value(row));
+        return object.json();
+    });
 }
 
 RawJson holdersJson(const OomReport& report)
 {
-    const MemoryHistory& history = *report.history;
-    return jsonList(report.holders, [&history](std::uint32_t index) {
-        const MemoryLife& block = history.blocks[index];
-        const auto text = [&history](auto id) { return cellOrNull(history.text(id)); };
-        return JsonObject()
-            .add("bytes", block.bytes)
-            .add("category", wordOf(block.category))
-            .add("path", text(block.path))
-            .add("op", text(block.op))
-            .add("name", text(block.name))
-            .add("shape", text(block.shape))
-            .json();
-    });
+    const HolderColumns of(report);
+    return jsonOf(report.holders, {&of.bytes, &of.category, &of.path, &of.op, &of.tensor, &of.shape,
+                                   &of.name, &of.percent});
 }
 
 RawJson categoriesJson(const OomReport& report)
@@ -50,16 +46,19 @@ RawJson categoriesJson(const OomReport& report)
 
 RawJson suggestionsJson(const OomReport& report)
 {
-    return jsonList(report.suggestions, [](const predict::Suggestion& suggestion) {
-        JsonObject change;
-        for (const auto& [key, value] : suggestion.keys)
-            change.add(key, value);
-        return JsonObject()
-            .add("change", change.json())
-            .add("peak_allocated", suggestion.peakAllocated)
-            .add("peak_reserved", suggestion.peakReserved)
-            .json();
-    });
+    const ChangeColumns of(report.limit);
+    return jsonOf(report.suggestions,
+                  {&of.change, &of.peakAllocated, &of.peakReserved, &of.peak, &of.left, &of.step});
+}
+
+/// A value of a column as text; a dash if there is none.
+template <class Row> std::string textOf(const ColumnOf<Row>& column, const Row& row)
+{
+    const Cell cell = column.value(row);
+    if (const auto size = sizeOf(cell))
+        return withUnit(*size, column.about.unit);
+    const auto* text = std::get_if<std::string>(&cell);
+    return text ? escapeForTerminal(*text) : "-";
 }
 
 void writeSuggestions(std::ostream& out, const OomReport& report)
@@ -69,8 +68,9 @@ void writeSuggestions(std::ostream& out, const OomReport& report)
         return;
     }
     out << "\nAccording to the predictor, these changes make it fit:\n";
-    for (const predict::Suggestion& suggestion : report.suggestions)
-        out << fmt::format("  {:>12}  {}\n", sizeText(suggestion.peakAllocated), suggestion.flags());
+    const ChangeColumns of(report.limit);
+    for (const query::FittingChange& change : report.suggestions)
+        out << fmt::format("  {:>12}  {}\n", textOf(of.peak, change), textOf(of.flags, change));
 }
 
 std::string whoAsked(const OomReport& report)
@@ -79,18 +79,7 @@ std::string whoAsked(const OomReport& report)
         return report.op + " in " + report.path;
     if (!report.path.empty() || !report.op.empty())
         return report.path.empty() ? report.op : report.path;
-    return report.info.phase;
-}
-
-/// `layers.3/ffn/down [512, 128]`, or the op or range that allocated it.
-std::string describe(const MemoryHistory& history, const MemoryLife& block)
-{
-    std::string text(history.text(block.name == 0 ? block.path : block.name));
-    if (block.op != 0)
-        text.append(text.empty() ? "" : ", ").append(history.text(block.op));
-    if (block.shape != 0)
-        text.append(" ").append(history.text(block.shape));
-    return text.empty() ? "not known" : text;
+    return report.phase;
 }
 
 std::string whatIsToBlame(const OomReport& report)
@@ -120,12 +109,12 @@ Table tableOf(std::shared_ptr<const OomReport> report)
                 .rows = report->run.result.status == RunStatus::Oom ? 1U : 0U};
     table.columns = {
         column("run", [](const OomReport& r) { return r.run.run.value; }),
-        column("phase", [](const OomReport& r) { return cellOrNull(r.info.phase); }),
+        column("phase", [](const OomReport& r) { return cellOrNull(r.phase); }),
         column("path", [](const OomReport& r) { return cellOrNull(r.path); }),
         column("op", [](const OomReport& r) { return cellOrNull(r.op); }),
-        column("requested", [](const OomReport& r) { return first(r.asked, r.info.requested); }),
-        column("allocated", [](const OomReport& r) { return first(r.allocated, r.info.allocated); }),
-        column("reserved", [](const OomReport& r) { return first(r.reserved, r.info.reserved); }),
+        column("requested", &OomReport::asked),
+        column("allocated", &OomReport::allocated),
+        column("reserved", &OomReport::reserved),
         column("largest_free", &OomReport::largestFree),
         column("fragmentation", &OomReport::fragmentation),
         column("device_free", &OomReport::deviceFree),
@@ -143,17 +132,14 @@ void writeOom(std::ostream& out, const OomReport& report)
         out << "It did not run out of memory.\n";
         return;
     }
-    const auto requested = first(report.asked, report.info.requested);
-    const auto allocated = first(report.allocated, report.info.allocated);
-    const auto reserved = first(report.reserved, report.info.reserved);
-    if (requested)
-        out << escapeForTerminal(whoAsked(report)) << " asked for " << sizeText(*requested);
+    if (report.asked)
+        out << escapeForTerminal(whoAsked(report)) << " asked for " << sizeText(*report.asked);
     else
         out << "Out of memory in " << escapeForTerminal(whoAsked(report));
-    if (allocated)
-        out << " with " << sizeText(*allocated) << " allocated";
-    if (reserved && reserved != allocated)
-        out << " and " << sizeText(*reserved) << " reserved";
+    if (report.allocated)
+        out << " with " << sizeText(*report.allocated) << " allocated";
+    if (report.reserved && report.reserved != report.allocated)
+        out << " and " << sizeText(*report.reserved) << " reserved";
     out << ".\n";
     if (const std::string blame = whatIsToBlame(report); !blame.empty())
         out << blame << '\n';
@@ -165,10 +151,11 @@ void writeOom(std::ostream& out, const OomReport& report)
     for (const auto& [category, bytes] : report.categories)
         out << fmt::format("  {:>12}  {}\n", sizeText(bytes), wordOf(category));
     out << "\nThe largest holders:\n";
-    for (const std::uint32_t index : report.holders) {
-        const MemoryLife& block = report.history->blocks[index];
-        out << fmt::format("  {:>12}  {:<12}  {}\n", sizeText(Bytes{block.bytes}), wordOf(block.category),
-                           escapeForTerminal(describe(*report.history, block)));
+    const HolderColumns of(report);
+    for (const std::uint32_t block : report.holders) {
+        const bool hasShape = report.history->blocks[block].shape != 0;
+        out << fmt::format("  {:>12}  {:<12}  {}{}\n", textOf(of.bytes, block), textOf(of.category, block),
+                           textOf(of.name, block), hasShape ? " " + textOf(of.shape, block) : "");
     }
     writeSuggestions(out, report);
 }

@@ -77,6 +77,20 @@ std::string shownFrame(const SnapshotFrame& frame)
     return std::string(file) + ":" + std::to_string(frame.line) + " " + frame.name;
 }
 
+std::string stackName(std::string_view path)
+{
+    const auto shortFrame = [](SnapshotFrame frame) {
+        frame.file.erase(0, frame.file.rfind('/') + 1);
+        return shownFrame(frame);
+    };
+    const ReadableStack stack = userFramesFirst(path);
+    if (stack.frames.empty())
+        return {};
+    const std::string innermost = shortFrame(framesOf(path).front());
+    const std::string own = shortFrame(stack.frames.front());
+    return stack.own == 0 || own == innermost ? innermost : own + " → " + innermost;
+}
+
 std::string stackLine(std::string_view path)
 {
     const ReadableStack stack = userFramesFirst(path);

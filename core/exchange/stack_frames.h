@@ -36,6 +36,10 @@ ReadableStack userFramesFirst(std::string_view path);
 /// `torch/nn/modules/linear.py:134 forward`; a frame without a file is its name.
 std::string shownFrame(const SnapshotFrame& frame);
 
+/// A stack in few words: the innermost frame of the program's own code, then that of all, without folders:
+/// `train.py:24 forward → linear.py:134 forward`. Empty if the path is one of ranges.
+std::string stackName(std::string_view path);
+
 /// The frames of userFramesFirst() in one line: `model.py:24 forward < train.py:97 <module>; library:
 /// torch/nn/modules/linear.py:134 forward`. A path of ranges is returned as it is.
 std::string stackLine(std::string_view path);

@@ -144,15 +144,11 @@ Fact collectiveFact(const query::RanksTable& ranks, std::string_view which)
         return inAStep(ranks, sum);
     }
     const exchange::CollectiveColumns of(ranks);
-    const std::pair<std::string_view, const exchange::ColumnOf<query::CollectiveRow>*> columns[] = {
-        {"transfer", &of.transfer},
-        {"algorithm", &of.algorithmRate},
-        {"bus", &of.busRate},
-        {"link_share", &of.linkPercent}};
-    for (const auto& [name, column] : columns)
-        if (name == which)
-            return medianOf(ranks, *column);
-    return gatherFact(ranks, which);
+    const auto* const column = columnOf<query::CollectiveRow>(which, {{"transfer", &of.transfer},
+                                                                      {"algorithm", &of.algorithmRate},
+                                                                      {"bus", &of.busRate},
+                                                                      {"link_share", &of.linkPercent}});
+    return column ? medianOf(ranks, *column) : gatherFact(ranks, which);
 }
 
 } // namespace tilescope::report

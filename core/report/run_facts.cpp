@@ -78,19 +78,15 @@ std::string plainText(const nlohmann::json& value)
 std::optional<Fact> columnFact(const query::RunRow& row, std::string_view metric)
 {
     static const exchange::RunColumns<query::RunRow> of;
-    static const std::pair<std::string_view, const exchange::ColumnOf<query::RunRow>*> kColumns[] = {
-        {"status", &of.status},
-        {"reason", &of.reason},
-        {"peak", &of.peakAllocated},
-        {"reserved", &of.peakReserved},
-        {"before_backward", &of.beforeBackward},
-        {"parameters", &of.parameters},
-        {"final_loss", &of.loss},
-        {"trace_overhead", &of.traceOverhead}};
-    for (const auto& [name, column] : kColumns)
-        if (name == metric)
-            return factOf(*column, row);
-    return {};
+    const auto* const column = columnOf<query::RunRow>(metric, {{"status", &of.status},
+                                                                {"reason", &of.reason},
+                                                                {"peak", &of.peakAllocated},
+                                                                {"reserved", &of.peakReserved},
+                                                                {"before_backward", &of.beforeBackward},
+                                                                {"parameters", &of.parameters},
+                                                                {"final_loss", &of.loss},
+                                                                {"trace_overhead", &of.traceOverhead}});
+    return column ? std::optional(factOf(*column, row)) : std::nullopt;
 }
 
 } // namespace

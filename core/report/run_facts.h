@@ -4,12 +4,15 @@
 #include "core/exchange/column_of.h"
 #include "core/query/runs/run_tables.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 namespace tilescope::query {
@@ -110,6 +113,17 @@ Fact factOf(const exchange::Cell& cell, exchange::Unit unit);
 template <class Row> Fact factOf(const exchange::ColumnOf<Row>& column, const Row& row)
 {
     return factOf(column.value(row), column.about.unit);
+}
+
+/// The column that a metric names; null if none.
+template <class Row>
+const exchange::ColumnOf<Row>*
+columnOf(std::string_view metric,
+         std::initializer_list<std::pair<std::string_view, const exchange::ColumnOf<Row>*>> columns)
+{
+    const auto* found =
+        std::ranges::find(columns, metric, [](const auto& column) { return column.first; });
+    return found == columns.end() ? nullptr : found->second;
 }
 
 /// Whether RunFacts has a metric of that name.

@@ -7,6 +7,7 @@
 #include "core/query/timeline/hue.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
+#include "ui/kit/path_text.h"
 #include "ui/kit/table_cells.h"
 #include "ui/kit/tone.h"
 
@@ -453,8 +454,7 @@ TableData rangeDifferenceRows(const Comparison& comparison)
     const exchange::GroupDifferenceColumns of("path", "range");
     GroupTable table(comparison.ranges);
     table.add(of.name, 0, [](TableCell& cell, const ComparedGroup&) {
-        if (cell.text.startsWith(QLatin1String("step/")))
-            cell.text.remove(0, 5);
+        cell.text = belowStep(cell.text);
     });
     addTimes(table, of, comparison.ranges, {}, 64);
     TableData data = table.table(comparison.ranges, [](const ComparedGroup&) { return Swatch(); });

@@ -4,8 +4,8 @@
 #include "core/analysis/work/tensor_shape.h"
 #include "core/exchange/kernel_columns.h"
 #include "ui/kit/natural_order.h"
-
 #include "ui/kit/number_text.h"
+#include "ui/kit/path_text.h"
 #include "ui/kit/table_cells.h"
 
 #include <algorithm>
@@ -59,12 +59,6 @@ void addShares(std::vector<KernelLine>& lines)
         all += line.total;
     for (KernelLine& line : lines)
         line.percent = all.count() > 0 ? 100 * double(line.total.count()) / double(all.count()) : 0;
-}
-
-// step/forward/layers.3 is forward/layers.3.
-QString belowStep(const QString& path)
-{
-    return path.startsWith(QLatin1String("step/")) ? path.mid(5) : path;
 }
 
 } // namespace

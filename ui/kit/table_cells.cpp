@@ -92,7 +92,8 @@ TableCell makeCell(const exchange::Cell& value, const exchange::Column& column, 
         return makeWords(notMeasured());
     const bool isCount = std::holds_alternative<std::int64_t>(value) && unit.suffix.empty();
     TableCell cell =
-        makeWords(isCount                                           ? wholeNumber(std::int64_t(number))
+        makeWords(unit.hexadecimal ? QString::fromStdString(unit.text(std::int64_t(number)))
+                  : isCount        ? wholeNumber(std::int64_t(number))
                   : column.meaning == exchange::Meaning::Difference ? signedColumnDigits(number, unit)
                                                                     : columnDigits(number, unit));
     cell.sort = number;
@@ -106,6 +107,17 @@ TableCell makeCell(const exchange::Cell& value, const exchange::Column& column, 
     else if (!unit.suffix.empty())
         cell.exact = withUnit(cell.text, unit.suffix);
     return cell;
+}
+
+TableCell makePlain(const exchange::Cell& value, const exchange::Column& column)
+{
+    if (const auto* text = std::get_if<std::string>(&value))
+        return makeWords(QString::fromStdString(*text));
+    const auto* whole = std::get_if<std::int64_t>(&value);
+    if (whole == nullptr)
+        return makeWords(notMeasured());
+    const Unit unit = quantity::scaleFor(column.unit, 0);
+    return makeWords(unit.hexadecimal ? QString::fromStdString(unit.text(*whole)) : QString::number(*whole));
 }
 
 std::shared_ptr<const Unit> ColumnUnits::add(const exchange::Column& column, double largest)

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -157,5 +158,25 @@ private:
     std::vector<std::shared_ptr<const Unit>> units_; ///< of a column of the window alone: none
     ColumnUnits shared_;
 };
+
+/// A value as it is stored: bytes, ns.
+TableCell makePlain(const exchange::Cell& value, const exchange::Column& column);
+
+/// The values behind a plot, for the clipboard and for files: as they are stored, with their unit in the title.
+template <class Row>
+TableData plainTable(std::initializer_list<const exchange::ColumnOf<Row>*> columns,
+                     const std::vector<Row>& rows)
+{
+    using Kind = TableColumn::Kind;
+    TableData data;
+    for (const auto* column : columns)
+        data.columns.push_back(
+            makeColumn(titleIn(titleOf(column->about), quantity::scaleFor(column->about.unit, 0)),
+                       column->isNumber ? Kind::Number : Kind::Text, 100));
+    for (const Row& row : rows)
+        for (TableRow& made = data.rows.emplace_back(); const auto* column : columns)
+            made.cells.push_back(makePlain(column->value(row), column->about));
+    return data;
+}
 
 } // namespace tilescope::ui

@@ -1,6 +1,6 @@
 #include "ui/memory/memory_blocks.h"
 
-#include "core/model/text.h"
+#include "core/exchange/memory_columns.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"
 #include "ui/kit/table_view.h"
@@ -459,38 +459,20 @@ QString MemoryBlocks::tip(QPointF at) const
 
 TableData MemoryBlocks::table() const
 {
-    TableData values;
     if (isEmpty())
-        return values;
-    using Kind = TableColumn::Kind;
-    values.columns = {
-        makeColumn(tr("Block"), Kind::Text, 0),          makeColumn(tr("Category"), Kind::Text, 90),
-        makeColumn(tr("Requested in"), Kind::Text, 150), makeColumn(tr("Bytes"), Kind::Number, 90),
-        makeColumn(tr("Address"), Kind::Text, 120),      makeColumn(tr("From, ns"), Kind::Number, 90),
-        makeColumn(tr("To, ns"), Kind::Number, 90)};
+        return {};
+    const exchange::MemoryBlockColumns of(*run_->history, run_->ops.get(), run_->zero());
+    std::vector<std::uint32_t> blocks;
     const query::MemoryFrame frame = frameOf(plot());
     std::vector<bool> seen(run_->history->blocks.size(), false);
     layout_->eachWithin(frame.from, frame.to, [&](std::size_t i) {
-        const std::uint32_t index = layout_->boxes[i].block;
-        if (seen[index])
-            return;
-        seen[index] = true;
-        const query::MemoryLife& block = run_->history->blocks[index];
-        const auto time = [&](std::int64_t at, std::int64_t open) {
-            return makeWords(at == open ? notMeasured() : QString::number(at - run_->zero()));
-        };
-        const std::string_view category = wordOf(block.category);
-        TableRow& row = values.rows.emplace_back();
-        row.id = std::int64_t(index);
-        row.cells = {makeWords(blockName(*run_, index)),
-                     makeWords(QString::fromUtf8(category)),
-                     makeWords(blockPlace(*run_, index)),
-                     makeWords(QString::number(block.bytes)),
-                     makeWords(QStringLiteral("0x%1").arg(block.address, 0, 16)),
-                     time(block.begin, query::MemoryLife::kBefore),
-                     time(block.end, query::MemoryLife::kAfter)};
+        const std::uint32_t block = layout_->boxes[i].block;
+        if (!seen[block])
+            blocks.push_back(block);
+        seen[block] = true;
     });
-    return values;
+    return plainTable({&of.name, &of.category, &of.range, &of.bytes, &of.address, &of.since, &of.lifetime},
+                      blocks);
 }
 
 } // namespace tilescope::ui

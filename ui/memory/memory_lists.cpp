@@ -162,7 +162,8 @@ void MemoryLists::hideAtFirst(List list)
     table_->fillColumnMenu(columns);
     const QStringList hidden = list == List::Segments
                                    ? QStringList{tr("Free"), tr("Blocks"), tr("Stream"), tr("Kind")}
-                                   : QStringList{tr("Requested in"), tr("From"), tr("Lives")};
+                                   : QStringList{tr("Range"),  tr("Since"), tr("Lives"),   tr("Op"),
+                                                 tr("Tensor"), tr("Shape"), tr("Address"), tr("Code")};
     for (QAction* action : columns.actions())
         if (hidden.contains(action->text().section(QLatin1Char(','), 0, 0)))
             action->trigger();

@@ -2,13 +2,14 @@
 
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/work/tensor_shape.h"
+#include "core/exchange/memory_columns.h"
 #include "core/model/text.h"
 #include "core/query/memory/memory_difference.h"
 #include "core/query/runs/grouping.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
+#include "ui/kit/path_text.h"
 #include "ui/kit/table_cells.h"
-#include "ui/memory/stack_text.h"
 
 #include <QCoreApplication>
 #include <QRegularExpression>
@@ -28,11 +29,6 @@ using query::MemoryLife;
 QString tr(const char* text)
 {
     return QCoreApplication::translate("MemoryRows", text);
-}
-
-TableCell words(const QString& text)
-{
-    return text.isEmpty() ? makeWords(notMeasured(), {}, Tone::Dim) : makeWords(text);
 }
 
 QString timeOf(std::int64_t time, std::int64_t zero)
@@ -56,13 +52,11 @@ struct Tally {
     }
 };
 
-std::string_view opOf(const MemoryRun& run, const MemoryLife& block)
+std::string_view groupOfOp(const MemoryRun& run, const MemoryLife& block)
 {
-    if (block.begin == MemoryLife::kBefore)
+    if (block.isOlder())
         return query::kOlderGroup;
-    if (block.op != 0)
-        return run.history->text(block.op);
-    const std::string_view name = run.ops ? run.ops->name(block.by) : std::string_view();
+    const std::string_view name = opOf(*run.history, block, run.ops.get());
     return name.empty() ? std::string_view("outside any op") : name;
 }
 
@@ -72,7 +66,7 @@ Tally tallyAt(const MemoryRun& run, MemoryTable by, const query::MemoryGroups* g
     const MemoryHistory& history = *run.history;
     for (const std::uint32_t index : history.aliveAt(time)) {
         const MemoryLife& block = history.blocks[index];
-        tally.add(by == MemoryTable::Op ? opOf(run, block)
+        tally.add(by == MemoryTable::Op ? groupOfOp(run, block)
                                         : std::string_view(groups->names[groups->groupOf[index]]),
                   block.bytes, 1);
     }
@@ -209,27 +203,15 @@ Swatch swatchOfGroup(query::MemoryGrouping grouping, const std::string& name)
     return Swatch::of(kOthers[sum % std::size(kOthers)]);
 }
 
-QString blockPlace(const MemoryRun& run, std::uint32_t block)
-{
-    const MemoryLife& life = run.history->blocks[block];
-    if (life.begin == MemoryLife::kBefore)
-        return {};
-    QString path = QString::fromUtf8(run.history->text(life.path));
-    if (const qsizetype step = path.indexOf(QLatin1String("step/")); step == 0)
-        path.remove(0, 5);
-    return path;
-}
-
 QString blockGroup(const query::MemoryHistory& history, std::uint32_t block)
 {
     const MemoryLife& life = history.blocks[block];
     static const QRegularExpression layer(QStringLiteral("layers\\.\\d+"));
-    QString where = life.isOlder() ? QString() : stackName(history.text(life.path));
+    const std::string_view path = history.text(life.path);
+    QString where = life.isOlder() ? QString() : QString::fromStdString(exchange::stackName(path));
     if (where.isEmpty())
         where = QString::fromUtf8(life.isOlder() ? history.text(life.name)
-                                                 : analysis::fromStepDown(history.text(life.path)));
-    if (where.startsWith(QLatin1String("step/")))
-        where.remove(0, 5);
+                                                 : analysis::belowStep(analysis::fromStepDown(path)));
     where.replace(layer, QStringLiteral("layers.*"));
     if (where.isEmpty())
         where = life.isOlder() ? tr("before the trace") : tr("outside any range");
@@ -238,19 +220,8 @@ QString blockGroup(const query::MemoryHistory& history, std::uint32_t block)
 
 QString blockName(const MemoryRun& run, std::uint32_t block)
 {
-    const MemoryLife& life = run.history->blocks[block];
-    if (life.name != 0)
-        return QString::fromUtf8(run.history->text(life.name));
-    if (life.begin == MemoryLife::kBefore)
-        return QString::fromUtf8(wordOf(life.category));
-    const QString module = QString::fromUtf8(moduleOf(*run.history, life));
-    QString op = life.op == 0 && !run.ops ? QString() : QString::fromUtf8(opOf(run, life));
-    op.remove(QStringLiteral("aten::"));
-    const QString stack = stackName(run.history->text(life.path));
-    const QString place = !stack.isEmpty() ? stack : module.isEmpty() ? blockPlace(run, block) : module;
-    if (place.isEmpty())
-        return op.isEmpty() ? QString::fromUtf8(wordOf(life.category)) : op;
-    return op.isEmpty() ? place : place + QLatin1Char(' ') + op;
+    return QString::fromStdString(
+        exchange::nameOf(*run.history, run.history->blocks[block], run.ops.get()));
 }
 
 std::vector<BlockFact> blockFacts(const MemoryRun& run, std::uint32_t block)
@@ -264,8 +235,8 @@ std::vector<BlockFact> blockFacts(const MemoryRun& run, std::uint32_t block)
     };
     add(tr("Bytes"), QStringLiteral("%1 (%2)").arg(byteText(double(life.bytes)), exactBytes(life.bytes)));
     add(tr("Category"), QString::fromUtf8(wordOf(life.category)));
-    const bool older = life.begin == MemoryLife::kBefore;
-    const bool stays = life.end == MemoryLife::kAfter;
+    const bool older = life.isOlder();
+    const bool stays = life.isLeft();
     const QString from = older ? tr("before the trace") : timeOf(life.begin, run.zero());
     const QString to = stays ? tr("beyond the trace") : timeOf(life.end, run.zero());
     add(tr("Lives"),
@@ -273,14 +244,17 @@ std::vector<BlockFact> blockFacts(const MemoryRun& run, std::uint32_t block)
             (older || stays ? QString() : QStringLiteral(", ") + timeText(double(life.end - life.begin))));
     add(tr("Held by"), QString::fromUtf8(history.text(life.name)));
     if (!older) {
-        add(tr("Made by"), life.op == 0 && !run.ops ? tr("being read…") : QString::fromUtf8(opOf(run, life)));
-        const StackLines stack = stackLines(history.text(life.path));
-        for (const QString& frame : stack.own)
-            add(&frame == &stack.own.front() ? tr("Stack") : QString(), frame);
-        for (const QString& frame : stack.libraries)
-            add(&frame == &stack.libraries.front() ? tr("Libraries") : QString(), frame, true);
-        if (stack.isEmpty()) {
-            add(tr("Range"), blockPlace(run, block));
+        add(tr("Made by"), life.op == 0 && !run.ops ? tr("being read…")
+                                                    : QString::fromUtf8(groupOfOp(run, life)));
+        const std::string_view path = history.text(life.path);
+        const exchange::ReadableStack stack = exchange::userFramesFirst(path);
+        for (std::size_t i = 0; i < stack.frames.size(); ++i) {
+            const bool isLibrary = i >= stack.own;
+            add(i == stack.own ? tr("Libraries") : i == 0 ? tr("Stack") : QString(),
+                QString::fromStdString(exchange::shownFrame(stack.frames[i])), isLibrary);
+        }
+        if (stack.frames.empty()) {
+            add(tr("Range"), QString::fromUtf8(analysis::belowStep(path)));
             add(tr("Module"), QString::fromUtf8(moduleOf(history, life)));
         }
         if (const CodePlace* place = history.places.of(history.text(life.path)))
@@ -289,14 +263,12 @@ std::vector<BlockFact> blockFacts(const MemoryRun& run, std::uint32_t block)
                     .arg(QString::fromStdString(place->function), QString::fromStdString(place->file))
                     .arg(place->line));
     }
-    const std::string_view shapes = life.shape != 0 ? history.text(life.shape)
-                                    : run.ops       ? run.ops->shapes(life.by)
-                                                    : std::string_view();
+    const std::string_view shapes = shapesOf(history, life, run.ops.get());
     add(older ? tr("Tensor") : tr("Given"), QString::fromStdString(analysis::tensorsText(shapes)));
     if (const query::TimelineStep* step = older ? nullptr : run.stepAt(life.begin))
         add(tr("Step"), wholeNumber(step->step));
     add(tr("Address"), QStringLiteral("0x%1").arg(life.address, 0, 16));
-    add(tr("Device"), history.device ? QStringLiteral("cuda:%1").arg(history.device.value) : tr("CPU"));
+    add(tr("Device"), QString::fromStdString(exchange::deviceText(history.device)));
     return facts;
 }
 
@@ -376,40 +348,53 @@ BlockList blockRows(const MemoryRun& run, const BlockChoice& choice, const query
     list.blocks = blocks.size();
     for (const std::uint32_t block : blocks)
         list.bytes += history.blocks[block].bytes;
-    const double most = blocks.empty() ? 0 : double(history.blocks[blocks.front()].bytes);
-    const Unit unit = byteUnit(most);
-    list.table.columns = {makeColumn(tr("Block"), Kind::Text, 0),
-                          makeColumn(tr("Category"), Kind::Text, 92, true),
-                          makeColumn(titleIn({}, unit), Kind::Number, 58),
-                          makeColumn(tr("Requested in"), Kind::Text, 170, true),
-                          makeColumn(tr("From"), Kind::Number, 82, true),
-                          makeColumn(tr("Lives"), Kind::Number, 82, true)};
-    list.table.columns[0].swatch = true;
-    for (const std::uint32_t index : blocks) {
-        if (list.table.rows.size() == choice.most)
-            break;
-        const MemoryLife& block = history.blocks[index];
-        const QString category = QString::fromUtf8(wordOf(block.category));
-        const bool older = block.begin == MemoryLife::kBefore;
-        const bool bounded = !older && block.end != MemoryLife::kAfter;
-        TableRow row;
-        row.id = std::int64_t(index);
-        row.swatch = groups != nullptr
-                         ? swatchOfGroup(groups->grouping, groups->names[groups->groupOf[index]])
-                         : Swatch::ofCategory(category);
-        TableCell from = makeWords(older ? tr("before") : timeOf(block.begin, run.zero()));
-        from.sort = older ? -std::numeric_limits<double>::infinity() : double(block.begin);
-        TableCell lives = makeWords(bounded ? timeText(double(block.end - block.begin)) : tr("stays"));
-        lives.sort = bounded ? double(block.end - block.begin) : std::numeric_limits<double>::infinity();
-        row.cells = {words(blockName(run, index)),
-                     words(category),
-                     makeNumber(double(block.bytes), unit, exactBytes),
-                     words(blockPlace(run, index)),
-                     from,
-                     lives};
-        list.table.rows.push_back(std::move(row));
-    }
+    blocks.resize(std::min(choice.most, blocks.size()));
+    list.table = tableOfBlocks(run, blocks, groups);
     return list;
+}
+
+TableData tableOfBlocks(const MemoryRun& run, const std::vector<std::uint32_t>& blocks,
+                        const query::MemoryGroups* groups)
+{
+    const MemoryHistory& history = *run.history;
+    const exchange::MemoryBlockColumns of(history, run.ops.get(), run.zero());
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    TableMaker<std::uint32_t> table(blocks);
+    table.add(of.name, 0).swatch = true;
+    table.add(of.category, 92).dim = true;
+    table.add(of.bytes, 78);
+    table
+        .add(of.range, 170,
+             [](TableCell& cell, std::uint32_t) { cell.text = belowStep(cell.text); })
+        .dim = true;
+    table
+        .add(of.since, 82,
+             [kInfinity](TableCell& cell, std::uint32_t) {
+                 if (std::isnan(cell.sort)) {
+                     cell = makeWords(tr("before"));
+                     cell.sort = -kInfinity;
+                 }
+             })
+        .dim = true;
+    table
+        .add(of.lifetime, 82,
+             [kInfinity](TableCell& cell, std::uint32_t) {
+                 if (std::isnan(cell.sort)) {
+                     cell = makeWords(tr("stays"));
+                     cell.sort = kInfinity;
+                 }
+             })
+        .dim = true;
+    for (const auto* column : {&of.op, &of.tensor, &of.shape, &of.address, &of.code})
+        table.add(*column, 130).dim = true;
+    TableData data = table.table(blocks, [&](std::uint32_t block) {
+        return groups != nullptr
+                   ? swatchOfGroup(groups->grouping, groups->names[groups->groupOf[block]])
+                   : Swatch::ofCategory(QString::fromUtf8(wordOf(history.blocks[block].category)));
+    });
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+        data.rows[i].id = std::int64_t(blocks[i]);
+    return data;
 }
 
 SegmentRows segmentRows(const query::MemoryHistory& history, std::int64_t time)

@@ -52,8 +52,6 @@ Swatch swatchOfGroup(query::MemoryGrouping grouping, const std::string& name);
 
 /// The name of a block: its tensor, otherwise the module and op that requested it.
 QString blockName(const MemoryRun& run, std::uint32_t block);
-/// The range below the step in which it was requested; empty if unknown.
-QString blockPlace(const MemoryRun& run, std::uint32_t block);
 /// The group of a block in the list of the largest: range or tensor with all layers as one, a line break,
 /// category.
 QString blockGroup(const query::MemoryHistory& history, std::uint32_t block);
@@ -84,7 +82,7 @@ struct MemoryShares {
 MemoryShares memoryShareRows(const MemoryRun& run, MemoryTable by, const query::MemoryGroups* groups,
                              std::int64_t time);
 
-enum class BlockColumn { Name, Category, Bytes, Place, From, Lives, Count };
+enum class BlockColumn { Name, Category, Bytes, Range, Since, Lives, Op, Tensor, Shape, Address, Code, Count };
 
 /// Which blocks a table lists.
 struct BlockChoice {
@@ -100,6 +98,9 @@ struct BlockList {
 /// \param groups  whose colours the rows have; null: those of the categories
 BlockList blockRows(const MemoryRun& run, const BlockChoice& choice,
                     const query::MemoryGroups* groups = nullptr);
+/// These blocks of the history, in this order.
+TableData tableOfBlocks(const MemoryRun& run, const std::vector<std::uint32_t>& blocks,
+                        const query::MemoryGroups* groups = nullptr);
 
 enum class SegmentColumn { Address, Size, Used, Free, Bar, Blocks, LargestFree, Stream, Kind, Count };
 

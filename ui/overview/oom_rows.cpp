@@ -1,5 +1,6 @@
 #include "ui/overview/oom_rows.h"
 
+#include "core/exchange/oom_columns.h"
 #include "core/model/memory_category.h"
 #include "core/model/text.h"
 #include "ui/kit/count_text.h"
@@ -9,13 +10,12 @@
 #include <QObject>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tilescope::ui {
 
 namespace {
 
-using query::MemoryHistory;
-using query::MemoryLife;
 using query::OomReport;
 
 QString tr(const char* text)
@@ -31,12 +31,6 @@ QString plainText(std::string_view text)
 std::optional<double> number(const std::optional<Bytes>& bytes)
 {
     return bytes ? std::optional(double(bytes->count)) : std::nullopt;
-}
-
-// The value from the recorded repetition of the step, otherwise from the failing step.
-std::optional<double> seen(const std::optional<Bytes>& recorded, const std::optional<Bytes>& reported)
-{
-    return number(recorded ? recorded : reported);
 }
 
 KeyFigure bytesFigure(const QString& title, std::optional<double> bytes, const QString& verdict,
@@ -65,23 +59,6 @@ QString shareOf(double part, const std::optional<double>& whole)
     return whole && *whole > 0 ? tr("%1 of the limit").arg(percentText(part / *whole)) : QString();
 }
 
-QString holderName(const MemoryHistory& history, const MemoryLife& block)
-{
-    const auto text = [&history](std::uint32_t id) { return plainText(history.text(id)); };
-    if (block.name != 0)
-        return text(block.name);
-    if (block.path != 0)
-        return text(block.path);
-    if (block.op != 0)
-        return text(block.op);
-    return block.isOlder() ? tr("before the trace") : tr("not recorded");
-}
-
-double neededBy(const predict::Suggestion& suggestion)
-{
-    return double(suggestion.peakReserved.value_or(suggestion.peakAllocated).count);
-}
-
 } // namespace
 
 double LimitBar::held() const
@@ -101,16 +78,16 @@ LimitBar limitBar(const OomReport& report)
         bar.parts.push_back({word, Swatch::ofCategory(word), double(bytes.count)});
         allocated += double(bytes.count);
     }
-    const std::optional<double> held = seen(report.reserved, report.info.reserved);
+    const std::optional<double> held = number(report.reserved);
     if (bar.parts.empty())
-        if (const auto all = seen(report.allocated, report.info.allocated)) {
+        if (const auto all = number(report.allocated)) {
             bar.parts.push_back({tr("allocated"), Swatch::neutral(), *all});
             allocated = *all;
         }
     if (held && *held > allocated)
         bar.parts.push_back(
             {tr("reserved, free"), Swatch::ofCategory(QStringLiteral("reserved_free")), *held - allocated});
-    bar.asked = seen(report.asked, report.info.requested).value_or(0);
+    bar.asked = number(report.asked).value_or(0);
     bar.limit = number(report.limit);
     bar.needed = number(report.needed);
     return bar;
@@ -121,9 +98,9 @@ std::vector<LimitVariant> limitVariants(const OomReport& report,
 {
     std::vector<LimitVariant> variants;
     for (std::size_t i = 0; i < report.suggestions.size(); ++i) {
-        const predict::Suggestion& suggestion = report.suggestions[i];
+        const query::FittingChange& suggestion = report.suggestions[i];
         const query::RunSummary* run = i < runs.size() ? runs[i] : nullptr;
-        LimitVariant variant{wordsOf(suggestion), neededBy(suggestion), LimitVariant::State::Predicted, i};
+        LimitVariant variant{wordsOf(suggestion), double(suggestion.peak().count), LimitVariant::State::Predicted, i};
         const std::optional<Bytes> peak = run == nullptr            ? std::nullopt
                                           : suggestion.peakReserved ? run->result.peakReserved
                                                                     : run->result.peakAllocated;
@@ -146,14 +123,14 @@ std::vector<LimitVariant> limitVariants(const OomReport& report,
 
 std::vector<KeyFigure> oomFigures(const OomReport& report, const query::RunSummary& run)
 {
-    const std::optional<double> asked = seen(report.asked, report.info.requested);
-    const std::optional<double> allocated = seen(report.allocated, report.info.allocated);
-    const std::optional<double> reserved = seen(report.reserved, report.info.reserved);
+    const std::optional<double> asked = number(report.asked);
+    const std::optional<double> allocated = number(report.allocated);
+    const std::optional<double> reserved = number(report.reserved);
     const std::optional<double> held = reserved ? reserved : allocated;
     const std::optional<double> limit = number(report.limit);
     KeyFigure end{
         .title = tr("Ended in"), .lines = {}, .verdict = placeOf(report), .page = QStringLiteral("memory")};
-    end.lines.push_back({{}, tr("OOM"), {}, plainText(report.info.phase)});
+    end.lines.push_back({{}, tr("OOM"), {}, plainText(report.phase)});
     end.tone = Tone::Warning;
     const std::optional<double> left =
         limit && held ? std::optional(std::max(0.0, *limit - *held)) : number(report.deviceFree);
@@ -185,29 +162,17 @@ std::vector<KeyFigure> oomFigures(const OomReport& report, const query::RunSumma
 
 TableData holderRows(const OomReport& report)
 {
-    using Kind = TableColumn::Kind;
     if (!report.history)
         return {};
-    const MemoryHistory& history = *report.history;
-    std::vector<MemoryLife> holders;
-    for (const std::uint32_t index : report.holders)
-        holders.push_back(history.blocks[index]);
-    const exchange::ColumnOf<MemoryLife> size("", "size",
-                                              [](const MemoryLife& block) { return Bytes{block.bytes}; });
-    TableMaker<MemoryLife> maker(holders);
-    maker
-        .add(makeColumn(tr("Holder"), Kind::Text, 0),
-             [&](const MemoryLife& block) { return makeWords(holderName(history, block)); })
-        .swatch = true;
-    maker.add(makeColumn(tr("Shape"), Kind::Text, 130, true),
-              [&](const MemoryLife& block) { return makeWords(plainText(history.text(block.shape))); });
-    maker.add(size, 80);
-    maker.addBar(size, 80);
-    const double all = seen(report.allocated, report.info.allocated).value_or(0);
-    maker.add(makeColumn(tr("Share, %"), Kind::Number, 64),
-              [&](const MemoryLife& block) { return makeShare(double(block.bytes), all); });
-    return maker.table(holders, [](const MemoryLife& block) {
-        return Swatch::ofCategory(plainText(wordOf(block.category)));
+    const exchange::HolderColumns of(report);
+    TableMaker<std::uint32_t> table(report.holders);
+    table.add(of.name, 0).swatch = true;
+    table.add(of.shape, 130).dim = true;
+    table.add(of.bytes, 80);
+    table.addBar(of.bytes, 80);
+    table.add(of.percent, 64);
+    return table.table(report.holders, [&](std::uint32_t block) {
+        return Swatch::ofCategory(plainText(wordOf(report.history->blocks[block].category)));
     });
 }
 
@@ -223,60 +188,60 @@ TableData fitRows(const OomReport& report, const std::vector<const query::RunSum
                   const std::vector<bool>& isQueued)
 {
     using Kind = TableColumn::Kind;
-    using predict::Suggestion;
-    std::vector<double> peaks;
-    for (const Suggestion& suggestion : report.suggestions)
-        peaks.push_back(neededBy(suggestion));
+    using Change = query::FittingChange;
+    const exchange::ChangeColumns of(report.limit);
+    TableMaker<Change> maker(report.suggestions);
+    maker.add(of.flags, 0, [](TableCell& cell, const Change& row) {
+        cell = makeWords(wordsOf(row), cell.text);
+    });
+    maker.add(of.peak, 80);
     const double limit = number(report.limit).value_or(0);
-    const Unit unit = columnUnit(peaks, byteUnit);
-    TableMaker<Suggestion> maker;
-    maker.add(makeColumn(tr("Change"), Kind::Text, 0), [](const Suggestion& row) {
-        return makeWords(wordsOf(row), QString::fromStdString(row.flags()));
+    maker.add(makeColumn(tr("Of the limit"), Kind::Bar, 110), [limit](const Change& row) {
+        return limit > 0 ? makeBar(double(row.peak().count), limit) : makeWords(notMeasured());
     });
-    maker.add(makeColumn(titleIn(tr("Peak"), unit), Kind::Number, 80),
-              [&](const Suggestion& row) { return makeNumber(neededBy(row), unit, exactBytes); });
-    maker.add(makeColumn(tr("Of the limit"), Kind::Bar, 110), [&](const Suggestion& row) {
-        return limit > 0 ? makeBar(neededBy(row), limit) : makeWords(notMeasured());
-    });
-    maker.add(makeColumn(titleIn(tr("Left"), unit), Kind::Number, 80), [&](const Suggestion& row) {
-        return makeNumber(limit > 0 ? std::optional(limit - neededBy(row)) : std::nullopt, unit, exactBytes);
-    });
-    const auto indexOf = [&](const Suggestion& row) { return std::size_t(&row - report.suggestions.data()); };
-    if (std::ranges::any_of(report.stepSeconds, [](const auto& seconds) { return seconds.has_value(); }))
-        maker.add(makeColumn(tr("Step, ms"), Kind::Number, 80), [&](const Suggestion& row) {
-            const std::optional<double> seconds = report.stepSeconds[indexOf(row)];
-            TableCell cell = makeWords(seconds ? threeDigits(*seconds * 1e3) : notMeasured());
-            if (seconds)
-                cell.sort = *seconds;
-            return cell;
-        });
-    const auto runOf = [&](const Suggestion& row) {
+    maker.add(of.left, 80);
+    if (std::ranges::any_of(report.suggestions, [](const Change& row) { return row.stepSeconds.has_value(); }))
+        maker.add(of.step, 80);
+    const auto indexOf = [&](const Change& row) { return std::size_t(&row - report.suggestions.data()); };
+    const auto runOf = [&](const Change& row) {
         return indexOf(row) < runs.size() ? runs[indexOf(row)] : nullptr;
     };
     if (std::ranges::any_of(runs, [](const auto* run) { return run != nullptr; })) {
-        maker.add(makeColumn(titleIn(tr("Measured"), unit), Kind::Number, 90), [=](const Suggestion& row) {
-            const query::RunSummary* run = runOf(row);
-            if (run == nullptr)
-                return makeWords({});
-            if (run->result.status != RunStatus::Ok)
-                return makeWords(QString::fromUtf8(wordOf(run->result.status)));
-            const std::optional<Bytes> peak =
-                row.peakReserved ? run->result.peakReserved : run->result.peakAllocated;
-            return makeNumber(peak ? std::optional(double(peak->count)) : std::nullopt, unit, exactBytes);
-        });
-        maker.add(makeColumn(tr("Measured, ms"), Kind::Number, 90), [=](const Suggestion& row) {
-            const query::RunSummary* run = runOf(row);
-            return run != nullptr && run->step ? makeWords(threeDigits(run->step->median)) : makeWords({});
-        });
+        using Measured = exchange::ColumnOf<Change>;
+        maker.add(Measured("", "measured",
+                           [runOf](const Change& row) {
+                               const query::RunSummary* run = runOf(row);
+                               if (run == nullptr || run->result.status != RunStatus::Ok)
+                                   return std::optional<Bytes>();
+                               return row.peakReserved ? run->result.peakReserved : run->result.peakAllocated;
+                           },
+                           {.unitGroup = 1}),
+                  90, [runOf](TableCell& cell, const Change& row) {
+                      if (const query::RunSummary* run = runOf(row); run == nullptr)
+                          cell = makeWords({});
+                      else if (run->result.status != RunStatus::Ok)
+                          cell = makeWords(QString::fromUtf8(wordOf(run->result.status)));
+                  });
+        maker.add(Measured("", "measured step",
+                           [runOf](const Change& row) {
+                               const query::RunSummary* run = runOf(row);
+                               return run != nullptr && run->step ? std::optional(run->step->median)
+                                                                  : std::nullopt;
+                           },
+                           {.unit = quantity::Unit::Milliseconds}),
+                  90, [](TableCell& cell, const Change&) {
+                      if (std::isnan(cell.sort))
+                          cell = makeWords({});
+                  });
     }
-    maker.add(makeColumn({}, Kind::Text, 84), [&](const Suggestion& row) {
+    maker.add(makeColumn({}, Kind::Text, 84), [&](const Change& row) {
         const query::RunSummary* run = runOf(row);
         if (run != nullptr)
             return makeWords(run->result.status == RunStatus::Running ? tr("Running") : tr("Open"));
         const std::size_t index = indexOf(row);
         return makeWords(index < isQueued.size() && isQueued[index] ? tr("Queued") : tr("Run"));
     });
-    return maker.table(report.suggestions, [](const Suggestion&) { return Swatch{}; });
+    return maker.table(report.suggestions, [](const Change&) { return Swatch{}; });
 }
 
 } // namespace tilescope::ui

@@ -3,6 +3,7 @@
 #include "core/exchange/kernel_columns.h"
 #include "core/query/memory/memory_difference.h"
 #include "ui/kit/number_text.h"
+#include "ui/kit/path_text.h"
 #include "ui/kit/table_cells.h"
 #include "ui/kit/tone.h"
 #include "ui/memory/memory_rows.h"
@@ -134,13 +135,6 @@ private:
     std::map<QString, std::size_t> positions_;
     std::vector<PairRow> rows_;
 };
-
-// step/forward/layers.3/ffn is forward/layers.3/ffn.
-QString belowStep(const std::string& path)
-{
-    QString text = QString::fromStdString(path);
-    return text.startsWith(QLatin1String("step/")) ? text.mid(5) : text;
-}
 
 } // namespace
 

@@ -1,6 +1,7 @@
 #include "ui/ranks/rank_rows.h"
 
 #include "core/exchange/collective_columns.h"
+#include "ui/kit/path_text.h"
 #include "ui/kit/table_cells.h"
 
 #include <QCoreApplication>
@@ -107,9 +108,8 @@ TableData collectiveRows(const query::RanksTable& table, std::optional<std::int3
         maker.add(of.step, 48);
     maker.add(of.sequence, 48);
     maker.add(of.op, 0, [](TableCell& cell, const CollectiveRow& row) {
-        const QString range = QString::fromStdString(row.range);
-        if (!range.isEmpty())
-            cell.text += QLatin1Char(' ') + (range.startsWith(QLatin1String("step/")) ? range.mid(5) : range);
+        if (!row.range.empty())
+            cell.text += QLatin1Char(' ') + belowStep(row.range);
     });
     maker.add(of.bytes, 96);
     maker.add(of.transfer, 86).tip = tr("Shortest duration among the ranks");

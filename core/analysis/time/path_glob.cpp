@@ -116,6 +116,12 @@ std::string_view fromStepDown(std::string_view path)
     return path.ends_with("/step") ? path.substr(path.size() - 4) : path;
 }
 
+std::string_view belowStep(std::string_view path)
+{
+    constexpr std::string_view kStep = "step/";
+    return path.starts_with(kStep) ? path.substr(kStep.size()) : path;
+}
+
 std::string_view phaseOf(std::string_view path)
 {
     path = fromStepDown(path);

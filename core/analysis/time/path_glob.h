@@ -30,6 +30,9 @@ private:
 /// a step is returned unchanged.
 std::string_view fromStepDown(std::string_view path);
 
+/// `forward/layers.3` of step/forward/layers.3; a path that does not begin with a step is returned unchanged.
+std::string_view belowStep(std::string_view path);
+
 /// `forward` of step/forward/layers.3; empty if the path has no phase.
 std::string_view phaseOf(std::string_view path);
 

@@ -28,7 +28,6 @@ MemoryLife LifeMaker::of(const AllocEvent& allocation)
                      .begin = (allocation.time - history_.origin).count(),
                      .end = MemoryLife::kAfter,
                      .category = categoryOf(allocation.category),
-                     .isLabelled = static_cast<bool>(allocation.category),
                      .step = allocation.step,
                      .path = textIndex(allocation.path),
                      .by = allocation.op};
@@ -46,7 +45,6 @@ MemoryLife LifeMaker::of(const MemoryBlock& older)
             .begin = MemoryLife::kBefore,
             .end = MemoryLife::kAfter,
             .category = older.category,
-            .isLabelled = true,
             .name = textIndex(older.name),
             .shape = textIndex(older.shape)};
 }

@@ -34,7 +34,6 @@ struct MemoryLife {
     std::int64_t begin = 0; ///< kBefore: it was there when the trace began
     std::int64_t end = 0;   ///< kAfter: it outlives the trace
     MemoryCategory category = MemoryCategory::Unattributed;
-    bool isLabelled = false; ///< the recording names its category
     std::int32_t step = kNoStep;
     // Indices into texts; 0: unknown.
     std::uint32_t path = 0;  ///< range that allocated it
@@ -44,6 +43,7 @@ struct MemoryLife {
     OpId by = {};            ///< op that allocated it; none for older blocks
 
     bool isOlder() const { return begin == kBefore; }
+    bool isLeft() const { return end == kAfter; }
     bool isAliveAt(std::int64_t time) const { return begin <= time && time < end; }
 };
 

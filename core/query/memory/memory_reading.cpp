@@ -129,6 +129,16 @@ std::optional<OutsideAllocator> outsideOf(std::span<const MemoryReading> reading
     return outside;
 }
 
+std::string_view opOf(const MemoryHistory& history, const MemoryLife& block, const MemoryOps* ops)
+{
+    return block.op != 0 || ops == nullptr ? history.text(block.op) : ops->name(block.by);
+}
+
+std::string_view shapesOf(const MemoryHistory& history, const MemoryLife& block, const MemoryOps* ops)
+{
+    return block.shape != 0 || ops == nullptr ? history.text(block.shape) : ops->shapes(block.by);
+}
+
 std::shared_ptr<const MemoryOps> memoryOps(const store::RunReader& reader, const MemoryHistory& history,
                                            const std::function<bool()>& cancelled)
 {

@@ -55,6 +55,12 @@ private:
     }
 };
 
+/// The op that allocated a block; empty if it is unknown, or no op did.
+/// \param ops  names of ops that the history does not hold; may be null
+std::string_view opOf(const MemoryHistory& history, const MemoryLife& block, const MemoryOps* ops);
+/// The shape of a block's tensor, otherwise those of the inputs of its op; empty if unknown.
+std::string_view shapesOf(const MemoryHistory& history, const MemoryLife& block, const MemoryOps* ops);
+
 /// Null where cancelled. O(ops of the run).
 /// \throws Error  no such run
 std::shared_ptr<const MemoryOps> memoryOps(const store::RunReader& reader, const MemoryHistory& history,

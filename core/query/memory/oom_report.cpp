@@ -55,7 +55,8 @@ void addScene(OomReport& report, const store::RunReader& reader, const MemoryHis
 predict::TargetDevice deviceOf(const OomReport& report, const store::RunReader& reader)
 {
     predict::TargetDevice device = deviceOfRun(reader, report.run);
-    const auto held = report.info.reserved ? report.info.reserved : report.info.allocated;
+    const OomInfo info = report.run.result.oom.value_or(OomInfo{});
+    const auto held = info.reserved ? info.reserved : info.allocated;
     const Bytes left = report.deviceFree.value_or(Bytes{});
     if (held && (report.deviceFree || !device.capacity))
         device.capacity = *held + left;
@@ -91,11 +92,11 @@ void addSuggestions(OomReport& report, const store::RunReader& reader)
         report.limit = report.limit ? std::min(*report.limit, *spec->memoryLimit) : *spec->memoryLimit;
     if (const auto prediction = predict::predictMemory(*spec, device))
         report.needed = prediction->peakReserved.value_or(prediction->peakAllocated);
-    report.suggestions = predict::suggestions(*spec, device);
-    report.stepSeconds.resize(report.suggestions.size());
-    if (const auto rates = predict::DeviceRates::from(reader.ceilings(), device))
-        for (std::size_t i = 0; i < report.suggestions.size(); ++i)
-            report.stepSeconds[i] = stepOf(*spec, report.suggestions[i], device, *rates);
+    const auto rates = predict::DeviceRates::from(reader.ceilings(), device);
+    for (predict::Suggestion& suggestion : predict::suggestions(*spec, device)) {
+        const auto step = rates ? stepOf(*spec, suggestion, device, *rates) : std::nullopt;
+        report.suggestions.push_back({std::move(suggestion), step});
+    }
 }
 
 } // namespace
@@ -110,7 +111,12 @@ std::optional<bool> OomReport::fragmentationIsToBlame() const
 OomReport oomReport(const store::RunReader& reader, std::optional<RunId> run)
 {
     OomReport report{.run = chooseRun(reader, run)};
-    report.info = report.run.result.oom.value_or(OomInfo{});
+    if (const auto& info = report.run.result.oom) {
+        report.phase = info->phase;
+        report.asked = info->requested;
+        report.allocated = info->allocated;
+        report.reserved = info->reserved;
+    }
     report.history = memoryHistory(reader, report.run.run);
     const std::vector<AllocEvent>& events = report.history->events;
     const auto failure =

@@ -9,17 +9,26 @@
 
 namespace tilescope::query {
 
+/// A change that makes a run fit.
+struct FittingChange : predict::Suggestion {
+    std::optional<double> stepSeconds = {}; ///< predicted; none if the file has no ceilings of the device
+
+    /// The memory that it needs: reserved on a GPU, allocated on a CPU.
+    Bytes peak() const { return peakReserved.value_or(peakAllocated); }
+};
+
 /// Why a run was out of memory.
 struct OomReport {
     store::RunRecord run = {};
-    OomInfo info = {};
-    // From the recorded repetition of the step; absent if that did not run out of memory, or memory was not
-    // recorded.
-    std::string path = {}; ///< range that requested the memory
-    std::string op = {};   ///< op that requested the memory
+    std::string phase = {}; ///< in which it ended
+    // From the recorded repetition of the step, otherwise as the failing step reported them.
     std::optional<Bytes> asked = {};
     std::optional<Bytes> allocated = {};
     std::optional<Bytes> reserved = {};
+    // From the recorded repetition of the step; absent if that did not run out of memory, or memory was not
+    // recorded.
+    std::string path = {};                   ///< range that requested the memory
+    std::string op = {};                     ///< op that requested the memory
     std::optional<Bytes> largestFree = {};   ///< block; none on a CPU, which has no caching allocator
     std::optional<Bytes> fragmentation = {}; ///< lost to rounding, and free between blocks
     std::optional<Bytes> deviceFree = {};    ///< as the driver reports it
@@ -29,9 +38,7 @@ struct OomReport {
 
     std::optional<Bytes> limit = {};                   ///< of the memory; none on a CPU without memory_limit
     std::optional<Bytes> needed = {};                  ///< predicted: reserved on a GPU, allocated on a CPU
-    std::vector<predict::Suggestion> suggestions = {}; ///< what would fit, by the predictor's word
-    /// Predicted step of each suggestion; none if the file has no ceilings of the device.
-    std::vector<std::optional<double>> stepSeconds = {};
+    std::vector<FittingChange> suggestions = {};       ///< what would fit, by the predictor's word
 
     /// Whether the reserved free memory would have sufficed as a single block. None if unknown.
     std::optional<bool> fragmentationIsToBlame() const;

@@ -262,7 +262,7 @@ std::vector<TensorName> tensorNames(const MemoryHistory& history)
     for (std::uint32_t index = 0; index < history.blocks.size(); ++index) {
         const MemoryLife& block = history.blocks[index];
         names[index].reuses = places.take(index, block);
-        if (block.begin == MemoryLife::kBefore) {
+        if (block.isOlder()) {
             names[index].name = olderName(history, block);
             names[index].shape = history.text(block.shape);
             if (names[index].name == "Q")
@@ -298,7 +298,7 @@ NamedMemory namedMemory(std::shared_ptr<const MemoryHistory> history, std::optio
     } else {
         for (std::uint32_t index = 0; index < history->blocks.size(); ++index)
             if (const MemoryLife& block = history->blocks[index];
-                block.begin == MemoryLife::kBefore || block.step == step)
+                block.isOlder() || block.step == step)
                 chosen.push_back(index);
         named.allocated = history->allocated.value(history->allocated.peak());
     }
@@ -313,11 +313,8 @@ NamedMemory namedMemory(std::shared_ptr<const MemoryHistory> history, std::optio
         const std::string_view path = history->text(block.path);
         if (pattern && (path.empty() || !pattern->contains(analysis::fromStepDown(path))))
             continue;
-        NamedBlock row{.life = block,
-                       .name = names[index].name,
-                       .shape = names[index].shape,
-                       .path = path,
-                       .op = history->text(block.op)};
+        NamedBlock row{
+            .block = index, .life = block, .name = names[index].name, .shape = names[index].shape};
         for (const std::uint32_t earlier : names[index].reuses) {
             const MemoryLife& other = history->blocks[earlier];
             const std::string name =

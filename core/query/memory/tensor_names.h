@@ -28,11 +28,10 @@ std::vector<TensorName> tensorNames(const MemoryHistory& history);
 
 /// One row of a decomposition.
 struct NamedBlock {
-    MemoryLife life = {};
-    std::string name = {}; ///< empty: not known
+    std::uint32_t block = 0; ///< index into the history
+    MemoryLife life = {};    ///< that block
+    std::string name = {};   ///< empty: not known
     std::string shape = {};
-    std::string_view path = {};
-    std::string_view op = {};
     std::string reuses = {};    ///< names of the blocks that had this memory before in the step
     std::int64_t allocated = 0; ///< by the allocator's count, just after it was allocated
 };

@@ -210,13 +210,14 @@ private:
         const bool shapes = std::any_of(ops.begin(), ops.end(), [](const Op& op) { return bool(op.shapes); });
         if (!shapes)
             return addWorkOfSpec(spec, ops, device);
-        // Without a spec, the types of the ops say which ceilings apply.
-        if (!spec)
-            table_.ceilings = roofline(reader_, {.run = table_.run.run}).ceilings;
         const analysis::WorkContext context = workContextOf(spec);
         const auto family = [this](const DeviceEvent& event) { return familyOf(event.name, event.kind); };
         const analysis::WorkScope scope =
             table_.run.coversRecording() ? analysis::WorkScope::Recording : analysis::WorkScope::TracedSteps;
+        // Without a spec, the types of the ops say which ceilings apply.
+        if (!spec)
+            table_.ceilings = ceilingsOf(reader_, table_.run,
+                                         timedWorkOfOps(ops, device, textOf_, family, context, scope));
         for (const analysis::KernelWork& done : workOfKernels(ops, device, textOf_, family, context, scope)) {
             const std::string_view place = placeOf(done.path);
             if ((!query_.step || *query_.step == done.step) && isSelected(place))

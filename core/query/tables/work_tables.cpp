@@ -266,14 +266,14 @@ std::optional<Precision> precisionOf(std::string_view shapes)
     return type ? fromWord<Precision>(type->precision) : std::nullopt;
 }
 
-/// The ceilings of another program's recording, whose ops may differ in precision: those of most of the arithmetic.
+/// The ceilings of another program's recording, by precision.
 class RecordedCeilings {
 public:
     RecordedCeilings(const store::RunReader& reader, const store::RunRecord& run) : reader_(reader), run_(run)
     {
     }
 
-    DeviceCeilings ofMost(const std::vector<TimedWork>& items)
+    DeviceCeilings ofMost(std::span<const TimedWork> items)
     {
         std::map<Precision, std::int64_t> flops;
         for (const TimedWork& item : items)
@@ -310,6 +310,12 @@ DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord
     StepWork work;
     work.spec = config::specOf(run.specJson, &work.why);
     return ceilingsAt(reader, run, precisionOf(work), work.why);
+}
+
+DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord& run,
+                          std::span<const TimedWork> items)
+{
+    return RecordedCeilings(reader, run).ofMost(items);
 }
 
 namespace {

@@ -2,12 +2,14 @@
 
 #include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/work/roofline.h"
+#include "core/analysis/work/timed_work.h"
 #include "core/analysis/work/work.h"
 #include "core/query/runs/event_query.h"
 #include "core/query/runs/grouping.h"
 #include "core/query/runs/run_tables.h"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +28,12 @@ struct DeviceCeilings {
 /// latest of each kind.
 /// \throws Error  from the reader
 DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord& run);
+
+/// Of another program's recording, whose ops may differ in precision: for that of most of their arithmetic.
+/// \param items  its work
+/// \throws Error  from the reader
+DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord& run,
+                          std::span<const analysis::TimedWork> items);
 
 /// Work and rates of one group of the traced steps.
 struct RooflineRow {

@@ -78,6 +78,9 @@ TEST(Paths, AreReadFromTheStepDown)
     EXPECT_EQ(fromStepDown("step/forward"), "step/forward");
     EXPECT_EQ(fromStepDown("warmup"), "warmup");
     EXPECT_EQ(fromStepDown("footstep/x"), "footstep/x");
+    EXPECT_EQ(belowStep("step/forward/layers.3"), "forward/layers.3");
+    EXPECT_EQ(belowStep("step"), "step");
+    EXPECT_EQ(belowStep("warmup/step/x"), "warmup/step/x");
     EXPECT_EQ(phaseOf("step/backward/layers.3"), "backward");
     EXPECT_EQ(phaseOf("step"), "");
     EXPECT_EQ(moduleOf("trace/step/backward/layers.3/attention"), "layers.3/attention");

@@ -30,6 +30,9 @@ TEST(SnapshotFrames, OfTheProgramComeBeforeThoseOfLibraries)
         frameText("forward", "/home/x/model.py", 24) + "/" +
         frameText("forward", "/v/lib/python3.11/site-packages/transformers/llama.py", 77) + "/" +
         frameText("at::_ops::mm::call(at::Tensor const&)", "??", 0);
+    EXPECT_EQ(stackName(path), "model.py:24 forward → at::_ops::mm::call(at::Tensor const&)");
+    EXPECT_EQ(stackName(frameText("<module>", "/home/x/train.py", 96)), "train.py:96 <module>");
+    EXPECT_EQ(stackName("step/forward/layers.3/ffn"), "") << "a path of ranges";
     const ReadableStack stack = userFramesFirst(path);
     ASSERT_EQ(stack.frames.size(), 6u);
     EXPECT_EQ(stack.own, 2u);

@@ -2,7 +2,6 @@
 #include "tests/support/fake_memory.h"
 #include "ui/memory/memory_axis.h"
 #include "ui/memory/memory_rows.h"
-#include "ui/memory/stack_text.h"
 #include "ui/memory/step_points.h"
 
 #include <QAbstractItemModelTester>
@@ -88,11 +87,15 @@ TEST(MemoryRows, BlocksSayWhatTheyAreAndWhoHoldsThem)
     EXPECT_EQ(cell(alive.table, 0, int(BlockColumn::Name)), QStringLiteral("layers.3/ffn mm"));
     EXPECT_EQ(cell(alive.table, 0, int(BlockColumn::Category)), QStringLiteral("activations"));
     EXPECT_EQ(cell(alive.table, 0, int(BlockColumn::Bytes)), QStringLiteral("30.0"));
-    EXPECT_EQ(cell(alive.table, 0, int(BlockColumn::Place)), QStringLiteral("forward/layers.3/ffn"));
-    EXPECT_EQ(alive.table.columns[std::size_t(BlockColumn::Bytes)].title, QStringLiteral("MiB"));
+    EXPECT_EQ(cell(alive.table, 0, int(BlockColumn::Range)), QStringLiteral("forward/layers.3/ffn"));
+    EXPECT_EQ(alive.table.columns[std::size_t(BlockColumn::Bytes)].title, QStringLiteral("Bytes, MiB"));
     EXPECT_EQ(cell(alive.table, 2, int(BlockColumn::Name)), QStringLiteral("layers.0/ffn/down"));
-    EXPECT_EQ(cell(alive.table, 2, int(BlockColumn::From)), QStringLiteral("before"));
+    EXPECT_EQ(cell(alive.table, 2, int(BlockColumn::Since)), QStringLiteral("before"));
     EXPECT_EQ(cell(alive.table, 3, int(BlockColumn::Name)), QStringLiteral("add"));
+    EXPECT_EQ(cell(alive.table, 0, int(BlockColumn::Lives)), QStringLiteral("stays"));
+    EXPECT_EQ(cell(alive.table, 3, int(BlockColumn::Lives)), QStringLiteral("20"));
+    EXPECT_EQ(cell(alive.table, 0, int(BlockColumn::Op)), QStringLiteral("aten::mm"));
+    EXPECT_EQ(cell(alive.table, 0, int(BlockColumn::Address)), QStringLiteral("0x1"));
     EXPECT_EQ(blockRows(run, {.time = run.history->length}).blocks, 3U) << "one is freed by then";
     EXPECT_EQ(blockRows(run, {}).blocks, 4U) << "at any time";
     EXPECT_EQ(blockRows(run, {.time = {}, .most = 2}).table.rows.size(), 2U);
@@ -110,20 +113,6 @@ TEST(MemoryRows, BlocksSayWhatTheyAreAndWhoHoldsThem)
     EXPECT_EQ(facts[QStringLiteral("Address")], QStringLiteral("0x1"));
     EXPECT_TRUE(facts[QStringLiteral("Lives")].endsWith(QStringLiteral("beyond the trace")));
     EXPECT_EQ(blockGroup(*run.history, block), QStringLiteral("forward/layers.*/ffn\nactivations"));
-}
-
-TEST(MemoryRows, AStackIsNamedByTheProgramsOwnFrameAndItsInnermostOne)
-{
-    const std::string path = "train.py:97:<module>/src\u2215model.py:24:forward/"
-                             "torch\u2215nn\u2215modules\u2215linear.py:134:forward";
-    EXPECT_EQ(stackName(path), QStringLiteral("model.py:24 forward → linear.py:134 forward"));
-    const StackLines lines = stackLines(path);
-    EXPECT_EQ(lines.own, (QStringList{QStringLiteral("src/model.py:24 forward"),
-                                      QStringLiteral("train.py:97 <module>")}));
-    EXPECT_EQ(lines.libraries, QStringList{QStringLiteral("torch/nn/modules/linear.py:134 forward")});
-    EXPECT_EQ(stackName("train.py:97:<module>"), QStringLiteral("train.py:97 <module>"));
-    EXPECT_EQ(stackName("step/forward/layers.3/ffn"), QString()) << "a path of ranges";
-    EXPECT_TRUE(stackLines("step/forward/layers.3/ffn").isEmpty());
 }
 
 TEST(MemoryRows, SharesAddUpToTheAllocatorsCountHoweverTheyAreGrouped)

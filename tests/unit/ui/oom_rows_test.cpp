@@ -17,10 +17,7 @@ query::OomReport report()
 {
     query::OomReport report;
     report.run.result.status = RunStatus::Oom;
-    report.info = {.requested = Bytes{3 * kGiB},
-                   .allocated = Bytes{6 * kGiB},
-                   .reserved = Bytes{7 * kGiB},
-                   .phase = "forward"};
+    report.phase = "forward";
     report.path = "layers.3/attention";
     report.op = "aten::_softmax";
     report.asked = Bytes{3 * kGiB};
@@ -30,8 +27,8 @@ query::OomReport report()
                          {MemoryCategory::Parameters, Bytes{kGiB}}};
     report.limit = Bytes{8 * kGiB};
     report.needed = Bytes{12 * kGiB};
-    report.suggestions = {{{{"backend", "flash"}}, Bytes{4 * kGiB}, Bytes{5 * kGiB}},
-                          {{{"batch", "2"}, {"precision", "bf16"}}, Bytes{2 * kGiB}, Bytes{2 * kGiB}}};
+    report.suggestions = {{{{{"backend", "flash"}}, Bytes{4 * kGiB}, Bytes{5 * kGiB}}},
+                          {{{{"batch", "2"}, {"precision", "bf16"}}, Bytes{2 * kGiB}, Bytes{2 * kGiB}}}};
     return report;
 }
 
@@ -49,7 +46,8 @@ TEST(LimitBar, ItsPartsAddUpToWhatIsReserved)
 TEST(LimitBar, WithoutRecordedBlocksHasWhatTheFailingStepReported)
 {
     query::OomReport bare;
-    bare.info = report().info;
+    bare.allocated = report().allocated;
+    bare.reserved = report().reserved;
     const LimitBar bar = limitBar(bare);
     ASSERT_EQ(bar.parts.size(), 2U);
     EXPECT_EQ(bar.parts[0].label, QStringLiteral("allocated"));
@@ -100,9 +98,8 @@ TEST(OomReport, PredictsTheStepOfAChangeOnlyFromCeilingsOfTheDevice)
     const auto reportOf = [&file] { return query::oomReport(store::RunReader(file), RunId{9}); };
     const query::OomReport before = reportOf();
     ASSERT_FALSE(before.suggestions.empty());
-    ASSERT_EQ(before.stepSeconds.size(), before.suggestions.size());
-    for (const std::optional<double>& seconds : before.stepSeconds)
-        EXPECT_FALSE(seconds) << "the speed of the device is unknown";
+    for (const query::FittingChange& change : before.suggestions)
+        EXPECT_FALSE(change.stepSeconds) << "the speed of the device is unknown";
     {
         const StringTable strings;
         store::RunWriter writer(file, strings);
@@ -120,16 +117,16 @@ TEST(OomReport, PredictsTheStepOfAChangeOnlyFromCeilingsOfTheDevice)
         writer.writeCeilings(ceilings);
         writer.commit();
     }
-    for (const std::optional<double>& seconds : reportOf().stepSeconds) {
-        ASSERT_TRUE(seconds);
-        EXPECT_GT(*seconds, 0);
+    for (const query::FittingChange& change : reportOf().suggestions) {
+        ASSERT_TRUE(change.stepSeconds);
+        EXPECT_GT(*change.stepSeconds, 0);
     }
 }
 
 TEST(FitRows, ShowThePredictedStepWhereThereIsOne)
 {
     query::OomReport timed = report();
-    timed.stepSeconds = {0.25, std::nullopt};
+    timed.suggestions[0].stepSeconds = 0.25;
     const TableData rows = fitRows(timed);
     EXPECT_EQ(rows.columns[4].title, QStringLiteral("Step, ms"));
     EXPECT_EQ(rows.rows[0].cells[4].text, QStringLiteral("250"));
