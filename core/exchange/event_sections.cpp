@@ -102,17 +102,18 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
 
 Table tableOf(std::shared_ptr<const query::OpsTable> ops)
 {
-    using Row = query::OpRow;
     Table table{.heading = describeRun(ops->run) + "; " + coverageOf(ops->run, ops->span) + ", host time",
                 .rows = ops->rows.size()};
     const auto column = columnsOf(ops);
     const std::string group = titleOf(ops->grouping);
-    table.columns = {column(group, group == "name" ? "op" : group, &Row::key, {.keep = 2, .elidable = true}),
-                     column("instances", "count", &Row::instances),
-                     column("total_ns", "total", &Row::total, {.unitGroup = 1}),
-                     column("self_ns", "self", &Row::self, {.keep = 2, .unitGroup = 1}),
-                     column("avg_ns", "mean", &Row::average, {.keep = 0}),
-                     column("percent", "self time", &Row::percent, {.unit = Unit::Percent, .keep = 2})};
+    const OpColumns of;
+    table.columns = {
+        column(group, group == "name" ? "op" : group, &query::KernelRow::key, {.keep = 2, .elidable = true}),
+        column(KernelColumns().instances),
+        column(of.total),
+        column(of.self),
+        column(of.mean),
+        column(of.percent)};
     if (ops->events > 0)
         table.whyEmpty = "None of the run's " + counted(ops->events, "op") + " is selected.";
     else if (!isCpuRun(ops->run) && !ops->run.coversRecording() && ops->run.result.status == RunStatus::Ok)
@@ -125,17 +126,13 @@ Table tableOf(std::shared_ptr<const query::OpsTable> ops)
 
 Table tableOf(std::shared_ptr<const query::RangesTable> ranges)
 {
-    using Row = analysis::RangeTotal;
     Table table{.heading = describeRun(ranges->run) + "; " +
                            (ranges->span ? spanText(*ranges->span) : "traced steps"),
                 .rows = ranges->rows.size()};
     const auto column = columnsOf(ranges);
-    table.columns = {column("path", "range", &Row::path, {.keep = 2, .elidable = true}),
-                     column("instances", "count", &Row::instances),
-                     column("wall_ns", "wall", &Row::wall, {.unitGroup = 1}),
-                     column("gpu_ns", "GPU", &Row::gpu, {.keep = ranges->hasGpu ? 2 : 0, .unitGroup = 1}),
-                     column("percent", ranges->hasGpu ? "of GPU time" : "of step", &Row::percent,
-                            {.unit = Unit::Percent, .keep = 2})};
+    const RangeColumns of(ranges->hasGpu);
+    table.columns = {column(of.path), column(of.instances), column(of.wall), column(of.gpu),
+                     column(of.percent)};
     table.whyEmpty = ranges->span ? "No range (that matches) lies in the time span."
                                   : whyNoEvents(ranges->run, "ranges (that match)");
     if (ranges->gpu.count() > 0)

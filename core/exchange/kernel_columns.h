@@ -2,10 +2,12 @@
 
 #include "core/exchange/column_of.h"
 #include "core/query/tables/kernel_tables.h"
+#include "core/query/tables/op_tables.h"
 
 namespace tilescope::exchange {
 
-/// The columns of tables of kernels, copies and memsets; of their groups; and of ops, by their own time.
+/// The columns of tables of kernels, copies and memsets, of ops, and of their groups. WorkColumns has their work,
+/// OpColumns the times of ops.
 struct KernelColumns {
     using Row = query::KernelRow;
     using Of = ColumnOf<Row>;
@@ -31,11 +33,44 @@ struct KernelColumns {
     Of longest = Of("max_ns", "max",
                     [](const Row& row) { return row.hasRange ? std::optional(row.longest) : std::nullopt; },
                     {.keep = 0, .unitGroup = 1});
-    Of flopRate = Of("flops_per_s", "", &Row::flopsPerSecond, {.unit = Unit::FlopsPerSecond});
-    Of byteRate = Of("bytes_per_s", "", &Row::bytesPerSecond, {.unit = Unit::BytesPerSecond});
     Of tensor = Of("tensor_percent", "tensor", &Row::tensorActive, {.unit = Unit::Percent});
     Of does = Of("does", "does", [](const Row& row) { return cellOrNull(row.does); },
                  {.keep = 0, .elidable = true});
+};
+
+/// The times of ops, with and without the ops that they call.
+struct OpColumns {
+    using Row = query::KernelRow;
+    using Of = ColumnOf<Row>;
+
+    Of total = Of("total_ns", "total", &Row::withCalls, {.unitGroup = 1});
+    Of self = Of("self_ns", "self", &Row::total, {.keep = 2, .unitGroup = 1});
+    Of mean = Of("avg_ns", "mean",
+                 [](const Row& row) {
+                     return row.withCalls ? std::optional(*row.withCalls / row.instances) : std::nullopt;
+                 },
+                 {.keep = 0});
+    Of percent = Of("percent", "self time", &Row::percent, {.unit = Unit::Percent, .keep = 2});
+};
+
+/// The columns of ranges.
+struct RangeColumns {
+    using Row = analysis::RangeTotal;
+    using Of = ColumnOf<Row>;
+
+    /// \param onGpu  whether the run has GPU times
+    explicit RangeColumns(bool onGpu)
+        : gpu("gpu_ns", "GPU", &Row::gpu, {.keep = onGpu ? 2 : 0, .unitGroup = 1}),
+          percent("percent", onGpu ? "of GPU time" : "of step", &Row::percent,
+                  {.unit = Unit::Percent, .keep = 2})
+    {
+    }
+
+    Of path = Of("path", "range", &Row::path, {.keep = 2, .elidable = true});
+    Of instances = Of("instances", "count", &Row::instances);
+    Of wall = Of("wall_ns", "wall", &Row::wall, {.unitGroup = 1});
+    Of gpu;
+    Of percent;
 };
 
 } // namespace tilescope::exchange

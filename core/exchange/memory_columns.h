@@ -39,7 +39,8 @@ struct MemoryBlockColumns {
 
     Of name = of("block", "block", [o = ops](const History& h, const Block& b) { return nameOf(h, b, o); },
                  {.keep = 0, .audience = Audience::Programs, .elidable = true});
-    Of bytes = of("bytes", "bytes", [](const History&, const Block& b) { return Bytes{b.bytes}; }, {.keep = 2});
+    Of bytes =
+        of("bytes", "bytes", [](const History&, const Block& b) { return Bytes{b.bytes}; }, {.keep = 2});
     Of category =
         of("category", "category", [](const History&, const Block& b) { return wordOf(b.category); });
     Of path = of("path", "range", [](const History& h, const Block& b) { return cellOrNull(h.text(b.path)); },
@@ -47,28 +48,26 @@ struct MemoryBlockColumns {
     Of range = of("path", "range",
                   [](const History& h, const Block& b) { return cellOrNull(stackLine(h.text(b.path))); },
                   {.keep = 2, .audience = Audience::People, .elidable = true});
-    Of op = of("op", "op",
-               [o = ops](const History& h, const Block& b) { return cellOrNull(opOf(h, b, o)); },
+    Of op = of("op", "op", [o = ops](const History& h, const Block& b) { return cellOrNull(opOf(h, b, o)); },
                {.elidable = true});
-    Of tensor = of("name", "tensor",
-                   [](const History& h, const Block& b) { return cellOrNull(h.text(b.name)); },
-                   {.elidable = true});
+    Of tensor =
+        of("name", "tensor", [](const History& h, const Block& b) { return cellOrNull(h.text(b.name)); },
+           {.elidable = true});
     Of shape = of("shape", "shape",
                   [o = ops](const History& h, const Block& b) { return cellOrNull(shapesOf(h, b, o)); },
                   {.keep = 0, .elidable = true});
     Of since = of("t_ns", "since", [z = zero](const History&, const Block& b) {
         return b.isOlder() ? std::nullopt : std::optional(Nanoseconds(b.begin - z));
     });
-    Of lifetime = of("lifetime_ns", "lives",
-                     [](const History&, const Block& b) {
-                         return b.isOlder() || b.isLeft() ? std::nullopt
-                                                          : std::optional(Nanoseconds(b.end - b.begin));
-                     },
-                     {.keep = 0});
-    Of address =
-        of("address", "address",
-           [](const History&, const Block& b) { return static_cast<std::int64_t>(b.address); },
-           {.unit = Unit::Address, .keep = 0});
+    Of lifetime =
+        of("lifetime_ns", "lives",
+           [](const History&, const Block& b) {
+               return b.isOlder() || b.isLeft() ? std::nullopt : std::optional(Nanoseconds(b.end - b.begin));
+           },
+           {.keep = 0});
+    Of address = of("address", "address",
+                    [](const History&, const Block& b) { return static_cast<std::int64_t>(b.address); },
+                    {.unit = Unit::Address, .keep = 0});
     Of device = of("device", "device", [](const History& h, const Block&) { return deviceText(h.device); },
                    {.keep = 0});
     Of code = of("code", "code",

@@ -16,9 +16,10 @@ struct HolderColumns : MemoryBlockColumns {
           percent("percent", "share",
                   [&report](Row block) {
                       const auto whole = static_cast<double>(report.allocated.value_or(Bytes{}).count);
-                      return whole > 0 ? std::optional(
-                                             100 * static_cast<double>(report.history->blocks[block].bytes) / whole)
-                                       : std::nullopt;
+                      return whole > 0
+                                 ? std::optional(
+                                       100 * static_cast<double>(report.history->blocks[block].bytes) / whole)
+                                 : std::nullopt;
                   },
                   {.unit = Unit::Percent})
     {
@@ -53,11 +54,10 @@ struct ChangeColumns {
     Of peakReserved = Of("peak_reserved", "peak reserved", &Row::peakReserved, {.unitGroup = 1});
     Of peak = Of("peak", "peak", &Row::peak, {.unitGroup = 1});
     Of left;
-    Of step = Of("step_ms", "step",
-                 [](const Row& row) {
-                     return row.stepSeconds ? std::optional(*row.stepSeconds * 1e3) : std::nullopt;
-                 },
-                 {.unit = Unit::Milliseconds});
+    Of step = Of(
+        "step_ms", "step",
+        [](const Row& row) { return row.stepSeconds ? std::optional(*row.stepSeconds * 1e3) : std::nullopt; },
+        {.unit = Unit::Milliseconds});
 };
 
 } // namespace tilescope::exchange

@@ -32,8 +32,8 @@ RawJson jsonOf(const std::vector<Row>& rows, std::initializer_list<const ColumnO
 RawJson holdersJson(const OomReport& report)
 {
     const HolderColumns of(report);
-    return jsonOf(report.holders, {&of.bytes, &of.category, &of.path, &of.op, &of.tensor, &of.shape,
-                                   &of.name, &of.percent});
+    return jsonOf(report.holders,
+                  {&of.bytes, &of.category, &of.path, &of.op, &of.tensor, &of.shape, &of.name, &of.percent});
 }
 
 RawJson categoriesJson(const OomReport& report)
@@ -107,21 +107,20 @@ Table tableOf(std::shared_ptr<const OomReport> report)
     };
     Table table{.heading = describeRun(report->run),
                 .rows = report->run.result.status == RunStatus::Oom ? 1U : 0U};
-    table.columns = {
-        column("run", [](const OomReport& r) { return r.run.run.value; }),
-        column("phase", [](const OomReport& r) { return cellOrNull(r.phase); }),
-        column("path", [](const OomReport& r) { return cellOrNull(r.path); }),
-        column("op", [](const OomReport& r) { return cellOrNull(r.op); }),
-        column("requested", &OomReport::asked),
-        column("allocated", &OomReport::allocated),
-        column("reserved", &OomReport::reserved),
-        column("largest_free", &OomReport::largestFree),
-        column("fragmentation", &OomReport::fragmentation),
-        column("device_free", &OomReport::deviceFree),
-        column("fragmentation_is_to_blame", &OomReport::fragmentationIsToBlame),
-        column("categories", categoriesJson),
-        column("holders", holdersJson),
-        column("suggestions", suggestionsJson)};
+    table.columns = {column("run", [](const OomReport& r) { return r.run.run.value; }),
+                     column("phase", [](const OomReport& r) { return cellOrNull(r.phase); }),
+                     column("path", [](const OomReport& r) { return cellOrNull(r.path); }),
+                     column("op", [](const OomReport& r) { return cellOrNull(r.op); }),
+                     column("requested", &OomReport::asked),
+                     column("allocated", &OomReport::allocated),
+                     column("reserved", &OomReport::reserved),
+                     column("largest_free", &OomReport::largestFree),
+                     column("fragmentation", &OomReport::fragmentation),
+                     column("device_free", &OomReport::deviceFree),
+                     column("fragmentation_is_to_blame", &OomReport::fragmentationIsToBlame),
+                     column("categories", categoriesJson),
+                     column("holders", holdersJson),
+                     column("suggestions", suggestionsJson)};
     return table;
 }
 

@@ -1,6 +1,7 @@
 #include "core/exchange/number.h"
 #include "core/exchange/section_parts.h"
 #include "core/exchange/sections.h"
+#include "core/exchange/work_columns.h"
 
 #include "core/analysis/stats/statistics.h"
 #include "core/model/ceilings.h"
@@ -13,25 +14,6 @@
 namespace tilescope::exchange {
 
 namespace {
-
-constexpr double kTera = 1e12;
-constexpr double kGiga = 1e9;
-
-std::optional<double> per(std::optional<double> value, double unit)
-{
-    return value ? std::optional(*value / unit) : std::nullopt;
-}
-
-std::optional<double> percent(const std::optional<analysis::RooflinePoint>& point)
-{
-    return point ? std::optional(100 * point->fraction) : std::nullopt;
-}
-
-Cell boundCell(const query::RooflineRow& row)
-{
-    const auto& point = row.measured ? row.measured : row.sheet;
-    return point ? cellOf(analysis::wordOf(point->bound)) : Cell();
-}
 
 /// `743 TFLOP/s`; of launches `120 K/s`.
 std::string rateText(double value, const std::string& unit)
@@ -91,54 +73,15 @@ Table tableOf(std::shared_ptr<const query::RooflineTable> roofline)
     Table table{.heading = describeRun(roofline->run) + "; " + coverageOf(roofline->run),
                 .rows = roofline->rows.size()};
     const std::string group = titleOf(roofline->grouping);
+    const RooflineColumns of(roofline->onGpu);
+    const WorkColumns<Row> work;
     if (roofline->grouping == query::Grouping::Shape)
-        table.columns = {
-            column("op", "op", &Row::op, {.keep = 2, .elidable = true}),
-            column("shapes", "arguments", [](const Row& row) { return cellOrNull(row.shapes); },
-                   {.keep = 2, .elidable = true}),
-            column("first_op", "first op",
-                   [](const Row& row) {
-                       return row.firstOp ? std::optional<std::int64_t>(row.firstOp.value) : std::nullopt;
-                   },
-                   {.keep = 0}),
-            column("family", "family", [](const Row& row) { return wordOf(row.family); }, {.keep = 0})};
+        table.columns = {column(of.op), column(of.shapes), column(of.firstOp), column(of.family)};
     else
         table.columns = {column(group, group, &Row::key, {.keep = 2, .elidable = true})};
-    for (Column& each : std::vector<Column>{
-             column("instances", "count", &Row::instances, {.keep = 0}),
-             column("time_ns", roofline->onGpu ? "GPU time" : "time", &Row::time,
-                    {.keep = 2, .unitGroup = 1}),
-             column("counted_ns", "counted", &Row::counted, {.keep = 0, .unitGroup = 1}),
-             column("flops", "FLOP",
-                    [](const Row& row) { return row.work ? Cell(row.work->flops.count) : Cell(); },
-                    {.unit = Unit::Operations}),
-             column("bytes", "bytes",
-                    [](const Row& row) { return row.work ? std::optional(row.work->bytes) : std::nullopt; }),
-             column.programs("tflops",
-                             [](const Row& row) {
-                                 return row.work ? cellOf(per(flopsPerSecond(*row.work, row.counted), kTera))
-                                                 : Cell();
-                             }),
-             column.people("FLOP/s",
-                           [](const Row& row) {
-                               return row.work ? cellOf(flopsPerSecond(*row.work, row.counted)) : Cell();
-                           },
-                           {.unit = Unit::Operations, .keep = 2}),
-             column("gbps", "GB/s",
-                    [](const Row& row) {
-                        return row.work ? cellOf(per(bytesPerSecond(*row.work, row.counted), kGiga)) : Cell();
-                    },
-                    {.keep = 2}),
-             column("intensity", "FLOP/B",
-                    [](const Row& row) { return row.work ? cellOf(intensityOf(*row.work)) : Cell(); }),
-             column("bound", "bound", boundCell),
-             column("percent_of_measured", "of measured",
-                    [](const Row& row) { return percent(row.measured); }, {.unit = Unit::Percent, .keep = 2}),
-             column("percent_of_sheet", "of data sheet", [](const Row& row) { return percent(row.sheet); },
-                    {.unit = Unit::Percent}),
-             column("why", "", [](const Row& row) { return cellOrNull(row.why); },
-                    {.keep = 0, .audience = Audience::Programs})})
-        table.columns.push_back(std::move(each));
+    const auto add = [&](const auto&... columns) { (table.columns.push_back(column(columns)), ...); };
+    add(of.instances, of.time, of.counted, work.flops, work.bytes, work.teraflops, work.flopRate,
+        work.byteRate, work.intensity, of.bound, of.ofMeasured, of.ofSheet, of.why);
     // What is missing from every row alike stands under the table.
     if (std::any_of(roofline->rows.begin(), roofline->rows.end(), [](const Row& row) { return !row.work; })) {
         table.columns.push_back(
@@ -187,6 +130,9 @@ Table tableOf(std::shared_ptr<const query::MfuTable> mfu)
     const auto flops = [](const std::optional<analysis::Flops>& value) {
         return value ? Cell(value->count) : Cell();
     };
+    const auto rate = [](const Row& row) {
+        return row.model ? analysis::flopsPerSecond({*row.model, {}}, row.wall) : std::nullopt;
+    };
     Table table{.rows = mfu->rows.size()};
     table.columns = {
         column("run", "run", [](const Row& row) { return row.run.value; }, {.keep = 2}),
@@ -196,18 +142,8 @@ Table tableOf(std::shared_ptr<const query::MfuTable> mfu)
                {.unit = Unit::Operations, .unitGroup = 1}),
         column("hardware_flops", "done FLOP", [flops](const Row& row) { return flops(row.hardware); },
                {.unit = Unit::Operations, .keep = 0, .unitGroup = 1}),
-        column.programs(
-            "tflops",
-            [](const Row& row) {
-                return row.model ? cellOf(per(analysis::flopsPerSecond({*row.model, {}}, row.wall), kTera))
-                                 : Cell();
-            }),
-        column.people(
-            "FLOP/s",
-            [](const Row& row) {
-                return row.model ? cellOf(analysis::flopsPerSecond({*row.model, {}}, row.wall)) : Cell();
-            },
-            {.unit = Unit::Operations}),
+        column.programs("tflops", [rate](const Row& row) { return per(rate(row), 1e12); }),
+        column.people("FLOP/s", rate, {.unit = Unit::Operations}),
         column("mfu_measured", "MFU of measured", [](const Row& row) { return per(row.mfuMeasured, 0.01); },
                {.unit = Unit::Percent, .keep = 2}),
         column("mfu_sheet", "MFU of data sheet", [](const Row& row) { return per(row.mfuSheet, 0.01); },

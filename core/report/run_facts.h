@@ -121,8 +121,7 @@ const exchange::ColumnOf<Row>*
 columnOf(std::string_view metric,
          std::initializer_list<std::pair<std::string_view, const exchange::ColumnOf<Row>*>> columns)
 {
-    const auto* found =
-        std::ranges::find(columns, metric, [](const auto& column) { return column.first; });
+    const auto* found = std::ranges::find(columns, metric, [](const auto& column) { return column.first; });
     return found == columns.end() ? nullptr : found->second;
 }
 

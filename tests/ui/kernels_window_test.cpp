@@ -178,12 +178,12 @@ TEST_F(WindowTest, OpsOfACpuHaveTheSpreadOfTheirInstances)
     ASSERT_EQ(table.rows.size(), ops.rows.size());
     bool isSpread = false;
     for (const TableRow& row : table.rows) {
-        const auto op = std::ranges::find_if(ops.rows, [&row](const query::OpRow& each) {
+        const auto op = std::ranges::find_if(ops.rows, [&row](const query::KernelRow& each) {
             return row.cells[0].text == QString::fromStdString(each.key);
         });
         ASSERT_NE(op, ops.rows.end());
         EXPECT_EQ(row.cells[std::size_t(KernelColumn::Instances)].sort, double(op->instances));
-        EXPECT_EQ(row.cells[std::size_t(KernelColumn::Total)].sort, double(op->self.count()));
+        EXPECT_EQ(row.cells[std::size_t(KernelColumn::Total)].sort, double(op->total.count()));
         const double least = row.cells[column(QStringLiteral("Min,"))].sort;
         const double most = row.cells[column(QStringLiteral("Max,"))].sort;
         const double mean = row.cells[column(QStringLiteral("Mean,"))].sort;

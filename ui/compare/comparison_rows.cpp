@@ -453,9 +453,7 @@ TableData rangeDifferenceRows(const Comparison& comparison)
 {
     const exchange::GroupDifferenceColumns of("path", "range");
     GroupTable table(comparison.ranges);
-    table.add(of.name, 0, [](TableCell& cell, const ComparedGroup&) {
-        cell.text = belowStep(cell.text);
-    });
+    table.add(of.name, 0, [](TableCell& cell, const ComparedGroup&) { cell.text = belowStep(cell.text); });
     addTimes(table, of, comparison.ranges, {}, 64);
     TableData data = table.table(comparison.ranges, [](const ComparedGroup&) { return Swatch(); });
     std::erase_if(data.rows, [](const TableRow& row) { return row.cells[0].text == QLatin1String("step"); });

@@ -1,8 +1,8 @@
 #include "ui/kernels/kernel_rows.h"
 
-#include "core/analysis/work/op_families.h"
 #include "core/analysis/work/tensor_shape.h"
 #include "core/exchange/kernel_columns.h"
+#include "core/exchange/work_columns.h"
 #include "ui/kit/natural_order.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/path_text.h"
@@ -89,21 +89,20 @@ std::vector<KernelLine> linesOf(const query::OpsTable& ops, const query::Rooflin
             known[row.key] = &row;
     const bool names = ops.grouping == query::Grouping::Name;
     std::vector<KernelLine> lines;
-    for (const query::OpRow& row : ops.rows) {
+    for (const query::KernelRow& row : ops.rows) {
         const auto stat = spread != nullptr ? spread->find(row.key) : OpSpread::const_iterator();
         if (spread != nullptr && stat == spread->end())
             continue;
-        KernelLine& line = lines.emplace_back();
+        KernelLine& line = lines.emplace_back(KernelLine{row});
         line.name = line.label = QString::fromStdString(row.key);
         if (!names)
             line.label = belowStep(line.label);
         line.hasFamily = names;
-        line.family = analysis::familyOfOp(row.key);
         line.swatch = names ? Swatch::of(line.family) : Swatch::neutral();
-        line.instances = row.instances;
-        line.total = row.self;
         line.hasRange = spread != nullptr;
         if (spread != nullptr) {
+            if (stat->second.instances != row.instances) // of fewer steps
+                line.withCalls.reset();
             line.instances = stat->second.instances;
             line.total = Nanoseconds(stat->second.total);
             line.standardDeviation = stat->second.standardDeviation;
@@ -223,6 +222,8 @@ TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& t
     using Line = KernelLine;
     const Extent extent(lines);
     const exchange::KernelColumns of;
+    const exchange::OpColumns ofOps;
+    const exchange::WorkColumns<Line> work;
     TableMaker<Line> table(lines);
     table
         .add(makeColumn(titles.first, Kind::Text, 0),
@@ -237,14 +238,15 @@ TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& t
     else
         table.add(makeColumn({}, Kind::Text, 8), [](const Line&) { return TableCell(); });
     table.add(of.instances, 56);
-    table.add(of.total, 76, [](TableCell& cell, const Line&) { cell.tone = Tone::Strong; });
+    table.add(titles.onHost ? ofOps.self : of.total, 76,
+              [](TableCell& cell, const Line&) { cell.tone = Tone::Strong; });
     table.add(makeColumn({}, Kind::Bar, 116), [&](const Line& line) {
         TableCell bar = makeBar(double(line.total.count()), extent.most);
         if (line.other)
             bar.secondBar = extent.most > 0 ? double(line.other->count()) / extent.most : 0;
         return bar;
     });
-    table.add(of.percent, 68);
+    table.add(titles.onHost ? ofOps.percent : of.percent, 68);
     if (!titles.other.isEmpty())
         addOtherColumns(table, titles);
     table.add(of.mean, 68);
@@ -262,13 +264,16 @@ TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& t
                  return range;
              })
         .sortable = false;
-    table.add(of.flopRate, 64).tip =
+    table.add(work.flopRate, 64).tip =
         titles.noWork.isEmpty() ? QStringLiteral("counted from the shapes of the ops, over measured time")
                                 : titles.noWork;
-    table.add(of.byteRate, 50).tip =
+    table.add(work.byteRate, 50).tip =
         titles.noWork.isEmpty() ? QStringLiteral("operands once and results once, over measured time")
                                 : titles.noWork;
-    if (!titles.onHost)
+    table.add(work.intensity, 58);
+    if (titles.onHost)
+        table.add(ofOps.total, 76).tip = QStringLiteral("with the ops that they call");
+    else
         table.add(of.tensor, 66).tip =
             titles.noTensor.isEmpty()
                 ? QStringLiteral("share of the time in which tensor cores worked, from a hardware "

@@ -1,6 +1,7 @@
 #include "ui/kernels/kernels_page.h"
 
 #include "core/analysis/kernels/kernel_families.h"
+#include "core/exchange/work_columns.h"
 #include "core/query/memory/memory_difference.h"
 #include "ui/kernels/families_panel.h"
 #include "ui/kernels/roofline_plot.h"
@@ -421,7 +422,8 @@ void KernelsPage::showRoofline()
 {
     std::vector<RooflineBubble> bubbles;
     for (std::size_t i = 0; i < lines_.size(); ++i)
-        if (const auto rate = lines_[i].flopsPerSecond())
+        if (const auto rate = exchange::WorkColumns<KernelLine>::flopsPerSecond(lines_[i]);
+            rate.value_or(0) > 0)
             if (const auto intensity = analysis::intensityOf(*lines_[i].work))
                 bubbles.push_back({std::int64_t(i), lines_[i].label, lines_[i].swatch, *intensity, *rate,
                                    double(lines_[i].total.count())});

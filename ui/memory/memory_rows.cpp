@@ -220,8 +220,7 @@ QString blockGroup(const query::MemoryHistory& history, std::uint32_t block)
 
 QString blockName(const MemoryRun& run, std::uint32_t block)
 {
-    return QString::fromStdString(
-        exchange::nameOf(*run.history, run.history->blocks[block], run.ops.get()));
+    return QString::fromStdString(exchange::nameOf(*run.history, run.history->blocks[block], run.ops.get()));
 }
 
 std::vector<BlockFact> blockFacts(const MemoryRun& run, std::uint32_t block)
@@ -244,13 +243,15 @@ std::vector<BlockFact> blockFacts(const MemoryRun& run, std::uint32_t block)
             (older || stays ? QString() : QStringLiteral(", ") + timeText(double(life.end - life.begin))));
     add(tr("Held by"), QString::fromUtf8(history.text(life.name)));
     if (!older) {
-        add(tr("Made by"), life.op == 0 && !run.ops ? tr("being read…")
-                                                    : QString::fromUtf8(groupOfOp(run, life)));
+        add(tr("Made by"),
+            life.op == 0 && !run.ops ? tr("being read…") : QString::fromUtf8(groupOfOp(run, life)));
         const std::string_view path = history.text(life.path);
         const exchange::ReadableStack stack = exchange::userFramesFirst(path);
         for (std::size_t i = 0; i < stack.frames.size(); ++i) {
             const bool isLibrary = i >= stack.own;
-            add(i == stack.own ? tr("Libraries") : i == 0 ? tr("Stack") : QString(),
+            add(i == stack.own ? tr("Libraries")
+                : i == 0       ? tr("Stack")
+                               : QString(),
                 QString::fromStdString(exchange::shownFrame(stack.frames[i])), isLibrary);
         }
         if (stack.frames.empty()) {
@@ -363,10 +364,8 @@ TableData tableOfBlocks(const MemoryRun& run, const std::vector<std::uint32_t>& 
     table.add(of.name, 0).swatch = true;
     table.add(of.category, 92).dim = true;
     table.add(of.bytes, 78);
-    table
-        .add(of.range, 170,
-             [](TableCell& cell, std::uint32_t) { cell.text = belowStep(cell.text); })
-        .dim = true;
+    table.add(of.range, 170, [](TableCell& cell, std::uint32_t) { cell.text = belowStep(cell.text); }).dim =
+        true;
     table
         .add(of.since, 82,
              [kInfinity](TableCell& cell, std::uint32_t) {

@@ -82,7 +82,20 @@ struct MemoryShares {
 MemoryShares memoryShareRows(const MemoryRun& run, MemoryTable by, const query::MemoryGroups* groups,
                              std::int64_t time);
 
-enum class BlockColumn { Name, Category, Bytes, Range, Since, Lives, Op, Tensor, Shape, Address, Code, Count };
+enum class BlockColumn {
+    Name,
+    Category,
+    Bytes,
+    Range,
+    Since,
+    Lives,
+    Op,
+    Tensor,
+    Shape,
+    Address,
+    Code,
+    Count
+};
 
 /// Which blocks a table lists.
 struct BlockChoice {

@@ -100,7 +100,8 @@ std::vector<LimitVariant> limitVariants(const OomReport& report,
     for (std::size_t i = 0; i < report.suggestions.size(); ++i) {
         const query::FittingChange& suggestion = report.suggestions[i];
         const query::RunSummary* run = i < runs.size() ? runs[i] : nullptr;
-        LimitVariant variant{wordsOf(suggestion), double(suggestion.peak().count), LimitVariant::State::Predicted, i};
+        LimitVariant variant{wordsOf(suggestion), double(suggestion.peak().count),
+                             LimitVariant::State::Predicted, i};
         const std::optional<Bytes> peak = run == nullptr            ? std::nullopt
                                           : suggestion.peakReserved ? run->result.peakReserved
                                                                     : run->result.peakAllocated;
@@ -191,16 +192,16 @@ TableData fitRows(const OomReport& report, const std::vector<const query::RunSum
     using Change = query::FittingChange;
     const exchange::ChangeColumns of(report.limit);
     TableMaker<Change> maker(report.suggestions);
-    maker.add(of.flags, 0, [](TableCell& cell, const Change& row) {
-        cell = makeWords(wordsOf(row), cell.text);
-    });
+    maker.add(of.flags, 0,
+              [](TableCell& cell, const Change& row) { cell = makeWords(wordsOf(row), cell.text); });
     maker.add(of.peak, 80);
     const double limit = number(report.limit).value_or(0);
     maker.add(makeColumn(tr("Of the limit"), Kind::Bar, 110), [limit](const Change& row) {
         return limit > 0 ? makeBar(double(row.peak().count), limit) : makeWords(notMeasured());
     });
     maker.add(of.left, 80);
-    if (std::ranges::any_of(report.suggestions, [](const Change& row) { return row.stepSeconds.has_value(); }))
+    if (std::ranges::any_of(report.suggestions,
+                            [](const Change& row) { return row.stepSeconds.has_value(); }))
         maker.add(of.step, 80);
     const auto indexOf = [&](const Change& row) { return std::size_t(&row - report.suggestions.data()); };
     const auto runOf = [&](const Change& row) {

@@ -180,7 +180,7 @@ TableData rangeShareRows(const OverviewData& data)
             row.values[i] = double(range.wall->count()) / (run.span ? 1 : double(run.step->steps));
         }
     }
-    PairTable table{.first = QStringLiteral("Range"), .detail = {}};
+    PairTable table{.first = titleOf(exchange::RangeColumns(false).path.about), .detail = {}};
     // A run without a traced step has no ranges to compare with.
     table.difference =
         std::ranges::all_of(data.runs, [](const OverviewRun& run) { return run.data->step.has_value(); });

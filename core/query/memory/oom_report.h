@@ -36,9 +36,9 @@ struct OomReport {
     std::vector<std::uint32_t> holders = {};                       ///< the ten largest blocks of the history
     std::vector<std::pair<MemoryCategory, Bytes>> categories = {}; ///< allocated bytes, the largest first
 
-    std::optional<Bytes> limit = {};                   ///< of the memory; none on a CPU without memory_limit
-    std::optional<Bytes> needed = {};                  ///< predicted: reserved on a GPU, allocated on a CPU
-    std::vector<FittingChange> suggestions = {};       ///< what would fit, by the predictor's word
+    std::optional<Bytes> limit = {};             ///< of the memory; none on a CPU without memory_limit
+    std::optional<Bytes> needed = {};            ///< predicted: reserved on a GPU, allocated on a CPU
+    std::vector<FittingChange> suggestions = {}; ///< what would fit, by the predictor's word
 
     /// Whether the reserved free memory would have sufficed as a single block. None if unknown.
     std::optional<bool> fragmentationIsToBlame() const;

@@ -297,8 +297,7 @@ NamedMemory namedMemory(std::shared_ptr<const MemoryHistory> history, std::optio
         named.allocated = history->allocated.at(*at);
     } else {
         for (std::uint32_t index = 0; index < history->blocks.size(); ++index)
-            if (const MemoryLife& block = history->blocks[index];
-                block.isOlder() || block.step == step)
+            if (const MemoryLife& block = history->blocks[index]; block.isOlder() || block.step == step)
                 chosen.push_back(index);
         named.allocated = history->allocated.value(history->allocated.peak());
     }
@@ -313,8 +312,7 @@ NamedMemory namedMemory(std::shared_ptr<const MemoryHistory> history, std::optio
         const std::string_view path = history->text(block.path);
         if (pattern && (path.empty() || !pattern->contains(analysis::fromStepDown(path))))
             continue;
-        NamedBlock row{
-            .block = index, .life = block, .name = names[index].name, .shape = names[index].shape};
+        NamedBlock row{.block = index, .life = block, .name = names[index].name, .shape = names[index].shape};
         for (const std::uint32_t earlier : names[index].reuses) {
             const MemoryLife& other = history->blocks[earlier];
             const std::string name =

@@ -216,8 +216,8 @@ private:
             table_.run.coversRecording() ? analysis::WorkScope::Recording : analysis::WorkScope::TracedSteps;
         // Without a spec, the types of the ops say which ceilings apply.
         if (!spec)
-            table_.ceilings = ceilingsOf(reader_, table_.run,
-                                         timedWorkOfOps(ops, device, textOf_, family, context, scope));
+            table_.ceilings =
+                ceilingsOf(reader_, table_.run, timedWorkOfOps(ops, device, textOf_, family, context, scope));
         for (const analysis::KernelWork& done : workOfKernels(ops, device, textOf_, family, context, scope)) {
             const std::string_view place = placeOf(done.path);
             if ((!query_.step || *query_.step == done.step) && isSelected(place))
@@ -335,16 +335,6 @@ private:
 double KernelRow::instancesPerStep() const
 {
     return steps > 0 ? static_cast<double>(instances) / static_cast<double>(steps) : 0;
-}
-
-std::optional<double> KernelRow::flopsPerSecond() const
-{
-    return work && work->flops.count > 0 ? analysis::flopsPerSecond(*work, counted) : std::nullopt;
-}
-
-std::optional<double> KernelRow::bytesPerSecond() const
-{
-    return work && work->bytes.count > 0 ? analysis::bytesPerSecond(*work, counted) : std::nullopt;
 }
 
 KernelsTable kernels(const store::RunReader& reader, const KernelQuery& query,

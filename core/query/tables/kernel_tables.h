@@ -13,7 +13,7 @@
 
 namespace tilescope::query {
 
-/// The kernels, copies and memsets of one group in the traced steps.
+/// The kernels, copies and memsets, or the ops, of one group in the traced steps.
 struct KernelRow {
     std::string key = {};                                          ///< full name, or the group
     std::string shortName = {};                                    ///< of a kernel
@@ -22,12 +22,13 @@ struct KernelRow {
     std::int64_t kernels = 1;                                      ///< distinct names in the group
     std::int64_t instances = 0;
     std::int64_t steps = 0; ///< in which the group occurs; only if requested by the query
-    Nanoseconds total{0};   ///< sum of durations; streams that overlap count each
+    Nanoseconds total{0};   ///< sum of durations; streams that overlap count each; of ops the self time
+    std::optional<Nanoseconds> withCalls = {}; ///< of ops: with the ops that they call
     Nanoseconds shortest{0};
     Nanoseconds longest{0};
     bool hasRange = true;                         ///< shortest and longest are known
     std::optional<double> standardDeviation = {}; ///< of the sample, ns; none for one instance
-    double percent = 0;                           ///< of the GPU time in the selection
+    double percent = 0;                           ///< of the total of the selection
 
     // Only if the query requests work.
     std::optional<analysis::Work> work = {};
@@ -38,9 +39,6 @@ struct KernelRow {
     Nanoseconds average() const { return total / instances; }
     double mean() const { return static_cast<double>(total.count()) / static_cast<double>(instances); }
     double instancesPerStep() const;
-    // Rates are over the counted time.
-    std::optional<double> flopsPerSecond() const;
-    std::optional<double> bytesPerSecond() const;
 };
 
 /// Which kernels a table is about.

@@ -1,5 +1,6 @@
 #include "core/query/tables/op_tables.h"
 
+#include "core/analysis/work/op_families.h"
 #include "core/analysis/work/op_totals.h"
 #include "core/query/runs/in_order.h"
 #include "core/query/runs/run_tables.h"
@@ -56,10 +57,11 @@ OpsTable ops(const store::RunReader& reader, const EventQuery& query, const std:
         self += total.self;
     for (const analysis::OpTotal& total : totals)
         table.rows.push_back({.key = keys.key(total.group),
+                              .family = analysis::familyOfOp(keys.key(total.group)),
                               .instances = total.instances,
-                              .total = total.total,
-                              .self = total.self,
-                              .average = total.average(),
+                              .total = total.self,
+                              .withCalls = total.total,
+                              .hasRange = false,
                               .percent = percentOf(total.self, self)});
     return table;
 }

@@ -3,6 +3,7 @@
 #include "core/analysis/time/range_totals.h"
 #include "core/query/runs/event_query.h"
 #include "core/query/runs/time_span.h"
+#include "core/query/tables/kernel_tables.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -11,20 +12,11 @@
 
 namespace tilescope::query {
 
-struct OpRow {
-    std::string key = {};
-    std::int64_t instances = 0;
-    Nanoseconds total{0};
-    Nanoseconds self{0};
-    Nanoseconds average{0};
-    double percent = 0; ///< of the self time in the selection
-};
-
 struct OpsTable {
     store::RunRecord run = {};
     Grouping grouping = Grouping::Name;
     std::optional<TimeSpan> span = {};
-    std::vector<OpRow> rows = {}; ///< most self time first
+    std::vector<KernelRow> rows = {}; ///< most self time first
     std::int64_t events = 0;
 };
 

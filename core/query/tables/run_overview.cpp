@@ -91,8 +91,8 @@ std::vector<FamilyShare> familySharesOf(const store::RunReader& reader, RunId ru
              kernels(reader, {.run = run, .grouping = Grouping::Family, .span = span}).rows)
             shares.add(row.family, row.total, row.instances);
     else
-        for (const OpRow& row : ops(reader, {.run = run}, span).rows)
-            shares.add(hueOfOp(row.key), row.self, row.instances);
+        for (const KernelRow& row : ops(reader, {.run = run}, span).rows)
+            shares.add(hueOfOp(row.key), row.total, row.instances);
     return shares.list(step.steps);
 }
 

@@ -4,8 +4,11 @@
 #include "core/exchange/collective_columns.h"
 #include "core/exchange/comparison_columns.h"
 #include "core/exchange/kernel_columns.h"
+#include "core/exchange/oom_columns.h"
 #include "core/exchange/printed_table.h"
 #include "core/exchange/section_parts.h"
+#include "core/exchange/work_columns.h"
+#include "tests/support/fake_memory.h"
 #include "ui/kit/run_columns.h"
 
 #include <gtest/gtest.h>
@@ -64,6 +67,7 @@ void expectSameColumns(const std::vector<Row>& rows, const std::vector<exchange:
 TEST(Columns, OfKernelsAreThoseOfTheTerminal)
 {
     const exchange::KernelColumns of;
+    const exchange::WorkColumns<query::KernelRow> work;
     query::KernelRow gemm{
         .key = "gemm", .shortName = "gemm", .instances = 3, .total = Nanoseconds(3'600'000)};
     gemm.shortest = Nanoseconds(900'000);
@@ -73,9 +77,49 @@ TEST(Columns, OfKernelsAreThoseOfTheTerminal)
     gemm.counted = gemm.total;
     query::KernelRow copy{.key = "copy", .instances = 1, .total = Nanoseconds(20'500), .hasRange = false};
     copy.percent = 0.56;
-    expectSameColumns<query::KernelRow>({gemm, copy},
-                                        {of.shortName, of.family, of.instances, of.total, of.percent, of.mean,
-                                         of.shortest, of.longest, of.flopRate, of.byteRate});
+    expectSameColumns<query::KernelRow>({gemm, copy}, {of.shortName, of.family, of.instances, of.total,
+                                                       of.percent, of.mean, of.shortest, of.longest});
+    expectSameColumns<query::KernelRow>(
+        {gemm, copy}, {work.flops, work.bytes, work.flopRate, work.byteRate, work.intensity});
+}
+
+TEST(Columns, OfOpsAndRangesAreThoseOfTheTerminal)
+{
+    const exchange::OpColumns ops;
+    query::KernelRow linear{.key = "aten::linear", .instances = 4, .total = Nanoseconds(1'200)};
+    linear.withCalls = Nanoseconds(3'600'000);
+    linear.percent = 12.5;
+    expectSameColumns<query::KernelRow>({linear}, {ops.total, ops.self, ops.mean, ops.percent});
+    const exchange::RangeColumns ranges(false);
+    expectSameColumns<analysis::RangeTotal>(
+        {{.path = "step/forward", .instances = 2, .wall = Nanoseconds(1'640'000), .percent = 31.5}},
+        {ranges.path, ranges.instances, ranges.wall, ranges.gpu, ranges.percent});
+}
+
+TEST(Columns, OfTheRooflineAreThoseOfTheTerminal)
+{
+    const exchange::RooflineColumns of(true);
+    query::RooflineRow row{.key = "matmul", .op = "aten::mm", .instances = 3, .time = Nanoseconds(2'000'000)};
+    row.counted = Nanoseconds(1'000'000);
+    row.measured = {analysis::Bound::Memory, 0.815};
+    expectSameColumns<query::RooflineRow>(
+        {row, query::RooflineRow{.op = "aten::copy_"}},
+        {of.op, of.shapes, of.instances, of.time, of.counted, of.bound, of.ofMeasured, of.ofSheet});
+}
+
+TEST(Columns, OfBlocksAndChangesAreThoseOfTheTerminal)
+{
+    testing::FakeMemory memory;
+    memory.step(1, 5, 100).older(9, 8 << 20, "bias");
+    memory.op("aten::mm", "f32[8]").alloc(1, 30 << 20, 20, "step/forward").free(1, 60);
+    query::OomReport report{.allocated = Bytes{38 << 20}, .history = memory.history()};
+    const exchange::HolderColumns of(report);
+    expectSameColumns<std::uint32_t>({0, 1}, {of.bytes, of.category, of.range, of.op, of.tensor, of.shape,
+                                              of.since, of.lifetime, of.address, of.device, of.percent});
+    const exchange::ChangeColumns change(Bytes{8 << 20});
+    query::FittingChange flash{{{{"backend", "flash"}}, Bytes{4 << 20}, Bytes{5 << 20}}, 0.25};
+    expectSameColumns<query::FittingChange>({flash}, {change.flags, change.peakAllocated, change.peakReserved,
+                                                      change.peak, change.left, change.step});
 }
 
 TEST(Columns, OfAComparisonAreThoseOfTheTerminal)
