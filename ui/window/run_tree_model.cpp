@@ -3,6 +3,7 @@
 #include "core/model/text.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
+#include "ui/kit/run_columns.h"
 #include "ui/kit/tool_tip.h"
 #include "ui/window/run_details.h"
 
@@ -21,15 +22,21 @@ quintptr idOf(int parent)
     return parent < 0 ? kTop : quintptr(parent);
 }
 
-std::optional<double> stepMs(const query::RunSummary& run)
+const exchange::RunColumns<NamedRun>& columnsOfRuns()
 {
-    return run.step ? std::optional(run.step->median) : std::nullopt;
+    static const exchange::RunColumns<NamedRun> columns;
+    return columns;
 }
 
-std::optional<double> peakMiB(const query::RunSummary& run)
+const exchange::ColumnOf<NamedRun>& measured(int column)
 {
-    return run.result.peakAllocated ? std::optional(double(run.result.peakAllocated->count) / (1024.0 * 1024))
-                                    : std::nullopt;
+    return column == RunTreeModel::Step ? columnsOfRuns().step : columnsOfRuns().peakAllocated;
+}
+
+// A unit that does not depend on the runs that are shown: ms, MiB.
+Unit unitOf(int column)
+{
+    return quantity::scaleFor(measured(column).about.unit, column == RunTreeModel::Step ? 1 : 1 << 20);
 }
 
 QString flagsOf(const query::RunSummary& run)
@@ -68,7 +75,7 @@ double numberIn(const query::RunSummary& run, int column)
 {
     if (column == RunTreeModel::Flags)
         return double(run.result.flags.size());
-    return (column == RunTreeModel::Step ? stepMs(run) : peakMiB(run)).value_or(-1);
+    return exchange::sizeOf(measured(column).value({{}, {}, &run})).value_or(-1);
 }
 
 // The status that a folded group must not hide.
@@ -411,9 +418,6 @@ QString RunTreeModel::nameOf(const Branch& branch, const query::RunSummary& run,
 QVariant RunTreeModel::runData(const Branch& branch, const query::RunSummary& run, int column, int role) const
 {
     const RunTreeFile& file = files_[branch.file];
-    const auto measured = [](const std::optional<double>& value) {
-        return value ? QVariant(threeDigits(*value)) : QVariant(notMeasured());
-    };
     switch (role) {
     case FileIdRole:
         return file.id;
@@ -449,13 +453,12 @@ QVariant RunTreeModel::runData(const Branch& branch, const query::RunSummary& ru
     case Run:
         return nameOf(branch, run, role);
     case Step:
-        if (!run.step && run.result.status == RunStatus::Oom)
-            return QStringLiteral("OOM");
-        return run.result.status == RunStatus::Running ? QVariant(QStringLiteral("…"))
-                                                       : measured(stepMs(run));
     case Peak:
-        return run.result.status == RunStatus::Running ? QVariant(QStringLiteral("…"))
-                                                       : measured(peakMiB(run));
+        if (column == Step && !run.step && run.result.status == RunStatus::Oom)
+            return QStringLiteral("OOM");
+        if (run.result.status == RunStatus::Running)
+            return QStringLiteral("…");
+        return makeCell(measured(column).value({{}, {}, &run}), measured(column).about, unitOf(column)).text;
     case Flags:
         return flagsOf(run);
     default: {
@@ -475,7 +478,7 @@ QVariant RunTreeModel::headerData(int section, Qt::Orientation orientation, int 
         return role == Qt::ToolTipRole || role == Qt::AccessibleTextRole ? QVariant(titleOf(section))
                                                                          : QVariant();
     if (section == Peak && role == Qt::ToolTipRole)
-        return tr("Peak allocated, MiB");
+        return titleIn(ui::titleOf(measured(Peak).about), unitOf(Peak));
     return role == Qt::DisplayRole ? QVariant(titleOf(section)) : QVariant();
 }
 
@@ -485,7 +488,7 @@ QString RunTreeModel::titleOf(int column)
     case Run:
         return tr("Run");
     case Status:
-        return tr("Status");
+        return ui::titleOf(columnsOfRuns().status.about);
     case Workload:
         return tr("Workload");
     case Backend:
@@ -495,9 +498,9 @@ QString RunTreeModel::titleOf(int column)
     case Precision:
         return tr("Type");
     case Step:
-        return tr("Step, ms");
+        return titleIn(tr("Step"), unitOf(Step));
     case Peak:
-        return tr("Peak, MiB");
+        return titleIn(tr("Peak"), unitOf(Peak));
     case Flags:
         return tr("Flags");
     default:
