@@ -220,8 +220,8 @@ KeyFigure idle(const OverviewData& data)
         if (const MeanStep* step = gpuStepOf(run)) {
             if (!reason)
                 reason = idleOf(*step).hue;
-            const double parts[] = {step->launching, step->synchronizing, step->tracing, step->unexplained};
-            const double time = parts[std::size_t(*reason) - std::size_t(Hue::GapLaunching)];
+            const auto idles = idlesOf(*step);
+            const double time = std::ranges::find(idles, *reason, &Idle::hue)->time;
             line.number = threeDigits(100 * time / step->wall);
             line.unit = QStringLiteral("%");
             line.detail = timeText(time);

@@ -9,23 +9,11 @@
 #include "ui/kit/number_text.h"
 #include "ui/overview/overview_steps.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace tilescope::ui {
 
 using query::MeanStep;
-
-Idle idleOf(const MeanStep& step)
-{
-    using query::Hue;
-    const Idle reasons[] = {{Hue::GapLaunching, step.launching},
-                            {Hue::GapSynchronizing, step.synchronizing},
-                            {Hue::GapTracing, step.tracing},
-                            {Hue::GapUnexplained, step.unexplained}};
-    return *std::max_element(std::begin(reasons), std::end(reasons),
-                             [](const Idle& a, const Idle& b) { return a.time < b.time; });
-}
 
 namespace {
 

@@ -4,7 +4,8 @@
 
 #include "ui/overview/overview_figures.h"
 
-#include <string_view>
+#include <algorithm>
+#include <array>
 
 namespace tilescope::ui {
 
@@ -31,7 +32,20 @@ struct Idle {
     double time; ///< ns
 };
 
-/// The main reason for which the GPU waits.
-Idle idleOf(const query::MeanStep& step);
+/// By reason.
+inline std::array<Idle, 4> idlesOf(const query::MeanStep& step)
+{
+    using query::Hue;
+    return {{{Hue::GapLaunching, step.launching},
+             {Hue::GapSynchronizing, step.synchronizing},
+             {Hue::GapTracing, step.tracing},
+             {Hue::GapUnexplained, step.unexplained}}};
+}
+
+/// For the main reason.
+inline Idle idleOf(const query::MeanStep& step)
+{
+    return std::ranges::max(idlesOf(step), {}, &Idle::time);
+}
 
 } // namespace tilescope::ui

@@ -18,9 +18,7 @@ void addGpuParts(StepBar& bar, const query::RunOverview& data, const MeanStep& s
     const double scale = families > 0 ? step.gpuBusy / families : 0;
     for (const query::FamilyShare& share : data.families)
         bar.parts.push_back({QString::fromUtf8(hueWord(share.hue)), share.hue, share.perStep * scale});
-    for (const Idle& part :
-         {Idle{Hue::GapLaunching, step.launching}, Idle{Hue::GapSynchronizing, step.synchronizing},
-          Idle{Hue::GapTracing, step.tracing}, Idle{Hue::GapUnexplained, step.unexplained}})
+    for (const Idle& part : idlesOf(step))
         if (part.time > 0)
             bar.parts.push_back({QString::fromUtf8(hueWord(part.hue)), part.hue, part.time});
 }

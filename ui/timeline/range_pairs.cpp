@@ -1,5 +1,7 @@
 #include "ui/timeline/range_pairs.h"
 
+#include "core/analysis/time/path_glob.h"
+
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
@@ -51,15 +53,8 @@ int depthOf(std::string_view path)
 // trace/step/forward and step/forward are the same: components above the step are ignored.
 std::string_view fromStep(std::string_view path)
 {
-    constexpr std::string_view kStep = "step";
-    for (std::size_t at = 0; at != std::string_view::npos && at < path.size();) {
-        const std::string_view rest = path.substr(at);
-        if (rest == kStep || rest.starts_with("step/"))
-            return rest;
-        const std::size_t slash = path.find('/', at);
-        at = slash == std::string_view::npos ? slash : slash + 1;
-    }
-    return {};
+    path = analysis::fromStepDown(path);
+    return path == "step" || analysis::belowStep(path) != path ? path : std::string_view{};
 }
 
 } // namespace
