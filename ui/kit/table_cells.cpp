@@ -90,7 +90,10 @@ TableCell makeCell(const exchange::Cell& value, const exchange::Column& column, 
         number = statistics->median;
     else
         return makeWords(notMeasured());
-    const bool isCount = std::holds_alternative<std::int64_t>(value) && unit.suffix.empty();
+    // Whole numbers of ns and B have no decimals either.
+    const bool isCount =
+        std::holds_alternative<std::int64_t>(value) &&
+        (column.meaning == exchange::Meaning::Difference ? unit.suffix.empty() : unit.divisor == 1);
     TableCell cell =
         makeWords(unit.hexadecimal ? QString::fromStdString(unit.text(std::int64_t(number)))
                   : isCount        ? wholeNumber(std::int64_t(number))

@@ -134,7 +134,7 @@ TEST_F(KernelWork, AddsUpTimeSpreadAndWorkByName)
     EXPECT_NEAR(gemm.standardDeviation.value(), std::sqrt(200.0), 1e-9);
     ASSERT_TRUE(gemm.work);
     EXPECT_EQ(*gemm.work, (Work{{120}, {2 * 4 * 36}}));
-    EXPECT_NEAR(gemm.flopsPerSecond().value(), 120 / 120e-9, 1);
+    EXPECT_NEAR(analysis::flopsPerSecond(*gemm.work, gemm.counted).value(), 120 / 120e-9, 1);
     EXPECT_FALSE(rowOf(table, "splitKreduce_kernel").work) << "the op's work belongs to the gemm";
     EXPECT_EQ(table.families.front(), (std::pair{analysis::KernelFamily::Matmul, std::int64_t{140}}));
     EXPECT_EQ(table.ranges, (std::vector<std::string>{kAttention, kFfn}));

@@ -38,7 +38,7 @@ std::vector<query::RunSummary> someRuns(int count, const std::string& name = "sw
         run.workload = "attention";
         run.params = {{"backend", i % 2 ? "naive" : "flash"}, {"seq_len", "512"}};
         run.result.status = i == 3 ? RunStatus::Oom : RunStatus::Ok;
-        run.step = analysis::Statistics{.n = 3, .mean = 10.0 - i, .median = 10.0 - i};
+        run.step = analysis::Statistics{.n = 3, .mean = 100.0 - i, .median = 100.0 - i};
     }
     return runs;
 }
