@@ -90,9 +90,9 @@ std::vector<PointForecast> forecast(const std::vector<SweepPoint>& points, const
         if (isNew) {
             device = targetDevice(request, target, ceilings);
             rates = predict::DeviceRates::from(ceilings, device);
-            if (const auto* sheet = analysis::DeviceSheets::standard().find(device.name);
-                rates && device.isCuda && sheet && sheet->link)
-                rates->assumeLink(*sheet->link);
+            if (rates && device.isCuda)
+                if (const auto* sheet = analysis::DeviceSheets::standard().find(device.name); sheet && sheet->link)
+                    rates->assumeLink(*sheet->link);
             isHere = !device.isCuda || machine::gpuCapacity(request.index.value_or(0)).has_value();
         }
         PointForecast& forecast = forecasts.emplace_back();
