@@ -59,14 +59,12 @@ std::optional<SummedKernels> storedSums(const store::RunReader& reader, const Ke
 {
     if (selection.step || selection.span || !selection.parties.empty())
         return {};
-    if (selection.byOp)
+    // The totals by kernel are of all steps together. If there is only one, it is that of every kernel.
+    if (selection.byOp || (selection.countSteps && reader.stepTotals(selection.run).size() != 1))
         return sumsOfCalls(reader, selection);
     const std::optional<store::RunTotals> totals = reader.totals(selection.run);
-    // The totals are of all steps together. If there is only one, it is that of every kernel.
     if (!totals)
         return {};
-    if (selection.countSteps && totals->steps.size() != 1)
-        return sumsOfCalls(reader, selection);
     SummedKernels summed;
     summed.events = summed.outsideSteps = reader.counts(selection.run).deviceEvents;
     for (const store::KernelTotal& total : totals->kernels) {
