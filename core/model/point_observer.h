@@ -13,7 +13,6 @@ struct MemoryFacts;
 
 /// States of a point, in order; `state` events carry them. Compile only if something is compiled.
 enum class PointState { Compile, Warmup, Measure, Trace, Drain, Store };
-template <> std::span<const EnumWord<PointState>> enumWords();
 
 /// Receives the data of a running point: the engine calls it, the session records it. Called on the session
 /// thread, except trace batches (the tracer's thread).

@@ -8,81 +8,55 @@
 
 namespace tilescope {
 
-template <> std::span<const EnumWord<Workload>> enumWords()
-{
-    static constexpr EnumWord<Workload> words[] = {
-        {Workload::Attention, "attention"},       {Workload::Lm, "lm"},
-        {Workload::Accumulation, "accumulation"}, {Workload::Dtypes, "dtypes"},
-        {Workload::Products, "products"},         {Workload::Collective, "collective"}};
-    return words;
-}
+namespace {
 
-template <> std::span<const EnumWord<Mode>> enumWords()
-{
-    static constexpr EnumWord<Mode> words[] = {{Mode::Forward, "forward"},
-                                               {Mode::Backward, "backward"},
-                                               {Mode::Both, "both"},
-                                               {Mode::Train, "train"}};
-    return words;
-}
+template <class E> constexpr EnumWord<E> kWords[1] = {};
 
-template <> std::span<const EnumWord<LossKind>> enumWords()
-{
-    static constexpr EnumWord<LossKind> words[] = {{LossKind::Sum, "sum"},
+template <>
+constexpr EnumWord<Workload> kWords<Workload>[] = {
+    {Workload::Attention, "attention"},       {Workload::Lm, "lm"},
+    {Workload::Accumulation, "accumulation"}, {Workload::Dtypes, "dtypes"},
+    {Workload::Products, "products"},         {Workload::Collective, "collective"}};
+
+template <>
+constexpr EnumWord<Mode> kWords<Mode>[] = {
+    {Mode::Forward, "forward"}, {Mode::Backward, "backward"}, {Mode::Both, "both"}, {Mode::Train, "train"}};
+
+template <>
+constexpr EnumWord<LossKind> kWords<LossKind>[] = {{LossKind::Sum, "sum"},
                                                    {LossKind::CrossEntropy, "cross_entropy"}};
-    return words;
-}
 
-template <> std::span<const EnumWord<Precision>> enumWords()
-{
-    static constexpr EnumWord<Precision> words[] = {{Precision::Fp32, "fp32"},     {Precision::Tf32, "tf32"},
-                                                    {Precision::Bf16, "bf16"},     {Precision::Fp16, "fp16"},
-                                                    {Precision::Fp32x6, "fp32x6"}, {Precision::Fp8, "fp8"}};
-    return words;
-}
+template <>
+constexpr EnumWord<Precision> kWords<Precision>[] = {{Precision::Fp32, "fp32"},     {Precision::Tf32, "tf32"},
+                                                     {Precision::Bf16, "bf16"},     {Precision::Fp16, "fp16"},
+                                                     {Precision::Fp32x6, "fp32x6"}, {Precision::Fp8, "fp8"}};
 
-template <> std::span<const EnumWord<Backend>> enumWords()
-{
-    static constexpr auto words = [] {
-        std::array<EnumWord<Backend>, kBackendTraits.size()> all{};
-        for (std::size_t i = 0; i < all.size(); ++i)
-            all[i] = {kBackendTraits[i].backend, kBackendTraits[i].name};
-        return all;
-    }();
-    return words;
-}
+template <>
+constexpr auto kWords<Backend> = [] {
+    std::array<EnumWord<Backend>, kBackendTraits.size()> all{};
+    for (std::size_t i = 0; i < all.size(); ++i)
+        all[i] = {kBackendTraits[i].backend, kBackendTraits[i].name};
+    return all;
+}();
 
-template <> std::span<const EnumWord<TraceLevel>> enumWords()
-{
-    static constexpr EnumWord<TraceLevel> words[] = {
-        {TraceLevel::Off, "off"}, {TraceLevel::Kernels, "kernels"}, {TraceLevel::Full, "full"}};
-    return words;
-}
+template <>
+constexpr EnumWord<TraceLevel> kWords<TraceLevel>[] = {
+    {TraceLevel::Off, "off"}, {TraceLevel::Kernels, "kernels"}, {TraceLevel::Full, "full"}};
 
-template <> std::span<const EnumWord<Isolation>> enumWords()
-{
-    static constexpr EnumWord<Isolation> words[] = {{Isolation::Sweep, "sweep"},
-                                                    {Isolation::Process, "process"}};
-    return words;
-}
+template <>
+constexpr EnumWord<Isolation> kWords<Isolation>[] = {{Isolation::Sweep, "sweep"},
+                                                     {Isolation::Process, "process"}};
 
-template <> std::span<const EnumWord<StepTiming>> enumWords()
-{
-    static constexpr EnumWord<StepTiming> words[] = {{StepTiming::Phase, "phase"},
-                                                     {StepTiming::Step, "step"}};
-    return words;
-}
+template <>
+constexpr EnumWord<StepTiming> kWords<StepTiming>[] = {{StepTiming::Phase, "phase"},
+                                                       {StepTiming::Step, "step"}};
 
-template <> std::span<const EnumWord<TokenData>> enumWords()
-{
-    static constexpr EnumWord<TokenData> words[] = {{TokenData::Random, "random"},
-                                                    {TokenData::Markov, "markov"}};
-    return words;
-}
+template <>
+constexpr EnumWord<TokenData> kWords<TokenData>[] = {{TokenData::Random, "random"},
+                                                     {TokenData::Markov, "markov"}};
 
-template <> std::span<const EnumWord<Parallel>> enumWords()
-{
-    static constexpr EnumWord<Parallel> words[] = {{Parallel::None, "none"},
+template <>
+constexpr EnumWord<Parallel> kWords<Parallel>[] = {{Parallel::None, "none"},
                                                    {Parallel::DdpNaive, "ddp-naive"},
                                                    {Parallel::DdpFlat, "ddp-flat"},
                                                    {Parallel::Ddp, "ddp"},
@@ -91,150 +65,134 @@ template <> std::span<const EnumWord<Parallel>> enumWords()
                                                    {Parallel::Fsdp, "fsdp"},
                                                    {Parallel::Tp, "tp"},
                                                    {Parallel::FsdpTp, "fsdp+tp"}};
-    return words;
-}
 
-template <> std::span<const EnumWord<CollectiveOp>> enumWords()
-{
-    static constexpr EnumWord<CollectiveOp> words[] = {{CollectiveOp::AllReduce, "all_reduce"},
-                                                       {CollectiveOp::AllGather, "all_gather"},
-                                                       {CollectiveOp::ReduceScatter, "reduce_scatter"},
-                                                       {CollectiveOp::Broadcast, "broadcast"},
-                                                       {CollectiveOp::AllToAll, "all_to_all"}};
-    return words;
-}
+template <>
+constexpr EnumWord<CollectiveOp> kWords<CollectiveOp>[] = {{CollectiveOp::AllReduce, "all_reduce"},
+                                                           {CollectiveOp::AllGather, "all_gather"},
+                                                           {CollectiveOp::ReduceScatter, "reduce_scatter"},
+                                                           {CollectiveOp::Broadcast, "broadcast"},
+                                                           {CollectiveOp::AllToAll, "all_to_all"}};
 
-template <> std::span<const EnumWord<MessageDtype>> enumWords()
-{
-    static constexpr EnumWord<MessageDtype> words[] = {
-        {MessageDtype::Fp32, "fp32"}, {MessageDtype::Bf16, "bf16"}, {MessageDtype::Fp16, "fp16"}};
-    return words;
-}
+template <>
+constexpr EnumWord<MessageDtype> kWords<MessageDtype>[] = {
+    {MessageDtype::Fp32, "fp32"}, {MessageDtype::Bf16, "bf16"}, {MessageDtype::Fp16, "fp16"}};
 
-template <> std::span<const EnumWord<RunStatus>> enumWords()
-{
-    static constexpr EnumWord<RunStatus> words[] = {{RunStatus::Running, "running"},
-                                                    {RunStatus::Ok, "ok"},
-                                                    {RunStatus::Oom, "oom"},
-                                                    {RunStatus::Skipped, "skipped"},
-                                                    {RunStatus::Error, "error"},
-                                                    {RunStatus::Cancelled, "cancelled"},
-                                                    {RunStatus::Interrupted, "interrupted"}};
-    return words;
-}
+template <>
+constexpr EnumWord<RunStatus> kWords<RunStatus>[] = {
+    {RunStatus::Running, "running"},        {RunStatus::Ok, "ok"},       {RunStatus::Oom, "oom"},
+    {RunStatus::Skipped, "skipped"},        {RunStatus::Error, "error"}, {RunStatus::Cancelled, "cancelled"},
+    {RunStatus::Interrupted, "interrupted"}};
 
-template <> std::span<const EnumWord<SampleKind>> enumWords()
-{
-    static constexpr EnumWord<SampleKind> words[] = {
-        {SampleKind::Warmup, "warmup"}, {SampleKind::Measure, "measure"}, {SampleKind::Trace, "trace"}};
-    return words;
-}
+template <>
+constexpr EnumWord<SampleKind> kWords<SampleKind>[] = {
+    {SampleKind::Warmup, "warmup"}, {SampleKind::Measure, "measure"}, {SampleKind::Trace, "trace"}};
 
-template <> std::span<const EnumWord<Phase>> enumWords()
-{
-    static constexpr EnumWord<Phase> words[] = {
-        {Phase::Step, "step"},         {Phase::Forward, "forward"},     {Phase::Loss, "loss"},
-        {Phase::Backward, "backward"}, {Phase::Optimizer, "optimizer"}, {Phase::Collective, "collective"}};
-    return words;
-}
+template <>
+constexpr EnumWord<Phase> kWords<Phase>[] = {
+    {Phase::Step, "step"},         {Phase::Forward, "forward"},     {Phase::Loss, "loss"},
+    {Phase::Backward, "backward"}, {Phase::Optimizer, "optimizer"}, {Phase::Collective, "collective"}};
 
-template <> std::span<const EnumWord<DeviceEventKind>> enumWords()
-{
-    static constexpr EnumWord<DeviceEventKind> words[] = {{DeviceEventKind::Kernel, "kernel"},
-                                                          {DeviceEventKind::Memcpy, "memcpy"},
-                                                          {DeviceEventKind::Memset, "memset"}};
-    return words;
-}
+template <>
+constexpr EnumWord<DeviceEventKind> kWords<DeviceEventKind>[] = {{DeviceEventKind::Kernel, "kernel"},
+                                                                 {DeviceEventKind::Memcpy, "memcpy"},
+                                                                 {DeviceEventKind::Memset, "memset"}};
 
-template <> std::span<const EnumWord<CopyKind>> enumWords()
-{
-    static constexpr EnumWord<CopyKind> words[] = {{CopyKind::None, "none"},
+template <>
+constexpr EnumWord<CopyKind> kWords<CopyKind>[] = {{CopyKind::None, "none"},
                                                    {CopyKind::HostToDevice, "host_to_device"},
                                                    {CopyKind::DeviceToHost, "device_to_host"},
                                                    {CopyKind::DeviceToDevice, "device_to_device"},
                                                    {CopyKind::HostToHost, "host_to_host"},
                                                    {CopyKind::PeerToPeer, "peer_to_peer"},
                                                    {CopyKind::Other, "other"}};
-    return words;
-}
 
-template <> std::span<const EnumWord<ApiKind>> enumWords()
-{
-    static constexpr EnumWord<ApiKind> words[] = {
-        {ApiKind::Launch, "launch"}, {ApiKind::Memory, "memory"}, {ApiKind::Synchronize, "synchronize"},
-        {ApiKind::Other, "other"},   {ApiKind::Wait, "wait"},     {ApiKind::Overhead, "overhead"}};
-    return words;
-}
+template <>
+constexpr EnumWord<ApiKind> kWords<ApiKind>[] = {
+    {ApiKind::Launch, "launch"}, {ApiKind::Memory, "memory"}, {ApiKind::Synchronize, "synchronize"},
+    {ApiKind::Other, "other"},   {ApiKind::Wait, "wait"},     {ApiKind::Overhead, "overhead"}};
 
-template <> std::span<const EnumWord<OpScope>> enumWords()
-{
-    static constexpr EnumWord<OpScope> words[] = {{OpScope::Function, "function"},
-                                                  {OpScope::Backward, "backward"}};
-    return words;
-}
+template <>
+constexpr EnumWord<OpScope> kWords<OpScope>[] = {{OpScope::Function, "function"},
+                                                 {OpScope::Backward, "backward"}};
 
-template <> std::span<const EnumWord<CpuInstructionSet>> enumWords()
-{
-    static constexpr EnumWord<CpuInstructionSet> words[] = {
-        {CpuInstructionSet::Sse2, "sse2"},     {CpuInstructionSet::Avx2, "avx2"},
-        {CpuInstructionSet::Avx512, "avx512"}, {CpuInstructionSet::Avx512Bf16, "avx512_bf16"},
-        {CpuInstructionSet::Amx, "amx"},       {CpuInstructionSet::AmxFp16, "amx_fp16"}};
-    return words;
-}
+template <>
+constexpr EnumWord<CpuInstructionSet> kWords<CpuInstructionSet>[] = {
+    {CpuInstructionSet::Sse2, "sse2"},     {CpuInstructionSet::Avx2, "avx2"},
+    {CpuInstructionSet::Avx512, "avx512"}, {CpuInstructionSet::Avx512Bf16, "avx512_bf16"},
+    {CpuInstructionSet::Amx, "amx"},       {CpuInstructionSet::AmxFp16, "amx_fp16"}};
 
-template <> std::span<const EnumWord<WaitKind>> enumWords()
-{
-    static constexpr EnumWord<WaitKind> words[] = {{WaitKind::Event, "event"},
+template <>
+constexpr EnumWord<WaitKind> kWords<WaitKind>[] = {{WaitKind::Event, "event"},
                                                    {WaitKind::StreamWait, "stream_wait"},
                                                    {WaitKind::Stream, "stream"},
                                                    {WaitKind::Context, "context"}};
-    return words;
+
+template <>
+constexpr EnumWord<AllocAction> kWords<AllocAction>[] = {{AllocAction::Alloc, "alloc"},
+                                                         {AllocAction::FreeRequested, "free_requested"},
+                                                         {AllocAction::FreeCompleted, "free_completed"},
+                                                         {AllocAction::SegmentAlloc, "segment_alloc"},
+                                                         {AllocAction::SegmentFree, "segment_free"},
+                                                         {AllocAction::SegmentMap, "segment_map"},
+                                                         {AllocAction::SegmentUnmap, "segment_unmap"},
+                                                         {AllocAction::Snapshot, "snapshot"},
+                                                         {AllocAction::Oom, "oom"}};
+
+template <>
+constexpr EnumWord<LossSeverity> kWords<LossSeverity>[] = {
+    {LossSeverity::Info, "info"}, {LossSeverity::Warning, "warning"}, {LossSeverity::Error, "error"}};
+
+template <>
+constexpr EnumWord<PointState> kWords<PointState>[] = {
+    {PointState::Compile, "compile"}, {PointState::Warmup, "warmup"}, {PointState::Measure, "measure"},
+    {PointState::Trace, "trace"},     {PointState::Drain, "drain"},   {PointState::Store, "store"}};
+
+template <>
+constexpr EnumWord<MemoryCategory> kWords<MemoryCategory>[] = {
+    {MemoryCategory::Parameters, "parameters"},
+    {MemoryCategory::Gradients, "gradients"},
+    {MemoryCategory::Optimizer, "optimizer"},
+    {MemoryCategory::Activations, "activations"},
+    {MemoryCategory::Inputs, "inputs"},
+    {MemoryCategory::Temporaries, "temporaries"},
+    {MemoryCategory::Workspace, "workspace"},
+    {MemoryCategory::Unattributed, "unattributed"},
+    {MemoryCategory::Fragmentation, "fragmentation"},
+    {MemoryCategory::ReservedFree, "reserved_free"},
+    {MemoryCategory::Context, "context"}};
+
+} // namespace
+
+template <class E> std::span<const EnumWord<E>> enumWords()
+{
+    return kWords<E>;
 }
 
-template <> std::span<const EnumWord<AllocAction>> enumWords()
-{
-    static constexpr EnumWord<AllocAction> words[] = {{AllocAction::Alloc, "alloc"},
-                                                      {AllocAction::FreeRequested, "free_requested"},
-                                                      {AllocAction::FreeCompleted, "free_completed"},
-                                                      {AllocAction::SegmentAlloc, "segment_alloc"},
-                                                      {AllocAction::SegmentFree, "segment_free"},
-                                                      {AllocAction::SegmentMap, "segment_map"},
-                                                      {AllocAction::SegmentUnmap, "segment_unmap"},
-                                                      {AllocAction::Snapshot, "snapshot"},
-                                                      {AllocAction::Oom, "oom"}};
-    return words;
-}
-
-template <> std::span<const EnumWord<LossSeverity>> enumWords()
-{
-    static constexpr EnumWord<LossSeverity> words[] = {
-        {LossSeverity::Info, "info"}, {LossSeverity::Warning, "warning"}, {LossSeverity::Error, "error"}};
-    return words;
-}
-
-template <> std::span<const EnumWord<PointState>> enumWords()
-{
-    static constexpr EnumWord<PointState> words[] = {
-        {PointState::Compile, "compile"}, {PointState::Warmup, "warmup"}, {PointState::Measure, "measure"},
-        {PointState::Trace, "trace"},     {PointState::Drain, "drain"},   {PointState::Store, "store"}};
-    return words;
-}
-
-template <> std::span<const EnumWord<MemoryCategory>> enumWords()
-{
-    static constexpr EnumWord<MemoryCategory> words[] = {{MemoryCategory::Parameters, "parameters"},
-                                                         {MemoryCategory::Gradients, "gradients"},
-                                                         {MemoryCategory::Optimizer, "optimizer"},
-                                                         {MemoryCategory::Activations, "activations"},
-                                                         {MemoryCategory::Inputs, "inputs"},
-                                                         {MemoryCategory::Temporaries, "temporaries"},
-                                                         {MemoryCategory::Workspace, "workspace"},
-                                                         {MemoryCategory::Unattributed, "unattributed"},
-                                                         {MemoryCategory::Fragmentation, "fragmentation"},
-                                                         {MemoryCategory::ReservedFree, "reserved_free"},
-                                                         {MemoryCategory::Context, "context"}};
-    return words;
-}
+template std::span<const EnumWord<Workload>> enumWords();
+template std::span<const EnumWord<Mode>> enumWords();
+template std::span<const EnumWord<LossKind>> enumWords();
+template std::span<const EnumWord<Precision>> enumWords();
+template std::span<const EnumWord<TraceLevel>> enumWords();
+template std::span<const EnumWord<Isolation>> enumWords();
+template std::span<const EnumWord<StepTiming>> enumWords();
+template std::span<const EnumWord<TokenData>> enumWords();
+template std::span<const EnumWord<Parallel>> enumWords();
+template std::span<const EnumWord<CollectiveOp>> enumWords();
+template std::span<const EnumWord<MessageDtype>> enumWords();
+template std::span<const EnumWord<RunStatus>> enumWords();
+template std::span<const EnumWord<SampleKind>> enumWords();
+template std::span<const EnumWord<Phase>> enumWords();
+template std::span<const EnumWord<DeviceEventKind>> enumWords();
+template std::span<const EnumWord<CopyKind>> enumWords();
+template std::span<const EnumWord<ApiKind>> enumWords();
+template std::span<const EnumWord<OpScope>> enumWords();
+template std::span<const EnumWord<CpuInstructionSet>> enumWords();
+template std::span<const EnumWord<WaitKind>> enumWords();
+template std::span<const EnumWord<AllocAction>> enumWords();
+template std::span<const EnumWord<LossSeverity>> enumWords();
+template std::span<const EnumWord<PointState>> enumWords();
+template std::span<const EnumWord<MemoryCategory>> enumWords();
+template std::span<const EnumWord<Backend>> enumWords();
 
 std::string toText(const DeviceRequest& device)
 {

@@ -18,32 +18,8 @@ template <class E> struct EnumWord {
     std::string_view word;
 };
 
-/// All values of `E` with their words, in display order.
+/// All values of `E`, an enumeration that text.cpp has words for, in display order.
 template <class E> std::span<const EnumWord<E>> enumWords();
-
-template <> std::span<const EnumWord<Workload>> enumWords();
-template <> std::span<const EnumWord<Mode>> enumWords();
-template <> std::span<const EnumWord<LossKind>> enumWords();
-template <> std::span<const EnumWord<Precision>> enumWords();
-template <> std::span<const EnumWord<Backend>> enumWords();
-template <> std::span<const EnumWord<TraceLevel>> enumWords();
-template <> std::span<const EnumWord<Isolation>> enumWords();
-template <> std::span<const EnumWord<StepTiming>> enumWords();
-template <> std::span<const EnumWord<TokenData>> enumWords();
-template <> std::span<const EnumWord<Parallel>> enumWords();
-template <> std::span<const EnumWord<CollectiveOp>> enumWords();
-template <> std::span<const EnumWord<MessageDtype>> enumWords();
-template <> std::span<const EnumWord<RunStatus>> enumWords();
-template <> std::span<const EnumWord<SampleKind>> enumWords();
-template <> std::span<const EnumWord<Phase>> enumWords();
-template <> std::span<const EnumWord<DeviceEventKind>> enumWords();
-template <> std::span<const EnumWord<CopyKind>> enumWords();
-template <> std::span<const EnumWord<ApiKind>> enumWords();
-template <> std::span<const EnumWord<OpScope>> enumWords();
-template <> std::span<const EnumWord<AllocAction>> enumWords();
-template <> std::span<const EnumWord<WaitKind>> enumWords();
-template <> std::span<const EnumWord<LossSeverity>> enumWords();
-template <> std::span<const EnumWord<MemoryCategory>> enumWords();
 
 /// The word of a value.
 template <class E> std::string_view wordOf(E value)

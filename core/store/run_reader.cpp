@@ -31,34 +31,6 @@ public:
     }
 };
 
-namespace {
-
-Timestamp startOf(const AllocEvent& event)
-{
-    return event.time;
-}
-template <class Event> Timestamp startOf(const Event& event)
-{
-    return event.start;
-}
-
-/// Keeps all that `each` gives, in start order.
-template <class Event, class Each> std::vector<Event> collected(Each&& each)
-{
-    std::vector<Event> events;
-    each([&events](const Event& event) {
-        events.push_back(event);
-        return true;
-    });
-    // Nearly sorted already: only events that were open for long are late.
-    const auto start = [](const Event& event) { return startOf(event); };
-    if (!std::ranges::is_sorted(events, {}, start))
-        std::ranges::stable_sort(events, {}, start);
-    return events;
-}
-
-} // namespace
-
 RunReader::RunReader(const fs::path& file)
 {
     translating(file, [&] { impl_ = std::make_unique<Impl>(file); });
@@ -264,19 +236,9 @@ void RunReader::eachRange(const EventWindow& window, const Take<Range>& take) co
     impl_->use([&] { impl_->eachEvent<Range>(EventKind::Range, window, rangeFrom, take); });
 }
 
-std::vector<Range> RunReader::ranges(const EventWindow& window) const
-{
-    return collected<Range>([&](const Take<Range>& take) { eachRange(window, take); });
-}
-
 void RunReader::eachOp(const EventWindow& window, const Take<Op>& take) const
 {
     impl_->use([&] { impl_->eachEvent<Op>(EventKind::Op, window, opFrom, take); });
-}
-
-std::vector<Op> RunReader::ops(const EventWindow& window) const
-{
-    return collected<Op>([&](const Take<Op>& take) { eachOp(window, take); });
 }
 
 void RunReader::eachApiCall(const EventWindow& window, const Take<ApiCall>& take) const
@@ -284,19 +246,9 @@ void RunReader::eachApiCall(const EventWindow& window, const Take<ApiCall>& take
     impl_->use([&] { impl_->eachEvent<ApiCall>(EventKind::ApiCall, window, apiCallFrom, take); });
 }
 
-std::vector<ApiCall> RunReader::apiCalls(const EventWindow& window) const
-{
-    return collected<ApiCall>([&](const Take<ApiCall>& take) { eachApiCall(window, take); });
-}
-
 void RunReader::eachAllocEvent(const EventWindow& window, const Take<AllocEvent>& take) const
 {
     impl_->use([&] { impl_->eachEvent<AllocEvent>(EventKind::Allocation, window, allocationFrom, take); });
-}
-
-std::vector<AllocEvent> RunReader::allocEvents(const EventWindow& window) const
-{
-    return collected<AllocEvent>([&](const Take<AllocEvent>& take) { eachAllocEvent(window, take); });
 }
 
 void RunReader::eachFrame(const EventWindow& window, const Take<Frame>& take) const
@@ -304,19 +256,9 @@ void RunReader::eachFrame(const EventWindow& window, const Take<Frame>& take) co
     impl_->use([&] { impl_->eachEvent<Frame>(EventKind::Frame, window, frameFrom, take); });
 }
 
-std::vector<Frame> RunReader::frames(const EventWindow& window) const
-{
-    return collected<Frame>([&](const Take<Frame>& take) { eachFrame(window, take); });
-}
-
 void RunReader::eachDeviceEvent(const EventWindow& window, const Take<DeviceEvent>& take) const
 {
     impl_->use([&] { impl_->eachDeviceEvent(window, take); });
-}
-
-std::vector<DeviceEvent> RunReader::deviceEvents(const EventWindow& window) const
-{
-    return collected<DeviceEvent>([&](const Take<DeviceEvent>& take) { eachDeviceEvent(window, take); });
 }
 
 TraceBatch RunReader::newEvents(RunId run, EventMark& mark, std::size_t most) const

@@ -12,12 +12,14 @@
 #include "core/store/tracks/packed_track.h"
 #include "core/store/tracks/totals.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace tilescope::store {
@@ -89,12 +91,21 @@ public:
     std::int64_t recordsChecked(RunId run) const;
 
     /// Events in start order. String ids are the file's: text() resolves them.
-    std::vector<Range> ranges(const EventWindow& window) const;
-    std::vector<Op> ops(const EventWindow& window) const;
-    std::vector<ApiCall> apiCalls(const EventWindow& window) const;
-    std::vector<DeviceEvent> deviceEvents(const EventWindow& window) const;
-    std::vector<AllocEvent> allocEvents(const EventWindow& window) const;
-    std::vector<Frame> frames(const EventWindow& window) const;
+    std::vector<Range> ranges(const EventWindow& window) const { return all(&RunReader::eachRange, window); }
+    std::vector<Op> ops(const EventWindow& window) const { return all(&RunReader::eachOp, window); }
+    std::vector<ApiCall> apiCalls(const EventWindow& window) const
+    {
+        return all(&RunReader::eachApiCall, window);
+    }
+    std::vector<DeviceEvent> deviceEvents(const EventWindow& window) const
+    {
+        return all(&RunReader::eachDeviceEvent, window);
+    }
+    std::vector<AllocEvent> allocEvents(const EventWindow& window) const
+    {
+        return all(&RunReader::eachAllocEvent, window);
+    }
+    std::vector<Frame> frames(const EventWindow& window) const { return all(&RunReader::eachFrame, window); }
 
     /// The same, one by one and nearly in start order, for those who need not keep them; ends early where
     /// `take` returns false. `take` may call this reader.
@@ -145,6 +156,28 @@ public:
     const std::filesystem::path& file() const;
 
 private:
+    /// Keeps all that `each` gives, in start order.
+    template <class Event>
+    std::vector<Event> all(void (RunReader::*each)(const EventWindow&, const Take<Event>&) const,
+                           const EventWindow& window) const
+    {
+        std::vector<Event> events;
+        (this->*each)(window, [&events](const Event& event) {
+            events.push_back(event);
+            return true;
+        });
+        const auto start = [](const Event& event) {
+            if constexpr (std::is_same_v<Event, AllocEvent>)
+                return event.time;
+            else
+                return event.start;
+        };
+        // Nearly sorted already: only events that were open for long are late.
+        if (!std::ranges::is_sorted(events, {}, start))
+            std::ranges::stable_sort(events, {}, start);
+        return events;
+    }
+
     class Impl;
     std::unique_ptr<Impl> impl_;
 };

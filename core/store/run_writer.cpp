@@ -72,13 +72,6 @@ public:
 
     void beginRun(const RunHeader& header);
     void reopenRun(RunId run);
-    void writeEnvironment(std::span<const EnvironmentEntry> entries);
-    void writeSamples(std::span<const Sample> samples);
-    void writeCounters(std::span<const CounterValue> counters);
-    void writeCounterTracks(std::span<const CounterTrack> tracks);
-    void writeCeilings(std::span<const Ceiling> ceilings);
-    void writeMemory(const MemoryFacts& facts);
-    void writeParties(const RunParties& parties);
     void write(const TraceBatch& batch);
     void endRun(const RunResult& result);
     void commit();
@@ -108,11 +101,43 @@ public:
         }
     }
 
+    template <class Work> void inTransaction(const Work& work)
+    {
+        guarded([&] {
+            target.begin();
+            work();
+        });
+    }
+    template <class Work> void inRun(const Work& work)
+    {
+        requireRun();
+        inTransaction(work);
+    }
+
     WritableFile target;
     RowFrame frame;
     std::string uid;
     std::int64_t eventsOverCap = 0; ///< of the last run
     std::optional<Error> failure;
+
+    RowInserter environment{
+        target.database(), target.ledger(), Source::Environment, {"id", "run", "key", "value", "unit"}};
+    RowInserter samples{target.database(),
+                        target.ledger(),
+                        Source::Sample,
+                        {"id", "run", "step", "kind", "phase", "wall_ns", "gpu_ns"}};
+    RowInserter counters{target.database(),
+                         target.ledger(),
+                         Source::Counter,
+                         {"id", "run", "path", "metric", "value", "unit", "instances", "passes"}};
+    RowInserter ceilings{
+        target.database(),
+        target.ledger(),
+        Source::Ceiling,
+        {"id", "device", "device_name", "kind", "value", "unit", "n", "spread", "measured", "program"}};
+    MemoryRows memory{target.database(), target.ledger(), target.strings()};
+    PartyRows parties{target.database(), target.ledger(), target.strings()};
+    CounterRows counterTracks{target.database(), target.ledger(), target.strings()};
 
 private:
     template <class Record> void append(EventKind kind, const Record& record)
@@ -151,28 +176,10 @@ private:
                       Source::Run,
                       {"id", "uid", "name", "workload", "spec", "spec_hash", "point", "program", "host",
                        "pid", "status", "started", "clock_origin", "first_range", "first_op"}};
-    RowInserter environment_{
-        target.database(), target.ledger(), Source::Environment, {"id", "run", "key", "value", "unit"}};
-    RowInserter samples_{target.database(),
-                         target.ledger(),
-                         Source::Sample,
-                         {"id", "run", "step", "kind", "phase", "wall_ns", "gpu_ns"}};
     RowInserter losses_{target.database(),
                         target.ledger(),
                         Source::Loss,
                         {"id", "run", "kind", "severity", "count", "detail"}};
-    RowInserter counters_{target.database(),
-                          target.ledger(),
-                          Source::Counter,
-                          {"id", "run", "path", "metric", "value", "unit", "instances", "passes"}};
-    RowInserter ceilings_{
-        target.database(),
-        target.ledger(),
-        Source::Ceiling,
-        {"id", "device", "device_name", "kind", "value", "unit", "n", "spread", "measured", "program"}};
-    MemoryRows memory_{target.database(), target.ledger(), target.strings()};
-    PartyRows parties_{target.database(), target.ledger(), target.strings()};
-    CounterRows counterTracks_{target.database(), target.ledger(), target.strings()};
     std::optional<TrackFeed> feed_; ///< of a run whose events arrive in order
     std::size_t rowsSinceCommit_ = 0;
     std::int64_t lastOp_ = -1; ///< highest numbers that the open run's records refer to
@@ -227,57 +234,6 @@ void RunWriter::Impl::reopenRun(RunId run)
              .firstOp = query.getColumn(3).getInt64()};
 }
 
-void RunWriter::Impl::writeEnvironment(std::span<const EnvironmentEntry> entries)
-{
-    target.begin();
-    for (const EnvironmentEntry& entry : entries)
-        environment_.insert(frame.run, {frame.run, entry.key, entry.value, entry.unit});
-}
-
-void RunWriter::Impl::writeSamples(std::span<const Sample> samples)
-{
-    target.begin();
-    for (const Sample& sample : samples)
-        samples_.insert(frame.run, {frame.run, std::int64_t{sample.step}, wordOf(sample.kind),
-                                    wordOf(sample.phase), std::int64_t{sample.wall.count()},
-                                    sample.gpu ? Cell(std::int64_t{sample.gpu->count()}) : Cell()});
-}
-
-void RunWriter::Impl::writeCounters(std::span<const CounterValue> counters)
-{
-    target.begin();
-    for (const CounterValue& counter : counters)
-        counters_.insert(frame.run, {frame.run, counter.path, counter.metric, counter.value, counter.unit,
-                                     counter.instances, counter.passes});
-}
-
-void RunWriter::Impl::writeCounterTracks(std::span<const CounterTrack> tracks)
-{
-    target.begin();
-    for (const CounterTrack& track : tracks)
-        counterTracks_.insert(track, frame);
-}
-
-void RunWriter::Impl::writeCeilings(std::span<const Ceiling> ceilings)
-{
-    target.begin();
-    for (const Ceiling& ceiling : ceilings)
-        ceilings_.insert({}, {ceiling.device, ceiling.deviceName, ceiling.kind, ceiling.value, ceiling.unit,
-                              ceiling.n, ceiling.spread, ceiling.measuredUnixNs, ceiling.program});
-}
-
-void RunWriter::Impl::writeMemory(const MemoryFacts& facts)
-{
-    target.begin();
-    memory_.insert(facts, frame);
-}
-
-void RunWriter::Impl::writeParties(const RunParties& parties)
-{
-    target.begin();
-    parties_.insert(parties, frame);
-}
-
 void RunWriter::Impl::writeLoss(std::string_view kind, LossSeverity severity, std::int64_t count,
                                 std::string_view detail)
 {
@@ -286,7 +242,6 @@ void RunWriter::Impl::writeLoss(std::string_view kind, LossSeverity severity, st
 
 void RunWriter::Impl::write(const TraceBatch& batch)
 {
-    target.begin();
     for (const Range& range : batch.ranges)
         append(EventKind::Range, range);
     for (const Op& op : batch.ops)
@@ -302,11 +257,11 @@ void RunWriter::Impl::write(const TraceBatch& batch)
     if (feed_)
         feed_->endBatch();
     for (const Collective& collective : batch.collectives)
-        parties_.insert(collective, frame);
+        parties.insert(collective, frame);
     for (const Wait& wait : batch.waits)
-        parties_.insert(wait, frame);
+        parties.insert(wait, frame);
     for (const ThreadName& thread : batch.threads)
-        parties_.insert(thread, frame);
+        parties.insert(thread, frame);
     for (const Loss& loss : batch.losses)
         writeLoss(target.strings().textOf(loss.kind), loss.severity, loss.count,
                   target.strings().textOf(loss.detail));
@@ -448,49 +403,65 @@ void RunWriter::reopenRun(RunId run)
 
 void RunWriter::writeEnvironment(std::span<const EnvironmentEntry> entries)
 {
-    impl_->requireRun();
-    impl_->guarded([&] { impl_->writeEnvironment(entries); });
+    impl_->inRun([&] {
+        for (const EnvironmentEntry& entry : entries)
+            impl_->environment.insert(impl_->frame.run,
+                                      {impl_->frame.run, entry.key, entry.value, entry.unit});
+    });
 }
 
 void RunWriter::writeSamples(std::span<const Sample> samples)
 {
-    impl_->requireRun();
-    impl_->guarded([&] { impl_->writeSamples(samples); });
+    impl_->inRun([&] {
+        for (const Sample& sample : samples)
+            impl_->samples.insert(impl_->frame.run,
+                                  {impl_->frame.run, std::int64_t{sample.step}, wordOf(sample.kind),
+                                   wordOf(sample.phase), std::int64_t{sample.wall.count()},
+                                   sample.gpu ? Cell(std::int64_t{sample.gpu->count()}) : Cell()});
+    });
 }
 
 void RunWriter::writeCounters(std::span<const CounterValue> counters)
 {
-    impl_->requireRun();
-    impl_->guarded([&] { impl_->writeCounters(counters); });
+    impl_->inRun([&] {
+        for (const CounterValue& counter : counters)
+            impl_->counters.insert(impl_->frame.run,
+                                   {impl_->frame.run, counter.path, counter.metric, counter.value,
+                                    counter.unit, counter.instances, counter.passes});
+    });
 }
 
 void RunWriter::writeCounterTracks(std::span<const CounterTrack> tracks)
 {
-    impl_->requireRun();
-    impl_->guarded([&] { impl_->writeCounterTracks(tracks); });
+    impl_->inRun([&] {
+        for (const CounterTrack& track : tracks)
+            impl_->counterTracks.insert(track, impl_->frame);
+    });
 }
 
 void RunWriter::writeCeilings(std::span<const Ceiling> ceilings)
 {
-    impl_->guarded([&] { impl_->writeCeilings(ceilings); });
+    impl_->inTransaction([&] {
+        for (const Ceiling& ceiling : ceilings)
+            impl_->ceilings.insert({}, {ceiling.device, ceiling.deviceName, ceiling.kind, ceiling.value,
+                                        ceiling.unit, ceiling.n, ceiling.spread, ceiling.measuredUnixNs,
+                                        ceiling.program});
+    });
 }
 
 void RunWriter::writeMemory(const MemoryFacts& facts)
 {
-    impl_->requireRun();
-    impl_->guarded([&] { impl_->writeMemory(facts); });
+    impl_->inRun([&] { impl_->memory.insert(facts, impl_->frame); });
 }
 
 void RunWriter::writeParties(const RunParties& parties)
 {
-    impl_->requireRun();
-    impl_->guarded([&] { impl_->writeParties(parties); });
+    impl_->inRun([&] { impl_->parties.insert(parties, impl_->frame); });
 }
 
 void RunWriter::write(const TraceBatch& batch)
 {
-    impl_->requireRun();
-    impl_->guarded([&] { impl_->write(batch); });
+    impl_->inRun([&] { impl_->write(batch); });
 }
 
 void RunWriter::commit()
@@ -500,8 +471,7 @@ void RunWriter::commit()
 
 void RunWriter::endRun(const RunResult& result)
 {
-    impl_->requireRun();
-    impl_->guarded([&] { impl_->endRun(result); });
+    impl_->inRun([&] { impl_->endRun(result); });
 }
 
 void RunWriter::seal()

@@ -77,49 +77,26 @@ public:
             batch.threads.push_back(thread);
         }
         reader_.eachRange({.run = run_}, [&](Range range) {
-            range.id = moved(range.id);
-            range.parent = moved(range.parent);
-            range.path = moved(range.path);
-            range.name = moved(range.name);
-            range.thread = moved(range.thread);
-            move(range);
+            moveAll(range.id, range.parent, range.path, range.name, range.thread, range.start, range.end);
             batch.ranges.push_back(range);
             return true;
         });
         reader_.eachOp({.run = run_}, [&](Op op) {
-            op.id = moved(op.id);
-            op.parent = moved(op.parent);
-            op.range = moved(op.range);
-            op.name = moved(op.name);
-            op.shapes = moved(op.shapes);
-            op.path = moved(op.path);
-            op.thread = moved(op.thread);
-            move(op);
+            moveAll(op.id, op.parent, op.range, op.name, op.shapes, op.path, op.thread, op.start, op.end);
             batch.ops.push_back(op);
             return true;
         });
         reader_.eachApiCall({.run = run_}, [&](ApiCall call) {
-            call.range = moved(call.range);
-            call.op = moved(call.op);
-            call.name = moved(call.name);
-            call.correlation = moved(call.correlation);
-            call.thread = moved(call.thread);
-            move(call);
+            moveAll(call.range, call.op, call.name, call.correlation, call.thread, call.start, call.end);
             batch.apiCalls.push_back(call);
             return true;
         });
         addDeviceRecords(batch);
         for (Collective collective : reader_.collectives(run_)) {
             collective.process = process_;
-            collective.range = moved(collective.range);
-            collective.stream = moved(collective.stream);
-            collective.correlation = moved(collective.correlation);
-            collective.device = moved(collective.device);
-            collective.thread = moved(collective.thread);
-            move(collective);
-            for (StringId Collective::*text : {&Collective::op, &Collective::group, &Collective::ranks,
-                                               &Collective::dtype, &Collective::path})
-                collective.*text = moved(collective.*text);
+            moveAll(collective.range, collective.stream, collective.correlation, collective.device,
+                    collective.thread, collective.start, collective.end);
+            moveAll(collective.op, collective.group, collective.ranks, collective.dtype, collective.path);
             batch.collectives.push_back(collective);
         }
         for (const auto& loss : reader_.losses(run_)) {
@@ -155,27 +132,15 @@ private:
     void addDeviceRecords(TraceBatch& batch)
     {
         reader_.eachDeviceEvent({.run = run_}, [&](DeviceEvent event) {
-            event.name = moved(event.name);
-            event.path = moved(event.path);
-            event.stream = moved(event.stream);
-            event.correlation = moved(event.correlation);
-            event.range = moved(event.range);
-            event.op = moved(event.op);
-            event.device = moved(event.device);
-            event.launchThread = moved(event.launchThread);
-            event.launched = moved(event.launched);
-            move(event);
+            moveAll(event.name, event.path, event.stream, event.correlation, event.range, event.op,
+                    event.device, event.launchThread, event.launched, event.start, event.end);
             batch.deviceEvents.push_back(event);
             return true;
         });
         for (Wait wait : reader_.waits(run_)) {
             wait.process = process_;
-            wait.stream = moved(wait.stream);
-            wait.waitedFor = moved(wait.waitedFor);
-            wait.correlation = moved(wait.correlation);
-            wait.recordCorrelation = moved(wait.recordCorrelation);
-            wait.device = moved(wait.device);
-            move(wait);
+            moveAll(wait.stream, wait.waitedFor, wait.correlation, wait.recordCorrelation, wait.device,
+                    wait.start, wait.end);
             batch.waits.push_back(wait);
         }
     }
@@ -193,11 +158,7 @@ private:
         return id ? DeviceIndex{static_cast<std::int16_t>(first_.device + id.value)} : id;
     }
     Timestamp moved(Timestamp time) const { return time == Timestamp() ? time : time + first_.time; }
-    template <class Event> void move(Event& event) const
-    {
-        event.start = moved(event.start);
-        event.end = moved(event.end);
-    }
+    template <class... Members> void moveAll(Members&... members) { ((members = moved(members)), ...); }
     StringId moved(StringId id)
     {
         if (!id)

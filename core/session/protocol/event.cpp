@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace tilescope::session {
@@ -16,137 +18,132 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <class Value> Json orNull(const std::optional<Value>& value)
+/// The key of a text that is a JSON object.
+struct ObjectKey {
+    const char* key;
+};
+
+/// The name of an event, and the key and member of each field in the order of its line. ReplayEvent has those of its
+/// result.
+template <class E> constexpr auto kLayout = nullptr;
+template <>
+constexpr auto kLayout<HelloEvent> = std::tuple("hello", std::pair("v", &HelloEvent::version),
+                                                std::pair("program", &HelloEvent::program),
+                                                std::pair("version", &HelloEvent::programVersion),
+                                                std::pair("file", &HelloEvent::file),
+                                                std::pair("points", &HelloEvent::points),
+                                                std::pair("makers", &HelloEvent::makers));
+template <>
+constexpr auto kLayout<PointEvent> = std::tuple("point", std::pair("index", &PointEvent::index),
+                                                std::pair("of", &PointEvent::of),
+                                                std::pair("run", &PointEvent::run),
+                                                std::pair(ObjectKey{"params"}, &PointEvent::paramsJson));
+template <>
+constexpr auto kLayout<StateEvent> = std::tuple("state", std::pair("run", &StateEvent::run),
+                                                std::pair("state", &StateEvent::state));
+template <>
+constexpr auto kLayout<SampleEvent> = std::tuple("sample", std::pair("run", &SampleEvent::run),
+                                                 std::pair("step", &SampleEvent::step),
+                                                 std::pair("wall_ns", &SampleEvent::wallNs));
+template <>
+constexpr auto kLayout<MemoryEvent> = std::tuple("memory", std::pair("run", &MemoryEvent::run),
+                                                 std::pair("step", &MemoryEvent::step),
+                                                 std::pair("allocated", &MemoryEvent::allocated),
+                                                 std::pair("reserved", &MemoryEvent::reserved),
+                                                 std::pair("peak_allocated", &MemoryEvent::peak));
+template <>
+constexpr auto kLayout<ResultEvent> =
+    std::tuple("result", std::pair("run", &ResultEvent::run), std::pair("status", &ResultEvent::status),
+               std::pair("reason", &ResultEvent::reason), std::pair("step_ms", &ResultEvent::stepMs),
+               std::pair("step_ci95_ms", &ResultEvent::stepInterval), std::pair("steps", &ResultEvent::steps),
+               std::pair("peak_allocated", &ResultEvent::peak), std::pair("records", &ResultEvent::records),
+               std::pair("flags", &ResultEvent::flags));
+template <>
+constexpr auto kLayout<LossEvent> = std::tuple("loss", std::pair("run", &LossEvent::run),
+                                               std::pair("kind", &LossEvent::kind),
+                                               std::pair("severity", &LossEvent::severity),
+                                               std::pair("count", &LossEvent::count));
+template <>
+constexpr auto kLayout<CeilingsEvent> = std::tuple("ceilings", std::pair("device", &CeilingsEvent::device),
+                                                   std::pair("figures", &CeilingsEvent::figures));
+template <>
+constexpr auto kLayout<ReplayEvent> = std::tuple("replay", std::pair("device", &ReplayResult::device),
+                                                 std::pair("device_name", &ReplayResult::deviceName),
+                                                 std::pair("signature", &ReplayResult::signature),
+                                                 std::pair("calls", &ReplayResult::calls),
+                                                 std::pair("graphed", &ReplayResult::isGraphed),
+                                                 std::pair("samples_ns", &ReplayResult::samplesNs));
+template <>
+constexpr auto kLayout<LogEvent> = std::tuple("log", std::pair("level", &LogEvent::level),
+                                              std::pair("text", &LogEvent::text));
+template <>
+constexpr auto kLayout<FatalEvent> = std::tuple("fatal", std::pair("kind", &FatalEvent::kind),
+                                                std::pair("what", &FatalEvent::what),
+                                                std::pair("where", &FatalEvent::where),
+                                                std::pair("remedy", &FatalEvent::remedy));
+template <>
+constexpr auto kLayout<DoneEvent> = std::tuple("done", std::pair("ok", &DoneEvent::ok),
+                                               std::pair("oom", &DoneEvent::oom),
+                                               std::pair("skipped", &DoneEvent::skipped),
+                                               std::pair("error", &DoneEvent::error),
+                                               std::pair("cancelled", &DoneEvent::cancelled),
+                                               std::pair("seconds", &DoneEvent::seconds));
+
+/// Calls take(key, field) for each field of an event.
+template <class E, class Take> void eachField(E& event, const Take& take)
 {
-    return value ? Json(*value) : Json(nullptr);
+    std::apply(
+        [&](const char* /*name*/, const auto&... fields) {
+            if constexpr (std::is_same_v<std::remove_const_t<E>, ReplayEvent>)
+                (take(fields.first, event.result.*fields.second), ...);
+            else
+                (take(fields.first, event.*fields.second), ...);
+        },
+        kLayout<std::remove_const_t<E>>);
 }
 
-Json toJson(const HelloEvent& e)
-{
-    Json hello{{"event", "hello"}, {"v", e.version},    {"program", e.program}, {"version", e.programVersion},
-               {"file", e.file},   {"points", e.points}};
-    for (const auto& [device, maker] : e.makers)
-        hello["makers"][device] = {{"torch", maker.torch}, {"processor", maker.processor}};
-    return hello;
-}
-
-Json toJson(const PointEvent& e)
-{
-    Json params = Json::parse(e.paramsJson, nullptr, false);
-    return {{"event", "point"},
-            {"index", e.index},
-            {"of", e.of},
-            {"run", e.run},
-            {"params", params.is_object() ? std::move(params) : Json::object()}};
-}
-
-Json toJson(const StateEvent& e)
-{
-    return {{"event", "state"}, {"run", e.run}, {"state", e.state}};
-}
-
-Json toJson(const SampleEvent& e)
-{
-    return {{"event", "sample"}, {"run", e.run}, {"step", e.step}, {"wall_ns", e.wallNs}};
-}
-
-Json toJson(const MemoryEvent& e)
-{
-    return {{"event", "memory"},
-            {"run", e.run},
-            {"step", e.step},
-            {"allocated", e.allocated},
-            {"reserved", orNull(e.reserved)},
-            {"peak_allocated", orNull(e.peak)}};
-}
-
-Json toJson(const ResultEvent& e)
-{
-    return {{"event", "result"},
-            {"run", e.run},
-            {"status", e.status},
-            {"reason", e.reason},
-            {"step_ms", orNull(e.stepMs)},
-            {"step_ci95_ms", orNull(e.stepInterval)},
-            {"steps", e.steps},
-            {"peak_allocated", orNull(e.peak)},
-            {"records", e.records},
-            {"flags", e.flags}};
-}
-
-Json toJson(const LossEvent& e)
-{
-    return {
-        {"event", "loss"}, {"run", e.run}, {"kind", e.kind}, {"severity", e.severity}, {"count", e.count}};
-}
-
-Json toJson(const CeilingsEvent& e)
-{
-    return {{"event", "ceilings"}, {"device", e.device}, {"figures", e.figures}};
-}
-
-Json toJson(const ReplayEvent& e)
-{
-    const ReplayResult& r = e.result;
-    return {{"event", "replay"},        {"device", r.device}, {"device_name", r.deviceName},
-            {"signature", r.signature}, {"calls", r.calls},   {"graphed", r.isGraphed},
-            {"samples_ns", r.samplesNs}};
-}
-
-Json toJson(const LogEvent& e)
-{
-    return {{"event", "log"}, {"level", e.level}, {"text", e.text}};
-}
-
-Json toJson(const FatalEvent& e)
-{
-    return {{"event", "fatal"}, {"kind", e.kind}, {"what", e.what}, {"where", e.where}, {"remedy", e.remedy}};
-}
-
-Json toJson(const DoneEvent& e)
-{
-    return {{"event", "done"},      {"ok", e.ok},       {"oom", e.oom},
-            {"skipped", e.skipped}, {"error", e.error}, {"cancelled", e.cancelled},
-            {"seconds", e.seconds}};
-}
-
-/// Reads the fields of one event. Missing fields and fields of another type keep their defaults.
-class Fields {
+/// Adds fields to a line.
+class Writer {
 public:
-    explicit Fields(const Json& object) : object_(object) {}
+    explicit Writer(Json& object) : object_(object) {}
 
-    Fields& read(const char* key, std::string& into)
+    template <class Value> void operator()(const char* key, const Value& value) const
     {
-        if (const Json* value = find(key); value && value->is_string())
-            into = value->get<std::string>();
-        return *this;
+        object_[key] = value;
     }
-    Fields& read(const char* key, std::int64_t& into)
+    template <class Value> void operator()(const char* key, const std::optional<Value>& value) const
     {
-        if (const Json* value = find(key); value && value->is_number_integer())
-            into = value->get<std::int64_t>();
-        return *this;
+        object_[key] = value ? Json(*value) : Json(nullptr);
     }
-    Fields& read(const char* key, double& into)
+    void operator()(const char* key, const Makers& makers) const
     {
-        if (const Json* value = find(key); value && value->is_number())
-            into = value->get<double>();
-        return *this;
+        for (const auto& [device, maker] : makers)
+            object_[key][device] = {{"torch", maker.torch}, {"processor", maker.processor}};
     }
-    Fields& read(const char* key, std::optional<std::array<double, 2>>& into)
+    void operator()(ObjectKey key, const std::string& text) const
     {
-        const Json* value = find(key);
-        if (value && value->is_array() && value->size() == 2 && (*value)[0].is_number() &&
-            (*value)[1].is_number())
-            into = std::array{(*value)[0].get<double>(), (*value)[1].get<double>()};
-        return *this;
+        const Json object = Json::parse(text, nullptr, false);
+        object_[key.key] = object.is_object() ? object : Json::object();
     }
-    template <class Value> Fields& read(const char* key, std::optional<Value>& into)
+
+private:
+    Json& object_;
+};
+
+/// Reads the fields of a line. Missing fields and fields of another type keep their defaults.
+class Reader {
+public:
+    explicit Reader(const Json& object) : object_(object) {}
+
+    template <class Value> void operator()(const char* key, Value& into) const
     {
-        const Json* value = find(key);
-        if (value && value->is_number())
-            into = value->get<Value>();
-        return *this;
+        if (const Json* value = find(key))
+            take(*value, into);
+    }
+    void operator()(ObjectKey key, std::string& into) const
+    {
+        const Json* value = find(key.key);
+        into = value && value->is_object() ? value->dump() : "{}";
     }
 
 private:
@@ -155,82 +152,63 @@ private:
         const auto found = object_.find(key);
         return found == object_.end() ? nullptr : &*found;
     }
+    template <class Value> static bool take(const Json& value, Value& into)
+    {
+        const bool fits = std::is_same_v<Value, bool>       ? value.is_boolean()
+                          : std::is_integral_v<Value>       ? value.is_number_integer()
+                          : std::is_floating_point_v<Value> ? value.is_number()
+                                                            : value.is_string();
+        if (fits)
+            into = value.get<Value>();
+        return fits;
+    }
+    static bool take(const Json& value, std::array<double, 2>& into)
+    {
+        return value.is_array() && value.size() == 2 && take(value[0], into[0]) && take(value[1], into[1]);
+    }
+    template <class Value> static bool take(const Json& value, std::optional<Value>& into)
+    {
+        Value read{};
+        if (take(value, read))
+            into = read;
+        return into.has_value();
+    }
+    template <class Value> static bool take(const Json& value, std::vector<Value>& into)
+    {
+        Value read{};
+        if (value.is_array())
+            for (const Json& each : value)
+                if (take(each, read))
+                    into.push_back(read);
+        return value.is_array();
+    }
+    static bool take(const Json& value, Makers& into)
+    {
+        if (value.is_object())
+            for (const auto& [device, maker] : value.items())
+                if (maker.is_object()) {
+                    const Reader fields(maker);
+                    fields("torch", into[device].torch);
+                    fields("processor", into[device].processor);
+                }
+        return value.is_object();
+    }
 
     const Json& object_;
 };
 
-PointEvent readPoint(const Json& object)
+/// The event of one of the types from the I-th on that has this name.
+template <std::size_t I = 0> std::optional<Event> eventNamed(const std::string& name, const Json& object)
 {
-    PointEvent e;
-    Fields(object).read("index", e.index).read("of", e.of).read("run", e.run);
-    const auto params = object.find("params");
-    e.paramsJson = params != object.end() && params->is_object() ? params->dump() : "{}";
-    return e;
-}
-
-HelloEvent readHello(const Json& object)
-{
-    HelloEvent e;
-    std::int64_t protocol = 0;
-    Fields(object)
-        .read("v", protocol)
-        .read("program", e.program)
-        .read("version", e.programVersion)
-        .read("file", e.file)
-        .read("points", e.points);
-    e.version = static_cast<int>(protocol);
-    if (const auto makers = object.find("makers"); makers != object.end() && makers->is_object())
-        for (const auto& [device, maker] : makers->items())
-            if (maker.is_object())
-                Fields(maker)
-                    .read("torch", e.makers[device].torch)
-                    .read("processor", e.makers[device].processor);
-    return e;
-}
-
-ResultEvent readResult(const Json& object)
-{
-    ResultEvent e;
-    Fields(object)
-        .read("run", e.run)
-        .read("status", e.status)
-        .read("reason", e.reason)
-        .read("step_ms", e.stepMs)
-        .read("step_ci95_ms", e.stepInterval)
-        .read("steps", e.steps)
-        .read("peak_allocated", e.peak)
-        .read("records", e.records);
-    if (const auto flags = object.find("flags"); flags != object.end() && flags->is_array())
-        for (const Json& flag : *flags)
-            if (flag.is_string())
-                e.flags.push_back(flag.get<std::string>());
-    return e;
-}
-
-ReplayEvent readReplay(const Json& object)
-{
-    ReplayEvent e;
-    Fields(object)
-        .read("device", e.result.device)
-        .read("device_name", e.result.deviceName)
-        .read("signature", e.result.signature)
-        .read("calls", e.result.calls);
-    if (const auto graphed = object.find("graphed"); graphed != object.end() && graphed->is_boolean())
-        e.result.isGraphed = graphed->get<bool>();
-    if (const auto samples = object.find("samples_ns"); samples != object.end() && samples->is_array())
-        for (const Json& sample : *samples)
-            if (sample.is_number())
-                e.result.samplesNs.push_back(sample.get<double>());
-    return e;
-}
-
-template <class E, class... Members>
-E readAll(const Json& object, std::pair<const char*, Members E::*>... fields)
-{
-    E e;
-    Fields reader(object);
-    (reader.read(fields.first, e.*fields.second), ...);
-    return e;
+    if constexpr (I < std::variant_size_v<Event>) {
+        using E = std::variant_alternative_t<I, Event>;
+        if (name != std::get<0>(kLayout<E>))
+            return eventNamed<I + 1>(name, object);
+        E event;
+        eachField(event, Reader(object));
+        return event;
+    }
+    return {};
 }
 
 } // namespace
@@ -279,9 +257,15 @@ std::string DoneEvent::text() const
 
 std::string toJsonLine(const Event& event)
 {
+    Json object;
+    std::visit(
+        [&]<class E>(const E& each) {
+            object["event"] = std::get<0>(kLayout<E>);
+            eachField(each, Writer(object));
+        },
+        event);
     // A reason may quote the standard error of a program, which need not be UTF-8.
-    return escapeJsonForTerminal(std::visit([](const auto& e) { return toJson(e); }, event)
-                                     .dump(-1, ' ', false, Json::error_handler_t::replace));
+    return escapeJsonForTerminal(object.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 std::optional<Event> parseEvent(std::string_view line)
@@ -291,47 +275,7 @@ std::optional<Event> parseEvent(std::string_view line)
     if (!object.is_object() || kind == object.end() || !kind->is_string())
         throw Error{.what = "this line is not an event: " + std::string(line.substr(0, 80)),
                     .kind = ErrorKind::Failure};
-    const auto& name = kind->get_ref<const std::string&>();
-    if (name == "hello")
-        return readHello(object);
-    if (name == "point")
-        return readPoint(object);
-    if (name == "state")
-        return readAll<StateEvent>(object, std::pair("run", &StateEvent::run),
-                                   std::pair("state", &StateEvent::state));
-    if (name == "sample")
-        return readAll<SampleEvent>(object, std::pair("run", &SampleEvent::run),
-                                    std::pair("step", &SampleEvent::step),
-                                    std::pair("wall_ns", &SampleEvent::wallNs));
-    if (name == "memory")
-        return readAll<MemoryEvent>(
-            object, std::pair("run", &MemoryEvent::run), std::pair("step", &MemoryEvent::step),
-            std::pair("allocated", &MemoryEvent::allocated), std::pair("reserved", &MemoryEvent::reserved),
-            std::pair("peak_allocated", &MemoryEvent::peak));
-    if (name == "result")
-        return readResult(object);
-    if (name == "loss")
-        return readAll<LossEvent>(
-            object, std::pair("run", &LossEvent::run), std::pair("kind", &LossEvent::kind),
-            std::pair("severity", &LossEvent::severity), std::pair("count", &LossEvent::count));
-    if (name == "ceilings")
-        return readAll<CeilingsEvent>(object, std::pair("device", &CeilingsEvent::device),
-                                      std::pair("figures", &CeilingsEvent::figures));
-    if (name == "replay")
-        return readReplay(object);
-    if (name == "log")
-        return readAll<LogEvent>(object, std::pair("level", &LogEvent::level),
-                                 std::pair("text", &LogEvent::text));
-    if (name == "fatal")
-        return readAll<FatalEvent>(
-            object, std::pair("kind", &FatalEvent::kind), std::pair("what", &FatalEvent::what),
-            std::pair("where", &FatalEvent::where), std::pair("remedy", &FatalEvent::remedy));
-    if (name == "done")
-        return readAll<DoneEvent>(
-            object, std::pair("ok", &DoneEvent::ok), std::pair("oom", &DoneEvent::oom),
-            std::pair("skipped", &DoneEvent::skipped), std::pair("error", &DoneEvent::error),
-            std::pair("cancelled", &DoneEvent::cancelled), std::pair("seconds", &DoneEvent::seconds));
-    return {};
+    return eventNamed(kind->get_ref<const std::string&>(), object);
 }
 
 } // namespace tilescope::session

@@ -1,13 +1,11 @@
 #include "core/store/rows/counter_rows.h"
 
 #include "core/analysis/stats/counter_figures.h"
-#include "core/store/rows/columns.h"
 #include "core/store/rows/packed_bytes.h"
-#include "core/store/rows/stored_rows.h"
+#include "core/store/rows/run_row.h"
 #include "core/store/rows/string_map.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -39,12 +37,6 @@ std::string packed(std::span<const CounterPoint> points, std::int64_t origin)
     return std::move(packer).finish();
 }
 
-/// Sums wrap: damaged numbers give wrong readings, not undefined behaviour.
-std::int64_t sum(std::int64_t a, std::int64_t b)
-{
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-
 /// Appends to `points`.
 void unpack(std::string_view bytes, std::int64_t origin, std::vector<CounterPoint>& points)
 {
@@ -54,26 +46,11 @@ void unpack(std::string_view bytes, std::int64_t origin, std::vector<CounterPoin
     std::int64_t step = 0;
     std::int64_t value = 0;
     for (std::size_t i = 0; i < count; ++i) {
-        step = sum(step, unfolded(unpacker.take()));
-        time = sum(time, step);
-        value = sum(value, unfolded(unpacker.take()));
+        step = RunRow::sum(step, unfolded(unpacker.take()));
+        time = RunRow::sum(time, step);
+        value = RunRow::sum(value, unfolded(unpacker.take()));
         points.push_back({timestampAt(time), value});
     }
-}
-
-std::string_view bytesOf(const SQLite::Column& column)
-{
-    return {static_cast<const char*>(column.getBlob()), static_cast<std::size_t>(column.getBytes())};
-}
-
-/// The id in a cell, none for null.
-template <class IdType> IdType idAt(SQLite::Statement& row, const char* column, const StoredRows& rows)
-{
-    using Value = decltype(IdType::value);
-    const auto value = integer(row, column);
-    if (value && (*value < 0 || *value > std::numeric_limits<Value>::max()))
-        rows.damaged(std::string("a column ") + column + " holds " + std::to_string(*value));
-    return value ? IdType{static_cast<Value>(*value)} : IdType::none();
 }
 
 } // namespace
@@ -108,15 +85,16 @@ void CounterRows::insert(const CounterTrack& track, const RowFrame& frame)
 std::vector<CounterTrack> readCounterTracks(StoredRows& rows, RunId run)
 {
     using Key = std::tuple<ProcessIndex, DeviceIndex, std::int64_t, std::int64_t>;
-    const std::int64_t origin = rows.frameOf(run).clockOrigin;
+    const RowFrame frame = rows.frameOf(run);
     std::vector<CounterTrack> tracks;
     std::map<Key, std::size_t> places;
-    rows.eachRow(run, Source::CounterTrack, [&](SQLite::Statement& row) {
-        const auto process = idAt<ProcessIndex>(row, "process", rows);
-        const auto device = idAt<DeviceIndex>(row, "device", rows);
-        const std::int64_t name = row.getColumn("name").getInt64();
-        const std::int64_t unit = row.getColumn("unit").getInt64();
-        const Timestamp start = timestampAt(sum(row.getColumn("start").getInt64(), origin));
+    rows.eachRow(run, Source::CounterTrack, [&](SQLite::Statement& statement) {
+        const RunRow row(statement, rows, frame);
+        const auto process = row.id<ProcessIndex>("process");
+        const auto device = row.id<DeviceIndex>("device");
+        const std::int64_t name = row.number("name");
+        const std::int64_t unit = row.number("unit");
+        const Timestamp start = row.time("start");
         const auto [place, isNew] = places.try_emplace({process, device, name, unit}, tracks.size());
         // The part after another begins where that one ends.
         if (isNew || tracks[place->second].end != start) {
@@ -127,9 +105,9 @@ std::vector<CounterTrack> readCounterTracks(StoredRows& rows, RunId run)
                               .device = device});
         }
         CounterTrack& track = tracks[place->second];
-        unpack(bytesOf(row.getColumn("data")), origin, track.points);
-        track.failed += row.getColumn("failed").getInt64();
-        track.end = timestampAt(sum(row.getColumn("end").getInt64(), origin));
+        unpack(row.bytes("data"), frame.clockOrigin, track.points);
+        track.failed += row.number("failed");
+        track.end = row.time("end");
     });
     for (const CounterTrack& track : tracks)
         if (track.points.empty() || !std::ranges::is_sorted(track.points, {}, &CounterPoint::time) ||

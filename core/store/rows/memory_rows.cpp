@@ -1,8 +1,7 @@
 #include "core/store/rows/memory_rows.h"
 
 #include "core/model/text.h"
-#include "core/store/rows/columns.h"
-#include "core/store/rows/stored_rows.h"
+#include "core/store/rows/run_row.h"
 #include "core/store/rows/string_map.h"
 
 #include <string>
@@ -11,11 +10,6 @@
 namespace tilescope::store {
 
 namespace {
-
-Cell deviceCell(DeviceIndex device)
-{
-    return device ? Cell(std::int64_t{device.value}) : Cell();
-}
 
 std::int64_t timeCell(Timestamp time, const RowFrame& frame)
 {
@@ -32,108 +26,67 @@ std::int64_t addressCell(std::uint64_t address)
     return static_cast<std::int64_t>(address);
 }
 
-/// The values of rows as the model has them.
-class Reader {
-public:
-    Reader(StoredRows& rows, const RowFrame& frame) : rows_(rows), frame_(frame) {}
-
-    Timestamp time(SQLite::Statement& row, const char* column) const
-    {
-        return timestampAt(row.getColumn(column).getInt64() + frame_.clockOrigin);
-    }
-    std::optional<Timestamp> optionalTime(SQLite::Statement& row, const char* column) const
-    {
-        return integer(row, column) ? std::optional(time(row, column)) : std::nullopt;
-    }
-    static DeviceIndex device(SQLite::Statement& row)
-    {
-        const auto value = integer(row, "device");
-        return value ? DeviceIndex{static_cast<std::int16_t>(*value)} : DeviceIndex::none();
-    }
-    static std::uint64_t address(SQLite::Statement& row)
-    {
-        return static_cast<std::uint64_t>(row.getColumn("address").getInt64());
-    }
-    MemoryCategory category(SQLite::Statement& row) const
-    {
-        const std::string word = text(row, "category");
-        const auto category = fromWord<MemoryCategory>(word);
-        if (!category)
-            rows_.damaged("there is no memory category '" + word + "'");
-        return *category;
-    }
-
-private:
-    StoredRows& rows_;
-    const RowFrame& frame_;
-};
-
-MemoryBlock blockFrom(SQLite::Statement& row, const Reader& read)
+MemoryBlock blockFrom(const RunRow& row)
 {
-    return {.time = read.time(row, "start"),
-            .device = Reader::device(row),
-            .address = Reader::address(row),
-            .bytes = row.getColumn("bytes").getInt64(),
-            .size = row.getColumn("size").getInt64(),
-            .isFree = row.getColumn("free").getInt() != 0,
-            .category = read.category(row),
-            .name = text(row, "name"),
-            .shape = text(row, "shape"),
-            .dtype = text(row, "dtype")};
+    return {.time = row.time("start"),
+            .device = row.id<DeviceIndex>("device"),
+            .address = row.address(),
+            .bytes = row.number("bytes"),
+            .size = row.number("size"),
+            .isFree = row.number("free") != 0,
+            .category = row.word<MemoryCategory>("category", "memory category"),
+            .name = row.string("name"),
+            .shape = row.string("shape"),
+            .dtype = row.string("dtype")};
 }
 
-MemorySegment segmentFrom(SQLite::Statement& row, const Reader& read)
+MemorySegment segmentFrom(const RunRow& row)
 {
-    const auto stream = integer(row, "stream");
-    return {.time = read.time(row, "start"),
-            .device = Reader::device(row),
-            .address = Reader::address(row),
-            .bytes = row.getColumn("bytes").getInt64(),
-            .stream = stream ? StreamId{static_cast<std::uint32_t>(*stream)} : StreamId::none(),
-            .pool = row.getColumn("pool").getUInt(),
-            .isLarge = row.getColumn("large").getInt() != 0,
-            .isExpandable = integer(row, "expandable").has_value()};
+    return {.time = row.time("start"),
+            .device = row.id<DeviceIndex>("device"),
+            .address = row.address(),
+            .bytes = row.number("bytes"),
+            .stream = row.id<StreamId>("stream"),
+            .pool = static_cast<std::uint32_t>(row.number("pool")),
+            .isLarge = row.number("large") != 0,
+            .isExpandable = row.optional("expandable").has_value()};
 }
 
-MemoryReading readingFrom(SQLite::Statement& row, const Reader& read)
+MemoryReading readingFrom(const RunRow& row)
 {
-    return {.time = read.time(row, "start"),
-            .device = Reader::device(row),
-            .moment = text(row, "moment"),
-            .requested = row.getColumn("requested").getInt64(),
-            .allocated = row.getColumn("allocated").getInt64(),
-            .reserved = row.getColumn("reserved").getInt64(),
-            .deviceUsed = integer(row, "device_used"),
-            .deviceTotal = integer(row, "device_total"),
-            .process = integer(row, "process")};
+    return {.time = row.time("start"),
+            .device = row.id<DeviceIndex>("device"),
+            .moment = row.string("moment"),
+            .requested = row.number("requested"),
+            .allocated = row.number("allocated"),
+            .reserved = row.number("reserved"),
+            .deviceUsed = row.optional("device_used"),
+            .deviceTotal = row.optional("device_total"),
+            .process = row.optional("process")};
 }
 
-SavedTensor savedFrom(SQLite::Statement& row, const Reader& read)
+SavedTensor savedFrom(const RunRow& row)
 {
-    return {.path = text(row, "path"),
-            .op = text(row, "op"),
-            .tensor = text(row, "tensor"),
-            .shape = text(row, "shape"),
-            .dtype = text(row, "dtype"),
-            .bytes = row.getColumn("bytes").getInt64(),
-            .address = Reader::address(row),
-            .storageBytes = row.getColumn("storage_bytes").getInt64(),
-            .sharedWith = integer(row, "shared_with"),
-            .category = read.category(row),
-            .time = read.time(row, "start"),
-            .from = read.optionalTime(row, "made"),
-            .to = read.optionalTime(row, "freed")};
+    return {.path = row.string("path"),
+            .op = row.string("op"),
+            .tensor = row.string("tensor"),
+            .shape = row.string("shape"),
+            .dtype = row.string("dtype"),
+            .bytes = row.number("bytes"),
+            .address = row.address(),
+            .storageBytes = row.number("storage_bytes"),
+            .sharedWith = row.optional("shared_with"),
+            .category = row.word<MemoryCategory>("category", "memory category"),
+            .time = row.time("start"),
+            .from = row.optionalTime("made"),
+            .to = row.optionalTime("freed")};
 }
 
-CodePlace placeFrom(SQLite::Statement& row, StoredRows& rows)
+CodePlace placeFrom(const RunRow& row)
 {
-    const auto word = [&](const char* column) {
-        return std::string(rows.text(row.getColumn(column).getInt64()));
-    };
-    return {.path = word("path"),
-            .file = word("file"),
-            .line = row.getColumn("line").getInt64(),
-            .function = word("function")};
+    const auto word = [&](const char* column) { return std::string(row.rows().text(row.number(column))); };
+    return {
+        .path = word("path"), .file = word("file"), .line = row.number("line"), .function = word("function")};
 }
 
 } // namespace
@@ -158,19 +111,18 @@ MemoryRows::MemoryRows(SQLite::Database& database, RowLedger& ledger, StringMap&
 void MemoryRows::insert(const MemoryFacts& facts, const RowFrame& frame)
 {
     for (const MemoryBlock& block : facts.blocks)
-        blocks_.insert(frame.run, {frame.run, timeCell(block.time, frame), deviceCell(block.device),
+        blocks_.insert(frame.run, {frame.run, timeCell(block.time, frame), cellOfId(block.device),
                                    addressCell(block.address), block.bytes, block.size,
                                    std::int64_t{block.isFree ? 1 : 0}, wordOf(block.category),
                                    std::string_view(block.name), std::string_view(block.shape),
                                    std::string_view(block.dtype)});
     for (const MemorySegment& segment : facts.segments)
-        segments_.insert(frame.run, {frame.run, timeCell(segment.time, frame), deviceCell(segment.device),
-                                     addressCell(segment.address), segment.bytes,
-                                     segment.stream ? Cell(std::int64_t{segment.stream.value}) : Cell(),
+        segments_.insert(frame.run, {frame.run, timeCell(segment.time, frame), cellOfId(segment.device),
+                                     addressCell(segment.address), segment.bytes, cellOfId(segment.stream),
                                      std::int64_t{segment.pool}, std::int64_t{segment.isLarge ? 1 : 0},
                                      segment.isExpandable ? Cell(std::int64_t{1}) : Cell()});
     for (const MemoryReading& reading : facts.readings)
-        readings_.insert(frame.run, {frame.run, timeCell(reading.time, frame), deviceCell(reading.device),
+        readings_.insert(frame.run, {frame.run, timeCell(reading.time, frame), cellOfId(reading.device),
                                      std::string_view(reading.moment), reading.requested, reading.allocated,
                                      reading.reserved, cellOf(reading.deviceUsed),
                                      cellOf(reading.deviceTotal), cellOf(reading.process)});
@@ -191,20 +143,11 @@ void MemoryRows::insert(const MemoryFacts& facts, const RowFrame& frame)
 
 MemoryFacts readMemory(StoredRows& rows, RunId run)
 {
-    const RowFrame frame = rows.frameOf(run);
-    const Reader read(rows, frame);
-    MemoryFacts facts;
-    rows.eachRow(run, Source::MemoryBlock,
-                 [&](SQLite::Statement& row) { facts.blocks.push_back(blockFrom(row, read)); });
-    rows.eachRow(run, Source::MemorySegment,
-                 [&](SQLite::Statement& row) { facts.segments.push_back(segmentFrom(row, read)); });
-    rows.eachRow(run, Source::MemoryReading,
-                 [&](SQLite::Statement& row) { facts.readings.push_back(readingFrom(row, read)); });
-    rows.eachRow(run, Source::SavedTensor,
-                 [&](SQLite::Statement& row) { facts.saved.push_back(savedFrom(row, read)); });
-    rows.eachRow(run, Source::CodePlace,
-                 [&](SQLite::Statement& row) { facts.places.push_back(placeFrom(row, rows)); });
-    return facts;
+    return {.saved = readAll<SavedTensor>(rows, run, Source::SavedTensor, savedFrom),
+            .blocks = readAll<MemoryBlock>(rows, run, Source::MemoryBlock, blockFrom),
+            .segments = readAll<MemorySegment>(rows, run, Source::MemorySegment, segmentFrom),
+            .readings = readAll<MemoryReading>(rows, run, Source::MemoryReading, readingFrom),
+            .places = readAll<CodePlace>(rows, run, Source::CodePlace, placeFrom)};
 }
 
 } // namespace tilescope::store

@@ -27,54 +27,36 @@ std::optional<Source> sourceNamed(std::string_view name)
 
 /// The numbers of the columns of `run`: a file may have many runs.
 struct RunColumns {
-    explicit RunColumns(SQLite::Statement& row)
-        : beforeBackward(row.getColumnIndex("before_backward")),
-          clockOffsetEnd(row.getColumnIndex("clock_offset_end")),
-          clockOffsetStart(row.getColumnIndex("clock_offset_start")),
-          clockOrigin(row.getColumnIndex("clock_origin")), device(row.getColumnIndex("device")),
-          duration(row.getColumnIndex("duration")), flags(row.getColumnIndex("flags")),
-          id(row.getColumnIndex("id")), loss(row.getColumnIndex("loss")), name(row.getColumnIndex("name")),
-          note(row.getColumnIndex("note")), oomAllocated(row.getColumnIndex("oom_allocated")),
-          oomPhase(row.getColumnIndex("oom_phase")), oomRequested(row.getColumnIndex("oom_requested")),
-          oomReserved(row.getColumnIndex("oom_reserved")), parameters(row.getColumnIndex("parameters")),
-          peakAllocated(row.getColumnIndex("peak_allocated")),
-          peakReserved(row.getColumnIndex("peak_reserved")), point(row.getColumnIndex("point")),
-          program(row.getColumnIndex("program")), reason(row.getColumnIndex("reason")),
-          recordsChecked(row.getColumnIndex("records_checked")), spec(row.getColumnIndex("spec")),
-          specHash(row.getColumnIndex("spec_hash")), started(row.getColumnIndex("started")),
-          tag(row.getColumnIndex("tag")), traceOverhead(row.getColumnIndex("trace_overhead")),
-          uid(row.getColumnIndex("uid")), workload(row.getColumnIndex("workload"))
-    {
-    }
-    int beforeBackward;
-    int clockOffsetEnd;
-    int clockOffsetStart;
-    int clockOrigin;
-    int device;
-    int duration;
-    int flags;
-    int id;
-    int loss;
-    int name;
-    int note;
-    int oomAllocated;
-    int oomPhase;
-    int oomRequested;
-    int oomReserved;
-    int parameters;
-    int peakAllocated;
-    int peakReserved;
-    int point;
-    int program;
-    int reason;
-    int recordsChecked;
-    int spec;
-    int specHash;
-    int started;
-    int tag;
-    int traceOverhead;
-    int uid;
-    int workload;
+    SQLite::Statement& row;
+    int beforeBackward = row.getColumnIndex("before_backward");
+    int clockOffsetEnd = row.getColumnIndex("clock_offset_end");
+    int clockOffsetStart = row.getColumnIndex("clock_offset_start");
+    int clockOrigin = row.getColumnIndex("clock_origin");
+    int device = row.getColumnIndex("device");
+    int duration = row.getColumnIndex("duration");
+    int flags = row.getColumnIndex("flags");
+    int id = row.getColumnIndex("id");
+    int loss = row.getColumnIndex("loss");
+    int name = row.getColumnIndex("name");
+    int note = row.getColumnIndex("note");
+    int oomAllocated = row.getColumnIndex("oom_allocated");
+    int oomPhase = row.getColumnIndex("oom_phase");
+    int oomRequested = row.getColumnIndex("oom_requested");
+    int oomReserved = row.getColumnIndex("oom_reserved");
+    int parameters = row.getColumnIndex("parameters");
+    int peakAllocated = row.getColumnIndex("peak_allocated");
+    int peakReserved = row.getColumnIndex("peak_reserved");
+    int point = row.getColumnIndex("point");
+    int program = row.getColumnIndex("program");
+    int reason = row.getColumnIndex("reason");
+    int recordsChecked = row.getColumnIndex("records_checked");
+    int spec = row.getColumnIndex("spec");
+    int specHash = row.getColumnIndex("spec_hash");
+    int started = row.getColumnIndex("started");
+    int tag = row.getColumnIndex("tag");
+    int traceOverhead = row.getColumnIndex("trace_overhead");
+    int uid = row.getColumnIndex("uid");
+    int workload = row.getColumnIndex("workload");
 };
 
 RunResult resultFrom(SQLite::Statement& row, const RunColumns& at)
