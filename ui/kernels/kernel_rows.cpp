@@ -270,7 +270,7 @@ TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& t
     table.add(work.byteRate, 50).tip =
         titles.noWork.isEmpty() ? QStringLiteral("operands once and results once, over measured time")
                                 : titles.noWork;
-    table.add(work.intensity, 58);
+    table.add(work.intensity, 58).dim = true;
     if (titles.onHost)
         table.add(ofOps.total, 76).tip = QStringLiteral("with the ops that they call");
     else
