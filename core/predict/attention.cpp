@@ -2,17 +2,6 @@
 
 namespace tilescope::predict {
 
-namespace {
-
-Type typeOf(Precision precision)
-{
-    if (precision == Precision::Bf16)
-        return Type::BFloat16;
-    return precision == Precision::Fp16 ? Type::Float16 : Type::Float32;
-}
-
-} // namespace
-
 double TypedAttention::visiblePairs() const
 {
     return static_cast<double>(batch * heads) *
@@ -21,7 +10,17 @@ double TypedAttention::visiblePairs() const
 
 TypedAttention attentionCall(const ExperimentSpec& spec)
 {
-    return {attentionOf(spec), typeOf(spec.precision)};
+    return {attentionOf(spec), autocastType(spec.precision).value_or(Type::Float32)};
+}
+
+Tensors makeGradients(const TypedAttention& shape, Ops& ops)
+{
+    // The evaluation order of a list depends on the compiler.
+    Tensors result;
+    result[0] = ops.make(shape.queryCount(), shape.type, "gradient of q");
+    result[1] = ops.make(shape.keyCount(), shape.type, "gradient of k");
+    result[2] = ops.make(shape.keyCount(), shape.type, "gradient of v");
+    return result;
 }
 
 std::unique_ptr<AttentionMemory> makeAttention(Backend backend, const TypedAttention& shape,

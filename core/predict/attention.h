@@ -21,6 +21,9 @@ struct TypedAttention : AttentionSpec {
 /// The attention of a spec, with the type that autocast selects.
 TypedAttention attentionCall(const ExperimentSpec& spec);
 
+/// Allocates the gradients of q, k and v, in this order.
+Tensors makeGradients(const TypedAttention& shape, Ops& ops);
+
 /// The memory and time of an attention backend of core/engine.
 class AttentionMemory {
 public:

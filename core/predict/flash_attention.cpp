@@ -26,10 +26,7 @@ Tensor FlashAttention::apply(const Tensor& q, const Tensor& k, const Tensor& v)
     Output output = forward(ops_.recordsGraph());
     ops_.record(output.o, {&q, &k, &v}, {&q, &k, &v, &output.o, &output.statistics},
                 [this, q, k, v, o = output.o, statistics = output.statistics](const Tensors&) {
-                    Tensors result;
-                    result[0] = ops_.make(shape_.queryCount(), shape_.type, "gradient of q");
-                    result[1] = ops_.make(shape_.keyCount(), shape_.type, "gradient of k");
-                    result[2] = ops_.make(shape_.keyCount(), shape_.type, "gradient of v");
+                    const Tensors result = makeGradients(shape_, ops_);
                     backward();
                     return result;
                 });

@@ -23,6 +23,13 @@ std::int64_t bytesOf(Type type)
     return 4;
 }
 
+std::optional<Type> autocastType(Precision precision)
+{
+    if (precision == Precision::Bf16)
+        return Type::BFloat16;
+    return precision == Precision::Fp16 ? std::optional(Type::Float16) : std::nullopt;
+}
+
 Origin Graph::record(std::initializer_list<Origin> inputs, std::initializer_list<const Tensor*> saved,
                      Backward backward)
 {

@@ -1,17 +1,21 @@
 #pragma once
 
+#include "core/model/spec.h"
 #include "core/predict/memory.h"
 
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <vector>
 
 namespace tilescope::predict {
 
 enum class Type : std::uint8_t { Float32, Float16, BFloat16, Float8, Complex64, Int64, Int32, Bool };
 std::int64_t bytesOf(Type type);
+/// The type to which autocast converts the factors of products; none if autocast is off.
+std::optional<Type> autocastType(Precision precision);
 
 /// The destination of a tensor's gradient: an output of a node, a leaf, or none.
 struct Origin {

@@ -6,13 +6,6 @@ namespace tilescope::predict {
 
 namespace {
 
-std::optional<Type> autocastType(Precision precision)
-{
-    if (precision == Precision::Bf16)
-        return Type::BFloat16;
-    return precision == Precision::Fp16 ? std::optional(Type::Float16) : std::nullopt;
-}
-
 class LmExperiment final : public ExperimentMemory {
 public:
     LmExperiment(const ExperimentSpec& spec, const TargetDevice& device, Ops& ops)

@@ -1,7 +1,8 @@
 #include "core/predict/parallel_memory.h"
 
+#include "core/model/gradient_groups.h"
 #include "core/model/parallelism.h"
-#include "core/predict/gradient_groups.h"
+#include "core/model/weight_shards.h"
 
 #include <algorithm>
 #include <functional>
@@ -58,17 +59,21 @@ public:
 
     std::vector<std::int64_t> updated() override
     {
-        std::vector<std::int64_t> bytes;
         std::vector<std::int64_t> parts;
-        for (const std::int64_t count : counts()) {
-            bytes.push_back(count * bytesOf(Type::Float32));
-            parts.push_back(paddedCount(count, spec().gpus) / spec().gpus);
-        }
-        buckets_.emplace(bucketsOf(bytes, spec().bucket.count), [this](std::size_t bucket) {
+        for (std::int32_t leaf = 0; leaf < std::ssize(counts()); ++leaf)
+            parts.push_back(layoutOf(leaf).part());
+        std::vector<std::int32_t> all(parts.size());
+        std::iota(all.begin(), all.end(), 0);
+        const auto bytes = [this](std::int32_t leaf) {
+            return layoutOf(leaf).elements * bytesOf(Type::Float32);
+        };
+        buckets_.emplace(bucketsOf(all, spec().bucket.count, bytes), [this](std::size_t bucket) {
             for (const std::int32_t leaf : buckets_->group(bucket))
                 addCopy(gradients_, leaf, MemoryCategory::Gradients);
         });
-        leaves().accumulated = [this](std::int32_t leaf) { buckets_->gradientReady(leaf); };
+        leaves().accumulated = [this](std::int32_t leaf) {
+            buckets_->gradientReadyOf([leaf](std::int32_t each) { return each == leaf; });
+        };
         return parts;
     }
 
@@ -88,15 +93,18 @@ public:
     }
 
 private:
+    ShardLayout layoutOf(std::int32_t leaf) const
+    {
+        return {.elements = counts()[static_cast<std::size_t>(leaf)], .ranks = spec().gpus};
+    }
     void addCopy(std::vector<Storage>& copies, std::int32_t leaf, MemoryCategory category)
     {
-        const std::int64_t count = counts()[static_cast<std::size_t>(leaf)];
-        if (const std::int64_t padded = paddedCount(count, spec().gpus); padded != count)
-            copies.push_back(
-                ops().memory().make(padded * bytesOf(Type::Float32), category, "copy in equal parts"));
+        if (const ShardLayout layout = layoutOf(leaf); !layout.isEven())
+            copies.push_back(ops().memory().make(layout.padded() * bytesOf(Type::Float32), category,
+                                                 "copy in equal parts"));
     }
 
-    std::optional<GradientGroups> buckets_; ///< once all parameters are known
+    std::optional<GradientGroups<std::int32_t>> buckets_; ///< once all parameters are known
     std::vector<Storage> gradients_;
 };
 
@@ -146,11 +154,6 @@ std::int64_t partCount(const ExperimentSpec& spec, std::int64_t count, const Lin
 {
     const bool isDivided = map && map->division != LinearMap::Division::None;
     return isDivided ? count / gridOf(spec).tensor : count;
-}
-
-std::int64_t paddedCount(std::int64_t count, int ranks)
-{
-    return (count + ranks - 1) / ranks * ranks;
 }
 
 std::unique_ptr<ParallelMemory> makeParallelMemory(const ExperimentSpec& spec, Ops& ops, Leaves& leaves)

@@ -67,7 +67,4 @@ std::unique_ptr<ParallelMemory> makeShardedWeightsMemory(const ExperimentSpec& s
 /// Elements of a rank's part of a weight under tensor parallelism; `count` if it is not divided.
 std::int64_t partCount(const ExperimentSpec& spec, std::int64_t count, const LinearMap* map);
 
-/// `count` rounded up to a multiple of `ranks`: what a collective of equal parts needs.
-std::int64_t paddedCount(std::int64_t count, int ranks);
-
 } // namespace tilescope::predict

@@ -44,10 +44,7 @@ public:
         ops.record(o, {&q, &k, &v}, {&q, &k, &v, &o, &logSumExp},
                    [&ops, shape, mask, seed, offset, q, k, v, o, logSumExp](const Tensors&) {
                        timeFused(ops, shape, FusedKernel::Cudnn, true);
-                       Tensors result;
-                       result[0] = ops.make(shape.queryCount(), shape.type, "gradient of q");
-                       result[1] = ops.make(shape.keyCount(), shape.type, "gradient of k");
-                       result[2] = ops.make(shape.keyCount(), shape.type, "gradient of v");
+                       Tensors result = makeGradients(shape, ops);
                        ops.temporary((shape.queryCount() + shape.rows()) * kFloat +
                                          2 * sharedHeadBytes(shape) + kFlags,
                                      "workspace of the kernel");
@@ -165,10 +162,7 @@ private:
         const Storage gradient =
             shape.heads > 1 && !isInOrder ? ops.temporary(bytes, "gradient of o, in order") : Storage();
         const Storage output = shape.heads > 1 ? ops.temporary(bytes, "o, in order") : Storage();
-        Tensors result;
-        result[0] = ops.make(shape.queryCount(), shape.type, "gradient of q");
-        result[1] = ops.make(shape.keyCount(), shape.type, "gradient of k");
-        result[2] = ops.make(shape.keyCount(), shape.type, "gradient of v");
+        Tensors result = makeGradients(shape, ops);
         const std::int64_t rows = shape.batch * shape.heads * roundedUp(shape.queries, 128);
         const Storage delta = ops.temporary(rows * kFloat, "delta");
         const Storage sum =
@@ -208,10 +202,7 @@ private:
         const Storage gradient =
             moves ? ops.temporary(shape.queryCount() * bytesOf(shape.type), "gradient of o, in order")
                   : Storage();
-        Tensors result;
-        result[0] = ops.make(shape.queryCount(), shape.type, "gradient of q");
-        result[1] = ops.make(shape.keyCount(), shape.type, "gradient of k");
-        result[2] = ops.make(shape.keyCount(), shape.type, "gradient of v");
+        Tensors result = makeGradients(shape, ops);
         for (Tensor& each : result)
             each.isTransposed = shape.heads > 1;
         const Storage delta = deltaOf(ops, shape);
@@ -285,10 +276,7 @@ private:
             isReordered(shape.queries) && !isInOrder
                 ? ops.temporary(shape.queryCount() * bytesOf(shape.type), "gradient of o, in order")
                 : Storage();
-        Tensors result;
-        result[0] = ops.make(shape.queryCount(), shape.type, "gradient of q");
-        result[1] = ops.make(shape.keyCount(), shape.type, "gradient of k");
-        result[2] = ops.make(shape.keyCount(), shape.type, "gradient of v");
+        Tensors result = makeGradients(shape, ops);
         result[0].isTransposed = isReordered(shape.queries);
         result[1].isTransposed = result[2].isTransposed = shape.kvHeads > 1 && shape.keys > 1;
         const std::int64_t tiles = 2 * threads * queryTile(shape) * keyTile(shape);

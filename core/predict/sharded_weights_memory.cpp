@@ -1,53 +1,105 @@
 #include "core/predict/parallel_memory.h"
 
-#include "core/model/block_name.h"
+#include "core/model/gradient_groups.h"
 #include "core/model/parallelism.h"
-#include "core/predict/gradient_groups.h"
+#include "core/model/weight_shards.h"
 
 #include <optional>
-#include <string_view>
 #include <utility>
 
 namespace tilescope::predict {
 
 namespace {
 
-/// The type of matrices in products under autocast.
-Type productType(Precision precision)
-{
-    if (precision == Precision::Bf16 || precision == Precision::Fp8)
-        return Type::BFloat16;
-    return precision == Precision::Fp16 ? Type::Float16 : Type::Float32;
-}
-
 /// A weight of which the rank keeps a part; the whole has memory only while it is in use.
 struct ShardedWeight {
-    std::int64_t count = 0;
-    std::int64_t padded = 0;   ///< elements of all parts together
-    std::int64_t part = 0;     ///< elements
+    ShardLayout layout;
     Type type = Type::Float32; ///< of the whole
     std::int32_t leaf = 0;
     Storage kept = {};
     Storage whole = {};
     Storage gradient = {}; ///< of the part
-
-    bool isEven() const { return padded == count; }
 };
 
 /// The weights that are gathered together.
-struct WeightGroup {
-    std::vector<ShardedWeight> weights;
-    bool isGathered = false;
-    std::vector<Storage> contributions; ///< of a gather in flight
-    std::vector<Storage> scattered;     ///< whole gradients of a scatter in flight
+class WeightGroup {
+public:
+    WeightGroup(Ops& ops, Leaves& leaves) : ops_(ops), leaves_(leaves) {}
+
+    void add(ShardedWeight weight) { weights_.push_back(std::move(weight)); }
+    const std::vector<ShardedWeight>& weights() const { return weights_; }
+    void dropGradients()
+    {
+        for (ShardedWeight& weight : weights_)
+            weight.gradient = {};
+    }
+
+    void startGather()
+    {
+        if (std::exchange(isGathered_, true))
+            return;
+        for (ShardedWeight& weight : weights_) {
+            weight.whole = ops_.memory().make(weight.layout.padded() * bytesOf(weight.type),
+                                              MemoryCategory::Parameters, "gathered weight");
+            if (weight.type != Type::Float32)
+                contributions_.push_back(
+                    ops_.temporary(weight.layout.part() * bytesOf(weight.type), "part of a weight, cast"));
+        }
+    }
+
+    void awaitGather() { contributions_.clear(); }
+
+    void release()
+    {
+        if (!std::exchange(isGathered_, false))
+            return;
+        contributions_.clear();
+        for (ShardedWeight& weight : weights_)
+            weight.whole = {};
+    }
+
+    void startScatter()
+    {
+        constexpr auto kCategory = MemoryCategory::Gradients;
+        for (ShardedWeight& weight : weights_) {
+            Tensor whole = std::exchange(leaves_.gradients[static_cast<std::size_t>(weight.leaf)], {});
+            Storage message = std::move(whole.storage);
+            if (whole.type != Type::Float32)
+                message = ops_.memory().make(weight.layout.elements * bytesOf(Type::Float32), kCategory,
+                                             "gradient of a weight, widened");
+            if (!weight.layout.isEven())
+                message = ops_.memory().make(weight.layout.padded() * bytesOf(Type::Float32), kCategory,
+                                             "gradient of a weight, in equal parts");
+            scattered_.push_back(std::move(message));
+            weight.gradient = ops_.memory().make(weight.layout.part() * bytesOf(Type::Float32), kCategory,
+                                                 "gradient of a part");
+        }
+    }
+
+    void awaitScatter() { scattered_.clear(); }
+
+    std::vector<std::int32_t> leaves() const
+    {
+        std::vector<std::int32_t> leaves;
+        for (const ShardedWeight& weight : weights_)
+            leaves.push_back(weight.leaf);
+        return leaves;
+    }
+
+private:
+    Ops& ops_;
+    Leaves& leaves_;
+    std::vector<ShardedWeight> weights_;
+    bool isGathered_ = false;
+    std::vector<Storage> contributions_; ///< of a gather in flight
+    std::vector<Storage> scattered_;     ///< whole gradients of a scatter in flight
 };
 
 /// Counterpart of engine::ShardedWeights, and with several columns of engine::ShardedParts.
 class ShardedWeightsMemory final : public ParallelMemory {
 public:
     ShardedWeightsMemory(const ExperimentSpec& spec, Ops& ops, Leaves& leaves)
-        : ParallelMemory(spec, ops, leaves), rows_(gridOf(spec).data),
-          groups_(static_cast<std::size_t>(spec.layers) + 2)
+        : ParallelMemory(spec, ops, leaves), schedule_(spec.layers, ops, leaves)
     {
     }
 
@@ -55,184 +107,83 @@ public:
                   std::int32_t leaf) override
     {
         const Storage whole = ops().temporary(count * bytesOf(Type::Float32), "whole weight");
-        ShardedWeight weight{.count = partCount(spec(), count, map),
-                             .type = map ? productType(spec().precision) : Type::Float32,
+        const ShardLayout layout{.elements = partCount(spec(), count, map), .ranks = gridOf(spec()).data};
+        ShardedWeight weight{.layout = layout,
+                             .type = map ? productType().value_or(Type::Float32) : Type::Float32,
                              .leaf = leaf};
-        weight.padded = paddedCount(weight.count, rows_);
-        weight.part = weight.padded / rows_;
         {
-            const std::int64_t bytes = weight.count * bytesOf(Type::Float32);
-            const Storage cut = weight.count == count ? Storage() : ops().temporary(bytes, "cut weight");
-            const Storage filled = weight.isEven() ? Storage()
-                                                   : ops().temporary(weight.padded * bytesOf(Type::Float32),
+            const std::int64_t bytes = layout.elements * bytesOf(Type::Float32);
+            const Storage cut = layout.elements == count ? Storage() : ops().temporary(bytes, "cut weight");
+            const Storage filled = layout.isEven() ? Storage()
+                                                   : ops().temporary(layout.padded() * bytesOf(Type::Float32),
                                                                      "weight in equal parts");
-            weight.kept = ops().memory().make(weight.part * bytesOf(Type::Float32),
+            weight.kept = ops().memory().make(layout.part() * bytesOf(Type::Float32),
                                               MemoryCategory::Parameters, "part of a weight");
         }
-        ops().temporary(weight.padded * bytesOf(weight.type), "memory of a gathered weight");
-        Tensor placed{.count = weight.count, .type = weight.type};
+        ops().temporary(layout.padded() * bytesOf(weight.type), "memory of a gathered weight");
+        Tensor placed{.count = layout.elements, .type = weight.type};
         placed.origin.leaf = leaf;
-        groupOf(name).weights.push_back(std::move(weight));
+        schedule_.groupOf(name).add(std::move(weight));
         return placed;
     }
 
     std::vector<std::int64_t> updated() override
     {
-        std::vector<std::vector<std::int32_t>> groups;
-        for (auto group = groups_.rbegin(); group != groups_.rend(); ++group)
-            groups.push_back(leavesOf(*group));
-        gradients_.emplace(std::move(groups), [this](std::size_t group) { gradientsReady(group); });
-        leaves().accumulated = [this](std::int32_t leaf) { gradients_->gradientReady(leaf); };
+        gradients_.emplace(schedule_.leaves(),
+                           [this](std::size_t group) { schedule_.gradientsReady(group); });
+        leaves().accumulated = [this](std::int32_t leaf) {
+            gradients_->gradientReadyOf([leaf](std::int32_t each) { return each == leaf; });
+        };
         std::vector<std::int64_t> parts;
-        for (const WeightGroup& group : groups_)
-            for (const ShardedWeight& weight : group.weights)
-                parts.push_back(weight.part);
+        for (const WeightGroup& group : schedule_.groups())
+            for (const ShardedWeight& weight : group.weights())
+                parts.push_back(weight.layout.part());
         return parts;
     }
 
-    void beginForward(bool makesGradients) override
-    {
-        inBackward_ = false;
-        makesGradients_ = makesGradients;
-        startGather(groups_.back());
-        use(0);
-        groups_.back().contributions.clear();
-    }
-
+    void beginForward(bool makesGradients) override { schedule_.beginForward(makesGradients); }
     Tensor enterBlock(std::int64_t block, const Tensor& x) override
     {
-        if (block == 0 && !inBackward_)
-            release(groups_.front());
-        use(groupOf(block));
+        schedule_.enterBlock(block);
         return x;
     }
-
     Tensor leaveBlock(std::int64_t block, const Tensor& x) override
     {
-        if (inBackward_)
-            return x;
-        const std::size_t number = groupOf(block);
-        if (number + 2 < groups_.size() || !makesGradients_)
-            release(groups_[number]);
-        if (!x.origin.needsGradient())
+        if (!schedule_.leaveBlock(block) || !x.origin.needsGradient())
             return x;
         Tensor hooked = x;
-        ops().record(hooked, {&x}, {}, [this, number](const Tensors& g) {
-            use(number);
+        ops().record(hooked, {&x}, {}, [this, block](const Tensors& g) {
+            schedule_.useBlock(block);
             return Tensors{g[0]};
         });
         return hooked;
     }
-
-    void endForward() override
-    {
-        if (!makesGradients_)
-            release(groups_.back());
-    }
-
+    void endForward() override { schedule_.endForward(); }
     void beginBackward() override
     {
-        inBackward_ = true;
+        schedule_.beginBackward();
         gradients_->reset();
     }
-
-    void finishBackward() override
-    {
-        for (WeightGroup& group : groups_)
-            group.scattered.clear();
-    }
+    void finishBackward() override { schedule_.finishBackward(); }
 
     void dropGradients() override
     {
         ParallelMemory::dropGradients();
-        for (WeightGroup& group : groups_) {
-            release(group);
-            for (ShardedWeight& weight : group.weights)
-                weight.gradient = {};
-        }
+        schedule_.eachGroup([](WeightGroup& group) {
+            group.release();
+            group.dropGradients();
+        });
     }
 
 private:
-    static std::vector<std::int32_t> leavesOf(const WeightGroup& group)
+    /// The type of matrices in products under autocast.
+    std::optional<Type> productType() const
     {
-        std::vector<std::int32_t> leaves;
-        for (const ShardedWeight& weight : group.weights)
-            leaves.push_back(weight.leaf);
-        return leaves;
+        return spec().precision == Precision::Fp8 ? Type::BFloat16 : autocastType(spec().precision);
     }
 
-    static void release(WeightGroup& group)
-    {
-        if (!std::exchange(group.isGathered, false))
-            return;
-        group.contributions.clear();
-        for (ShardedWeight& weight : group.weights)
-            weight.whole = {};
-    }
-
-    WeightGroup& groupOf(const std::string& name)
-    {
-        if (const std::optional<std::int64_t> block = blockNumber(name))
-            return groups_.at(groupOf(*block));
-        return name == "embedding" ? groups_.front() : groups_.back();
-    }
-
-    static std::size_t groupOf(std::int64_t block) { return static_cast<std::size_t>(block) + 1; }
-
-    void startGather(WeightGroup& group)
-    {
-        if (std::exchange(group.isGathered, true))
-            return;
-        for (ShardedWeight& weight : group.weights) {
-            weight.whole = ops().memory().make(weight.padded * bytesOf(weight.type),
-                                               MemoryCategory::Parameters, "gathered weight");
-            if (weight.type != Type::Float32)
-                group.contributions.push_back(
-                    ops().temporary(weight.part * bytesOf(weight.type), "part of a weight, cast"));
-        }
-    }
-
-    void use(std::size_t group)
-    {
-        startGather(groups_[group]);
-        groups_[group].contributions.clear();
-        const std::size_t next = inBackward_ ? group - 1 : group + 1;
-        if (next > 0 && next < groups_.size())
-            startGather(groups_[next]);
-    }
-
-    void gradientsReady(std::size_t number)
-    {
-        const std::size_t made = groups_.size() - 1 - number;
-        if (number > 0)
-            groups_[made + 1].scattered.clear();
-        release(groups_[made]);
-        startScatter(groups_[made]);
-    }
-
-    void startScatter(WeightGroup& group)
-    {
-        constexpr auto kCategory = MemoryCategory::Gradients;
-        for (ShardedWeight& weight : group.weights) {
-            Tensor whole = std::exchange(leaves().gradients[static_cast<std::size_t>(weight.leaf)], {});
-            Storage message = std::move(whole.storage);
-            if (whole.type != Type::Float32)
-                message = ops().memory().make(weight.count * bytesOf(Type::Float32), kCategory,
-                                              "gradient of a weight, widened");
-            if (!weight.isEven())
-                message = ops().memory().make(weight.padded * bytesOf(Type::Float32), kCategory,
-                                              "gradient of a weight, in equal parts");
-            group.scattered.push_back(std::move(message));
-            weight.gradient =
-                ops().memory().make(weight.part * bytesOf(Type::Float32), kCategory, "gradient of a part");
-        }
-    }
-
-    const int rows_;
-    std::vector<WeightGroup> groups_;         ///< the embedding, each block, all other weights
-    std::optional<GradientGroups> gradients_; ///< once all parameters are known
-    bool makesGradients_ = false;
-    bool inBackward_ = false;
+    ShardSchedule<WeightGroup> schedule_;
+    std::optional<GradientGroups<std::int32_t>> gradients_; ///< once all parameters are known
 };
 
 } // namespace

@@ -203,14 +203,7 @@ private:
         std::set<Pair> seen;
         for (std::int64_t key = 0; key < shape_.keys; key += shape_.tileK)
             backwardTile(wavesThatSee(key, seen), std::min(shape_.tileK, shape_.keys - key));
-        if (isWide())
-            return {q, k, v};
-        // The evaluation order of a list depends on the compiler; all three exist at once in any case.
-        Tensors narrow;
-        narrow[0] = ops_.make(q.count, shape_.type, "gradient of q");
-        narrow[1] = ops_.make(k.count, shape_.type, "gradient of k");
-        narrow[2] = ops_.make(v.count, shape_.type, "gradient of v");
-        return narrow;
+        return isWide() ? Tensors{q, k, v} : makeGradients(shape_, ops_);
     }
 
     Tensor rowSums() const

@@ -1,5 +1,6 @@
 #include "core/base/error.h"
 #include "core/engine/attention/attention.h"
+#include "core/engine/common/autocast.h"
 #include "core/engine/common/device.h"
 #include "core/engine/common/experiment.h"
 #include "core/engine/common/set_up.h"
@@ -15,31 +16,15 @@ namespace {
 
 using at::Tensor;
 
-at::ScalarType dtypeOf(Precision precision)
-{
-    switch (precision) {
-    case Precision::Bf16:
-        return at::kBFloat16;
-    case Precision::Fp16:
-        return at::kHalf;
-    case Precision::Fp32:
-    case Precision::Tf32:
-    case Precision::Fp32x6: // only for the language model
-    case Precision::Fp8:    // only for the language model
-        break;
-    }
-    return at::kFloat;
-}
-
 // Attention alone on random q, k and v. The gradient of o.sum() is all ones; it is passed to backward
 // directly, so that the timing does not include a reduction.
 class AttentionExperiment final : public Experiment {
 public:
     AttentionExperiment(const ExperimentSpec& spec, const Device& device)
         : spec_(spec), needsGrad_(attentionOf(spec).needsGrad),
-          backend_(makeAttention(spec.backend, {attentionOf(spec), device.torch(), dtypeOf(spec.precision)}))
+          backend_(makeAttention(spec.backend, {attentionOf(spec), device.torch(), inputDtype(spec.precision)}))
     {
-        const auto options = at::device(device.torch()).dtype(dtypeOf(spec.precision));
+        const auto options = at::device(device.torch()).dtype(inputDtype(spec.precision));
         const bool grouped = traitsOf(spec.backend).groupsHeads;
         const auto draw = [&](const char* name, std::int64_t heads, std::int64_t length) {
             const Making making(MemoryCategory::Inputs, name);
@@ -109,7 +94,7 @@ private:
         double error = 0;
         {
             const auto exact =
-                makeAttention(Backend::Flash, {attentionOf(spec_), device.torch(), dtypeOf(spec_.precision)});
+                makeAttention(Backend::Flash, {attentionOf(spec_), device.torch(), inputDtype(spec_.precision)});
             const at::NoGradGuard noGrad;
             const Tensor expected = exact->apply(q_, k_, v_);
             const Tensor difference = backend_->apply(q_, k_, v_).sub_(expected);

@@ -18,6 +18,12 @@ inline std::optional<at::ScalarType> autocastDtype(Precision precision)
     return {};
 }
 
+/// The dtype of inputs of attention: no autocast converts them.
+inline at::ScalarType inputDtype(Precision precision)
+{
+    return autocastDtype(precision).value_or(at::kFloat);
+}
+
 /// Enables autocast to one dtype on one kind of device for a scope, in this thread. Does nothing without a
 /// dtype.
 ///

@@ -135,7 +135,7 @@ public:
 
     std::vector<NamedTensor> updated() override
     {
-        groups_.emplace(bucketsOf(parameters(), bucket_.count),
+        groups_.emplace(bucketsOf(parameters(), bucket_.count, &Tensor::nbytes),
                         [this](std::size_t i) { started_.push_back(combine(groups_->group(i))); });
         return Replicas::updated();
     }

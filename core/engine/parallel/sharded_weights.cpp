@@ -1,10 +1,11 @@
 #include "core/engine/parallel/sharded_weights.h"
 
+#include "core/engine/common/autocast.h"
 #include "core/engine/common/set_up.h"
 #include "core/engine/parallel/gradient_groups.h"
 #include "core/engine/parallel/shard.h"
 #include "core/engine/ranks/collectives.h"
-#include "core/model/block_name.h"
+#include "core/model/weight_shards.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -17,14 +18,6 @@ namespace tilescope::engine {
 namespace {
 
 using at::Tensor;
-
-/// The type of matrices in products under autocast; none: the type of the weights.
-std::optional<at::ScalarType> productType(Precision precision)
-{
-    if (precision == Precision::Bf16 || precision == Precision::Fp8)
-        return at::kBFloat16;
-    return precision == Precision::Fp16 ? std::optional(at::kHalf) : std::nullopt;
-}
 
 /// A weight: this rank's part, and the whole weight, which has memory only while it is in use.
 class ShardedWeight {
@@ -88,12 +81,14 @@ private:
 /// The weights that are gathered together.
 class WeightGroup {
 public:
+    explicit WeightGroup(Ranks& ranks) : ranks_(ranks) {}
+
     void add(ShardedWeight weight) { weights_.push_back(std::move(weight)); }
     std::vector<ShardedWeight>& weights() { return weights_; }
     const std::vector<ShardedWeight>& weights() const { return weights_; }
 
     /// Starts the gather, unless it was started already.
-    void startGather(Ranks& ranks)
+    void startGather()
     {
         if (isGathered_ || weights_.empty())
             return;
@@ -106,7 +101,7 @@ public:
             wholes.push_back(weight.memory());
             parts.push_back(weight.contribution());
         }
-        gather_ = ranks.allGather(wholes, parts);
+        gather_ = ranks_.allGather(wholes, parts);
     }
 
     void awaitGather() { gather_.wait(); }
@@ -121,7 +116,7 @@ public:
             weight.release();
     }
 
-    void startScatter(Ranks& ranks)
+    void startScatter()
     {
         if (weights_.empty()) // frozen
             return;
@@ -132,7 +127,7 @@ public:
             wholes.push_back(weight.takeGradient());
             sums.push_back(weight.makePartGradient());
         }
-        scatter_ = ranks.reduceScatter(sums, wholes);
+        scatter_ = ranks_.reduceScatter(sums, wholes);
     }
 
     void awaitScatter() { scatter_.wait(); }
@@ -146,6 +141,7 @@ public:
     }
 
 private:
+    Ranks& ranks_;
     std::vector<ShardedWeight> weights_;
     bool isGathered_ = false;
     Started gather_;
@@ -155,8 +151,9 @@ private:
 class ShardedWeights final : public Parallelism {
 public:
     ShardedWeights(const ExperimentSpec& spec, Ranks& ranks, WeightCut cut)
-        : ranks_(ranks), cut_(std::move(cut)), matrixType_(productType(spec.precision)),
-          groups_(static_cast<std::size_t>(spec.layers) + 2)
+        : ranks_(ranks), cut_(std::move(cut)),
+          matrixType_(spec.precision == Precision::Fp8 ? at::kBFloat16 : autocastDtype(spec.precision)),
+          schedule_(spec.layers, ranks)
     {
     }
 
@@ -166,7 +163,7 @@ public:
         if (!whole.requires_grad())
             return whole; // frozen
         const Tensor weight = cut_ ? cut_(name, whole, map) : whole;
-        WeightGroup& group = groupOf(name);
+        WeightGroup& group = schedule_.groupOf(name);
         group.add(
             {name, weight, map ? matrixType_.value_or(weight.scalar_type()) : weight.scalar_type(), ranks_});
         return group.weights().back().whole();
@@ -174,63 +171,35 @@ public:
 
     std::vector<NamedTensor> updated() override
     {
-        std::vector<std::vector<Tensor>> groups;
-        for (auto group = groups_.rbegin(); group != groups_.rend(); ++group)
-            groups.push_back(group->leaves());
-        gradients_.emplace(std::move(groups), [this](std::size_t group) { gradientsReady(group); });
+        gradients_.emplace(schedule_.leaves(),
+                           [this](std::size_t group) { schedule_.gradientsReady(group); });
         std::vector<NamedTensor> parts;
         eachWeight([&](const ShardedWeight& weight) { parts.push_back({weight.name(), weight.part()}); });
         return parts;
     }
 
-    void beginForward() override
-    {
-        inBackward_ = false;
-        makesGradients_ = at::GradMode::is_enabled();
-        groups_.back().startGather(ranks_);
-        use(0);
-        groups_.back().awaitGather();
-    }
-
-    // In backward this is a recomputation.
+    void beginForward() override { schedule_.beginForward(at::GradMode::is_enabled()); }
     Tensor enterBlock(std::int64_t block, const Tensor& x) override
     {
-        if (block == 0 && !inBackward_)
-            groups_.front().release(); // backward does not read the embedding
-        use(groupOf(block));
+        schedule_.enterBlock(block);
         return x;
     }
-
     Tensor leaveBlock(std::int64_t block, const Tensor& x) override
     {
-        if (inBackward_)
-            return x;
-        // In backward, the last block comes first.
-        const std::size_t number = groupOf(block);
-        if (number + 2 < groups_.size() || !makesGradients_)
-            groups_[number].release();
-        if (x.requires_grad())
-            x.register_hook([this, number](const Tensor& /*gradient*/) { use(number); });
+        if (schedule_.leaveBlock(block) && x.requires_grad())
+            x.register_hook([this, block](const Tensor& /*gradient*/) { schedule_.useBlock(block); });
         return x;
     }
-
-    void endForward() override
-    {
-        if (!makesGradients_)
-            groups_.back().release();
-    }
-
+    void endForward() override { schedule_.endForward(); }
     void beginBackward() override
     {
-        inBackward_ = true;
+        schedule_.beginBackward();
         gradients_->reset();
     }
-
     void finishBackward() override
     {
         gradients_->requireAll();
-        for (WeightGroup& group : groups_)
-            group.awaitScatter();
+        schedule_.finishBackward();
     }
 
     void gradientMade(const Tensor& leaf, Tensor gradient) override
@@ -242,8 +211,7 @@ public:
     void dropGradients() override
     {
         // A step that failed or made no gradients leaves gathered weights behind.
-        for (WeightGroup& group : groups_)
-            group.release();
+        schedule_.eachGroup([](WeightGroup& group) { group.release(); });
         eachWeight([](const ShardedWeight& weight) {
             weight.whole().mutable_grad().reset();
             weight.part().mutable_grad().reset();
@@ -267,39 +235,9 @@ public:
     }
 
 private:
-    WeightGroup& groupOf(const std::string& name)
-    {
-        if (const std::optional<std::int64_t> block = blockNumber(name))
-            return groups_.at(groupOf(*block));
-        return name == "embedding" ? groups_.front() : groups_.back();
-    }
-
-    static std::size_t groupOf(std::int64_t block) { return static_cast<std::size_t>(block) + 1; }
-
-    /// Waits for the weights of a group and starts the gather of the group that is needed next.
-    void use(std::size_t group)
-    {
-        groups_[group].startGather(ranks_);
-        groups_[group].awaitGather();
-        const std::size_t next = inBackward_ ? group - 1 : group + 1;
-        if (next > 0 && next < groups_.size())
-            groups_[next].startGather(ranks_);
-    }
-
-    /// Called when backward has made the gradients of a group; groups come from last to first.
-    void gradientsReady(std::size_t number)
-    {
-        const std::size_t made = groups_.size() - 1 - number;
-        // The previous sum could run during a whole block's backward. Waiting for it now frees its gradients.
-        if (number > 0)
-            groups_[made + 1].awaitScatter();
-        groups_[made].release();
-        groups_[made].startScatter(ranks_);
-    }
-
     template <class Take> void eachWeight(const Take& take) const
     {
-        for (const WeightGroup& group : groups_)
+        for (const WeightGroup& group : schedule_.groups())
             for (const ShardedWeight& weight : group.weights())
                 take(weight);
     }
@@ -307,10 +245,8 @@ private:
     Ranks& ranks_;
     WeightCut cut_;
     std::optional<at::ScalarType> matrixType_;
-    std::vector<WeightGroup> groups_;         ///< the embedding, each block, all other weights
+    ShardSchedule<WeightGroup> schedule_;
     std::optional<GradientGroups> gradients_; ///< set once all parameters are known
-    bool makesGradients_ = false;
-    bool inBackward_ = false;
 };
 
 } // namespace

@@ -12,10 +12,7 @@ using WeightCut = std::function<at::Tensor(const std::string&, const at::Tensor&
 /// Fully sharded data parallelism (Zhao et al., 2023): each rank keeps a part of every weight, with its
 /// gradient and its optimizer state.
 ///
-/// The weights of a block are gathered before its forward and before its backward, and freed afterwards. While a
-/// block runs, the next block's weights are gathered. While backward computes the next gradients, those of the
-/// previous block are summed and scattered. Weights outside blocks are gathered once per step: the embedding is freed
-/// before the first block, the others when their gradients are made. Matrices are gathered in the type of products.
+/// ShardSchedule says when. Matrices are gathered in the type of products.
 /// \param ranks  the ranks that divide the weights
 /// \param cut    applied before a weight is divided; may be empty
 std::unique_ptr<Parallelism> makeShardedWeights(const ExperimentSpec& spec, Ranks& ranks, WeightCut cut = {});

@@ -1,5 +1,6 @@
 #include "core/base/error.h"
 #include "core/engine/attention/attention.h"
+#include "core/engine/common/autocast.h"
 #include "core/engine/common/device.h"
 #include "core/engine/common/experiment.h"
 #include "core/engine/common/failure.h"
@@ -43,13 +44,6 @@ std::string packageOf(const ExperimentSpec& spec, const Device& device)
     return spec.compile.package;
 }
 
-at::ScalarType dtypeOf(Precision precision)
-{
-    return precision == Precision::Bf16   ? at::kBFloat16
-           : precision == Precision::Fp16 ? at::kHalf
-                                          : at::kFloat;
-}
-
 /// Runs a package that AOTInductor compiled from a model on inputs of the spec's shape: q, k and v (batch,
 /// heads, N, d), or tokens (batch, context). The package determines weights and arithmetic.
 class PackagedExperiment final : public Experiment {
@@ -68,7 +62,7 @@ public:
         const auto draw = [&](const char* name, std::int64_t heads, std::int64_t length) {
             const Making making(MemoryCategory::Inputs, name);
             return at::randn({spec.batch, heads, length, spec.headDim},
-                             options.dtype(dtypeOf(spec.precision)));
+                             options.dtype(inputDtype(spec.precision)));
         };
         inputs_ = {draw("q", spec.heads, spec.seqLen), draw("k", spec.kvHeads, spec.kvLen),
                    draw("v", spec.kvHeads, spec.kvLen)};
