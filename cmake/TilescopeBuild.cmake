@@ -99,11 +99,12 @@ function(tilescope_batch target)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage$<SEMICOLON>-Wno-shadow>)
 endfunction()
 
-# tilescope_library(NAME SOURCES … [PUBLIC …] [PRIVATE …] [PCH target] [SEPARATE]): a static library tilescope_NAME with the
-# include root at the top of the tree. PRIVATE libraries stay invisible to those who link it. SEPARATE: its files are not
-# compiled in batches, because libtilescope_record.so links it and takes only the object files that it needs.
+# tilescope_library(NAME SOURCES … [PUBLIC …] [PRIVATE …] [PCH target] [SEPARATE | LARGE_BATCHES]): a static library
+# tilescope_NAME with the include root at the top of the tree. PRIVATE libraries stay invisible to those who link it. SEPARATE: its
+# files are not compiled in batches, because libtilescope_record.so links it and takes only the object files that it needs.
+# LARGE_BATCHES: its batches have four times as many files; most of the time of such a library goes into headers that its files share.
 function(tilescope_library name)
-    cmake_parse_arguments(arg "SEPARATE" "PCH" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+    cmake_parse_arguments(arg "SEPARATE;LARGE_BATCHES" "PCH" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
     add_library(tilescope_${name} STATIC ${arg_SOURCES})
     add_library(tilescope::${name} ALIAS tilescope_${name})
     target_include_directories(tilescope_${name} PUBLIC ${CMAKE_SOURCE_DIR})
@@ -112,8 +113,12 @@ function(tilescope_library name)
         set(arg_PCH tilescope_pch)
     endif()
     target_precompile_headers(tilescope_${name} REUSE_FROM ${arg_PCH})
+    set(size ${TILESCOPE_BATCH})
+    if(arg_LARGE_BATCHES AND size GREATER 1)
+        math(EXPR size "4 * ${size}")
+    endif()
     if(NOT arg_SEPARATE)
-        tilescope_batch(tilescope_${name})
+        tilescope_batch(tilescope_${name} ${size})
     endif()
 endfunction()
 
