@@ -22,7 +22,8 @@ class AttentionExperiment final : public Experiment {
 public:
     AttentionExperiment(const ExperimentSpec& spec, const Device& device)
         : spec_(spec), needsGrad_(attentionOf(spec).needsGrad),
-          backend_(makeAttention(spec.backend, {attentionOf(spec), device.torch(), inputDtype(spec.precision)}))
+          backend_(
+              makeAttention(spec.backend, {attentionOf(spec), device.torch(), inputDtype(spec.precision)}))
     {
         const auto options = at::device(device.torch()).dtype(inputDtype(spec.precision));
         const bool grouped = traitsOf(spec.backend).groupsHeads;
@@ -93,8 +94,8 @@ private:
     {
         double error = 0;
         {
-            const auto exact =
-                makeAttention(Backend::Flash, {attentionOf(spec_), device.torch(), inputDtype(spec_.precision)});
+            const auto exact = makeAttention(
+                Backend::Flash, {attentionOf(spec_), device.torch(), inputDtype(spec_.precision)});
             const at::NoGradGuard noGrad;
             const Tensor expected = exact->apply(q_, k_, v_);
             const Tensor difference = backend_->apply(q_, k_, v_).sub_(expected);

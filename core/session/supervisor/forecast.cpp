@@ -91,7 +91,8 @@ std::vector<PointForecast> forecast(const std::vector<SweepPoint>& points, const
             device = targetDevice(request, target, ceilings);
             rates = predict::DeviceRates::from(ceilings, device);
             if (rates && device.isCuda)
-                if (const auto* sheet = analysis::DeviceSheets::standard().find(device.name); sheet && sheet->link)
+                if (const auto* sheet = analysis::DeviceSheets::standard().find(device.name);
+                    sheet && sheet->link)
                     rates->assumeLink(*sheet->link);
             isHere = !device.isCuda || machine::gpuCapacity(request.index.value_or(0)).has_value();
         }
