@@ -128,7 +128,7 @@ void StoredRows::eachRun(std::int64_t first, std::int64_t last, const std::funct
     row.bind(1, first);
     row.bind(2, last);
     const int columns = row.getColumnCount() - 1;
-    const RunColumns at(row);
+    const RunColumns at{row};
     const int statusColumn = row.getColumnIndex("status");
     std::optional<std::int64_t> before;
     std::optional<bool> written; // by a writer that lives
