@@ -266,7 +266,7 @@ std::optional<Precision> precisionOf(std::string_view shapes)
     return type ? fromWord<Precision>(type->precision) : std::nullopt;
 }
 
-/// The ceilings of another program's recording, by precision.
+/// The ceilings of a recording of another program, by precision.
 class RecordedCeilings {
 public:
     RecordedCeilings(const store::RunReader& reader, const store::RunRecord& run) : reader_(reader), run_(run)

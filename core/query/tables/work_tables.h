@@ -29,8 +29,9 @@ struct DeviceCeilings {
 /// \throws Error  from the reader
 DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord& run);
 
-/// Of another program's recording, whose ops may differ in precision: for that of most of their arithmetic.
-/// \param items  its work
+/// The ceilings of a recording of another program. Its ops may differ in precision; the ceilings are those of the
+/// precision of most of the arithmetic.
+/// \param items  the work of the recording
 /// \throws Error  from the reader
 DeviceCeilings ceilingsOf(const store::RunReader& reader, const store::RunRecord& run,
                           std::span<const analysis::TimedWork> items);
