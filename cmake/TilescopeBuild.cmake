@@ -65,7 +65,7 @@ set(tilescope_std_headers <algorithm> <array> <chrono> <cstdint> <filesystem> <f
 tilescope_pch(tilescope_pch HEADERS ${tilescope_std_headers})
 
 set(TILESCOPE_BATCH 1 CACHE STRING "How many source files of a folder are compiled as one; 1 compiles each by itself")
-set(TILESCOPE_TEST_BATCH 1 CACHE STRING "The same for test programs without LibTorch")
+set(TILESCOPE_TEST_BATCH 1 CACHE STRING "The same for test programs")
 
 # tilescope_batch(TARGET [SIZE]): compiles up to SIZE (TILESCOPE_BATCH) source files of a folder as one, which reads the headers
 # that they share once. A file with compile options of its own stays by itself. tests/style/batches.py checks that names of a
@@ -145,7 +145,7 @@ function(tilescope_test name)
         target_compile_options(test_${name} PRIVATE ${TILESCOPE_TEST_FLAGS})
     endif()
     target_precompile_headers(test_${name} REUSE_FROM ${arg_PCH})
-    if(NOT arg_SEPARATE AND NOT arg_PCH STREQUAL tilescope_torch_pch)
+    if(NOT arg_SEPARATE)
         tilescope_batch(test_${name} ${TILESCOPE_TEST_BATCH})
     endif()
     if(NOT arg_TIMEOUT)

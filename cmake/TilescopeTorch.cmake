@@ -37,6 +37,8 @@ add_library(tilescope_torch INTERFACE)
 add_library(torch::torch ALIAS tilescope_torch)
 target_link_libraries(tilescope_torch INTERFACE tilescope_torch_headers ${TILESCOPE_TORCH}/lib/libtorch_cpu.so
                       ${TILESCOPE_TORCH}/lib/libc10.so)
+# Without OpenMP at::parallel_for is serial. All targets have the option, because they share a precompiled header.
+target_compile_options(tilescope_torch INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fopenmp>)
 target_link_options(tilescope_torch INTERFACE -Wl,-rpath-link,${TILESCOPE_TORCH}/lib -Wl,-rpath-link,${tilescope_cuda_lib}
                     -Wl,--allow-shlib-undefined)
 if(EXISTS ${TILESCOPE_TORCH}/lib/libtorch_cuda.so)

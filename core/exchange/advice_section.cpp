@@ -29,7 +29,7 @@ struct AdviceRows {
     std::vector<AdviceRow> rows;
 };
 
-std::string spanText(double nanoseconds)
+std::string durationText(double nanoseconds)
 {
     return withUnit(nanoseconds, Unit::Nanoseconds);
 }
@@ -101,10 +101,10 @@ std::vector<std::string> closingNotes(const query::AdviceTable& advice)
 std::string denominatorOf(const query::AdviceTable& advice)
 {
     if (advice.isWhole)
-        return "Shares are of the whole recording, " + spanText(advice.perStep(advice.wall)) +
+        return "Shares are of the whole recording, " + durationText(advice.perStep(advice.wall)) +
                ": no steps were recorded.";
     return "Shares are of the mean wall time of " + counted(advice.steps, "traced step") + ", " +
-           spanText(advice.perStep(advice.wall)) +
+           durationText(advice.perStep(advice.wall)) +
            (advice.process.empty() ? "." : " on " + advice.process + ".");
 }
 
@@ -186,7 +186,7 @@ void writeAdvice(std::ostream& out, const query::AdviceTable& advice, std::size_
     for (const Advice& finding : advice.rows) {
         out << '\n' << wordOf(finding.rule) << ": ";
         if (finding.atStake.count() > 0 || !finding.bytes)
-            out << spanText(advice.perStep(finding.atStake)) << " at most, "
+            out << durationText(advice.perStep(finding.atStake)) << " at most, "
                 << withUnit(advice.percent(finding.atStake), Unit::Percent) << '\n';
         else
             out << sizeText(*finding.bytes) << '\n';
@@ -196,10 +196,10 @@ void writeAdvice(std::ostream& out, const query::AdviceTable& advice, std::size_
             most > 0 ? std::min(most, finding.evidence.size()) : finding.evidence.size();
         for (std::size_t i = 0; i < shown; ++i) {
             const AdviceEvidence& row = finding.evidence[i];
-            const std::string share = spanText(advice.perStep(row.atStake));
+            const std::string share = durationText(advice.perStep(row.atStake));
             out << "    " << std::string(share.size() < 9 ? 9 - share.size() : 0, ' ') << share << "  "
                 << escapeForTerminal(evidenceText(row)) << " (" << counted(row.count, "time") << ", "
-                << spanText(static_cast<double>(row.total.count())) << " in all)\n";
+                << durationText(static_cast<double>(row.total.count())) << " in all)\n";
         }
         if (shown < finding.evidence.size())
             out << "    and " << counted(std::int64_t(finding.evidence.size() - shown), "more row")

@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 BATCHED = ("core", "ui", "app/cli", "kernels/torch", "tests/ui", "tests/unit")
-NOT_BATCHED = ("tests/unit/engine", "tests/unit/kernels")
+NOT_BATCHED = ("tests/unit/kernels",)
 EVERYWHERE = ("core/base", "core/model")
 MACROS = ("TEST", "TEST_F", "TEST_P")
 # clang-format indents what is not in a namespace directly.

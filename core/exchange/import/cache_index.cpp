@@ -31,7 +31,7 @@ bool isStillThere(int descriptor, const fs::path& path)
            open.st_ino == named.st_ino;
 }
 
-std::int64_t nanoseconds(const timespec& time)
+std::int64_t sinceEpoch(const timespec& time)
 {
     constexpr std::int64_t kSecond = 1'000'000'000;
     return time.tv_sec * kSecond + time.tv_nsec;
@@ -95,7 +95,7 @@ FileStamp stampOf(const fs::path& file)
                     .where = file.string(),
                     .remedy = "check the path"};
     return {static_cast<std::int64_t>(status.st_dev), static_cast<std::int64_t>(status.st_ino),
-            status.st_size, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
+            status.st_size, sinceEpoch(status.st_mtim), sinceEpoch(status.st_ctim)};
 }
 
 CacheIndex::CacheIndex(fs::path file) : file_(std::move(file))

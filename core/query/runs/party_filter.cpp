@@ -12,7 +12,7 @@ namespace tilescope::query {
 
 namespace {
 
-std::string listOf(const std::set<std::int64_t>& numbers)
+std::string numberList(const std::set<std::int64_t>& numbers)
 {
     std::string text;
     for (const std::int64_t number : numbers)
@@ -25,7 +25,7 @@ std::string listOf(const std::set<std::int64_t>& numbers)
 {
     throw Error{.what = "run " + std::to_string(run.value) + " has no " + what + " " + std::to_string(number),
                 .where = option,
-                .remedy = "it has: " + listOf(known)};
+                .remedy = "it has: " + numberList(known)};
 }
 
 } // namespace

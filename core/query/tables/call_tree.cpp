@@ -34,7 +34,7 @@ std::vector<bool> largest(const std::vector<std::int64_t>& amount, std::size_t m
     return keep;
 }
 
-double percentOf(std::int64_t part, std::int64_t whole)
+double shareOf(std::int64_t part, std::int64_t whole)
 {
     return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
@@ -205,7 +205,7 @@ std::vector<CallTreeRow> rowsOf(const CallTree& tree, std::size_t most)
                         .self = entry.amount,
                         .total = sums.amount[node],
                         .count = sums.count[node],
-                        .percent = percentOf(sums.amount[node], sums.amount[CallTree::kRoot])};
+                        .percent = shareOf(sums.amount[node], sums.amount[CallTree::kRoot])};
         if (parent >= 0) {
             row.parent = parent;
             row.depth = rows[static_cast<std::size_t>(parent)].depth + 1;

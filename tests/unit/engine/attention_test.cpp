@@ -121,26 +121,26 @@ void expectSame(const Answer& got, const Answer& want, double tolerance)
     EXPECT_LE(distance(got.gradV, want.gradV), tolerance);
 }
 
-struct Case {
+struct BackendCase {
     Backend backend;
     std::int64_t heads, kvHeads, queries, keys;
     bool causal;
 };
 
-std::string nameOf(const ::testing::TestParamInfo<Case>& info)
+std::string nameOfCase(const ::testing::TestParamInfo<BackendCase>& info)
 {
-    const Case& c = info.param;
+    const BackendCase& c = info.param;
     return "backend" + std::to_string(static_cast<int>(c.backend)) + "_" + std::to_string(c.heads) + "on" +
            std::to_string(c.kvHeads) + "_" + std::to_string(c.queries) + "x" + std::to_string(c.keys) +
            (c.causal ? "_causal" : "_full");
 }
 
-std::vector<Case> allCases()
+std::vector<BackendCase> allCases()
 {
     struct Shape {
         std::int64_t heads, kvHeads, queries, keys;
     };
-    std::vector<Case> cases;
+    std::vector<BackendCase> cases;
     for (const Backend backend : {Backend::Naive, Backend::FlashTorch, Backend::Flash, Backend::Sdpa,
                                   Backend::SdpaFlash, Backend::SdpaMath})
         for (const Shape& s : {Shape{1, 1, 1, 1}, Shape{2, 2, 64, 64}, Shape{2, 2, 33, 70},
@@ -151,11 +151,11 @@ std::vector<Case> allCases()
     return cases;
 }
 
-class AttentionBackends : public ::testing::TestWithParam<Case> {};
+class AttentionBackends : public ::testing::TestWithParam<BackendCase> {};
 
 TEST_P(AttentionBackends, AgreeWithTheDefinitionInFp64)
 {
-    const Case& c = GetParam();
+    const BackendCase& c = GetParam();
     const AttentionCall p = problemOf(c.heads, c.kvHeads, c.queries, c.keys, c.causal);
     const Inputs in = inputsFor(p);
     expectSame(answerOf(c.backend, p, in), referenceAnswer(p, in), 1e-12);
@@ -163,7 +163,7 @@ TEST_P(AttentionBackends, AgreeWithTheDefinitionInFp64)
 
 TEST_P(AttentionBackends, AgreeWithTheDefinitionInFp32)
 {
-    const Case& c = GetParam();
+    const BackendCase& c = GetParam();
     AttentionCall p = problemOf(c.heads, c.kvHeads, c.queries, c.keys, c.causal);
     p.dtype = at::kFloat;
     const Inputs in = inputsFor(p);
@@ -172,7 +172,7 @@ TEST_P(AttentionBackends, AgreeWithTheDefinitionInFp32)
 
 TEST_P(AttentionBackends, GiveTheSameWithoutAGraph)
 {
-    const Case& c = GetParam();
+    const BackendCase& c = GetParam();
     const AttentionCall p = problemOf(c.heads, c.kvHeads, c.queries, c.keys, c.causal);
     const Inputs in = inputsFor(p);
     const Tensor withGraph = answerOf(c.backend, p, in).o;
@@ -185,7 +185,7 @@ TEST_P(AttentionBackends, GiveTheSameWithoutAGraph)
     EXPECT_LE(distance(o, withGraph), 1e-13);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, AttentionBackends, ::testing::ValuesIn(allCases()), nameOf);
+INSTANTIATE_TEST_SUITE_P(Shapes, AttentionBackends, ::testing::ValuesIn(allCases()), nameOfCase);
 
 TEST(TiledAttention, GradientsAreThoseOfFiniteDifferences)
 {

@@ -23,7 +23,7 @@ namespace {
 using at::Tensor;
 using FusedModel = tilescope::LanguageModel<FusedOps>;
 
-ExperimentSpec toySpec()
+ExperimentSpec fusedSpec()
 {
     ExperimentSpec spec = test::tinyLm();
     spec.backend = Backend::Flash;
@@ -109,7 +109,7 @@ double errorOf(const Tensor& x, const Tensor& exact)
 
 TEST(FusedLm, HasTheWeightsLogitsAndGradientsOfTheEagerModelInFp64)
 {
-    const ExperimentSpec spec = toySpec();
+    const ExperimentSpec spec = fusedSpec();
     const Batch batch(spec);
     FusedModel fused = fusedModel(spec, at::kDouble);
     LanguageModel eager = eagerModel(spec, at::kDouble, at::kDouble);
@@ -131,7 +131,7 @@ TEST(FusedLm, HasTheWeightsLogitsAndGradientsOfTheEagerModelInFp64)
 
 TEST(FusedLm, ComputesTheLossAndItsGradientsByChunksOfTokens)
 {
-    const ExperimentSpec spec = toySpec();
+    const ExperimentSpec spec = fusedSpec();
     const Batch batch(spec);
     LanguageModel eager = eagerModel(spec, at::kDouble, at::kDouble);
     const Gradients exact = eagerGradients(eager, batch);
@@ -152,7 +152,7 @@ TEST(FusedLm, ComputesTheLossAndItsGradientsByChunksOfTokens)
 TEST(FusedLm, GivesTheSameGradientsToTheBitWithCheckpointing)
 {
     using Kind = Checkpointing::Kind;
-    ExperimentSpec spec = toySpec();
+    ExperimentSpec spec = fusedSpec();
     const Batch batch(spec);
     FusedModel plainModel = fusedModel(spec, at::kBFloat16);
     const Gradients plain = fusedGradients(plainModel, batch);
@@ -172,7 +172,7 @@ TEST(FusedLm, IsAsExactInBf16AsAutocast)
 {
     // The weights of both are rounded to bf16 and so are the operands of products; gradients of the fused model
     // are not rounded to bf16. A factor of 2, because single errors of equally accurate computations differ.
-    const ExperimentSpec spec = toySpec();
+    const ExperimentSpec spec = fusedSpec();
     const Batch batch(spec);
     LanguageModel exactModel = eagerModel(spec, at::kDouble, at::kDouble);
     FusedModel fused = fusedModel(spec, at::kBFloat16, true);
@@ -195,7 +195,7 @@ TEST(FusedLm, IsAsExactInBf16AsAutocast)
 
 TEST(FusedLm, SplitsItsWeightsExactly)
 {
-    const ExperimentSpec spec = toySpec();
+    const ExperimentSpec spec = fusedSpec();
     const FusedModel fused = fusedModel(spec, at::kBFloat16, true);
     const LanguageModel eager = eagerModel(spec, at::kFloat, at::kFloat);
     std::size_t split = 0;
@@ -217,7 +217,7 @@ TEST(FusedLm, SplitsItsWeightsExactly)
 /// The weights after some steps of AdamW on the same gradients.
 TEST(FusedLm, UpdatesFp32MastersAsTheOptimizerOfTheEagerModel)
 {
-    const ExperimentSpec spec = toySpec();
+    const ExperimentSpec spec = fusedSpec();
     FusedModel fused = fusedModel(spec, at::kBFloat16, true);
     LanguageModel eager = eagerModel(spec, at::kFloat, at::kFloat);
     FusedAdamW ours(fused.parameters(), fused.parameterNames());
@@ -254,7 +254,7 @@ TEST(FusedLm, UpdatesFp32MastersAsTheOptimizerOfTheEagerModel)
 
 TEST(FusedLm, UpdatesWeightsWithTheirGradientsAsAfterThem)
 {
-    ExperimentSpec spec = toySpec();
+    ExperimentSpec spec = fusedSpec();
     const Batch batch(spec);
     int updated = 0;
     const auto train = [&](bool isTogether) {
@@ -311,7 +311,7 @@ protected:
     StringTable strings_;
     Engine engine_{strings_};
     test::Recorder recorder_;
-    ExperimentSpec spec_ = toySpec();
+    ExperimentSpec spec_ = fusedSpec();
 };
 
 TEST_F(FusedPoint, OpensTheRangesOfTheModulesInForwardAndBackward)

@@ -18,7 +18,7 @@ using test::Where;
 
 namespace {
 
-Tensor dataOf(int rank, std::int64_t count, at::ScalarType type)
+Tensor samplesOf(int rank, std::int64_t count, at::ScalarType type)
 {
     at::Generator seeded = at::detail::createCPUGenerator(static_cast<std::uint64_t>(rank) + 1);
     return at::randn({count}, seeded).to(type);
@@ -48,10 +48,10 @@ TEST_P(GpuCollectives, AddUp)
     const bool isExact = size() == 2;
     const auto check = [&](Ranks& ranks, std::int64_t count, at::ScalarType type) {
         const at::ScalarType wide = type == at::kDouble ? at::kDouble : at::kFloat;
-        Tensor sum = dataOf(0, count, type).to(wide);
+        Tensor sum = samplesOf(0, count, type).to(wide);
         for (int rank = 1; rank < ranks.size(); ++rank)
-            sum += dataOf(rank, count, type).to(wide);
-        const Tensor tensor = onGpu(dataOf(ranks.rank(), count, type), ranks);
+            sum += samplesOf(rank, count, type).to(wide);
+        const Tensor tensor = onGpu(samplesOf(ranks.rank(), count, type), ranks);
         ranks.allReduce(tensor).wait();
         EXPECT_TRUE(isExact ? at::equal(tensor.cpu(), sum.to(type))
                             : at::allclose(tensor.cpu().to(wide), sum, 0.05, 0.05)) // bf16 has 8 bits
@@ -75,7 +75,7 @@ TEST_P(GpuCollectives, MoveEachPartToItsPlace)
         size(),
         [&](Ranks& ranks) {
             const int size = ranks.size();
-            const Tensor mine = onGpu(dataOf(ranks.rank(), count, at::kFloat), ranks);
+            const Tensor mine = onGpu(samplesOf(ranks.rank(), count, at::kFloat), ranks);
             for (int round = 0; round < 3; ++round) { // memory is used again
                 const Tensor gathered = at::empty({count * size}, mine.options());
                 ranks.allGather(gathered, mine).wait();
@@ -85,7 +85,7 @@ TEST_P(GpuCollectives, MoveEachPartToItsPlace)
                 ranks.reduceScatter(scattered, mine).wait();
                 Tensor sum = at::zeros({part});
                 for (int from = 0; from < size; ++from) {
-                    const Tensor theirs = dataOf(from, count, at::kFloat);
+                    const Tensor theirs = samplesOf(from, count, at::kFloat);
                     EXPECT_TRUE(at::equal(gathered.narrow(0, from * count, count).cpu(), theirs));
                     EXPECT_TRUE(at::equal(exchanged.narrow(0, from * part, part).cpu(),
                                           theirs.narrow(0, ranks.rank() * part, part)));
@@ -97,7 +97,7 @@ TEST_P(GpuCollectives, MoveEachPartToItsPlace)
                     EXPECT_TRUE(at::allclose(scattered.cpu(), sum));
             }
             ranks.broadcast(mine, size - 1).wait();
-            EXPECT_TRUE(at::equal(mine.cpu(), dataOf(size - 1, count, at::kFloat)));
+            EXPECT_TRUE(at::equal(mine.cpu(), samplesOf(size - 1, count, at::kFloat)));
         },
         where());
 }

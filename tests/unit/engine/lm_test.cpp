@@ -14,7 +14,7 @@ namespace {
 
 using at::Tensor;
 
-ExperimentSpec specOf(std::int64_t dModel, std::int64_t dFf, std::int64_t layers, std::int64_t heads)
+ExperimentSpec sizedSpec(std::int64_t dModel, std::int64_t dFf, std::int64_t layers, std::int64_t heads)
 {
     ExperimentSpec spec;
     spec.workload = Workload::Lm;
@@ -27,7 +27,7 @@ ExperimentSpec specOf(std::int64_t dModel, std::int64_t dFf, std::int64_t layers
 
 ExperimentSpec toySpec()
 {
-    ExperimentSpec spec = specOf(24, 40, 2, 3);
+    ExperimentSpec spec = sizedSpec(24, 40, 2, 3);
     spec.vocab = 50;
     spec.batch = 2;
     spec.context = 11;
@@ -67,18 +67,18 @@ TEST_P(LmPresets, HaveExactlyTheirParameters)
     EXPECT_EQ(model.ops().weightElements(), GetParam().parameters);
 }
 
-std::string nameOf(const ::testing::TestParamInfo<Preset>& preset)
+std::string nameOfPreset(const ::testing::TestParamInfo<Preset>& preset)
 {
     return preset.param.name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, LmPresets,
-                         ::testing::Values(Preset{"small", specOf(768, 3072, 12, 12), 128'625'408},
-                                           Preset{"medium", specOf(1024, 4096, 24, 16), 423'183'360},
-                                           Preset{"large", specOf(1280, 5120, 36, 20), 969'411'840},
-                                           Preset{"xl", specOf(1600, 6400, 48, 25), 1'998'235'200},
-                                           Preset{"2_7B", specOf(2560, 10240, 32, 32), 3'406'809'600}),
-                         nameOf);
+                         ::testing::Values(Preset{"small", sizedSpec(768, 3072, 12, 12), 128'625'408},
+                                           Preset{"medium", sizedSpec(1024, 4096, 24, 16), 423'183'360},
+                                           Preset{"large", sizedSpec(1280, 5120, 36, 20), 969'411'840},
+                                           Preset{"xl", sizedSpec(1600, 6400, 48, 25), 1'998'235'200},
+                                           Preset{"2_7B", sizedSpec(2560, 10240, 32, 32), 3'406'809'600}),
+                         nameOfPreset);
 
 // The same model by plain ops and separate projections.
 class PlainModel {

@@ -24,7 +24,7 @@ at::Generator source(std::uint64_t seed = 0)
 }
 
 /// 50 sequences of 4,001 tokens.
-Tensor tokensOf(std::int64_t vocab)
+Tensor drawnTokens(std::int64_t vocab)
 {
     at::Generator numbers = source();
     const MarkovChain chain(vocab, numbers);
@@ -38,7 +38,7 @@ using Counts = std::map<std::int64_t, std::map<std::int64_t, double>>;
 /// How often each token follows each other one.
 Counts successors(std::int64_t vocab)
 {
-    const Tensor tokens = tokensOf(vocab);
+    const Tensor tokens = drawnTokens(vocab);
     const auto token = tokens.accessor<std::int64_t, 2>();
     Counts counts;
     for (std::int64_t sequence = 0; sequence < tokens.size(0); ++sequence)
@@ -47,7 +47,7 @@ Counts successors(std::int64_t vocab)
     return counts;
 }
 
-double sumOf(const std::map<std::int64_t, double>& counts)
+double totalOf(const std::map<std::int64_t, double>& counts)
 {
     double all = 0;
     for (const auto& [token, count] : counts)
@@ -61,7 +61,7 @@ TEST(MarkovChain, HasTheEntropyThatItStates)
     double entropy = 0;
     for (const auto& [token, next] : successors(kVocab))
         for (const auto& [successor, count] : next)
-            entropy += count / kDrawn * std::log(sumOf(next) / count);
+            entropy += count / kDrawn * std::log(totalOf(next) / count);
     // The information of a token is 1, 2 or 3 bits; its standard deviation is sqrt(11) / 4 bits. Counts in place of
     // probabilities make the estimate smaller by (K - 1) / 2 nats for each token of the vocabulary (Miller and Madow).
     const double deviation = std::sqrt(11.0) / 4 * std::log(2.0) / std::sqrt(kDrawn);
@@ -76,7 +76,7 @@ TEST(MarkovChain, LeadsFromEachTokenToFourOthersInTheStatedShares)
     ASSERT_EQ(counts.size(), 40U);
     for (const auto& [token, next] : counts) {
         ASSERT_EQ(next.size(), 4U) << token;
-        const double all = sumOf(next);
+        const double all = totalOf(next);
         std::vector<double> shares;
         for (const auto& [successor, count] : next)
             shares.push_back(count / all);

@@ -59,7 +59,7 @@ std::unique_ptr<Recorded> recordedBy(const ExperimentSpec& spec)
 
 using Totals = std::map<MemoryCategory, std::int64_t>;
 
-std::int64_t sumOf(const Totals& totals)
+std::int64_t bytesOf(const Totals& totals)
 {
     std::int64_t sum = 0;
     for (const auto& [category, bytes] : totals)
@@ -87,7 +87,7 @@ Totals mostOfEach(const Recorded& recorded)
         std::int64_t& bytes = totals[recorded.categoryOf(event)];
         bytes += event.action == AllocAction::Alloc ? event.bytes : -event.bytes;
         most[recorded.categoryOf(event)] = std::max(most[recorded.categoryOf(event)], bytes);
-        wrong += sumOf(totals) == event.allocated ? 0 : 1;
+        wrong += bytesOf(totals) == event.allocated ? 0 : 1;
     }
     EXPECT_EQ(wrong, 0u) << "of " << recorded.events.size();
     return most;
@@ -118,13 +118,13 @@ std::int64_t activationsBeforeBackward(const Recorded& recorded, std::int32_t st
     return 0;
 }
 
-struct Case {
+struct MemoryCase {
     const char* name;
     ExperimentSpec spec;
 };
 
-ExperimentSpec lm(Mode mode, Precision precision = Precision::Fp32, Backend backend = Backend::Naive,
-                  Checkpointing checkpointing = {})
+ExperimentSpec lmSpec(Mode mode, Precision precision = Precision::Fp32, Backend backend = Backend::Naive,
+                      Checkpointing checkpointing = {})
 {
     ExperimentSpec spec = test::tinyLm();
     spec.mode = mode;
@@ -135,7 +135,7 @@ ExperimentSpec lm(Mode mode, Precision precision = Precision::Fp32, Backend back
     return spec;
 }
 
-ExperimentSpec attention(Backend backend)
+ExperimentSpec attentionSpec(Backend backend)
 {
     ExperimentSpec spec = test::smallAttention();
     spec.mode = Mode::Both;
@@ -143,7 +143,7 @@ ExperimentSpec attention(Backend backend)
     return spec;
 }
 
-class MemoryOf : public ::testing::TestWithParam<Case> {};
+class MemoryOf : public ::testing::TestWithParam<MemoryCase> {};
 
 } // namespace
 
@@ -152,7 +152,7 @@ TEST_P(MemoryOf, CategoriesAddUpAndTheLedgerAgreesToTheByte)
     const auto recorded = recordedBy(GetParam().spec);
     EXPECT_THAT(recorded->flags, ::testing::IsEmpty());
     EXPECT_EQ(recorded->unmatched, 0);
-    EXPECT_EQ(sumOf(older(*recorded)), recorded->facts.readings.at(0).requested)
+    EXPECT_EQ(bytesOf(older(*recorded)), recorded->facts.readings.at(0).requested)
         << "all that is there is known";
     EXPECT_EQ(recorded->events.back().allocated, recorded->facts.readings.at(1).requested);
     const Totals most = mostOfEach(*recorded);
@@ -167,22 +167,24 @@ TEST_P(MemoryOf, CategoriesAddUpAndTheLedgerAgreesToTheByte)
 INSTANTIATE_TEST_SUITE_P(
     Points, MemoryOf,
     ::testing::Values(
-        Case{"lm", lm(Mode::Train)}, Case{"lmWithoutOptimizer", lm(Mode::Both)},
-        Case{"lmBf16", lm(Mode::Train, Precision::Bf16)},
-        Case{"lmSdpa", lm(Mode::Train, Precision::Fp32, Backend::Sdpa)},
-        Case{"lmFlash", lm(Mode::Train, Precision::Fp32, Backend::Flash)},
-        Case{"lmTiled", lm(Mode::Train, Precision::Fp32, Backend::FlashTorch)},
-        Case{"lmBlocks", lm(Mode::Train, Precision::Fp32, Backend::Naive, {Checkpointing::Kind::Block, 1})},
-        Case{"lmCheckpointedAttention",
-             lm(Mode::Train, Precision::Fp32, Backend::Naive, {Checkpointing::Kind::Attention, 1})},
-        Case{"attentionNaive", attention(Backend::Naive)}, Case{"attentionSdpa", attention(Backend::Sdpa)},
-        Case{"attentionFlash", attention(Backend::Flash)},
-        Case{"attentionTiled", attention(Backend::FlashTorch)}),
-    [](const ::testing::TestParamInfo<Case>& point) { return point.param.name; });
+        MemoryCase{"lm", lmSpec(Mode::Train)}, MemoryCase{"lmWithoutOptimizer", lmSpec(Mode::Both)},
+        MemoryCase{"lmBf16", lmSpec(Mode::Train, Precision::Bf16)},
+        MemoryCase{"lmSdpa", lmSpec(Mode::Train, Precision::Fp32, Backend::Sdpa)},
+        MemoryCase{"lmFlash", lmSpec(Mode::Train, Precision::Fp32, Backend::Flash)},
+        MemoryCase{"lmTiled", lmSpec(Mode::Train, Precision::Fp32, Backend::FlashTorch)},
+        MemoryCase{"lmBlocks",
+                   lmSpec(Mode::Train, Precision::Fp32, Backend::Naive, {Checkpointing::Kind::Block, 1})},
+        MemoryCase{"lmCheckpointedAttention",
+                   lmSpec(Mode::Train, Precision::Fp32, Backend::Naive, {Checkpointing::Kind::Attention, 1})},
+        MemoryCase{"attentionNaive", attentionSpec(Backend::Naive)},
+        MemoryCase{"attentionSdpa", attentionSpec(Backend::Sdpa)},
+        MemoryCase{"attentionFlash", attentionSpec(Backend::Flash)},
+        MemoryCase{"attentionTiled", attentionSpec(Backend::FlashTorch)}),
+    [](const ::testing::TestParamInfo<MemoryCase>& point) { return point.param.name; });
 
 TEST(Memory, ATrainedModelHasEachCategory)
 {
-    const auto recorded = recordedBy(lm(Mode::Train));
+    const auto recorded = recordedBy(lmSpec(Mode::Train));
     Totals most = mostOfEach(*recorded);
     const std::int64_t parameters = most[MemoryCategory::Parameters];
     EXPECT_EQ(parameters, most[MemoryCategory::Gradients]);
@@ -195,7 +197,7 @@ TEST(Memory, ATrainedModelHasEachCategory)
 
 TEST(Memory, TheLedgerNamesOpModuleAndTensor)
 {
-    const auto recorded = recordedBy(lm(Mode::Train));
+    const auto recorded = recordedBy(lmSpec(Mode::Train));
     const auto matches = [&](std::string_view path, std::string_view op, std::string_view tensor) {
         return std::ranges::any_of(recorded->saved, [&](const SavedTensor& saved) {
             return saved.path == path && saved.op == op && saved.tensor == tensor;
@@ -215,7 +217,7 @@ TEST(Memory, TheLedgerNamesOpModuleAndTensor)
 
 TEST(Memory, WithoutAGradientNothingIsSaved)
 {
-    ExperimentSpec spec = lm(Mode::Forward);
+    ExperimentSpec spec = lmSpec(Mode::Forward);
     const auto recorded = recordedBy(spec);
     EXPECT_TRUE(recorded->saved.empty());
     EXPECT_FALSE(mostOfEach(*recorded).contains(MemoryCategory::Activations));
@@ -225,9 +227,9 @@ TEST(Memory, WithoutAGradientNothingIsSaved)
 
 TEST(Memory, RecomputedPartsReportWhatTheyHoldWhileBackwardRuns)
 {
-    const auto plain = recordedBy(lm(Mode::Train));
+    const auto plain = recordedBy(lmSpec(Mode::Train));
     const auto less =
-        recordedBy(lm(Mode::Train, Precision::Fp32, Backend::Naive, {Checkpointing::Kind::Block, 1}));
+        recordedBy(lmSpec(Mode::Train, Precision::Fp32, Backend::Naive, {Checkpointing::Kind::Block, 1}));
     EXPECT_LT(activationsByLedger(*less), activationsByLedger(*plain) / 2);
     EXPECT_TRUE(std::ranges::any_of(less->saved, [](const SavedTensor& saved) {
         return saved.path == "step/backward/layers.1/attention" && saved.op == "aten::softmax";
@@ -236,7 +238,7 @@ TEST(Memory, RecomputedPartsReportWhatTheyHoldWhileBackwardRuns)
 
 TEST(Memory, IsNotLookedAtUnlessAskedFor)
 {
-    ExperimentSpec spec = lm(Mode::Train);
+    ExperimentSpec spec = lmSpec(Mode::Train);
     spec.memory = false;
     StringTable strings;
     Engine engine(strings);
@@ -249,7 +251,7 @@ TEST(Memory, IsNotLookedAtUnlessAskedFor)
 
 TEST(Memory, RunningOutReportsTheRequestAndTheUseOfTheRest)
 {
-    ExperimentSpec spec = attention(Backend::Naive);
+    ExperimentSpec spec = attentionSpec(Backend::Naive);
     spec.seqLen = spec.kvLen = 512;
     spec.memoryLimit = Bytes{trace::CpuAllocator::current().count + (11 << 20)};
     StringTable strings;
@@ -281,7 +283,7 @@ TEST(Memory, RunningOutReportsTheRequestAndTheUseOfTheRest)
 
 TEST(Memory, RunningOutInSetUpReportsTheRequestAndTheUseOfTheRest)
 {
-    ExperimentSpec spec = lm(Mode::Train);
+    ExperimentSpec spec = lmSpec(Mode::Train);
     spec.vocab = 4096;
     // Some parameters fit, not all.
     spec.memoryLimit = Bytes{trace::CpuAllocator::current().count + 4 * 4096 * spec.dModel + 4096};
@@ -315,7 +317,7 @@ TEST(Memory, RunningOutInSetUpReportsTheRequestAndTheUseOfTheRest)
     const auto place = std::ranges::find(places, asking, &CodePlace::path);
     ASSERT_NE(place, places.end());
     EXPECT_EQ(place->file, "core/engine/lm/lm.cpp");
-    EXPECT_EQ(engine.runPoint(lm(Mode::Train), recorder, {}).status, RunStatus::Ok)
+    EXPECT_EQ(engine.runPoint(lmSpec(Mode::Train), recorder, {}).status, RunStatus::Ok)
         << "the device is clean again";
 }
 

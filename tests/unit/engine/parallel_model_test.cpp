@@ -36,7 +36,7 @@ double largest(const Tensor& tensor)
     return tensor.numel() > 0 ? tensor.abs().max().item<double>() : 0;
 }
 
-ExperimentSpec specOf(Parallel parallel, int ranks, int checkpointEvery)
+ExperimentSpec parallelSpec(Parallel parallel, int ranks, int checkpointEvery)
 {
     ExperimentSpec spec = test::tinyLm();
     spec.layers = 3;
@@ -55,7 +55,7 @@ ExperimentSpec specOf(Parallel parallel, int ranks, int checkpointEvery)
 }
 
 /// Tokens and targets of all batches in a step.
-std::pair<Tensor, Tensor> tokensOf(const ExperimentSpec& spec, int batches, int step)
+std::pair<Tensor, Tensor> batchTokens(const ExperimentSpec& spec, int batches, int step)
 {
     at::Generator source = at::detail::createCPUGenerator(static_cast<std::uint64_t>(step));
     const Tensor all = at::randint(spec.vocab, {2, batches * spec.batch * spec.context}, source, at::kLong);
@@ -126,7 +126,7 @@ private:
 
     void backward(int step)
     {
-        const auto [tokens, targets] = tokensOf(spec_, batches_, step);
+        const auto [tokens, targets] = batchTokens(spec_, batches_, step);
         const std::int64_t count = parallelism_ ? spec_.batch * spec_.context : tokens.numel();
         if (parallelism_)
             parallelism_->beginForward();
@@ -180,14 +180,14 @@ Tensor partOf(const ExperimentSpec& spec, const std::string& name, const Tensor&
     return part;
 }
 
-struct Case {
+struct ParallelCase {
     Parallel parallel;
     int ranks;
     int checkpointEvery = 0;
     Where where = Where::Cpu;
 };
 
-std::string nameOf(const ::testing::TestParamInfo<Case>& info)
+std::string nameOf(const ::testing::TestParamInfo<ParallelCase>& info)
 {
     std::string name = std::string(wordOf(info.param.parallel)) + "_" + std::to_string(info.param.ranks);
     if (info.param.checkpointEvery > 0)
@@ -199,7 +199,7 @@ std::string nameOf(const ::testing::TestParamInfo<Case>& info)
     return name;
 }
 
-class ParallelModel : public ::testing::TestWithParam<Case> {};
+class ParallelModel : public ::testing::TestWithParam<ParallelCase> {};
 
 } // namespace
 
@@ -208,7 +208,8 @@ TEST_P(ParallelModel, TrainsLikeOneProcessWithTheSequencesOfAllRanks)
     const Where where = GetParam().where;
     if (!test::hasDevices(where, GetParam().ranks))
         GTEST_SKIP() << "needs " << GetParam().ranks << " GPUs";
-    const ExperimentSpec spec = specOf(GetParam().parallel, GetParam().ranks, GetParam().checkpointEvery);
+    const ExperimentSpec spec =
+        parallelSpec(GetParam().parallel, GetParam().ranks, GetParam().checkpointEvery);
     const Course one = courseOfOneProcess(spec, where);
     const auto compare = [&](Ranks& ranks) {
         const RankGrid grid = gridOf(spec);
@@ -233,24 +234,29 @@ TEST_P(ParallelModel, TrainsLikeOneProcessWithTheSequencesOfAllRanks)
 
 INSTANTIATE_TEST_SUITE_P(
     OnTheCpu, ParallelModel,
-    ::testing::Values(Case{Parallel::DdpNaive, 2}, Case{Parallel::DdpFlat, 3}, Case{Parallel::Ddp, 2},
-                      Case{Parallel::Ddp, 4}, Case{Parallel::OptimizerSharding, 2},
-                      Case{Parallel::OptimizerSharding, 4}, Case{Parallel::Zero1, 2},
-                      Case{Parallel::Zero1, 3}, Case{Parallel::Zero1, 4}, Case{Parallel::Fsdp, 2},
-                      Case{Parallel::Fsdp, 3}, Case{Parallel::Fsdp, 4}, Case{Parallel::Fsdp, 2, 1},
-                      Case{Parallel::Fsdp, 2, 2}, Case{Parallel::Tp, 2}, Case{Parallel::Tp, 4},
-                      Case{Parallel::Tp, 2, 1}, Case{Parallel::FsdpTp, 4}, Case{Parallel::FsdpTp, 4, 2}),
+    ::testing::Values(ParallelCase{Parallel::DdpNaive, 2}, ParallelCase{Parallel::DdpFlat, 3},
+                      ParallelCase{Parallel::Ddp, 2}, ParallelCase{Parallel::Ddp, 4},
+                      ParallelCase{Parallel::OptimizerSharding, 2},
+                      ParallelCase{Parallel::OptimizerSharding, 4}, ParallelCase{Parallel::Zero1, 2},
+                      ParallelCase{Parallel::Zero1, 3}, ParallelCase{Parallel::Zero1, 4},
+                      ParallelCase{Parallel::Fsdp, 2}, ParallelCase{Parallel::Fsdp, 3},
+                      ParallelCase{Parallel::Fsdp, 4}, ParallelCase{Parallel::Fsdp, 2, 1},
+                      ParallelCase{Parallel::Fsdp, 2, 2}, ParallelCase{Parallel::Tp, 2},
+                      ParallelCase{Parallel::Tp, 4}, ParallelCase{Parallel::Tp, 2, 1},
+                      ParallelCase{Parallel::FsdpTp, 4}, ParallelCase{Parallel::FsdpTp, 4, 2}),
     nameOf);
 
-INSTANTIATE_TEST_SUITE_P(
-    OnGpus, ParallelModel,
-    ::testing::Values(Case{Parallel::DdpNaive, 2, 0, Where::Gpus}, Case{Parallel::DdpFlat, 2, 0, Where::Gpus},
-                      Case{Parallel::Ddp, 2, 0, Where::Gpus},
-                      Case{Parallel::OptimizerSharding, 2, 0, Where::Gpus},
-                      Case{Parallel::Zero1, 2, 0, Where::Gpus}, Case{Parallel::Fsdp, 2, 0, Where::Gpus},
-                      Case{Parallel::Fsdp, 2, 2, Where::Gpus}, Case{Parallel::Tp, 2, 0, Where::Gpus},
-                      Case{Parallel::FsdpTp, 4, 0, Where::Gpus}),
-    nameOf);
+INSTANTIATE_TEST_SUITE_P(OnGpus, ParallelModel,
+                         ::testing::Values(ParallelCase{Parallel::DdpNaive, 2, 0, Where::Gpus},
+                                           ParallelCase{Parallel::DdpFlat, 2, 0, Where::Gpus},
+                                           ParallelCase{Parallel::Ddp, 2, 0, Where::Gpus},
+                                           ParallelCase{Parallel::OptimizerSharding, 2, 0, Where::Gpus},
+                                           ParallelCase{Parallel::Zero1, 2, 0, Where::Gpus},
+                                           ParallelCase{Parallel::Fsdp, 2, 0, Where::Gpus},
+                                           ParallelCase{Parallel::Fsdp, 2, 2, Where::Gpus},
+                                           ParallelCase{Parallel::Tp, 2, 0, Where::Gpus},
+                                           ParallelCase{Parallel::FsdpTp, 4, 0, Where::Gpus}),
+                         nameOf);
 
 namespace {
 
@@ -294,7 +300,7 @@ constexpr int kToySteps = 10;
 /// roundings.
 const double kToyRounding = kToySteps * 1e-3 / 1e-8 * std::ldexp(1, -53 + 8 + 5);
 
-std::pair<Tensor, Tensor> dataOf(int step, int ranks)
+std::pair<Tensor, Tensor> batchOf(int step, int ranks)
 {
     at::Generator source = at::detail::createCPUGenerator(static_cast<std::uint64_t>(step) + 100);
     return {at::randn({kRows * ranks, 7}, source, at::dtype(at::kDouble)),
@@ -307,7 +313,7 @@ Tensors trainedToy(Toy& toy, Parallelism* parallelism, int rank, int ranks)
     const std::vector<NamedTensor> updated = parallelism ? parallelism->updated() : toy.trained();
     AdamW optimizer(updated, at::kCPU, false);
     for (int step = 0; step < kToySteps; ++step) {
-        const auto [x, y] = dataOf(step, ranks);
+        const auto [x, y] = batchOf(step, ranks);
         for (const NamedTensor& weight : updated)
             weight.tensor.mutable_grad().reset();
         if (parallelism) {
@@ -345,7 +351,7 @@ class ParallelToy : public ::testing::TestWithParam<ToyCase> {};
 TEST_P(ParallelToy, TiesAndFreezesWeightsLikeOneProcess)
 {
     const auto [parallel, size, bucket] = GetParam();
-    ExperimentSpec spec = specOf(parallel, size, 0);
+    ExperimentSpec spec = parallelSpec(parallel, size, 0);
     spec.layers = 1; // without weights
     spec.bucket = Bytes{bucket};
     Toy whole(0, nullptr);

@@ -27,7 +27,7 @@ ExperimentSpec untraced(ExperimentSpec spec)
     return spec;
 }
 
-Point lm(Mode mode, Backend backend, Checkpointing checkpointing = {})
+Point lmPoint(Mode mode, Backend backend, Checkpointing checkpointing = {})
 {
     ExperimentSpec spec = untraced(tinyLm());
     spec.mode = mode;
@@ -39,7 +39,7 @@ Point lm(Mode mode, Backend backend, Checkpointing checkpointing = {})
 
 Point lmInFp32x6(Mode mode)
 {
-    Point point = lm(mode, Backend::Naive);
+    Point point = lmPoint(mode, Backend::Naive);
     point.spec.precision = Precision::Fp32x6;
     return point;
 }
@@ -47,14 +47,14 @@ Point lmInFp32x6(Mode mode)
 /// Deep enough for segments within segments.
 Point deepLm(Checkpointing checkpointing)
 {
-    Point point = lm(Mode::Train, Backend::Naive, checkpointing);
+    Point point = lmPoint(Mode::Train, Backend::Naive, checkpointing);
     point.spec.layers = 7;
     return point;
 }
 
 Point fused(Mode mode, Precision precision = Precision::Fp32, Checkpointing checkpointing = {})
 {
-    Point point = lm(mode, Backend::Flash, checkpointing);
+    Point point = lmPoint(mode, Backend::Flash, checkpointing);
     point.spec.compile.kind = CompileRequest::Kind::Fused;
     point.spec.precision = precision;
     point.spec.layers = 3;
@@ -73,7 +73,7 @@ Point fusedInSteps()
 /// Matrix products in bf16 take scratch memory whose size depends on the processor.
 Point lmInBf16(Mode mode)
 {
-    Point point = lm(mode, Backend::Naive);
+    Point point = lmPoint(mode, Backend::Naive);
     point.spec.dModel = 128;
     point.spec.dFf = 512;
     point.spec.vocab = 3000;
@@ -83,7 +83,7 @@ Point lmInBf16(Mode mode)
     return point;
 }
 
-Point attention(Mode mode, Backend backend)
+Point attentionPoint(Mode mode, Backend backend)
 {
     ExperimentSpec spec;
     spec.workload = Workload::Attention;
@@ -103,14 +103,14 @@ TEST(Prediction, IsWhatTheEngineAllocates)
     StringTable strings;
     Engine engine(strings);
     using Kind = Checkpointing::Kind;
-    const std::vector<Point> points{lm(Mode::Forward, Backend::Naive),
-                                    lm(Mode::Both, Backend::Naive),
-                                    lm(Mode::Train, Backend::Naive),
-                                    lm(Mode::Train, Backend::FlashTorch),
-                                    lm(Mode::Train, Backend::SdpaMath),
-                                    lm(Mode::Train, Backend::Naive, {Kind::Block, 1}),
-                                    lm(Mode::Train, Backend::Naive, {Kind::Block, 2}),
-                                    lm(Mode::Train, Backend::Naive, {Kind::Attention}),
+    const std::vector<Point> points{lmPoint(Mode::Forward, Backend::Naive),
+                                    lmPoint(Mode::Both, Backend::Naive),
+                                    lmPoint(Mode::Train, Backend::Naive),
+                                    lmPoint(Mode::Train, Backend::FlashTorch),
+                                    lmPoint(Mode::Train, Backend::SdpaMath),
+                                    lmPoint(Mode::Train, Backend::Naive, {Kind::Block, 1}),
+                                    lmPoint(Mode::Train, Backend::Naive, {Kind::Block, 2}),
+                                    lmPoint(Mode::Train, Backend::Naive, {Kind::Attention}),
                                     deepLm({Kind::Block, 3}),
                                     deepLm({Kind::Block, 2, 3}),
                                     deepLm({Kind::Nested, 2}),
@@ -136,11 +136,11 @@ TEST(Prediction, IsWhatTheEngineAllocates)
                                     fused(Mode::Train, Precision::Fp8),
                                     lmInBf16(Mode::Forward),
                                     lmInBf16(Mode::Train),
-                                    attention(Mode::Both, Backend::Naive),
-                                    attention(Mode::Both, Backend::FlashTorch),
-                                    attention(Mode::Both, Backend::Sdpa),
-                                    attention(Mode::Both, Backend::SdpaMath),
-                                    attention(Mode::Forward, Backend::Naive)};
+                                    attentionPoint(Mode::Both, Backend::Naive),
+                                    attentionPoint(Mode::Both, Backend::FlashTorch),
+                                    attentionPoint(Mode::Both, Backend::Sdpa),
+                                    attentionPoint(Mode::Both, Backend::SdpaMath),
+                                    attentionPoint(Mode::Forward, Backend::Naive)};
     for (const Point& point : points) {
         const ExperimentSpec& spec = point.spec;
         SCOPED_TRACE(std::string(wordOf(spec.workload)) + " " + std::string(wordOf(spec.mode)) + " " +

@@ -14,7 +14,7 @@ namespace {
 
 using at::Tensor;
 
-at::TensorOptions onGpu(at::ScalarType type)
+at::TensorOptions gpuOptions(at::ScalarType type)
 {
     return at::device(at::kCUDA).dtype(type);
 }
@@ -22,12 +22,12 @@ at::TensorOptions onGpu(at::ScalarType type)
 /// Random, stored by rows or by columns.
 Tensor matrix(std::int64_t rows, std::int64_t columns, bool byRows)
 {
-    const auto bf16 = onGpu(at::kBFloat16);
+    const auto bf16 = gpuOptions(at::kBFloat16);
     return byRows ? at::randn({rows, columns}, bf16) : at::randn({columns, rows}, bf16).t();
 }
 
 /// Largest error of a sum, to the sum of the absolute values of its products.
-double errorOf(const Tensor& target, const Tensor& a, const Tensor& b)
+double productError(const Tensor& target, const Tensor& a, const Tensor& b)
 {
     const Tensor exact = at::mm(a.to(at::kDouble), b.to(at::kDouble));
     const Tensor scale = at::mm(a.to(at::kDouble).abs(), b.to(at::kDouble).abs());
@@ -47,17 +47,17 @@ void expectProducts(std::int64_t m, std::int64_t n, std::int64_t k, bool aByRows
                  (aByRows ? " rows" : " columns") + (bByRows ? " rows" : " columns"));
     const Tensor a = matrix(m, k, aByRows);
     const Tensor b = matrix(k, n, bByRows);
-    Tensor added = at::zeros({m, n}, onGpu(type)); // before the shape is known
+    Tensor added = at::zeros({m, n}, gpuOptions(type)); // before the shape is known
     multiplyInto(added, ProductTarget::Add, a, b, ProductChoice::Fastest);
-    EXPECT_LE(errorOf(added, a, b), allowed(added));
-    Tensor target = at::full({m, n}, std::numeric_limits<float>::quiet_NaN(), onGpu(type));
+    EXPECT_LE(productError(added, a, b), allowed(added));
+    Tensor target = at::full({m, n}, std::numeric_limits<float>::quiet_NaN(), gpuOptions(type));
     multiplyInto(target, ProductTarget::Set, a, b, ProductChoice::Fastest);
-    EXPECT_LE(errorOf(target, a, b), allowed(target));
+    EXPECT_LE(productError(target, a, b), allowed(target));
     Tensor again = at::full_like(target, std::numeric_limits<float>::quiet_NaN());
     multiplyInto(again, ProductTarget::Set, a, b, ProductChoice::Fastest);
     EXPECT_TRUE(at::equal(again, target));
     multiplyInto(again, ProductTarget::Add, a, b, ProductChoice::Fastest);
-    EXPECT_LE(errorOf(again * 0.5, a, b), allowed(again));
+    EXPECT_LE(productError(again * 0.5, a, b), allowed(again));
 }
 
 TEST(TunedProduct, IsTheProductAndItsSumInEveryLayout)
@@ -80,9 +80,9 @@ TEST(TunedProduct, TakesFactorsWithGaps)
         GTEST_SKIP() << "needs a GPU";
     const Tensor a = matrix(32, 300, true).narrow(1, 10, 256);
     const Tensor b = matrix(256, 64, true);
-    Tensor target = at::empty({32, 64}, onGpu(at::kFloat));
+    Tensor target = at::empty({32, 64}, gpuOptions(at::kFloat));
     multiplyInto(target, ProductTarget::Set, a, b, ProductChoice::Fastest);
-    EXPECT_LE(errorOf(target, a, b), allowed(target));
+    EXPECT_LE(productError(target, a, b), allowed(target));
 }
 
 TEST(TunedProduct, IsAnOpWithItsShapes)
@@ -99,7 +99,7 @@ TEST(TunedProduct, IsAnOpWithItsShapes)
                     seen.push_back(std::to_string(input.toTensor().size(0)));
             return nullptr;
         }).needsInputs(true));
-    Tensor target = at::empty({16, 64}, onGpu(at::kBFloat16));
+    Tensor target = at::empty({16, 64}, gpuOptions(at::kBFloat16));
     multiplyInto(target, ProductTarget::Set, matrix(16, 32, true), matrix(32, 64, true),
                  ProductChoice::Fastest);
     at::removeCallback(handle);
