@@ -19,6 +19,7 @@ struct Shown {
     bool elidable = false;
     bool hasPairs = false;
     int unitGroup = 0;
+    std::string shortTitle = {};
 };
 
 /// Whether the values of a type are numbers.
@@ -41,6 +42,7 @@ template <class Row> struct ColumnOf {
     ColumnOf(std::string key, std::string title, Get get, const Shown& shown = {})
         : about{.key = std::move(key),
                 .title = std::move(title),
+                .shortTitle = shown.shortTitle,
                 .unit = shown.unit == Unit::None ? unitOf<Value>() : shown.unit,
                 .audience = shown.audience,
                 .meaning = shown.meaning,

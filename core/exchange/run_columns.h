@@ -1,11 +1,15 @@
 #pragma once
 
 #include "core/exchange/column_of.h"
+#include "core/exchange/text.h"
+#include "core/model/flags.h"
 #include "core/model/text.h"
 #include "core/query/runs/run_tables.h"
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace tilescope::exchange {
 
@@ -19,14 +23,21 @@ inline const std::optional<analysis::Statistics>& stepOf(const query::RunRow& ru
     return run.stepMs();
 }
 
+inline const std::string& workloadOf(const query::RunRow& run)
+{
+    return run.record.workload;
+}
+
 /// Why a median has no interval.
 inline constexpr std::string_view kNoInterval = "n < 6: no interval";
 
 /// The columns of runs.
-/// \tparam Row  resultOf(row) returns its RunResult, stepOf(row) the statistics of its timed steps, ms
+/// \tparam Row  resultOf(row) returns its RunResult, stepOf(row) the statistics of its timed steps in ms, and
+///              workloadOf(row) its workload
 template <class Row> struct RunColumns {
     using Of = ColumnOf<Row>;
 
+    Of workload = Of("workload", "workload", [](const Row& row) { return workloadOf(row); }, {.keep = 0});
     Of status = Of("status", "status", [](const Row& row) { return wordOf(resultOf(row).status); },
                    {.keep = 2, .meaning = Meaning::Status});
     Of reason = Of("reason", "", [](const Row& row) { return cellOrNull(resultOf(row).reason); },
@@ -34,7 +45,7 @@ template <class Row> struct RunColumns {
     Of parameters = Of("parameters", "", [](const Row& row) { return resultOf(row).parameters; },
                        {.audience = Audience::Programs});
     Of step = Of("step_ms", "median step", [](const Row& row) { return stepOf(row); },
-                 {.unit = Unit::Milliseconds, .keep = 2, .unitGroup = 1});
+                 {.unit = Unit::Milliseconds, .keep = 2, .unitGroup = 1, .shortTitle = "step"});
     Of interval = Of("95 % interval", "95 % interval",
                      [](const Row& row) {
                          if (!stepOf(row))
@@ -48,8 +59,9 @@ template <class Row> struct RunColumns {
     Of beforeBackward =
         Of("before_backward", "before backward", [](const Row& row) { return resultOf(row).beforeBackward; },
            {.keep = 0, .unitGroup = 1});
-    Of peakAllocated = Of("peak_allocated", "peak allocated",
-                          [](const Row& row) { return resultOf(row).peakAllocated; }, {.unitGroup = 1});
+    Of peakAllocated =
+        Of("peak_allocated", "peak allocated", [](const Row& row) { return resultOf(row).peakAllocated; },
+           {.unitGroup = 1, .shortTitle = "peak"});
     Of peakReserved =
         Of("peak_reserved", "peak reserved", [](const Row& row) { return resultOf(row).peakReserved; },
            {.keep = 0, .unitGroup = 1});
@@ -57,6 +69,15 @@ template <class Row> struct RunColumns {
                           [](const Row& row) { return resultOf(row).traceOverhead; }, {.keep = 0});
     Of loss =
         Of("loss", "", [](const Row& row) { return resultOf(row).loss; }, {.audience = Audience::Programs});
+    /// Their names; the sheet of a run has their details.
+    Of flags = Of("flags", "flags",
+                  [](const Row& row) {
+                      std::vector<std::string> names;
+                      for (const std::string& flag : resultOf(row).flags)
+                          names.emplace_back(flagName(flag));
+                      return cellOrNull(joined(names));
+                  },
+                  {.keep = 2, .audience = Audience::People});
 };
 
 } // namespace tilescope::exchange

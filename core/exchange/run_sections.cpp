@@ -111,16 +111,6 @@ std::string bytesText(const std::optional<Bytes>& bytes)
     return bytes ? withUnit(static_cast<double>(bytes->count), Unit::Bytes) : "-";
 }
 
-/// The flags' words alone; the sheet of a run has their details.
-std::string flagNames(const std::vector<std::string>& flags)
-{
-    std::vector<std::string> words;
-    words.reserve(flags.size());
-    for (const std::string& flag : flags)
-        words.emplace_back(flagName(flag));
-    return joined(words);
-}
-
 } // namespace
 
 std::string describeRun(const store::RunRecord& run)
@@ -141,7 +131,7 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
     add(column("run", "run", [](const RunRow& r) { return r.record.run.value; }, {.keep = 2}));
     add(column.programs("uid", [](const RunRow& r) { return r.record.uid; }));
     add(column("name", "name", [](const RunRow& r) { return r.record.name; }, {.elidable = true}));
-    add(column("workload", "workload", [](const RunRow& r) { return r.record.workload; }, {.keep = 0}));
+    add(column(of.workload));
     if (runs->anyVarying())
         add(column.people("what differs",
                           [runs](const RunRow& r) { return labelOf(runs->varying(r.record)); },
@@ -169,9 +159,7 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
     add(column.programs("oom", [](const RunRow& r) { return oomJson(r.record.result.oom); }));
     add(column.programs("flags", [](const RunRow& r) { return jsonList(r.record.result.flags); }));
     if (runs->anyFlags())
-        add(column.people("flags",
-                          [](const RunRow& r) { return cellOrNull(flagNames(r.record.result.flags)); },
-                          {.keep = 2}));
+        add(column(of.flags));
     add(column.programs("started",
                         [](const RunRow& r) { return cellOrNull(isoTime(r.record.startedUnixNs)); }));
     add(column.programs("seconds", [](const RunRow& r) {

@@ -39,6 +39,8 @@ enum class Meaning { Plain, Status, Severity, Verdict, Difference };
 struct Column {
     std::string key = {};   ///< name in JSON and CSV
     std::string title = {}; ///< heading on a terminal
+    /// Heading in a list with little room; empty: the title.
+    std::string shortTitle = {};
     std::function<Cell(std::size_t row)> cell = {};
     Unit unit = Unit::None;
     Audience audience = Audience::Everyone;

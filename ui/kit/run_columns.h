@@ -26,6 +26,11 @@ inline const std::optional<analysis::Statistics>& stepOf(const NamedRun& run)
     return run.summary->step;
 }
 
+inline const std::string& workloadOf(const NamedRun& run)
+{
+    return run.summary->workload;
+}
+
 /// A column with the letter and title of a run. Takes the remaining width.
 TableColumn nameColumn();
 TableCell nameCell(const NamedRun& run);

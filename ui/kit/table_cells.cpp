@@ -136,12 +136,26 @@ std::shared_ptr<const Unit> ColumnUnits::add(const exchange::Column& column, dou
     return shared->unit;
 }
 
-QString titleOf(const exchange::Column& column)
+namespace {
+
+QString headingOf(const std::string& heading)
 {
-    QString title = QString::fromStdString(column.title).replace(QLatin1String(" - "), QStringLiteral(" − "));
+    QString title = QString::fromStdString(heading).replace(QLatin1String(" - "), QStringLiteral(" − "));
     if (!title.isEmpty())
         title[0] = title[0].toUpper();
     return title;
+}
+
+} // namespace
+
+QString titleOf(const exchange::Column& column)
+{
+    return headingOf(column.title);
+}
+
+QString shortTitleOf(const exchange::Column& column)
+{
+    return headingOf(column.shortTitle.empty() ? column.title : column.shortTitle);
 }
 
 TableColumn makeColumnOf(const exchange::Column& column, TableColumn::Kind kind, double width,

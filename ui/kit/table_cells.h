@@ -58,6 +58,8 @@ private:
 
 /// The title of a column, which begins with a capital letter in the window.
 QString titleOf(const exchange::Column& column);
+/// Where there is little room.
+QString shortTitleOf(const exchange::Column& column);
 
 /// A column with that title whose cells are made here: a bar, or a value of one of several runs.
 /// \param run  letter of the run, which follows the title; empty: there is one run

@@ -284,7 +284,7 @@ TableData RunDock::table() const
     list.columns = {makeColumn(tr("File"), Kind::Text, 120),
                     makeColumn(QStringLiteral("#"), Kind::Number, 40)};
     for (int column = 0; column < RunTreeModel::ColumnCount; ++column) {
-        const bool number = column == RunTreeModel::Step || column == RunTreeModel::Peak;
+        const bool number = RunTreeModel::isNumber(column);
         const bool first = column == RunTreeModel::Run;
         list.columns.push_back(
             makeColumn(RunTreeModel::titleOf(column), number ? Kind::Number : Kind::Text, first ? 0 : 76));

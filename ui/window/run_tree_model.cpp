@@ -1,6 +1,5 @@
 #include "ui/window/run_tree_model.h"
 
-#include "core/model/text.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/run_columns.h"
@@ -8,7 +7,9 @@
 #include "ui/window/run_details.h"
 
 #include <algorithm>
-#include <limits>
+#include <array>
+#include <string>
+#include <utility>
 
 namespace tilescope::ui {
 
@@ -22,60 +23,57 @@ quintptr idOf(int parent)
     return parent < 0 ? kTop : quintptr(parent);
 }
 
-const exchange::RunColumns<NamedRun>& columnsOfRuns()
+using Of = exchange::ColumnOf<NamedRun>;
+
+// The column of a key, which only the window shows by itself.
+Of columnOfKey(const char* key, const exchange::Shown& shown = {})
 {
-    static const exchange::RunColumns<NamedRun> columns;
-    return columns;
+    return Of(
+        key, key, [key](const NamedRun& run) { return run.summary->param(key); }, shown);
 }
 
-const exchange::ColumnOf<NamedRun>& measured(int column)
+const Of& columnOf(int column)
 {
-    return column == RunTreeModel::Step ? columnsOfRuns().step : columnsOfRuns().peakAllocated;
+    static const exchange::RunColumns<NamedRun> of;
+    static const std::array<Of, RunTreeModel::ColumnCount> columns = {
+        Of("run", "run", [](const NamedRun& run) { return run.title.toStdString(); }),
+        of.status,
+        of.workload,
+        columnOfKey("backend"),
+        columnOfKey("size"),
+        columnOfKey("precision", {.shortTitle = "type"}),
+        of.step,
+        of.peakAllocated,
+        of.flags};
+    return columns[std::size_t(column)];
+}
+
+exchange::Cell cellOfRun(const query::RunSummary& run, int column)
+{
+    return columnOf(column).value({{}, {}, &run});
 }
 
 // A unit that does not depend on the runs that are shown: ms, MiB.
 Unit unitOf(int column)
 {
-    return quantity::scaleFor(measured(column).about.unit, column == RunTreeModel::Step ? 1 : 1 << 20);
+    const quantity::Unit unit = columnOf(column).about.unit;
+    return quantity::scaleFor(unit, unit == quantity::Unit::Bytes ? 1 << 20 : 1);
 }
 
-QString flagsOf(const query::RunSummary& run)
-{
-    QStringList flags;
-    for (const std::string& flag : run.result.flags)
-        flags << QString::fromStdString(flag);
-    return flags.join(QStringLiteral(", "));
-}
-
-// The text of a column that is not measured.
-std::string_view wordIn(const query::RunSummary& run, int column)
-{
-    switch (column) {
-    case RunTreeModel::Status:
-        return wordOf(run.result.status);
-    case RunTreeModel::Workload:
-        return run.workload;
-    case RunTreeModel::Backend:
-        return run.param("backend");
-    case RunTreeModel::Size:
-        return run.param("size");
-    case RunTreeModel::Precision:
-        return run.param("precision");
-    default:
-        return {};
-    }
-}
-
-bool isNumeric(int column)
-{
-    return column == RunTreeModel::Step || column == RunTreeModel::Peak || column == RunTreeModel::Flags;
-}
-
-double numberIn(const query::RunSummary& run, int column)
+// What runs are sorted by. Flags are sorted by their number.
+std::pair<double, std::string> sortKeyOf(const query::RunSummary& run, int column)
 {
     if (column == RunTreeModel::Flags)
-        return double(run.result.flags.size());
-    return exchange::sizeOf(measured(column).value({{}, {}, &run})).value_or(-1);
+        return {double(run.result.flags.size()), {}};
+    exchange::Cell value = cellOfRun(run, column);
+    if (auto* text = std::get_if<std::string>(&value))
+        return {0, std::move(*text)};
+    return {exchange::sizeOf(value).value_or(-1), {}};
+}
+
+Qt::Alignment alignmentOf(int column)
+{
+    return (columnOf(column).isNumber ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter;
 }
 
 // The status that a folded group must not hide.
@@ -130,19 +128,19 @@ void RunTreeModel::sort(int column, Qt::SortOrder order)
 
 void RunTreeModel::sortRuns(const query::FileSnapshot& snapshot, std::vector<std::uint32_t>& runs) const
 {
-    const std::vector<query::RunSummary>& all = snapshot.runs;
-    const auto inOrder = [&](auto&& keyOf) {
-        std::ranges::stable_sort(runs, [&](std::uint32_t a, std::uint32_t b) {
-            return sortOrder_ == Qt::AscendingOrder ? keyOf(all[a]) < keyOf(all[b])
-                                                    : keyOf(all[b]) < keyOf(all[a]);
-        });
-    };
-    if (isNumeric(sortColumn_))
-        inOrder([this](const query::RunSummary& run) { return numberIn(run, sortColumn_); });
-    else if (sortColumn_ != Run)
-        inOrder([this](const query::RunSummary& run) { return wordIn(run, sortColumn_); });
-    else if (sortOrder_ == Qt::DescendingOrder)
-        std::ranges::reverse(runs); // they are in the order of their numbers
+    if (sortColumn_ == Run) { // they are in the order of their numbers
+        if (sortOrder_ == Qt::DescendingOrder)
+            std::ranges::reverse(runs);
+        return;
+    }
+    std::vector<std::pair<std::pair<double, std::string>, std::uint32_t>> keyed;
+    keyed.reserve(runs.size());
+    for (const std::uint32_t run : runs)
+        keyed.emplace_back(sortKeyOf(snapshot.runs[run], sortColumn_), run);
+    std::ranges::stable_sort(keyed, [this](const auto& a, const auto& b) {
+        return sortOrder_ == Qt::AscendingOrder ? a.first < b.first : b.first < a.first;
+    });
+    std::ranges::transform(keyed, runs.begin(), [](const auto& each) { return each.second; });
 }
 
 // The branches of a file that the filter keeps.
@@ -437,7 +435,7 @@ QVariant RunTreeModel::runData(const Branch& branch, const query::RunSummary& ru
     case WholeTitleRole:
         return file.groups->titles().of(run, namesPrecision_);
     case Qt::TextAlignmentRole:
-        return int((column == Step || column == Peak ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+        return int(alignmentOf(column));
     case Qt::ToolTipRole:
         return tipOf(run, file.groups->titles().of(run, true));
     case Qt::AccessibleTextRole: {
@@ -449,23 +447,18 @@ QVariant RunTreeModel::runData(const Branch& branch, const query::RunSummary& ru
     default:
         return {};
     }
-    switch (column) {
-    case Run:
+    if (column == Run)
         return nameOf(branch, run, role);
-    case Step:
-    case Peak:
-        if (column == Step && !run.step && run.result.status == RunStatus::Oom)
-            return QStringLiteral("OOM");
-        if (run.result.status == RunStatus::Running)
-            return QStringLiteral("…");
-        return makeCell(measured(column).value({{}, {}, &run}), measured(column).about, unitOf(column)).text;
-    case Flags:
-        return flagsOf(run);
-    default: {
-        const std::string_view word = wordIn(run, column);
-        return QString::fromUtf8(word.data(), qsizetype(word.size()));
+    const exchange::Cell value = cellOfRun(run, column);
+    if (!columnOf(column).isNumber) {
+        const auto* const text = std::get_if<std::string>(&value);
+        return text ? QString::fromStdString(*text) : QString();
     }
-    }
+    if (column == Step && !run.step && run.result.status == RunStatus::Oom)
+        return QStringLiteral("OOM");
+    if (run.result.status == RunStatus::Running)
+        return QStringLiteral("…");
+    return makeCell(value, columnOf(column).about, unitOf(column)).text;
 }
 
 QVariant RunTreeModel::headerData(int section, Qt::Orientation orientation, int role) const
@@ -473,39 +466,23 @@ QVariant RunTreeModel::headerData(int section, Qt::Orientation orientation, int 
     if (orientation != Qt::Horizontal)
         return {};
     if (role == Qt::TextAlignmentRole)
-        return int((section == Step || section == Peak ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+        return int(alignmentOf(section));
     if (section == Flags) // is as wide as its sign
         return role == Qt::ToolTipRole || role == Qt::AccessibleTextRole ? QVariant(titleOf(section))
                                                                          : QVariant();
-    if (section == Peak && role == Qt::ToolTipRole)
-        return titleIn(ui::titleOf(measured(Peak).about), unitOf(Peak));
+    if (!columnOf(section).about.shortTitle.empty() && role == Qt::ToolTipRole)
+        return titleIn(ui::titleOf(columnOf(section).about), unitOf(section));
     return role == Qt::DisplayRole ? QVariant(titleOf(section)) : QVariant();
+}
+
+bool RunTreeModel::isNumber(int column)
+{
+    return columnOf(column).isNumber;
 }
 
 QString RunTreeModel::titleOf(int column)
 {
-    switch (column) {
-    case Run:
-        return tr("Run");
-    case Status:
-        return ui::titleOf(columnsOfRuns().status.about);
-    case Workload:
-        return tr("Workload");
-    case Backend:
-        return tr("Backend");
-    case Size:
-        return tr("Size");
-    case Precision:
-        return tr("Type");
-    case Step:
-        return titleIn(tr("Step"), unitOf(Step));
-    case Peak:
-        return titleIn(tr("Peak"), unitOf(Peak));
-    case Flags:
-        return tr("Flags");
-    default:
-        return {};
-    }
+    return titleIn(shortTitleOf(columnOf(column).about), unitOf(column));
 }
 
 } // namespace tilescope::ui

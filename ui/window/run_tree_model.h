@@ -59,6 +59,7 @@ public:
 
     /// The name of a column in a menu: Step, ms.
     static QString titleOf(int column);
+    static bool isNumber(int column);
     bool isRun(const QModelIndex& index) const { return runAt(index) != nullptr; }
     /// The row of a run; none if the filter hides the run.
     QModelIndex indexOf(const RunKey& run) const;
