@@ -5,6 +5,7 @@
 #include "core/model/text.h"
 #include "core/query/memory/memory_history.h"
 #include "core/query/memory/memory_reading.h"
+#include "core/query/memory/memory_tables.h"
 
 #include <cstdint>
 #include <optional>
@@ -81,6 +82,24 @@ private:
             std::move(key), std::move(title),
             [h = history, get](Row block) { return get(*h, h->blocks[block]); }, shown);
     }
+};
+
+/// The columns of groups of blocks.
+struct MemoryGroupColumns {
+    using Row = query::MemoryGroupRow;
+    using Of = ColumnOf<Row>;
+
+    /// \param grouping  what the names are: category, phase, module, op
+    explicit MemoryGroupColumns(const std::string& grouping)
+        : key("key", grouping, &Row::key, {.audience = Audience::Programs}),
+          name("key", grouping, [](const Row& row) { return cellOf(stackLine(row.key)); },
+               {.keep = 2, .audience = Audience::People, .elidable = true})
+    {
+    }
+
+    Of key;
+    Of name;
+    Of held = Of("at_peak", "at peak", &Row::held, {.keep = 2, .unitGroup = 1});
 };
 
 } // namespace tilescope::exchange

@@ -110,12 +110,11 @@ Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups)
     const Shown stretch{
         .unit = Unit::Bytes, .audience = timed ? Audience::Everyone : Audience::Programs, .unitGroup = 1};
     const auto column = columnsOf(groups);
+    const MemoryGroupColumns of(titleOf(groups->grouping));
     Table table{.heading = describeRun(groups->run), .rows = groups->rows.size()};
-    table.columns = {column("key", titleOf(groups->grouping), &Row::key, {.audience = Audience::Programs}),
-                     column("key", titleOf(groups->grouping),
-                            [](const Row& row) { return cellOf(stackLine(row.key)); },
-                            {.keep = 2, .audience = Audience::People, .elidable = true}),
-                     column("at_peak", "at peak", &Row::atPeak, {.keep = 2, .unitGroup = 1}),
+    table.columns = {column(of.key),
+                     column(of.name),
+                     column(of.held),
                      column("max", "max", &Row::max, {.unitGroup = 1}),
                      column("allocations", "allocations", &Row::allocations),
                      column("before", "before", &Row::before, stretch),

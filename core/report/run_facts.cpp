@@ -210,7 +210,7 @@ Fact RunFacts::memoryShare(std::string_view category) const
     query.grouping = query::Grouping::Category;
     for (const query::MemoryGroupRow& row : query::memoryGroupsTable(*recording_.reader, query).rows)
         if (row.key == category)
-            return factOf(exchange::toCell(row.atPeak), Unit::Bytes);
+            return factOf(exchange::toCell(row.held), Unit::Bytes);
     return {};
 }
 

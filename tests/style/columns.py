@@ -21,7 +21,7 @@ WINDOW_ALONE = {
     "ui/kit/run_columns.cpp": {"Run"},
     "ui/machine/machine_page.cpp": {"Topic", "Verdict", "Finding", "Remedy"},
     "ui/memory/memory_areas.cpp": {"Time, ns", "%1, B", "reserved, B", ", B"},
-    "ui/memory/memory_rows.cpp": {"Share, %", "n", "Segment", "Size", "Used", "Free", "Blocks", "Largest free", "Stream", "Kind"},
+    "ui/memory/memory_rows.cpp": {"Used"},
     "ui/overview/oom_rows.cpp": {"Of the limit"},
     "ui/overview/overview_tables.cpp": {"A over B", "Speedup over A, ×"},
     "ui/overview/step_bar_plot.cpp": {"Run", "Part of the step", "Time, ns"},

@@ -172,7 +172,7 @@ void addCategories(std::vector<query::ComparedMemory>& categories, const store::
         for (const query::MemoryGroupRow& row :
              query::memoryGroupsTable(reader, {.run = run.run.run, .grouping = query::Grouping::Category})
                  .rows)
-            add(row.key, row.atPeak);
+            add(row.key, row.held);
     }
 }
 

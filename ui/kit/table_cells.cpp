@@ -44,18 +44,6 @@ TableCell makeCount(double count)
     return cell;
 }
 
-TableCell makeShare(double part, double whole)
-{
-    if (whole <= 0)
-        return makeWords(notMeasured());
-    const double percent = 100 * part / whole;
-    constexpr double kLeast = 0.05;
-    TableCell cell = makeWords(percent > 0 && percent < kLeast ? QStringLiteral("<0.1")
-                                                               : QString::number(percent, 'f', 1));
-    cell.sort = part;
-    return cell;
-}
-
 QString titleIn(const QString& title, const Unit& unit)
 {
     const QString word = QString::fromStdString(unit.suffix);

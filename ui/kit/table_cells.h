@@ -29,9 +29,6 @@ TableCell makeNumber(std::optional<double> value, const Unit& unit, QString (*ex
 /// A number of things, which may be a mean; a dash for 0.
 TableCell makeCount(double count);
 
-/// `part` as a percentage of `whole` with one decimal, or <0.1; sorted by `part`. A dash if `whole` is 0.
-TableCell makeShare(double part, double whole);
-
 /// The title of a column that carries its unit: "Total, ms". Only the unit if `title` is empty.
 QString titleIn(const QString& title, const Unit& unit);
 

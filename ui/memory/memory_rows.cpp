@@ -88,49 +88,58 @@ Swatch swatchOf(MemoryTable by, const std::string& key)
     return Swatch::neutral();
 }
 
-std::vector<TableColumn> shareColumns(MemoryTable by, const Unit& unit)
+// A group at an instant.
+struct Share : query::MemoryGroupRow {
+    std::optional<std::int64_t> blocks = {}; // none where the bytes are in no known block
+    std::optional<double> percent = {};      // of the allocated bytes; none for what lies beyond them
+};
+
+Share shareOf(std::string key, std::int64_t bytes, std::int64_t blocks, std::int64_t whole)
 {
-    const QString titles[] = {tr("Category"), tr("Phase"), tr("Module"), tr("Op")};
-    std::vector<TableColumn> columns = {
-        makeColumn(titles[std::size_t(by)], Kind::Text, 0), makeColumn(titleIn({}, unit), Kind::Number, 60),
-        makeColumn({}, Kind::Bar, 66), makeColumn(tr("Share, %"), Kind::Number, 60, true),
-        makeColumn(tr("n"), Kind::Number, 40, true)};
-    columns[0].swatch = by != MemoryTable::Op;
-    columns[std::size_t(MemoryShareColumn::Blocks)].tip = tr("blocks");
-    columns[std::size_t(MemoryShareColumn::Bytes)].tip = tr("held at that instant");
-    columns[std::size_t(MemoryShareColumn::Bar)].sortable = false;
-    return columns;
+    Share share;
+    share.key = std::move(key);
+    share.held = Bytes{bytes};
+    if (blocks > 0)
+        share.blocks = blocks;
+    if (whole > 0)
+        share.percent = 100 * double(bytes) / double(whole);
+    return share;
 }
 
-TableRow shareRow(const QString& name, std::int64_t bytes, std::int64_t blocks, double whole, double most,
-                  const Unit& unit)
+TableMaker<Share> shareTable(MemoryTable by, const std::vector<Share>& groups)
 {
-    TableRow row;
-    row.cells = {makeWords(name), makeNumber(double(bytes), unit, exactBytes), makeBar(double(bytes), most),
-                 makeShare(double(bytes), whole), makeCount(blocks)};
-    return row;
+    using Of = exchange::ColumnOf<Share>;
+    constexpr const char* kGroupings[] = {"category", "phase", "module", "op"};
+    const exchange::MemoryGroupColumns of(kGroupings[std::size_t(by)]);
+    TableMaker<Share> table(groups);
+    table.add(of.name, 0).swatch = by != MemoryTable::Op;
+    TableColumn& bytes = table.add(of.held, 60);
+    bytes.title.clear(); // the title of the panel says at which instant
+    bytes.tip = tr("held at that instant");
+    table.addBar(of.held, 66).sortable = false;
+    table.add(Of("percent", "share", &Share::percent, {.unit = quantity::Unit::Percent}), 60).dim = true;
+    table.add(Of("blocks", "blocks", &Share::blocks), 52).dim = true;
+    return table;
 }
 
 // Reserved memory beyond the allocated bytes.
-void addBeyond(TableData& data, const MemoryRun& run, std::int64_t time, double most, const Unit& unit)
+void addBeyond(TableData& data, const TableMaker<Share>& table, const MemoryRun& run, std::int64_t time)
 {
-    const auto addRow = [&](MemoryCategory category, const QString& name, std::int64_t bytes) {
-        TableRow row = shareRow(name, bytes, 0, 0, most, unit);
+    const auto addRow = [&](MemoryCategory category, std::int64_t bytes) {
+        TableRow row = table.row(shareOf(std::string(wordOf(category)), bytes, 0, 0));
         row.id = -1;
         row.selectable = false;
         row.section = data.rows.back().strong;
         row.swatch = Swatch::ofCategory(QString::fromUtf8(wordOf(category)));
         data.rows.push_back(std::move(row));
     };
-    const auto add = [&](MemoryCategory category, const QString& name) {
+    for (const MemoryCategory category : {MemoryCategory::Fragmentation, MemoryCategory::ReservedFree}) {
         const query::StepCurve& curve = run.history->curves[std::size_t(category)];
         if (!run.history->segments.empty() && !curve.empty())
-            addRow(category, name, curve.at(time));
-    };
-    add(MemoryCategory::Fragmentation, tr("fragmentation"));
-    add(MemoryCategory::ReservedFree, tr("reserved, free"));
+            addRow(category, curve.at(time));
+    }
     if (run.context)
-        addRow(MemoryCategory::Context, tr("context"), *run.context);
+        addRow(MemoryCategory::Context, *run.context);
 }
 
 } // namespace
@@ -285,43 +294,35 @@ MemoryShares memoryShareRows(const MemoryRun& run, MemoryTable by, const query::
             tally.add(name, 0, 0); // also categories without bytes
     if (const std::int64_t unattributed = shares.allocated - tally.attributed; unattributed != 0)
         tally.add(query::kUnattributed, unattributed, 0);
-    double most = 0;
-    std::vector<std::pair<std::string, std::pair<std::int64_t, std::int64_t>>> rows(tally.byKey.begin(),
-                                                                                    tally.byKey.end());
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
-    for (const auto& row : rows)
-        most = std::max(most, double(row.second.first));
-    const Unit unit = byteUnit(most);
-    shares.table.columns = shareColumns(by, unit);
-    const auto whole = double(shares.allocated);
-    for (const auto& [key, held] : rows) {
-        TableRow row = shareRow(QString::fromStdString(key), held.first, held.second, whole, most, unit);
-        row.id = std::int64_t(shares.keys.size());
-        row.swatch = swatchOf(by, key);
-        shares.keys.push_back(key);
-        shares.sum += held.first;
-        shares.table.rows.push_back(std::move(row));
-    }
+    std::vector<Share> rows;
     std::int64_t blocks = 0;
-    for (const auto& row : rows)
-        blocks += row.second.second;
-    const auto addTotal = [&](const QString& name, std::int64_t bytes, std::int64_t count) {
-        TableRow row = shareRow(name, bytes, count, whole, 0, unit);
+    for (const auto& [key, held] : tally.byKey) {
+        rows.push_back(shareOf(key, held.first, held.second, shares.allocated));
+        shares.sum += held.first;
+        blocks += held.second;
+    }
+    std::ranges::stable_sort(rows, std::ranges::greater{}, &Share::held);
+    for (const Share& share : rows)
+        shares.keys.push_back(share.key);
+    const TableMaker<Share> table = shareTable(by, rows);
+    shares.table = table.table(rows, [by](const Share& share) { return swatchOf(by, share.key); });
+    const auto addTotal = [&](const QString& name, std::int64_t bytes) {
+        TableRow row = table.row(shareOf(name.toStdString(), bytes, blocks, shares.allocated));
+        row.cells[std::size_t(MemoryShareColumn::Bar)].bar = 0;
         row.id = -1;
         row.strong = true;
         row.section = shares.table.rows.empty() || !shares.table.rows.back().strong;
         row.selectable = false;
         shares.table.rows.push_back(std::move(row));
     };
-    addTotal(run.countWord(), shares.allocated, blocks);
+    addTotal(run.countWord(), shares.allocated);
     shares.allocatedSize = run.allocatedSize(time);
     if (shares.allocatedSize && *shares.allocatedSize != shares.allocated) {
-        addTotal(tr("allocated, with rounding"), *shares.allocatedSize, blocks);
+        addTotal(tr("allocated, with rounding"), *shares.allocatedSize);
         shares.table.rows.back().cells[0].exact =
             tr("allocated_size in PyTorch: what was requested, rounded up by the allocator");
     }
-    addBeyond(shares.table, run, time, most, unit);
+    addBeyond(shares.table, table, run, time);
     return shares;
 }
 
@@ -396,53 +397,74 @@ TableData tableOfBlocks(const MemoryRun& run, const std::vector<std::uint32_t>& 
     return data;
 }
 
-SegmentRows segmentRows(const query::MemoryHistory& history, std::int64_t time)
+namespace {
+
+// A segment at an instant.
+struct SegmentAt {
+    MemorySegment segment;
+    Bytes used{};
+    std::int64_t blocks = 0; // that are not free
+    Bytes largestFree{};
+
+    Bytes size() const { return Bytes{segment.bytes}; }
+    Bytes free() const { return size() - used; }
+};
+
+std::vector<SegmentAt> segmentsOf(const analysis::SegmentMap& map)
 {
-    SegmentRows rows;
-    const analysis::SegmentMap map = history.segmentsAt(time);
-    const std::vector<MemorySegment> segments = map.segments();
-    std::int64_t greatest = 0;
-    for (const MemorySegment& segment : segments)
-        greatest = std::max(greatest, segment.bytes);
-    const Unit unit = byteUnit(double(greatest));
-    rows.table.columns = {makeColumn(tr("Segment"), Kind::Text, 0),
-                          makeColumn(titleIn(tr("Size"), unit), Kind::Number, 74),
-                          makeColumn(titleIn(tr("Used"), unit), Kind::Number, 78),
-                          makeColumn(titleIn(tr("Free"), unit), Kind::Number, 74),
-                          makeColumn(tr("Used"), Kind::Bar, 80),
-                          makeColumn(tr("Blocks"), Kind::Number, 56, true),
-                          makeColumn(titleIn(tr("Largest free"), unit), Kind::Number, 112, true),
-                          makeColumn(tr("Stream"), Kind::Text, 54, true),
-                          makeColumn(tr("Kind"), Kind::Text, 84, true)};
-    for (const MemorySegment& segment : segments) {
-        std::int64_t used = 0;
-        std::int64_t largestFree = 0;
-        std::int64_t blocks = 0;
+    std::vector<SegmentAt> rows;
+    for (const MemorySegment& segment : map.segments()) {
+        SegmentAt& row = rows.emplace_back(SegmentAt{segment});
         for (const analysis::PlacedBlock& block : map.blocksOf(segment)) {
             const bool isFree = block.state == analysis::PlacedBlock::State::Free;
-            used += isFree ? 0 : block.size;
-            blocks += isFree ? 0 : 1;
-            largestFree = std::max(largestFree, isFree ? block.size : 0);
+            row.used += Bytes{isFree ? 0 : block.size};
+            row.blocks += isFree ? 0 : 1;
+            row.largestFree = std::max(row.largestFree, Bytes{isFree ? block.size : 0});
         }
-        TableRow row;
-        row.id = std::int64_t(segment.address);
-        TableCell address = makeWords(QStringLiteral("0x%1").arg(segment.address, 0, 16));
-        address.sort = double(segment.address);
-        TableCell share = makeBar(double(used), double(segment.bytes));
-        share.sort = double(used) / double(std::max<std::int64_t>(1, segment.bytes));
-        row.cells = {address,
-                     makeNumber(double(segment.bytes), unit, exactBytes),
-                     makeNumber(double(used), unit, exactBytes),
-                     makeNumber(double(segment.bytes - used), unit, exactBytes),
-                     share,
-                     makeCount(blocks),
-                     makeNumber(double(largestFree), unit, exactBytes),
-                     makeWords(segment.stream ? QString::number(segment.stream.value) : QStringLiteral("–")),
-                     makeWords(segment.isExpandable ? tr("expandable")
-                               : segment.isLarge    ? tr("large")
-                                                    : tr("small"))};
-        rows.table.rows.push_back(std::move(row));
     }
+    return rows;
+}
+
+} // namespace
+
+SegmentRows segmentRows(const query::MemoryHistory& history, std::int64_t time)
+{
+    using Of = exchange::ColumnOf<SegmentAt>;
+    const analysis::SegmentMap map = history.segmentsAt(time);
+    const std::vector<SegmentAt> segments = segmentsOf(map);
+    const exchange::Shown inOneUnit{.unitGroup = 1};
+    TableMaker<SegmentAt> table(segments);
+    table
+        .add(Of("segment", "segment", [](const SegmentAt& row) { return std::int64_t(row.segment.address); },
+                {.unit = quantity::Unit::Address}),
+             0)
+        .kind = Kind::Text;
+    table.add(Of("size", "size", &SegmentAt::size, inOneUnit), 74);
+    table.add(Of("used", "used", &SegmentAt::used, inOneUnit), 78);
+    table.add(Of("free", "free", &SegmentAt::free, inOneUnit), 74);
+    table.add(makeColumn(tr("Used"), Kind::Bar, 80), [](const SegmentAt& row) {
+        return makeBar(double(row.used.count) / double(std::max<std::int64_t>(1, row.segment.bytes)), 1);
+    });
+    table.add(Of("blocks", "blocks", &SegmentAt::blocks), 56).dim = true;
+    table.add(Of("largest_free", "largest free", &SegmentAt::largestFree, inOneUnit), 112).dim = true;
+    table
+        .add(Of("stream", "stream",
+                [](const SegmentAt& row) {
+                    return row.segment.stream ? exchange::Cell(std::to_string(row.segment.stream.value))
+                                              : exchange::Cell();
+                }),
+             54)
+        .dim = true;
+    table
+        .add(Of("kind", "kind",
+                [](const SegmentAt& row) {
+                    return row.segment.isExpandable ? "expandable" : row.segment.isLarge ? "large" : "small";
+                }),
+             84)
+        .dim = true;
+    SegmentRows rows{table.table(segments, [](const SegmentAt&) { return Swatch(); }), {}};
+    for (std::size_t i = 0; i < segments.size(); ++i)
+        rows.table.rows[i].id = std::int64_t(segments[i].segment.address);
     const analysis::SegmentUse use = map.use();
     rows.summary = segments.empty()
                        ? QString()

@@ -22,10 +22,10 @@ void addUnattributed(MemoryGroupsTable& table, Bytes bytes)
     if (row == table.rows.end()) {
         table.rows.push_back({std::string(kUnattributed), bytes, bytes, 0});
     } else {
-        row->atPeak += bytes;
+        row->held += bytes;
         row->max += bytes;
     }
-    std::ranges::stable_sort(table.rows, std::ranges::greater{}, &MemoryGroupRow::atPeak);
+    std::ranges::stable_sort(table.rows, std::ranges::greater{}, &MemoryGroupRow::held);
 }
 
 /// The contents of the private pools of CUDA graphs.
@@ -126,12 +126,12 @@ void addGroups(MemoryGroupsTable& table, const MemoryHistory& history)
         row.max = std::max(row.max, live[group]);
         row.allocations += block.isOlder() ? 0 : 1;
         if (block.isAliveAt(history.peakTime)) {
-            row.atPeak += Bytes{block.bytes};
+            row.held += Bytes{block.bytes};
             unknown -= Bytes{block.bytes};
         }
     }
     std::ranges::stable_sort(table.rows, std::ranges::greater{},
-                             [](const MemoryGroupRow& row) { return std::pair(row.atPeak, row.max); });
+                             [](const MemoryGroupRow& row) { return std::pair(row.held, row.max); });
     addUnattributed(table, unknown);
 }
 

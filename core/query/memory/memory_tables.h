@@ -31,7 +31,7 @@ MemoryEventsTable memoryEvents(const store::RunReader& reader, const EventQuery&
 
 struct MemoryGroupRow {
     std::string key = {};
-    Bytes atPeak{};
+    Bytes held{}; ///< at the instant that a table is about: in MemoryGroupsTable the peak
     Bytes max{};
     std::int64_t allocations = 0;
     // Of groups that are stretches of time (MemoryStretch).

@@ -34,7 +34,7 @@ Bytes sumAtPeak(const MemoryGroupsTable& table)
 {
     Bytes sum{};
     for (const MemoryGroupRow& row : table.rows)
-        sum += row.atPeak;
+        sum += row.held;
     return sum;
 }
 
@@ -93,9 +93,9 @@ TEST(MemoryGroupsTable, AddsUpToWhatTheAllocatorCounted)
     EXPECT_EQ(table.allocated, Bytes{1300});
     ASSERT_EQ(table.rows.size(), 3u);
     EXPECT_EQ(table.rows[0].key, "unattributed");
-    EXPECT_EQ(table.rows[0].atPeak, Bytes{1000});
+    EXPECT_EQ(table.rows[0].held, Bytes{1000});
     EXPECT_EQ(table.rows[1].key, "activations");
-    EXPECT_EQ(table.rows[1].atPeak, Bytes{200});
+    EXPECT_EQ(table.rows[1].held, Bytes{200});
     EXPECT_EQ(table.rows[1].max, Bytes{200});
     EXPECT_EQ(table.rows[1].allocations, 2);
     EXPECT_EQ(sumAtPeak(table), table.allocated);
@@ -118,9 +118,9 @@ TEST(MemoryGroupsTable, UnknownBlocksThatAreFreedStayUnattributed)
     EXPECT_EQ(table.allocated, Bytes{1300});
     ASSERT_EQ(table.rows.size(), 2u);
     EXPECT_EQ(table.rows[0].key, "inputs");
-    EXPECT_EQ(table.rows[0].atPeak, Bytes{700});
+    EXPECT_EQ(table.rows[0].held, Bytes{700});
     EXPECT_EQ(table.rows[1].key, "unattributed");
-    EXPECT_EQ(table.rows[1].atPeak, Bytes{600}) << "of the 1000 that existed before the trace";
+    EXPECT_EQ(table.rows[1].held, Bytes{600}) << "of the 1000 that existed before the trace";
 }
 
 /// A group's figures, by following every event of the file.
@@ -171,7 +171,7 @@ TEST(MemoryGroupsTable, AgreesWithFollowingEveryBlock)
             memory.random(3000, seed);
             std::map<std::string, Group> found;
             for (const MemoryGroupRow& row : groupsOf(memory, grouping).rows)
-                found[row.key] = {0, row.atPeak.count, row.max.count, row.allocations};
+                found[row.key] = {0, row.held.count, row.max.count, row.allocations};
             EXPECT_EQ(found, bruteForce(store::RunReader(memory.file()), grouping)) << "seed " << seed;
         }
 }

@@ -146,7 +146,7 @@ TEST(MemoryRows, OpsOfAnInstantAreTheirBlocksOps)
                                                      "before the trace", "aten::add"}));
     EXPECT_EQ(cell(shares.table, 1, int(MemoryShareColumn::Blocks)), QStringLiteral("1"));
     EXPECT_TRUE(shares.table.rows.back().strong);
-    EXPECT_EQ(cell(shares.table, 5, int(MemoryShareColumn::Share)), QStringLiteral("100.0"));
+    EXPECT_EQ(cell(shares.table, 5, int(MemoryShareColumn::Share)), QStringLiteral("100"));
 }
 
 TEST(MemoryRows, SegmentsSayHowMuchOfThemIsUsed)

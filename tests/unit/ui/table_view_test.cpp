@@ -95,16 +95,6 @@ TEST_F(TableViewTest, DifferentNamesNeverLookAlike)
     }
 }
 
-TEST(TableCells, ASmallShareIsBelowATenthAndNoShareIsADash)
-{
-    EXPECT_EQ(makeShare(4, 5e6).text, QStringLiteral("<0.1"));
-    EXPECT_EQ(makeShare(4, 5e6).sort, 4);
-    EXPECT_EQ(makeShare(1, 1000).text, QStringLiteral("0.1"));
-    EXPECT_EQ(makeShare(0, 1000).text, QStringLiteral("0.0"));
-    EXPECT_EQ(makeShare(629, 1000).text, QStringLiteral("62.9"));
-    EXPECT_EQ(makeShare(1, 0).text, notMeasured());
-}
-
 TEST_F(TableViewTest, LongNamesAreWholeBeforeBarsHaveTheirWholeWidth)
 {
     TableData longer = view_.table();
