@@ -13,14 +13,20 @@ inline std::optional<double> per(std::optional<double> value, double unit)
     return value ? std::optional(*value / unit) : std::nullopt;
 }
 
-/// The work of kernels, ops and their groups, and its rates over the time with known work.
-/// \tparam Row  has `work`, which may be none, and `counted`, the time with known work
+/// The work of kernels, ops and their groups, its rates over the time with known work, and its place under the
+/// roofline.
+/// \tparam Row  has `work`, which may be none, `counted`, the time with known work, and the places `measured` and
+///              `sheet`
 template <class Row> struct WorkColumns {
     using Of = ColumnOf<Row>;
 
     static std::optional<double> flopsPerSecond(const Row& row)
     {
         return row.work ? analysis::flopsPerSecond(*row.work, row.counted) : std::nullopt;
+    }
+    static std::optional<double> percent(const std::optional<analysis::RooflinePoint>& point)
+    {
+        return point ? std::optional(100 * point->fraction) : std::nullopt;
     }
 
     Of flops =
@@ -42,9 +48,18 @@ template <class Row> struct WorkColumns {
     Of intensity = Of("intensity", "FLOP/B", [](const Row& row) {
         return row.work ? analysis::intensityOf(*row.work) : std::nullopt;
     });
+    Of bound = Of("bound", "bound", [](const Row& row) {
+        const auto& point = row.measured ? row.measured : row.sheet;
+        return point ? cellOf(analysis::wordOf(point->bound)) : Cell();
+    });
+    Of ofMeasured =
+        Of("percent_of_measured", "of measured", [](const Row& row) { return percent(row.measured); },
+           {.unit = Unit::Percent, .keep = 2});
+    Of ofSheet = Of("percent_of_sheet", "of data sheet", [](const Row& row) { return percent(row.sheet); },
+                    {.unit = Unit::Percent});
 };
 
-/// The columns of the roofline.
+/// The columns of the roofline. WorkColumns has the others.
 struct RooflineColumns {
     using Row = query::RooflineRow;
     using Of = ColumnOf<Row>;
@@ -53,11 +68,6 @@ struct RooflineColumns {
     explicit RooflineColumns(bool onGpu)
         : time("time_ns", onGpu ? "GPU time" : "time", &Row::time, {.keep = 2, .unitGroup = 1})
     {
-    }
-
-    static std::optional<double> percent(const std::optional<analysis::RooflinePoint>& point)
-    {
-        return point ? std::optional(100 * point->fraction) : std::nullopt;
     }
 
     Of op = Of("op", "op", &Row::op, {.keep = 2, .elidable = true});
@@ -72,15 +82,6 @@ struct RooflineColumns {
     Of instances = Of("instances", "count", &Row::instances, {.keep = 0});
     Of time;
     Of counted = Of("counted_ns", "counted", &Row::counted, {.keep = 0, .unitGroup = 1});
-    Of bound = Of("bound", "bound", [](const Row& row) {
-        const auto& point = row.measured ? row.measured : row.sheet;
-        return point ? cellOf(analysis::wordOf(point->bound)) : Cell();
-    });
-    Of ofMeasured =
-        Of("percent_of_measured", "of measured", [](const Row& row) { return percent(row.measured); },
-           {.unit = Unit::Percent, .keep = 2});
-    Of ofSheet = Of("percent_of_sheet", "of data sheet", [](const Row& row) { return percent(row.sheet); },
-                    {.unit = Unit::Percent});
     Of why = Of("why", "", [](const Row& row) { return cellOrNull(row.why); },
                 {.keep = 0, .audience = Audience::Programs});
 };

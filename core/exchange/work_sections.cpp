@@ -81,7 +81,7 @@ Table tableOf(std::shared_ptr<const query::RooflineTable> roofline)
         table.columns = {column(group, group, &Row::key, {.keep = 2, .elidable = true})};
     const auto add = [&](const auto&... columns) { (table.columns.push_back(column(columns)), ...); };
     add(of.instances, of.time, of.counted, work.flops, work.bytes, work.teraflops, work.flopRate,
-        work.byteRate, work.intensity, of.bound, of.ofMeasured, of.ofSheet, of.why);
+        work.byteRate, work.intensity, work.bound, work.ofMeasured, work.ofSheet, of.why);
     // What is missing from every row alike stands under the table.
     if (std::any_of(roofline->rows.begin(), roofline->rows.end(), [](const Row& row) { return !row.work; })) {
         table.columns.push_back(

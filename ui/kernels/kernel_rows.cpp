@@ -63,6 +63,14 @@ void addShares(std::vector<KernelLine>& lines)
 
 } // namespace
 
+void KernelLine::takeWork(const query::RooflineRow& row)
+{
+    work = row.work;
+    counted = row.counted;
+    measured = row.measured;
+    sheet = row.sheet;
+}
+
 std::vector<KernelLine> linesOf(const query::KernelsTable& table)
 {
     const bool names = table.grouping == query::Grouping::Name;
@@ -109,10 +117,8 @@ std::vector<KernelLine> linesOf(const query::OpsTable& ops, const query::Rooflin
             line.shortest = Nanoseconds(stat->second.shortest);
             line.longest = Nanoseconds(stat->second.longest);
         }
-        if (const auto found = known.find(row.key); found != known.end()) {
-            line.work = found->second->work;
-            line.counted = found->second->counted;
-        }
+        if (const auto found = known.find(row.key); found != known.end())
+            line.takeWork(*found->second);
     }
     addShares(lines);
     return lines;
@@ -134,8 +140,7 @@ std::vector<KernelLine> linesOf(const query::RooflineTable& byShape)
         line.instances = row.instances;
         line.total = row.time;
         line.hasRange = false;
-        line.work = row.work;
-        line.counted = row.counted;
+        line.takeWork(row);
     }
     addShares(lines);
     return lines;
@@ -191,6 +196,23 @@ void addOther(std::vector<KernelLine>& lines, const std::vector<KernelLine>& oth
 }
 
 namespace {
+
+// The place under the roofline, if the ceilings are known.
+void addPlaces(TableMaker<KernelLine>& table, const std::vector<KernelLine>& lines)
+{
+    const exchange::WorkColumns<KernelLine> work;
+    const auto any = [&lines](auto member) {
+        return std::ranges::any_of(lines, [member](const KernelLine& line) { return bool(line.*member); });
+    };
+    const bool isMeasured = any(&KernelLine::measured);
+    if (!isMeasured && !any(&KernelLine::sheet))
+        return;
+    table.add(work.bound, 66).dim = true;
+    TableColumn& share = table.add(isMeasured ? work.ofMeasured : work.ofSheet, isMeasured ? 98 : 106);
+    share.dim = true;
+    share.tip =
+        QStringLiteral("share of the highest rate at this intensity; above 100 % if data came from a cache");
+}
 
 // The total in another run, and by how much it differs.
 void addOtherColumns(TableMaker<KernelLine>& table, const KernelTitles& titles)
@@ -271,6 +293,7 @@ TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& t
         titles.noWork.isEmpty() ? QStringLiteral("operands once and results once, over measured time")
                                 : titles.noWork;
     table.add(work.intensity, 58).dim = true;
+    addPlaces(table, lines);
     if (titles.onHost)
         table.add(ofOps.total, 76).tip = QStringLiteral("with the ops that they call");
     else

@@ -18,6 +18,8 @@ struct KernelLine : query::KernelRow {
     bool hasFamily = false; ///< false if the lines are families or ranges
     Swatch swatch = {};
     std::optional<Nanoseconds> other = {}; ///< total in the run beside it; 0 if only this one has the name
+
+    void takeWork(const query::RooflineRow& row);
 };
 
 std::vector<KernelLine> linesOf(const query::KernelsTable& table);

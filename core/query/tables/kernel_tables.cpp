@@ -308,6 +308,11 @@ private:
         // Work of the spec may have no kernel in the selection: without time there is no rate.
         if (row.counted == Nanoseconds{0})
             row.work.reset();
+        // The links between ranks limit collectives, not memory.
+        if (row.work && row.family != KernelFamily::Collective) {
+            row.measured = placeUnder(table_.ceilings.measured, *row.work, row.counted);
+            row.sheet = placeUnder(table_.ceilings.sheet, *row.work, row.counted);
+        }
         if (query_.work)
             row.tensorActive = tensorOf(group);
         return std::move(row);

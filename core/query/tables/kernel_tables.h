@@ -32,7 +32,9 @@ struct KernelRow {
 
     // Only if the query requests work.
     std::optional<analysis::Work> work = {};
-    Nanoseconds counted{0}; ///< the part of the total with known work
+    Nanoseconds counted{0};                               ///< the part of the total with known work
+    std::optional<analysis::RooflinePoint> measured = {}; ///< under the ceilings of the table
+    std::optional<analysis::RooflinePoint> sheet = {};
     std::optional<double> tensorActive =
         {}; ///< measured share of the time with active tensor cores, per cent
 

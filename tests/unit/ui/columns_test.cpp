@@ -103,8 +103,9 @@ TEST(Columns, OfTheRooflineAreThoseOfTheTerminal)
     row.counted = Nanoseconds(1'000'000);
     row.measured = {analysis::Bound::Memory, 0.815};
     expectSameColumns<query::RooflineRow>(
+    const exchange::WorkColumns<query::RooflineRow> work;
         {row, query::RooflineRow{.op = "aten::copy_"}},
-        {of.op, of.shapes, of.instances, of.time, of.counted, of.bound, of.ofMeasured, of.ofSheet});
+        {of.op, of.shapes, of.instances, of.time, of.counted, work.bound, work.ofMeasured, work.ofSheet});
 }
 
 TEST(Columns, OfBlocksAndChangesAreThoseOfTheTerminal)
