@@ -58,10 +58,10 @@ FamiliesPanel::FamiliesPanel(QWidget* parent)
             [this](std::int64_t family) { emit familyChosen(query::Hue(family)); });
 }
 
-void FamiliesPanel::showFamilies(const std::vector<query::KernelRow>& families)
+void FamiliesPanel::showFamilies(const std::vector<query::KernelRow>& families, bool onHost)
 {
     if (!families.empty())
-        families_->show(familyRows(families));
+        families_->show(familyRows(families, onHost));
 }
 
 void FamiliesPanel::showAttention(const std::optional<query::Answer>& answer, const QString& otherwise)

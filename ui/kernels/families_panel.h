@@ -22,7 +22,8 @@ public:
     explicit FamiliesPanel(QWidget* parent = nullptr);
 
     /// Nothing changes if there are none.
-    void showFamilies(const std::vector<query::KernelRow>& families);
+    /// \param onHost  they are those of ops
+    void showFamilies(const std::vector<query::KernelRow>& families, bool onHost);
     /// \param otherwise  why there is no answer
     void showAttention(const std::optional<query::Answer>& answer, const QString& otherwise);
 

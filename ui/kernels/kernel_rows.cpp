@@ -306,7 +306,7 @@ TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& t
     return table.table(lines, &Line::swatch);
 }
 
-TableData familyRows(const std::vector<query::KernelRow>& families)
+TableData familyRows(const std::vector<query::KernelRow>& families, bool onHost)
 {
     using Kind = TableColumn::Kind;
     double most = 0;
@@ -315,7 +315,7 @@ TableData familyRows(const std::vector<query::KernelRow>& families)
     const exchange::KernelColumns of;
     TableMaker<query::KernelRow> table(families);
     table.add(of.family, 0).swatch = true;
-    table.add(of.total, 80);
+    table.add(onHost ? exchange::OpColumns().self : of.total, 80);
     table
         .add(makeColumn({}, Kind::Bar, 76),
              [&](const query::KernelRow& family) { return makeBar(double(family.total.count()), most); })

@@ -53,7 +53,8 @@ struct KernelTitles {
 TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& titles);
 
 /// The short list of families: name, total, bar. The id is that of the hue.
-TableData familyRows(const std::vector<query::KernelRow>& families);
+/// \param onHost  the families are those of ops, whose totals are self times
+TableData familyRows(const std::vector<query::KernelRow>& families, bool onHost);
 
 /// Ranges to which a table can be limited: those with kernels and all above them, outer ones first, then by
 /// name; at most `most`.

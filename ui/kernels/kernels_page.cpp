@@ -415,7 +415,7 @@ void KernelsPage::showFamilies()
         for (const auto& [family, time] : full_ ? full_->kernels.families : times_->families)
             families.push_back({.family = family, .total = Nanoseconds(time)});
     }
-    families_->showFamilies(families);
+    families_->showFamilies(families, full_ && full_->ops);
 }
 
 void KernelsPage::showRoofline()
