@@ -1,5 +1,6 @@
 #include "core/analysis/kernels/kernel_families.h"
 #include "core/base/plural.h"
+#include "core/exchange/call_columns.h"
 #include "core/exchange/section_parts.h"
 #include "core/exchange/sections.h"
 
@@ -16,27 +17,6 @@ std::string callText(const auto& row)
     const auto device = query::deviceKindOf(row.kind);
     return std::string(kIndent * row.depth, ' ') +
            (device ? analysis::KernelFamilies::standard().describe(row.name, *device).shortName : row.name);
-}
-
-/// How the amounts of a tree are named and shown.
-struct Amounts {
-    std::string name; ///< of the whole: "GPU time"
-    std::string key;  ///< end of a column's key: ns, bytes, flops
-    Unit unit = Unit::None;
-};
-
-Amounts amountsOf(const query::CallTreeTable& tree)
-{
-    switch (tree.weight) {
-    case CallWeight::Allocated:
-        return {"allocated bytes", "bytes", Unit::Bytes};
-    case CallWeight::Flops:
-        return {"FLOPs", "flops", Unit::Operations};
-    case CallWeight::Moved:
-        return {"bytes moved", "bytes", Unit::Bytes};
-    default:
-        return {tree.onGpu ? "GPU time" : "self time of ops", "ns", Unit::Nanoseconds};
-    }
 }
 
 std::string partText(const query::CallTreeTable& tree)
@@ -71,7 +51,7 @@ void noteHidden(Table& table, const query::CallTreeTable& tree)
 {
     if (tree.hidden.count == 0)
         return;
-    const Amounts amounts = amountsOf(tree);
+    const CallAmounts amounts = amountsOf(tree);
     const auto hidden = static_cast<double>(tree.hidden.amount);
     const double whole = hidden + static_cast<double>(tree.tree.totalAmount());
     table.notes.push_back("The filters hide " + withUnit(hidden, amounts.unit) + " of " +
@@ -93,23 +73,19 @@ Table tableOf(std::shared_ptr<const query::CallTreeTable> tree, std::size_t most
     using Row = query::CallTreeRow;
     const auto rows = std::make_shared<const std::vector<Row>>(query::rowsOf(tree->tree, most));
     const ColumnsOf column(rows, *rows);
-    const Amounts amounts = amountsOf(*tree);
-    Table table{.heading = describeRun(tree->run) + "; " + partText(*tree) + ", " + amounts.name,
+    const CallColumns of(*tree);
+    Table table{.heading = describeRun(tree->run) + "; " + partText(*tree) + ", " + amountsOf(*tree).name,
                 .rows = rows->size()};
-    table.columns = {
-        column.programs("id", &Row::id),
-        column.programs("parent", &Row::parent),
-        column.programs("name", &Row::name),
-        column.people("call", callText<Row>, {.keep = 2, .elidable = true}),
-        column("kind", "kind", [](const Row& row) { return query::wordOf(row.kind); }),
-        column("total_" + amounts.key, "total", &Row::total,
-               {.unit = amounts.unit, .keep = 2, .unitGroup = 1}),
-        column("percent",
-               tree->weight == CallWeight::Time && !tree->onGpu ? "of self time" : "of " + amounts.name,
-               &Row::percent, {.unit = Unit::Percent, .keep = 2}),
-        column("self_" + amounts.key, "self", &Row::self, {.unit = amounts.unit, .unitGroup = 1}),
-        column("count", "count", &Row::count),
-        column.programs("path", [](const Row& row) { return cellOrNull(row.path); })};
+    table.columns = {column.programs("id", &Row::id),
+                     column.programs("parent", &Row::parent),
+                     column.programs("name", &Row::name),
+                     column.people("call", callText<Row>, {.keep = 2, .elidable = true}),
+                     column(of.kind),
+                     column(of.total),
+                     column(of.percent),
+                     column(of.self),
+                     column(of.count),
+                     column.programs("path", [](const Row& row) { return cellOrNull(row.path); })};
     table.whyEmpty = tree->hidden.count > 0 ? "The filters hide every stack." : whyEmpty(*tree);
     noteHidden(table, *tree);
     noteOmitted(table, tree->tree.entries().size() - 1);
@@ -122,7 +98,7 @@ Table tableOf(std::shared_ptr<const query::CallTreeDifference> difference, std::
     const auto rows = std::make_shared<const std::vector<Row>>(query::rowsOf(*difference, most));
     const ColumnsOf column(rows, *rows);
     const query::CallTreeTable& tree = difference->joined;
-    const Amounts amounts = amountsOf(tree);
+    const CallAmounts amounts = amountsOf(tree);
     Table table{.heading = "A: " + describeRun(difference->a) + "; B: " + describeRun(tree.run) + "; " +
                            (difference->isPerStep() ? "mean traced step" : partText(tree)) + ", " +
                            amounts.name,

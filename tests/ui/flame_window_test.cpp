@@ -217,7 +217,7 @@ TEST_F(FlameTest, TheWidthMayBeAllocatedBytes)
     emit width.activated(width.currentIndex());
     waitUntilSettled();
     EXPECT_EQ(view().graph()->table.weight, query::CallWeight::Allocated);
-    EXPECT_TRUE(showsText(QStringLiteral("allocated, ")));
+    EXPECT_TRUE(showsText(QStringLiteral("allocated bytes, ")));
 }
 
 TEST_F(FlameTest, TwoRunsAreColouredByTheirDifference)

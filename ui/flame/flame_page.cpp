@@ -1,5 +1,6 @@
 #include "ui/flame/flame_page.h"
 
+#include "core/exchange/call_columns.h"
 #include "core/query/memory/memory_difference.h"
 #include "core/query/tables/call_tree_filter.h"
 #include "ui/flame/flame_filter_line.h"
@@ -41,29 +42,6 @@ using query::CallWeight;
 
 constexpr std::int64_t kMostShares = 1000; ///< rows of the table
 
-QString kindWord(CallKind kind)
-{
-    switch (kind) {
-    case CallKind::Process:
-        return FlamePage::tr("process");
-    case CallKind::Frame:
-        return FlamePage::tr("Python frame");
-    case CallKind::Module:
-        return FlamePage::tr("module");
-    case CallKind::Op:
-        return FlamePage::tr("op");
-    case CallKind::Kernel:
-        return FlamePage::tr("kernel");
-    case CallKind::Copy:
-        return FlamePage::tr("copy");
-    case CallKind::Memset:
-        return FlamePage::tr("memset");
-    case CallKind::Allocation:
-        return FlamePage::tr("allocation");
-    }
-    return {};
-}
-
 // The noun for the ends of stacks: singular, plural.
 std::pair<QString, QString> endWords(const query::FlameGraph& graph)
 {
@@ -91,12 +69,34 @@ QString menuText(const QString& name)
     return text.replace(QLatin1Char('&'), QStringLiteral("&&"));
 }
 
-quantity::Unit unitOf(CallWeight weight)
+// Equal calls together.
+struct ShareRow : query::CallTreeRow {
+    Node node = CallTree::kRoot; // one of them
+};
+
+// A share is what ends at its calls or, if the graph is inverted, all that their callers take.
+std::vector<ShareRow> rowsOf(const query::FlameGraph& graph, const std::vector<query::FlameShare>& shares)
 {
-    if (weight == CallWeight::Flops)
-        return quantity::Unit::Operations;
-    const bool isBytes = weight == CallWeight::Allocated || weight == CallWeight::Moved;
-    return isBytes ? quantity::Unit::Bytes : quantity::Unit::Nanoseconds;
+    std::vector<ShareRow> rows;
+    for (const query::FlameShare& share : shares) {
+        ShareRow& row = rows.emplace_back();
+        row.node = share.node;
+        row.self = row.total = share.amount;
+        row.count = share.count;
+        row.percent = 100 * graph.shareOfAll(share.amount);
+    }
+    return rows;
+}
+
+query::CallTreeRow rowOf(const query::FlameGraph& graph, Node node)
+{
+    const CallTree::Entry& entry = graph.table.tree.entries()[node];
+    query::CallTreeRow row;
+    row.kind = entry.kind;
+    row.self = entry.amount;
+    row.total = graph.sums.amount[node];
+    row.percent = 100 * graph.shareOfAll(row.total);
+    return row;
 }
 
 } // namespace
@@ -402,12 +402,7 @@ QString FlamePage::whyNothing() const
 QString FlamePage::whatIsShown() const
 {
     const query::CallTreeTable& table = graph_->table;
-    const QString what = table.weight == CallWeight::Allocated ? tr("allocated")
-                         : table.weight == CallWeight::Flops   ? tr("FLOPs")
-                         : table.weight == CallWeight::Moved   ? tr("bytes moved")
-                         : table.onGpu                         ? tr("GPU time")
-                                                               : tr("self time of ops");
-    return what + QStringLiteral(", ") +
+    return QString::fromStdString(exchange::amountsOf(table).name) + QStringLiteral(", ") +
            (graph_->difference && graph_->difference->isPerStep() ? tr("mean traced step")
             : table.span                                          ? spanText(*table.span)
             : table.whole                                         ? tr("whole recording")
@@ -427,7 +422,7 @@ void FlamePage::find()
     const auto show = [this, text, graph = graph_](query::FlameMatches matches) {
         if (graph != graph_)
             return;
-        const double share = double(matches.amount) / double(std::max<std::int64_t>(1, graph_->width()));
+        const double share = graph_->shareOfAll(matches.amount);
         found_->setText(matches.boxes == 0 ? tr("no box has “%1” in its name").arg(text)
                                            : tr("%1: %2, %3")
                                                  .arg(counted(matches.boxes, "box", "boxes"),
@@ -493,39 +488,35 @@ void FlamePage::showSelection()
 void FlamePage::showShares(Node node, std::vector<query::FlameShare> rows)
 {
     rows_ = std::move(rows);
-    const std::int64_t whole = std::max<std::int64_t>(1, graph_->width());
-    const std::int64_t of = std::max<std::int64_t>(1, graph_->sums.amount[node]);
     different_ = std::ssize(rows_);
     if (std::ssize(rows_) > kMostShares)
         rows_.resize(kMostShares);
     const auto [one, several] = endWords(*graph_);
     const CallTree& tree = graph_->table.tree;
-    using Share = query::FlameShare;
-    using Value = exchange::ColumnOf<Share>;
-    const auto percentOf = [](const std::string& title, std::int64_t all) {
-        return Value("", title, [all](const Share& row) { return 100.0 * double(row.amount) / double(all); },
-                     {.unit = quantity::Unit::Percent});
-    };
-    const CallWeight weight = graph_->table.weight;
-    const Value amount("",
-                       graph_->table.isTime()        ? "time"
-                       : weight == CallWeight::Flops ? "FLOP"
-                                                     : "amount",
-                       &Share::amount, {.unit = unitOf(weight)});
-    TableMaker<Share> maker(rows_);
+    const std::vector<ShareRow> listed = rowsOf(*graph_, rows_);
+    const exchange::CallColumns of(graph_->table);
+    const bool isSelf = graph_->table.isTime() && !graph_->table.onGpu && !graph_->isInverted;
+    const exchange::CallColumns::Of& amount = isSelf ? of.self : of.total;
+    TableMaker<ShareRow> maker(listed);
     maker
         .add(makeColumn(one, TableColumn::Kind::Text, 0),
-             [&](const Share& row) {
+             [&](const ShareRow& row) {
                  return makeWords(titleOf(row.node), QString::fromStdString(tree.nameOf(row.node)));
              })
         .swatch = true;
-    maker.add(Value("", "count", &Share::count), 60);
+    maker.add(of.count, 60);
     maker.add(amount, 76);
     maker.addBar(amount, 110);
-    maker.add(percentOf("of the box", of), 86);
-    maker.add(percentOf("of all", whole), 70);
-    shares_->show(maker.table(
-        rows_, [&](const query::FlameShare& row) { return Swatch::of(graph_->boxOf(row.node).hue); }));
+    maker.add(exchange::ColumnOf<ShareRow>(
+                  "", "of the box",
+                  [box = std::max<std::int64_t>(1, graph_->sums.amount[node])](const ShareRow& row) {
+                      return 100.0 * double(row.total) / double(box);
+                  },
+                  {.unit = quantity::Unit::Percent}),
+              86);
+    maker.add(of.percent, 104);
+    shares_->show(
+        maker.table(listed, [&](const ShareRow& row) { return Swatch::of(graph_->boxOf(row.node).hue); }));
     sharesPanel_->setTitle(node == CallTree::kRoot ? several : tr("%1 of %2").arg(several, titleOf(node)));
     sharesPanel_->setSubtitle(tr("the largest first"));
     showDetails(node);
@@ -534,15 +525,16 @@ void FlamePage::showShares(Node node, std::vector<query::FlameShare> rows)
 void FlamePage::showDetails(Node node)
 {
     const CallTree& tree = graph_->table.tree;
-    const query::CallTree::Sums& sums = graph_->sums;
+    const query::CallTreeRow row = rowOf(*graph_, node);
+    const exchange::CallColumns of(graph_->table);
     std::vector<KeyValueRow> rows;
     const auto add = [&rows](const QString& key, const QString& value) { rows.push_back({key, {value}}); };
-    const auto shareOf = [&](Node of) {
-        return percentText(double(sums.amount[node]) / double(std::max<std::int64_t>(1, sums.amount[of])));
+    const auto addOf = [&add](const exchange::CallColumns::Of& column, const QString& value) {
+        add(QString::fromStdString(column.about.title), value);
     };
     const bool isBox = node != CallTree::kRoot;
     if (isBox) {
-        add(tr("kind"), kindWord(tree.entries()[node].kind));
+        addOf(of.kind, QString::fromUtf8(query::wordOf(row.kind)));
         const QString name = QString::fromStdString(tree.nameOf(node));
         if (name != titleOf(node))
             add(tr("name"), name);
@@ -554,17 +546,18 @@ void FlamePage::showDetails(Node node)
         add(QStringLiteral("A"), amountText(graph_->table, double(difference.totalA[node])));
         add(QStringLiteral("B"), amountText(graph_->table, double(difference.totalB[node])));
     }
-    add(graph_->difference       ? tr("width")
-        : graph_->table.isTime() ? tr("time")
-                                 : tr("amount"),
-        amountText(graph_->table, double(sums.amount[node])));
+    if (graph_->difference)
+        add(tr("width"), amountText(graph_->table, double(row.total)));
+    else
+        addOf(of.total, amountText(graph_->table, double(row.total)));
     if (isBox) {
-        add(tr("of all"), shareOf(CallTree::kRoot));
-        if (tree.entries()[node].parent != CallTree::kRoot)
-            add(tr("of the box around it"), shareOf(tree.entries()[node].parent));
-        add(tr("in it directly"), amountText(graph_->table, double(tree.entries()[node].amount)));
+        addOf(of.percent, percentText(row.percent / 100));
+        if (const Node parent = tree.entries()[node].parent; parent != CallTree::kRoot)
+            add(tr("of the box around it"),
+                percentText(double(row.total) / double(graph_->sums.amount[parent])));
+        addOf(of.self, amountText(graph_->table, double(row.self)));
     }
-    add(tr("count"), countText(*graph_, node));
+    addOf(of.count, countText(*graph_, node));
     if (!isBox) {
         add(tr("different %1").arg(endWords(*graph_).second.toLower()),
             different_ ? wholeNumber(*different_) : tr("being counted…"));

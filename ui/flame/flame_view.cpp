@@ -105,10 +105,9 @@ QString shareText(const query::FlameGraph& graph, Node node)
                    ? sides + QStringLiteral(", %1").arg(withUnit(signedDigits(100 * (b - a) / a), "%"))
                    : sides;
     }
-    const double amount = double(graph.sums.amount[node]);
-    return QStringLiteral("%1, %2").arg(
-        amountText(graph.table, amount),
-        percentText(amount / double(std::max<std::int64_t>(1, graph.width()))));
+    const std::int64_t amount = graph.sums.amount[node];
+    return QStringLiteral("%1, %2").arg(amountText(graph.table, double(amount)),
+                                        percentText(graph.shareOfAll(amount)));
 }
 
 FlameView::FlameView(QWidget* parent) : QWidget(parent)

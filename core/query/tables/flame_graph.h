@@ -38,6 +38,11 @@ struct FlameGraph {
     std::vector<Place> places = {}; ///< by node; those of the root and of nodes without time are unused
 
     std::int64_t width() const { return sums.amount.empty() ? 0 : sums.amount.front(); }
+    /// 0 to 1.
+    double shareOfAll(std::int64_t amount) const
+    {
+        return width() > 0 ? static_cast<double>(amount) / static_cast<double>(width()) : 0;
+    }
     const FlameBox& boxOf(CallTree::Node node) const { return rows[places[node].row][places[node].box]; }
     const std::string& labelOf(CallTree::Node node) const { return labels[boxOf(node).label]; }
     /// step/forward/layers.3: the modules around a node and itself if it is one.
