@@ -26,28 +26,9 @@ using analysis::GroupVerdict;
 using analysis::TimeDifference;
 using query::ComparedFact;
 using query::ComparedGroup;
-using query::ComparedMemory;
 using query::ComparedTime;
 using query::Comparison;
 using ComparisonPtr = std::shared_ptr<const Comparison>;
-
-/// What the bytes of the blocks of both sides are: "allocated", or "allocated and requested".
-std::string heldWords(const Comparison& comparison)
-{
-    const std::string_view a = comparison.a.run.traits().heldWord();
-    const std::string_view b = comparison.b.run.traits().heldWord();
-    return std::string(a) + (a == b ? "" : " and " + std::string(b));
-}
-
-/// The name of a memory figure for people: `peak requested` for peak_allocated of a snapshot.
-std::string wordsOfMemory(std::string_view what, const std::string& held)
-{
-    if (what == "peak_allocated")
-        return "peak " + held;
-    std::string words(what);
-    std::replace(words.begin(), words.end(), '_', ' ');
-    return words;
-}
 
 Table factsTable(const ComparisonPtr& comparison, const std::vector<ComparedFact>& facts,
                  const std::string& heading)
@@ -104,21 +85,11 @@ Table timesTable(const ComparisonPtr& comparison)
 Table memoryTable(const ComparisonPtr& comparison)
 {
     const ColumnsOf column(comparison, comparison->memory);
-    const auto sides = memoryColumns();
-    Table table{.heading = "Memory", .rows = comparison->memory.size()};
-    table.columns = {
-        column.programs("what", &ComparedMemory::what),
-        column.people("what", [held = heldWords(*comparison)](
-                                  const ComparedMemory& memory) { return wordsOfMemory(memory.what, held); }),
-        column(sides.a),
-        column(sides.b),
-        column(sides.change),
-        column("ratio", "B / A", [](const ComparedMemory& memory) {
-            return memory.a && memory.b && memory.a->count > 0
-                       ? Cell(static_cast<double>(memory.b->count) / static_cast<double>(memory.a->count))
-                       : Cell();
-        })};
-    return table;
+    const MemoryDifferenceColumns of(heldWords(*comparison));
+    return {.heading = "Memory",
+            .columns = {column(of.what), column(of.words), column(of.a), column(of.b), column(of.change),
+                        column(of.ratio)},
+            .rows = comparison->memory.size()};
 }
 
 Table groupsTable(const ComparisonPtr& comparison, const std::vector<ComparedGroup>& groups,

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace tilescope::exchange {
 
@@ -106,16 +108,42 @@ inline SideColumns<query::ChangePart> partColumns()
             Unit::Nanoseconds};
 }
 
-/// Bytes of the peaks and of other moments.
-inline SideColumns<query::ComparedMemory> memoryColumns()
+/// What the bytes of the blocks of both sides are: "allocated", or "allocated and requested".
+inline std::string heldWords(const query::Comparison& comparison)
 {
-    using Row = query::ComparedMemory;
-    return {"",
-            "difference",
-            &Row::a,
-            &Row::b,
-            [](const Row& row) { return row.a && row.b ? std::optional(*row.b - *row.a) : std::nullopt; },
-            Unit::Bytes};
+    const std::string_view a = comparison.a.run.traits().heldWord();
+    const std::string_view b = comparison.b.run.traits().heldWord();
+    return std::string(a) + (a == b ? "" : " and " + std::string(b));
 }
+
+/// Bytes of the peaks and of other moments.
+struct MemoryDifferenceColumns : SideColumns<query::ComparedMemory> {
+    using Row = query::ComparedMemory;
+    using Of = ColumnOf<Row>;
+
+    /// \param held  what the bytes of the peak are, as heldWords() returns it
+    explicit MemoryDifferenceColumns(const std::string& held)
+        : SideColumns(
+              "", "difference", &Row::a, &Row::b,
+              [](const Row& row) { return row.a && row.b ? std::optional(*row.b - *row.a) : std::nullopt; },
+              Unit::Bytes),
+          words("what", "what",
+                [held](const Row& row) {
+                    std::string text = row.what == "peak_allocated" ? "peak " + held : row.what;
+                    std::ranges::replace(text, '_', ' ');
+                    return text;
+                },
+                {.audience = Audience::People})
+    {
+    }
+
+    Of what = Of("what", "", &Row::what, {.audience = Audience::Programs});
+    Of words; ///< `peak requested` for peak_allocated of a snapshot
+    Of ratio = Of("ratio", "B / A", [](const Row& row) {
+        return row.a && row.b && row.a->count > 0
+                   ? Cell(static_cast<double>(row.b->count) / static_cast<double>(row.a->count))
+                   : Cell();
+    });
+};
 
 } // namespace tilescope::exchange

@@ -14,7 +14,7 @@ import tempfile
 
 WINDOW_ALONE = {
     "ui/charts/chart_rows.cpp": {"Fit", "Formula", "± of c, %", "From", "R²", "At %1, %2"},
-    "ui/compare/comparison_rows.cpp": {"Part", "Memory", "Peak B / A"},
+    "ui/compare/comparison_rows.cpp": {"Part", "Peak B / A"},
     "ui/compare/distribution_plot.cpp": {"Phase", "Run", "Sample", "Wall, ms"},
     "ui/kernels/kernel_rows.cpp": {"Min to max, log"},
     "ui/kit/copy_menu.cpp": {"Line", "x", "y"},
@@ -27,7 +27,7 @@ WINDOW_ALONE = {
     "ui/overview/step_bar_plot.cpp": {"Run", "Part of the step", "Time, ns"},
     "ui/overview/study_rows.cpp": {"Study", "First finding", "Points", "Chart"},
     "ui/ranks/lateness_grid.cpp": {"Collective", "Rank", "Late, ns"},
-    "ui/timeline/timeline_rows.cpp": {"Op, self time", "Kernel", "Run", "Note", "At", "Start, ms", "Length", "Name", "Lane"},
+    "ui/timeline/timeline_rows.cpp": {"Op", "Kernel", "Run", "Note", "At", "Start, ms", "Length", "Name", "Lane"},
     "ui/window/run_dock.cpp": {"File", "#"},
     "ui/window/start_view.cpp": {"File", "Folder", "Changed", "Holds", "Size"},
 }

@@ -176,25 +176,6 @@ void addCategories(std::vector<query::ComparedMemory>& categories, const store::
     }
 }
 
-QString phaseName(Phase phase)
-{
-    switch (phase) {
-    case Phase::Step:
-        return QStringLiteral("step");
-    case Phase::Forward:
-        return QStringLiteral("forward");
-    case Phase::Loss:
-        return QStringLiteral("loss");
-    case Phase::Backward:
-        return QStringLiteral("backward");
-    case Phase::Optimizer:
-        return QStringLiteral("optimizer");
-    case Phase::Collective:
-        return QStringLiteral("collective");
-    }
-    return {};
-}
-
 void addTimes(std::vector<double>& times, const std::vector<Sample>& samples, Phase phase)
 {
     for (const Sample& sample : samples)
@@ -232,7 +213,7 @@ ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::R
     for (const query::ComparedTime& time : compared.comparison->times) {
         if (time.onGpu)
             continue;
-        PhaseSamples phase{phaseName(time.phase), {}, {}, {}, {}, time.difference};
+        PhaseSamples phase{QString::fromUtf8(wordOf(time.phase)), {}, {}, {}, {}, time.difference};
         for (const std::vector<Sample>& samples : samplesA)
             addTimes(phase.a, samples, time.phase);
         for (const std::vector<Sample>& samples : samplesB)
@@ -507,15 +488,9 @@ TableData memoryDifferenceRows(const ComparisonData& compared)
     for (const Row& one : compared.categories)
         rows.push_back({one.what, events[0] ? one.a.value_or(Bytes{}) : one.a,
                         events[1] ? one.b.value_or(Bytes{}) : one.b});
-    const auto of = exchange::memoryColumns();
+    const exchange::MemoryDifferenceColumns of(exchange::heldWords(*compared.comparison));
     TableMaker<Row> table(rows);
-    table
-        .add(makeColumn(QStringLiteral("Memory"), TableColumn::Kind::Text, 0),
-             [](const Row& row) {
-                 return makeWords(
-                     QString::fromStdString(row.what).replace(QLatin1Char('_'), QLatin1Char(' ')));
-             })
-        .swatch = true;
+    table.add(of.words, 0).swatch = true;
     table.add(of.a, 54, kMissingIsZero);
     table.add(of.b, 54, kMissingIsZero);
     table.add(of.change, 78, [](TableCell& cell, const Row&) { toneChange(cell, true); });

@@ -20,10 +20,14 @@ struct KernelOfSpan {
     QString name;
     QString label;
     query::Hue hue = query::Hue::Other;
-    std::int64_t instances[2] = {0, 0};
-    std::int64_t total[2] = {0, 0};
+    query::KernelRow runs[2] = {}; // without instances where only the other run has it
 
-    std::int64_t difference() const { return total[1] - total[0]; }
+    void add(std::size_t run, std::int64_t instances, Nanoseconds total)
+    {
+        runs[run].instances += instances;
+        runs[run].total += total;
+    }
+    Nanoseconds difference() const { return runs[1].total - runs[0].total; }
 };
 
 using SpanTable = TableMaker<KernelOfSpan>;
@@ -33,10 +37,8 @@ TableRow sumRow(const SpanTable& table, const std::vector<KernelOfSpan>& kernels
     KernelOfSpan sum;
     sum.label = QStringLiteral("all %1").arg(wholeNumber(std::int64_t(kernels.size())));
     for (const KernelOfSpan& kernel : kernels)
-        for (std::size_t run = 0; run < 2; ++run) {
-            sum.instances[run] += kernel.instances[run];
-            sum.total[run] += kernel.total[run];
-        }
+        for (std::size_t run = 0; run < 2; ++run)
+            sum.add(run, kernel.runs[run].instances, kernel.runs[run].total);
     TableRow row = table.row(sum);
     for (TableCell& cell : row.cells)
         cell.bar = std::min(cell.bar, 0.0);
@@ -97,7 +99,7 @@ TableData spanRows(const std::vector<SpanOfRun>& runs)
     using Kind = TableColumn::Kind;
     const std::size_t shown = std::min<std::size_t>(2, runs.size());
     std::map<QString, KernelOfSpan> kernels; // by full name
-    std::int64_t most = 0;
+    Nanoseconds most{0};
     for (std::size_t run = 0; run < shown; ++run) {
         for (const KernelStat& stat : runs[run].kernels) {
             const query::TimelineName& name = runs[run].timeline->names[stat.name];
@@ -105,9 +107,8 @@ TableData spanRows(const std::vector<SpanOfRun>& runs)
             kernel.name = QString::fromStdString(name.text);
             kernel.label = QString::fromStdString(name.label);
             kernel.hue = stat.hue;
-            kernel.instances[run] += stat.instances;
-            kernel.total[run] += stat.total;
-            most = std::max(most, kernel.total[run]);
+            kernel.add(run, stat.instances, Nanoseconds(stat.total));
+            most = std::max(most, kernel.runs[run].total);
         }
     }
     const bool pair = shown > 1;
@@ -117,37 +118,36 @@ TableData spanRows(const std::vector<SpanOfRun>& runs)
     std::vector<KernelOfSpan> rows;
     for (auto& [name, kernel] : kernels)
         rows.push_back(std::move(kernel));
-    using Value = exchange::ColumnOf<KernelOfSpan>;
     SpanTable table(rows);
     table
-        .add(makeColumn(ops ? QStringLiteral("Op, self time") : QStringLiteral("Kernel"), Kind::Text, 0),
+        .add(makeColumn(ops ? QStringLiteral("Op") : QStringLiteral("Kernel"), Kind::Text, 0),
              [](const KernelOfSpan& kernel) { return makeWords(kernel.label, kernel.name); })
         .swatch = true;
     const exchange::KernelColumns of;
+    const exchange::KernelColumns::Of time = ops ? exchange::OpColumns().self : of.total;
     table
         .add(makeColumnOf(of.family.about, Kind::Text, 88),
              [](const KernelOfSpan& kernel) { return makeWords(QString::fromUtf8(hueWord(kernel.hue))); })
         .dim = true;
     for (std::size_t run = 0; run < shown; ++run) {
-        const QString letter = pair ? runs[run].letter : QString();
-        table.add(makeColumnOf(of.instances.about, Kind::Number, pair ? 62 : 52, letter),
-                  [run](const KernelOfSpan& kernel) { return makeCount(double(kernel.instances[run])); });
-        table.add(Value("", letter.toStdString(),
-                        [run](const KernelOfSpan& kernel) {
-                            return kernel.instances[run] > 0 ? std::optional(Nanoseconds(kernel.total[run]))
-                                                             : std::nullopt;
-                        },
-                        {.unitGroup = 1}),
-                  66, kMissingIsZero);
+        const QString letter = pair ? QLatin1Char(' ') + runs[run].letter : QString();
+        const auto ofRun = [run](const KernelOfSpan& kernel) {
+            return kernel.runs[run].instances > 0 ? &kernel.runs[run] : nullptr;
+        };
+        table.add(exchange::columnOfPart<KernelOfSpan>(of.instances, ofRun), pair ? 62 : 52, kMissingIsZero)
+            .title += letter;
+        table.add(exchange::columnOfPart<KernelOfSpan>(time, ofRun), pair ? 84 : 72, kMissingIsZero).title +=
+            letter;
         table.add(makeColumn({}, Kind::Bar, 76), [run, most](const KernelOfSpan& kernel) {
-            return makeBar(double(kernel.total[run]), double(most));
+            return makeBar(double(kernel.runs[run].total.count()), double(most.count()));
         });
     }
     if (pair)
         table.add(
-            Value("", (runs[1].letter + QStringLiteral(" - ") + runs[0].letter).toStdString(),
-                  [](const KernelOfSpan& kernel) { return Nanoseconds(kernel.difference()); },
-                  {.meaning = exchange::Meaning::Difference, .unitGroup = 1}),
+            exchange::ColumnOf<KernelOfSpan>(
+                "", (runs[1].letter + QStringLiteral(" - ") + runs[0].letter).toStdString(),
+                &KernelOfSpan::difference,
+                {.meaning = exchange::Meaning::Difference, .unitGroup = time.about.unitGroup}),
             92, [verdict](TableCell& cell, const KernelOfSpan&) { cell.tone = toneOf(cell.sort, verdict); });
     TableData data = table.table(rows, [](const KernelOfSpan& kernel) { return Swatch::of(kernel.hue); });
     if (data.rows.size() > 1)

@@ -136,10 +136,10 @@ TEST(Columns, OfAComparisonAreThoseOfTheTerminal)
     expectSameColumns<query::ComparedGroup>({slower, gone},
                                             {of.name, of.family, of.times.a, of.times.b, of.times.change,
                                              of.spread, of.ratio, of.instancesA, of.instancesB, of.verdict});
-    const auto memory = exchange::memoryColumns();
+    const exchange::MemoryDifferenceColumns memory("allocated");
     expectSameColumns<query::ComparedMemory>(
-        {{"peak", Bytes{5 << 20}, Bytes{3 << 20}}, {"reserved", Bytes{1 << 20}, {}}},
-        {memory.a, memory.b, memory.change});
+        {{"peak_allocated", Bytes{5 << 20}, Bytes{3 << 20}}, {"reserved", Bytes{1 << 20}, {}}},
+        {memory.words, memory.a, memory.b, memory.change, memory.ratio});
 }
 
 TEST(Columns, OfCollectivesAreThoseOfTheTerminal)
