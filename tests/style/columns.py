@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Checks the columns of the window's tables: what the command line shows as well is defined once, in core/exchange/*_columns.h.
 
-The window spells out the title of a column only where it is listed below: drawings, texts put together from several
-values, values of plots for the clipboard, and tables that only the window has.
+The window spells out the title of a column, in makeColumn() or in a ColumnOf of its own, only where it is listed below:
+drawings, texts put together from several values, values of plots for the clipboard, and tables that only the window
+has. A section that the window shows as well spells out only the columns that only the command line has.
 
 usage: columns.py ROOT        exit 1 and one line per offence
        columns.py --self-test
@@ -16,28 +17,48 @@ WINDOW_ALONE = {
     "ui/charts/chart_rows.cpp": {"Fit", "Formula", "± of c, %", "From", "R²", "At %1, %2"},
     "ui/compare/comparison_rows.cpp": {"Part", "Peak B / A"},
     "ui/compare/distribution_plot.cpp": {"Phase", "Run", "Sample", "Wall, ms"},
+    "ui/flame/flame_page.cpp": {"of the box"},
     "ui/kernels/kernel_rows.cpp": {"Min to max, log"},
     "ui/kit/copy_menu.cpp": {"Line", "x", "y"},
     "ui/kit/run_columns.cpp": {"Run"},
     "ui/machine/machine_page.cpp": {"Topic", "Verdict", "Finding", "Remedy"},
     "ui/memory/memory_areas.cpp": {"Time, ns", "%1, B", "reserved, B", ", B"},
-    "ui/memory/memory_rows.cpp": {"Used"},
-    "ui/overview/oom_rows.cpp": {"Of the limit"},
-    "ui/overview/overview_tables.cpp": {"A over B", "Speedup over A, ×"},
+    "ui/memory/memory_rows.cpp": {"share", "blocks", "segment", "size", "used", "free", "Used", "largest free", "stream", "kind"},
+    "ui/overview/oom_rows.cpp": {"Of the limit", "measured", "measured step"},
+    "ui/overview/overview_tables.cpp": {"A over B", "B - A", "Speedup over A, ×"},
     "ui/overview/step_bar_plot.cpp": {"Run", "Part of the step", "Time, ns"},
     "ui/overview/study_rows.cpp": {"Study", "First finding", "Points", "Chart"},
     "ui/ranks/lateness_grid.cpp": {"Collective", "Rank", "Late, ns"},
     "ui/timeline/timeline_rows.cpp": {"Op", "Kernel", "Run", "Note", "At", "Start, ms", "Length", "Name", "Lane"},
     "ui/window/run_dock.cpp": {"File", "#"},
+    "ui/window/run_tree_model.cpp": {"run"},
     "ui/window/start_view.cpp": {"File", "Folder", "Changed", "Holds", "Size"},
 }
-# Sections whose columns the window shows as well, with the titles that only the command line has.
+# Sections whose columns the window shows as well, by the type of their data or by their function, with the keys of
+# the columns that only the command line has.
 SHARED_SECTIONS = {
-    "KernelsTable": set(), "LiveMemoryTable": set(), "OpsTable": set(), "RangesTable": set(),
+    "AdviceTable": {"", "at_stake_bytes", "at_stake_total_ns", "bound", "command", "denominator", "evidence", "rank", "run", "steps",
+                    "wall_total_ns", "why"},
+    "CallTreeTable": {"call", "id", "name", "parent", "path"},
+    "KernelsTable": set(),
+    "LiveMemoryTable": set(),
+    "MemoryGroupsTable": {"after", "allocations", "before", "churn", "max", "peak"},
+    "OpsTable": set(),
+    "RangesTable": set(),
     "RooflineTable": {"why not"},
+    "RunList": {"device", "flags", "name", "note", "oom", "params", "phases", "run", "seconds", "started", "tag", "uid", "warmup_ms",
+                "what differs"},
+    "collectivesOf": {"group", "late_rank", "missing_count", "missing_ranks", "needed_by", "per_rank", "ranks", "run", "slack_rank",
+                      "slack_rule"},
+    "groupsTable": set(),
+    "memoryTable": set(),
+    "partsTable": {"kind", "module", "name"},
+    "timesTable": {"clock", "difference_ci95", "n_a", "n_b", "phase", "ratio", "ratio_ci95", "runs_a", "runs_b", "verdict"},
 }
-SECTION = re.compile(r"^Table \w+\(std::shared_ptr<const query::(\w+)>.*?^}$", re.M | re.S)
+SECTION = re.compile(r"^Table (\w+)\((?:std::shared_ptr<const (?:query::)?(\w+)>)?.*?^}$", re.M | re.S)
 SPELLED_OUT = re.compile(r'\bcolumn(?:\.\w+)?\(\s*"([^"]*)"')
+OWN_COLUMN = r"\b(?:exchange::ColumnOf<[\w:]+>|\w+Columns::Of|{})\s*\w*\("
+ALIAS = re.compile(r"using (\w+) = exchange::ColumnOf<")
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
@@ -61,21 +82,33 @@ def first_argument(text, at):
 
 
 def titles_of(text):
-    for match in re.finditer(r"\bmakeColumn\(", text):
-        for literal in LITERAL.finditer(first_argument(text, match.end())):
-            if literal[1]:
-                yield literal[1], text.count("\n", 0, match.start()) + 1
+    """The titles that a file of the window spells out, with their lines."""
+    titles = [(match.start(), first_argument(text, match.end())) for match in re.finditer(r"\bmakeColumn\(", text)]
+    names = "|".join(ALIAS.findall(text)) or "ColumnOf"
+    for match in re.finditer(OWN_COLUMN.format(names), text):
+        key = first_argument(text, match.end())
+        titles.append((match.start(), first_argument(text, match.end() + len(key) + 1)))
+    for at, title in titles:
+        for literal in LITERAL.finditer(title):
+            if literal[1].strip(" -−"):
+                yield literal[1], text.count("\n", 0, at) + 1
 
 
 def sections(root, shared):
     """Columns that a section spells out although the window shows them."""
     found = []
+    seen = {name: set() for name in shared}
     for path in sorted((root / "core/exchange").glob("*.cpp")):
         for section in SECTION.finditer(path.read_text(encoding="utf-8")):
-            for column in SPELLED_OUT.finditer(section[0]):
-                if section[1] in shared and column[1] not in shared[section[1]]:
-                    found.append(f'{path.relative_to(root).as_posix()}: the column "{column[1]}" of {section[1]} belongs into '
-                                 "core/exchange/*_columns.h")
+            name = section[2] or section[1]
+            if name not in shared:
+                continue
+            keys = [column[1] for column in SPELLED_OUT.finditer(section[0])]
+            seen[name].update(keys)
+            found += [f'{path.relative_to(root).as_posix()}: the column "{key}" of {name} belongs into '
+                      "core/exchange/*_columns.h" for key in keys if key not in shared[name]]
+    for name, keys in shared.items():
+        found += [f'tests/style/columns.py: {name} has no column "{key}"' for key in sorted(keys - seen[name])]
     return found
 
 
@@ -100,14 +133,21 @@ def self_test():
         (root / "ui").mkdir()
         (root / "ui/a.cpp").write_text('table.add(makeColumn(QStringLiteral("Total, %1").arg(unit), Kind::Number, 5), "no");\n'
                                        'table.add(makeColumn(ops ? tr("Op") : tr("Kernel"), Kind::Text, 0), cell);\n'
-                                       'table.add(makeColumn({}, Kind::Bar, 5), cell);\n', encoding="utf-8")
+                                       'table.add(makeColumn({}, Kind::Bar, 5), cell);\n'
+                                       'table.add(exchange::ColumnOf<Row>("", "of the box", [](const Row& row) { return 1; }), 5);\n'
+                                       'using Value = exchange::ColumnOf<Row>;\n'
+                                       'const Value share("percent", "share", &Row::percent);\n', encoding="utf-8")
         (root / "core/exchange").mkdir(parents=True)
         (root / "core/exchange/s.cpp").write_text('Table tableOf(std::shared_ptr<const query::OpsTable> ops)\n{\n'
                                                   '    add(column(of.total), column("avg_ns", "mean", &Row::mean));\n}\n'
                                                   'Table tableOf(std::shared_ptr<const query::Losses> losses)\n{\n'
-                                                  '    add(column("kind", "kind", &Row::kind));\n}\n', encoding="utf-8")
-        found = offences(root, {"ui/a.cpp": {"Op", "Kernel", "Gone"}}, {"OpsTable": set()})
-    expected = ['core/exchange/s.cpp: the column "avg_ns" of OpsTable', 'ui/a.cpp:1: the column "Total, %1"',
+                                                  '    add(column("kind", "kind", &Row::kind));\n}\n'
+                                                  'Table partsTable(const ComparisonPtr& comparison)\n{\n'
+                                                  '    add(column.people("part", &Row::part));\n}\n', encoding="utf-8")
+        found = offences(root, {"ui/a.cpp": {"Op", "Kernel", "Gone"}}, {"OpsTable": {"old"}, "partsTable": set()})
+    expected = ['core/exchange/s.cpp: the column "avg_ns" of OpsTable', 'core/exchange/s.cpp: the column "part" of partsTable',
+                'tests/style/columns.py: OpsTable has no column "old"', 'ui/a.cpp:1: the column "Total, %1"',
+                'ui/a.cpp:4: the column "of the box"', 'ui/a.cpp:6: the column "share"',
                 'tests/style/columns.py: ui/a.cpp has no column "Gone"']
     ok = len(found) == len(expected) and all(f.startswith(e) for f, e in zip(found, expected))
     print("ok" if ok else "\n".join(found))

@@ -1,6 +1,7 @@
 // The window shows the columns that core/exchange defines: with the titles, units and digits of the terminal.
 
 #include "core/exchange/advice_columns.h"
+#include "core/exchange/call_columns.h"
 #include "core/exchange/collective_columns.h"
 #include "core/exchange/comparison_columns.h"
 #include "core/exchange/kernel_columns.h"
@@ -102,8 +103,8 @@ TEST(Columns, OfTheRooflineAreThoseOfTheTerminal)
     query::RooflineRow row{.key = "matmul", .op = "aten::mm", .instances = 3, .time = Nanoseconds(2'000'000)};
     row.counted = Nanoseconds(1'000'000);
     row.measured = {analysis::Bound::Memory, 0.815};
-    expectSameColumns<query::RooflineRow>(
     const exchange::WorkColumns<query::RooflineRow> work;
+    expectSameColumns<query::RooflineRow>(
         {row, query::RooflineRow{.op = "aten::copy_"}},
         {of.op, of.shapes, of.instances, of.time, of.counted, work.bound, work.ofMeasured, work.ofSheet});
 }
@@ -165,9 +166,29 @@ TEST(Columns, OfRunsAreThoseOfTheTerminal)
     timed.result.peakAllocated = Bytes{3LL << 30};
     query::RunSummary failed;
     failed.result.status = RunStatus::Oom;
-    expectSameColumns<NamedRun>(
-        {{{}, {}, &timed}, {{}, {}, &failed}},
-        {of.status, of.step, of.interval, of.samples, of.beforeBackward, of.peakAllocated, of.peakReserved});
+    failed.workload = "lm";
+    failed.result.flags = {"drift: 3 %", "noisy"};
+    expectSameColumns<NamedRun>({{{}, {}, &timed}, {{}, {}, &failed}},
+                                {of.workload, of.status, of.step, of.interval, of.samples, of.beforeBackward,
+                                 of.peakAllocated, of.peakReserved, of.flags});
+}
+
+TEST(Columns, OfCallsAreThoseOfTheTerminal)
+{
+    query::CallTreeRow row{
+        .kind = query::CallKind::Kernel, .self = 3'600'000, .total = 3'600'000, .count = 3};
+    row.percent = 99.4;
+    const exchange::CallColumns of(query::CallTreeTable{.onGpu = true});
+    expectSameColumns<query::CallTreeRow>({row, query::CallTreeRow{.self = 20'500, .total = 20'500}},
+                                          {of.kind, of.total, of.percent, of.self, of.count});
+}
+
+TEST(Columns, OfGroupsOfMemoryAreThoseOfTheTerminal)
+{
+    const exchange::MemoryGroupColumns of("category");
+    expectSameColumns<query::MemoryGroupRow>(
+        {{.key = "activations", .held = Bytes{30 << 20}}, {.key = "reserved_free", .held = Bytes{1 << 20}}},
+        {of.name, of.held});
 }
 
 TEST(Columns, OfFindingsAreThoseOfTheTerminal)
