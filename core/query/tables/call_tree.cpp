@@ -165,8 +165,8 @@ CallTree inverted(const CallTree& tree)
     return turned;
 }
 
-std::vector<CallTree::Node> depthFirst(const CallTree& tree, std::size_t most,
-                                       const std::function<std::int64_t(CallTree::Node)>& rank)
+std::vector<CallPlace> depthFirst(const CallTree& tree, std::size_t most,
+                                  const std::function<std::int64_t(CallTree::Node)>& rank)
 {
     const std::vector<bool> keep = largest(tree.sums().amount, most);
     std::vector<std::vector<CallTree::Node>> children(tree.entries().size());
@@ -178,13 +178,23 @@ std::vector<CallTree::Node> depthFirst(const CallTree& tree, std::size_t most,
         std::ranges::reverse(each);
         std::ranges::stable_sort(each, std::less{}, rank);
     }
-    std::vector<CallTree::Node> order;
+    std::vector<CallPlace> order;
+    std::vector<std::int64_t> ids(tree.entries().size(), -1);
     std::vector<CallTree::Node> todo = children[CallTree::kRoot];
     while (!todo.empty()) {
         const CallTree::Node node = todo.back();
         todo.pop_back();
-        order.push_back(node);
         todo.insert(todo.end(), children[node].begin(), children[node].end());
+        const CallTree::Entry& entry = tree.entries()[node];
+        ids[node] = std::ssize(order);
+        CallPlace place{.node = node, .id = ids[node], .name = tree.nameOf(node), .kind = entry.kind};
+        if (const std::int64_t parent = ids[entry.parent]; parent >= 0) {
+            place.parent = parent;
+            place.depth = order[static_cast<std::size_t>(parent)].depth + 1;
+        }
+        if (entry.kind == CallKind::Module)
+            place.path = tree.modulePath(node);
+        order.push_back(std::move(place));
     }
     return order;
 }
@@ -193,26 +203,11 @@ std::vector<CallTreeRow> rowsOf(const CallTree& tree, std::size_t most)
 {
     const CallTree::Sums sums = tree.sums();
     std::vector<CallTreeRow> rows;
-    std::vector<std::int64_t> places(tree.entries().size(), -1);
-    for (const CallTree::Node node :
-         depthFirst(tree, most, [&sums](CallTree::Node each) { return sums.amount[each]; })) {
-        const CallTree::Entry& entry = tree.entries()[node];
-        const std::int64_t parent = places[entry.parent];
-        places[node] = std::ssize(rows);
-        CallTreeRow row{.id = places[node],
-                        .name = tree.nameOf(node),
-                        .kind = entry.kind,
-                        .self = entry.amount,
-                        .total = sums.amount[node],
-                        .count = sums.count[node],
-                        .percent = shareOf(sums.amount[node], sums.amount[CallTree::kRoot])};
-        if (parent >= 0) {
-            row.parent = parent;
-            row.depth = rows[static_cast<std::size_t>(parent)].depth + 1;
-        }
-        if (entry.kind == CallKind::Module)
-            row.path = tree.modulePath(node);
-        rows.push_back(std::move(row));
+    for (CallPlace& place :
+         depthFirst(tree, most, [&sums](CallTree::Node node) { return sums.amount[node]; })) {
+        const CallTree::Node node = place.node;
+        rows.push_back({std::move(place), tree.entries()[node].amount, sums.amount[node], sums.count[node],
+                        shareOf(sums.amount[node], sums.amount[CallTree::kRoot])});
     }
     return rows;
 }

@@ -157,23 +157,28 @@ CallTreeTable callTree(const store::RunReader& reader, const EventQuery& query,
 /// The tree with every stack turned round: what took the time is outermost, its callers are inside. O(size).
 CallTree inverted(const CallTree& tree);
 
-/// The nodes in depth-first order, of equal parents those with the highest rank first.
-/// \param most  keep only this many nodes, those with the largest amounts; a parent is kept before its children. 0: all
-std::vector<CallTree::Node> depthFirst(const CallTree& tree, std::size_t most,
-                                       const std::function<std::int64_t(CallTree::Node)>& rank);
-
-/// A node as a row of a table.
-struct CallTreeRow {
+/// The place of a node in a table.
+struct CallPlace {
+    CallTree::Node node = CallTree::kRoot;
     std::int64_t id = 0; ///< place in depth-first order
     std::optional<std::int64_t> parent = {};
     std::string name = {};
     CallKind kind = CallKind::Process;
+    std::string path = {}; ///< of modules; otherwise empty
+    std::size_t depth = 0; ///< 0 without a parent
+};
+
+/// The nodes in depth-first order, of equal parents those with the highest rank first.
+/// \param most  keep only this many nodes, those with the largest amounts; a parent is kept before its children. 0: all
+std::vector<CallPlace> depthFirst(const CallTree& tree, std::size_t most,
+                                  const std::function<std::int64_t(CallTree::Node)>& rank);
+
+/// A node as a row of a table.
+struct CallTreeRow : CallPlace {
     std::int64_t self = 0; ///< ns, bytes or FLOPs
     std::int64_t total = 0;
     std::int64_t count = 0; ///< of activities in it and below
     double percent = 0;     ///< total, of the whole tree
-    std::string path = {};  ///< of modules; otherwise empty
-    std::size_t depth = 0;  ///< 0 without a parent
 };
 
 /// The rows in depth-first order, of equal parents the largest first.

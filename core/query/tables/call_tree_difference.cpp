@@ -115,31 +115,15 @@ CallTreeDifference callTreeDifference(const store::RunReader& a, const EventQuer
 
 std::vector<CallTreeDifferenceRow> rowsOf(const CallTreeDifference& difference, std::size_t most)
 {
-    const CallTree& tree = difference.joined.tree;
-    const std::vector<CallTree::Node> order = depthFirst(tree, most, [&difference](CallTree::Node node) {
+    const auto change = [&difference](CallTree::Node node) {
         return std::abs(difference.totalB[node] - difference.totalA[node]);
-    });
+    };
     std::vector<CallTreeDifferenceRow> rows;
-    std::vector<std::int64_t> places(tree.entries().size(), -1);
-    for (const CallTree::Node node : order) {
-        const CallTree::Entry& entry = tree.entries()[node];
-        const std::int64_t parent = places[entry.parent];
-        places[node] = std::ssize(rows);
-        CallTreeDifferenceRow row{.id = places[node],
-                                  .name = tree.nameOf(node),
-                                  .kind = entry.kind,
-                                  .a = difference.totalA[node],
-                                  .b = difference.totalB[node],
-                                  .selfChange = difference.selfB[node] - difference.selfA[node],
-                                  .countA = difference.countA[node],
-                                  .countB = difference.countB[node]};
-        if (parent >= 0) {
-            row.parent = parent;
-            row.depth = rows[static_cast<std::size_t>(parent)].depth + 1;
-        }
-        if (entry.kind == CallKind::Module)
-            row.path = tree.modulePath(node);
-        rows.push_back(std::move(row));
+    for (CallPlace& place : depthFirst(difference.joined.tree, most, change)) {
+        const CallTree::Node node = place.node;
+        rows.push_back({std::move(place), difference.totalA[node], difference.totalB[node],
+                        difference.selfB[node] - difference.selfA[node], difference.countA[node],
+                        difference.countB[node]});
     }
     return rows;
 }

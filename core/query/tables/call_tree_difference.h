@@ -40,18 +40,12 @@ CallTreeDifference callTreeDifference(const store::RunReader& a, const EventQuer
                                       const std::optional<TimeSpan>& spanB = {});
 
 /// A stack of either side as a row of a table.
-struct CallTreeDifferenceRow {
-    std::int64_t id = 0; ///< place in depth-first order
-    std::optional<std::int64_t> parent = {};
-    std::string name = {};
-    CallKind kind = CallKind::Process;
+struct CallTreeDifferenceRow : CallPlace {
     std::int64_t a = 0; ///< with what is below
     std::int64_t b = 0;
     std::int64_t selfChange = 0; ///< B - A of what ends here; the rows add up to the change of the roots
     std::int64_t countA = 0;     ///< in all steps
     std::int64_t countB = 0;
-    std::string path = {}; ///< of modules; otherwise empty
-    std::size_t depth = 0;
 
     std::int64_t change() const { return b - a; }
 };
