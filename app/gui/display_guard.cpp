@@ -1,5 +1,6 @@
 #include "app/gui/display_guard.h"
 
+#include "core/base/environment_variable.h"
 #include "core/base/error.h"
 #include "core/base/mutex.h"
 
@@ -14,7 +15,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <utility>
 
 namespace tilescope {
@@ -26,18 +26,12 @@ bool isGuarding = false;
 Mutex keeping; // platform threads may log
 QStringList* keptBack GUARDED_BY(keeping) = nullptr;
 
-std::string variable(const char* name)
-{
-    const char* value = std::getenv(name);
-    return value ? value : "";
-}
-
 /// Why no Qt platform starts, judging by the environment.
 Error noDisplay()
 {
-    const std::string platform = variable("QT_QPA_PLATFORM");
-    const std::string x11 = variable("DISPLAY");
-    const std::string wayland = variable("WAYLAND_DISPLAY");
+    const std::string platform = environmentVariable("QT_QPA_PLATFORM");
+    const std::string x11 = environmentVariable("DISPLAY");
+    const std::string wayland = environmentVariable("WAYLAND_DISPLAY");
     Error error{.what = "this session has no display",
                 .remedy = "log in with one (ssh -X), or use tilescope show FILE",
                 .kind = ErrorKind::Environment};
@@ -91,10 +85,10 @@ bool answers(const addrinfo& address)
 /// the connection times out, for minutes.
 void requireReachableServer()
 {
-    const std::string platform = variable("QT_QPA_PLATFORM");
-    if (!variable("WAYLAND_DISPLAY").empty() || !(platform.empty() || platform.starts_with("xcb")))
+    const std::string platform = environmentVariable("QT_QPA_PLATFORM");
+    if (!environmentVariable("WAYLAND_DISPLAY").empty() || !(platform.empty() || platform.starts_with("xcb")))
         return;
-    const std::string display = variable("DISPLAY");
+    const std::string display = environmentVariable("DISPLAY");
     const std::size_t colon = display.rfind(':');
     const std::string host = display.substr(0, colon);
     if (colon == std::string::npos || host.empty() || host == "unix" || host.find('/') != std::string::npos)

@@ -1,18 +1,14 @@
 #include "app/record/window.h"
 
+#include "core/base/environment_variable.h"
+
 #include <charconv>
-#include <cstdlib>
+#include <string>
 #include <string_view>
 
 namespace tilescope::record {
 
 namespace {
-
-std::string_view variable(const char* name)
-{
-    const char* value = std::getenv(name);
-    return value ? value : "";
-}
 
 /// `tilescope record` has checked the numbers. A missing number means 0 or no limit.
 std::int64_t number(std::string_view text, std::int64_t otherwise)
@@ -28,21 +24,21 @@ Window Window::ofThisProcess()
 {
     constexpr std::string_view kProfilerApi = "profiler-api";
     Window window;
-    const std::string_view steps = variable("TILESCOPE_RECORD_STEPS");
-    if (const std::size_t colon = steps.find(':'); colon != std::string_view::npos) {
+    const std::string steps = environmentVariable("TILESCOPE_RECORD_STEPS");
+    if (const std::size_t colon = steps.find(':'); colon != std::string::npos) {
         window.firstStep = number(steps.substr(0, colon), 0);
         window.lastStep = number(steps.substr(colon + 1), kNoLimit);
     }
-    window.delay = number(variable("TILESCOPE_RECORD_DELAY_NS"), 0);
-    window.length = number(variable("TILESCOPE_RECORD_LENGTH_NS"), kNoLimit);
-    const std::string_view from = variable("TILESCOPE_RECORD_FROM");
+    window.delay = number(environmentVariable("TILESCOPE_RECORD_DELAY_NS"), 0);
+    window.length = number(environmentVariable("TILESCOPE_RECORD_LENGTH_NS"), kNoLimit);
+    const std::string from = environmentVariable("TILESCOPE_RECORD_FROM");
     window.byProfilerApi = from == kProfilerApi;
     if (!window.byProfilerApi)
         window.range = from;
-    window.calibrates = !variable("TILESCOPE_RECORD_CALIBRATE").empty();
-    window.yields = !variable("TILESCOPE_RECORD_YIELD").empty();
-    window.wholeGraphs = variable("TILESCOPE_RECORD_GRAPHS") == "graph";
-    window.isFull = variable("TILESCOPE_RECORD_TRACE") == "full";
+    window.calibrates = !environmentVariable("TILESCOPE_RECORD_CALIBRATE").empty();
+    window.yields = !environmentVariable("TILESCOPE_RECORD_YIELD").empty();
+    window.wholeGraphs = environmentVariable("TILESCOPE_RECORD_GRAPHS") == "graph";
+    window.isFull = environmentVariable("TILESCOPE_RECORD_TRACE") == "full";
     return window;
 }
 

@@ -1,8 +1,8 @@
 #include "core/base/paths.h"
 
+#include "core/base/environment_variable.h"
 #include "core/base/error.h"
 
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -17,11 +17,11 @@ fs::path executablePath()
 
 fs::path resourcesDirectory()
 {
-    if (const char* named = std::getenv("TILESCOPE_RESOURCES"); named && *named) {
+    if (const std::string named = environmentVariable("TILESCOPE_RESOURCES"); !named.empty()) {
         if (fs::is_directory(named))
             return named;
         throw Error{.what = "no such folder",
-                    .where = "TILESCOPE_RESOURCES=" + std::string(named),
+                    .where = "TILESCOPE_RESOURCES=" + named,
                     .remedy = "unset it, or name Tilescope's resources folder",
                     .kind = ErrorKind::Environment};
     }
@@ -36,9 +36,9 @@ fs::path resourcesDirectory()
 
 fs::path userCacheDirectory()
 {
-    if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
+    if (const std::string cache = environmentVariable("XDG_CACHE_HOME"); !cache.empty())
         return fs::path(cache) / "tilescope";
-    if (const char* home = std::getenv("HOME"); home && *home)
+    if (const std::string home = environmentVariable("HOME"); !home.empty())
         return fs::path(home) / ".cache/tilescope";
     return {};
 }
@@ -58,7 +58,7 @@ std::string installedText(const fs::path& file)
 
 fs::path siblingProgram(const char* variable, const char* name)
 {
-    if (const char* named = std::getenv(variable); named && *named)
+    if (const std::string named = environmentVariable(variable); !named.empty())
         return named;
     return executablePath().parent_path() / name;
 }

@@ -1,5 +1,6 @@
 // Collects the facts for examine().
 
+#include "core/base/environment_variable.h"
 #include "core/base/error.h"
 #include "core/base/paths.h"
 #include "core/base/shell_word.h"
@@ -80,12 +81,6 @@ GpuFacts gpuFacts(const Nvml& nvml, unsigned index)
     return gpu;
 }
 
-std::string variable(const char* name)
-{
-    const char* value = std::getenv(name);
-    return value ? value : "";
-}
-
 std::vector<std::string> runningCommands()
 {
     std::vector<std::string> commands;
@@ -161,7 +156,8 @@ std::vector<Finding> examine()
     std::vector<Finding> findings;
     for (const std::vector<Finding>& part :
          {findingsOf(hostFacts()), findingsOf(diskFacts()), findingsOf(programFacts()),
-          findingsOf(driverFacts()), findingsOfRivals(rivalProfilers(runningCommands(), variable))})
+          findingsOf(driverFacts()),
+          findingsOfRivals(rivalProfilers(runningCommands(), environmentVariable))})
         findings.insert(findings.end(), part.begin(), part.end());
     return findings;
 }

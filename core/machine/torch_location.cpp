@@ -1,6 +1,7 @@
 #include "core/machine/torch_location.h"
 
 #include "core/base/error.h"
+#include "core/base/paths.h"
 #include "core/machine/small_file.h"
 
 #include <link.h>
@@ -69,12 +70,11 @@ fs::path torchOfPython()
 
 std::vector<fs::path> installedWheels()
 {
-    const char* cache = std::getenv("XDG_CACHE_HOME");
-    const char* home = std::getenv("HOME");
-    const fs::path root =
-        cache && *cache ? fs::path(cache) : fs::path(home ? home : "/nonexistent") / ".cache";
-    const fs::path library = root / "tilescope" / "current" / "venv" / "lib";
     std::vector<fs::path> found;
+    const fs::path cache = userCacheDirectory();
+    if (cache.empty())
+        return found;
+    const fs::path library = cache / "current" / "venv" / "lib";
     std::error_code error;
     for (const fs::directory_entry& entry : fs::directory_iterator(library, error))
         if (entry.path().filename().string().starts_with("python3"))

@@ -1,5 +1,6 @@
 #include "core/exchange/import/import_cache.h"
 
+#include "core/base/environment_variable.h"
 #include "core/base/error.h"
 #include "core/base/output_file.h"
 #include "core/base/paths.h"
@@ -24,7 +25,6 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <thread>
@@ -39,12 +39,6 @@ constexpr std::string_view kExtension = ".tscope";
 constexpr const char* kLimitVariable = "TILESCOPE_IMPORT_CACHE";
 /// The part of the work that is reading the sources for their digests.
 constexpr double kDigests = 0.1;
-
-const char* variable(const char* name)
-{
-    const char* value = std::getenv(name);
-    return value != nullptr && *value != '\0' ? value : nullptr;
-}
 
 /// Empty if the user has no home.
 fs::path userFolder()
@@ -336,8 +330,8 @@ ImportCache::ImportCache(fs::path folder, Bytes limit) : folder_(std::move(folde
 
 ImportCache ImportCache::ofUser()
 {
-    const char* limit = variable(kLimitVariable);
-    return ImportCache(userFolder(), limit ? limitFrom(limit) : kDefaultLimit);
+    const std::string limit = environmentVariable(kLimitVariable);
+    return ImportCache(userFolder(), limit.empty() ? kDefaultLimit : limitFrom(limit));
 }
 
 std::shared_ptr<const CachedImport> ImportCache::open(std::span<const fs::path> named,

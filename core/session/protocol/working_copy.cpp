@@ -1,5 +1,6 @@
 #include "core/session/protocol/working_copy.h"
 
+#include "core/base/environment_variable.h"
 #include "core/base/error.h"
 #include "core/base/file_descriptor.h"
 #include "core/base/output_file.h"
@@ -16,7 +17,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <string_view>
@@ -33,8 +33,7 @@ constexpr const char* kRecord = "home";
 
 std::string setting()
 {
-    const char* value = std::getenv("TILESCOPE_SCRATCH");
-    const std::string word = value ? value : "";
+    const std::string word = environmentVariable("TILESCOPE_SCRATCH");
     if (!word.empty() && word != "always" && word != "never" && word != "auto")
         throw Error{.what = "'" + word + "' is not one of auto, always, never", .where = "TILESCOPE_SCRATCH"};
     return word;

@@ -1,32 +1,22 @@
 #include "core/session/supervisor/calibration.h"
 
+#include "core/base/environment_variable.h"
 #include "core/store/run_reader.h"
 
-#include <cstdlib>
 #include <iterator>
 
 namespace tilescope::session {
 
-namespace {
-
 namespace fs = std::filesystem;
-
-const char* variable(const char* name)
-{
-    const char* value = std::getenv(name);
-    return value != nullptr && *value != '\0' ? value : nullptr;
-}
-
-} // namespace
 
 fs::path calibrationFile()
 {
-    if (const char* named = variable("TILESCOPE_CALIBRATION"))
+    if (const std::string named = environmentVariable("TILESCOPE_CALIBRATION"); !named.empty())
         return named;
     const fs::path inData = fs::path("tilescope") / "ceilings.tscope";
-    if (const char* data = variable("XDG_DATA_HOME"))
+    if (const std::string data = environmentVariable("XDG_DATA_HOME"); !data.empty())
         return data / inData;
-    if (const char* home = variable("HOME"))
+    if (const std::string home = environmentVariable("HOME"); !home.empty())
         return fs::path(home) / ".local" / "share" / inData;
     return {};
 }

@@ -1,5 +1,6 @@
 #include "core/session/supervisor/rank_group.h"
 
+#include "core/base/environment_variable.h"
 #include "core/base/error.h"
 #include "core/session/protocol/point_line.h"
 
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -36,12 +36,6 @@ std::unique_ptr<TemporaryPath> newFolder(const fs::path& output, bool hasSeveral
                     .remedy = "name a writable folder in TMPDIR",
                     .kind = ErrorKind::Environment};
     return std::make_unique<TemporaryPath>(name);
-}
-
-std::string environmentVariable(const char* name)
-{
-    const char* value = std::getenv(name);
-    return value ? value : "";
 }
 
 std::string newMeeting()
