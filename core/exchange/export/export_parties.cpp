@@ -1,6 +1,7 @@
 #include "core/exchange/export/export_parties.h"
 
 #include "core/exchange/export/export_text.h"
+#include "core/model/environment_facts.h"
 
 #include <algorithm>
 #include <limits>
@@ -25,12 +26,6 @@ std::int64_t mainThread(const std::vector<ThreadName>& threads)
         if (thread.thread && (lowest == 0 || thread.thread.value < lowest))
             lowest = thread.thread.value;
     return lowest;
-}
-
-std::string hostOf(const std::vector<EnvironmentEntry>& environment)
-{
-    const auto found = std::ranges::find(environment, "host", &EnvironmentEntry::key);
-    return found == environment.end() ? std::string() : exportedText(found->value, true);
 }
 
 } // namespace
@@ -77,9 +72,10 @@ void ExportParties::addProcesses(const store::RunRecord& run, const std::vector<
              .commandLine = withIdentity ? exportedText(process.commandLine, true) : std::string()});
     }
     if (processes_.empty())
-        processes_.push_back({.pid = mainThread(threads_),
-                              .name = exportedText(run.name.empty() ? run.program : run.name, withIdentity),
-                              .host = withIdentity ? hostOf(environment) : std::string()});
+        processes_.push_back(
+            {.pid = mainThread(threads_),
+             .name = exportedText(run.name.empty() ? run.program : run.name, withIdentity),
+             .host = withIdentity ? exportedText(factOf(environment, "host"), true) : std::string()});
     // Other tools tell processes apart by their pid, which those of two hosts may share.
     constexpr std::int64_t kMostPid = std::numeric_limits<std::int32_t>::max();
     std::vector<ExportedProcess*> unnumbered;

@@ -1,6 +1,7 @@
 #include "core/query/runs/run_device.h"
 
 #include "core/base/number_text.h"
+#include "core/model/environment_facts.h"
 #include "core/model/text.h"
 
 #include <algorithm>
@@ -12,10 +13,7 @@ namespace tilescope::query {
 predict::TargetDevice deviceOfRun(const store::RunReader& reader, const store::RunRecord& run)
 {
     const std::vector<EnvironmentEntry> facts = reader.environment(run.run);
-    const auto textOf = [&facts](std::string_view key) {
-        const auto found = std::ranges::find(facts, key, &EnvironmentEntry::key);
-        return found == facts.end() ? std::string() : found->value;
-    };
+    const auto textOf = [&facts](std::string_view key) { return factOf(facts, key); };
     const std::string& word = run.result.device; // cuda:1
     predict::TargetDevice device{.isCuda = word.starts_with("cuda")};
     device.threads = parseNumber<int>(textOf("torch_threads")).value_or(1);

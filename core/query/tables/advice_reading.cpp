@@ -6,6 +6,7 @@
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/time/step_walls.h"
 #include "core/analysis/work/device_sheets.h"
+#include "core/model/environment_facts.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
 #include "core/query/runs/step_paths.h"
@@ -115,10 +116,7 @@ private:
     void readDevices(const RunParties& parties)
     {
         const std::vector<EnvironmentEntry> environment = reader_.environment(trace_.run.run);
-        const auto valueOf = [&](const std::string& key) {
-            const auto found = std::ranges::find(environment, key, &EnvironmentEntry::key);
-            return found == environment.end() ? std::string() : found->value;
-        };
+        const auto valueOf = [&](const std::string& key) { return factOf(environment, key); };
         const auto add = [&](DeviceIndex id, std::string name, const std::string& capability,
                              std::optional<int> multiprocessors) {
             trace_.devices[id] = {.name = name,

@@ -3,9 +3,9 @@
 #include "core/analysis/work/device_sheets.h"
 #include "core/base/number_text.h"
 #include "core/model/ceilings.h"
+#include "core/model/environment_facts.h"
 #include "core/query/runs/run_device.h"
 
-#include <algorithm>
 
 namespace tilescope::query {
 
@@ -20,9 +20,7 @@ std::optional<LinkRate> linkRateOf(const store::RunReader& reader, const store::
             link.copied = ceiling.value;
         }
     const analysis::DeviceSheet* const sheet = analysis::DeviceSheets::standard().find(name);
-    const std::vector<EnvironmentEntry> facts = reader.environment(run.run);
-    const auto fact = std::ranges::find(facts, "gpu.nvlink", &EnvironmentEntry::key);
-    const auto nvlink = fact == facts.end() ? std::nullopt : parseNumber<double>(fact->value);
+    const auto nvlink = parseNumber<double>(factOf(reader.environment(run.run), "gpu.nvlink"));
     if (nvlink && *nvlink > 0) {
         link.bytesPerSecond = *nvlink;
         link.source = "NVLink by NVML";

@@ -9,6 +9,7 @@
 #include "core/machine/machine.h"
 #include "core/machine/torch_location.h"
 #include "core/model/ceilings.h"
+#include "core/model/environment_facts.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
 #include "core/session/engine/memory_books.h"
@@ -214,8 +215,7 @@ void addHostWaiting(std::vector<Ceiling>& ceilings, const machine::Conditions& f
 /// The bandwidth of the GPU's NVLinks, which is known rather than measured.
 void addNvlink(std::vector<Ceiling>& ceilings, const std::vector<EnvironmentEntry>& about)
 {
-    const auto found = std::ranges::find(about, "gpu.nvlink", &EnvironmentEntry::key);
-    const auto bandwidth = found == about.end() ? std::nullopt : parseNumber<double>(found->value);
+    const auto bandwidth = parseNumber<double>(factOf(about, "gpu.nvlink"));
     const bool isTold = std::ranges::find(ceilings, kNvlink, &Ceiling::kind) != ceilings.end();
     if (!bandwidth || isTold)
         return;

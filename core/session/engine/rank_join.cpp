@@ -1,6 +1,7 @@
 #include "core/session/engine/rank_join.h"
 
 #include "core/base/error.h"
+#include "core/model/environment_facts.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
 #include "core/session/engine/rank_clock.h"
@@ -249,9 +250,7 @@ void RankJoin::describeDevices(int node, const std::vector<EnvironmentEntry>& en
         if (nodeOfDevice_.at(device.id) != node)
             continue;
         const auto fact = [&](const char* key) {
-            const auto found = std::ranges::find(environment, fmt::format("gpu.{}.{}", device.ordinal, key),
-                                                 &EnvironmentEntry::key);
-            return found == environment.end() ? std::string() : found->value;
+            return factOf(environment, fmt::format("gpu.{}.{}", device.ordinal, key));
         };
         device.name = fact("name");
         device.capability = fact("compute_capability");

@@ -1,18 +1,11 @@
 #include "core/session/protocol/maker.h"
 
 #include "core/base/error.h"
-
-#include <algorithm>
+#include "core/model/environment_facts.h"
 
 namespace tilescope::session {
 
 namespace {
-
-std::string valueOf(std::string_view key, std::span<const EnvironmentEntry> environment)
-{
-    const auto found = std::ranges::find(environment, key, &EnvironmentEntry::key);
-    return found == environment.end() ? std::string() : found->value;
-}
 
 bool differ(const std::string& before, const std::string& here)
 {
@@ -24,10 +17,10 @@ bool differ(const std::string& before, const std::string& here)
 Maker makerOf(std::string_view device, std::span<const EnvironmentEntry> environment)
 {
     constexpr std::string_view kGpu = "cuda:";
-    Maker maker{.torch = valueOf("libtorch", environment), .processor = {}};
+    Maker maker{.torch = factOf(environment, "libtorch"), .processor = {}};
     maker.processor = device.starts_with(kGpu)
-                          ? valueOf("gpu." + std::string(device.substr(kGpu.size())) + ".name", environment)
-                          : valueOf("cpu.model", environment);
+                          ? factOf(environment, "gpu." + std::string(device.substr(kGpu.size())) + ".name")
+                          : factOf(environment, "cpu.model");
     return maker;
 }
 
