@@ -9,16 +9,7 @@ namespace tilescope::exchange {
 
 namespace {
 
-std::string withSlashes(std::string_view text)
-{
-    std::string result;
-    for (std::size_t at = 0; at < text.size();) {
-        const bool isSlash = text.substr(at).starts_with(kFolderSlash);
-        result += isSlash ? '/' : text[at];
-        at += isSlash ? kFolderSlash.size() : 1;
-    }
-    return result;
-}
+using analysis::withSlashes;
 
 SnapshotFrame frameOf(std::string_view component)
 {

@@ -9,9 +9,7 @@
 namespace tilescope::exchange {
 
 // Imported stacks are paths of ranges: a component is `file:line:function`, the outermost first. A slash in a name would
-// separate components, so it is replaced by kFolderSlash, which looks the same.
-
-inline constexpr std::string_view kFolderSlash = "\xe2\x88\x95"; // U+2215
+// separate components, so it is replaced by analysis::kFolderSlash.
 
 struct SnapshotFrame {
     std::string name;

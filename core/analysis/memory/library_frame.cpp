@@ -91,6 +91,17 @@ bool isLibrarySource(std::string_view file)
 
 } // namespace
 
+std::string withSlashes(std::string_view text)
+{
+    std::string result;
+    for (std::size_t at = 0; at < text.size();) {
+        const bool isSlash = text.substr(at).starts_with(kFolderSlash);
+        result += isSlash ? '/' : text[at];
+        at += isSlash ? kFolderSlash.size() : 1;
+    }
+    return result;
+}
+
 bool isLibraryFrame(std::string_view function, std::string_view file)
 {
     if (file.starts_with('<'))

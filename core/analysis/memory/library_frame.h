@@ -1,8 +1,15 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace tilescope::analysis {
+
+/// Stands for a slash in the components of a path of ranges, where a slash would separate components. Looks the same.
+inline constexpr std::string_view kFolderSlash = "\xe2\x88\x95"; // U+2215
+
+/// The text with slashes in place of kFolderSlash.
+std::string withSlashes(std::string_view text);
 
 /// Whether a frame of a stack belongs to a library rather than to the program's own code.
 ///

@@ -1,5 +1,7 @@
 #include "core/exchange/import/snapshot_frames.h"
 
+#include "core/analysis/memory/library_frame.h"
+
 #include <algorithm>
 #include <initializer_list>
 
@@ -15,7 +17,7 @@ std::string withoutSlashes(std::string_view text)
     std::string result;
     for (const char character : text)
         if (character == '/')
-            result += kFolderSlash;
+            result += analysis::kFolderSlash;
         else
             result += character;
     return result;

@@ -18,8 +18,7 @@ constexpr std::array kStackOrder{MemoryCategory::Parameters,  MemoryCategory::Op
                                  MemoryCategory::Inputs,      MemoryCategory::Workspace,
                                  MemoryCategory::Gradients,   MemoryCategory::Activations,
                                  MemoryCategory::Temporaries, MemoryCategory::Unattributed};
-constexpr std::size_t kMostGroups = 24;                   // more colours are hard to distinguish
-constexpr std::string_view kFolderSlash = "\xe2\x88\x95"; // U+2215 in the paths of frames
+constexpr std::size_t kMostGroups = 24; // more colours are hard to distinguish
 constexpr std::string_view kOthers = "other modules";
 
 /// The position of the number in a component like layers.3; npos if it has none.
@@ -56,17 +55,6 @@ std::string_view kindOfModule(std::string_view module)
     return rest.substr(0, rest.find_first_of("/ "));
 }
 
-std::string withSlashes(std::string_view file)
-{
-    std::string path;
-    for (std::size_t at = 0; at < file.size();) {
-        const bool isSlash = file.substr(at).starts_with(kFolderSlash);
-        path += isSlash ? '/' : file[at];
-        at += isSlash ? kFolderSlash.size() : 1;
-    }
-    return path;
-}
-
 /// File and function of the frame that allocated, in a program with an imported snapshot.
 std::string callerOf(std::string_view path)
 {
@@ -75,8 +63,8 @@ std::string callerOf(std::string_view path)
         return {};
     const std::size_t line = frame.find(".py:");
     std::string_view file = frame.substr(0, line + 3);
-    if (const std::size_t folder = file.rfind(kFolderSlash); folder != std::string_view::npos)
-        file.remove_prefix(folder + kFolderSlash.size());
+    if (const std::size_t folder = file.rfind(analysis::kFolderSlash); folder != std::string_view::npos)
+        file.remove_prefix(folder + analysis::kFolderSlash.size());
     return std::string(file) + ' ' + std::string(frame.substr(frame.find(':', line + 4) + 1));
 }
 
@@ -218,7 +206,8 @@ std::string_view callerFrame(std::string_view path)
         const std::size_t line = frame.find(".py:");
         const std::size_t name = line == std::string_view::npos ? line : frame.find(':', line + 4);
         if (name != std::string_view::npos &&
-            !analysis::isLibraryFrame(frame.substr(name + 1), withSlashes(frame.substr(0, line + 3))))
+            !analysis::isLibraryFrame(frame.substr(name + 1),
+                                      analysis::withSlashes(frame.substr(0, line + 3))))
             return frame;
         path = cut == std::string_view::npos ? std::string_view{} : path.substr(0, cut);
     }
