@@ -1,30 +1,24 @@
-#include "core/model/phases.h"
-#include "core/predict/experiment.h"
 #include "core/predict/fused_kernels.h"
 #include "core/predict/fused_ops.h"
+#include "core/predict/lm_memory.h"
 
 namespace tilescope::predict {
 
 namespace {
 
 /// The counterpart of core/engine's FusedLmExperiment.
-class FusedLmExperiment final : public ExperimentMemory {
+class FusedLmExperiment final : public LmMemory {
 public:
     FusedLmExperiment(const ExperimentSpec& spec, const TargetDevice& device, Ops& ops)
-        : spec_(spec), ops_(ops), model_(spec, CountedFusedOps(spec, device, ops)), parts_(partsToUpdate()),
+        : LmMemory(spec, ops), model_(spec, CountedFusedOps(spec, device, ops)), parts_(partsToUpdate()),
           tokens_(std::make_shared<FusedValue>())
     {
-        const std::int64_t tokens = spec.batch * spec.context;
-        // Drawn on the host, so it counts as host memory as well.
-        if (!device.isCuda)
-            hold(MemoryCategory::Inputs, (tokens + spec.batch) * bytesOf(Type::Int64), "tokens on the host");
-        hold(MemoryCategory::Inputs, tokens * bytesOf(Type::Int64), "tokens");
-        hold(MemoryCategory::Inputs, tokens * bytesOf(Type::Int64), "targets");
+        holdTokens(device);
         tokens_->isHeld = true;
         if (spec.mode != Mode::Train)
             return;
-        if (model_.ops().parallel() != nullptr) {
-            addPartOptimizer();
+        if (ranks()) {
+            holdOptimizer(parts_);
             return;
         }
         for (const CountedFusedOps::Tensor& parameter : model_.parameters())
@@ -36,24 +30,12 @@ public:
                 [this](const CountedFusedOps::Tensor& parameter) { model_.ops().update(parameter); });
     }
 
-    bool has(Phase phase) const override
-    {
-        return phase != Phase::Step && hasPhase(Workload::Lm, spec_.mode, phase);
-    }
-
     void dropGradients() override
     {
-        if (ParallelMemory* ranks = model_.ops().parallel())
-            ranks->dropGradients();
+        if (ranks())
+            ranks()->dropGradients();
         for (const CountedFusedOps::Tensor& parameter : model_.parameters())
             parameter->grad = {};
-    }
-
-    void run(Phase phase) override
-    {
-        runPhase(*this, phase,
-                 {&FusedLmExperiment::forward, &FusedLmExperiment::computeLoss, &FusedLmExperiment::backward,
-                  &FusedLmExperiment::optimize});
     }
 
     void finish() override
@@ -64,57 +46,37 @@ public:
     }
 
 private:
-    void hold(MemoryCategory category, std::int64_t bytes, const char* what)
-    {
-        held_.push_back(ops_.memory().make(bytes, category, what));
-    }
-    /// Elements of the tensors that the optimizer of a rank updates.
+    ParallelMemory* ranks() override { return model_.ops().parallel(); }
+
+    /// Bytes of the tensors that the optimizer of a rank updates.
     std::vector<std::int64_t> partsToUpdate()
     {
-        ParallelMemory* const ranks = model_.ops().parallel();
-        return ranks ? ranks->updated() : std::vector<std::int64_t>();
+        std::vector<std::int64_t> parts = ranks() ? ranks()->updated() : std::vector<std::int64_t>();
+        for (std::int64_t& part : parts)
+            part *= kFloat;
+        return parts;
     }
 
-    void addPartOptimizer()
+    void forward() override
     {
-        for (const std::int64_t count : parts_)
-            for (const char* what : {"first moment", "second moment"})
-                hold(MemoryCategory::Optimizer, count * kFloat, what);
-        for (const char* what : {"step count", "loss scale", "growth tracker", "found inf"})
-            hold(MemoryCategory::Optimizer, kFloat, what);
+        model_.ops().record(makesGradients());
+        inForward([this] { logits_ = model_.forward(tokens_); });
     }
 
-    void forward()
+    void backward() override
     {
-        const bool recording = spec_.mode != Mode::Forward || spec_.grad;
-        ParallelMemory* const ranks = model_.ops().parallel();
-        model_.ops().record(recording);
-        if (ranks)
-            ranks->beginForward(recording);
-        logits_ = model_.forward(tokens_);
-        if (ranks)
-            ranks->endForward();
+        inBackward([this] { model_.ops().backward(); });
     }
 
-    void backward()
+    void computeLoss() override
     {
-        ParallelMemory* const ranks = model_.ops().parallel();
-        if (ranks)
-            ranks->beginBackward();
-        model_.ops().backward();
-        if (ranks)
-            ranks->finishBackward();
+        loss_ = spec().loss == LossKind::CrossEntropy ? model_.ops().crossEntropy(logits_)
+                                                      : model_.ops().sum(logits_);
     }
 
-    void computeLoss()
+    void optimize() override
     {
-        loss_ = spec_.loss == LossKind::CrossEntropy ? model_.ops().crossEntropy(logits_)
-                                                     : model_.ops().sum(logits_);
-    }
-
-    void optimize()
-    {
-        if (model_.ops().parallel() != nullptr)
+        if (ranks())
             updateParts();
         else if (!updatesInBackward())
             for (const CountedFusedOps::Tensor& parameter : model_.parameters())
@@ -125,18 +87,15 @@ private:
     void updateParts()
     {
         constexpr std::int64_t kStreams = 7;
-        for (const std::int64_t count : parts_)
-            ops_.moves(kStreams * count * kFloat);
-        model_.ops().parallel()->finishUpdate();
+        for (const std::int64_t bytes : parts_)
+            ops().moves(kStreams * bytes);
+        ranks()->finishUpdate();
     }
 
-    bool updatesInBackward() const { return spec_.mode == Mode::Train && spec_.timing == StepTiming::Step; }
+    bool updatesInBackward() const { return spec().mode == Mode::Train && spec().timing == StepTiming::Step; }
 
-    ExperimentSpec spec_;
-    Ops& ops_;
     FusedLanguageModel model_;
-    std::vector<std::int64_t> parts_; ///< of ranks
-    std::vector<Storage> held_;
+    std::vector<std::int64_t> parts_; ///< of ranks, in bytes
     CountedFusedOps::Tensor tokens_;
     CountedFusedOps::Tensor logits_;
     Tensor loss_;
