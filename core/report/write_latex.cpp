@@ -1,5 +1,6 @@
 #include "core/report/blocks.h"
 #include "core/report/escape.h"
+#include "core/report/marked_text.h"
 #include "core/report/table_parts.h"
 #include "core/report/writers.h"
 
@@ -85,36 +86,18 @@ public:
 
     void operator()(const Paragraph& paragraph)
     {
-        const std::string text = escapeLatex(paragraph.text);
-        switch (paragraph.kind) {
-        case Paragraph::Kind::Plain:
-            out_ << text;
-            break;
-        case Paragraph::Kind::Question:
-            out_ << "\\emph{" << text << "}";
-            break;
-        case Paragraph::Kind::Caution:
-            out_ << "{\\small\\textbf{Caution.} " << text << "\\par}";
-            break;
-        case Paragraph::Kind::Small:
-            out_ << "{\\footnotesize " << text << "\\par}";
-            break;
-        }
-        out_ << "\n\n";
+        writeMarked(out_, paragraph,
+                    {{{"", ""},
+                      {"\\emph{", "}"},
+                      {"{\\small\\textbf{Caution.} ", "\\par}"},
+                      {"{\\footnotesize ", "\\par}"}}},
+                    escapeLatex);
     }
 
     void operator()(const Bullets& bullets)
     {
         out_ << "\\begin{itemize}\n";
-        for (const Bullet& item : bullets.items) {
-            out_ << "\\item ";
-            if (!item.lead.empty())
-                out_ << "\\textbf{" << escapeLatex(item.lead) << "} ";
-            out_ << escapeLatex(item.text);
-            if (!item.figure.empty())
-                out_ << " (" << item.figure << ")";
-            out_ << '\n';
-        }
+        writeMarked(out_, bullets, "\\item ", {"\\textbf{", "}"}, escapeLatex);
         out_ << "\\end{itemize}\n\n";
     }
 

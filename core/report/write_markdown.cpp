@@ -1,5 +1,6 @@
 #include "core/report/blocks.h"
 #include "core/report/escape.h"
+#include "core/report/marked_text.h"
 #include "core/report/writers.h"
 
 #include <fmt/format.h>
@@ -27,26 +28,13 @@ public:
 
     void operator()(const Paragraph& paragraph)
     {
-        const std::string text = escapeMarkdown(paragraph.text);
-        if (paragraph.kind == Paragraph::Kind::Question)
-            out_ << '*' << text << "*\n\n";
-        else if (paragraph.kind == Paragraph::Kind::Caution)
-            out_ << "> **Caution.** " << text << "\n\n";
-        else
-            out_ << text << "\n\n";
+        writeMarked(out_, paragraph, {{{"", ""}, {"*", "*"}, {"> **Caution.** ", ""}, {"", ""}}},
+                    escapeMarkdown);
     }
 
     void operator()(const Bullets& bullets)
     {
-        for (const Bullet& item : bullets.items) {
-            out_ << "- ";
-            if (!item.lead.empty())
-                out_ << "**" << escapeMarkdown(item.lead) << "** ";
-            out_ << escapeMarkdown(item.text);
-            if (!item.figure.empty())
-                out_ << " (" << item.figure << ")";
-            out_ << '\n';
-        }
+        writeMarked(out_, bullets, "- ", {"**", "**"}, escapeMarkdown);
         out_ << '\n';
     }
 

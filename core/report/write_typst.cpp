@@ -1,5 +1,6 @@
 #include "core/report/blocks.h"
 #include "core/report/escape.h"
+#include "core/report/marked_text.h"
 #include "core/report/table_parts.h"
 #include "core/report/writers.h"
 
@@ -57,35 +58,13 @@ public:
 
     void operator()(const Paragraph& paragraph)
     {
-        const std::string text = shown(paragraph.text);
-        switch (paragraph.kind) {
-        case Paragraph::Kind::Plain:
-            out_ << text;
-            break;
-        case Paragraph::Kind::Question:
-            out_ << "#emph[" << text << "]";
-            break;
-        case Paragraph::Kind::Caution:
-            out_ << "#caution[" << text << "]";
-            break;
-        case Paragraph::Kind::Small:
-            out_ << "#text(size: 8pt)[" << text << "]";
-            break;
-        }
-        out_ << "\n\n";
+        writeMarked(out_, paragraph,
+                    {{{"", ""}, {"#emph[", "]"}, {"#caution[", "]"}, {"#text(size: 8pt)[", "]"}}}, shown);
     }
 
     void operator()(const Bullets& bullets)
     {
-        for (const Bullet& item : bullets.items) {
-            out_ << "- ";
-            if (!item.lead.empty())
-                out_ << "*" << shown(item.lead) << "* ";
-            out_ << shown(item.text);
-            if (!item.figure.empty())
-                out_ << " (" << item.figure << ")";
-            out_ << '\n';
-        }
+        writeMarked(out_, bullets, "- ", {"*", "*"}, shown);
         out_ << '\n';
     }
 
