@@ -3,7 +3,10 @@
 #include "core/model/run.h"
 #include "core/model/spec.h"
 
+#include <array>
 #include <cstdint>
+#include <cstdio>
+#include <string>
 #include <vector>
 
 namespace tilescope::engine {
@@ -36,5 +39,13 @@ std::vector<EnvironmentEntry> inspectDtypes(const Device& device);
 /// \param largest      exponent of the largest number: 15, 127
 /// \return             the nearest number of the format, or infinity
 double roundedTo(double value, int significand, int smallest, int largest);
+
+/// The number with three significant digits, as facts have it: 0.00213, 1.5e-07.
+inline std::string threeDigits(double value)
+{
+    std::array<char, 40> text{};
+    std::snprintf(text.data(), text.size(), "%.3g", value);
+    return text.data();
+}
 
 } // namespace tilescope::engine

@@ -2,6 +2,7 @@
 #include "core/engine/common/device.h"
 #include "core/engine/common/experiment.h"
 #include "core/engine/common/failure.h"
+#include "core/engine/common/inspection.h"
 #include "core/engine/common/set_up.h"
 #include "core/engine/lm/adamw.h"
 #include "core/engine/lm/compiled_model.h"
@@ -18,7 +19,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <sstream>
 
 namespace tilescope::engine {
 namespace {
@@ -29,14 +29,6 @@ using Tensors = std::vector<Tensor>;
 constexpr const char* kRange = "inductor";
 /// The key of a fact: why the package was not compared with the eager model.
 constexpr const char* kNotCompared = "result.inductor_not_compared";
-
-std::string threeDigits(double value)
-{
-    std::ostringstream text;
-    text.precision(3);
-    text << value;
-    return text.str();
-}
 
 /// Cosines and sines for q (multiplied by the scale of the scores) and for k: (2, context, headDim / 2, 2).
 Tensor rotationTable(const ExperimentSpec& spec, at::TensorOptions options)

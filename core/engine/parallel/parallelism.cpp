@@ -4,7 +4,9 @@
 #include "core/engine/parallel/replicas.h"
 #include "core/engine/parallel/sharded_weights.h"
 #include "core/engine/parallel/tensor_parts.h"
+#include "core/engine/ranks/collectives.h"
 
+#include <ATen/ATen.h>
 #include <c10/util/Exception.h>
 
 namespace tilescope::engine {
@@ -12,6 +14,12 @@ namespace tilescope::engine {
 void Parallelism::gradientMade(const at::Tensor& /*leaf*/, at::Tensor /*gradient*/)
 {
     TORCH_CHECK(false, "this parallelism needs autograd");
+}
+
+void Parallelism::agree(Ranks& ranks, const at::Tensor& found)
+{
+    ranks.allReduce(found).wait();
+    found.clamp_max_(1);
 }
 
 std::unique_ptr<Parallelism> makeParallelism(const ExperimentSpec& spec, Ranks& ranks)

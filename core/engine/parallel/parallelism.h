@@ -60,6 +60,10 @@ public:
     /// Sets `found` (0 or 1) to 1 on every rank if it is 1 on any rank.
     virtual void agreeOnOverflow(const at::Tensor& /*found*/) {}
     virtual void visitHeld(const HoldVisitor& visit) const = 0;
+
+protected:
+    /// agreeOnOverflow() of a parallelism whose ranks update different tensors.
+    static void agree(Ranks& ranks, const at::Tensor& found);
 };
 
 /// The parallelism of `spec.parallel`.

@@ -201,12 +201,6 @@ public:
 
     void agreeOnOverflow(const Tensor& found) override { agree(ranks(), found); }
 
-    static void agree(Ranks& ranks, const Tensor& found)
-    {
-        ranks.allReduce(found).wait();
-        found.clamp_max_(1);
-    }
-
 private:
     void assign()
     {
@@ -280,7 +274,7 @@ public:
             part.mutable_grad().reset();
     }
 
-    void agreeOnOverflow(const Tensor& found) override { OwnedReplicas::agree(ranks(), found); }
+    void agreeOnOverflow(const Tensor& found) override { agree(ranks(), found); }
 
 private:
     ShardLayout layoutOf(const Tensor& parameter) const

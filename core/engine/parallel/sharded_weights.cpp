@@ -218,11 +218,7 @@ public:
         });
     }
 
-    void agreeOnOverflow(const Tensor& found) override
-    {
-        ranks_.allReduce(found).wait();
-        found.clamp_max_(1);
-    }
+    void agreeOnOverflow(const Tensor& found) override { agree(ranks_, found); }
 
     void visitHeld(const HoldVisitor& visit) const override
     {

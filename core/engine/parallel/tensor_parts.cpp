@@ -87,11 +87,7 @@ public:
             weight.tensor.mutable_grad().reset();
     }
 
-    void agreeOnOverflow(const Tensor& found) override
-    {
-        ranks_.allReduce(found).wait();
-        found.clamp_max_(1);
-    }
+    void agreeOnOverflow(const Tensor& found) override { agree(ranks_, found); }
 
     void visitHeld(const HoldVisitor& visit) const override
     {
@@ -146,11 +142,7 @@ public:
     void finishBackward() override { weights_->finishBackward(); }
     void dropGradients() override { weights_->dropGradients(); }
     std::vector<NamedTensor> updated() override { return weights_->updated(); }
-    void agreeOnOverflow(const Tensor& found) override
-    {
-        ranks_.allReduce(found).wait();
-        found.clamp_max_(1);
-    }
+    void agreeOnOverflow(const Tensor& found) override { agree(ranks_, found); }
     void visitHeld(const HoldVisitor& visit) const override { weights_->visitHeld(visit); }
 
 private:

@@ -8,7 +8,6 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <array>
-#include <cstdio>
 
 namespace tilescope::engine {
 namespace {
@@ -79,13 +78,6 @@ double normError(const Tensor& values, at::ScalarType type)
     return (normed.to(at::kDouble) - exact).abs().max().item<double>();
 }
 
-std::string roundedText(double value)
-{
-    std::array<char, 40> text{};
-    std::snprintf(text.data(), text.size(), "%.3g", value);
-    return text.data();
-}
-
 } // namespace
 
 std::vector<EnvironmentEntry> inspectDtypes(const Device& device)
@@ -94,9 +86,9 @@ std::vector<EnvironmentEntry> inspectDtypes(const Device& device)
     inspectStep(device, at::kHalf, "result.fp16.", facts);
     inspectStep(device, at::kBFloat16, "result.bf16.", facts);
     const Tensor values = at::randn({16, kNormWidth}, at::device(device.torch()).dtype(at::kFloat)).add_(8);
-    facts.push_back({"result.norm.fp32", roundedText(normError(values, at::kFloat))});
-    facts.push_back({"result.norm.fp16", roundedText(normError(values, at::kHalf))});
-    facts.push_back({"result.norm.bf16", roundedText(normError(values, at::kBFloat16))});
+    facts.push_back({"result.norm.fp32", threeDigits(normError(values, at::kFloat))});
+    facts.push_back({"result.norm.fp16", threeDigits(normError(values, at::kHalf))});
+    facts.push_back({"result.norm.bf16", threeDigits(normError(values, at::kBFloat16))});
     return facts;
 }
 

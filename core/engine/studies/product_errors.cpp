@@ -10,7 +10,6 @@
 #include <c10/util/StringUtil.h>
 
 #include <array>
-#include <cstdio>
 
 namespace tilescope::engine {
 namespace {
@@ -118,13 +117,6 @@ bool has(const Device& device, Needs needs)
     return multipliesE4m3(gpu.major, gpu.minor);
 }
 
-std::string shortText(double value)
-{
-    std::array<char, 40> text{};
-    std::snprintf(text.data(), text.size(), "%.3g", value);
-    return text.data();
-}
-
 } // namespace
 
 std::vector<EnvironmentEntry> inspectProducts(const Device& device, std::int64_t seed)
@@ -144,7 +136,7 @@ std::vector<EnvironmentEntry> inspectProducts(const Device& device, std::int64_t
                 const Tensor error = at::div(product.compute(a, b).to(at::kDouble) - exact, absolute);
                 facts.push_back(
                     {c10::str("result.product.", distribution.name, ".", terms, ".", product.precision),
-                     shortText(error.square().mean().sqrt().item<double>())});
+                     threeDigits(error.square().mean().sqrt().item<double>())});
             }
         }
     return facts;
