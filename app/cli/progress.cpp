@@ -42,11 +42,6 @@ std::string_view colourOf(RunStatus status)
     return tone == StatusTone::Fine ? "\033[32m" : tone == StatusTone::Failed ? "\033[31m" : "\033[33m";
 }
 
-std::int64_t stepsOf(const ExperimentSpec& spec)
-{
-    return std::max<std::int64_t>(1, spec.warmup + spec.steps + spec.traceSteps);
-}
-
 } // namespace
 
 Progress::Progress(const std::vector<session::SweepPoint>& points, ProgressStyle style, std::ostream& out,
@@ -81,21 +76,14 @@ void Progress::take(const session::StateEvent& event)
 {
     state_ = event.state;
     // Also counted from the states, because not every sample is reported.
-    const ExperimentSpec& spec = points_[current_].spec;
-    if (state_ == "measure")
-        stepsDone_ = spec.warmup;
-    else if (state_ == "trace")
-        stepsDone_ = spec.warmup + spec.steps;
+    stepsDone_ = std::max(stepsDone_, session::stepsBefore(points_[current_].spec, state_));
     drawBar(true);
 }
 
 void Progress::take(const session::SampleEvent& event)
 {
     const ExperimentSpec& spec = points_[current_].spec;
-    const std::int64_t before = state_ == "measure" ? spec.warmup
-                                : state_ == "trace" ? spec.warmup + spec.steps
-                                                    : 0;
-    stepsDone_ = std::min(before + event.step + 1, stepsOf(spec));
+    stepsDone_ = std::min(session::stepsBefore(spec, state_) + event.step + 1, session::stepsOf(spec));
     drawBar(false);
 }
 
@@ -210,7 +198,7 @@ double Progress::fraction() const
         return 1;
     const double inPoint =
         finished_ < points_.size()
-            ? static_cast<double>(stepsDone_) / static_cast<double>(stepsOf(points_[current_].spec))
+            ? static_cast<double>(stepsDone_) / static_cast<double>(session::stepsOf(points_[current_].spec))
             : 0;
     return (static_cast<double>(finished_) + std::min(inPoint, 1.0)) / static_cast<double>(points_.size());
 }

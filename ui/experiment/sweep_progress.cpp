@@ -14,11 +14,6 @@ namespace tilescope::ui {
 
 namespace {
 
-std::int64_t stepsOf(const ExperimentSpec& spec)
-{
-    return std::max<std::int64_t>(1, spec.warmup + spec.steps + spec.traceSteps);
-}
-
 Tone cellTone(RunStatus status)
 {
     const StatusTone tone = traitsOf(status).tone;
@@ -160,20 +155,15 @@ QString SweepProgress::take(const session::StateEvent& event)
     PointState& point = states_[current_];
     point.state = QString::fromStdString(event.state);
     // Counted from the states too, since not every sample is delivered.
-    if (event.state == "measure")
-        stepsDone_ = spec().warmup;
-    else if (event.state == "trace")
-        stepsDone_ = spec().warmup + spec().steps;
+    stepsDone_ = std::max(stepsDone_, session::stepsBefore(spec(), event.state));
     return {};
 }
 
 QString SweepProgress::take(const session::SampleEvent& event)
 {
     const QString& state = states_[current_].state;
-    const std::int64_t before = state == QLatin1String("measure") ? spec().warmup
-                                : state == QLatin1String("trace") ? spec().warmup + spec().steps
-                                                                  : 0;
-    stepsDone_ = std::min(before + event.step + 1, stepsOf(spec()));
+    stepsDone_ = std::min(session::stepsBefore(spec(), state.toStdString()) + event.step + 1,
+                          session::stepsOf(spec()));
     if (begun_ && state != QLatin1String("trace")) // traced steps are not part of the measurement
         keep(steps_, {numbered(event.step), double(event.wallNs)}, stepStride_, stepsSeen_);
     return {};
@@ -243,7 +233,8 @@ QString SweepProgress::take(const session::DoneEvent& event)
 
 double SweepProgress::currentFraction() const
 {
-    return finished_ < states_.size() ? std::min(1.0, double(stepsDone_) / double(stepsOf(spec()))) : 0;
+    return finished_ < states_.size() ? std::min(1.0, double(stepsDone_) / double(session::stepsOf(spec())))
+                                      : 0;
 }
 
 bool SweepProgress::expectsOom(std::size_t position) const

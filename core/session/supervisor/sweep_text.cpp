@@ -21,6 +21,16 @@ std::string pointsText(const std::vector<SweepPoint>& points)
     return counted(static_cast<std::int64_t>(points.size()), areRepeated ? "run" : "point");
 }
 
+std::int64_t stepsOf(const ExperimentSpec& spec)
+{
+    return std::max<std::int64_t>(1, spec.warmup + spec.steps + spec.traceSteps);
+}
+
+std::int64_t stepsBefore(const ExperimentSpec& spec, std::string_view state)
+{
+    return state == "measure" ? spec.warmup : state == "trace" ? spec.warmup + spec.steps : 0;
+}
+
 std::string durationText(double seconds)
 {
     constexpr double kShort = 0.1; // below it one decimal says too little

@@ -25,6 +25,11 @@ bool haveSeveralNames(const std::vector<SweepPoint>& points);
 /// "1 point", "12 points"; "12 runs" if a point is repeated.
 std::string pointsText(const std::vector<SweepPoint>& points);
 
+/// The steps of a point: warm-up, measured and traced ones, at least 1.
+std::int64_t stepsOf(const ExperimentSpec& spec);
+/// Those before the first step of a state of the engine: warmup, measure, trace. 0 for the others.
+std::int64_t stepsBefore(const ExperimentSpec& spec, std::string_view state);
+
 /// 4.2 s, 1m20s, 3h05m.
 std::string durationText(double seconds);
 
