@@ -12,6 +12,7 @@
 #include "ui/kit/count_text.h"
 #include "ui/kit/exporter.h"
 #include "ui/kit/layouts.h"
+#include "ui/kit/message_stack.h"
 #include "ui/kit/missing_trace.h"
 #include "ui/kit/table_view.h"
 #include "ui/kit/view_history.h"
@@ -30,7 +31,6 @@
 #include <QScrollArea>
 #include <QSignalBlocker>
 #include <QSplitter>
-#include <QStackedWidget>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -70,13 +70,12 @@ QLabel* groupHeading(const QString& text)
 } // namespace
 
 ChartsPage::ChartsPage(Workspace& workspace, QWidget* parent)
-    : Page(workspace, parent), stack_(new QStackedWidget), message_(makeMessage())
+    : Page(workspace, parent), stack_(new MessageStack)
 {
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
     // Builds from the outside in: Qt styles a widget again whenever one of its ancestors gets a parent.
     layout->addWidget(stack_, 1);
-    stack_->addWidget(message_);
     auto* content = new QWidget;
     stack_->addWidget(content);
     auto* row = newLayout<QHBoxLayout>(content, 0, 0);
@@ -214,9 +213,8 @@ void ChartsPage::showRuns(const std::vector<SelectedRun>& runs)
     machine_.clear();
     if (runs.empty()) {
         loading_.cancel();
-        message_->setText(
+        stack_->showMessage(
             emptyText(tr("A figure of several runs: time or memory against any key of the spec.")));
-        stack_->setCurrentWidget(message_);
         emit selectionText({});
         return;
     }
@@ -225,7 +223,7 @@ void ChartsPage::showRuns(const std::vector<SelectedRun>& runs)
     const auto show = [this](const QString& machine) {
         machine_ = machine;
         draw();
-        stack_->setCurrentIndex(1);
+        stack_->showContent();
     };
     loading_.start([runs](const query::Cancelled& cancelled) { return readMachines(runs, cancelled); }, show,
                    [this, show](const QString& sentence) {

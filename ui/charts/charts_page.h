@@ -10,7 +10,6 @@ class QLabel;
 class QLineEdit;
 class QMenu;
 class QScrollArea;
-class QStackedWidget;
 
 namespace tilescope::ui {
 
@@ -18,7 +17,7 @@ class ChartPlot;
 class ComboBox;
 class FigureView;
 class SegmentedControl;
-class SentenceLabel;
+class MessageStack;
 class TableView;
 class ToolBar;
 
@@ -107,8 +106,7 @@ private:
     TableView* rows_ = nullptr;
     TableView* fits_ = nullptr;
     QLabel* caption_ = nullptr;
-    QStackedWidget* stack_;
-    SentenceLabel* message_;
+    MessageStack* stack_;
 };
 
 } // namespace tilescope::ui

@@ -5,6 +5,7 @@
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/key_actions.h"
+#include "ui/kit/message_stack.h"
 #include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
@@ -16,7 +17,6 @@
 #include <QGridLayout>
 #include <QLabel>
 #include <QScrollArea>
-#include <QStackedWidget>
 #include <QStyle>
 #include <QVBoxLayout>
 
@@ -86,13 +86,12 @@ QHBoxLayout* row()
 
 ComparePage::ComparePage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent), a_(new ComboBox(tr("Run A"))), b_(new ComboBox(tr("Run B"))),
-      stack_(new QStackedWidget), message_(makeMessage())
+      stack_(new MessageStack)
 {
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
     // Builds from the outside in: Qt styles a widget and its children again whenever it gets a new parent.
     layout->addWidget(stack_, 1);
-    stack_->addWidget(message_);
     // Plots and tables stay large enough to be read; where the window is too low the page is scrolled.
     auto* scroll = new QScrollArea;
     stack_->addWidget(scroll);
@@ -343,19 +342,13 @@ void ComparePage::choose(std::size_t which, const RunKey& chosen)
     fillChoices(); // if nothing has changed, the box shows its previous choice
 }
 
-void ComparePage::showMessage(const QString& text)
-{
-    message_->setText(text);
-    stack_->setCurrentWidget(message_);
-}
-
 void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
 {
     fillChoices();
     swap_->setEnabled(selected.size() > 1);
     for (QWidget* tool : ofBoth_)
         tool->setEnabled(selected.size() > 1);
-    const bool isOtherB = stack_->currentWidget() != message_ && baseline_->isAbout(selected);
+    const bool isOtherB = !stack_->isShowingMessage() && baseline_->isAbout(selected);
     baseline_->showRuns(selected);
     // The rest of the page is about the first two.
     const std::vector<SelectedRun> runs(selected.begin(),
@@ -363,7 +356,7 @@ void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
     if (runs.size() < 2) {
         loading_.cancel();
         const QString fills = tr("Two runs side by side: the verdict, their samples, kernels and memory.");
-        showMessage(
+        stack_->showMessage(
             runs.empty()
                 ? emptyText(fills)
                 : tr("Select two runs: Ctrl+click in the list on the right, or choose A and B above.\n") +
@@ -373,7 +366,7 @@ void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
     if (isOtherB)
         showComparing(runs);
     else
-        showMessage(tr("Comparing…"));
+        stack_->showMessage(tr("Comparing…"));
     loading_.start(
         [runs, selected = selected.size()](const query::Cancelled& cancelled) {
             Loaded loaded;
@@ -406,7 +399,7 @@ void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
             return loaded;
         },
         [this](Loaded loaded) { this->loaded(std::move(loaded)); },
-        [this](const QString& sentence) { showMessage(sentence); });
+        [this](const QString& sentence) { stack_->showMessage(sentence); });
 }
 
 // The list of runs stays in its place while another of them becomes B.
@@ -459,7 +452,7 @@ void ComparePage::loaded(Loaded loaded)
     memoryTable_->setVisible(!memoryTable_->table().rows.empty());
     showVerdict();
     pair_->setEnabled(true);
-    stack_->setCurrentIndex(1);
+    stack_->showContent();
 }
 
 void ComparePage::showMemory()

@@ -7,13 +7,13 @@
 #include <array>
 
 class QLabel;
-class QStackedWidget;
 
 namespace tilescope::ui {
 
 class BaselinePanel;
 class ComboBox;
 class DistributionPlot;
+class MessageStack;
 class Panel;
 class SegmentedControl;
 class SentenceLabel;
@@ -60,7 +60,6 @@ private:
     void showKernels();
     void showGroups();
     void openGroup(std::int64_t id);
-    void showMessage(const QString& text);
     void showComparing(const std::vector<SelectedRun>& runs);
 
     JobTracker loading_{this};
@@ -69,8 +68,7 @@ private:
     ComboBox* b_;
     QAction* swap_ = nullptr;
     std::vector<QWidget*> ofBoth_; ///< tools that act on two runs
-    QStackedWidget* stack_;
-    SentenceLabel* message_;
+    MessageStack* stack_;
     BaselinePanel* baseline_ = nullptr;
     QWidget* pair_ = nullptr; ///< what is about A and B, below the verdict
     QLabel* verdict_ = nullptr;

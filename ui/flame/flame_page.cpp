@@ -8,6 +8,7 @@
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/key_value_table.h"
+#include "ui/kit/message_stack.h"
 #include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
@@ -25,7 +26,6 @@
 #include <QMenu>
 #include <QScrollArea>
 #include <QSplitter>
-#include <QStackedWidget>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -102,7 +102,7 @@ query::CallTreeRow rowOf(const query::FlameGraph& graph, Node node)
 } // namespace
 
 FlamePage::FlamePage(Workspace& workspace, QWidget* parent)
-    : Page(workspace, parent), stack_(new QStackedWidget), message_(makeMessage()), view_(new FlameView)
+    : Page(workspace, parent), stack_(new MessageStack), view_(new FlameView)
 {
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
@@ -141,7 +141,6 @@ FlamePage::FlamePage(Workspace& workspace, QWidget* parent)
     margins->addWidget(content);
     auto* page = new QWidget;
     page->setLayout(margins);
-    stack_->addWidget(message_);
     stack_->addWidget(page);
     layout->addWidget(stack_, 1);
     setFocusProxy(view_);
@@ -260,8 +259,7 @@ QString FlamePage::command() const
 
 void FlamePage::showMessage(const QString& text)
 {
-    message_->setText(text);
-    stack_->setCurrentWidget(message_);
+    stack_->showMessage(text);
     for (QWidget* tool : std::initializer_list<QWidget*>{invert_, whole_, find_})
         tool->setEnabled(false);
     emit selectionText({});
@@ -372,7 +370,7 @@ void FlamePage::layOut()
                 return showMessage(tr("Nothing was recorded within the time filter."));
             if (graph_->rows.empty() && !isFiltered)
                 return showMessage(whyNothing());
-            stack_->setCurrentIndex(1);
+            stack_->showContent();
             invert_->setEnabled(true);
             find_->setEnabled(true);
             find();

@@ -13,7 +13,6 @@ class QCheckBox;
 class QLabel;
 class QLineEdit;
 class QPushButton;
-class QStackedWidget;
 
 namespace tilescope::ui {
 
@@ -22,7 +21,7 @@ class FlameFilterLine;
 class FlameView;
 class KeyValueTable;
 class Panel;
-class SentenceLabel;
+class MessageStack;
 class TableView;
 
 /// Where the time of the first selected run goes, by what called it: rank, Python frame, module, op and kernel as
@@ -101,8 +100,7 @@ private:
     QLabel* trail_ = nullptr;
     QLabel* found_ = nullptr;
     FlameFilterLine* filterLine_ = nullptr;
-    QStackedWidget* stack_ = nullptr;
-    SentenceLabel* message_ = nullptr;
+    MessageStack* stack_ = nullptr;
     FlameView* view_ = nullptr;
     Panel* sharesPanel_ = nullptr;
     TableView* shares_ = nullptr;

@@ -7,6 +7,7 @@
 #include "ui/kernels/roofline_plot.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
+#include "ui/kit/message_stack.h"
 #include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
@@ -20,7 +21,6 @@
 #include <QMenu>
 #include <QScrollArea>
 #include <QSplitter>
-#include <QStackedWidget>
 #include <QTimer>
 #include <QVBoxLayout>
 
@@ -53,7 +53,7 @@ KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
                                                                tr("module"), tr("phase"), tr("shape")})),
       filter_(makeFindField(tr("Filter…"), tr("Filter kernels"))), party_(new ComboBox(tr("Process or GPU"))),
       step_(new ComboBox(tr("Step"))), range_(new ComboBox(tr("Range"))), summary_(new QLabel),
-      stack_(new QStackedWidget), message_(makeMessage()), table_(new TableView), panels_(new QScrollArea),
+      stack_(new MessageStack), table_(new TableView), panels_(new QScrollArea),
       durations_(new DurationsPanel), rooflinePanel_(new Panel(tr("Roofline"))), roofline_(new RooflinePlot),
       families_(new FamiliesPanel)
 {
@@ -74,7 +74,6 @@ KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
     splitter->setSizes({sizes().of(540), sizes().of(390)});
     splitter->setHandleWidth(1);
     splitter->setChildrenCollapsible(false);
-    stack_->addWidget(message_);
     stack_->addWidget(splitter);
     layout->addWidget(stack_, 1);
     table_->setAccessibleName(tr("Kernels"));
@@ -142,12 +141,6 @@ QString KernelsPage::command() const
     return command.text();
 }
 
-void KernelsPage::showMessage(const QString& text)
-{
-    message_->setText(text);
-    stack_->setCurrentWidget(message_);
-}
-
 void KernelsPage::showRuns(const std::vector<SelectedRun>& runs)
 {
     run_.reset();
@@ -166,7 +159,7 @@ void KernelsPage::showRuns(const std::vector<SelectedRun>& runs)
         summing_.cancel();
         counting_.cancel();
         tools_->setEnabled(false);
-        showMessage(emptyText(
+        stack_->showMessage(emptyText(
             tr("A traced run lists its kernels, copies and memsets on this page, on a CPU its ops.")));
         return;
     }
@@ -196,7 +189,7 @@ void KernelsPage::load()
             return shown;
         },
         [this](Shown shown) { timelineLoaded(std::move(shown)); },
-        [this](const QString& sentence) { showMessage(sentence); });
+        [this](const QString& sentence) { stack_->showMessage(sentence); });
     const QString range = wantedRange_.isEmpty() ? range_->currentData().toString() : wantedRange_;
     const query::KernelQuery query{.run = run_->key.run,
                                    .grouping = kGroupings[grouping_->current()],
@@ -217,14 +210,14 @@ void KernelsPage::load()
                            : query::KernelsTable();
             },
             [this](query::KernelsTable times) { timesLoaded(std::move(times)); },
-            [this](const QString& sentence) { showMessage(sentence); });
+            [this](const QString& sentence) { stack_->showMessage(sentence); });
     counting_.start(
         [run = *run_, second = second_, query, answer = attentionAnswer_,
          process = party() ? party()->process : ProcessIndex{}](const query::Cancelled& cancelled) {
             return readKernels(run, second, query, answer, process, cancelled);
         },
         [this](KernelsReading full) { fullLoaded(std::move(full)); },
-        [this](const QString& sentence) { showMessage(sentence); });
+        [this](const QString& sentence) { stack_->showMessage(sentence); });
 }
 
 void KernelsPage::timelineLoaded(Shown shown)
@@ -263,14 +256,14 @@ void KernelsPage::fullLoaded(KernelsReading full)
     step_->setEnabled(isByStep);
     if (kGroupings[grouping_->current()] == query::Grouping::Shape) {
         if (!full_->byShape && run_->span)
-            return showMessage(
+            return stack_->showMessage(
                 tr("Shapes are listed of whole steps: clear the time filter, or group by name."));
         if (!full_->byShape)
-            return showMessage(tr("This run has too many events to count the work of each op here.\n"
-                                  "tilescope show FILE roofline --group shape lists it."));
+            return stack_->showMessage(tr("This run has too many events to count the work of each op here.\n"
+                                          "tilescope show FILE roofline --group shape lists it."));
         if (!full_->byShape->fromShapes)
-            return showMessage(tr("The shapes of ops are unknown: %1.")
-                                   .arg(QString::fromUtf8(query::whyNoShapes(full_->byShape->run))));
+            return stack_->showMessage(tr("The shapes of ops are unknown: %1.")
+                                           .arg(QString::fromUtf8(query::whyNoShapes(full_->byShape->run))));
         showLines(linesOf(*full_->byShape), titles());
     } else if (full_->ops && !full_->ops->rows.empty()) {
         std::vector<KernelLine> lines = linesOf(*full_->ops, full_->opWork ? &*full_->opWork : nullptr,
@@ -278,14 +271,15 @@ void KernelsPage::fullLoaded(KernelsReading full)
         showLines(withOther(grouping_->current() == ByFamily ? byFamily(lines) : std::move(lines)), titles());
     } else if (full_->kernels.rows.empty()) {
         if (run_ && run_->run->traits().isMemoryOnly)
-            return showMessage(tr("A memory snapshot has no kernels.\nThe Memory page shows its contents."));
+            return stack_->showMessage(
+                tr("A memory snapshot has no kernels.\nThe Memory page shows its contents."));
         if (const QString why = run_ ? whyTraceIsMissing(*run_->run) : QString(); !why.isEmpty())
-            return showMessage(why);
+            return stack_->showMessage(why);
         if (const QString why = run_ ? whyGpuIsMissing(*run_->run) : QString(); !why.isEmpty())
-            return showMessage(why);
+            return stack_->showMessage(why);
         if (run_->span)
-            return showMessage(tr("No kernel and no op runs within the time filter."));
-        showMessage(
+            return stack_->showMessage(tr("No kernel and no op runs within the time filter."));
+        stack_->showMessage(
             tr("No kernel and no op was traced here.\nGive the run trace: kernels, and trace_steps above "
                "0; or choose all steps and all ranges."));
         return;
@@ -351,7 +345,7 @@ void KernelsPage::showLines(std::vector<KernelLine> lines, const KernelTitles& t
     followKernel();
     selectWantedOp();
     // Last, because a table that gets the focus without a current row makes its first row current.
-    stack_->setCurrentIndex(1);
+    stack_->showContent();
     if (full_ && std::exchange(isRooflineWanted_, false)) {
         roofline_->setFocus();
         // The panels have their places once the page is laid out.

@@ -8,11 +8,11 @@ class QComboBox;
 class QLabel;
 class QLineEdit;
 class QScrollArea;
-class QStackedWidget;
 
 namespace tilescope::ui {
 
 class FamiliesPanel;
+class MessageStack;
 class SentenceLabel;
 class Panel;
 class RooflinePlot;
@@ -73,7 +73,6 @@ private:
     void followKernel();
     void showInstances(std::int64_t id);
     query::ActivityChoice instancesOf(const KernelLine& line) const;
-    void showMessage(const QString& text);
 
     JobTracker loading_{this};
     JobTracker summing_{this};
@@ -97,8 +96,7 @@ private:
     QComboBox* range_;
     QLabel* summary_;
     ToolBar* tools_ = nullptr;
-    QStackedWidget* stack_;
-    SentenceLabel* message_;
+    MessageStack* stack_;
     TableView* table_;
     QScrollArea* panels_;
     DurationsPanel* durations_;

@@ -4,6 +4,7 @@
 #include "core/query/memory/memory_difference.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
+#include "ui/kit/message_stack.h"
 #include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
@@ -24,7 +25,6 @@
 #include <QLineEdit>
 #include <QSignalBlocker>
 #include <QSplitter>
-#include <QStackedWidget>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -54,14 +54,13 @@ QString signedBytes(std::int64_t bytes)
 MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent), colourBy_(new SegmentedControl({tr("category"), tr("phase"), tr("module")})),
       instantChoice_(new SegmentedControl({tr("peak"), tr("chosen"), tr("step end")})),
-      run_(new ComboBox(tr("Run"))), device_(new ComboBox(tr("GPU"))), stack_(new QStackedWidget),
-      message_(makeMessage()), areas_(new MemoryAreas(axis_)), legend_(new MemoryLegend),
-      placement_(new MemoryPlacement(axis_)), lists_(new MemoryLists(this)), facts_(new MemoryFacts)
+      run_(new ComboBox(tr("Run"))), device_(new ComboBox(tr("GPU"))), stack_(new MessageStack),
+      areas_(new MemoryAreas(axis_)), legend_(new MemoryLegend), placement_(new MemoryPlacement(axis_)),
+      lists_(new MemoryLists(this)), facts_(new MemoryFacts)
 {
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
     layout->addWidget(stack_, 1);
-    stack_->addWidget(message_);
     stack_->addWidget(makePanels());
     setFocusProxy(areas_);
     connectParts();
@@ -224,8 +223,7 @@ void MemoryPage::showMessage(const QString& text)
     legend_->show({});
     run_->setVisible(false);
     device_->setVisible(false);
-    message_->setText(text);
-    stack_->setCurrentWidget(message_);
+    stack_->showMessage(text);
 }
 
 void MemoryPage::showRuns(const std::vector<SelectedRun>& runs)
@@ -394,7 +392,7 @@ void MemoryPage::showCurves()
     curvesPanel_->setTitle(main()->countsRequested() ? tr("Requested by the program") : tr("Allocated"));
     areas_->show(shown_, groups_[std::size_t(grouping())]);
     fillLegend();
-    stack_->setCurrentIndex(1);
+    stack_->showContent();
 }
 
 query::MemoryGrouping MemoryPage::grouping() const

@@ -7,7 +7,6 @@
 
 class QComboBox;
 class QSplitter;
-class QStackedWidget;
 
 namespace tilescope::ui {
 
@@ -15,7 +14,7 @@ class MemoryAreas;
 class MemoryFacts;
 class MemoryLegend;
 class SegmentedControl;
-class SentenceLabel;
+class MessageStack;
 
 /// The memory of a run over time, its blocks, and the live blocks at an instant; the other selected runs as
 /// outlines.
@@ -107,8 +106,7 @@ private:
     SegmentedControl* instantChoice_;
     QComboBox* run_;
     QComboBox* device_;
-    QStackedWidget* stack_;
-    SentenceLabel* message_;
+    MessageStack* stack_;
     MemoryAreas* areas_;
     MemoryLegend* legend_;
     Panel* curvesPanel_ = nullptr;

@@ -6,6 +6,7 @@
 #include "ui/kit/count_text.h"
 #include "ui/kit/key_value_table.h"
 #include "ui/kit/layouts.h"
+#include "ui/kit/message_stack.h"
 #include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
@@ -28,7 +29,6 @@
 #include <QLabel>
 #include <QLocale>
 #include <QScrollArea>
-#include <QStackedWidget>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -100,10 +100,9 @@ bool isWithoutTrace(const OverviewData& overview)
 } // namespace
 
 OverviewPage::OverviewPage(Workspace& workspace, QWidget* parent)
-    : Page(workspace, parent), stack_(new QStackedWidget), message_(makeMessage())
+    : Page(workspace, parent), stack_(new MessageStack)
 {
     makePlainColumn(this)->addWidget(stack_);
-    stack_->addWidget(message_);
     soon_.setSingleShot(true);
 }
 
@@ -349,12 +348,6 @@ void OverviewPage::resizeEvent(QResizeEvent* event)
         layCards();
 }
 
-void OverviewPage::showMessage(const QString& text)
-{
-    message_->setText(text);
-    stack_->setCurrentWidget(message_);
-}
-
 void OverviewPage::showRuns(const std::vector<SelectedRun>& runs)
 {
     if (runs.empty()) {
@@ -363,7 +356,7 @@ void OverviewPage::showRuns(const std::vector<SelectedRun>& runs)
         soon_.stop();
         isLoading_ = false;
         if (!showStart())
-            showMessage(emptyText(tr("The key numbers of a run, or of two, appear on this page.")));
+            stack_->showMessage(emptyText(tr("The key numbers of a run, or of two, appear on this page.")));
         return;
     }
     isLoading_ = true;
@@ -386,7 +379,7 @@ void OverviewPage::showRuns(const std::vector<SelectedRun>& runs)
             isLoading_ = false;
             basics_.cancel();
             soon_.stop();
-            showMessage(sentence);
+            stack_->showMessage(sentence);
         });
 }
 
@@ -402,7 +395,7 @@ void OverviewPage::showBasics(const std::vector<SelectedRun>& runs, int patience
             connect(&soon_, &QTimer::timeout, this, [this, runs, overview] { loaded(runs, overview); });
             soon_.start(patienceMs);
         },
-        [this](const QString& sentence) { showMessage(sentence); });
+        [this](const QString& sentence) { stack_->showMessage(sentence); });
 }
 
 // Samples are read while the run is written, the trace when it has ended.

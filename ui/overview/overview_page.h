@@ -10,7 +10,6 @@
 
 class QGridLayout;
 class QLabel;
-class QStackedWidget;
 
 namespace tilescope::ui {
 
@@ -18,6 +17,7 @@ class AdvicePanel;
 class FlagList;
 class KeyFigureCard;
 class KeyValueTable;
+class MessageStack;
 class OomPanel;
 class Panel;
 class SentenceLabel;
@@ -62,7 +62,6 @@ private:
     void describe(const std::vector<SelectedRun>& runs, const OverviewData& overview);
     void layCards();
     void showCards(const std::vector<KeyFigure>& figures);
-    void showMessage(const QString& text);
 
     void showBasics(const std::vector<SelectedRun>& runs, int patienceMs);
     void showLists(const OverviewData& overview, bool gpu);
@@ -75,8 +74,7 @@ private:
     QLabel* title_ = nullptr;
     QLabel* subtitle_ = nullptr;
     QLabel* machineLine_ = nullptr;
-    QStackedWidget* stack_;
-    SentenceLabel* message_;
+    MessageStack* stack_;
     std::function<QWidget*(QWidget* parent)> makeStart_;
     QWidget* start_ = nullptr; ///< nullptr until it is needed
     QWidget* shown_ = nullptr; ///< and all that follows: nullptr until there is a run

@@ -2,6 +2,7 @@
 
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
+#include "ui/kit/message_stack.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/panel.h"
 #include "ui/kit/table_view.h"
@@ -14,7 +15,6 @@
 #include <QLabel>
 #include <QScrollArea>
 #include <QSplitter>
-#include <QStackedWidget>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ QString warningsOf(const query::RanksTable& table)
 } // namespace
 
 RanksPage::RanksPage(Workspace& workspace, QWidget* parent)
-    : Page(workspace, parent), stack_(new QStackedWidget), message_(makeMessage())
+    : Page(workspace, parent), stack_(new MessageStack)
 {
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
@@ -90,7 +90,6 @@ RanksPage::RanksPage(Workspace& workspace, QWidget* parent)
     column->addWidget(makeVerdict());
     column->addWidget(makeBars());
     column->addWidget(below, 1);
-    stack_->addWidget(message_);
     auto* scroll = new QScrollArea;
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setWidgetResizable(true);
@@ -241,8 +240,7 @@ void RanksPage::showMessage(const QString& text)
     step_->clear();
     step_->setEnabled(false);
     summary_->clear();
-    message_->setText(text);
-    stack_->setCurrentWidget(message_);
+    stack_->showMessage(text);
 }
 
 void RanksPage::showRuns(const std::vector<SelectedRun>& runs)
@@ -290,7 +288,7 @@ void RanksPage::loaded(Loaded loaded)
                       (ofSeveral_ ? tr(" of the first selected run") : QString()));
     verdict_->setText(QString::fromStdString(table_->sentence()));
     exposed_->setText(exposedText(*table_) + warningsOf(*table_));
-    stack_->setCurrentIndex(1);
+    stack_->showContent();
     showTables(step() == loaded.step ? std::move(loaded.collectives) : collectiveRows(*table_, step()));
 }
 

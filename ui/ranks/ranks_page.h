@@ -11,12 +11,12 @@
 class QLabel;
 class QPushButton;
 class QScrollArea;
-class QStackedWidget;
 
 namespace tilescope::ui {
 
 class ComboBox;
 class LatenessPlot;
+class MessageStack;
 class Panel;
 class SentenceLabel;
 class StepBarPlot;
@@ -74,9 +74,8 @@ private:
     bool ofSeveral_ = false; ///< several runs are selected: this is the first of them
     ComboBox* step_ = nullptr;
     QLabel* summary_ = nullptr;
-    QStackedWidget* stack_;
+    MessageStack* stack_;
     bool isFiltered_ = false; ///< by time
-    SentenceLabel* message_;
     SentenceLabel* verdict_ = nullptr;
     SentenceLabel* exposed_ = nullptr;
     Panel* barsPanel_ = nullptr;

@@ -6,6 +6,7 @@
 #include "ui/kit/count_text.h"
 #include "ui/kit/exporter.h"
 #include "ui/kit/key_actions.h"
+#include "ui/kit/message_stack.h"
 #include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/view_command.h"
@@ -28,7 +29,6 @@
 #include <QPushButton>
 #include <QSettings>
 #include <QSplitter>
-#include <QStackedWidget>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -63,9 +63,9 @@ constexpr const char* kFitsLanes = "timeline/fitsLanes";
 TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent), alignment_(new ComboBox(tr("Align runs at"), this)),
       scale_(new SegmentedControl({tr("same time"), tr("same length")}, this)),
-      stack_(new QStackedWidget(this)), message_(makeMessage()),
-      splitter_(new QSplitter(Qt::Vertical, new QWidget(stack_))), view_(new TimelineView(splitter_)),
-      panel_(new TimelinePanel(workspace, splitter_)), untraced_(new ElidedLabel(splitter_->parentWidget()))
+      stack_(new MessageStack(this)), splitter_(new QSplitter(Qt::Vertical, new QWidget(stack_))),
+      view_(new TimelineView(splitter_)), panel_(new TimelinePanel(workspace, splitter_)),
+      untraced_(new ElidedLabel(splitter_->parentWidget()))
 {
     find_ = new TimelineFind(*view_, *panel_, this);
     ties_ = new TimelineTies(workspace, *view_, this);
@@ -86,7 +86,6 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     auto* column = makePlainColumn(splitter_->parentWidget());
     column->addWidget(untraced_);
     column->addWidget(splitter_, 1);
-    stack_->addWidget(message_);
     stack_->addWidget(splitter_->parentWidget());
     layout->addWidget(stack_, 1);
     setFocusProxy(view_);
@@ -153,12 +152,6 @@ void TimelinePage::connectParts()
             [this, noteAt](std::size_t i) { notebook_->remove(noteAt(i)); });
 }
 
-void TimelinePage::showMessage(const QString& text)
-{
-    message_->setText(text);
-    stack_->setCurrentWidget(message_);
-}
-
 void TimelinePage::showRuns(const std::vector<SelectedRun>& runs)
 {
     find_->clear();
@@ -174,7 +167,8 @@ void TimelinePage::showRuns(const std::vector<SelectedRun>& runs)
         runs_.clear();
         play_->player().end();
         view_->setSections({});
-        showMessage(emptyText(tr("A traced run shows its steps, ops, kernels and memory on this page.")));
+        stack_->showMessage(
+            emptyText(tr("A traced run shows its steps, ops, kernels and memory on this page.")));
         return;
     }
     loading_.start(
@@ -185,7 +179,7 @@ void TimelinePage::showRuns(const std::vector<SelectedRun>& runs)
             if (more)
                 readFrames(runs);
         },
-        [this](const QString& sentence) { showMessage(sentence); });
+        [this](const QString& sentence) { stack_->showMessage(sentence); });
 }
 
 // The stacks of Python take longer than everything else: they are added once the rest is shown.
@@ -193,7 +187,7 @@ void TimelinePage::readFrames(const std::vector<SelectedRun>& runs)
 {
     framing_.start(
         loadingOf(runs, true), [this, runs](LoadedTimelines made) { grown(runs, std::move(made)); },
-        [this](const QString& sentence) { showMessage(sentence); });
+        [this](const QString& sentence) { stack_->showMessage(sentence); });
 }
 
 // The job that reads runs. Runs that are already shown keep their alignment.
@@ -228,7 +222,7 @@ bool TimelinePage::showGrown(const std::vector<SelectedRun>& runs)
         },
         [this](const QString& sentence) {
             isGrowing_ = false;
-            showMessage(sentence);
+            stack_->showMessage(sentence);
         });
     return true;
 }
@@ -267,25 +261,26 @@ void TimelinePage::loaded(const std::vector<SelectedRun>& runs, LoadedTimelines 
     const bool same = shown_ == keysOf(runs);
     // Runs that are shown already and were written anew keep selection, window and lanes.
     if (same && made.anything && keysOf(made.runs) == keysOf(runs_)) {
-        stack_->setCurrentIndex(1);
+        stack_->showContent();
         return grown(runs, std::move(made));
     }
     shown_.clear();
     if (!made.anything && isBeingWritten(runs)) {
-        showMessage(tr("The run is being written. Its timeline appears here as soon as steps are traced."));
+        stack_->showMessage(
+            tr("The run is being written. Its timeline appears here as soon as steps are traced."));
         return;
     }
     if (const QString why = runs.size() == 1 ? whyTraceIsMissing(*runs.front().run) : QString();
         !made.anything && !why.isEmpty()) {
-        showMessage(why);
+        stack_->showMessage(why);
         return;
     }
     if (!made.anything) {
-        showMessage(runs.size() == 1
-                        ? tr("This run was not traced.\nGive it trace: kernels or trace: full, "
-                             "and trace_steps above 0, to see its timeline.")
-                        : tr("None of the selected runs was traced.\nGive them trace: kernels or "
-                             "trace: full, and trace_steps above 0, to see their timelines."));
+        stack_->showMessage(runs.size() == 1
+                                ? tr("This run was not traced.\nGive it trace: kernels or trace: full, "
+                                     "and trace_steps above 0, to see its timeline.")
+                                : tr("None of the selected runs was traced.\nGive them trace: kernels or "
+                                     "trace: full, and trace_steps above 0, to see their timelines."));
         return;
     }
     shown_ = keysOf(runs);
@@ -295,7 +290,7 @@ void TimelinePage::loaded(const std::vector<SelectedRun>& runs, LoadedTimelines 
     panel_->showSpan();
     fillAlignments(made);
     scale_->setEnabled(runs_.size() > 1);
-    stack_->setCurrentIndex(1);
+    stack_->showContent();
     // A single run is shown with all its steps, several at their aligned part.
     if (runs_.size() < 2)
         made.aligned.window.reset();
@@ -417,7 +412,7 @@ void TimelinePage::reachTarget()
                 view_->reveal(*item);
                 view_->select(item);
             },
-            [this](const QString& sentence) { showMessage(sentence); });
+            [this](const QString& sentence) { stack_->showMessage(sentence); });
     } else if (target.kind == PageTarget::Kind::Range && !sections.empty()) {
         int at = alignment_->findData(target.text, kPathRole);
         if (at < 0) {
@@ -520,7 +515,7 @@ void TimelinePage::align()
                             aligned.window = fittingWindow(aligned.sections);
                         show(std::move(aligned), view_->scene().pairs, false);
                     },
-                    [this](const QString& sentence) { showMessage(sentence); });
+                    [this](const QString& sentence) { stack_->showMessage(sentence); });
 }
 
 void TimelinePage::rememberLanes()

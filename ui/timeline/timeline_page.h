@@ -12,13 +12,12 @@ class QComboBox;
 class QLabel;
 class QPushButton;
 class QSplitter;
-class QStackedWidget;
 
 namespace tilescope::ui {
 
 class DifferenceCauses;
 class SegmentedControl;
-class SentenceLabel;
+class MessageStack;
 class TimelineActions;
 class TimelineFind;
 class TimelineNotebook;
@@ -82,7 +81,6 @@ private:
     void showLinks();
     void listNotes();
     void rememberLanes();
-    void showMessage(const QString& text);
 
     JobTracker loading_{this};
     JobTracker aligning_{this};
@@ -100,8 +98,7 @@ private:
     SegmentedControl* scale_;
     QAction* back_ = nullptr;
     QAction* forward_ = nullptr;
-    QStackedWidget* stack_;
-    SentenceLabel* message_;
+    MessageStack* stack_;
     QSplitter* splitter_; ///< beside untraced_ in the second widget of stack_
     TimelineView* view_;
     TimelinePanel* panel_;
