@@ -78,8 +78,9 @@ protected:
     {
         QStringList texts;
         for (const MessageStrip* strip : window_.findChildren<MessageStrip*>())
-            if (strip->isVisible())
-                texts << strip->findChild<QLabel*>(QStringLiteral("message"))->text();
+            if (const auto* message = strip->findChild<QLabel*>(QStringLiteral("message"));
+                message != nullptr && strip->isVisible()) // the others are notices
+                texts << message->text();
         return texts;
     }
 

@@ -89,7 +89,7 @@ void MessageStrip::setProgress(const QString& sentence, double done)
     show();
 }
 
-void MessageStrip::addButton(const QString& text, const std::function<void()>& does)
+QPushButton* MessageStrip::addButton(const QString& text, const std::function<void()>& does)
 {
     auto* button = new QPushButton(text);
     button->setProperty("kind", "link");
@@ -97,6 +97,7 @@ void MessageStrip::addButton(const QString& text, const std::function<void()>& d
     button->setFocusPolicy(Qt::TabFocus); // a click that hides the strip does not move the focus elsewhere
     buttons_->addWidget(button);
     connect(button, &QPushButton::clicked, this, does);
+    return button;
 }
 
 void MessageStrip::addDismiss()

@@ -9,6 +9,7 @@
 class QHBoxLayout;
 class QLabel;
 class QProgressBar;
+class QPushButton;
 
 namespace tilescope::ui {
 
@@ -29,9 +30,12 @@ public:
     /// Shows the last sentence of the strip, with a button that deletes it. An earlier strip beside it that ended
     /// with the same sentence is deleted.
     void conclude(Kind kind, const QString& sentence);
-    void addButton(const QString& text, const std::function<void()>& does);
+    QPushButton* addButton(const QString& text, const std::function<void()>& does);
     /// Adds a button that deletes the strip.
     void addDismiss();
+
+protected:
+    SentenceLabel& words() { return *words_; }
 
 private:
     void dress();

@@ -2,59 +2,32 @@
 
 #include "ui/kit/controls.h"
 #include "ui/kit/workspace.h"
-#include "ui/theme/icons.h"
-#include "ui/theme/theme.h"
-
-#include <QHBoxLayout>
-#include <QLabel>
-#include <QPushButton>
 
 namespace tilescope::ui {
 
-NoticeBar::NoticeBar(Workspace& workspace, QWidget* parent)
-    : QFrame(parent), workspace_(workspace), sign_(new QLabel), words_(new SentenceLabel)
+NoticeBar::NoticeBar(Workspace& workspace, QWidget* parent) : MessageStrip(parent), workspace_(workspace)
 {
-    setProperty("kind", "notice");
+    tell(Kind::Error, {});
     setAccessibleName(tr("Notice"));
-    words_->setObjectName(QStringLiteral("notice"));
-    words_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    auto* close = new QPushButton(tr("Close file"));
-    auto* dismiss = new QPushButton(tr("Dismiss"));
-    for (QPushButton* button : {close, dismiss}) {
-        button->setProperty("kind", "link");
-        button->setCursor(Qt::PointingHandCursor);
-    }
-    auto* layout = new QHBoxLayout(this);
-    layout->setContentsMargins(sizes().margin, sizes().of(6), sizes().margin, sizes().of(6));
-    layout->setSpacing(sizes().of(12));
-    layout->addWidget(sign_);
-    layout->addWidget(words_, 1);
-    layout->addWidget(close);
-    layout->addWidget(dismiss);
-    const auto dress = [this] {
-        const int side = sizes().of(14);
-        sign_->setPixmap(makeIcon(Icon::Error, colours().error, side).pixmap(side, side));
-    };
-    dress();
-    connect(&Theme::instance(), &Theme::changed, this, dress);
-    connect(close, &QPushButton::clicked, this, [this] { workspace_.close(file_); });
-    connect(dismiss, &QPushButton::clicked, this, [this] {
+    words().setObjectName(QStringLiteral("notice"));
+    addButton(tr("Close file"), [this] { workspace_.close(file_); });
+    addButton(tr("Dismiss"), [this] {
         file_ = 0;
         follow();
     });
-    connect(&workspace_, &Workspace::openFailed, this, &NoticeBar::tell);
+    connect(&workspace_, &Workspace::openFailed, this, &NoticeBar::tellOf);
     connect(&workspace_, &Workspace::filesChanged, this, &NoticeBar::follow);
     connect(&workspace_, &Workspace::selectionChanged, this, &NoticeBar::follow);
     hide();
 }
 
-void NoticeBar::tell(int file)
+void NoticeBar::tellOf(int file)
 {
     const OpenFile* open = workspace_.find(file);
     if (open == nullptr)
         return;
     file_ = file;
-    words_->setText(tr("%1 cannot be opened. %2").arg(open->name(), open->problem));
+    words().setText(tr("%1 cannot be opened. %2").arg(open->name(), open->problem));
     follow();
 }
 

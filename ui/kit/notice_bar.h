@@ -1,28 +1,23 @@
 #pragma once
 
-#include <QFrame>
-
-class QLabel;
+#include "ui/kit/message_strip.h"
 
 namespace tilescope::ui {
 
-class SentenceLabel;
 class Workspace;
 
 /// A strip above the pages that says which file could not be opened, and why. Hidden when it is dismissed,
 /// when the file becomes readable and when it is closed.
-class NoticeBar : public QFrame {
+class NoticeBar : public MessageStrip {
     Q_OBJECT
 public:
     explicit NoticeBar(Workspace& workspace, QWidget* parent = nullptr);
 
 private:
-    void tell(int file);
+    void tellOf(int file);
     void follow();
 
     Workspace& workspace_;
-    QLabel* sign_;
-    SentenceLabel* words_;
     int file_ = 0;
 };
 

@@ -1,16 +1,15 @@
 #pragma once
 
-#include <QFrame>
+#include "ui/kit/message_strip.h"
 
 namespace tilescope::ui {
 
 class Page;
-class SentenceLabel;
 class Workspace;
 
 /// The line above the pages that states the time span to which the selected runs are limited and its effect
 /// on the visible page, with a button that removes the limit. Hidden without a limit. GUI thread.
-class TimeFilterBar : public QFrame {
+class TimeFilterBar : public MessageStrip {
     Q_OBJECT
 public:
     explicit TimeFilterBar(Workspace& workspace, QWidget* parent = nullptr);
@@ -22,7 +21,6 @@ private:
     void follow();
 
     Workspace& workspace_;
-    SentenceLabel* words_;
     const Page* page_ = nullptr;
 };
 
