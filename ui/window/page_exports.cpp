@@ -141,16 +141,20 @@ std::optional<TableData> someTable(TableData table)
 
 Exportable wholePage(QWidget& page, const QString& title)
 {
-    return {title,
-            page.size(),
-            [&page](QPainter& painter, const QSize& size, bool vector) {
-                std::optional<VectorDrawing> shapes;
-                if (vector)
-                    shapes.emplace();
-                painter.scale(double(size.width()) / page.width(), double(size.height()) / page.height());
-                page.render(&painter, {}, {}, QWidget::DrawWindowBackground | QWidget::DrawChildren);
-            },
-            {}};
+    return {title, page.size(), drawing(page), {}};
+}
+
+// Draws a widget that also draws itself in another size.
+template <class Widget> std::function<void(QPainter&, const QSize&, bool)> drawnBy(Widget* widget)
+{
+    return [widget](QPainter& painter, const QSize& size, bool) { widget->draw(painter, size); };
+}
+
+template <class Plot> void addPlots(std::vector<Exportable>& all, const QWidget& page)
+{
+    for (Plot* plot : page.findChildren<Plot*>())
+        if (plot->isVisibleTo(&page))
+            all.push_back({plot->accessibleName(), plot->size(), drawnBy(plot), someTable(plot->table())});
 }
 
 } // namespace
@@ -186,37 +190,16 @@ std::vector<Exportable> exportablesOf(QWidget& page, const QString& title)
                  someTable(tableOf(*plot))});
     for (FigureView* figure : page.findChildren<FigureView*>())
         if (figure->isVisibleTo(&page) && !figure->paper().isEmpty())
-            all.push_back(
-                {figure->accessibleName(), figure->paper(),
-                 [figure](QPainter& painter, const QSize& size, bool) { figure->draw(painter, size); },
-                 someTable(tableOf(figure->plot()))});
+            all.push_back({figure->accessibleName(), figure->paper(), drawnBy(figure),
+                           someTable(tableOf(figure->plot()))});
     for (FlameView* flame : page.findChildren<FlameView*>())
         if (flame->isVisibleTo(&page))
-            all.push_back(
-                {flame->accessibleName(),
-                 flame->size(),
-                 [flame](QPainter& painter, const QSize& size, bool) { flame->draw(painter, size); },
-                 {},
-                 [flame] {
-                     return TableText{flame->csv(), QObject::tr("boxes")};
-                 }});
-    for (StepBarPlot* bars : page.findChildren<StepBarPlot*>())
-        if (bars->isVisibleTo(&page))
-            all.push_back({bars->accessibleName(), bars->size(),
-                           [bars](QPainter& painter, const QSize& size, bool) { bars->draw(painter, size); },
-                           someTable(bars->table())});
-    for (LatenessPlot* lateness : page.findChildren<LatenessPlot*>())
-        if (lateness->isVisibleTo(&page))
-            all.push_back(
-                {lateness->accessibleName(), lateness->size(),
-                 [lateness](QPainter& painter, const QSize& size, bool) { lateness->draw(painter, size); },
-                 someTable(lateness->table())});
-    for (DistributionPlot* samples : page.findChildren<DistributionPlot*>())
-        if (samples->isVisibleTo(&page))
-            all.push_back(
-                {samples->accessibleName(), samples->size(),
-                 [samples](QPainter& painter, const QSize& size, bool) { samples->draw(painter, size); },
-                 someTable(samples->table())});
+            all.push_back({flame->accessibleName(), flame->size(), drawnBy(flame), {}, [flame] {
+                               return TableText{flame->csv(), QObject::tr("boxes")};
+                           }});
+    addPlots<StepBarPlot>(all, page);
+    addPlots<LatenessPlot>(all, page);
+    addPlots<DistributionPlot>(all, page);
     for (TableView* view : page.findChildren<TableView*>())
         if (view->isVisibleTo(&page)) {
             TableData table = view->shown();
