@@ -6,7 +6,6 @@
 #include "core/model/environment_facts.h"
 #include "core/query/runs/run_device.h"
 
-
 namespace tilescope::query {
 
 std::optional<LinkRate> linkRateOf(const store::RunReader& reader, const store::RunRecord& run)
