@@ -15,8 +15,6 @@ using ::testing::Not;
 using ::testing::Pair;
 using testing::ProgramResult;
 
-class RecordTorch : public RecordTest {};
-
 std::string training(const std::string& call = "layer(x)", const std::string& prepare = "model",
                      const std::string& workers = "0")
 {
@@ -28,9 +26,28 @@ std::string training(const std::string& call = "layer(x)", const std::string& pr
     return text;
 }
 
+class RecordTorch : public RecordTest {
+protected:
+    /// The training script, recorded without options. It is recorded once; each case gets a copy of the file.
+    ProgramResult recordTraining()
+    {
+        static const testing::TemporaryFolder shared;
+        static const ProgramResult result = [this] {
+            const ProgramResult made = record({PYTHON_PROGRAM, script("train.py", training())});
+            if (made.code == 0)
+                std::filesystem::copy_file(folder_ / "t.tscope", shared / "t.tscope");
+            return made;
+        }();
+        if (result.code == 0)
+            std::filesystem::copy_file(shared / "t.tscope", folder_ / "t.tscope",
+                                       std::filesystem::copy_options::skip_existing);
+        return result;
+    }
+};
+
 TEST_F(RecordTorch, FindsModulesAndStepsOfPyTorch)
 {
-    const ProgramResult result = record({PYTHON_PROGRAM, script("train.py", training())});
+    const ProgramResult result = recordTraining();
     ASSERT_EQ(result.code, 0) << result.err;
     EXPECT_EQ(result.out, "trained\n");
     EXPECT_THAT(rangePaths(), IsSupersetOf({"step/forward/Model/layers.0/attention",
@@ -262,7 +279,7 @@ TEST_F(RecordTorch, AModuleThatRaisesDoesNotContainWhatFollows)
 
 TEST_F(RecordTorch, AddsUpTheMemoryOfAnUnmodifiedScriptByModule)
 {
-    ASSERT_EQ(record({PYTHON_PROGRAM, script("train.py", training())}).code, 0);
+    ASSERT_EQ(recordTraining().code, 0);
     EXPECT_THAT(environment()["record.memory"], HasSubstr("by the plug-in"));
     std::int64_t atPeak = 0;
     std::map<std::string, std::int64_t> most;
@@ -404,7 +421,7 @@ TEST_F(RecordTorch, RecordsCallsOfPythonFunctions)
 /// Ranges nest: what a parent's children leave of it is its own time.
 TEST_F(RecordTorch, TimesOfModulesAddUpToTheStep)
 {
-    ASSERT_EQ(record({PYTHON_PROGRAM, script("train.py", training())}).code, 0);
+    ASSERT_EQ(recordTraining().code, 0);
     std::map<std::string, std::int64_t> wall;
     for (const json& row : show({"ranges"}))
         wall[row.at("path")] = row.at("wall_ns").get<std::int64_t>();
