@@ -175,11 +175,15 @@ TEST(Columns, OfRunsAreThoseOfTheTerminal)
 
 TEST(Columns, OfCallsAreThoseOfTheTerminal)
 {
-    query::CallTreeRow row{
-        .kind = query::CallKind::Kernel, .self = 3'600'000, .total = 3'600'000, .count = 3};
-    row.percent = 99.4;
+    query::CallTreeRow kernel;
+    kernel.kind = query::CallKind::Kernel;
+    kernel.self = kernel.total = 3'600'000;
+    kernel.count = 3;
+    kernel.percent = 99.4;
+    query::CallTreeRow process;
+    process.self = process.total = 20'500;
     const exchange::CallColumns of(query::CallTreeTable{.onGpu = true});
-    expectSameColumns<query::CallTreeRow>({row, query::CallTreeRow{.self = 20'500, .total = 20'500}},
+    expectSameColumns<query::CallTreeRow>({kernel, process},
                                           {of.kind, of.total, of.percent, of.self, of.count});
 }
 
