@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace SQLite {
@@ -33,6 +34,14 @@ void migrate(SQLite::Database& database, int fromVersion, std::span<const Migrat
 
 /// Lets queries of the newest version run on a read-only connection to an older file.
 void prepareForReading(SQLite::Database& database, int fileVersion, std::span<const Migration> migrations);
+
+/// SHA-256 of the database's tables, views, indexes and triggers: their types, names and SQL.
+std::string schemaDigest(SQLite::Database& database);
+
+/// The digest of the schema that embeddedMigrations() create. A file that has it needs no other comparison; creating
+/// the schema to compare with takes longer than most queries. If it does not match, files open as slowly as older ones.
+inline constexpr std::string_view kSchemaDigest =
+    "d90711b78860223c9e98715c1f6af1c689b9edc34d5eaed80339ccacb7b899fb";
 
 /// Compares the database's tables, views, indexes and triggers with those of `version`.
 /// \throws Error  naming the first that is missing, unknown or different

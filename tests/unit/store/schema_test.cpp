@@ -92,6 +92,7 @@ TEST_F(Schema, EmbeddedHistoryMakesWhatItAccepts)
     const auto migrations = embeddedMigrations();
     ASSERT_GE(migrations.size(), 1u);
     migrate(database, 0, migrations);
+    EXPECT_EQ(schemaDigest(database), kSchemaDigest) << "of this schema it is the first value";
     EXPECT_NO_THROW(requireOurSchema(database, "new", static_cast<int>(migrations.size()), migrations));
     database.exec("drop view kernels");
     EXPECT_THROW(requireOurSchema(database, "new", static_cast<int>(migrations.size()), migrations), Error);
