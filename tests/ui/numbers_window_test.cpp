@@ -50,6 +50,8 @@ protected:
              {"study.tscope", "large.tscope", "gpu.tscope", "failed.tscope", "ranks.tscope"})
             window_.open({QString::fromStdString((*files_ / name).string())});
         waitUntilSettled();
+        // The tests measure columns and record texts; painting on the display would take half of their time.
+        window_.setUpdatesEnabled(false);
         window_.resize(kSizes[size_]);
         ASSERT_EQ(window_.workspace().files().size(), 6U);
     }
@@ -243,6 +245,7 @@ protected:
     void expectWholeTexts(const QString& name, const std::string& where)
     {
         static const QRegularExpression cut(QStringLiteral("[0-9]…|…[0-9]"));
+        window_.setUpdatesEnabled(true); // render() leaves out what is not updated
         TextRecorder recorder(window_.size());
         window_.render(&recorder);
         EXPECT_GT(recorder.texts().size(), 20U) << where;
@@ -271,6 +274,7 @@ protected:
                     << where << ": " << text.words.toStdString();
             }
         }
+        window_.setUpdatesEnabled(false);
     }
 
     static std::unique_ptr<testing::TemporaryFolder> files_;
