@@ -10,6 +10,7 @@
 #include "core/config/quick.h"
 #include "core/config/schema.h"
 #include "core/exchange/table.h"
+#include "core/model/environment_facts.h"
 #include "core/model/text.h"
 #include "core/session/protocol/stop_signals.h"
 #include "core/session/supervisor/supervisor.h"
@@ -63,11 +64,9 @@ struct Compiled {
 
     Cell number(std::string_view key) const
     {
-        const auto fact = std::ranges::find(facts, key, &EnvironmentEntry::key);
+        const std::string fact = factOf(facts, key);
         double value = 0;
-        if (fact == facts.end() ||
-            std::from_chars(fact->value.data(), fact->value.data() + fact->value.size(), value).ec !=
-                std::errc())
+        if (std::from_chars(fact.data(), fact.data() + fact.size(), value).ec != std::errc())
             return std::monostate();
         return value;
     }
