@@ -15,13 +15,13 @@ NoticeBar::NoticeBar(Workspace& workspace, QWidget* parent) : MessageStrip(paren
         file_ = 0;
         follow();
     });
-    connect(&workspace_, &Workspace::openFailed, this, &NoticeBar::tellOf);
+    connect(&workspace_, &Workspace::openFailed, this, &NoticeBar::showFailure);
     connect(&workspace_, &Workspace::filesChanged, this, &NoticeBar::follow);
     connect(&workspace_, &Workspace::selectionChanged, this, &NoticeBar::follow);
     hide();
 }
 
-void NoticeBar::tellOf(int file)
+void NoticeBar::showFailure(int file)
 {
     const OpenFile* open = workspace_.find(file);
     if (open == nullptr)

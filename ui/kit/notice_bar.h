@@ -14,7 +14,7 @@ public:
     explicit NoticeBar(Workspace& workspace, QWidget* parent = nullptr);
 
 private:
-    void tellOf(int file);
+    void showFailure(int file);
     void follow();
 
     Workspace& workspace_;
