@@ -136,6 +136,14 @@ private:
     const fs::path* file_;
 };
 
+/// Repeats a system call that a signal interrupted.
+template <class Call> auto uninterrupted(Call&& call)
+{
+    for (;;)
+        if (const auto result = call(); result >= 0 || errno != EINTR)
+            return result;
+}
+
 /// Copies the content and makes it durable; on failure no file remains.
 /// \param mode  permissions; none: those of a new file
 void copyDurably(const fs::path& from, const fs::path& to, std::optional<mode_t> mode)
@@ -153,20 +161,21 @@ void copyDurably(const fs::path& from, const fs::path& to, std::optional<mode_t>
         throw failed("cannot be written", to, errno, remedy);
     std::vector<char> block(kBlock);
     for (;;) {
-        const ssize_t length = read(source.get(), block.data(), block.size());
+        const ssize_t length = uninterrupted([&] { return read(source.get(), block.data(), block.size()); });
         if (length < 0)
             throw failed("cannot be read", from, errno, "check the disk");
         if (length == 0)
             break;
         for (ssize_t done = 0; done < length;) {
-            const ssize_t written =
-                write(target.get(), block.data() + done, static_cast<std::size_t>(length - done));
+            const ssize_t written = uninterrupted([&] {
+                return write(target.get(), block.data() + done, static_cast<std::size_t>(length - done));
+            });
             if (written < 0)
                 throw failed("cannot be written", to, errno, remedy);
             done += written;
         }
     }
-    if (fsync(target.get()) != 0)
+    if (uninterrupted([&] { return fsync(target.get()); }) != 0)
         throw failed("cannot be written", to, errno, remedy);
     half.keep();
 }
