@@ -46,20 +46,18 @@ int authorize(void*, int action, const char* first, const char*, const char*, co
     }
 }
 
-int shouldStop(void* token)
-{
-    return static_cast<const std::stop_token*>(token)->stop_requested() ? 1 : 0;
-}
-
 /// Applies the restrictions of a statement to a connection and removes them again.
 class Restricted {
 public:
-    Restricted(sqlite3* handle, const std::stop_token& stop)
-        : handle_(handle), length_(sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, intOf(kLongestSqlValue))),
+    Restricted(sqlite3* handle, Bytes mostWork, const std::stop_token& stop)
+        : handle_(handle), stop_(stop), mostMemory_(sqlite3_memory_used() + mostWork.count),
+          length_(sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, intOf(kLongestSqlValue))),
           text_(sqlite3_limit(handle, SQLITE_LIMIT_SQL_LENGTH, intOf(kLongestSqlText)))
     {
+        sqlite3_progress_handler(handle, kStepsBetweenLooks, shouldStop, this);
+        // What is sorted would otherwise go to files without a limit.
+        sqlite3_exec(handle, "pragma temp_store = memory", nullptr, nullptr, nullptr);
         sqlite3_set_authorizer(handle, authorize, nullptr);
-        sqlite3_progress_handler(handle, kStepsBetweenLooks, shouldStop, const_cast<std::stop_token*>(&stop));
     }
     ~Restricted()
     {
@@ -71,10 +69,22 @@ public:
     Restricted(const Restricted&) = delete;
     Restricted& operator=(const Restricted&) = delete;
 
+    /// Whether the statement was ended because it needs too much memory.
+    bool needsTooMuch() const { return needsTooMuch_; }
+
 private:
+    static int shouldStop(void* self)
+    {
+        auto& restricted = *static_cast<Restricted*>(self);
+        restricted.needsTooMuch_ = sqlite3_memory_used() > restricted.mostMemory_;
+        return restricted.needsTooMuch_ || restricted.stop_.stop_requested() ? 1 : 0;
+    }
     static int intOf(Bytes bytes) { return static_cast<int>(bytes.count); }
 
     sqlite3* handle_;
+    const std::stop_token& stop_;
+    const std::int64_t mostMemory_;
+    bool needsTooMuch_ = false;
     int length_;
     int text_;
 };
@@ -244,7 +254,8 @@ std::int64_t sizeOf(const SqlResult::Value& value)
     return kValueSize + (text ? static_cast<std::int64_t>(text->capacity()) : 0);
 }
 
-SqlResult read(SQLite::Database& database, sqlite3_stmt* statement, const SqlLimits& limits)
+SqlResult read(SQLite::Database& database, sqlite3_stmt* statement, const Restricted& restricted,
+               const SqlLimits& limits)
 {
     SqlResult result;
     const int columns = sqlite3_column_count(statement);
@@ -262,6 +273,12 @@ SqlResult read(SQLite::Database& database, sqlite3_stmt* statement, const SqlLim
             size += sizeOf(result.values.back());
         }
     }
+    if ((code & 0xff) == SQLITE_INTERRUPT && restricted.needsTooMuch())
+        throw Error{.what = "the statement sorts or groups more than " +
+                            std::to_string(limits.work.count >> 20) + " MiB of rows",
+                    .where = kWhere,
+                    .remedy = "select fewer rows or columns, or add a limit to its order",
+                    .kind = ErrorKind::Failure};
     if (code != SQLITE_DONE)
         throwRefused(database, code, {});
     return result;
@@ -276,9 +293,9 @@ SqlResult runSql(const std::filesystem::path& file, std::string_view sql, const 
     return translating(file, [&] {
         const ReadConnection::Use use(connection);
         SQLite::Database& database = connection.database();
-        const Restricted restricted(database.getHandle(), stop);
+        const Restricted restricted(database.getHandle(), limits.work, stop);
         const Statement statement = prepare(database, sql);
-        return read(database, statement.get(), limits);
+        return read(database, statement.get(), restricted, limits);
     });
 }
 

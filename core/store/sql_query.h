@@ -17,6 +17,7 @@ namespace tilescope::store {
 struct SqlLimits {
     std::size_t rows = 1'000'000;
     Bytes values{std::int64_t{512} << 20}; ///< memory of all values together
+    Bytes work{std::int64_t{1} << 30};     ///< memory for what is sorted, grouped or made distinct
 };
 
 /// A longer text or blob than this is an error of the statement.
@@ -53,7 +54,7 @@ struct SqlSource {
 /// \param stop  ends the statement
 /// \throws Error (Usage)    the statement is wrong, with its line and column where SQLite gives them; or the
 ///                          file is not a recording
-/// \throws Error (Failure)  the statement was stopped
+/// \throws Error (Failure)  the statement was stopped, or needs more memory than the limit
 SqlResult runSql(const std::filesystem::path& file, std::string_view sql, const SqlLimits& limits = {},
                  const std::stop_token& stop = {});
 

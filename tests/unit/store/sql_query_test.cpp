@@ -103,6 +103,20 @@ TEST_F(SqlQuery, EndsWhenItIsStopped)
         HasSubstr("the statement was stopped"));
 }
 
+TEST_F(SqlQuery, EndsWhenItSortsMoreThanTheLimit)
+{
+    const std::string numbers = "with recursive n(i) as (values (1) union all select i + 1 from n) ";
+    for (const char* query : {"select i from n order by -i", "select distinct i from n",
+                              "select i % 1000000007, count(*) from n group by 1"})
+        try {
+            runSql(file, numbers + query, {.work = Bytes{8 << 20}});
+            ADD_FAILURE() << query;
+        } catch (const Error& error) {
+            EXPECT_THAT(error.sentence(), HasSubstr("sorts or groups more than 8 MiB of rows")) << query;
+        }
+    EXPECT_EQ(runSql(file, "select id from ops order by -id", {.work = Bytes{8 << 20}}).rows(), 1000u);
+}
+
 TEST_F(SqlQuery, ListsViewsBeforeTables)
 {
     const std::vector<SqlSource> sources = sqlSources(file);
