@@ -109,6 +109,10 @@ int verifyCommand(int argc, char** argv)
     const store::VerifyReport report = store::verify(file);
     for (const std::string& problem : report.problems)
         std::cout << escapeForTerminal(problem) << '\n';
+    if (!report.hasChecksums)
+        std::cout << "written by an earlier version: its checksums are no longer read, so only its structure "
+                     "and its "
+                     "numbers of rows were checked; it gets new checksums when it is next written to\n";
     std::cout << escapeForTerminal(file) << ": " << counted(report.runs, "run") << ", "
               << counted(report.rows, "row") << ", " << (report.ok() ? "no damage" : "damaged") << '\n';
     constexpr int kUnusableFile = 2;

@@ -98,7 +98,7 @@ void RunReader::eachSample(std::span<const RunId> runs,
     // Columns by number: a file has many samples, and looking up a name takes longer than reading a value.
     enum Column { Step = 2, Kind, PhaseWord, Wall, Gpu };
     impl_->use([&] {
-        impl_->eachRow(runs, Source::Sample, [&](RunId run, SQLite::Statement& row) {
+        impl_->eachRow(runs, "sample", [&](RunId run, SQLite::Statement& row) {
             const auto kind = fromWord<SampleKind>(row.getColumn(Kind).getText());
             const auto phase = fromWord<Phase>(row.getColumn(PhaseWord).getText());
             if (!kind || !phase)
@@ -123,7 +123,7 @@ std::vector<EnvironmentEntry> RunReader::environment(RunId run) const
 {
     return impl_->use([&] {
         std::vector<EnvironmentEntry> entries;
-        impl_->eachRow(run, Source::Environment, [&](SQLite::Statement& row) {
+        impl_->eachRow(run, "environment", [&](SQLite::Statement& row) {
             entries.push_back({store::text(row, "key"), store::text(row, "value"), store::text(row, "unit")});
         });
         return entries;
@@ -154,7 +154,7 @@ std::vector<CounterValue> RunReader::counters(RunId run) const
 {
     return impl_->use([&] {
         std::vector<CounterValue> counters;
-        impl_->eachRow(run, Source::Counter, [&](SQLite::Statement& row) {
+        impl_->eachRow(run, "counter", [&](SQLite::Statement& row) {
             counters.push_back({store::text(row, "path"), store::text(row, "metric"),
                                 row.getColumn("value").getDouble(), store::text(row, "unit"),
                                 row.getColumn("instances").getInt64(), row.getColumn("passes").getInt64()});
@@ -177,7 +177,7 @@ std::vector<Ceiling> RunReader::ceilings() const
 {
     return impl_->use([&] {
         std::vector<Ceiling> ceilings;
-        impl_->eachSharedRow(Source::Ceiling, [&](SQLite::Statement& row) {
+        impl_->eachSharedRow("ceiling", [&](SQLite::Statement& row) {
             ceilings.push_back({store::text(row, "device"), store::text(row, "device_name"),
                                 store::text(row, "kind"), row.getColumn("value").getDouble(),
                                 store::text(row, "unit"), row.getColumn("n").getInt64(),
@@ -199,7 +199,7 @@ void RunReader::eachLoss(std::span<const RunId> runs,
         losses.clear();
     };
     impl_->use([&] {
-        impl_->eachRow(runs, Source::Loss, [&](RunId run, SQLite::Statement& row) {
+        impl_->eachRow(runs, "loss", [&](RunId run, SQLite::Statement& row) {
             if (run != current)
                 hand();
             current = run;
@@ -270,7 +270,7 @@ std::vector<TrackInfo> RunReader::tracks(RunId run) const
 {
     return impl_->use([&] {
         std::vector<TrackInfo> tracks;
-        impl_->eachRow(run, Source::Track, [&](SQLite::Statement& row) {
+        impl_->eachRow(run, "track", [&](SQLite::Statement& row) {
             const auto kind = laneKindOf(store::text(row, "kind"));
             if (!kind)
                 impl_->damaged("a track of run " + std::to_string(run.value) + " has an unknown kind");
@@ -337,13 +337,13 @@ void RunReader::eachPoints(RunId run, const TrackInfo& track,
 EventCounts RunReader::counts(RunId run) const
 {
     return impl_->use([&] {
-        const auto rows = [&](Source source) { return impl_->directory(run, source).rows(); };
-        return EventCounts{.ranges = rows(Source::Range),
-                           .ops = rows(Source::Op),
-                           .apiCalls = rows(Source::ApiCall),
-                           .deviceEvents = rows(Source::Kernel) + rows(Source::Copy),
-                           .allocEvents = rows(Source::Allocation),
-                           .frames = rows(Source::Frame)};
+        const auto rows = [&](std::string_view table) { return impl_->directory(run, table).rows(); };
+        return EventCounts{.ranges = rows("range"),
+                           .ops = rows("op"),
+                           .apiCalls = rows("api_call"),
+                           .deviceEvents = rows("kernel") + rows("copy"),
+                           .allocEvents = rows("allocation"),
+                           .frames = rows("frame")};
     });
 }
 

@@ -142,7 +142,7 @@ public:
     /// The totals of a run's calls, within traced steps and outside; none also if too few calls are alike.
     std::optional<CallTotals> callTotals(RunId run) const;
 
-    /// From the file's books, without reading events.
+    /// From the file's chunks, without reading events.
     EventCounts counts(RunId run) const;
 
     /// Text of a file's string id; cached, valid as long as the reader.

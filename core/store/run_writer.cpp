@@ -121,23 +121,23 @@ public:
     std::optional<Error> failure;
 
     RowInserter environment{
-        target.database(), target.ledger(), Source::Environment, {"id", "run", "key", "value", "unit"}};
+        target.database(), target.chunks(), "environment", {"id", "run", "key", "value", "unit"}};
     RowInserter samples{target.database(),
-                        target.ledger(),
-                        Source::Sample,
+                        target.chunks(),
+                        "sample",
                         {"id", "run", "step", "kind", "phase", "wall_ns", "gpu_ns"}};
     RowInserter counters{target.database(),
-                         target.ledger(),
-                         Source::Counter,
+                         target.chunks(),
+                         "counter",
                          {"id", "run", "path", "metric", "value", "unit", "instances", "passes"}};
     RowInserter ceilings{
         target.database(),
-        target.ledger(),
-        Source::Ceiling,
+        target.chunks(),
+        "ceiling",
         {"id", "device", "device_name", "kind", "value", "unit", "n", "spread", "measured", "program"}};
-    MemoryRows memory{target.database(), target.ledger(), target.strings()};
-    PartyRows parties{target.database(), target.ledger(), target.strings()};
-    CounterRows counterTracks{target.database(), target.ledger(), target.strings()};
+    MemoryRows memory{target.database(), target.chunks(), target.strings()};
+    PartyRows parties{target.database(), target.chunks(), target.strings()};
+    CounterRows counterTracks{target.database(), target.chunks(), target.strings()};
 
 private:
     template <class Record> void append(EventKind kind, const Record& record)
@@ -172,14 +172,12 @@ private:
     void writeLoss(std::string_view kind, LossSeverity severity, std::int64_t count, std::string_view detail);
 
     RowInserter runs_{target.database(),
-                      target.ledger(),
-                      Source::Run,
+                      target.chunks(),
+                      "run",
                       {"id", "uid", "name", "workload", "spec", "spec_hash", "point", "program", "host",
                        "pid", "status", "started", "clock_origin", "first_range", "first_op"}};
-    RowInserter losses_{target.database(),
-                        target.ledger(),
-                        Source::Loss,
-                        {"id", "run", "kind", "severity", "count", "detail"}};
+    RowInserter losses_{
+        target.database(), target.chunks(), "loss", {"id", "run", "kind", "severity", "count", "detail"}};
     std::optional<TrackFeed> feed_; ///< of a run whose events arrive in order
     std::size_t rowsSinceCommit_ = 0;
     std::int64_t lastOp_ = -1; ///< highest numbers that the open run's records refer to
@@ -199,11 +197,11 @@ void RunWriter::Impl::beginRun(const RunHeader& header)
     lastOp_ = -1;
     lastRange_ = -1;
     uid = newUuid();
-    frame.firstRange = target.ledger().nextId(Source::Range);
-    frame.firstOp = target.ledger().nextId(Source::Op);
+    frame.firstRange = target.chunks().table("range").nextId();
+    frame.firstOp = target.chunks().table("op").nextId();
     frame.clockOrigin = nanosecondsOf(header.clockOrigin.value_or(TraceClock::now()));
     const std::string host = hostName();
-    frame.run = target.ledger().nextId(Source::Run);
+    frame.run = target.chunks().table("run").nextId();
     runs_.insert(frame.run, {uid, header.name, header.workload, header.specJson, header.specHash,
                              cellOf(header.point), header.program, host, static_cast<std::int64_t>(getpid()),
                              "running"sv, header.startedUnixNs.value_or(unixNs()), frame.clockOrigin,
@@ -285,8 +283,8 @@ void RunWriter::Impl::commit()
         writeLoss(infoOf(RecordLoss::EventCap).name, infoOf(RecordLoss::EventCap).severity, eventsDropped_,
                   lossDetail(RecordLoss::EventCap, "cap: " + std::to_string(eventCap_)));
     if (frame.run != 0) {
-        target.ledger().reserve(Source::Op, frame.firstOp + lastOp_);
-        target.ledger().reserve(Source::Range, frame.firstRange + lastRange_);
+        target.chunks().table("op").reserve(frame.firstOp + lastOp_);
+        target.chunks().table("range").reserve(frame.firstRange + lastRange_);
     }
     target.commit();
     recordsChecked_ = 0;

@@ -51,7 +51,7 @@ def recorded():
 
 
 class Made:
-    """A recording of the newest version that a test fills itself, with its books."""
+    """A recording of the newest version that a test fills itself, with its chunks."""
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
@@ -65,7 +65,7 @@ class Made:
         self.database.execute("insert into file (id, created, program, sealed, edition) values (1, 0, 'Tilescope', 1, 0)")
 
     def add(self, table, **values):
-        """Adds a row and counts it; returns its id."""
+        """Adds a row and its chunk; returns its id."""
         row = self._next[table] = self._next.get(table, 0) + 1
         values = {"id": row, **values}
         if table == "run":
@@ -77,8 +77,6 @@ class Made:
                 values.setdefault(column, 0)
         self.database.execute("insert into {} ({}) values ({})".format(
             table, ", ".join('"{}"'.format(name) for name in values), ", ".join("?" * len(values))), list(values.values()))
-        self.database.execute("insert into tally values (?, 1, ?) on conflict (source) do update set rows = rows + 1, next = ?",
-                              (table, row + 1, row + 1))
         run = row if table == "run" else values.get("run")
         self.database.execute("insert into chunk (run, source, first, last, rows, checksum) values (?, ?, ?, ?, 1, 0)",
                               (run, table, row, row))

@@ -233,12 +233,12 @@ void RunEdits::restore(const Removed& removed)
         removed.open,
         [copy = removed.copy, folder = removed.folder](const std::filesystem::path& path) {
             const std::filesystem::path sources[] = {copy};
-            store::merge(sources, path);
+            store::merge(sources, path, store::RunNumbers::OfSources);
         },
         tr("%1 restored.").arg(removed.what), [this, removed] { selectRestored(removed); });
 }
 
-// Restored runs have other numbers.
+// By uid: another run may have taken the number of one that was deleted.
 void RunEdits::removeAgain(const Removed& removed)
 {
     change(

@@ -261,8 +261,8 @@ class Recording:
 
     def _require_whole(self, connection, table, run, found):
         if run is None:
-            tally = connection.execute("select rows from tally where source = ?", (table,)).fetchone()
-            written = tally[0] if tally else 0
+            written = connection.execute("select coalesce(sum(rows), 0) from chunk where source = ?",
+                                         (table,)).fetchone()[0]
         else:
             written = _chunks(connection, table, run)[2]
         if found != written:

@@ -1,12 +1,22 @@
 #include "core/store/file/database.h"
 
+#include "core/base/output_file.h"
 #include "core/base/terminal_text.h"
 #include "core/store/file/file_check.h"
 
 #include <sqlite3.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cinttypes>
 #include <cstdio>
+#include <fstream>
+#include <optional>
+#include <span>
+#include <vector>
 
 namespace tilescope::store {
 
@@ -31,6 +41,54 @@ bool growsAFile(int extendedCode)
 {
     return extendedCode == SQLITE_IOERR_WRITE || extendedCode == SQLITE_IOERR_SHMSIZE ||
            extendedCode == SQLITE_IOERR_TRUNCATE;
+}
+
+std::string nameOfProcess(long pid)
+{
+    std::ifstream in("/proc/" + std::to_string(pid) + "/comm");
+    std::string name;
+    std::getline(in, name);
+    return name;
+}
+
+/// Whether a process has one of the files open; none if that cannot be known.
+std::optional<bool> hasOpen(long pid, std::span<const std::filesystem::path> files)
+{
+    std::error_code error;
+    const std::filesystem::path folder = "/proc/" + std::to_string(pid) + "/fd";
+    for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+        std::error_code ignored;
+        for (const std::filesystem::path& file : files)
+            if (std::filesystem::equivalent(entry->path(), file, ignored))
+                return true;
+    }
+    return error ? std::nullopt : std::optional(false);
+}
+
+/// Who locks the file or the index of its log, from the kernel's list: `process 77 (python)`.
+std::string lockHolderOf(const std::filesystem::path& file)
+{
+    const std::filesystem::path target = withLinksFollowed(file);
+    const std::array<std::filesystem::path, 2> files{target, std::filesystem::path(target) += "-shm"};
+    std::vector<std::uint64_t> nodes;
+    for (const std::filesystem::path& path : files)
+        if (struct stat status{}; stat(path.c_str(), &status) == 0)
+            nodes.push_back(status.st_ino);
+    // 1: POSIX  ADVISORY  WRITE 77 08:01:1234 0 EOF. The device is not that of stat() on every filesystem, so the
+    // process must also have the file open.
+    std::ifstream locks("/proc/locks");
+    for (std::string line; std::getline(locks, line);) {
+        long pid = 0;
+        std::uint64_t node = 0;
+        if (std::sscanf(line.c_str(), "%*d: POSIX %*s %*s %ld %*x:%*x:%" SCNu64, &pid, &node) != 2 ||
+            pid <= 0 || std::ranges::find(nodes, node) == nodes.end() || !hasOpen(pid, files).value_or(true))
+            continue;
+        const std::string name = nameOfProcess(pid);
+        return pid == getpid() ? "this program"
+                               : "process " + std::to_string(pid) + (name.empty() ? "" : " (" + name + ")");
+    }
+    return "another program";
 }
 
 } // namespace
@@ -62,7 +120,7 @@ Error translated(const SQLite::Exception& exception, const std::filesystem::path
                 .remedy = "check that file and folder exist and that you may use them"};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return {.what = "another program has locked the file",
+        return {.what = lockHolderOf(file) + " has locked the file",
                 .where = where,
                 .remedy = "close what uses it and try again",
                 .kind = ErrorKind::Failure};

@@ -30,7 +30,8 @@ struct FileHeader {
     std::uint64_t wholeSize = 0; ///< bytes that a sealed file must have; 0 if unknown
 };
 
-/// Reads the header without opening the database, so that files of other programs are not touched.
+/// Reads the header without opening the database, so that files of other programs are not touched. Unlike other ways
+/// to look at a file, it keeps the locks that this process holds on it, so it is safe while a recording is open.
 /// \throws Error  the file is not a readable, non-empty regular file
 FileHeader readHeader(const std::filesystem::path& file);
 

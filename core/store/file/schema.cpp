@@ -46,7 +46,7 @@ Objects schemaOf(SQLite::Database& database)
     return objects;
 }
 
-std::string digestOf(const Objects& objects)
+std::string sha256Of(const Objects& objects)
 {
     Sha256 hash;
     for (const auto& [name, sql] : objects)
@@ -94,11 +94,14 @@ std::span<const Migration> embeddedMigrations()
     return migrations;
 }
 
-void migrate(SQLite::Database& database, int fromVersion, std::span<const Migration> migrations)
+void migrate(SQLite::Database& database, int fromVersion, std::span<const Migration> migrations,
+             void (*finish)(SQLite::Database&))
 {
     SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
     for (std::size_t i = static_cast<std::size_t>(fromVersion); i < migrations.size(); ++i)
         database.exec(std::string(migrations[i].upgrade));
+    if (finish)
+        finish(database);
     database.exec("pragma application_id = " + std::to_string(kApplicationId));
     database.exec("pragma user_version = " + std::to_string(migrations.size()));
     transaction.commit();
@@ -113,7 +116,7 @@ void prepareForReading(SQLite::Database& database, int fileVersion, std::span<co
 
 std::string schemaDigest(SQLite::Database& database)
 {
-    return digestOf(schemaOf(database));
+    return sha256Of(schemaOf(database));
 }
 
 void requireOurSchema(SQLite::Database& database, const std::filesystem::path& file, int version,
@@ -122,7 +125,7 @@ void requireOurSchema(SQLite::Database& database, const std::filesystem::path& f
     const Objects found = schemaOf(database);
     const auto newest = embeddedMigrations();
     if (migrations.data() == newest.data() && version == std::ssize(newest) &&
-        digestOf(found) == kSchemaDigest)
+        sha256Of(found) == kSchemaDigest)
         return;
     const Objects& expected = schemaMadeBy(migrations.first(static_cast<std::size_t>(version)));
     for (const auto& [name, sql] : found) {

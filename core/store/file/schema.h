@@ -30,7 +30,9 @@ struct Migration {
 std::span<const Migration> embeddedMigrations();
 
 /// Creates the schema in an empty database, or upgrades an older one, in one transaction.
-void migrate(SQLite::Database& database, int fromVersion, std::span<const Migration> migrations);
+/// \param finish  what remains to be done in it, if anything
+void migrate(SQLite::Database& database, int fromVersion, std::span<const Migration> migrations,
+             void (*finish)(SQLite::Database&) = nullptr);
 
 /// Lets queries of the newest version run on a read-only connection to an older file.
 void prepareForReading(SQLite::Database& database, int fileVersion, std::span<const Migration> migrations);
@@ -41,7 +43,7 @@ std::string schemaDigest(SQLite::Database& database);
 /// The digest of the schema that embeddedMigrations() create. A file that has it needs no other comparison; creating
 /// the schema to compare with takes longer than most queries. If it does not match, files open as slowly as older ones.
 inline constexpr std::string_view kSchemaDigest =
-    "d90711b78860223c9e98715c1f6af1c689b9edc34d5eaed80339ccacb7b899fb";
+    "54dcf05d6909b75cd5782cb94114376efb44138a5401522ca89f489528b88cd4";
 
 /// Compares the database's tables, views, indexes and triggers with those of `version`.
 /// \throws Error  naming the first that is missing, unknown or different

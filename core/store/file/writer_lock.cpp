@@ -62,11 +62,17 @@ std::string hostName()
     return host[0] ? host.data() : "localhost";
 }
 
+/// Whether the writer is a process of this host.
+bool existsHere(const Holder& holder)
+{
+    return holder.host == hostName() && (kill(static_cast<pid_t>(holder.pid), 0) == 0 || errno == EPERM);
+}
+
 /// Whether the writer was a process of this host that no longer exists: then an old heartbeat need not be
 /// awaited.
 bool diedHere(const Holder& holder)
 {
-    return holder.host == hostName() && kill(static_cast<pid_t>(holder.pid), 0) != 0 && errno == ESRCH;
+    return holder.host == hostName() && !existsHere(holder);
 }
 
 struct flock wholeFile()
@@ -88,7 +94,8 @@ bool heldByAnother(int descriptor)
     struct flock range = wholeFile();
     const std::optional<Holder> holder = readHolder(descriptor);
     if (fcntl(descriptor, F_OFD_GETLK, &range) == 0)
-        return range.l_type != F_UNLCK && (!holder || alive(*holder));
+        // A process that was stopped, or a computer that slept, has an old heartbeat and still the lock.
+        return range.l_type != F_UNLCK && (!holder || existsHere(*holder) || alive(*holder));
     // A filesystem without locks: only the heartbeat counts.
     return holder && alive(*holder) && !diedHere(*holder);
 }
@@ -171,7 +178,7 @@ void WriterLock::beat()
     std::array<char, 512> line{};
     const int length = std::snprintf(line.data(), line.size(), "%ld %s %lld\n", static_cast<long>(getpid()),
                                      hostName().c_str(), static_cast<long long>(unixNs()));
-    // A full disk may refuse it; then the lock alone speaks, which is what counts on a local disk.
+    // If the write fails (disk full), only the lock indicates a live writer, which suffices on a local disk.
     [[maybe_unused]] const ssize_t written =
         pwrite(descriptor_, line.data(), static_cast<std::size_t>(length), 0);
 }

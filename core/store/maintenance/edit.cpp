@@ -20,17 +20,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The tables whose rows belong to one run, besides `run` itself.
-constexpr Source kOfOneRun[] = {
-    Source::Environment,  Source::Sample,      Source::Loss,          Source::Thread,
-    Source::Range,        Source::Op,          Source::ApiCall,       Source::Kernel,
-    Source::Copy,         Source::Allocation,  Source::Track,         Source::TrackData,
-    Source::Counter,      Source::MemoryBlock, Source::MemorySegment, Source::MemoryReading,
-    Source::SavedTensor,  Source::KernelTotal, Source::RangeTotal,    Source::StepTotal,
-    Source::CodePlace,    Source::Frame,       Source::Clock,         Source::Process,
-    Source::Device,       Source::Stream,      Source::Collective,    Source::Wait,
-    Source::CounterTrack, Source::OpTotal,     Source::ActivityTotal, Source::AllocationTotal};
-
 /// Opens an existing file for changes, lets `work` make them in one transaction, and seals it.
 template <class Work> void edit(const fs::path& file, Work&& work)
 {
@@ -43,6 +32,17 @@ template <class Work> void edit(const fs::path& file, Work&& work)
         target.commit();
         target.seal();
     });
+}
+
+/// The tables that have rows of a run.
+std::vector<std::string> tablesOf(WritableFile& target, RunId run)
+{
+    std::vector<std::string> tables;
+    SQLite::Statement row(target.database(), "select distinct source from chunk where run = ?");
+    row.bind(1, run.value);
+    while (row.executeStep())
+        tables.push_back(row.getColumn(0).getString());
+    return tables;
 }
 
 void requireRun(WritableFile& target, RunId run)
@@ -87,27 +87,19 @@ void deleteRuns(const fs::path& file, std::span<const RunId> runs)
     edit(file, [&numbers](WritableFile& target) {
         for (const RunId run : numbers)
             requireRun(target, run);
-        for (const Source source : kOfOneRun) {
-            // The run's rows are contiguous: its chunks give their ids, so other rows are not read.
-            const std::string table(nameOf(source));
-            SQLite::Statement remove(target.database(),
-                                     "delete from " + table +
-                                         " where run = ?1 and id between "
-                                         "(select min(first) from chunk where run = ?1 and source = ?2) and "
-                                         "(select max(last) from chunk where run = ?1 and source = ?2)");
-            remove.bind(2, table);
-            for (const RunId run : numbers) {
-                remove.bind(1, run.value);
-                remove.exec();
-                remove.reset();
-            }
-        }
-        SQLite::Statement row(target.database(), "delete from run where id = ?");
         for (const RunId run : numbers) {
-            row.bind(1, run.value);
-            row.exec();
-            row.reset();
-            target.ledger().removeRun(run.value);
+            for (const std::string& table : tablesOf(target, run)) {
+                // The rows of a run are together: its chunks give their ids, so other rows are not read.
+                const StatementCache::Loan remove =
+                    target.query("delete from " + table + " where " + (table == "run" ? "id" : "run") +
+                                 " = ?1 and id between "
+                                 "(select min(first) from chunk where run = ?1 and source = ?2) and "
+                                 "(select max(last) from chunk where run = ?1 and source = ?2)");
+                remove->bind(1, run.value);
+                remove->bind(2, table);
+                remove->exec();
+            }
+            target.chunks().removeRun(run.value);
         }
         target.database().exec("update file set edition = edition + 1");
     });
@@ -143,17 +135,17 @@ CompactOutcome compact(const fs::path& link)
         const TemporaryPath folder(file, TemporaryPath::Kind::Folder);
         const fs::path fresh = folder.path() / "compact";
         {
-            WritableFile target(fresh, noStrings);
+            WritableFile target(fresh, noStrings, NewFile::WhenSealed);
             StoredRows source(file);
             RunCopier copier(source, target);
             std::vector<RunId> runs;
             for (const RunRecord& run : source.use([&source] { return source.runs({}); }))
                 runs.push_back(run.run);
+            target.begin();
             copier.copyCeilings();
             for (const RunId run : runs)
                 copier.copy(run, run.value);
-            target.begin();
-            target.ledger().reserve(Source::Run, old.ledger().nextId(Source::Run) - 1);
+            target.chunks().table("run").reserve(old.chunks().table("run").nextId() - 1);
             target.commit();
             target.seal();
         }

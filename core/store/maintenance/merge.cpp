@@ -13,6 +13,8 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <unordered_map>
 
 namespace tilescope::store {
@@ -39,22 +41,21 @@ struct Candidate {
 /// over what time. What is made from the events when a run is sealed does not count: an older file lacks it.
 std::uint64_t fingerprintOf(StoredRows& file, SQLite::Statement& row, std::span<const int> columns)
 {
-    RowDigest digest(DigestRule::Typed);
+    RowDigest digest;
     for (const int column : columns)
         addColumn(row.getColumn(column), digest);
     // The run of a dead writer becomes interrupted when the file is next opened for writing.
     const std::string status = text(row, "status");
     digest.add(std::string_view(status == "running" ? "interrupted" : status));
     digest.add(std::string_view(status == "running" ? kWriterDied : text(row, "reason")));
-    const StatementCache::Loan rows = file.connection.query(
-        "select source, sum(rows), min(start), max(end) from chunk where run = ? "
-        "and source not in ('track', 'level', 'track_data', 'kernel_total', "
-        "'range_total', 'step_total', 'op_total', 'activity_total', 'allocation_total') "
-        "group by source order by source");
+    const StatementCache::Loan rows =
+        file.connection.query("select source, sum(rows), min(start), max(end) from chunk where run = ? "
+                              "group by source order by source");
     rows->bind(1, row.getColumn("id").getInt64());
     while (rows->executeStep())
-        for (int i = 0; i < 4; ++i)
-            addColumn(rows->getColumn(i), digest);
+        if (!isDerived(rows->getColumn(0).getString()))
+            for (int i = 0; i < 4; ++i)
+                addColumn(rows->getColumn(i), digest);
     return digest.value();
 }
 
@@ -132,7 +133,7 @@ std::vector<Candidate> runsIn(const fs::path& file, std::unique_ptr<StoredRows>&
 
 } // namespace
 
-MergeOutcome merge(std::span<const fs::path> sources, const fs::path& target)
+MergeOutcome merge(std::span<const fs::path> sources, const fs::path& target, RunNumbers numbers)
 {
     std::error_code error;
     std::vector<std::unique_ptr<StoredRows>> files;
@@ -156,20 +157,31 @@ MergeOutcome merge(std::span<const fs::path> sources, const fs::path& target)
     // held.
     missingFrom(runsIn(target, present), offered, outcome);
     const StringTable noStrings;
-    WritableFile output(target, noStrings);
-    const std::vector<Candidate> missing = missingFrom(runsIn(target, present), offered, outcome);
+    WritableFile output(target, noStrings, NewFile::WhenSealed);
+    std::vector<Candidate> there = runsIn(target, present);
+    std::set<RunId> taken;
+    for (const Candidate& run : there)
+        taken.insert(run.run);
+    const std::vector<Candidate> missing = missingFrom(std::move(there), offered, outcome);
     std::unordered_map<StoredRows*, RunCopier> copiers;
     // One snapshot of each source, rather than one for each run.
     std::deque<ReadConnection::Use> snapshots;
     for (const auto& source : files)
         translating(source->file(), [&] { snapshots.emplace_back(source->connection); });
+    // One transaction: a failure, also of this process, leaves the target as it was.
+    translating(target, [&output] { output.begin(); });
     for (const Candidate& run : missing) {
-        copiers.try_emplace(run.source, *run.source, output).first->second.copy(run.run);
+        const bool keepsNumber = numbers == RunNumbers::OfSources && taken.insert(run.run).second;
+        copiers.try_emplace(run.source, *run.source, output)
+            .first->second.copy(run.run, keepsNumber ? std::optional(run.run.value) : std::nullopt);
         ++outcome.added;
     }
     for (const auto& source : files)
         copiers.try_emplace(source.get(), *source, output).first->second.copyCeilings();
-    translating(target, [&output] { output.seal(); });
+    translating(target, [&output] {
+        output.commit();
+        output.seal();
+    });
     return outcome;
 }
 

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bitset>
 #include <string>
 #include <vector>
 
@@ -31,56 +30,54 @@ Cell cellAt(SQLite::Statement& row, int column)
     return value.isText() ? Cell(bytes) : Cell(Blob{bytes});
 }
 
-/// Tables other than event tables that have rows of one run.
-constexpr Source kTables[] = {Source::Environment,   Source::Sample,        Source::Loss,
-                              Source::Thread,        Source::Counter,       Source::MemoryBlock,
-                              Source::MemorySegment, Source::MemoryReading, Source::SavedTensor,
-                              Source::CodePlace,     Source::Clock,         Source::Process,
-                              Source::Device,        Source::Stream,        Source::Collective,
-                              Source::Wait,          Source::CounterTrack};
-
-/// A transaction costs about as much as a hundred rows.
-constexpr std::int64_t kRowsOfATransaction = 10'000;
+bool isEvents(std::string_view table)
+{
+    for (std::size_t kind = 0; kind < kEventKinds; ++kind)
+        if (eventTable(static_cast<EventKind>(kind)).name == table)
+            return true;
+    return false;
+}
 
 } // namespace
 
-RunCopier::Changed RunCopier::changeOf(Source source, std::string_view column)
+RunCopier::Changed RunCopier::changeOf(std::string_view table, std::string_view column)
 {
+    struct Column {
+        std::string_view table;
+        std::string_view column;
+        Changed change;
+    };
+    static constexpr Column kColumns[] = {
+        {"run", "first_range", Changed::FirstRange}, {"run", "first_op", Changed::FirstOp},
+        {"run", "status", Changed::Status},          {"run", "reason", Changed::Reason},
+        {"thread", "name", Changed::Text},           {"counter_track", "name", Changed::Text},
+        {"counter_track", "unit", Changed::Text},    {"code_place", "path", Changed::Text},
+        {"code_place", "file", Changed::Text},       {"code_place", "function", Changed::Text},
+        {"collective", "range", Changed::Range},     {"collective", "op", Changed::Text},
+        {"collective", "grp", Changed::Text},        {"collective", "ranks", Changed::Text},
+        {"collective", "dtype", Changed::Text},      {"collective", "path", Changed::Text}};
     if (column == "id")
         return Changed::Id;
     if (column == "run")
         return Changed::Run;
-    switch (source) {
-    case Source::Run:
-        return column == "first_range" ? Changed::FirstRange
-               : column == "first_op"  ? Changed::FirstOp
-               : column == "status"    ? Changed::Status
-               : column == "reason"    ? Changed::Reason
-                                       : Changed::Not;
-    case Source::Thread:
-        return column == "name" ? Changed::Text : Changed::Not;
-    case Source::CounterTrack:
-        return column == "name" || column == "unit" ? Changed::Text : Changed::Not;
-    case Source::CodePlace:
-        return column == "path" || column == "file" || column == "function" ? Changed::Text : Changed::Not;
-    case Source::Collective:
-        return column == "range" ? Changed::Range
-               : column == "op" || column == "grp" || column == "ranks" || column == "dtype" ||
-                       column == "path"
-                   ? Changed::Text
-                   : Changed::Not;
-    default:
-        return Changed::Not;
-    }
+    for (const Column& known : kColumns)
+        if (known.table == table && known.column == column)
+            return known.change;
+    return Changed::Not;
 }
 
 /// How the rows of a table are copied.
 struct RunCopier::Table {
     std::vector<Changed> changes; ///< by column
     SQLite::Statement insert;
+    ChunkWriter::Table& chunks;
 };
 
-RunCopier::RunCopier(StoredRows& source, WritableFile& target) : source_(source), target_(target) {}
+RunCopier::RunCopier(StoredRows& source, WritableFile& target)
+    : source_(source), target_(target), ranges_(target.chunks().table("range")),
+      ops_(target.chunks().table("op"))
+{
+}
 
 RunCopier::~RunCopier() = default;
 
@@ -88,48 +85,28 @@ std::int64_t RunCopier::copy(RunId run, std::optional<std::int64_t> number)
 {
     return source_.use([&] {
         try {
-            target_.begin();
-            target_.query("savepoint run")->exec();
             const std::int64_t copied = copyRows(run, number);
             target_.flush();
-            target_.query("release run")->exec();
-            if (rows_ >= kRowsOfATransaction) {
-                target_.commit();
-                rows_ = 0;
-            }
             return copied;
         } catch (const SQLite::Exception& exception) {
-            keepRunsBefore();
             // An error while reading is the source's; any other error is the target's.
             const int code = exception.getErrorCode();
             const bool reading = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
             throw translated(exception, reading ? source_.file() : target_.file());
-        } catch (...) {
-            keepRunsBefore();
-            throw;
         }
     });
-}
-
-/// Ends a transaction in which a run failed. The target's books in memory count rows of that run, so they are not
-/// written.
-void RunCopier::keepRunsBefore() noexcept
-{
-    target_.database().tryExec("rollback to run");
-    target_.database().tryExec("commit");
 }
 
 std::int64_t RunCopier::copyRows(RunId run, std::optional<std::int64_t> number)
 {
     const std::int64_t copied = copyRunRow(run, number);
-    const std::bitset<kSources> present = source_.sourcesOf(run);
-    const auto has = [&present](Source source) { return present[static_cast<std::size_t>(source)]; };
-    for (const Source source : kTables)
-        if (has(source))
-            source_.eachRow(run, source, [&](SQLite::Statement& row) { copyRow(row, source, copied); });
+    const std::vector<std::string> tables = source_.tablesOf(run);
+    for (const std::string& table : tables)
+        if (table != "run" && !isEvents(table) && !isDerived(table))
+            source_.eachRow(run, table, [&](SQLite::Statement& row) { copyRow(row, table, copied); });
     bool hasEvents = false;
     for (std::size_t kind = 0; kind < kEventKinds; ++kind)
-        if (has(sourceOf(static_cast<EventKind>(kind)))) {
+        if (std::ranges::binary_search(tables, eventTable(static_cast<EventKind>(kind)).name)) {
             copyEvents(run, static_cast<EventKind>(kind));
             hasEvents = true;
         }
@@ -143,55 +120,53 @@ std::int64_t RunCopier::copyRows(RunId run, std::optional<std::int64_t> number)
 
 std::int64_t RunCopier::copyRunRow(RunId run, std::optional<std::int64_t> number)
 {
-    RowLedger& ledger = target_.ledger();
+    ChunkWriter& chunks = target_.chunks();
     from_ = source_.frameOf(run);
-    to_ = {.run = number.value_or(ledger.nextId(Source::Run)),
+    to_ = {.run = number.value_or(chunks.table("run").nextId()),
            .clockOrigin = from_.clockOrigin,
-           .firstRange = ledger.nextId(Source::Range),
-           .firstOp = ledger.nextId(Source::Op)};
-    ledger.reserve(Source::Run, to_.run);
+           .firstRange = ranges_.nextId(),
+           .firstOp = ops_.nextId()};
+    chunks.table("run").reserve(to_.run);
     const StatementCache::Loan row = source_.connection.query("select * from run where id = ?");
     row->bind(1, run.value);
     row->executeStep();
     died_ = text(*row, "status") == "running";
-    copyRow(*row, Source::Run, to_.run);
+    copyRow(*row, "run", to_.run);
     return to_.run;
 }
 
-RunCopier::Table& RunCopier::tableOf(SQLite::Statement& row, Source source)
+RunCopier::Table& RunCopier::tableOf(SQLite::Statement& row, const std::string& name)
 {
-    std::unique_ptr<Table>& table = tables_[static_cast<std::size_t>(source)];
+    std::unique_ptr<Table>& table = tables_[name];
     if (table)
         return *table;
     std::vector<Changed> changes;
     std::string names;
     std::string marks;
     for (int i = 0; i < row.getColumnCount(); ++i) {
-        const char* name = row.getColumnName(i);
-        changes.push_back(changeOf(source, name));
-        names.append(i == 0 ? "" : ", ").append(name);
+        const char* column = row.getColumnName(i);
+        changes.push_back(changeOf(name, column));
+        names.append(i == 0 ? "" : ", ").append(column);
         marks += i == 0 ? "?" : ", ?";
     }
-    const std::string sql =
-        "insert into " + std::string(nameOf(source)) + " (" + names + ") values (" + marks + ")";
-    table.reset(new Table{std::move(changes), SQLite::Statement(target_.database(), sql)});
+    const std::string sql = "insert into " + name + " (" + names + ") values (" + marks + ")";
+    table.reset(new Table{std::move(changes), SQLite::Statement(target_.database(), sql),
+                          target_.chunks().table(name)});
     return *table;
 }
 
-void RunCopier::copyRow(SQLite::Statement& row, Source source, std::optional<std::int64_t> run)
+void RunCopier::copyRow(SQLite::Statement& row, const std::string& name, std::optional<std::int64_t> run)
 {
-    Table& table = tableOf(row, source);
-    RowLedger& ledger = target_.ledger();
-    RowDigest digest(ledger.rule());
-    const std::int64_t id = source == Source::Run ? to_.run : ledger.takeId(source);
+    Table& table = tableOf(row, name);
+    RowDigest digest;
+    const std::int64_t id = name == "run" ? to_.run : table.chunks.takeId();
     for (std::size_t i = 0; i < table.changes.size(); ++i) {
         const int column = static_cast<int>(i);
-        bindCell(table.insert, column + 1, cellOf(row, column, table.changes[i], id), source, digest);
+        bindCell(table.insert, column + 1, cellOf(row, column, table.changes[i], id), digest);
     }
     table.insert.exec();
     table.insert.reset();
-    ledger.add(source, run, id, digest);
-    ++rows_;
+    target_.chunks().add(table.chunks, run, id, digest);
 }
 
 Cell RunCopier::cellOf(SQLite::Statement& row, int column, Changed change, std::int64_t id)
@@ -226,10 +201,9 @@ Cell RunCopier::cellOf(SQLite::Statement& row, int column, Changed change, std::
 void RunCopier::copyCeilings()
 {
     source_.use([&] {
-        target_.begin();
         SQLite::Statement known(target_.database(), "select 1 from ceiling where device = ? and kind = ? and "
                                                     "measured = ? and value = ?");
-        source_.eachSharedRow(Source::Ceiling, [&](SQLite::Statement& row) {
+        source_.eachSharedRow("ceiling", [&](SQLite::Statement& row) {
             known.bind(1, text(row, "device"));
             known.bind(2, text(row, "kind"));
             known.bind(3, row.getColumn("measured").getInt64());
@@ -237,9 +211,8 @@ void RunCopier::copyCeilings()
             const bool isKnown = known.executeStep();
             known.reset();
             if (!isKnown)
-                copyRow(row, Source::Ceiling, {});
+                copyRow(row, "ceiling", {});
         });
-        target_.commit();
     });
 }
 
@@ -257,7 +230,6 @@ void RunCopier::copyEvents(RunId run, EventKind kind)
         for (std::size_t column = 0; column < width; ++column)
             values[column] = row[column] == kNull ? kNull : moved(roles[column], row[column]);
         std::copy_n(values.begin(), width, appender.append());
-        ++rows_;
     }
 }
 
@@ -279,17 +251,17 @@ std::int64_t RunCopier::moved(ColumnRole role, std::int64_t value)
         return place->second;
     }
     case ColumnRole::RangeId:
-        return reserved(Source::Range, value - from_.firstRange + to_.firstRange);
+        return reserved(ranges_, value - from_.firstRange + to_.firstRange);
     case ColumnRole::OpId:
-        return reserved(Source::Op, value - from_.firstOp + to_.firstOp);
+        return reserved(ops_, value - from_.firstOp + to_.firstOp);
     }
     return value;
 }
 
 /// A row may refer to a range or op that was not stored: no other run may get its number.
-std::int64_t RunCopier::reserved(Source source, std::int64_t id)
+std::int64_t RunCopier::reserved(ChunkWriter::Table& table, std::int64_t id)
 {
-    target_.ledger().reserve(source, id);
+    table.reserve(id);
     return id;
 }
 

@@ -5,15 +5,15 @@
 #include "core/store/file/database.h"
 #include "core/store/file/file_check.h"
 #include "core/store/file/schema.h"
+#include "core/store/rows/chunks.h"
 #include "core/store/rows/columns.h"
-#include "core/store/rows/row_ledger.h"
 
 #include <sqlite3.h>
 
 #include <algorithm>
 #include <memory>
-#include <ranges>
 #include <sstream>
+#include <vector>
 
 namespace tilescope::store {
 
@@ -29,19 +29,12 @@ std::string writtenAndFound(std::int64_t written, std::int64_t found)
            plural(found, " is", " are") + " there";
 }
 
-/// Chunks with overlapping ids. Only the sum of all their rows can be checked.
-struct Group {
-    std::int64_t first = 0;
-    std::int64_t last = 0;
-    std::int64_t rows = 0;
-    std::uint64_t checksum = 0;
-};
-
 class Verifier {
 public:
-    Verifier(SQLite::Database& database, VerifyReport& report)
-        : database_(database), rule_(digestRuleOf(database)), report_(report)
+    Verifier(SQLite::Database& database, int version, VerifyReport& report)
+        : database_(database), version_(version), report_(report)
     {
+        report_.hasChecksums = version >= kFirstWithChecksums;
     }
 
     void checkStructure()
@@ -53,20 +46,13 @@ public:
         });
     }
 
-    void checkTable(Source source)
+    void checkTables()
     {
-        const std::string table(nameOf(source));
-        guarded("table " + table, [&] { readTable(source, table); });
-    }
-
-    /// The rows that describe all others.
-    void checkBooks()
-    {
-        guarded("tables file, chunk and tally", [this] {
-            // A writer that was killed before its first commit leaves three empty tables.
-            if (rule_ == DigestRule::Typed && storedBooks(database_).value_or(0) != sumOfBooks(database_))
-                problem("tables file, chunk and tally: the rows are not as they were written");
-        });
+        std::vector<std::string> tables;
+        guarded("its structure", [&] { tables = tablesInChunks(database_, version_); });
+        for (const std::string& table : tables)
+            guarded("table " + table, [&] { readTable(table); });
+        guarded("table chunk", [&] { checkNames(tables); });
     }
 
 private:
@@ -97,94 +83,109 @@ private:
             report_.problems.emplace_back("and more");
     }
 
-    std::vector<Group> groupsOf(const std::string& table)
+    /// What the chunks of a table say, in the order of their ids. Chunks whose ids overlap are one: only the sum of
+    /// all their rows can be compared.
+    std::vector<Chunk> chunksOf(const std::string& table)
     {
-        std::vector<Group> groups;
-        SQLite::Statement row(
-            database_, "select first, last, rows, checksum from chunk where source = ? order by first");
+        std::vector<Chunk> chunks;
+        SQLite::Statement row(database_, std::string("select ") + kChunkColumns +
+                                             " from chunk where source = ? order by first");
         row.bind(1, table);
         while (row.executeStep()) {
-            const Group chunk{row.getColumn(0).getInt64(), row.getColumn(1).getInt64(),
-                              row.getColumn(2).getInt64(),
-                              static_cast<std::uint64_t>(row.getColumn(3).getInt64())};
-            if (groups.empty() || chunk.first > groups.back().last) {
-                groups.push_back(chunk);
+            const Chunk chunk = chunkAt(row);
+            if (chunks.empty() || chunk.first > chunks.back().last) {
+                chunks.push_back(chunk);
                 continue;
             }
-            Group& group = groups.back();
-            group.last = std::max(group.last, chunk.last);
-            group.rows += chunk.rows;
-            group.checksum += chunk.checksum;
+            Chunk& joined = chunks.back();
+            joined.last = std::max(joined.last, chunk.last);
+            joined.rows += chunk.rows;
+            joined.sum += chunk.sum;
         }
-        return groups;
+        return chunks;
     }
 
-    void readTable(Source source, const std::string& table)
+    void readTable(const std::string& table)
     {
-        const std::vector<Group> groups = groupsOf(table);
+        const std::vector<Chunk> chunks = report_.hasChecksums ? chunksOf(table) : std::vector<Chunk>();
         sqlite3_stmt* row = nullptr;
         check(database_.getHandle(),
               sqlite3_prepare_v2(database_.getHandle(), ("select * from " + table + " order by id").c_str(),
                                  -1, &row, nullptr));
         const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> owner(row, &sqlite3_finalize);
-        auto group = groups.begin();
+        const int columns = sqlite3_column_count(row);
+        auto chunk = chunks.begin();
         std::int64_t rows = 0;
         std::int64_t strangers = 0;
-        Group found;
+        Chunk found;
         int code = 0;
         while ((code = sqlite3_step(row)) == SQLITE_ROW) {
             const std::int64_t id = sqlite3_column_int64(row, 0);
-            for (; group != groups.end() && id > group->last; ++group) {
-                compare(table, *group, found);
+            for (; chunk != chunks.end() && id > chunk->last; ++chunk) {
+                compare(table, *chunk, found);
                 found = {};
             }
             ++rows;
-            if (group == groups.end() || id < group->first) {
+            if (chunk == chunks.end() || id < chunk->first)
                 ++strangers;
-                continue;
-            }
-            ++found.rows;
-            found.checksum += digestOf(row, source, rule_).value();
+            else
+                found.add(id, digestOf(row, columns));
         }
-        for (; group != groups.end(); ++group) {
-            compare(table, *group, found);
+        for (; chunk != chunks.end(); ++chunk) {
+            compare(table, *chunk, found);
             found = {};
         }
-        if (strangers > 0)
+        if (strangers > 0 && report_.hasChecksums)
             problem("table " + table + ": " + counted(strangers, "row") + plural(strangers, " is", " are") +
                     " in no chunk");
         report_.rows += rows;
-        if (source == Source::Run)
+        if (table == "run")
             report_.runs = rows;
-        compareTally(table, rows);
+        if (!report_.hasChecksums)
+            compareCount(table, rows);
         check(database_.getHandle(), code);
     }
 
-    void compare(const std::string& table, const Group& expected, const Group& found)
+    void compare(const std::string& table, const Chunk& written, const Chunk& found)
     {
-        const std::string where = "table " + table + ", ids " + std::to_string(expected.first) + " to " +
-                                  std::to_string(expected.last) + ": ";
-        if (found.rows != expected.rows)
-            problem(where + writtenAndFound(expected.rows, found.rows));
-        else if (found.checksum != expected.checksum)
+        const std::string where = "table " + table + ", ids " + std::to_string(written.first) + " to " +
+                                  std::to_string(written.last) + ": ";
+        if (found.rows != written.rows)
+            problem(where + writtenAndFound(written.rows, found.rows));
+        else if (found.sum != written.sum)
             problem(where + "the rows are not as they were written");
     }
 
-    void compareTally(const std::string& table, std::int64_t rows)
+    /// Of a file whose checksums are not read.
+    void compareCount(const std::string& table, std::int64_t found)
     {
-        SQLite::Statement row(database_, "select rows from tally where source = ?");
+        SQLite::Statement row(database_, "select coalesce(sum(rows), 0) from chunk where source = ?");
         row.bind(1, table);
-        const std::int64_t expected = row.executeStep() ? row.getColumn(0).getInt64() : 0;
-        if (expected != rows)
-            problem("table " + table + ": " + writtenAndFound(expected, rows));
+        if (const std::int64_t written = integerOf(row); written != found)
+            problem("table " + table + ": " + writtenAndFound(written, found));
+    }
+
+    void checkNames(const std::vector<std::string>& tables)
+    {
+        SQLite::Statement row(database_, "select distinct source from chunk");
+        while (row.executeStep())
+            if (!std::ranges::binary_search(tables, row.getColumn(0).getString()))
+                problem("table chunk: it names an unknown table");
     }
 
     SQLite::Database& database_;
-    const DigestRule rule_;
+    const int version_;
     VerifyReport& report_;
 };
 
 } // namespace
+
+void verifyTables(SQLite::Database& database, int version, VerifyReport& report)
+{
+    Verifier verifier(database, version, report);
+    verifier.checkStructure();
+    verifier.checkTables();
+}
 
 namespace {
 
@@ -195,11 +196,7 @@ void verifyWith(SQLite::Database& database, const fs::path& file, int version, V
     database.exec("begin");
     requireOurSchema(database, file, version, migrations);
     prepareForReading(database, version, migrations);
-    Verifier verifier(database, report);
-    verifier.checkStructure();
-    for (std::size_t i = 0; i < kSources; ++i)
-        verifier.checkTable(static_cast<Source>(i));
-    verifier.checkBooks();
+    verifyTables(database, version, report);
 }
 
 } // namespace

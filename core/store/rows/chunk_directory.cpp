@@ -6,16 +6,11 @@ namespace tilescope::store {
 
 namespace {
 
-std::int64_t firstId(const ChunkDirectory::Entry& entry)
-{
-    return entry.ids.first;
-}
-
 void join(IdInterval& interval, const IdInterval& next)
 {
     interval.last = std::max(interval.last, next.last);
     interval.rows += next.rows;
-    interval.checksum += next.checksum;
+    interval.sum += next.sum;
 }
 
 /// In id order, neighbours made one.
@@ -34,11 +29,11 @@ std::vector<IdInterval> joined(std::vector<IdInterval> intervals)
 
 } // namespace
 
-void ChunkDirectory::add(std::int64_t chunk, const Entry& entry)
+void ChunkDirectory::add(const Chunk& chunk)
 {
-    newest_ = std::max(newest_, chunk);
-    rows_ += entry.ids.rows;
-    chunks_.push_back(entry);
+    newest_ = std::max(newest_, chunk.id);
+    rows_ += chunk.rows;
+    chunks_.push_back({{chunk.first, chunk.last, chunk.rows, chunk.sum}, chunk.start, chunk.end});
     arranged_ = false;
 }
 

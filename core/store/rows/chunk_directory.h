@@ -1,31 +1,24 @@
 #pragma once
 
-#include "core/store/rows/row_digest.h"
+#include "core/store/rows/chunks.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace tilescope::store {
 
-/// The ids `first` to `last`, inclusive, which contain `rows` rows with sum `checksum`.
+/// The ids `first` to `last`, inclusive, which contain `rows` rows with the sum `sum` of their digests.
 struct IdInterval {
     std::int64_t first = 0;
     std::int64_t last = 0;
     std::int64_t rows = 0;
-    std::uint64_t checksum = 0;
+    std::uint64_t sum = 0;
 };
 
 /// The ids of one table's rows of a run, and the times of their events. Replaces an index on time.
 class ChunkDirectory {
 public:
-    struct Entry {
-        IdInterval ids;
-        std::int64_t start = kNull; ///< of the earliest event; kNull for other rows
-        std::int64_t end = kNull;
-    };
-
-    /// \param chunk  the row's number in the table `chunk`
-    void add(std::int64_t chunk, const Entry& entry);
+    void add(const Chunk& chunk);
     /// After the last add() and before a question. O(n log n) where something was added.
     void arrange();
 
@@ -40,8 +33,15 @@ public:
     std::vector<IdInterval> all() const;
 
 private:
+    struct Entry {
+        IdInterval ids;
+        std::int64_t start = kNull; ///< of the earliest event; kNull for other rows
+        std::int64_t end = kNull;
+    };
+    static std::int64_t firstId(const Entry& entry) { return entry.ids.first; }
+
     std::vector<Entry> chunks_; // by first id
-    // Chunks with overlapping ids are read together, because only their combined rows and checksum are exact.
+    // Chunks with overlapping ids are read together, because only their combined rows and sum are exact.
     std::vector<Entry> groups_;           // by start
     std::vector<std::int64_t> latestEnd_; // of the groups up to each
     std::int64_t newest_ = 0;

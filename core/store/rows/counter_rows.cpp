@@ -55,8 +55,8 @@ void unpack(std::string_view bytes, std::int64_t origin, std::vector<CounterPoin
 
 } // namespace
 
-CounterRows::CounterRows(SQLite::Database& database, RowLedger& ledger, StringMap& strings)
-    : strings_(strings), tracks_(database, ledger, Source::CounterTrack,
+CounterRows::CounterRows(SQLite::Database& database, ChunkWriter& chunks, StringMap& strings)
+    : strings_(strings), tracks_(database, chunks, "counter_track",
                                  {"id", "run", "process", "device", "name", "unit", "samples", "failed",
                                   "start", "end", "minimum", "mean", "maximum", "data"})
 {
@@ -88,7 +88,7 @@ std::vector<CounterTrack> readCounterTracks(StoredRows& rows, RunId run)
     const RowFrame frame = rows.frameOf(run);
     std::vector<CounterTrack> tracks;
     std::map<Key, std::size_t> places;
-    rows.eachRow(run, Source::CounterTrack, [&](SQLite::Statement& statement) {
+    rows.eachRow(run, "counter_track", [&](SQLite::Statement& statement) {
         const RunRow row(statement, rows, frame);
         const auto process = row.id<ProcessIndex>("process");
         const auto device = row.id<DeviceIndex>("device");

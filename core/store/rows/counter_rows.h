@@ -15,7 +15,7 @@ class StringMap;
 /// Writes the counters of a run. Belongs to the write connection.
 class CounterRows {
 public:
-    CounterRows(SQLite::Database& database, RowLedger& ledger, StringMap& strings);
+    CounterRows(SQLite::Database& database, ChunkWriter& chunks, StringMap& strings);
     void insert(const CounterTrack& track, const RowFrame& frame);
 
 private:

@@ -21,7 +21,7 @@ struct RowWindow {
 
 /// Iterates over the rows of one event table in a window, in id order.
 ///
-/// Reads whole chunks and compares them with the file's books: from the pages of the file (TablePages) or, if it has a
+/// Reads whole chunks and compares their rows with their checksums: from the pages of the file (TablePages) or, if it has a
 /// write-ahead log, by a query. Only within a ReadConnection::Use.
 /// \throws Error  rows are missing or changed
 class EventCursor {

@@ -91,20 +91,20 @@ CodePlace placeFrom(const RunRow& row)
 
 } // namespace
 
-MemoryRows::MemoryRows(SQLite::Database& database, RowLedger& ledger, StringMap& strings)
-    : strings_(strings), blocks_(database, ledger, Source::MemoryBlock,
+MemoryRows::MemoryRows(SQLite::Database& database, ChunkWriter& chunks, StringMap& strings)
+    : strings_(strings), blocks_(database, chunks, "memory_block",
                                  {"id", "run", "start", "device", "address", "bytes", "size", "free",
                                   "category", "name", "shape", "dtype"}),
       segments_(
-          database, ledger, Source::MemorySegment,
+          database, chunks, "memory_segment",
           {"id", "run", "start", "device", "address", "bytes", "stream", "pool", "large", "expandable"}),
-      readings_(database, ledger, Source::MemoryReading,
+      readings_(database, chunks, "memory_reading",
                 {"id", "run", "start", "device", "moment", "requested", "allocated", "reserved",
                  "device_used", "device_total", "process"}),
-      saved_(database, ledger, Source::SavedTensor,
+      saved_(database, chunks, "saved_tensor",
              {"id", "run", "number", "start", "path", "op", "tensor", "shape", "dtype", "bytes", "address",
               "storage_bytes", "shared_with", "category", "made", "freed"}),
-      places_(database, ledger, Source::CodePlace, {"id", "run", "path", "file", "line", "function"})
+      places_(database, chunks, "code_place", {"id", "run", "path", "file", "line", "function"})
 {
 }
 
@@ -143,11 +143,11 @@ void MemoryRows::insert(const MemoryFacts& facts, const RowFrame& frame)
 
 MemoryFacts readMemory(StoredRows& rows, RunId run)
 {
-    return {.saved = readAll<SavedTensor>(rows, run, Source::SavedTensor, savedFrom),
-            .blocks = readAll<MemoryBlock>(rows, run, Source::MemoryBlock, blockFrom),
-            .segments = readAll<MemorySegment>(rows, run, Source::MemorySegment, segmentFrom),
-            .readings = readAll<MemoryReading>(rows, run, Source::MemoryReading, readingFrom),
-            .places = readAll<CodePlace>(rows, run, Source::CodePlace, placeFrom)};
+    return {.saved = readAll<SavedTensor>(rows, run, "saved_tensor", savedFrom),
+            .blocks = readAll<MemoryBlock>(rows, run, "memory_block", blockFrom),
+            .segments = readAll<MemorySegment>(rows, run, "memory_segment", segmentFrom),
+            .readings = readAll<MemoryReading>(rows, run, "memory_reading", readingFrom),
+            .places = readAll<CodePlace>(rows, run, "code_place", placeFrom)};
 }
 
 } // namespace tilescope::store

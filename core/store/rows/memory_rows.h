@@ -12,7 +12,7 @@ class StringMap;
 /// Writes the facts about a run's memory other than its events. Belongs to the write connection.
 class MemoryRows {
 public:
-    MemoryRows(SQLite::Database& database, RowLedger& ledger, StringMap& strings);
+    MemoryRows(SQLite::Database& database, ChunkWriter& chunks, StringMap& strings);
     void insert(const MemoryFacts& facts, const RowFrame& frame);
 
 private:

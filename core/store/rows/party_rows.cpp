@@ -107,23 +107,23 @@ Wait waitFrom(const RunRow& row)
 
 } // namespace
 
-PartyRows::PartyRows(SQLite::Database& database, RowLedger& ledger, StringMap& strings)
-    : strings_(strings), clocks_(database, ledger, Source::Clock,
-                                 {"id", "run", "clock", "name", "offset", "uncertainty", "method"}),
-      processes_(database, ledger, Source::Process,
+PartyRows::PartyRows(SQLite::Database& database, ChunkWriter& chunks, StringMap& strings)
+    : strings_(strings),
+      clocks_(database, chunks, "clock", {"id", "run", "clock", "name", "offset", "uncertainty", "method"}),
+      processes_(database, chunks, "process",
                  {"id", "run", "process", "pid", "host", "name", "command_line", "rank", "world_size",
                   "started", "clock", "first_correlation"}),
-      devices_(database, ledger, Source::Device,
+      devices_(database, chunks, "device",
                {"id", "run", "device", "ordinal", "uuid", "name", "host", "memory", "multiprocessors",
                 "capability"}),
-      streams_(database, ledger, Source::Stream,
+      streams_(database, chunks, "stream",
                {"id", "run", "device", "stream", "process", "native", "context", "name"}),
-      threads_(database, ledger, Source::Thread, {"id", "run", "thread", "name", "process", "native"}),
-      collectives_(database, ledger, Source::Collective,
+      threads_(database, chunks, "thread", {"id", "run", "thread", "name", "process", "native"}),
+      collectives_(database, chunks, "collective",
                    {"id",     "run",    "process", "step",        "start", "duration",   "op",
                     "grp",    "ranks",  "dtype",   "sequence",    "bytes", "group_size", "peer",
                     "device", "stream", "thread",  "correlation", "range", "path"}),
-      waits_(database, ledger, Source::Wait,
+      waits_(database, chunks, "wait",
              {"id", "run", "process", "step", "start", "duration", "kind", "device", "stream", "waited_for",
               "correlation", "record_correlation"})
 {
@@ -189,15 +189,15 @@ void PartyRows::insert(const Wait& wait, const RowFrame& frame)
 
 RunParties readParties(StoredRows& rows, RunId run)
 {
-    return {.clocks = readAll<ClockDomain>(rows, run, Source::Clock, clockFrom),
-            .processes = readAll<TracedProcess>(rows, run, Source::Process, processFrom),
-            .devices = readAll<TracedDevice>(rows, run, Source::Device, deviceFrom),
-            .streams = readAll<TracedStream>(rows, run, Source::Stream, streamFrom)};
+    return {.clocks = readAll<ClockDomain>(rows, run, "clock", clockFrom),
+            .processes = readAll<TracedProcess>(rows, run, "process", processFrom),
+            .devices = readAll<TracedDevice>(rows, run, "device", deviceFrom),
+            .streams = readAll<TracedStream>(rows, run, "stream", streamFrom)};
 }
 
 std::vector<ThreadName> readThreads(StoredRows& rows, RunId run)
 {
-    return readAll<ThreadName>(rows, run, Source::Thread, [](const RunRow& row) {
+    return readAll<ThreadName>(rows, run, "thread", [](const RunRow& row) {
         return ThreadName{.thread = row.id<ThreadId>("thread"),
                           .name = row.id<StringId>("name"),
                           .process = row.id<ProcessIndex>("process"),
@@ -207,12 +207,12 @@ std::vector<ThreadName> readThreads(StoredRows& rows, RunId run)
 
 std::vector<Collective> readCollectives(StoredRows& rows, RunId run)
 {
-    return readAll<Collective>(rows, run, Source::Collective, collectiveFrom);
+    return readAll<Collective>(rows, run, "collective", collectiveFrom);
 }
 
 std::vector<Wait> readWaits(StoredRows& rows, RunId run)
 {
-    return readAll<Wait>(rows, run, Source::Wait, waitFrom);
+    return readAll<Wait>(rows, run, "wait", waitFrom);
 }
 
 } // namespace tilescope::store

@@ -17,7 +17,7 @@ class StringMap;
 /// to the write connection.
 class PartyRows {
 public:
-    PartyRows(SQLite::Database& database, RowLedger& ledger, StringMap& strings);
+    PartyRows(SQLite::Database& database, ChunkWriter& chunks, StringMap& strings);
     void insert(const RunParties& parties, const RowFrame& frame);
     void insert(const ThreadName& thread, const RowFrame& frame);
     void insert(const Collective& collective, const RowFrame& frame);

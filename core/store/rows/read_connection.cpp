@@ -1,9 +1,9 @@
 #include "core/store/rows/read_connection.h"
 
+#include "core/base/output_file.h"
 #include "core/base/plural.h"
 #include "core/store/file/schema.h"
 #include "core/store/file/writer_lock.h"
-#include "core/store/rows/row_ledger.h"
 
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -28,14 +28,6 @@ Error missingRows(const std::filesystem::path& file, std::string_view table, std
                          counted(expected, "row") + " and holds " + std::to_string(found),
                  .where = file.string(),
                  .remedy = "use a copy of it, or run `tilescope verify` to see what is intact"};
-}
-
-bool isSource(std::string_view table)
-{
-    for (std::size_t i = 0; i < kSources; ++i)
-        if (nameOf(static_cast<Source>(i)) == table)
-            return true;
-    return false;
 }
 
 std::string selectSql(const EventTable& table)
@@ -65,14 +57,28 @@ ReadConnection::~ReadConnection()
     close();
 }
 
-ReadConnection::Identity ReadConnection::identity() const
+std::optional<ReadConnection::Identity> ReadConnection::identityOf(const std::filesystem::path& file)
 {
     struct stat status {};
-    if (stat(file_.c_str(), &status) != 0)
-        throw Error{.what = std::string("cannot be opened (") + std::strerror(errno) + ")",
-                    .where = file_.string(),
-                    .remedy = "check the path"};
-    return {status.st_dev, status.st_ino};
+    if (stat(file.c_str(), &status) != 0)
+        return {};
+    return Identity{status.st_dev, status.st_ino};
+}
+
+ReadConnection::Identity ReadConnection::identity() const
+{
+    if (const auto found = identityOf(file_))
+        return *found;
+    throw Error{.what = std::string("cannot be opened (") + std::strerror(errno) + ")",
+                .where = file_.string(),
+                .remedy = "check the path"};
+}
+
+std::optional<ReadConnection::Identity> ReadConnection::logIdentity() const
+{
+    std::filesystem::path log = withLinksFollowed(file_);
+    log += "-wal";
+    return identityOf(log);
 }
 
 void ReadConnection::open()
@@ -93,9 +99,10 @@ void ReadConnection::open()
         requireOurSchema(*database_, file_, header_.version, migrations);
     schemaVersion_ = schemaVersion;
     prepareForReading(*database_, header_.version, migrations);
-    rule_ = digestRuleOf(*database_);
     if (!checked_)
         requireCounts();
+    if (header_.isWal)
+        log_ = logIdentity();
     database_->exec("commit");
     checked_ = true;
     ++generation_;
@@ -116,6 +123,8 @@ void ReadConnection::enter()
 {
     if (depth_ == 0) {
         try {
+            if (database_ && header_.isWal && logIdentity() != log_)
+                close();
             if (!database_)
                 open();
             database_->exec("begin");
@@ -143,33 +152,26 @@ void ReadConnection::leave() noexcept
         close();
 }
 
-/// Rejects a file whose tables are shorter than its books state.
+/// Rejects a file whose tables are shorter than its chunks state.
 void ReadConnection::requireCounts()
 {
     struct Account {
         std::int64_t rows = 0;
-        std::int64_t next = 0;
-        std::int64_t inChunks = 0;
+        std::int64_t last = 0;
     };
     std::map<std::string, Account> accounts;
-    for (std::size_t i = 0; i < kSources; ++i)
-        accounts[std::string(nameOf(static_cast<Source>(i)))];
-    SQLite::Statement tallies(*database_, "select source, rows, next from tally");
-    while (tallies.executeStep())
-        accounts[tallies.getColumn(0).getString()] = {tallies.getColumn(1).getInt64(),
-                                                      tallies.getColumn(2).getInt64()};
-    SQLite::Statement chunks(*database_, "select source, sum(rows) from chunk group by source");
-    while (chunks.executeStep())
-        accounts[chunks.getColumn(0).getString()].inChunks = chunks.getColumn(1).getInt64();
-    accounts.erase(std::string(kRemovedTable));
-    for (const auto& [table, account] : accounts) {
-        // The name comes from the file, so only known tables are looked up.
-        if (!isSource(table))
+    for (std::string& table : tablesInChunks(*database_, header_.version))
+        accounts[std::move(table)];
+    SQLite::Statement chunks(*database_, "select source, sum(rows), max(last) from chunk group by source");
+    while (chunks.executeStep()) {
+        const auto account = accounts.find(chunks.getColumn(0).getString());
+        if (account == accounts.end())
             throw Error{.what = "the file is damaged: it counts rows of an unknown table",
                         .where = file_.string(),
                         .remedy = "use a copy of it"};
-        if (account.inChunks != account.rows)
-            throw missingRows(file_, table, account.rows, account.inChunks);
+        account->second = {chunks.getColumn(1).getInt64(), chunks.getColumn(2).getInt64()};
+    }
+    for (const auto& [table, account] : accounts) {
         if (account.rows < kCountedRows) {
             // Counts in the table itself: an index may be intact when its table is not.
             const std::int64_t found =
@@ -178,7 +180,7 @@ void ReadConnection::requireCounts()
                 throw missingRows(file_, table, account.rows, found);
         } else if (const std::int64_t highest =
                        integerOf(*database_, ("select max(id) from " + table).c_str());
-                   highest >= account.next || highest < account.rows) {
+                   highest < account.rows || (hasChecksums() && highest != account.last)) {
             throw missingRows(file_, table, account.rows, highest);
         }
     }

@@ -3,12 +3,13 @@
 #include "core/store/file/database.h"
 #include "core/store/file/file_check.h"
 #include "core/store/file/statement_cache.h"
-#include "core/store/rows/books.h"
+#include "core/store/rows/chunks.h"
 #include "core/store/rows/event_rows.h"
 
 #include <array>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -37,8 +38,9 @@ private:
 /// a writer.
 ///
 /// An open connection to a file in WAL mode, even an idle one, prevents its writer from sealing it. While
-/// there is a writer, each use therefore opens and closes its own connection. One thread at a time may use
-/// it.
+/// there is a writer, each use therefore opens and closes its own connection. If a writer sealed the file all the
+/// same, because something in this process closed a descriptor of the file and with it dropped the locks of the
+/// process, the next use opens the file again. One thread at a time may use it.
 class ReadConnection {
 public:
     /// \throws Error  for a file that is not ours, newer, damaged or not to be opened
@@ -67,7 +69,8 @@ public:
     StatementCache::Loan query(std::string_view sql) { return statements_.get(*database_, sql); }
 
     const std::filesystem::path& file() const { return file_; }
-    DigestRule rule() const { return rule_; } ///< of the file
+    /// Whether the file has the checksums that are read; those of older files are not.
+    bool hasChecksums() const { return header_.version >= kFirstWithChecksums; }
     /// Grows whenever the file may have other contents than before.
     std::uint64_t generation() const { return generation_; }
 
@@ -78,7 +81,9 @@ private:
         bool operator==(const Identity&) const = default;
     };
 
+    static std::optional<Identity> identityOf(const std::filesystem::path& file);
     Identity identity() const;
+    std::optional<Identity> logIdentity() const;
     void enter();
     void leave() noexcept;
     void open();
@@ -88,7 +93,7 @@ private:
     const std::filesystem::path file_;
     Identity identity_;
     FileHeader header_;
-    DigestRule rule_ = DigestRule::Typed;
+    std::optional<Identity> log_; ///< the write-ahead log that the connection reads
     std::unique_ptr<SQLite::Database> database_;
     StatementCache statements_; ///< of the database
     std::array<std::vector<sqlite3_stmt*>, kEventKinds> shelves_;

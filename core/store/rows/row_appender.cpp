@@ -28,10 +28,11 @@ std::string insertEventSql(const EventTable& table, std::size_t rows, std::size_
 
 } // namespace
 
-RowAppender::RowAppender(SQLite::Database& database, RowLedger& ledger, EventKind kind)
-    : database_(database), ledger_(ledger), kind_(kind), table_(eventTable(kind)),
-      width_(table_.columns.size()), insertOne_(prepared(1, true)), insertMany_(nullptr, &sqlite3_finalize),
-      appendMany_(nullptr, &sqlite3_finalize), rows_(kChunkRows * width_)
+RowAppender::RowAppender(SQLite::Database& database, ChunkWriter& chunks, EventKind kind)
+    : database_(database), chunks_(chunks), kind_(kind), table_(eventTable(kind)),
+      chunkTable_(chunks.table(table_.name)), width_(table_.columns.size()), insertOne_(prepared(1, true)),
+      insertMany_(nullptr, &sqlite3_finalize), appendMany_(nullptr, &sqlite3_finalize),
+      rows_(kChunkRows * width_)
 {
 }
 
@@ -75,16 +76,15 @@ void RowAppender::flush()
 
 void RowAppender::assignIds()
 {
-    const Source source = sourceOf(kind_);
     for (std::size_t i = 0; i < count_; ++i) {
         std::int64_t& id = row(i)[0];
         if (!hasOwnIds())
-            id = ledger_.takeId(source);
+            id = chunkTable_.takeId();
         else if (id == kNull)
             throw Error{.what = "a record without a number for the table " + std::string(table_.name),
                         .kind = ErrorKind::Failure};
         else
-            ledger_.reserve(source, id);
+            chunkTable_.reserve(id);
     }
 }
 
@@ -167,7 +167,7 @@ std::size_t RowAppender::chunkEnd(std::size_t begin)
 void RowAppender::accountFor(std::size_t begin, std::size_t end)
 {
     Chunk chunk{.run = row(begin)[1],
-                .source = sourceOf(kind_),
+                .table = std::string(table_.name),
                 .first = row(begin)[0],
                 .last = row(end - 1)[0],
                 .rows = static_cast<std::int64_t>(end - begin)};
@@ -178,12 +178,12 @@ void RowAppender::accountFor(std::size_t begin, std::size_t end)
         const std::int64_t start = values[table_.start];
         chunk.start = std::min(chunk.start, start);
         chunk.end = std::max(chunk.end, table_.duration < 0 ? start : start + values[table_.duration]);
-        RowDigest digest(ledger_.rule());
+        RowDigest digest;
         for (std::size_t column = 0; column < width_; ++column)
             digest.addOrNull(values[column]);
-        chunk.checksum += digest.value();
+        chunk.sum += digest.value();
     }
-    ledger_.add(chunk);
+    chunks_.add(chunk);
 }
 
 } // namespace tilescope::store

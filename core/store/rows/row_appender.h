@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/store/rows/chunks.h"
 #include "core/store/rows/event_rows.h"
-#include "core/store/rows/row_ledger.h"
 
 #include <cstdint>
 #include <memory>
@@ -16,7 +16,7 @@ namespace tilescope::store {
 /// Rows wait here until a chunk is full or flush() is called. Belongs to the one write connection.
 class RowAppender {
 public:
-    RowAppender(SQLite::Database& database, RowLedger& ledger, EventKind kind);
+    RowAppender(SQLite::Database& database, ChunkWriter& chunks, EventKind kind);
     ~RowAppender();
     RowAppender(const RowAppender&) = delete;
     RowAppender& operator=(const RowAppender&) = delete;
@@ -27,10 +27,6 @@ public:
     void flush();
 
 private:
-    /// Events per chunk: few enough that a window reads few rows outside it, many enough that the cost of the
-    /// chunk's row is negligible.
-    static constexpr std::size_t kChunkRows = 512;
-
     /// Rows that one statement inserts: it finds its place in the table once, and SQLite starts once.
     static constexpr std::size_t kRowsPerStatement = 32;
 
@@ -48,9 +44,10 @@ private:
     std::size_t chunkEnd(std::size_t begin);
 
     SQLite::Database& database_;
-    RowLedger& ledger_;
+    ChunkWriter& chunks_;
     const EventKind kind_;
     const EventTable& table_;
+    ChunkWriter::Table& chunkTable_;
     const std::size_t width_;
     Statement insertOne_;
     Statement insertMany_; ///< by the first rows that suffice for it

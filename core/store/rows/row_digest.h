@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string_view>
 
@@ -10,30 +12,24 @@ namespace tilescope::store {
 /// Stands for SQL's null among the integers of an event row. No time, size or id ever has this value.
 inline constexpr std::int64_t kNull = std::numeric_limits<std::int64_t>::min();
 
-/// The rule for checksums of rows. A file keeps the rule with which it was created.
-enum class DigestRule : std::uint8_t {
-    Untyped = 1, ///< up to version 7 of the schema: null is an integer, and an empty text is 0
-    Typed = 2    ///< null, integers, numbers, texts and bytes differ
-};
-
-/// The digest of a row's values, in the order of its columns. A chunk's checksum is the sum over its rows.
+/// The digest of a row's values, which are added in the order of its columns.
 ///
-/// Meant to catch damage, not malice: fast enough to run over every row that is written.
+/// Detects damage, not malice: fast enough to run over every row that is written. Values of different types differ.
+/// A null only counts its column, so a column that a later version of the schema adds does not change the digests of
+/// the rows that were there before.
 class RowDigest {
 public:
-    explicit RowDigest(DigestRule rule) : typed_(rule == DigestRule::Typed) {}
-
     void add(std::int64_t value) { mix(static_cast<std::uint64_t>(value), kInteger); }
     void add(double value)
     {
         // SQLite preserves neither the sign of zero nor NaN.
-        if (typed_ && value != value)
+        if (value != value)
             return addNull();
-        mix(std::bit_cast<std::uint64_t>(typed_ && value == 0 ? 0.0 : value), typed_ ? kNumber : kInteger);
+        mix(std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value), kNumber);
     }
-    void add(std::string_view text) { addBytes(text, typed_ ? kText : kInteger); }
-    void addBlob(std::string_view bytes) { addBytes(bytes, typed_ ? kBlob : kInteger); }
-    void addNull() { mix(static_cast<std::uint64_t>(kNull), typed_ ? kNothing : kInteger); }
+    void add(std::string_view text) { addBytes(text, kText); }
+    void addBlob(std::string_view bytes) { addBytes(bytes, kBlob); }
+    void addNull() { column_ += kColumn; }
     /// A value of an event row, where kNull is null.
     void addOrNull(std::int64_t value)
     {
@@ -56,18 +52,27 @@ private:
     static constexpr std::uint64_t kNumber = 0xBF58476D1CE4E5B9ULL;
     static constexpr std::uint64_t kText = 0x94D049BB133111EBULL;
     static constexpr std::uint64_t kBlob = 0xC2B2AE3D27D4EB4FULL;
-    static constexpr std::uint64_t kNothing = 0xFF51AFD7ED558CCDULL;
+    static constexpr std::uint64_t kColumn = 0xFF51AFD7ED558CCDULL;
 
-    void mix(std::uint64_t bits, std::uint64_t factor) { state_ = (std::rotl(state_, 5) ^ bits) * factor; }
+    void mix(std::uint64_t bits, std::uint64_t factor)
+    {
+        state_ = (std::rotl(state_, 5) ^ (bits + column_)) * factor;
+        column_ += kColumn;
+    }
     void addBytes(std::string_view bytes, std::uint64_t factor)
     {
         mix(bytes.size(), factor);
-        for (const char c : bytes)
-            mix(static_cast<unsigned char>(c), kInteger);
+        for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), sizeof(std::uint64_t)))) {
+            std::uint64_t word = 0;
+            std::memcpy(&word, bytes.data(), std::min(bytes.size(), sizeof word));
+            state_ = (std::rotl(state_, 5) ^ word) * factor;
+            state_ ^=
+                state_ >> 29; // the highest byte of a word would otherwise reach few bits of the next state
+        }
     }
 
     std::uint64_t state_ = 0x243F6A8885A308D3ULL;
-    bool typed_;
+    std::uint64_t column_ = 0; ///< a multiple of kColumn
 };
 
 } // namespace tilescope::store

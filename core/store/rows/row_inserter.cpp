@@ -6,7 +6,7 @@ namespace tilescope::store {
 
 namespace {
 
-std::string insertSql(Source source, std::initializer_list<const char*> columns)
+std::string insertSql(std::string_view table, std::initializer_list<const char*> columns)
 {
     std::string names;
     std::string marks;
@@ -14,15 +14,13 @@ std::string insertSql(Source source, std::initializer_list<const char*> columns)
         names.append(names.empty() ? "" : ", ").append(column);
         marks += marks.empty() ? "?" : ", ?";
     }
-    return "insert into " + std::string(nameOf(source)) + " (" + names + ") values (" + marks + ")";
+    return "insert into " + std::string(table) + " (" + names + ") values (" + marks + ")";
 }
 
 } // namespace
 
-void bindCell(SQLite::Statement& statement, int position, const Cell& cell, Source source, RowDigest& digest)
+void bindCell(SQLite::Statement& statement, int position, const Cell& cell, RowDigest& digest)
 {
-    if (!beginColumn(position - 1, std::holds_alternative<std::monostate>(cell), source, digest))
-        return statement.bind(position);
     if (const auto* integer = std::get_if<std::int64_t>(&cell)) {
         statement.bind(position, *integer);
         digest.add(*integer);
@@ -41,15 +39,15 @@ void bindCell(SQLite::Statement& statement, int position, const Cell& cell, Sour
     }
 }
 
-RowInserter::RowInserter(SQLite::Database& database, RowLedger& ledger, Source source,
+RowInserter::RowInserter(SQLite::Database& database, ChunkWriter& chunks, std::string_view table,
                          std::initializer_list<const char*> columns)
-    : database_(database), ledger_(ledger), source_(source), sql_(insertSql(source, columns))
+    : database_(database), chunks_(chunks), table_(chunks.table(table)), sql_(insertSql(table, columns))
 {
 }
 
 std::int64_t RowInserter::insert(std::optional<std::int64_t> run, std::initializer_list<Cell> cells)
 {
-    const std::int64_t id = ledger_.takeId(source_);
+    const std::int64_t id = table_.takeId();
     insertAs(id, run, cells);
     return id;
 }
@@ -59,15 +57,15 @@ void RowInserter::insertAs(std::int64_t id, std::optional<std::int64_t> run,
 {
     if (!statement_)
         statement_.emplace(database_, sql_);
-    RowDigest digest(ledger_.rule());
+    RowDigest digest;
     digest.add(id);
     statement_->bind(1, id);
     int position = 1;
     for (const Cell& cell : cells)
-        bindCell(*statement_, ++position, cell, source_, digest);
+        bindCell(*statement_, ++position, cell, digest);
     statement_->exec();
     statement_->reset();
-    ledger_.add(source_, run, id, digest);
+    chunks_.add(table_, run, id, digest);
 }
 
 } // namespace tilescope::store

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/store/rows/row_ledger.h"
+#include "core/store/rows/chunks.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -36,14 +36,14 @@ template <class IdType> IdType idOf(std::int64_t value)
     return value == kNull ? IdType::none() : IdType{static_cast<decltype(IdType::value)>(value)};
 }
 
-/// Binds a cell of a row of `source`, the position's column from 1, and adds it to the row's digest.
-void bindCell(SQLite::Statement& statement, int position, const Cell& cell, Source source, RowDigest& digest);
+/// Binds a cell of a row, the position's column from 1, and adds it to the row's digest.
+void bindCell(SQLite::Statement& statement, int position, const Cell& cell, RowDigest& digest);
 
 /// Inserts rows into tables other than event tables and accounts for them.
 class RowInserter {
 public:
     /// \param columns  all of the table's, in its order
-    RowInserter(SQLite::Database& database, RowLedger& ledger, Source source,
+    RowInserter(SQLite::Database& database, ChunkWriter& chunks, std::string_view table,
                 std::initializer_list<const char*> columns);
 
     /// \param run    the run to whose chunk the row belongs; none for tables that all runs share
@@ -55,8 +55,8 @@ public:
 
 private:
     SQLite::Database& database_;
-    RowLedger& ledger_;
-    const Source source_;
+    ChunkWriter& chunks_;
+    ChunkWriter::Table& table_;
     const std::string sql_;
     std::optional<SQLite::Statement> statement_; ///< compiled for the first row
 };

@@ -95,11 +95,11 @@ private:
 
 /// The rows of a table as records.
 template <class Record, class From>
-std::vector<Record> readAll(StoredRows& rows, RunId run, Source source, From&& from)
+std::vector<Record> readAll(StoredRows& rows, RunId run, std::string_view table, From&& from)
 {
     const RowFrame frame = rows.frameOf(run);
     std::vector<Record> records;
-    rows.eachRow(run, source,
+    rows.eachRow(run, table,
                  [&](SQLite::Statement& row) { records.push_back(from(RunRow(row, rows, frame))); });
     return records;
 }

@@ -17,14 +17,6 @@ namespace {
 
 constexpr std::size_t kMostDirectories = 1000; // of runs, in memory at a time
 
-std::optional<Source> sourceNamed(std::string_view name)
-{
-    for (std::size_t i = 0; i < kSources; ++i)
-        if (nameOf(static_cast<Source>(i)) == name)
-            return static_cast<Source>(i);
-    return {};
-}
-
 /// The numbers of the columns of `run`: a file may have many runs.
 struct RunColumns {
     SQLite::Statement& row;
@@ -120,26 +112,25 @@ std::vector<RunRecord> StoredRows::runs(std::optional<std::int64_t> only)
 
 void StoredRows::eachRun(std::int64_t first, std::int64_t last, const std::function<bool(RunRecord&&)>& take)
 {
-    // The last column is what the run's row should add up to.
     const StatementCache::Loan query =
-        connection.query("select *, (select checksum from chunk where chunk.run = run.id and "
-                         "source = 'run') from run where id between ? and ? order by id");
+        connection.query(std::string("select ") + kChunkColumns +
+                         ", run.* from run left join chunk on chunk.run = run.id and chunk.source = 'run' "
+                         "where run.id between ? and ? order by run.id");
     SQLite::Statement& row = *query;
     row.bind(1, first);
     row.bind(2, last);
-    const int columns = row.getColumnCount() - 1;
+    const int columns = row.getColumnCount() - kChunkColumnCount;
     const RunColumns at{row};
     const int statusColumn = row.getColumnIndex("status");
     std::optional<std::int64_t> before;
     std::optional<bool> written; // by a writer that lives
     while (row.executeStep()) {
         const std::optional<RunStatus> status = fromWord<RunStatus>(store::text(row, statusColumn));
-        if (!status ||
-            static_cast<std::int64_t>(digestOf(row, columns, Source::Run, connection.rule()).value()) !=
-                row.getColumn(columns).getInt64())
-            damaged("the row of run " + row.getColumn(0).getString() + " is not as it was written");
+        if (!status || (connection.hasChecksums() &&
+                        digestOf(row, columns, kChunkColumnCount).value() != chunkAt(row).sum))
+            damaged("the row of run " + row.getColumn(at.id).getString() + " is not as it was written");
         // Pages in each other's place: every row is whole, and a look-up by number would miss some.
-        const std::int64_t id = row.getColumn(0).getInt64();
+        const std::int64_t id = row.getColumn(at.id).getInt64();
         if (before && id <= *before)
             damaged("its runs are not in their order");
         before = id;
@@ -160,15 +151,11 @@ void StoredRows::eachRun(std::int64_t first, std::int64_t last, const std::funct
     }
 }
 
-std::vector<IdInterval> StoredRows::intervalsOf(SQLite::Statement& chunk, RunId run)
+std::vector<IdInterval> StoredRows::intervalsOf(SQLite::Statement& chunk)
 {
     ChunkDirectory directory;
-    chunk.bind(1, run.value);
-    while (chunk.executeStep()) {
-        const auto number = [&chunk](int column) { return chunk.getColumn(column).getInt64(); };
-        directory.add(number(0),
-                      {.ids = {number(1), number(2), number(3), static_cast<std::uint64_t>(number(4))}});
-    }
+    while (chunk.executeStep())
+        directory.add(chunkAt(chunk));
     chunk.reset();
     directory.arrange();
     return directory.all();
@@ -187,7 +174,7 @@ RowFrame StoredRows::frameOf(RunId run)
             row->getColumn(2).getInt64()};
 }
 
-const ChunkDirectory& StoredRows::directory(RunId run, Source source)
+const ChunkDirectory& StoredRows::directory(RunId run, std::string_view table)
 {
     const std::int64_t edition = integerOf(*connection.query("select edition from file where id = 1"));
     // Who goes through all runs of a file needs none of them twice.
@@ -197,45 +184,37 @@ const ChunkDirectory& StoredRows::directory(RunId run, Source source)
     Directories& directories = directories_[run.value];
     if (directories.generation != connection.generation())
         refresh(run.value, directories);
-    return directories.bySource[static_cast<std::size_t>(source)];
+    static const ChunkDirectory noRows;
+    const auto found = directories.byTable.find(table);
+    return found == directories.byTable.end() ? noRows : found->second;
 }
 
-std::bitset<kSources> StoredRows::sourcesOf(RunId run)
+std::vector<std::string> StoredRows::tablesOf(RunId run)
 {
-    const StatementCache::Loan query = connection.query("select distinct source from chunk where run = ?");
+    const StatementCache::Loan query =
+        connection.query("select distinct source from chunk where run = ? order by source");
     query->bind(1, run.value);
-    std::bitset<kSources> sources;
+    std::vector<std::string> tables;
     while (query->executeStep())
-        if (const auto source = sourceNamed(query->getColumn(0).getText()))
-            sources.set(static_cast<std::size_t>(*source));
-    return sources;
+        tables.push_back(query->getColumn(0).getString());
+    return tables;
 }
 
 /// Chunks are only ever added within an edition: reads those that are new.
 void StoredRows::refresh(std::int64_t run, Directories& directories)
 {
     std::int64_t newest = 0;
-    for (const ChunkDirectory& directory : directories.bySource)
+    for (const auto& [table, directory] : directories.byTable)
         newest = std::max(newest, directory.newest());
-    const StatementCache::Loan query =
-        connection.query("select source, id, first, last, rows, checksum, start, end from chunk "
-                         "where run = ? and id > ? order by id");
-    SQLite::Statement& row = *query;
-    row.bind(1, run);
-    row.bind(2, newest);
-    while (row.executeStep()) {
-        const auto number = [&row](int column) { return row.getColumn(column).getInt64(); };
-        const auto time = [&row, &number](int column) {
-            return row.isColumnNull(column) ? kNull : number(column);
-        };
-        const auto source = sourceNamed(row.getColumn(0).getText());
-        if (source)
-            directories.bySource[static_cast<std::size_t>(*source)].add(
-                number(1), {.ids = {number(2), number(3), number(4), static_cast<std::uint64_t>(number(5))},
-                            .start = time(6),
-                            .end = time(7)});
+    const StatementCache::Loan chunk = connection.query(std::string("select ") + kChunkColumns +
+                                                        " from chunk where run = ? and id > ? order by id");
+    chunk->bind(1, run);
+    chunk->bind(2, newest);
+    while (chunk->executeStep()) {
+        const Chunk added = chunkAt(*chunk);
+        directories.byTable[added.table].add(added);
     }
-    for (ChunkDirectory& directory : directories.bySource)
+    for (auto& [table, directory] : directories.byTable)
         directory.arrange();
     directories.generation = connection.generation();
 }
@@ -251,7 +230,8 @@ EventCursor StoredRows::cursor(EventKind kind, const EventWindow& window, const 
         return result;
     };
     const RowWindow rows{window.run.value, relative(window.from), relative(window.to), window.step};
-    return {connection, kind, directory(window.run, sourceOf(kind)).overlapping(rows.begin, rows.end), rows};
+    return {connection, kind, directory(window.run, eventTable(kind).name).overlapping(rows.begin, rows.end),
+            rows};
 }
 
 EventCursor StoredRows::allOf(EventKind kind, RunId run)

@@ -2,16 +2,16 @@
 
 #include "core/store/file/database.h"
 #include "core/store/rows/chunk_directory.h"
+#include "core/store/rows/chunks.h"
 #include "core/store/rows/event_cursor.h"
 #include "core/store/rows/event_rows.h"
 #include "core/store/rows/lanes.h"
 #include "core/store/rows/read_connection.h"
-#include "core/store/rows/row_ledger.h"
 #include "core/store/rows/run_record.h"
 
 #include <array>
-#include <bitset>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,7 +20,7 @@
 
 namespace tilescope::store {
 
-/// The rows of a file, checked against its books when read. The implementation of RunReader, and the source
+/// The rows of a file, compared with the checksums of their chunks when read. The implementation of RunReader, and the source
 /// for merging and compacting.
 ///
 /// One thread. Only use() and knownText() may be called outside a use().
@@ -46,15 +46,16 @@ public:
     /// From one number to another; ends early where `take` returns false.
     void eachRun(std::int64_t first, std::int64_t last, const std::function<bool(RunRecord&&)>& take);
     RowFrame frameOf(RunId run);
-    const ChunkDirectory& directory(RunId run, Source source);
-    /// The tables that have rows of the run.
-    std::bitset<kSources> sourcesOf(RunId run);
+    const ChunkDirectory& directory(RunId run, std::string_view table);
+    /// The tables that have rows of the run, sorted.
+    std::vector<std::string> tablesOf(RunId run);
     /// Rows of a table other than an event table.
-    template <class TakeRow> void eachRow(RunId run, Source source, TakeRow&& take);
+    template <class TakeRow> void eachRow(RunId run, std::string_view table, TakeRow&& take);
     /// Reads the rows of several runs, one run after the other.
-    template <class TakeRow> void eachRow(std::span<const RunId> runs, Source source, TakeRow&& take);
+    template <class TakeRow>
+    void eachRow(std::span<const RunId> runs, std::string_view table, TakeRow&& take);
     /// Rows of a small table that belongs to no run.
-    template <class TakeRow> void eachSharedRow(Source source, TakeRow&& take);
+    template <class TakeRow> void eachSharedRow(std::string_view table, TakeRow&& take);
     EventCursor cursor(EventKind kind, const EventWindow& window, const RowFrame& frame);
     /// All rows of one event table.
     EventCursor allOf(EventKind kind, RunId run);
@@ -96,11 +97,11 @@ public:
 private:
     struct Directories {
         std::uint64_t generation = 0; ///< of the connection when it was last looked at
-        std::array<ChunkDirectory, kSources> bySource;
+        std::map<std::string, ChunkDirectory, std::less<>> byTable;
     };
     void refresh(std::int64_t run, Directories& directories);
-    /// The ids of a run's rows, from a query of chunks whose first value is the run.
-    static std::vector<IdInterval> intervalsOf(SQLite::Statement& chunk, RunId run);
+    /// The ids of rows, from a query of kChunkColumns.
+    static std::vector<IdInterval> intervalsOf(SQLite::Statement& chunk);
     void readNew(EventKind kind, const IdInterval& ids, const RowFrame& frame, EventMark& mark,
                  TraceBatch& batch);
 
@@ -111,57 +112,63 @@ private:
     std::int64_t edition_ = -1;
 };
 
-template <class TakeRow> void StoredRows::eachRow(RunId run, Source source, TakeRow&& take)
+template <class TakeRow> void StoredRows::eachRow(RunId run, std::string_view table, TakeRow&& take)
 {
-    eachRow(std::span(&run, 1), source, [&take](RunId, SQLite::Statement& row) { take(row); });
+    eachRow(std::span(&run, 1), table, [&take](RunId, SQLite::Statement& row) { take(row); });
 }
 
-template <class TakeRow> void StoredRows::eachRow(std::span<const RunId> runs, Source source, TakeRow&& take)
+template <class TakeRow>
+void StoredRows::eachRow(std::span<const RunId> runs, std::string_view table, TakeRow&& take)
 {
-    const StatementCache::Loan chunk = connection.query("select id, first, last, rows, checksum from chunk "
-                                                        "where run = ? and source = ? order by id");
-    chunk->bind(2, nameOf(source).data());
+    const std::string name(table);
+    const StatementCache::Loan chunk =
+        connection.query(std::string("select ") + kChunkColumns + " from chunk where run = ? and source = ?");
+    chunk->bind(2, name);
     const StatementCache::Loan query =
-        connection.query(std::string("select * from ") + nameOf(source).data() +
-                         " where id between ? and ? and run = ? order by id");
+        connection.query("select * from " + name + " where id between ? and ? and run = ? order by id");
     SQLite::Statement& row = *query;
     const int columns = row.getColumnCount();
-    for (const RunId run : runs)
-        for (const IdInterval& ids : intervalsOf(*chunk, run)) {
+    for (const RunId run : runs) {
+        chunk->bind(1, run.value);
+        for (const IdInterval& ids : intervalsOf(*chunk)) {
             row.bind(1, ids.first);
             row.bind(2, ids.last);
             row.bind(3, run.value);
             std::int64_t rows = 0;
-            std::uint64_t checksum = 0;
+            std::uint64_t sum = 0;
             for (; row.executeStep(); ++rows) {
-                checksum += digestOf(row, columns, source, connection.rule()).value();
+                sum += digestOf(row, columns).value();
                 take(run, row);
             }
             row.reset();
-            if (rows != ids.rows || checksum != ids.checksum)
-                damaged("in the table " + std::string(nameOf(source)) + " the rows of run " +
-                        std::to_string(run.value) + " are not as they were written");
+            if (rows != ids.rows || (sum != ids.sum && connection.hasChecksums()))
+                damaged("in the table " + name + " the rows of run " + std::to_string(run.value) +
+                        " are not as they were written");
         }
+    }
 }
 
-template <class TakeRow> void StoredRows::eachSharedRow(Source source, TakeRow&& take)
+template <class TakeRow> void StoredRows::eachSharedRow(std::string_view table, TakeRow&& take)
 {
-    SQLite::Statement account(database(), "select rows, checksum from chunk where source = ?");
-    account.bind(1, nameOf(source).data());
+    const std::string name(table);
+    SQLite::Statement chunk(database(),
+                            std::string("select ") + kChunkColumns + " from chunk where source = ?");
+    chunk.bind(1, name);
     std::int64_t rows = 0;
-    std::uint64_t checksum = 0;
-    while (account.executeStep()) {
-        rows += account.getColumn(0).getInt64();
-        checksum += static_cast<std::uint64_t>(account.getColumn(1).getInt64());
+    std::uint64_t sum = 0;
+    while (chunk.executeStep()) {
+        const Chunk written = chunkAt(chunk);
+        rows += written.rows;
+        sum += written.sum;
     }
-    SQLite::Statement row(database(), std::string("select * from ") + nameOf(source).data() + " order by id");
+    SQLite::Statement row(database(), "select * from " + name + " order by id");
     const int columns = row.getColumnCount();
     for (; row.executeStep(); --rows) {
-        checksum -= digestOf(row, columns, source, connection.rule()).value();
+        sum -= digestOf(row, columns).value();
         take(row);
     }
-    if (rows != 0 || checksum != 0)
-        damaged("the rows of the table " + std::string(nameOf(source)) + " are not as they were written");
+    if (rows != 0 || (sum != 0 && connection.hasChecksums()))
+        damaged("the rows of the table " + name + " are not as they were written");
 }
 
 template <class TakePiece> void StoredRows::eachPiece(RunId run, const TrackInfo& track, TakePiece&& take)

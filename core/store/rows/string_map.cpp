@@ -7,7 +7,7 @@ namespace tilescope::store {
 
 std::size_t LaunchHash::operator()(const LaunchConfig& launch) const noexcept
 {
-    RowDigest digest(DigestRule::Typed);
+    RowDigest digest;
     for (const auto* sizes : {&launch.grid, &launch.block, &launch.cluster}) {
         digest.add(static_cast<std::int64_t>(std::uint64_t{(*sizes)[0]} << 32 | (*sizes)[1]));
         digest.add(std::int64_t{(*sizes)[2]});
@@ -18,12 +18,12 @@ std::size_t LaunchHash::operator()(const LaunchConfig& launch) const noexcept
     return digest.value();
 }
 
-StringMap::StringMap(SQLite::Database& database, RowLedger& ledger, const StringTable& strings)
+StringMap::StringMap(SQLite::Database& database, ChunkWriter& chunks, const StringTable& strings)
     : strings_(strings), findText_(database, "select id from string where text = ?"),
       findKernelName_(database, "select 1 from kernel_name where id = ?"),
-      insertText_(database, ledger, Source::String, {"id", "text"}),
-      insertKernelName_(database, ledger, Source::KernelName, {"id", "short"}),
-      insertLaunch_(database, ledger, Source::Launch,
+      insertText_(database, chunks, "string", {"id", "text"}),
+      insertKernelName_(database, chunks, "kernel_name", {"id", "short"}),
+      insertLaunch_(database, chunks, "launch",
                     {"id", "grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "cluster_x",
                      "cluster_y", "cluster_z", "registers", "static_shared", "dynamic_shared", "local"}),
       database_(database)

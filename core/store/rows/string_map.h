@@ -23,7 +23,7 @@ struct LaunchHash {
 /// those that the file lacks.
 class StringMap final : public RowInterner {
 public:
-    StringMap(SQLite::Database& database, RowLedger& ledger, const StringTable& strings);
+    StringMap(SQLite::Database& database, ChunkWriter& chunks, const StringTable& strings);
 
     std::int64_t text(StringId id) override;
     std::int64_t kernelName(StringId id) override;

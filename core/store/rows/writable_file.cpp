@@ -5,6 +5,7 @@
 #include "core/base/temporary_path.h"
 #include "core/store/file/file_check.h"
 #include "core/store/file/schema.h"
+#include "core/store/rows/stored_rows.h"
 
 #include <sqlite3.h>
 #include <unistd.h>
@@ -44,15 +45,17 @@ WritableFile::WritableFile(const fs::path& path, const StringTable& strings, New
         requireTilescopeFile(file_, static_cast<int>(embeddedMigrations().size()));
     lock_.emplace(file_);
     TemporaryPath::removeLeftovers(file_);
+    requireReadable();
     translating(file_, [&] {
         open(newFile);
-        ledger_ = std::make_unique<RowLedger>(*database_);
+        chunks_ = std::make_unique<ChunkWriter>(*database_);
         begin();
+        chunks_->requireOwnRows(file_);
         adopt();
-        strings_ = std::make_unique<StringMap>(*database_, *ledger_, strings);
+        strings_ = std::make_unique<StringMap>(*database_, *chunks_, strings);
         for (std::size_t kind = 0; kind < kEventKinds; ++kind)
             appenders_[kind] =
-                std::make_unique<RowAppender>(*database_, *ledger_, static_cast<EventKind>(kind));
+                std::make_unique<RowAppender>(*database_, *chunks_, static_cast<EventKind>(kind));
         commit();
     });
 }
@@ -65,14 +68,26 @@ WritableFile::~WritableFile()
         translating(file_, [this] {
             if (sqlite3_get_autocommit(database_->getHandle()) == 0)
                 database_->exec("rollback");
-            // The ledger counts rows of a transaction that was rolled back, here or by SQLite itself when
+            // The chunks counts rows of a transaction that was rolled back, here or by SQLite itself when
             // the disk was full.
-            ledger_ = std::make_unique<RowLedger>(*database_);
+            chunks_ = std::make_unique<ChunkWriter>(*database_);
             seal();
         });
     } catch (...) {
         warn(currentExceptionSentence());
     }
+}
+
+/// Refuses an existing file that a reader refuses. Changes would hide the damage from the next verify.
+void WritableFile::requireReadable()
+{
+    std::error_code error;
+    if (!fs::exists(file_, error) || fs::file_size(file_, error) == 0)
+        return;
+    translating(file_, [this] {
+        StoredRows rows(file_);
+        rows.use([&rows] { rows.runs({}); });
+    });
 }
 
 /// A new file appears atomically: a killed process leaves no file, or an empty one that existed before.
@@ -116,7 +131,7 @@ void WritableFile::open(NewFile newFile)
     harden(*database);
     requireOurSchema(*database, path, version, migrations);
     if (version < newest)
-        migrate(*database, version, migrations);
+        migrate(*database, version, migrations, version < kFirstWithChecksums ? writeChunksAnew : nullptr);
     // Rows are only appended, so a small cache suffices. A large one would fill with pages that are never
     // read again, and resemble a leak.
     database->exec("pragma cache_size = -8192; pragma temp_store = memory");
@@ -150,7 +165,7 @@ void WritableFile::flush()
 {
     for (auto& appender : appenders_)
         appender->flush();
-    ledger_->flush();
+    chunks_->flush();
 }
 
 /// Rows that go to a file without a name, or under another one, would be lost without a word.
@@ -176,8 +191,8 @@ void WritableFile::abandon() noexcept
 /// Takes over the file: marks it as unsealed, and the runs of a dead writer as interrupted.
 void WritableFile::adopt()
 {
-    SQLite::Statement row(*database_, "insert into file (id, created, program, sealed, edition, digest) "
-                                      "values (1, ?, ?, 0, 0, 2) "
+    SQLite::Statement row(*database_, "insert into file (id, created, program, sealed, edition) "
+                                      "values (1, ?, ?, 0, 0) "
                                       "on conflict (id) do update set sealed = 0");
     row.bind(1, unixNs());
     row.bind(2, "Tilescope");
@@ -198,12 +213,7 @@ void WritableFile::adopt()
 
 void WritableFile::updateRunChecksum(std::int64_t run)
 {
-    // The run's chunk may still wait in the ledger.
-    ledger_->flush();
-    const StatementCache::Loan row = query("select * from run where id = ?");
-    row->bind(1, run);
-    if (row->executeStep())
-        ledger_->replaceRunRow(run, digestOf(*row, row->getColumnCount(), Source::Run, ledger_->rule()));
+    chunks_->rewriteRun(run);
 }
 
 void WritableFile::seal()
@@ -212,7 +222,7 @@ void WritableFile::seal()
     requireInPlace();
     begin();
     database_->exec("update file set sealed = 1");
-    ledger_->flush();
+    chunks_->flush();
     database_->exec("commit");
     if (draft_)
         return sealDraft();

@@ -4,9 +4,9 @@
 #include "core/store/file/new_file.h"
 #include "core/store/file/statement_cache.h"
 #include "core/store/file/writer_lock.h"
+#include "core/store/rows/chunks.h"
 #include "core/store/rows/event_rows.h"
 #include "core/store/rows/row_appender.h"
-#include "core/store/rows/row_ledger.h"
 #include "core/store/rows/string_map.h"
 
 #include <array>
@@ -20,7 +20,7 @@ class TemporaryPath;
 
 namespace tilescope::store {
 
-/// A .tscope file that this process may write: lock, connection, accounts, strings, and a row appender for
+/// A .tscope file that this process may write: lock, connection, chunks, strings, and a row appender for
 /// each event table. The base of RunWriter and the maintenance functions.
 ///
 /// One thread. All writes happen between begin() and commit(). seal() ends writing; the destructor does so
@@ -38,7 +38,7 @@ public:
 
     /// Starts a transaction unless one is open.
     void begin();
-    /// Writes what waits in the appenders and the accounts.
+    /// Writes what waits in the appenders and the chunks.
     void flush();
     /// Also commits.
     void commit();
@@ -60,11 +60,12 @@ public:
     SQLite::Database& database() { return *database_; }
     /// Compiled once.
     StatementCache::Loan query(std::string_view sql) { return statements_.get(*database_, sql); }
-    RowLedger& ledger() { return *ledger_; }
+    ChunkWriter& chunks() { return *chunks_; }
     StringMap& strings() { return *strings_; }
     RowAppender& appender(EventKind kind) { return *appenders_[static_cast<std::size_t>(kind)]; }
 
 private:
+    void requireReadable();
     void create(NewFile newFile);
     void moveDraft();
     void open(NewFile newFile);
@@ -77,7 +78,7 @@ private:
     std::unique_ptr<TemporaryPath> draft_; ///< folder of a new file that is not in its place
     std::unique_ptr<SQLite::Database> database_;
     StatementCache statements_;
-    std::unique_ptr<RowLedger> ledger_;
+    std::unique_ptr<ChunkWriter> chunks_;
     std::unique_ptr<StringMap> strings_;
     std::array<std::unique_ptr<RowAppender>, kEventKinds> appenders_;
     bool open_ = true; ///< neither sealed nor abandoned

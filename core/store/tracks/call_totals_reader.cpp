@@ -111,13 +111,13 @@ std::optional<CallTotals> readCallTotals(StoredRows& rows, RunId run)
 {
     CallTotals totals;
     totals.countsWork = true;
-    rows.eachRow(run, Source::OpTotal, [&](SQLite::Statement& row) {
+    rows.eachRow(run, "op_total", [&](SQLite::Statement& row) {
         totals.ops.push_back(opFrom({row, rows}, totals.ops.size(), totals.countsWork));
     });
-    rows.eachRow(run, Source::ActivityTotal, [&](SQLite::Statement& row) {
+    rows.eachRow(run, "activity_total", [&](SQLite::Statement& row) {
         totals.activities.push_back(activityFrom({row, rows}, totals.ops.size(), rows));
     });
-    rows.eachRow(run, Source::AllocationTotal, [&](SQLite::Statement& row) {
+    rows.eachRow(run, "allocation_total", [&](SQLite::Statement& row) {
         totals.allocations.push_back(allocationFrom({row, rows}, totals.ops.size()));
     });
     if (totals.ops.empty() && totals.activities.empty() && totals.allocations.empty())

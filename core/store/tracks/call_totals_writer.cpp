@@ -296,7 +296,7 @@ void CallTotalsWriter::write()
 
 void CallTotalsWriter::writeOps()
 {
-    RowInserter rows(target_.database(), target_.ledger(), Source::OpTotal,
+    RowInserter rows(target_.database(), target_.chunks(), "op_total",
                      {"id", "run", "number", "caller", "name", "shapes", "path", "process", "traced", "first",
                       "calls", "launching", "total", "self"});
     std::int64_t number = 0;
@@ -309,7 +309,7 @@ void CallTotalsWriter::writeOps()
 
 void CallTotalsWriter::writeActivities()
 {
-    RowInserter rows(target_.database(), target_.ledger(), Source::ActivityTotal,
+    RowInserter rows(target_.database(), target_.chunks(), "activity_total",
                      {"id", "run", "kind", "name", "path", "process", "op", "traced", "launched", "replayed",
                       "instances", "total", "shortest", "longest", "squares", "first_step", "steps"});
     for (const ActivityTotal& total : totals_.activities)
@@ -323,7 +323,7 @@ void CallTotalsWriter::writeActivities()
 
 void CallTotalsWriter::writeAllocations()
 {
-    RowInserter rows(target_.database(), target_.ledger(), Source::AllocationTotal,
+    RowInserter rows(target_.database(), target_.chunks(), "allocation_total",
                      {"id", "run", "path", "category", "process", "op", "traced", "gpu", "blocks", "bytes"});
     for (const AllocationTotal& total : totals_.allocations)
         rows.insert(run_, {run_, cellOfId(total.path), cellOfId(total.category), cellOfId(total.process),

@@ -50,9 +50,9 @@ StepTotal stepFrom(SQLite::Statement& row, const RowFrame& frame)
 RunTotals readTotals(StoredRows& rows, RunId run)
 {
     RunTotals totals;
-    rows.eachRow(run, Source::KernelTotal,
+    rows.eachRow(run, "kernel_total",
                  [&](SQLite::Statement& row) { totals.kernels.push_back(kernelFrom(row, rows)); });
-    rows.eachRow(run, Source::RangeTotal, [&](SQLite::Statement& row) {
+    rows.eachRow(run, "range_total", [&](SQLite::Statement& row) {
         totals.paths.push_back({std::string(rows.text(row.getColumn(2).getInt64())),
                                 row.getColumn(3).getInt64(), timeAt(row, 4), timeAt(row, 5)});
     });
@@ -64,8 +64,7 @@ std::vector<StepTotal> readStepTotals(StoredRows& rows, RunId run)
 {
     const RowFrame frame = rows.frameOf(run);
     std::vector<StepTotal> steps;
-    rows.eachRow(run, Source::StepTotal,
-                 [&](SQLite::Statement& row) { steps.push_back(stepFrom(row, frame)); });
+    rows.eachRow(run, "step_total", [&](SQLite::Statement& row) { steps.push_back(stepFrom(row, frame)); });
     return steps;
 }
 

@@ -52,12 +52,12 @@ bool isWholeRecording(SQLite::Database& database, std::int64_t run)
 } // namespace
 
 TotalsWriter::TotalsWriter(WritableFile& target, std::int64_t run)
-    : target_(target), run_(run), kernelRows_(target.database(), target.ledger(), Source::KernelTotal,
+    : target_(target), run_(run), kernelRows_(target.database(), target.chunks(), "kernel_total",
                                               {"id", "run", "kind", "name", "path", "instances", "total",
                                                "shortest", "longest", "squares"}),
-      pathRows_(target.database(), target.ledger(), Source::RangeTotal,
+      pathRows_(target.database(), target.chunks(), "range_total",
                 {"id", "run", "path", "instances", "wall", "gpu"}),
-      stepRows_(target.database(), target.ledger(), Source::StepTotal,
+      stepRows_(target.database(), target.chunks(), "step_total",
                 {"id", "run", "step", "start", "end", "gpu_busy", "launching", "synchronizing", "tracing",
                  "unexplained", "process"}),
       parties_(partiesOf(target.database(), run)), wholeRecording_(isWholeRecording(target.database(), run)),

@@ -40,9 +40,9 @@ RowFrame frameOf(WritableFile& target, std::int64_t run)
 TrackWriter::TrackWriter(WritableFile& target, std::int64_t run)
     : target_(target), run_(run), stepPath_(idOf<StringId>(target.strings().intern("step"))),
       frame_(frameOf(target, run)),
-      tracks_(target.database(), target.ledger(), Source::Track,
+      tracks_(target.database(), target.chunks(), "track",
               {"id", "run", "kind", "device", "stream", "thread", "row", "events", "start", "end"}),
-      data_(target.database(), target.ledger(), Source::TrackData,
+      data_(target.database(), target.chunks(), "track_data",
             {"id", "run", "track", "first", "events", "start", "end", "data"}),
       totals_(target, run)
 {
@@ -269,7 +269,7 @@ void TrackWriter::writePieces()
     for (const Piece& piece : pieces_) {
         std::int64_t& track = piece.track->info.id;
         if (track == 0)
-            track = target_.ledger().takeId(Source::Track);
+            track = target_.chunks().table("track").takeId();
         data_.insert(run_,
                      {run_, track, piece.first, piece.events, piece.start, piece.end, Blob{piece.bytes}});
     }

@@ -1,5 +1,6 @@
 #include "core/store/maintenance/maintenance.h"
 
+#include "child.h"
 #include "core/base/error.h"
 #include "core/model/memory.h"
 #include "store_fixture.h"
@@ -7,6 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+
+#include <chrono>
+#include <thread>
 
 namespace tilescope::store {
 
@@ -267,7 +271,7 @@ TEST_F(Maintenance, MergingRefusesAFileThatIsBeingWritten)
     EXPECT_FALSE(fs::exists(all));
 }
 
-TEST_F(Maintenance, MergingADamagedFileKeepsWhatWasMergedBefore)
+TEST_F(Maintenance, MergingADamagedFileChangesNothing)
 {
     writeRun(a, "one");
     writeRun(b, "two2");
@@ -278,8 +282,61 @@ TEST_F(Maintenance, MergingADamagedFileKeepsWhatWasMergedBefore)
     sqlite3_close(database);
     const fs::path sources[] = {a, b};
     EXPECT_THROW(merge(sources, all), Error);
-    EXPECT_THAT(marks(all), ElementsAre("one"));
-    expectRun(all, RunId{1}, "one");
+    EXPECT_FALSE(fs::exists(all));
+    writeRun(all, "three");
+    EXPECT_THROW(merge(sources, all), Error);
+    EXPECT_THAT(marks(all), ElementsAre("three"));
+    expectRun(all, RunId{1}, "three");
+    expectSound(all);
+}
+
+TEST_F(Maintenance, AKilledMergeAddsAllRunsOrNone)
+{
+    constexpr std::size_t kRuns = 30;
+    for (std::size_t run = 0; run < kRuns; ++run)
+        writeRun(a, "run " + std::to_string(run));
+    for (const bool isNew : {true, false})
+        for (const int milliseconds : {0, 1, 3, 10, 30, 100}) {
+            fs::remove(all);
+            if (!isNew)
+                writeRun(all, "one");
+            Child merging([this](int to) {
+                say(to, "begins");
+                merge(std::array{a}, all);
+            });
+            merging.line();
+            std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+            merging.kill();
+            const std::size_t before = isNew ? 0 : 1;
+            const std::size_t runs = fs::exists(all) ? marks(all).size() : 0;
+            EXPECT_TRUE(runs == before || runs == before + kRuns) << runs;
+            if (fs::exists(all))
+                expectSound(all);
+            EXPECT_EQ(merge(std::array{a}, all).added + static_cast<std::int64_t>(runs - before),
+                      static_cast<std::int64_t>(kRuns));
+            expectSound(all);
+        }
+}
+
+TEST_F(Maintenance, RestoredRunsHaveTheirNumbers)
+{
+    for (const char* mark : {"one", "two2", "three", "four"})
+        writeRun(a, mark);
+    snapshot(a, b);
+    deleteRuns(b, std::array{RunId{1}, RunId{4}});
+    deleteRuns(a, std::array{RunId{2}, RunId{3}});
+    const RunReader reader(a);
+    EXPECT_EQ(merge(std::array{b}, a, RunNumbers::OfSources).added, 2);
+    for (const auto& [run, mark] :
+         {std::pair(1, "one"), std::pair(2, "two2"), std::pair(3, "three"), std::pair(4, "four")})
+        expectRun(a, RunId{run}, mark);
+    EXPECT_EQ(reader.counts(RunId{3}).total(), 2403) << "a reader that was open sees it too";
+    expectSound(a);
+    // The number of another run is not taken from it.
+    EXPECT_EQ(merge(std::array{b}, all, RunNumbers::OfSources).added, 2);
+    writeRun(all, "five");
+    EXPECT_EQ(merge(std::array{a}, all, RunNumbers::OfSources).added, 2);
+    EXPECT_THAT(marks(all), ElementsAre("one", "two2", "three", "five", "four"));
     expectSound(all);
 }
 

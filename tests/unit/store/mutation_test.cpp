@@ -4,7 +4,8 @@
 #include "core/model/memory.h"
 #include "core/store/file/schema.h"
 #include "core/store/maintenance/maintenance.h"
-#include "core/store/rows/row_digest.h"
+#include "core/store/rows/chunks.h"
+#include "core/store/rows/row_inserter.h"
 #include "store_fixture.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -119,9 +120,7 @@ public:
     {
         database_.exec("begin; create temp table kept as select * from main." + table + " limit 1 offset " +
                        std::to_string(random_() % rowsOf(table)) + "; commit");
-        const std::string key = table == "tally" ? "source" : "id";
-        database_.exec("delete from main." + table + " where " + key + " = (select " + key +
-                       " from temp.kept)");
+        database_.exec("delete from main." + table + " where id = (select id from temp.kept)");
         expectNoticed("a row of " + table + " is gone");
         database_.exec("insert into main." + table + " select * from temp.kept; drop table temp.kept");
     }
@@ -149,20 +148,19 @@ private:
     /// False where the table does not take the value, or it is the one that is there.
     bool change(const std::string& table, const std::string& column, const std::string& value)
     {
-        const std::string key = table == "tally" ? "source" : "id";
-        SQLite::Statement pick(
-            database_, "select quote(" + key + "), quote(" + column + ") from " + table + " limit 1 offset " +
-                           std::to_string(random_() % static_cast<std::uint64_t>(rowsOf(table))));
+        SQLite::Statement pick(database_,
+                               "select quote(id), quote(" + column + ") from " + table + " limit 1 offset " +
+                                   std::to_string(random_() % static_cast<std::uint64_t>(rowsOf(table))));
         pick.executeStep();
         const std::string row = pick.getColumn(0).getString();
         const std::string before = pick.getColumn(1).getString();
         pick.reset();
-        const std::string where = " where " + key + " = " + row;
+        const std::string where = " where id = " + row;
         std::string after;
         std::string there = row;
         try {
             SQLite::Statement update(database_, "update " + table + " set " + column + " = " + value + where +
-                                                    " returning quote(" + column + "), quote(" + key + ")");
+                                                    " returning quote(" + column + "), quote(id)");
             update.executeStep();
             after = update.getColumn(0).getString();
             there = update.getColumn(1).getString();
@@ -173,8 +171,7 @@ private:
         }
         if (after != before)
             expectNoticed(table + "." + column + " of row " + row + ": " + before + " -> " + after);
-        database_.exec("update " + table + " set " + column + " = " + before + " where " + key + " = " +
-                       there);
+        database_.exec("update " + table + " set " + column + " = " + before + " where id = " + there);
         return after != before;
     }
 
@@ -198,7 +195,7 @@ constexpr std::uint64_t kSeed = 20'261'123;
 TEST(RowDigest, DependsOnTypes)
 {
     const auto digest = [](auto&& add) {
-        RowDigest row(DigestRule::Typed);
+        RowDigest row;
         add(row);
         return row.value();
     };
@@ -258,7 +255,7 @@ TEST(Mutation, OfWhatIsDrawnIsNoticed)
 }
 
 /// What was committed by a writer that died is covered as well.
-TEST(Mutation, OfTheBooksOfAFileWithoutASealIsNoticed)
+TEST(Mutation, OfTheChunksOfAFileWithoutASealIsNoticed)
 {
     const TemporaryFolder folder;
     const fs::path file = folder / "a.tscope";
@@ -271,7 +268,7 @@ TEST(Mutation, OfTheBooksOfAFileWithoutASealIsNoticed)
     snapshot(file, left);
     ASSERT_TRUE(verify(left).ok());
     Mutator mutator(left, kSeed);
-    for (const char* table : {"file", "tally", "chunk"}) {
+    for (const char* table : {"file", "next_id", "chunk"}) {
         mutator.mutate(table, 3);
         mutator.remove(table);
     }
@@ -289,13 +286,13 @@ TEST(Mutation, AFileWhoseWriterDiedBeforeItsFirstCommitIsWhole)
     EXPECT_TRUE(verify(file).ok());
     {
         SQLite::Database database(file.string(), SQLite::OPEN_READWRITE);
-        database.exec("insert into tally (source, rows, next) values ('run', 1, 2)");
+        database.exec("insert into next_id (source, next) values ('run', 2)");
     }
     EXPECT_FALSE(verify(file).ok());
 }
 
-/// The books of a writer that fails agree with the committed data.
-TEST(Mutation, BooksAgreeAfterAWriterGaveUp)
+/// The chunks of a writer that fails agree with the committed data.
+TEST(Mutation, ChunksAgreeAfterAWriterGaveUp)
 {
     const TemporaryFolder folder;
     const fs::path file = folder / "a.tscope";
@@ -313,6 +310,57 @@ TEST(Mutation, BooksAgreeAfterAWriterGaveUp)
     const VerifyReport report = verify(file);
     EXPECT_TRUE(report.ok()) << report.problems.at(0);
     EXPECT_EQ(report.runs, 2);
+}
+
+/// A kernel may have a name that an op had before, so ids of names do not grow.
+TEST(Verify, AcceptsKernelsNamedLikeEarlierOps)
+{
+    const TemporaryFolder folder;
+    const fs::path file = folder / "a.tscope";
+    StringTable strings;
+    Builder make(strings);
+    {
+        RunWriter writer(file, strings);
+        writer.beginRun(header());
+        TraceBatch batch;
+        for (const char* name : {"triton_1", "triton_2"})
+            batch.ops.push_back(make.op(static_cast<std::uint32_t>(batch.ops.size()), name, 0, 1));
+        for (const char* name : {"void gemm<float>(int)", "triton_2", "void mm<int>(int)", "triton_1"})
+            batch.deviceEvents.push_back(make.kernel(name, 0, 1));
+        writer.write(batch);
+        writer.endRun({});
+    }
+    const VerifyReport report = verify(file);
+    EXPECT_TRUE(report.ok()) << report.problems.at(0);
+    EXPECT_EQ(merge(std::array{file}, folder / "merged.tscope").added, 1);
+    EXPECT_TRUE(verify(folder / "merged.tscope").ok());
+}
+
+/// Every table of the schema is read, also one that the program does not know.
+TEST(Verify, CoversATableThatItDoesNotKnow)
+{
+    const TemporaryFolder folder;
+    const fs::path file = folder / "a.tscope";
+    SQLite::Database database(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    migrate(database, 0, embeddedMigrations());
+    database.exec("create table novel (id integer primary key, run integer not null, value real, text text)");
+    {
+        ChunkWriter chunks(database);
+        RowInserter rows(database, chunks, "novel", {"id", "run", "value", "text"});
+        for (std::int64_t i = 0; i < 2'000; ++i)
+            rows.insert(i / 700, {i / 700, 0.5 * static_cast<double>(i), std::string_view("some text")});
+        chunks.flush();
+    }
+    const auto problems = [&] {
+        VerifyReport report;
+        verifyTables(database, static_cast<int>(embeddedMigrations().size()), report);
+        return report.problems;
+    };
+    EXPECT_TRUE(problems().empty()) << problems().at(0);
+    database.exec("update novel set value = value + 1 where id = 1500");
+    EXPECT_EQ(problems().size(), 1u);
+    database.exec("update novel set value = value - 1 where id = 1500; delete from novel where id = 3");
+    EXPECT_EQ(problems().size(), 1u);
 }
 
 } // namespace tilescope::store

@@ -2,6 +2,7 @@
 
 #include "child.h"
 #include "core/base/error.h"
+#include "core/store/file/database.h"
 #include "core/store/file/writer_lock.h"
 #include "core/store/maintenance/maintenance.h"
 #include "store_fixture.h"
@@ -12,6 +13,9 @@
 #include <sqlite3.h>
 #include <sys/mount.h>
 
+#include <array>
+#include <chrono>
+#include <csignal>
 #include <fstream>
 #include <random>
 #include <thread>
@@ -199,6 +203,67 @@ TEST_F(Writers, AStaleLockFileDoesNotLock)
     std::ofstream(WriterLock::sideFile(file)) << "1 elsewhere 5\n";
     EXPECT_EQ(refusal(), "");
     EXPECT_THAT(names(), ::testing::ElementsAre("a.tscope"));
+}
+
+TEST_F(Writers, AStoppedOneStillWrites)
+{
+    Child child([this](int to) { writeForEver(to); });
+    child.line();
+    ASSERT_EQ(kill(child.pid(), SIGSTOP), 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(child.pid(), &status, WUNTRACED), child.pid());
+    std::array<char, 256> host{};
+    gethostname(host.data(), host.size() - 1);
+    // As it is when the process was stopped for long.
+    std::ofstream(WriterLock::sideFile(file)) << child.pid() << ' ' << host.data() << " 5\n";
+    EXPECT_TRUE(WriterLock::isHeld(file));
+    EXPECT_EQ(RunReader(file).runs().at(0).result.status, RunStatus::Running);
+    child.kill();
+    EXPECT_FALSE(WriterLock::isHeld(file));
+}
+
+// Whatever closes a descriptor of a file drops the locks that the process holds on it, and with them those of readers.
+TEST_F(Writers, AReaderThatLostItsLocksSurvivesTheSealing)
+{
+    {
+        Child child([this](int to) { writeForEver(to); });
+        child.line();
+    }
+    // Forked before the reader opens the file, because SQLite's list of the locks of a process is inherited.
+    Child other([&](int to) {
+        for (const char* note : {"first", "second"}) {
+            while (!fs::exists(folder / note))
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            setNote(file, RunId{1}, note);
+            say(to, "written");
+        }
+    });
+    const RunReader reader(file);
+    ASSERT_EQ(reader.runs().size(), 1u);
+    ASSERT_TRUE(fs::exists(fs::path(file) += "-wal")) << "the reader has it open";
+    std::ifstream(file).get();
+    for (const char* note : {"first", "second"}) {
+        std::ofstream(folder / note) << '\n';
+        ASSERT_EQ(other.line(), "written");
+        EXPECT_EQ(reader.run(RunId{1})->note, note);
+        EXPECT_FALSE(fs::exists(fs::path(file) += "-wal")) << "it is sealed";
+    }
+    EXPECT_TRUE(verify(file).ok());
+}
+
+TEST_F(Writers, AnErrorNamesTheProcessThatHoldsTheLock)
+{
+    writeSmallFile(file, strings, make);
+    Child child([this](int to) {
+        SQLite::Database other(file.string(), SQLite::OPEN_READWRITE);
+        other.exec("begin exclusive");
+        say(to, "locked");
+        pause();
+    });
+    child.line();
+    const Error error = translated(SQLite::Exception("busy", SQLITE_BUSY), file);
+    EXPECT_THAT(error.sentence(), HasSubstr("process " + std::to_string(child.pid()) + " ("));
+    EXPECT_THAT(error.sentence(), HasSubstr("has locked the file"));
 }
 
 TEST_F(Writers, AReadOnlyFolderHoldsReadableFilesAndRefusesWriters)
