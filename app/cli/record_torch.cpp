@@ -5,6 +5,8 @@
 #include "app/cli/recorded_program.h"
 #include "core/base/error.h"
 #include "core/base/paths.h"
+#include "core/base/search_path.h"
+#include "core/base/spawn_words.h"
 
 #include <unistd.h>
 
@@ -62,7 +64,12 @@ void buildPlugin(const std::string& python)
     const std::string script = (fs::canonical(resourcesDirectory() / "record/plugin") / "build.py").string();
     const std::string folder = cache.string();
     std::cout.flush();
-    execlp(python.c_str(), python.c_str(), script.c_str(), folder.c_str(), nullptr);
+    const std::string program = findProgram(python).string();
+    std::vector<std::string> words{python, script, folder};
+    std::vector<std::string> variables = environmentWith({});
+    errno = ENOENT;
+    if (!program.empty())
+        execve(program.c_str(), pointersTo(words).data(), pointersTo(variables).data());
     throw Error{.what = "cannot be started: " + std::string(std::strerror(errno)),
                 .where = python,
                 .remedy = "name the Python that has PyTorch: tilescope record --build-plugin -- PYTHON"};

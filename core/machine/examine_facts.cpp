@@ -3,18 +3,16 @@
 #include "core/base/environment_variable.h"
 #include "core/base/error.h"
 #include "core/base/paths.h"
-#include "core/base/shell_word.h"
 #include "core/machine/examine.h"
 #include "core/machine/filesystem_kind.h"
+#include "core/machine/program_output.h"
 #include "core/machine/small_file.h"
 
 #include <gnu/libc-version.h>
 #include <sys/sysinfo.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <thread>
 
@@ -24,38 +22,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The output of a command, including standard error, and its exit code.
-struct Output {
-    std::string text;
-    int code = -1;
-};
-
-Output outputOf(const std::string& command)
-{
-    constexpr std::size_t kMost = 4096;
-    FILE* pipe = popen((command + " 2>&1").c_str(), "re");
-    if (!pipe)
-        return {};
-    Output output;
-    output.text.resize(kMost);
-    output.text.resize(std::fread(output.text.data(), 1, output.text.size(), pipe));
-    const int status = pclose(pipe);
-    output.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    output.text.erase(output.text.find_last_not_of(" \n") + 1);
-    return output;
-}
-
 /// Loads the engine like the supervisor: with the torch that the user named, otherwise through the engine's
 /// run path, otherwise with the first torch found.
 void loadEngine(ProgramFacts& facts)
 {
-    const std::string ask = shellWord(facts.engine.string()) + " --version";
+    const std::vector<std::string> ask{facts.engine.string(), "--version"};
     const auto askWithTorch = [&] {
-        return outputOf("LD_LIBRARY_PATH=" + shellWord(libraryPathWith(*facts.torch)) + " " + ask);
+        return outputOf(ask, {{"LD_LIBRARY_PATH", libraryPathWith(*facts.torch)}}, true);
     };
     try {
         facts.torch = torchFromEnvironment();
-        Output output = facts.torch ? askWithTorch() : outputOf(ask);
+        ProgramOutput output = facts.torch ? askWithTorch() : outputOf(ask, {}, true);
         if (output.code != 0 && !facts.torch && (facts.torch = findTorch()))
             output = askWithTorch();
         facts.engineLoads = output.code == 0;

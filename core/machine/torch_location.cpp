@@ -2,12 +2,13 @@
 
 #include "core/base/error.h"
 #include "core/base/paths.h"
+#include "core/base/search_path.h"
+#include "core/machine/program_output.h"
 #include "core/machine/small_file.h"
 
 #include <link.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 
 namespace tilescope::machine {
@@ -53,19 +54,17 @@ TorchLocation locationOf(const fs::path& folder, std::string foundBy)
     return {folder, versionOf(folder), std::move(foundBy)};
 }
 
-/// The folder from which `python3` would import torch; empty if it would fail. Importing torch itself takes
+/// The folder from which `python3 SCRIPT` would import torch; empty if it would fail. Importing torch itself takes
 /// seconds.
 fs::path torchOfPython()
 {
-    FILE* output = popen("python3 -c 'import importlib.util as u; s = u.find_spec(\"torch\"); "
-                         "print(s.submodule_search_locations[0] if s else \"\")' 2>/dev/null",
-                         "re");
-    if (!output)
-        return {};
-    std::string line(4096, '\0');
-    line.resize(std::fread(line.data(), 1, line.size(), output));
-    pclose(output);
-    return line.substr(0, line.find('\n'));
+    // -c puts the current folder in front of the module path. -I would also leave out the user's packages and
+    // PYTHONPATH, where torch may be; -P exists from Python 3.11 on.
+    constexpr const char* kScript = "import sys; sys.path = [p for p in sys.path if p.startswith('/')]\n"
+                                    "import importlib.util as u; s = u.find_spec('torch')\n"
+                                    "print(s.submodule_search_locations[0] if s else '')";
+    const std::string folder = outputOf({"python3", "-c", kScript}, {}, false).text;
+    return folder.substr(0, folder.find('\n'));
 }
 
 std::vector<fs::path> installedWheels()
@@ -169,10 +168,7 @@ std::string libraryPathWith(const TorchLocation& torch)
     for (const fs::path& folder : torch.libraryFolders())
         path += folder.string() + ":";
     const char* present = std::getenv("LD_LIBRARY_PATH");
-    if (present && *present)
-        return path + present;
-    path.pop_back();
-    return path;
+    return withoutRelativeElements(path + (present ? present : ""), ":;");
 }
 
 } // namespace tilescope::machine

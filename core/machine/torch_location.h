@@ -27,7 +27,8 @@ std::optional<TorchLocation> torchFromEnvironment();
 
 /// Searches for a LibTorch if the engine's run path leads to none: TILESCOPE_TORCH, the torch that `python3`
 /// would import, the wheels of `packaging/dev setup`. Returns the first suitable one; none if there is no
-/// torch at all. Starts python3; takes up to a second.
+/// torch at all. Starts python3, which looks at neither the current folder nor relative elements of PATH and
+/// PYTHONPATH; takes up to a second.
 /// \throws Error (Environment)  like torchFromEnvironment(); no torch is suitable, with the reason for each
 std::optional<TorchLocation> findTorch();
 
@@ -36,7 +37,7 @@ std::optional<TorchLocation> findTorch();
 /// \throws Error (Environment)  another version is loaded; names it
 void requireLoadedTorch();
 
-/// LD_LIBRARY_PATH with the folders of that LibTorch in front.
+/// LD_LIBRARY_PATH with the folders of that LibTorch in front, without relative elements.
 std::string libraryPathWith(const TorchLocation& torch);
 
 } // namespace tilescope::machine

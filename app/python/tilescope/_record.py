@@ -29,7 +29,9 @@ def _program():
     """The command line: of the wheel, of TILESCOPE_PROGRAM, or in PATH."""
     named = os.environ.get("TILESCOPE_PROGRAM")
     own = os.path.join(FOLDER, "bin", "tilescope")
-    program = named or (own if os.path.exists(own) else shutil.which("tilescope"))
+    # A relative element of PATH would run a program of the current folder.
+    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)]
+    program = named or (own if os.path.exists(own) else shutil.which("tilescope", path=os.pathsep.join(folders)))
     if not program:
         raise Error("tilescope.record", "the program tilescope was not found",
                     "put its folder into PATH, or install the wheel that `packaging/dev wheel` makes")

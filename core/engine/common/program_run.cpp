@@ -1,5 +1,6 @@
 #include "core/engine/common/program_run.h"
 
+#include "core/base/search_path.h"
 #include "core/base/spawn_settings.h"
 #include "core/base/spawn_words.h"
 
@@ -80,9 +81,11 @@ std::optional<ProgramEnd> runProgram(const std::vector<std::string>& command,
     redirect(settings, output);
     separate(settings);
     pid_t child = -1;
-    const int problem =
-        posix_spawnp(&child, arguments.front().c_str(), &settings.actions, &settings.attributes,
-                     pointersTo(arguments).data(), pointersTo(variables).data());
+    const std::filesystem::path program = findProgram(arguments.front());
+    const int problem = program.empty()
+                            ? ENOENT
+                            : posix_spawn(&child, program.c_str(), &settings.actions, &settings.attributes,
+                                          pointersTo(arguments).data(), pointersTo(variables).data());
     if (problem != 0)
         return ProgramEnd{
             .code = kNotStarted,

@@ -20,7 +20,7 @@ struct ProgramEnd {
 
 /// Runs a program and waits for it. Its output goes to a file.
 ///
-/// \param command      the program (a plain name is searched in PATH) and its arguments
+/// \param command      the program (a plain name is searched in the absolute elements of PATH) and its arguments
 /// \param environment  variables that replace or extend those of this process
 /// \param stop         ends the program and its children
 /// \return             none if it was stopped

@@ -1,6 +1,7 @@
 #include "core/session/supervisor/child_process.h"
 
 #include "core/base/error.h"
+#include "core/base/search_path.h"
 #include "core/base/spawn_settings.h"
 #include "core/base/spawn_words.h"
 
@@ -69,8 +70,11 @@ ChildProcess::ChildProcess(const std::filesystem::path& program, const std::vect
     std::vector<std::string> words{program.string()};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<std::string> variables = environmentWith(environment);
-    const int failure = posix_spawnp(&pid_, program.c_str(), &settings.actions, &settings.attributes,
-                                     pointersTo(words).data(), pointersTo(variables).data());
+    const std::filesystem::path found = findProgram(program.string());
+    const int failure = found.empty()
+                            ? ENOENT
+                            : posix_spawn(&pid_, found.c_str(), &settings.actions, &settings.attributes,
+                                          pointersTo(words).data(), pointersTo(variables).data());
     if (failure != 0)
         throw Error{.what = std::string("cannot be started (") + std::strerror(failure) + ")",
                     .where = program.string(),

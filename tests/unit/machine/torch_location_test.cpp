@@ -110,6 +110,9 @@ TEST_F(TorchLocationTest, PutsItsFoldersBeforeExistingOnes)
     setenv("LD_LIBRARY_PATH", "/opt/lib", 1);
     EXPECT_EQ(libraryPathWith(*torchFromEnvironment()),
               (folder / "site" / "torch" / "lib").string() + ":/opt/lib");
+    setenv("LD_LIBRARY_PATH", ":/opt/lib:lib;.", 1); // the dynamic linker would look into the current folder
+    EXPECT_EQ(libraryPathWith(*torchFromEnvironment()),
+              (folder / "site" / "torch" / "lib").string() + ":/opt/lib");
     unsetenv("LD_LIBRARY_PATH");
     EXPECT_EQ(libraryPathWith(*torchFromEnvironment()), (folder / "site" / "torch" / "lib").string());
 }
@@ -143,6 +146,50 @@ TEST_F(TorchLocationTest, PrefersPythonsTorchToThatOfTheSetUp)
     EXPECT_EQ(findTorch().value().folder, setUp / "site-packages" / "torch");
     fs::remove_all(folder / "cache");
     EXPECT_FALSE(findTorch());
+}
+
+TEST_F(TorchLocationTest, TakesNothingFromTheCurrentFolder)
+{
+    makeTorch("2.11.0+cu130");
+    unsetenv("TILESCOPE_TORCH");
+    // A folder whose programs, modules and LibTorch would all run if anything looked there.
+    const fs::path hostile = folder / "hostile";
+    fs::create_directories(hostile / "lib");
+    fs::copy(folder / "site" / "torch", hostile / "torch", fs::copy_options::recursive);
+    const std::string mark = (folder / "executed").string();
+    for (const char* program : {"python3", "sh", "lib/python3"}) {
+        std::ofstream(hostile / program) << "#!/bin/sh\necho " << program << " >>'" << mark << "'\necho '"
+                                         << (hostile / "torch").string() << "'\n";
+        fs::permissions(hostile / program, fs::perms::owner_all);
+    }
+    for (const char* module : {"sitecustomize", "usercustomize", "importlib", "os", "sys", "torch/__init__"})
+        std::ofstream(hostile / (std::string(module) + ".py"))
+            << "open('" << mark << "', 'a').write('" << module << "\\n')\n";
+    const fs::path before = fs::current_path();
+    fs::current_path(hostile);
+    for (const char* relative : {":", ".:", "lib:", "./lib:"}) {
+        setenv("PATH", (relative + path + ":").c_str(), 1);
+        for (const char* modules : {"", ":", ".", "lib:.:"}) {
+            setenv("PYTHONPATH", modules, 1);
+            if (const auto found = findTorch()) {
+                EXPECT_EQ(found->folder.string().find(folder.path().string()), std::string::npos)
+                    << found->folder << ", PATH " << relative << ", PYTHONPATH " << modules;
+            }
+        }
+    }
+    unsetenv("PYTHONPATH");
+    fs::current_path(before);
+    EXPECT_FALSE(fs::exists(mark)) << std::ifstream(mark).rdbuf();
+}
+
+TEST_F(TorchLocationTest, FindsTheTorchOfPythonPath)
+{
+    makeTorch("2.11.0+cu130");
+    unsetenv("TILESCOPE_TORCH");
+    std::ofstream(folder / "site" / "torch" / "__init__.py");
+    setenv("PYTHONPATH", (":" + (folder / "site").string()).c_str(), 1);
+    EXPECT_EQ(findTorch()->folder, folder / "site" / "torch");
+    unsetenv("PYTHONPATH");
 }
 
 TEST_F(TorchLocationTest, GivesTheReasonForRejectingEachTorch)

@@ -1,6 +1,7 @@
 #include "core/exchange/import/nsys/nsys_report.h"
 
 #include "core/base/error.h"
+#include "core/base/search_path.h"
 #include "core/base/spawn_settings.h"
 #include "core/base/spawn_words.h"
 
@@ -17,8 +18,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-extern char** environ;
 
 namespace tilescope::exchange {
 
@@ -38,22 +37,6 @@ std::filesystem::path newFolder()
     return name;
 }
 
-/// The program as the shell would find it; empty if it is not on PATH.
-std::filesystem::path programOnPath(std::string_view name)
-{
-    const char* variable = std::getenv("PATH");
-    std::string_view rest = variable ? variable : "";
-    while (!rest.empty()) {
-        const std::size_t end = std::min(rest.find(':'), rest.size());
-        const std::filesystem::path program = std::filesystem::path(rest.substr(0, end)) / name;
-        // A relative entry would run a program of the current folder.
-        if (program.is_absolute() && access(program.c_str(), X_OK) == 0)
-            return program;
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    return {};
-}
-
 /// Runs a program and keeps the end of what it says. Its destructor ends it.
 class Exporter {
 public:
@@ -63,12 +46,13 @@ public:
         if (pipe2(ends.data(), O_CLOEXEC) != 0)
             throw Error{.what = std::string("no pipe: ") + std::strerror(errno), .kind = ErrorKind::Failure};
         output_ = ends[0];
+        std::vector<std::string> variables = environmentWith({});
         SpawnSettings settings;
         posix_spawn_file_actions_addopen(&settings.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
         posix_spawn_file_actions_adddup2(&settings.actions, ends[1], STDOUT_FILENO);
         posix_spawn_file_actions_adddup2(&settings.actions, ends[1], STDERR_FILENO);
         const int failure = posix_spawn(&pid_, words.front().c_str(), &settings.actions, &settings.attributes,
-                                        pointersTo(words).data(), environ);
+                                        pointersTo(words).data(), pointersTo(variables).data());
         close(ends[1]);
         if (failure != 0) {
             close(output_);
@@ -142,7 +126,7 @@ ExportedReport::ExportedReport(const std::filesystem::path& report, const Import
     : folder_(newFolder()), database_(folder_.path() / report.stem())
 {
     database_ += ".sqlite";
-    const std::filesystem::path program = programOnPath("nsys");
+    const std::filesystem::path program = findProgram("nsys");
     if (program.empty())
         throw Error{.what = "only Nsight Systems reads its reports, and `nsys` is not on PATH",
                     .where = report.string(),
