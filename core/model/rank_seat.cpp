@@ -1,15 +1,20 @@
 #include "core/model/rank_seat.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace tilescope {
 
-RankSeat RankSeat::inPart(const std::vector<int>& members, int number) const
+RankSeat RankSeat::inPart(const std::vector<int>& partMembers, int number) const
 {
+    assert(members.empty() && number > 0);
     RankSeat seat = *this;
-    seat.rank = static_cast<int>(std::ranges::find(members, rank) - members.begin());
-    seat.size = static_cast<int>(members.size());
-    seat.meeting += "-" + std::to_string(number) + "-" + std::to_string(members.front());
+    seat.rank = static_cast<int>(std::ranges::find(partMembers, rank) - partMembers.begin());
+    seat.size = static_cast<int>(partMembers.size());
+    seat.meeting += "-" + std::to_string(number) + "-" + std::to_string(partMembers.front());
+    seat.members = partMembers;
+    seat.wholeSize = size;
+    seat.part = number;
     return seat;
 }
 

@@ -19,19 +19,23 @@ struct HubAddress {
 
 /// The place of a process in a group of ranks that run one point together.
 struct RankSeat {
-    int rank = 0;                               ///< from 0
-    int size = 1;                               ///< ranks of the group
-    std::string meeting = {};                   ///< name under which the ranks of this point find each other
+    int rank = 0;             ///< from 0
+    int size = 1;             ///< ranks of the group
+    std::string meeting = {}; ///< name under which the ranks of this point find each other
+    std::string memory = {};  ///< where the supervisor's shared memory of that name can be opened
     std::chrono::duration<double> patience{60}; ///< maximum wait for another rank in a collective
     int node = 0;                               ///< host of the rank, by its number in the Slurm job
     int localRank = 0;                          ///< among the ranks of the point on its node
     int localSize = 1;                          ///< ranks of the point on its node
     HubAddress hub = {};                        ///< if the ranks are on several nodes
+    std::vector<int> members = {}; ///< of a part of the group: its ranks in the whole group, ascending
+    int wholeSize = 0;             ///< of a part: ranks of the whole group
+    int part = 0;                  ///< of a part: number of the call that made it, from 1
 
-    /// The seat of this rank in a part of the group.
-    /// \param members  ranks of the part, this one among them, ascending
-    /// \param number   of the call that makes the part, so that no two parts meet under one name
-    RankSeat inPart(const std::vector<int>& members, int number) const;
+    /// The seat of this rank in a part of the group, which is not a part itself.
+    /// \param partMembers  ranks of the part, this one among them, ascending
+    /// \param number       of the call that makes the part, from 1, so that no two parts meet in one place
+    RankSeat inPart(const std::vector<int>& partMembers, int number) const;
 
     bool operator==(const RankSeat&) const = default;
 };

@@ -30,7 +30,6 @@ std::unique_ptr<Board> Board::open(const RankSeat& seat)
 void Board::begin()
 {
     meet([] { return "the start of the group"; }, {});
-    allMet();
 }
 
 std::string Board::below(std::int64_t least, const std::function<std::int64_t(int)>& count,

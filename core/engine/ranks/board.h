@@ -76,8 +76,6 @@ private:
     virtual std::uint32_t news() const { return 0; }
     /// Waits until news() differs from `known`, but at most `most`.
     virtual void waitForNews(std::uint32_t known, std::chrono::milliseconds most) = 0;
-    /// Called when every rank has joined: no other process needs the meeting's name.
-    virtual void allMet() {}
     /// Tells the other ranks, once, that this rank leaves. Any thread.
     virtual void sayGoodbye() = 0;
 

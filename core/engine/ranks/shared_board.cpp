@@ -1,7 +1,7 @@
 #include "core/engine/ranks/shared_board.h"
 
 #include "core/base/error.h"
-#include "core/base/file_descriptor.h"
+#include "core/meeting/rank_memory.h"
 
 #include <c10/util/StringUtil.h>
 
@@ -36,12 +36,25 @@ void wakeAll(std::atomic<std::uint32_t>& word)
     syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-[[noreturn]] void refuse(const std::string& meeting, const char* what)
+[[noreturn]] void refuse(const RankSeat& seat, std::size_t bytes, const char* what, int number)
 {
-    throw Error{.what = c10::str("the ranks' shared memory ", what, " (", std::strerror(errno), ")"),
-                .where = "/dev/shm" + meeting,
-                .remedy = "free space in /dev/shm, or use fewer ranks",
+    throw Error{.what = c10::str("the ranks' shared memory of ", bytes >> 20, " MiB ", what, " (",
+                                 std::strerror(number), ")"),
+                .where = seat.memory,
+                .remedy = "use fewer ranks",
                 .kind = ErrorKind::Environment};
+}
+
+std::size_t wholeSizeOf(const RankSeat& seat)
+{
+    return static_cast<std::size_t>(seat.members.empty() ? seat.size : seat.wholeSize);
+}
+
+/// A rank's number in the whole group.
+std::size_t numberOf(const RankSeat& seat, int rank)
+{
+    return static_cast<std::size_t>(seat.members.empty() ? rank
+                                                         : seat.members[static_cast<std::size_t>(rank)]);
 }
 
 } // namespace
@@ -58,21 +71,23 @@ struct SharedBoard::Header {
     Place places[kMostRanks];
 };
 
+// The memory is a sequence of sections of one layout, the first for the whole group and one for each call that makes
+// parts of it. A section has a header and two slots for each rank of the whole group. A part uses the header of its
+// first rank and the slots of its ranks; each rank is in one part of a call, so that parts share nothing.
 SharedBoard::SharedBoard(const RankSeat& seat) : Board(seat)
 {
-    const auto slots = static_cast<std::size_t>(2 * seat.size);
-    bytes_ = sizeof(Header) + slots * kSlotBytes;
-    const FileDescriptor file(shm_open(seat.meeting.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
-    if (file.get() < 0)
-        refuse(seat.meeting, "cannot be opened");
+    constexpr std::size_t kPage = 4096;
+    const std::size_t size = wholeSizeOf(seat);
+    bytes_ = size * (sizeof(Header) + 2 * kSlotBytes);
+    bytes_ += (kPage - bytes_ % kPage) % kPage;
+    const auto offset = static_cast<off_t>(bytes_ * static_cast<std::size_t>(seat.part));
+    const FileDescriptor file = meeting::openRankMemory(seat.memory, seat.meeting);
     // Reserves the memory now: if it were missing later, the kernel would kill the process.
-    if (const int failure = posix_fallocate(file.get(), 0, static_cast<off_t>(bytes_)); failure != 0) {
-        errno = failure;
-        refuse(seat.meeting, c10::str("of ", bytes_ >> 20, " MiB cannot be reserved").c_str());
-    }
-    memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    if (const int failure = posix_fallocate(file.get(), offset, static_cast<off_t>(bytes_)); failure != 0)
+        refuse(seat, bytes_, "cannot be reserved", failure);
+    memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), offset);
     if (memory_ == MAP_FAILED)
-        refuse(seat.meeting, "cannot be mapped");
+        refuse(seat, bytes_, "cannot be mapped", errno);
 }
 
 SharedBoard::~SharedBoard()
@@ -81,14 +96,9 @@ SharedBoard::~SharedBoard()
     munmap(memory_, bytes_);
 }
 
-void SharedBoard::forget(const std::string& meeting)
-{
-    shm_unlink(meeting.c_str());
-}
-
 SharedBoard::Header& SharedBoard::header() const
 {
-    return *static_cast<Header*>(memory_);
+    return static_cast<Header*>(memory_)[numberOf(seat(), 0)];
 }
 
 SharedBoard::Place& SharedBoard::place(int rank) const
@@ -98,8 +108,9 @@ SharedBoard::Place& SharedBoard::place(int rank) const
 
 std::byte* SharedBoard::slot(int rank, std::uint64_t set)
 {
-    const std::size_t index = set * static_cast<std::size_t>(seat().size) + static_cast<std::size_t>(rank);
-    return static_cast<std::byte*>(memory_) + sizeof(Header) + index * kSlotBytes;
+    const std::size_t size = wholeSizeOf(seat());
+    const std::size_t index = set * size + numberOf(seat(), rank);
+    return static_cast<std::byte*>(memory_) + size * sizeof(Header) + index * kSlotBytes;
 }
 
 void SharedBoard::announce(std::int64_t sequence)
@@ -138,13 +149,6 @@ std::uint32_t SharedBoard::news() const
 void SharedBoard::waitForNews(std::uint32_t known, std::chrono::milliseconds most)
 {
     sleepUnlessChanged(header().bell, known, most);
-}
-
-// Every rank has the memory open now, so the system frees it when the last one ends, even if it is killed.
-void SharedBoard::allMet()
-{
-    if (seat().rank == 0)
-        forget(seat().meeting);
 }
 
 void SharedBoard::sayGoodbye()

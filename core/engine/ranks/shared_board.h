@@ -4,17 +4,14 @@
 
 namespace tilescope::engine {
 
-/// The board of the ranks of one host: POSIX shared memory.
+/// The board of the ranks of one host, in the shared memory of their supervisor.
 class SharedBoard final : public Board {
 public:
-    /// Opens the memory of the meeting, which the first rank creates.
-    /// \throws Error (Environment)  there is no shared memory
+    /// Opens the memory of the seat.
+    /// \throws Error (Environment)  it cannot be opened, or there is not enough memory
     explicit SharedBoard(const RankSeat& seat);
     /// Leaves the group.
     ~SharedBoard() override;
-
-    /// Removes the memory's name if it still has one. For a group of which not all ranks have arrived.
-    static void forget(const std::string& meeting);
 
     void announce(std::int64_t sequence) override;
     std::string latecomers(std::int64_t sequence, bool& hasLeft) override;
@@ -29,7 +26,6 @@ private:
     bool hasLeft(int rank) const override;
     std::uint32_t news() const override;
     void waitForNews(std::uint32_t known, std::chrono::milliseconds most) override;
-    void allMet() override;
     void sayGoodbye() override;
 
     Header& header() const;

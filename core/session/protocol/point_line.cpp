@@ -13,10 +13,14 @@ namespace {
 
 nlohmann::json seatToJson(const RankSeat& seat)
 {
-    nlohmann::json object{{"rank", seat.rank},           {"size", seat.size},
-                          {"meeting", seat.meeting},     {"patience", seat.patience.count()},
-                          {"node", seat.node},           {"local_rank", seat.localRank},
-                          {"local_size", seat.localSize}};
+    nlohmann::json object{{"rank", seat.rank},
+                          {"size", seat.size},
+                          {"meeting", seat.meeting},
+                          {"memory", seat.memory},
+                          {"node", seat.node},
+                          {"local_rank", seat.localRank},
+                          {"local_size", seat.localSize},
+                          {"patience", seat.patience.count()}};
     if (seat.hub.isKnown())
         object["hub"] = {{"hosts", seat.hub.hosts}, {"port", seat.hub.port}, {"secret", seat.hub.secret}};
     return object;
@@ -28,6 +32,7 @@ RankSeat seatFrom(const nlohmann::ordered_json& object)
         RankSeat seat{.rank = object.at("rank"),
                       .size = object.at("size"),
                       .meeting = object.at("meeting"),
+                      .memory = object.at("memory"),
                       .patience = std::chrono::duration<double>(object.at("patience").get<double>()),
                       .node = object.at("node"),
                       .localRank = object.at("local_rank"),
@@ -38,7 +43,7 @@ RankSeat seatFrom(const nlohmann::ordered_json& object)
                         .secret = hub->at("secret")};
         return seat;
     } catch (const nlohmann::json::exception& exception) {
-        throw Error{.what = std::string("the seat of this point is incomplete: ") + exception.what()};
+        throw Error{.what = std::string("the rank's part of this point is incomplete: ") + exception.what()};
     }
 }
 

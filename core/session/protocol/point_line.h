@@ -14,7 +14,7 @@
 namespace tilescope::session {
 
 /// A point that the supervisor sends to the engine, one line of JSON: {"index", "of", "params"}, and for one of
-/// several ranks "seat": {"rank", "size", "meeting", "patience", "node", "local_rank", "local_size"}, with several nodes also
+/// several ranks "seat": {"rank", "size", "meeting", "memory", "patience", "node", "local_rank", "local_size"}, with several nodes also
 /// "hub": {"hosts", "port", "secret"}.
 struct PointLine {
     std::int64_t index = 0;

@@ -6,11 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -36,12 +32,6 @@ std::unique_ptr<TemporaryPath> newFolder(const fs::path& output, bool hasSeveral
                     .remedy = "name a writable folder in TMPDIR",
                     .kind = ErrorKind::Environment};
     return std::make_unique<TemporaryPath>(name);
-}
-
-std::string newMeeting()
-{
-    static std::atomic<int> meetings{0};
-    return fmt::format("/tilescope-{}-{}", getpid(), ++meetings);
 }
 
 } // namespace
@@ -94,7 +84,8 @@ RankGroup::RankGroup(const SweepPoint& point, const SweepOptions& options, std::
       hub_(places_.back().node > 0 ? std::make_unique<meeting::RankHub>() : nullptr),
       seat_{.rank = 0,
             .size = point.spec.gpus,
-            .meeting = newMeeting(),
+            .meeting = memory_.name(),
+            .memory = memory_.path(),
             .patience = std::chrono::duration<double>(std::min(kLongestWait, point.spec.timeoutSeconds / 2)),
             .hub = hub_ ? hub_->address() : HubAddress()},
       folder_(newFolder(options.file, hub_ != nullptr))
@@ -121,8 +112,6 @@ RankGroup::~RankGroup()
         if (companion->keeper.present())
             companion->keeper.kill("its point has ended");
     companions_.clear();
-    // Has no effect if all ranks have met.
-    shm_unlink(seat_.meeting.c_str());
 }
 
 RankSeat RankGroup::seatOf(int rank) const

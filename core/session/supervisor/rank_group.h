@@ -2,6 +2,7 @@
 
 #include "core/base/temporary_path.h"
 #include "core/meeting/rank_hub.h"
+#include "core/meeting/rank_memory.h"
 #include "core/model/rank_seat.h"
 #include "core/session/protocol/event.h"
 #include "core/session/supervisor/engine_keeper.h"
@@ -49,6 +50,7 @@ private:
     const std::function<void(const Event&)> log_;
     const std::vector<RankPlace> places_;   ///< by rank
     std::unique_ptr<meeting::RankHub> hub_; ///< if they are on several nodes
+    const meeting::RankMemory memory_;      ///< if they are on one node
     RankSeat seat_;
     std::unique_ptr<TemporaryPath> folder_; ///< of the working files
     std::vector<std::unique_ptr<Companion>> companions_;

@@ -5,18 +5,15 @@
 #include "core/engine/ranks/cpu_ranks.h"
 #include "core/engine/ranks/gpu_ranks.h"
 #include "core/meeting/rank_hub.h"
+#include "core/meeting/rank_memory.h"
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/cuda/CUDAContextLight.h>
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <functional>
 #include <optional>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -45,9 +42,7 @@ inline bool hasDevices(Where where, int size)
 /// Runs `work` on a thread per rank: threads of one process share memory like processes.
 inline void onRanks(int size, const std::function<void(Ranks&)>& work, Where where = Where::Cpu)
 {
-    std::string meeting = "/tilescope-test-" + std::to_string(getpid()) + "-" +
-                          ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::ranges::replace(meeting.begin() + 1, meeting.end(), '/', '-');
+    const meeting::RankMemory memory;
     std::optional<meeting::RankHub> hub;
     if (where == Where::CpuOfHosts)
         hub.emplace();
@@ -56,7 +51,8 @@ inline void onRanks(int size, const std::function<void(Ranks&)>& work, Where whe
         threads.emplace_back([&, rank] {
             const RankSeat seat{.rank = rank,
                                 .size = size,
-                                .meeting = meeting,
+                                .meeting = memory.name(),
+                                .memory = memory.path(),
                                 .patience = std::chrono::minutes(10),
                                 .hub = hub ? hub->address() : HubAddress()};
             const Device device = deviceOf(where, rank);

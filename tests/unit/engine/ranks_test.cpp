@@ -4,13 +4,12 @@
 #include "core/engine/ranks/collectives.h"
 #include "core/engine/ranks/shared_board.h"
 #include "core/meeting/rank_hub.h"
+#include "core/meeting/rank_memory.h"
 #include "tests/unit/engine/ranks_as_threads.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <unistd.h>
 
 #include <functional>
 #include <thread>
@@ -26,13 +25,11 @@ using ::testing::HasSubstr;
 
 namespace {
 
-RankSeat seatOf(int rank, int size, std::chrono::duration<double> patience = 10min)
+RankSeat seatOf(int rank, int size, const meeting::RankMemory& memory,
+                std::chrono::duration<double> patience = 10min)
 {
-    const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    return {.rank = rank,
-            .size = size,
-            .meeting = "/tilescope-test-" + std::to_string(getpid()) + "-" + test.substr(0, test.find('/')),
-            .patience = patience};
+    return {
+        .rank = rank, .size = size, .meeting = memory.name(), .memory = memory.path(), .patience = patience};
 }
 
 /// Of several slots' length, and divisible by the number of ranks.
@@ -211,17 +208,13 @@ TEST(Ranks, NameTheRankThatDoesNotArrive)
     std::string afterwards;
     for (std::chrono::duration<double> patience = 50ms; reason.find("the start") != std::string::npos;
          patience *= 2) {
-        const auto seat = [&](int rank) {
-            RankSeat made = seatOf(rank, 2, rank == 0 ? patience : 10min);
-            made.meeting += "-" + std::to_string(patience.count());
-            return made;
-        };
+        const meeting::RankMemory memory;
+        const auto seat = [&](int rank) { return seatOf(rank, 2, memory, rank == 0 ? patience : 10min); };
         std::unique_ptr<Ranks> absent; // joins, then takes part in nothing
         std::thread joining([&] { reasonOf([&] { absent = joinOnCpu(seat(1)); }); });
         std::unique_ptr<Ranks> present;
         reason = reasonOf([&] { present = joinOnCpu(seat(0)); });
         joining.join();
-        SharedBoard::forget(seat(0).meeting);
         if (!present)
             continue;
         reason = reasonOf([&] { present->broadcast(at::ones({8}), 0).wait(); });
@@ -248,7 +241,7 @@ TEST(Ranks, OnSeveralHostsNameTheRankThatLeft)
 TEST(Ranks, OnSeveralHostsNameTheRanksThatDoNotJoin)
 {
     const meeting::RankHub hub;
-    RankSeat seat = seatOf(1, 3, 50ms);
+    RankSeat seat = seatOf(1, 3, meeting::RankMemory(), 50ms);
     seat.hub = hub.address();
     EXPECT_EQ(reasonOf([&] { joinOnCpu(seat); }),
               "ranks 0, 2 did not take part in the start of the group within 0.05 s");
@@ -256,9 +249,9 @@ TEST(Ranks, OnSeveralHostsNameTheRanksThatDoNotJoin)
 
 TEST(Ranks, NameTheRanksThatDoNotJoin)
 {
-    EXPECT_EQ(reasonOf([] { joinOnCpu(seatOf(1, 3, 50ms)); }),
+    const meeting::RankMemory memory;
+    EXPECT_EQ(reasonOf([&] { joinOnCpu(seatOf(1, 3, memory, 50ms)); }),
               "ranks 0, 2 did not take part in the start of the group within 0.05 s");
-    SharedBoard::forget(seatOf(1, 3).meeting);
 }
 
 } // namespace tilescope::engine

@@ -30,8 +30,11 @@ TEST(PointLine, CarriesTheSeatOfARank)
     point.spec.name = "ranks";
     point.spec.workload = Workload::Attention;
     EXPECT_FALSE(parsePointLine(pointLine(point)).seat);
-    point.seat =
-        RankSeat{.rank = 1, .size = 4, .meeting = "/m-1", .patience = std::chrono::duration<double>(2.5)};
+    point.seat = RankSeat{.rank = 1,
+                          .size = 4,
+                          .meeting = "m-1",
+                          .memory = "/proc/7/fd/9",
+                          .patience = std::chrono::duration<double>(2.5)};
     EXPECT_EQ(parsePointLine(pointLine(point)).seat, point.seat);
     point.seat->node = 1;
     point.seat->localRank = 1;
