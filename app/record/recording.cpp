@@ -90,10 +90,16 @@ void Recording::writeNow() noexcept
 
 void Recording::startDevice()
 {
+    prepareDevice();
+    settle(); // the program may have called cudaProfilerStart meanwhile
+}
+
+void Recording::prepareDevice()
+{
     std::string reason;
     auto api = loadedCupti(reason);
     std::unique_ptr<trace::CuptiSession> session;
-    const MutexLock window(windowMutex_);
+    const TryMutexLock window(windowMutex_);
     if (api) {
         session = std::make_unique<trace::CuptiSession>(*api, kActivityBuffers, kActivityBufferBytes);
         session->watchGraphNodes();
@@ -122,7 +128,13 @@ void Recording::startDevice()
 
 void Recording::yieldDevice()
 {
-    const MutexLock window(windowMutex_);
+    stopDevice();
+    settle();
+}
+
+void Recording::stopDevice()
+{
+    const TryMutexLock window(windowMutex_);
     trace::CuptiSession* session = sessionIfAny();
     if (!window_.yields || std::exchange(yielded_, true) || !session)
         return;
@@ -246,14 +258,30 @@ void Recording::apply(Window::Change change)
 
 void Recording::setOn(bool on)
 {
-    const MutexLock window(windowMutex_);
-    if (on == on_)
-        return;
-    on_ = on;
-    if (on)
-        resume();
-    else
-        pause();
+    wanted_.store(on);
+    settle();
+}
+
+// A callback of CUPTI may call this, so it does not wait for the mutex, which is held during calls of CUPTI: every
+// thread that releases the mutex looks again, so a request that found it taken is not lost. The fences order each
+// thread's write (of the request, of the mutex) before its read of the other.
+void Recording::settle()
+{
+    for (;;) {
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        if (wanted_.load() == isOn_.load() || !windowMutex_.tryLock())
+            return;
+        const TryMutexLock window(windowMutex_, std::adopt_lock);
+        const bool on = wanted_.load();
+        if (on == on_)
+            continue;
+        on_ = on;
+        isOn_.store(on);
+        if (on)
+            resume();
+        else
+            pause();
+    }
 }
 
 trace::CuptiApi* Recording::apiIfAny()
@@ -303,8 +331,10 @@ void Recording::pause()
 void Recording::run()
 {
     {
-        const MutexLock window(windowMutex_);
+        const TryMutexLock window(windowMutex_);
         on_ = window_.isOpenAtStart();
+        isOn_.store(on_);
+        wanted_.store(on_);
         onSince_.store(now(), std::memory_order_relaxed);
         if (on_)
             startHost();
@@ -323,9 +353,8 @@ void Recording::run()
         if (detaches && session) {
             // CUPTI owns the names of kernels in its records, so decode the records before it leaves.
             turn(session, true, false);
-            const MutexLock window(windowMutex_);
-            if (!on_ && !yielded_)
-                session->detachSoon();
+            detachSoon(*session);
+            settle();
         }
         const bool asked = writeAsked.exchange(false);
         const bool due = asked || std::chrono::steady_clock::now() >= nextWrite;
@@ -343,6 +372,13 @@ void Recording::run()
     lock.lock();
     ended_ = true;
     changed_.notifyAll();
+}
+
+void Recording::detachSoon(trace::CuptiSession& session)
+{
+    const TryMutexLock window(windowMutex_);
+    if (!on_ && !yielded_)
+        session.detachSoon();
 }
 
 void Recording::watchWindow()

@@ -5,7 +5,7 @@
 #include "app/record/collective_log.h"
 #include "app/record/recorder.h"
 #include "app/record/window.h"
-#include "core/base/mutex.h"
+#include "core/base/try_mutex.h"
 #include "core/record/control.h"
 #include "core/record/working_file.h"
 
@@ -63,11 +63,17 @@ private:
     trace::CuptiApi* apiIfAny();
     trace::CuptiSession* sessionIfAny();
     TraceLevel level() const { return window_.isFull ? TraceLevel::Full : TraceLevel::Kernels; }
-    /// Starts or stops the recording of the device and the host.
-    void setOn(bool on);
-    void resume() REQUIRES(windowMutex_);
-    void pause() REQUIRES(windowMutex_);
-    void apply(Window::Change change);
+    /// Starts or stops the recording of the device and the host. If another thread is doing that, leaves it to that
+    /// thread. May be called in a callback of CUPTI.
+    void setOn(bool on) EXCLUDES(windowMutex_, mutex_);
+    /// Does what was last asked for. After every release of windowMutex_.
+    void settle() EXCLUDES(windowMutex_, mutex_);
+    void resume() REQUIRES(windowMutex_) EXCLUDES(mutex_);
+    void pause() REQUIRES(windowMutex_) EXCLUDES(mutex_);
+    void apply(Window::Change change) EXCLUDES(windowMutex_, mutex_);
+    void prepareDevice() EXCLUDES(windowMutex_, mutex_);
+    void stopDevice() EXCLUDES(windowMutex_, mutex_);
+    void detachSoon(trace::CuptiSession& session) EXCLUDES(windowMutex_, mutex_);
 
     // The writing thread.
     void run();
@@ -96,13 +102,16 @@ private:
     std::atomic<bool> isPartial_{false}; ///< the current step began before the recording
     std::atomic<std::int64_t> onSince_{0};
 
-    Mutex calibrationMutex_; // before windowMutex_
+    Mutex calibrationMutex_ ACQUIRED_BEFORE(windowMutex_);
     Calibration calibration_ GUARDED_BY(calibrationMutex_);
-    Mutex windowMutex_; // before mutex_
+    TryMutex
+        windowMutex_ ACQUIRED_BEFORE(mutex_); // held during calls of CUPTI; its callbacks only try to get it
     bool on_ GUARDED_BY(windowMutex_) = false;
+    std::atomic<bool> isOn_{false};   ///< the same, for threads without the mutex
+    std::atomic<bool> wanted_{false}; ///< what was asked for last
     bool yielded_ GUARDED_BY(windowMutex_) = false;
 
-    Mutex mutex_;
+    Mutex mutex_; // never held during calls of CUPTI
     trace::Losses cuptiLosses_ GUARDED_BY(mutex_);
     bool detachAsked_ GUARDED_BY(mutex_) = false;
     std::vector<RangeRow> rows_ GUARDED_BY(mutex_);

@@ -148,6 +148,16 @@ int main(int argc, char** argv)
         fakeProfiler(1);
         step();
     }
+    if (what == "toggles") {
+        // The recorder's thread ends parts of the recording meanwhile, by --seconds.
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+        while (std::chrono::steady_clock::now() < end) {
+            for (int i = 0; i < 20; ++i)
+                fakeProfiler(i % 2 == 0 ? 0 : 1);
+            step();
+        }
+        fakeProfiler(0);
+    }
     if (what == "yield") {
         // Behaves like the bootstrap when the program starts torch.profiler.
         nvtxEventAttributes_t attributes{};

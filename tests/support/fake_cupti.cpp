@@ -92,6 +92,7 @@ std::uint32_t FakeCupti::call(std::string_view function)
 void FakeCupti::callBack(const Function& function, CUpti_ApiCallbackSite site, std::uint32_t correlation,
                          std::uint64_t& correlationData)
 {
+    const std::scoped_lock inside(inside_);
     CUpti_CallbackFunc callback = nullptr;
     void* owner = nullptr;
     {
@@ -140,6 +141,7 @@ void FakeCupti::makeGraph(std::uint32_t graph, std::vector<GraphNodeFacts> nodes
 
 void FakeCupti::tellResource(CUpti_CallbackId id, CUpti_GraphData graph)
 {
+    const std::scoped_lock inside(inside_);
     CUpti_CallbackFunc callback = nullptr;
     void* owner = nullptr;
     {
@@ -245,6 +247,7 @@ void FakeCupti::write(const void* record, std::size_t bytes)
         buffer_.used = 0;
     }
     if (!buffer_.data) {
+        nullBuffers_ += versionNumber < 27 ? 1 : 0;
         ++dropped_;
         return;
     }
@@ -313,6 +316,7 @@ CUptiResult FakeCupti::setAttribute(CUpti_ActivityAttribute /*attribute*/, std::
 CUptiResult FakeCupti::subscribe(CUpti_SubscriberHandle& subscriber, CUpti_CallbackFunc callback, void* owner,
                                  std::string& rival)
 {
+    const std::scoped_lock inside(inside_);
     const std::scoped_lock lock(mutex_);
     rival = rivalName;
     if (subscribeResult != CUPTI_SUCCESS)
@@ -325,6 +329,7 @@ CUptiResult FakeCupti::subscribe(CUpti_SubscriberHandle& subscriber, CUpti_Callb
 
 CUptiResult FakeCupti::unsubscribe(CUpti_SubscriberHandle /*subscriber*/)
 {
+    const std::scoped_lock inside(inside_);
     const std::scoped_lock lock(mutex_);
     callback_ = nullptr;
     callbacks_.clear();
@@ -334,6 +339,7 @@ CUptiResult FakeCupti::unsubscribe(CUpti_SubscriberHandle /*subscriber*/)
 CUptiResult FakeCupti::enableCallback(bool enable, CUpti_SubscriberHandle /*subscriber*/,
                                       CUpti_CallbackDomain domain, CUpti_CallbackId id)
 {
+    const std::scoped_lock inside(inside_);
     const std::scoped_lock lock(mutex_);
     const auto known = names_.find({domain, id});
     if (!callback_ || (known != names_.end() && known->second == missingFunction))
@@ -372,6 +378,7 @@ CUptiResult FakeCupti::registerBuffers(CUpti_BuffersCallbackRequestFunc request,
 
 CUptiResult FakeCupti::enableActivity(bool enable, CUpti_ActivityKind kind)
 {
+    const std::scoped_lock inside(inside_);
     const std::scoped_lock lock(mutex_);
     if (activityResult != CUPTI_SUCCESS)
         return activityResult;
@@ -384,6 +391,7 @@ CUptiResult FakeCupti::enableActivity(bool enable, CUpti_ActivityKind kind)
 
 CUptiResult FakeCupti::flush(bool /*forced*/)
 {
+    const std::scoped_lock inside(inside_);
     const std::scoped_lock lock(mutex_);
     complete(buffer_, buffer_.used);
     complete(held_, held_.used);

@@ -73,6 +73,8 @@ public:
     bool subscribed() const;
     int finalized() const { return finalized_; }
     CUpti_TimestampCallbackFunc clock() const { return clock_; }
+    /// Requests that got no buffer though the version needs one.
+    int nullBuffers() const { return nullBuffers_; }
 
     // --- CuptiApi ---
     std::uint32_t version() override { return versionNumber; }
@@ -116,6 +118,10 @@ private:
     std::atomic<std::uint32_t> nextCorrelation_{1};
     std::atomic<int> finalized_{0};
 
+    std::atomic<int> nullBuffers_{0};
+
+    // Held during callbacks and during calls that change what is traced, as if such a call waited for callbacks.
+    std::recursive_mutex inside_;
     mutable std::mutex mutex_;
     // Guarded by mutex_.
     CUpti_CallbackFunc callback_ = nullptr;

@@ -125,14 +125,14 @@ StringId ActivityDecoder::kernelName(const char* name)
 {
     if (!name)
         return strings_.intern("unnamed kernel");
-    if (name == lastKernel_)
-        return lastKernelName_;
-    StringId& known = kernelNames_[name];
-    if (!known)
-        known = strings_.intern(demangled(name));
-    lastKernel_ = name;
-    lastKernelName_ = known;
-    return known;
+    // The text is compared as well: the address of an unloaded module's kernel may name another one later.
+    if (lastKernel_ && name == lastKernel_->first && lastKernel_->second.mangled == name)
+        return lastKernel_->second.id;
+    const auto known = kernelNames_.try_emplace(name).first;
+    if (KernelName& kernel = known->second; !kernel.id || kernel.mangled != name)
+        kernel = {.mangled = name, .id = strings_.intern(demangled(name))};
+    lastKernel_ = &*known;
+    return known->second.id;
 }
 
 void ActivityDecoder::decode(const ActivityBuffers::Filled& buffer, Assembler& assembler)

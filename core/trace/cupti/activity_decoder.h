@@ -5,8 +5,10 @@
 #include "core/trace/cupti/activity_buffers.h"
 #include "core/trace/cupti/cupti_api.h"
 
+#include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 namespace tilescope::trace {
 
@@ -58,14 +60,17 @@ private:
     std::uint32_t correlationBase_ = 0;
     std::int64_t clockOffset_ = 0;
     StringTable& strings_;
-    // CUPTI gives one pointer per kernel as long as it stays attached.
-    std::unordered_map<const char*, StringId> kernelNames_;
+    struct KernelName {
+        std::string mangled;
+        StringId id;
+    };
+    // By address: CUPTI has one text per loaded kernel.
+    std::unordered_map<const char*, KernelName> kernelNames_;
+    const std::pair<const char* const, KernelName>* lastKernel_ = nullptr; ///< in kernelNames_
     struct NamedGraph {
         StringId name, path;
     };
     std::unordered_map<std::uint32_t, NamedGraph> graphs_;
-    const char* lastKernel_ = nullptr;
-    StringId lastKernelName_;
 };
 
 } // namespace tilescope::trace

@@ -1,6 +1,7 @@
 #include "core/trace/cupti/cupti_session.h"
 
 #include "core/base/units.h"
+#include "core/trace/cupti/scratch_buffers.h"
 #include "core/trace/host/host_log.h"
 
 #include <cstdlib>
@@ -12,6 +13,27 @@ namespace {
 
 // CUPTI's buffer callbacks have no context argument, so buffers go to the active session.
 std::atomic<ActivityBuffers*> activeBuffers{nullptr};
+std::atomic<CuptiApi*> activeApi{nullptr};
+
+// Before CUDA 12.9, CUPTI may write to a null buffer and crash the program. It keeps its callbacks when a session ends.
+constexpr std::uint32_t kTakesNullBuffers = 27;
+std::atomic<bool> needsBuffers{false};
+std::atomic<std::int64_t> scratchRecords{0}; // not yet counted as lost
+
+ScratchBuffers& scratchBuffers()
+{
+    static auto* const buffers = new ScratchBuffers; // CUPTI may return a buffer while the process ends
+    return *buffers;
+}
+
+/// The number of records in a buffer.
+std::int64_t countRecords(CuptiApi& api, std::uint8_t* buffer, std::size_t bytes)
+{
+    std::int64_t count = 0;
+    for (CUpti_Activity* record = nullptr; api.nextRecord(buffer, bytes, record) == CUPTI_SUCCESS;)
+        ++count;
+    return count;
+}
 
 std::uint64_t CUPTIAPI traceClock()
 {
@@ -34,7 +56,8 @@ CuptiSession::~CuptiSession()
     if (attached_)
         api_.finalize();
     ActivityBuffers* mine = buffers_.get();
-    activeBuffers.compare_exchange_strong(mine, nullptr);
+    if (activeBuffers.compare_exchange_strong(mine, nullptr))
+        activeApi.store(nullptr);
     // CUPTI may still write to buffers that it has not returned.
     if (buffers_->lent() > 0)
         static_cast<void>(buffers_.release());
@@ -44,7 +67,7 @@ void CuptiSession::detachSoon()
 {
     if (on_ || !attached_ || leaves_ || graphs_ || wholeGraphs_ || profilerCall_ || !subscribe().empty())
         return;
-    const MutexLock lock(leaving_);
+    const TryMutexLock lock(leaving_);
     for (CUpti_CallbackId id = 1; id < kMostFunctions; ++id)
         if (driver_[id] == ApiClass::Launch &&
             api_.enableCallback(true, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, id) == CUPTI_SUCCESS)
@@ -52,9 +75,12 @@ void CuptiSession::detachSoon()
     leaves_.store(true, std::memory_order_release);
 }
 
+// Runs in a callback, so it does not wait for the mutex: whoever holds it has CUPTI come back or stay.
 void CuptiSession::leave() noexcept
 {
-    const MutexLock lock(leaving_);
+    if (!leaving_.tryLock())
+        return;
+    const TryMutexLock lock(leaving_, std::adopt_lock);
     if (!leaves_.exchange(false))
         return;
     // Ends the subscription and its callbacks as well.
@@ -74,7 +100,7 @@ void CuptiSession::detach()
 std::string CuptiSession::start(TraceLevel level, Recording recording)
 {
     {
-        const MutexLock lock(leaving_);
+        const TryMutexLock lock(leaving_);
         if (leaves_.exchange(false))
             disable();
     }
@@ -84,6 +110,7 @@ std::string CuptiSession::start(TraceLevel level, Recording recording)
     if (!reason.empty())
         return reason;
     on_ = true;
+    activeApi.store(&api_);
     full_.store(level == TraceLevel::Full && recording != Recording::Launches, std::memory_order_relaxed);
     activeBuffers.store(buffers_.get());
     if (recording == Recording::Capture) {
@@ -133,6 +160,7 @@ std::string CuptiSession::watchProfilerCalls(ProfilerCall told)
 
 std::string CuptiSession::recordGraphsAsWholes()
 {
+    activeApi.store(&api_);
     activeBuffers.store(buffers_.get());
     std::string reason = subscribe();
     if (reason.empty())
@@ -157,7 +185,8 @@ std::vector<CuptiSession::MadeGraph> CuptiSession::takeGraphs()
 
 std::string CuptiSession::prepareActivities()
 {
-    // CUPTI may not know this attribute any more or not yet take it; it only saves time.
+    needsBuffers.store(api_.version() < kTakesNullBuffers);
+    // Optional: not supported by all CUPTI versions; failure only costs time.
     api_.setAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
     // Set the clock first, because kinds that are already enabled keep theirs.
     CUptiResult result = api_.registerTimestamps(&traceClock);
@@ -305,6 +334,7 @@ void CuptiSession::countDropped(const ActivityBuffers::Filled& buffer, Losses& l
     if (api_.dropped(static_cast<CUcontext>(buffer.context), buffer.stream, dropped) == CUPTI_SUCCESS) {
         losses.add(RecordLoss::CuptiDropped, static_cast<std::int64_t>(dropped));
     }
+    losses.add(RecordLoss::CuptiDropped, scratchRecords.exchange(0));
 }
 
 std::string CuptiSession::refusal(CUptiResult result, const std::string& what, const std::string& rival) const
@@ -332,19 +362,29 @@ std::string CuptiSession::refusal(CUptiResult result, const std::string& what, c
 // ------------------------------------------------------------------------------------------
 //
 // These run on the program's threads in the midst of a launch, or on CUPTI's own, with CUPTI's locks perhaps
-// held: they push one record or move one pointer, and call nothing of CUPTI or CUDA.
+// held: they push one record or move one pointer. They never wait for a mutex that another thread holds while it calls
+// CUPTI or CUDA, which may in turn wait for the end of this callback.
 
 void CuptiSession::onBufferRequested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* maxRecords)
 {
     ActivityBuffers* buffers = activeBuffers.load(std::memory_order_acquire);
     *buffer = buffers ? buffers->request() : nullptr;
     *bytes = *buffer ? buffers->bytesEach() : 0;
+    if (!*buffer && needsBuffers.load(std::memory_order_relaxed)) {
+        *buffer = scratchBuffers().lend();
+        *bytes = *buffer ? ScratchBuffers::kBytes : 0;
+    }
     *maxRecords = 0; // as many as fit
 }
 
 void CuptiSession::onBufferCompleted(CUcontext context, std::uint32_t stream, std::uint8_t* buffer,
                                      std::size_t /*bytes*/, std::size_t validBytes)
 {
+    if (needsBuffers.load(std::memory_order_relaxed) && scratchBuffers().owns(buffer)) {
+        if (CuptiApi* api = activeApi.load(std::memory_order_acquire))
+            scratchRecords.fetch_add(countRecords(*api, buffer, validBytes));
+        return scratchBuffers().takeBack(buffer);
+    }
     ActivityBuffers* buffers = activeBuffers.load(std::memory_order_acquire);
     if (buffers && buffer)
         buffers->complete({.data = buffer, .bytes = validBytes, .context = context, .stream = stream});
@@ -381,7 +421,7 @@ void CuptiSession::resource(CUpti_CallbackId id, const CUpti_ResourceData& data)
     ThreadLog* log = HostLogs::mine();
     std::uint64_t node = 0;
     std::uint64_t original = 0;
-    // The one thing of CUPTI that may be asked in here; a capture is not timed.
+    // The only CUPTI function that is safe to call from this callback; a capture is not timed.
     if (!graph || !log || api_.graphNodeId(graph->node, node) != CUPTI_SUCCESS)
         return;
     if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED &&

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/base/mutex.h"
+#include "core/base/try_mutex.h"
 #include "core/model/api_class.h"
 #include "core/model/spec.h"
 #include "core/model/strings.h"
@@ -41,6 +41,7 @@ public:
     /// cudaProfilerStop in the calling thread. Stays subscribed.
     /// \return  why that is not possible, in one sentence; empty on success
     using ProfilerCall = std::function<void(bool starts)>;
+    /// \param told  called in a callback of CUPTI: it must not wait for a mutex that is held during calls of CUPTI
     std::string watchProfilerCalls(ProfilerCall told);
     /// From now on, a replay of a CUDA graph is one activity instead of one per node. Call once, before the
     /// program makes a graph: CUPTI 13.0 crashes if this is requested later. Stays subscribed.
@@ -108,7 +109,8 @@ private:
     bool wholeGraphs_ = false;
     Mutex graphMutex_;
     std::vector<MadeGraph> madeGraphs_ GUARDED_BY(graphMutex_);
-    Mutex leaving_; // held while CUPTI is taken out or comes back
+    Mutex
+        leaving_; // held during calls of CUPTI that take it out or bring it back; callbacks only try to get it
     std::atomic<bool> leaves_{false};
     std::atomic<bool> graphs_{false}; ///< the program has made or launched graphs
     std::atomic<std::uint32_t> base_{0};

@@ -149,6 +149,15 @@ TEST_F(Record, HonoursTheProfilerApi)
     EXPECT_EQ(kernelCounts()["gemm"], 2);
 }
 
+TEST_F(Record, TheProfilerApiDoesNotWaitForTheRecordersOwnCallsOfCupti)
+{
+    // A callback that waited for a mutex that is held during a call of CUPTI would never end here.
+    const ProgramResult result =
+        record({RECORDED_PROGRAM, "toggles"}, {}, {"--from", "profiler-api", "--seconds", "0.001"});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_GT(kernelCounts()["gemm"], 0);
+}
+
 TEST_F(Record, StoresCallsOfCudaWithFullTracing)
 {
     const auto calls = [this](const char* trace) {

@@ -38,6 +38,68 @@ TEST_F(CuptiPipeline, FullBuffersDropRecordsAndCountThem)
     EXPECT_EQ(sink.all.losses[0].severity, LossSeverity::Error);
 }
 
+TEST_F(CuptiPipeline, OlderCuptiAlwaysGetsABufferAndItsRecordsCountAsDropped)
+{
+    // 18: CUDA 11.8 to 12.1; 26: 12.8, the last one that does not take a null buffer; 27: 12.9.
+    for (const std::uint32_t version : {18U, 26U, 27U}) {
+        FakeCupti older;
+        older.versionNumber = version;
+        CollectedTrace trace;
+        TracerOptions tiny = options();
+        tiny.activityBuffers = 2;
+        tiny.activityBufferBytes = 4096;
+        Tracer tracer(tiny, strings, trace, older);
+        tracer.start();
+        const std::uint32_t correlation = older.launch();
+        constexpr int kKernels = 20'000;
+        for (int i = 0; i < kKernels; ++i)
+            older.record(FakeCupti::kernelRecord(correlation, "gemm", {~0ULL >> 2, (~0ULL >> 2) + 1}));
+        tracer.stop();
+        std::int64_t dropped = 0;
+        for (const Loss& loss : trace.all.losses)
+            dropped += text(loss.kind) == "cupti_dropped" ? loss.count : 0;
+        EXPECT_GT(dropped, 0) << version;
+        EXPECT_EQ(static_cast<std::int64_t>(trace.all.deviceEvents.size()) + dropped, kKernels) << version;
+        EXPECT_EQ(older.nullBuffers(), 0) << version;
+    }
+}
+
+TEST_F(CuptiPipeline, OlderCuptiGetsABufferAfterTheTracerHasEnded)
+{
+    cupti.versionNumber = 26;
+    {
+        Tracer tracer(options(), strings, sink, cupti);
+        tracer.start();
+        tracer.stop();
+    }
+    // CUPTI keeps its callbacks. A program's other profiler may enable activities again.
+    cupti.enableActivity(true, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    cupti.kernel(1);
+    cupti.flush(true);
+    EXPECT_EQ(cupti.nullBuffers(), 0);
+}
+
+TEST_F(CuptiPipeline, AnAddressThatNamesAnotherKernelLaterIsReadAgain)
+{
+    std::string name = "first";
+    Tracer tracer(options(), strings, sink, cupti);
+    tracer.start();
+    for (const char* loaded : {"first", "other", "third"}) {
+        // A module was unloaded, and the next one has its name in the same place.
+        name.replace(0, name.size(), loaded);
+        tracer.setStep(0);
+        cupti.kernel(cupti.launch(), name.c_str());
+        cupti.kernel(cupti.launch(), name.c_str());
+        cupti.completeBuffer();
+        tracer.setStep(kNoStep); // everything is decoded
+    }
+    tracer.stop();
+    std::map<std::string, int> counts;
+    for (const DeviceEvent& event : events())
+        ++counts[text(event.name)];
+    EXPECT_THAT(counts, UnorderedElementsAre(Pair("first", 2), Pair("other", 2), Pair("third", 2)));
+}
+
 TEST_F(CuptiPipeline, AFullRingDropsLaunchesAndCountsThemAndTheirKernels)
 {
     TracerOptions tiny = options();
