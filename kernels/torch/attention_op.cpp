@@ -6,14 +6,16 @@
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
 #include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
-#include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/saved_variable.h>
 #include <torch/library.h>
 
 namespace tilescope::kernels {
 
 namespace {
 
-using torch::autograd::AutogradContext;
+using torch::autograd::SavedVariable;
 using torch::autograd::Variable;
 using torch::autograd::variable_list;
 using Output = std::tuple<at::Tensor, at::Tensor>;
@@ -327,43 +329,67 @@ Output attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, 
 
 // --- autograd ------------------------------------------------------------------------------------
 
-/// Saves only q, k, v, o and the log-sum-exp (exact precisions: the row statistics instead).
-struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
-    static constexpr std::int64_t kCausal = 1, kTf32 = 2, kDeterministic = 4;
-
-    static variable_list forward(AutogradContext* context, const Variable& q, const Variable& k,
-                                 const Variable& v, bool causal, std::optional<double> scale,
-                                 c10::string_view fp32, bool deterministic)
+/// One call of the op in autograd's graph, like those of PyTorch's own operators. torch::autograd::Function would refuse
+/// the transforms of torch.func. Saves only q, k, v, o and the log-sum-exp (exact precisions: the row statistics instead).
+class AttentionBackward final : public torch::autograd::Node {
+public:
+    AttentionBackward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                      const AttentionOptions& options)
+        : causal_(options.causal), tf32_(options.fp32 == "tf32"), deterministic_(options.deterministic),
+          scale_(options.scale.value_or(1 / std::sqrt(static_cast<double>(q.size(-1))))),
+          q_(q, /*is_output=*/false), k_(k, /*is_output=*/false), v_(v, /*is_output=*/false)
     {
-        at::AutoDispatchBelowADInplaceOrView below;
-        auto [o, logSumExp, statistics] = callForward(q, k, v, causal, scale, fp32, true);
-        context->save_for_backward({q, k, v, o, statistics.dim() > 1 ? statistics : logSumExp});
-        // Otherwise autograd would allocate a gradient of zeros for an unused log-sum-exp.
-        context->set_materialize_grads(false);
-        context->saved_data["scale"] = scale.value_or(1 / std::sqrt(static_cast<double>(q.size(-1))));
-        context->saved_data["flags"] = std::int64_t{causal ? kCausal : 0} | (fp32 == "tf32" ? kTf32 : 0) |
-                                       (deterministic ? kDeterministic : 0);
-        return {o, logSumExp};
+        set_next_edges(torch::autograd::collect_next_edges(q, k, v));
     }
 
-    static variable_list backward(AutogradContext* context, const variable_list& gradients)
+    std::string name() const override { return std::string(kAttentionNode); }
+
+    /// Of the outputs, after they belong to this node.
+    /// \param statistics  of the rows; empty if backward uses the log-sum-exp
+    void saveOutputs(const Output& outputs, const at::Tensor& statistics)
+    {
+        const auto& [o, logSumExp] = outputs;
+        const bool exact = statistics.dim() > 1;
+        o_ = SavedVariable(o, /*is_output=*/true);
+        rows_ = SavedVariable(exact ? statistics : logSumExp, /*is_output=*/!exact);
+    }
+
+    /// q, k, v, o and the row statistics or the log-sum-exp.
+    std::vector<at::Tensor> saved()
+    {
+        const auto self = shared_from_this();
+        return {q_.unpack(), k_.unpack(), v_.unpack(), o_.unpack(self), rows_.unpack(self)};
+    }
+
+    variable_list apply(variable_list&& gradients) override
     {
         static const auto op = findOp<BackwardSignature>("tilescope::attention_backward");
-        constexpr std::size_t arguments = 7;
         const Variable& gradLogSumExp = gradients[1];
         if (!gradients[0].defined() && !gradLogSumExp.defined()) {
-            return variable_list(arguments);
+            return variable_list(3);
         }
-        const variable_list saved = context->get_saved_variables();
-        const Variable gradO = gradients[0].defined() ? gradients[0] : at::zeros_like(saved[3]);
-        const std::int64_t flags = context->saved_data["flags"].toInt();
+        const std::scoped_lock lock(mutex_);
+        const std::vector<at::Tensor> tensors = saved();
+        const Variable gradO = gradients[0].defined() ? gradients[0] : at::zeros_like(tensors[3]);
         auto [gradQ, gradK, gradV] =
-            op.call(gradO, saved[0], saved[1], saved[2], saved[3], saved[4], (flags & kCausal) != 0,
-                    context->saved_data["scale"].toDouble(), (flags & kTf32) != 0 ? "tf32" : "ieee",
-                    (flags & kDeterministic) != 0,
+            op.call(gradO, tensors[0], tensors[1], tensors[2], tensors[3], tensors[4], causal_, scale_,
+                    tf32_ ? "tf32" : "ieee", deterministic_,
                     gradLogSumExp.defined() ? std::optional<at::Tensor>(gradLogSumExp) : std::nullopt);
-        return {gradQ, gradK, gradV, {}, {}, {}, {}};
+        return {gradQ, gradK, gradV};
     }
+
+    void release_variables() override
+    {
+        const std::scoped_lock lock(mutex_);
+        for (SavedVariable* saved : {&q_, &k_, &v_, &o_, &rows_}) {
+            saved->reset_data();
+        }
+    }
+
+private:
+    const bool causal_, tf32_, deterministic_;
+    const double scale_;
+    SavedVariable q_, k_, v_, o_, rows_;
 };
 
 bool hasTangent(const at::Tensor& tensor)
@@ -405,8 +431,15 @@ Output attentionAutograd(const at::Tensor& q, const at::Tensor& k, const at::Ten
         at::AutoDispatchBelowADInplaceOrView below;
         return callAttention(q, k, v, causal, scale, fp32, deterministic);
     }
-    variable_list results = AttentionFunction::apply(q, k, v, causal, scale, fp32, deterministic);
-    return {results[0], results[1]};
+    const std::shared_ptr<AttentionBackward> node(
+        new AttentionBackward(q, k, v, {causal, scale, fp32, deterministic}), torch::autograd::deleteNode);
+    const auto [o, logSumExp, statistics] = [&] {
+        at::AutoDispatchBelowADInplaceOrView below;
+        return callForward(q, k, v, causal, scale, fp32, /*keepStatistics=*/true);
+    }();
+    torch::autograd::set_history(variable_list{o, logSumExp}, node);
+    node->saveOutputs({o, logSumExp}, statistics);
+    return {o, logSumExp};
 }
 
 // --- autocast ------------------------------------------------------------------------------------
@@ -492,10 +525,10 @@ TORCH_LIBRARY_IMPL(tilescope, AutocastCPU, library)
 
 std::optional<std::vector<at::Tensor>> savedByAttention(torch::autograd::Node& node)
 {
-    auto* attention = dynamic_cast<torch::autograd::CppNode<AttentionFunction>*>(&node);
+    auto* attention = dynamic_cast<AttentionBackward*>(&node);
     if (!attention)
         return {};
-    return attention->ctx_.get_saved_variables();
+    return attention->saved();
 }
 
 } // namespace tilescope::kernels

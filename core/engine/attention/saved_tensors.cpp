@@ -59,15 +59,16 @@ std::string snakeCase(std::string_view name)
     return text;
 }
 
-/// The op of a node by its name: MmBackward0 is aten::mm, and
+/// The op of a node by its name: MmBackward0 is aten::mm, AttentionBackward is tilescope::attention, and
 /// torch::autograd::CppNode<tilescope::engine::(anonymous namespace)::SwiGlu> is tilescope::swi_glu.
 std::string opOf(const Node& node)
 {
     const std::string full = node.name();
     std::string_view name = full;
     const std::size_t inner = name.find('<');
-    const bool custom = inner != std::string_view::npos;
-    if (custom) {
+    const bool templated = inner != std::string_view::npos;
+    const bool custom = templated || name == kernels::kAttentionNode;
+    if (templated) {
         name = name.substr(inner + 1);
         name = name.substr(0, name.rfind('>'));
     }

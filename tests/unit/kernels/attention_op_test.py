@@ -224,6 +224,72 @@ class AttentionOp(unittest.TestCase):
             meta = [y.detach().to("meta") for y in strided]
             self.assertEqual(attention(*meta, causal)[0].stride(), o.stride())
 
+    def test_transforms_of_torch_func_agree_with_scaled_dot_product_attention(self):
+        func, sdpa = torch.func, torch.nn.functional.scaled_dot_product_attention
+        for causal, (queries, keys, heads), dtype in itertools.product(
+                (False, True), ((5, 5, 2), (6, 6, 4)), (torch.float64, torch.float32)):
+            x = [y.detach() for y in inputs(queries, keys, 4, heads, dtype=dtype)]
+            batched = [torch.stack([y, y.flip(-1), -y]) for y in x]
+            weight = torch.randn(4, dtype=dtype)
+
+            def mine(q, k, v):
+                return attention(q, k, v, causal)[0]
+
+            def theirs(q, k, v):
+                return sdpa(q, k, v, is_causal=causal, enable_gqa=heads != 2)
+
+            def loss(function):
+                return lambda *y: (function(*y) * weight).square().sum()
+            transforms = {
+                "grad": lambda f: func.grad(loss(f), argnums=(0, 1, 2))(*x),
+                "grad_and_value": lambda f: func.grad_and_value(loss(f), argnums=1)(*x),
+                "grad of one of nested levels": lambda f: func.grad(
+                    lambda s: func.grad(loss(f))(*x).mul(s).sum())(torch.ones((), dtype=dtype)),
+                "vjp": lambda f: func.vjp(f, *x)[1](torch.ones_like(x[0])),
+                "jacrev": lambda f: func.jacrev(f, argnums=(0, 1, 2))(*x),
+                "jacrev in chunks": lambda f: func.jacrev(f, argnums=2, chunk_size=7)(*x),
+                "vmap of grad": lambda f: func.vmap(func.grad(loss(f), argnums=(0, 1, 2)))(*batched),
+                "vmap of grad by one argument": lambda f: func.vmap(
+                    func.grad(loss(f), argnums=(0, 2)), in_dims=(0, None, None))(batched[0], *x[1:]),
+                "vmap of grad along another dimension": lambda f: func.vmap(func.grad(loss(f)), in_dims=(2, 2, 2))(
+                    *(y.movedim(0, 2) for y in batched)),
+                "grad of vmap": lambda f: func.grad(lambda *y: loss(func.vmap(f))(*y))(*batched),
+                "vmap of vmap of grad": lambda f: func.vmap(func.vmap(func.grad(loss(f))))(
+                    *(torch.stack([y, 2 * y]) for y in batched)),
+                "vmap of jacrev": lambda f: func.vmap(func.jacrev(f))(*batched),
+                "functionalize": lambda f: func.grad(func.functionalize(loss(f)))(*x),
+            }
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a loop over the batch, and PyTorch says so
+                for name, transform in transforms.items():
+                    with self.subTest(transform=name, causal=causal, heads=heads, dtype=dtype):
+                        torch.testing.assert_close(transform(mine), transform(theirs), rtol=1e-4, atol=1e-5)
+                # The fused kernels of SDPA have no forward mode; its plain implementation does.
+                with self.subTest(transform="jvp"), torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+                    tangents = tuple(torch.randn_like(y) for y in x)
+                    for transform in (lambda f: func.jvp(f, tuple(x), tangents), lambda f: func.jacfwd(f, argnums=1)(*x),
+                                      lambda f: func.vmap(lambda *y: func.jvp(f, y, tangents))(*batched)):
+                        torch.testing.assert_close(transform(mine), transform(theirs), rtol=1e-4, atol=1e-5)
+
+    def test_gradients_of_each_sample_of_a_module(self):
+        class Attention(torch.nn.Module):
+            def __init__(self, op):
+                super().__init__()
+                self.projection, self.op = torch.nn.Linear(8, 24), op
+
+            def forward(self, x):
+                return self.op(*self.projection(x).unflatten(-1, (3, 2, 4)).permute(1, 2, 0, 3).unsqueeze(1)).sum()
+        samples, gradients = torch.randn(3, 7, 8), []
+        state = Attention(None).state_dict()
+        for op in (lambda *y: attention(*y, True)[0],
+                   lambda *y: torch.nn.functional.scaled_dot_product_attention(*y, is_causal=True)):
+            module = Attention(op)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                gradients.append(torch.func.vmap(torch.func.grad(
+                    lambda p, x: torch.func.functional_call(module, p, (x,))), in_dims=(None, 0))(state, samples))
+        torch.testing.assert_close(*gradients)
+
     def test_vmap(self):
         x = [torch.randn(3, 1, 2, n, 8, dtype=torch.float64) for n in (5, 6, 6)]
         x = [y.requires_grad_() for y in x]
