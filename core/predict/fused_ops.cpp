@@ -237,9 +237,9 @@ void CountedFusedOps::multiply(const Data& a, const Data& b, std::int64_t count)
 void CountedFusedOps::multiplyWeight(const Data& a, const Tensor& weight, std::int64_t count, bool isForward)
 {
     if (weight->parts)
-        ops_.keptProductInto(a, weight->data, count, isForward ? 3 : 6);
-    else
-        multiply(a, weight->data, count);
+        return ops_.keptProductInto(a, weight->data, count, isForward ? 3 : 6);
+    multiply(a, weight->data, count);
+    ops_.usesScratch(a.type, a, weight->data, count);
 }
 
 // As fp8Product() and fp8InputGradient() of core/engine/lm/fp8_product.cpp.

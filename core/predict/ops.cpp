@@ -1,6 +1,6 @@
 #include "core/predict/ops.h"
 
-#include "core/predict/target_device.h"
+#include "core/predict/onednn_matmul.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,11 +20,25 @@ std::int64_t cublasWorkspace(const TargetDevice& device)
     return isRecent ? 32 * kKiB * kKiB : 4096 * 2 * kKiB + 16 * 8 * kKiB;
 }
 
+/// Of a product of matrices: (rows, inner) by (inner, columns).
+struct Sizes {
+    std::int64_t rows, columns, inner;
+};
+
+/// Derived from the element counts of the factors and of the results of `batch` products.
+Sizes sizesOf(const Tensor& a, const Tensor& b, std::int64_t count, std::int64_t batch)
+{
+    const double ofFirst = static_cast<double>(a.count / batch);
+    const double ofSecond = static_cast<double>(b.count / batch);
+    const double ofResult = static_cast<double>(count / batch);
+    const auto inner = std::max<std::int64_t>(1, std::llround(std::sqrt(ofFirst * ofSecond / ofResult)));
+    return {a.count / batch / inner, b.count / batch / inner, inner};
+}
+
 } // namespace
 
 Ops::Ops(Memory& memory, const TargetDevice& device)
-    : memory_(memory), isCuda_(device.isCuda), workspaceBytes_(cublasWorkspace(device)),
-      multiprocessors_(device.multiprocessors)
+    : memory_(memory), isCuda_(device.isCuda), workspaceBytes_(cublasWorkspace(device)), device_(device)
 {
 }
 
@@ -51,6 +65,24 @@ Tensor Ops::make(std::int64_t count, Type type, const char* what)
 Storage Ops::temporary(std::int64_t bytes, const char* what)
 {
     return memory_.make(bytes, MemoryCategory::Temporaries, what);
+}
+
+std::int64_t Ops::scratchOf(Type type, std::int64_t batch, std::int64_t rows, std::int64_t columns,
+                            std::int64_t inner, bool isFirstTransposed) const
+{
+    return productScratch({.type = type,
+                           .batch = batch,
+                           .rows = rows,
+                           .columns = columns,
+                           .inner = inner,
+                           .isFirstTransposed = isFirstTransposed},
+                          device_);
+}
+
+void Ops::usesScratch(Type type, const Tensor& a, const Tensor& b, std::int64_t count)
+{
+    const Sizes size = sizesOf(a, b, count, 1);
+    usesScratch(scratchOf(type, 1, size.rows, size.columns, size.inner));
 }
 
 void Ops::record(Tensor& output, std::initializer_list<const Tensor*> inputs,
@@ -164,21 +196,29 @@ Tensor Ops::mm(const Tensor& a, const Tensor& b, std::int64_t count)
     useWorkspace();
     Tensor product = make(count, first.type, "product");
     multiplies(first, second, count, 1);
-    record(product, {&first, &second}, {&first, &second}, [this, first, second](const Tensors& g) {
-        const auto gradientOf = [&](const Tensor& factor, const Tensor& other, const char* what) {
-            multiplies(g[0], other, factor.count, 1);
+    const Sizes size = sizesOf(first, second, count, 1);
+    usesScratch(scratchOf(first.type, 1, size.rows, size.columns, size.inner));
+    record(product, {&first, &second}, {&first, &second}, [this, first, second, size](const Tensors& g) {
+        const auto gradientOf = [&](bool ofWeight, const char* what) {
+            const Tensor& factor = ofWeight ? second : first;
+            multiplies(g[0], ofWeight ? first : second, factor.count, 1);
             if (g[0].isExpanded)
                 moves(g[0].bytes());
             Tensor result = make(factor.count, factor.type, what);
             // cuBLAS does not support an expanded value as a matrix.
             const Storage filled =
                 g[0].isExpanded ? temporary(g[0].bytes(), "gradient written out") : Storage();
+            // g^T a, because weights are stored as (columns, inner); or g b
+            if (ofWeight)
+                usesScratch(scratchOf(factor.type, 1, size.columns, size.inner, size.rows, !g[0].isExpanded));
+            else
+                usesScratch(scratchOf(factor.type, 1, size.rows, size.inner, size.columns));
             return result;
         };
         useWorkspace();
         Tensors result;
-        result[1] = gradientOf(second, first, "gradient of a weight");
-        result[0] = gradientOf(first, second, "gradient of a product's input");
+        result[1] = gradientOf(true, "gradient of a weight");
+        result[0] = gradientOf(false, "gradient of a product's input");
         return result;
     });
     return product;
@@ -297,25 +337,39 @@ Tensor Ops::bmm(const Tensor& a, const Tensor& b, std::int64_t count, Factors fa
     useWorkspace();
     Tensor product = make(count, first.type, "product of heads");
     multiplies(first, second, count, factors.batch);
+    const Sizes size = sizesOf(first, second, count, factors.batch);
+    {
+        const Storage factor = factors.isScaled ? number(sizeof(float)) : Storage();
+        usesScratch(scratchOf(first.type, factors.batch, size.rows, size.columns, size.inner));
+    }
     views(1);
-    record(product, {&first, &second}, {&first, &second}, [this, first, second, factors](const Tensors& g) {
-        useWorkspace();
-        views(2); // transposed factors
-        const auto gradientOf = [&](const Tensor& factor) {
-            multiplies(g[0], factor.count == first.count ? second : first, factor.count, factors.batch);
-            if (factors.isScaled)
-                moves(2 * factor.bytes());
-            Tensor result = make(factor.count, factor.type, "gradient of heads");
-            return factors.isScaled ? timesNumber(result, "gradient of heads, scaled") : result;
-        };
-        Tensors result;
-        // The order of the derivatives of bmm and of baddbmm. Only their coexistence matters.
-        result[factors.isScaled ? 0 : 1] = gradientOf(factors.isScaled ? first : second);
-        result[factors.isScaled ? 1 : 0] = gradientOf(factors.isScaled ? second : first);
-        // The gradient of k^T is computed in transposed layout.
-        result[1].isTransposed = factors.isSecondTransposed;
-        return result;
-    });
+    record(product, {&first, &second}, {&first, &second},
+           [this, first, second, factors, size](const Tensors& g) {
+               useWorkspace();
+               views(2); // transposed factors
+               const auto gradientOf = [&](bool ofFirst) {
+                   const Tensor& factor = ofFirst ? first : second;
+                   multiplies(g[0], ofFirst ? second : first, factor.count, factors.batch);
+                   if (factors.isScaled)
+                       moves(2 * factor.bytes());
+                   Tensor result = make(factor.count, factor.type, "gradient of heads");
+                   // g b^T or a^T g
+                   if (ofFirst)
+                       usesScratch(
+                           scratchOf(factor.type, factors.batch, size.rows, size.inner, size.columns));
+                   else
+                       usesScratch(
+                           scratchOf(factor.type, factors.batch, size.inner, size.columns, size.rows, true));
+                   return factors.isScaled ? timesNumber(result, "gradient of heads, scaled") : result;
+               };
+               Tensors result;
+               // The order of the derivatives of bmm and of baddbmm. Only their coexistence matters.
+               result[factors.isScaled ? 0 : 1] = gradientOf(factors.isScaled);
+               result[factors.isScaled ? 1 : 0] = gradientOf(!factors.isScaled);
+               // The gradient of k^T is computed in transposed layout.
+               result[1].isTransposed = factors.isSecondTransposed;
+               return result;
+           });
     return product;
 }
 
@@ -395,15 +449,18 @@ Tensor Ops::negativeLogLikelihood(const Tensor& x)
     return loss;
 }
 
+// Under autocast, a GPU computes the sum in fp32, a CPU in the type of x.
 Tensor Ops::sum(const Tensor& x)
 {
-    Tensor loss = make(1, Type::Float32, "loss");
+    Tensor loss = make(1, isCuda_ ? Type::Float32 : x.type, "loss");
     moves(x.bytes());
     record(loss, {&x}, {}, [this, type = x.type, count = x.count](const Tensors& g) -> Tensors {
         Tensor all = g[0]; // one expanded value
+        if (!isCuda_ && type != g[0].type)
+            all = make(1, type, "gradient, cast");
         all.count = count;
         all.isExpanded = true;
-        if (type != Type::Float32) {
+        if (isCuda_ && type != Type::Float32) {
             all = make(count, type, "gradient, cast");
             moves(all.bytes());
         }
@@ -484,7 +541,7 @@ Storage Ops::number(std::int64_t bytes)
 Tensor Ops::timesNumber(const Tensor& x, const char* what)
 {
     const Storage wide = number(sizeof(double));
-    const Storage cast = number(sizeof(float));
+    const Storage cast = number(bytesOf(x.type));
     return make(x.count, x.type, what);
 }
 

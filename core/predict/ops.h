@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/predict/graph.h"
+#include "core/predict/target_device.h"
 #include "core/predict/work_log.h"
 
 #include <cstdint>
@@ -9,9 +10,6 @@
 #include <optional>
 
 namespace tilescope::predict {
-
-/// The device that a prediction is for.
-struct TargetDevice;
 
 /// Models LibTorch's operations: what each allocates forward and backward, what it saves for backward, and in
 /// which order, on a CPU and on a GPU. Derived from recorded allocations of LibTorch 2.11.
@@ -27,7 +25,7 @@ public:
     /// Logs what each operation computes and moves; nullptr: no log. The log must outlive this.
     void logTo(WorkLog* log) { log_ = log; }
     WorkLog* log() { return log_; }
-    double multiprocessors() const { return multiprocessors_; }
+    double multiprocessors() const { return device_.multiprocessors; }
     /// Logs a kernel that moves this number of bytes.
     void moves(std::int64_t bytes)
     {
@@ -114,6 +112,11 @@ public:
     Tensor make(std::int64_t count, Type type, const char* what);
     /// Temporary memory of an operation, freed with the handle.
     Storage temporary(std::int64_t bytes, const char* what);
+    /// The memory of oneDNN during one of `batch` products of a (rows, inner) and b (inner, columns) on a CPU.
+    std::int64_t scratchOf(Type type, std::int64_t batch, std::int64_t rows, std::int64_t columns,
+                           std::int64_t inner, bool isFirstTransposed = false) const;
+    void usesScratch(Type type, const Tensor& a, const Tensor& b, std::int64_t count);
+    void usesScratch(std::int64_t bytes) { temporary(bytes, "scratch memory of oneDNN"); }
     /// A single-element tensor that an operation on a CPU makes from a scalar; nothing on a GPU.
     Storage number(std::int64_t bytes);
     /// A tensor times a number, out of place.
@@ -165,7 +168,7 @@ private:
     Memory& memory_;
     bool isCuda_;
     std::int64_t workspaceBytes_;
-    double multiprocessors_;
+    const TargetDevice device_;
     Storage workspaces_[2]; ///< of the forward and of the backward thread
     bool inBackward_ = false;
     bool isTf32_ = false;

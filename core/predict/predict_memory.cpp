@@ -14,7 +14,7 @@ namespace {
 class AllocatorReplay {
 public:
     AllocatorReplay(const ExperimentSpec& spec, const TargetDevice& given, std::int64_t limit)
-        : memory_(given.isCuda, limit), ops_(memory_, given)
+        : memory_(given.isCuda, limit), ops_(memory_, usedBy(spec, given))
     {
         const TargetDevice device = usedBy(spec, given);
         experiment_ = makeExperimentMemory(spec, device, ops_);

@@ -285,8 +285,24 @@ private:
         // Each thread processes whole heads. In the worst case all of them sum the rows of a tile at the same
         // time.
         const std::int64_t busyThreads = std::min(threads, shape.batch * shape.kvHeads);
-        ops.temporary(busyThreads * queryTile(shape) * kFloat, "row sums of tiles");
+        const Storage sums = ops.temporary(busyThreads * queryTile(shape) * kFloat, "row sums of tiles");
+        ops.temporary(busyThreads * scratchOfTile(ops, shape), "scratch memory of oneDNN");
         return result;
+    }
+
+    /// The products whose results are in half precision: the gradients of q, k and v.
+    static std::int64_t scratchOfTile(const Ops& ops, const TypedAttention& shape)
+    {
+        std::int64_t most = 0;
+        for (const std::int64_t rows : {queryTile(shape), shape.queries % queryTile(shape)})
+            for (const std::int64_t keys : {keyTile(shape), shape.keys % keyTile(shape)}) {
+                if (rows == 0 || keys == 0)
+                    continue;
+                most = std::max({most, ops.scratchOf(shape.type, 1, rows, shape.headDim, keys),
+                                 ops.scratchOf(shape.type, 1, keys, shape.headDim, rows, true)});
+            }
+        constexpr std::int64_t kScale = sizeof(float);
+        return most == 0 ? 0 : most + kScale;
     }
 };
 

@@ -1,3 +1,4 @@
+#include "core/predict/fused_kernels.h"
 #include "core/predict/sdpa_kernels.h"
 
 namespace tilescope::predict {
@@ -12,13 +13,17 @@ public:
                  const Tensor& v) const override
     {
         const TypedAttention& shape = call.shape;
+        // Autocast converts the arguments of scaled_dot_product_attention; inside, it is off.
+        const Ops::Autocast off(ops, {});
+        const std::int64_t pairs = shape.queries * shape.keys;
+        const Storage numbers = call.hasMask ? ops.maskOfNumbers(pairs, shape.type) : Storage();
         const Tensor wideQ = ops.to(q, Type::Float32, "q, widened");
         const Tensor wideK = ops.to(k, Type::Float32, "k, widened");
         const Tensor wideV = ops.to(v, Type::Float32, "v, widened");
         Tensor o;
         {
             const Tensor scaledQ = scaled(ops, wideQ);
-            const Storage mask = numbers(call, ops);
+            const Storage mask = causalNumbers(call, ops);
             const Tensor keys = expanded(ops, shape, wideK);
             const Tensor values = expanded(ops, shape, wideV);
             Tensor weights;
@@ -26,6 +31,8 @@ public:
                 const Tensor scores =
                     ops.bmm(scaledQ, scaled(ops, keys), shape.scoreCount(),
                             {.batch = shape.batch * shape.heads, .isSecondTransposed = true});
+                if (numbers && shape.type != Type::Float32)
+                    ops.temporary(pairs * kFloat, "mask, widened");
                 weights = ops.softmax(scores, shape.rows());
                 lookForHiddenRows(ops, shape);
             }
@@ -63,13 +70,11 @@ private:
         return y;
     }
 
-    static Storage numbers(const SdpaCall& call, Ops& ops)
+    static Storage causalNumbers(const SdpaCall& call, Ops& ops)
     {
-        const std::int64_t pairs = call.shape.queries * call.shape.keys;
-        if (call.hasMask)
-            return ops.maskOfNumbers(pairs, Type::Float32);
-        if (!call.shape.causal)
+        if (call.hasMask || !call.shape.causal)
             return {};
+        const std::int64_t pairs = call.shape.queries * call.shape.keys;
         Storage truth;
         {
             const Storage ones = ops.temporary(pairs, "ones");
