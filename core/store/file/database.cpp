@@ -91,6 +91,14 @@ std::string lockHolderOf(const std::filesystem::path& file)
     return "another program";
 }
 
+/// Nothing was committed yet if there is no file or an empty one.
+std::string thatTheRestIsSafe(const std::filesystem::path& file)
+{
+    std::error_code missing;
+    const auto bytes = std::filesystem::file_size(file, missing);
+    return missing || bytes == 0 ? std::string() : "; what was committed is safe";
+}
+
 } // namespace
 
 Error translated(const SQLite::Exception& exception, const std::filesystem::path& file)
@@ -105,7 +113,7 @@ Error translated(const SQLite::Exception& exception, const std::filesystem::path
                 .where = where,
                 .remedy = "use a copy of it, or run `tilescope verify` to see what is intact"};
     case SQLITE_FULL:
-        return {.what = "the disk is full; what was committed is safe",
+        return {.what = "the disk is full" + thatTheRestIsSafe(file),
                 .where = where,
                 .remedy = "free some space",
                 .kind = ErrorKind::Failure};
@@ -127,8 +135,7 @@ Error translated(const SQLite::Exception& exception, const std::filesystem::path
     case SQLITE_IOERR:
         if (growsAFile(exception.getExtendedErrorCode()) && fileSizeIsLimited())
             return {
-                .what =
-                    "cannot be written: the limit of a file's size is reached; what was committed is safe",
+                .what = "cannot be written: the limit of a file's size is reached" + thatTheRestIsSafe(file),
                 .where = where,
                 .remedy = "raise the limit (ulimit -f) and try again",
                 .kind = ErrorKind::Failure};
