@@ -7,6 +7,7 @@
 #include "core/base/terminal_text.h"
 #include "core/exchange/table.h"
 #include "core/session/protocol/stop_signals.h"
+#include "core/session/protocol/working_copy.h"
 #include "core/session/supervisor/slurm_script.h"
 
 #include <sys/ioctl.h>
@@ -96,6 +97,7 @@ void SweepArguments::requireUsable() const
 {
     if (!capacity.empty() && !dryRun)
         throw Error{.what = "requires --dry-run", .where = "--capacity", .remedy = "add --dry-run"};
+    session::requireKnownScratch();
 }
 
 int SweepArguments::carryOut(const std::vector<session::SweepPoint>& points,

@@ -35,7 +35,9 @@ std::string setting()
 {
     const std::string word = environmentVariable("TILESCOPE_SCRATCH");
     if (!word.empty() && word != "always" && word != "never" && word != "auto")
-        throw Error{.what = "'" + word + "' is not one of auto, always, never", .where = "TILESCOPE_SCRATCH"};
+        throw Error{.what = "'" + word + "' is not one of auto, always, never",
+                    .where = "TILESCOPE_SCRATCH",
+                    .remedy = "set it to one of them, or unset it"};
     return word;
 }
 
@@ -206,6 +208,11 @@ bool recordNames(const fs::path& folder, const std::string& identity)
 }
 
 } // namespace
+
+void requireKnownScratch()
+{
+    setting();
+}
 
 WorkingCopy::WorkingCopy(const fs::path& file, Log log) : WorkingCopy(file, std::move(log), Timing{}) {}
 

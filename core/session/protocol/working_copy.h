@@ -65,6 +65,10 @@ private:
     bool changed_ = false;
 };
 
+/// Checks TILESCOPE_SCRATCH before anything is started.
+/// \throws Error  it is not one of auto, always, never
+void requireKnownScratch();
+
 /// Publishes the copy that a killed writer left on this machine; does nothing if there is none. A writer that
 /// was just killed may still hold its lock, so this waits for it: otherwise a resumed sweep would repeat
 /// points that the copy contains.

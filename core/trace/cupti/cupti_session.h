@@ -109,8 +109,7 @@ private:
     bool wholeGraphs_ = false;
     Mutex graphMutex_;
     std::vector<MadeGraph> madeGraphs_ GUARDED_BY(graphMutex_);
-    Mutex
-        leaving_; // held during calls of CUPTI that take it out or bring it back; callbacks only try to get it
+    TryMutex leaving_; // held during calls of CUPTI that take it out or bring it back
     std::atomic<bool> leaves_{false};
     std::atomic<bool> graphs_{false}; ///< the program has made or launched graphs
     std::atomic<std::uint32_t> base_{0};

@@ -112,8 +112,10 @@ TEST_F(WorkingCopyTest, IsTheFileItselfOnALocalDisk)
     }
     EXPECT_THAT(messages, IsEmpty());
     EXPECT_THAT(namesIn(network), IsEmpty());
+    EXPECT_NO_THROW(requireKnownScratch());
     setenv("TILESCOPE_SCRATCH", "sometimes", 1);
     EXPECT_THROW(copyOf(), Error);
+    EXPECT_THROW(requireKnownScratch(), Error);
 }
 
 TEST_F(WorkingCopyTest, IsBroughtHomeWholeAndClearedAway)
