@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/exchange/column_of.h"
+#include "core/exchange/json_text.h"
 #include "core/exchange/text.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
@@ -67,8 +68,14 @@ template <class Row> struct RunColumns {
            {.keep = 0, .unitGroup = 1});
     Of traceOverhead = Of("trace_overhead", "tracing cost",
                           [](const Row& row) { return resultOf(row).traceOverhead; }, {.keep = 0});
-    Of loss =
-        Of("loss", "", [](const Row& row) { return resultOf(row).loss; }, {.audience = Audience::Programs});
+    Of losses = Of("loss", "",
+                   [](const Row& row) {
+                       const auto& each = resultOf(row).losses;
+                       return each.empty() ? Cell() : Cell(jsonList(each));
+                   },
+                   {.audience = Audience::Programs});
+    Of finalLoss =
+        Of("final_loss", "final loss", [](const Row& row) { return resultOf(row).finalLoss(); }, {.keep = 0});
     /// Their names; the sheet of a run has their details.
     Of flags = Of("flags", "flags",
                   [](const Row& row) {

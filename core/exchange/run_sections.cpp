@@ -155,7 +155,7 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
     add(column(of.peakAllocated));
     add(column(of.peakReserved));
     add(column(of.traceOverhead));
-    add(column(of.loss));
+    add(column(of.losses));
     add(column.programs("oom", [](const RunRow& r) { return oomJson(r.record.result.oom); }));
     add(column.programs("flags", [](const RunRow& r) { return jsonList(r.record.result.flags); }));
     if (runs->anyFlags())
@@ -169,6 +169,19 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
     add(column.programs("tag", [](const RunRow& r) { return cellOrNull(r.record.tag); }));
     table.notes = runs->reasons();
     return table;
+}
+
+/// `1.579 after 10 timed steps (the first: 1.83)`
+std::string lossText(const RunResult& result)
+{
+    if (!result.finalLoss())
+        return {};
+    const std::size_t count = result.losses.size();
+    std::string text = Scale{}.text(*result.finalLoss());
+    if (count > 1 && result.losses.front())
+        text += " after " + std::to_string(count) +
+                " timed steps (the first: " + Scale{}.text(*result.losses.front()) + ")";
+    return text;
 }
 
 Table sheetOf(const RunRow& run)
@@ -185,10 +198,12 @@ Table sheetOf(const RunRow& run)
     add("device", result.device);
     add("parameters", result.parameters ? Scale{}.text(*result.parameters) : "");
     for (const PhaseTimes& phase : run.phases) {
+        // The key `loss` of the spec follows below.
+        const std::string name = phase.phase == Phase::Loss ? "phase loss" : std::string(wordOf(phase.phase));
         if (phase.wallMs)
-            add(std::string(wordOf(phase.phase)), statisticText(*phase.wallMs));
+            add(name, statisticText(*phase.wallMs));
         if (phase.gpuMs)
-            add(std::string(wordOf(phase.phase)) + " on GPU", statisticText(*phase.gpuMs));
+            add(name + " on GPU", statisticText(*phase.gpuMs));
     }
     std::string warmup;
     const Scale scale =
@@ -201,7 +216,7 @@ Table sheetOf(const RunRow& run)
     add("peak " + std::string(record.traits().heldWord()), bytesText(result.peakAllocated));
     add("peak reserved", bytesText(result.peakReserved));
     add("tracing cost", result.traceOverhead ? Scale{}.text(*result.traceOverhead) : "");
-    add("loss", result.loss ? Scale{}.text(*result.loss) : "");
+    add("final loss", lossText(result));
     if (result.oom)
         add("out of memory", "in " + result.oom->phase + ": asked for " + bytesText(result.oom->requested) +
                                  ", had " + bytesText(result.oom->allocated) + " allocated, " +

@@ -54,7 +54,9 @@ struct RunResult {
     std::optional<Bytes> peakAllocated = {};     ///< within the timed steps
     std::optional<Bytes> peakReserved = {};
     std::optional<double> traceOverhead = {}; ///< median traced step / median timed step
-    std::optional<double> loss = {};          ///< value of the last timed step
+    /// The loss of each timed step, over the batches of all ranks. A step whose loss was not read has none; files of
+    /// earlier versions have that of the last step only. Empty if there is no loss.
+    std::vector<std::optional<double>> losses = {};
     std::optional<OomInfo> oom = {};
     std::vector<std::string> flags = {}; ///< flagText() of core/model/flags.h
     Nanoseconds duration{0};
@@ -62,6 +64,9 @@ struct RunResult {
     /// host and device lay apart. Their difference is the drift. None on a CPU.
     std::optional<Nanoseconds> clockOffsetStart = {};
     std::optional<Nanoseconds> clockOffsetEnd = {};
+
+    /// That of the last timed step.
+    std::optional<double> finalLoss() const { return losses.empty() ? std::nullopt : losses.back(); }
 };
 
 /// How fast a device was measured to be: what achieved rates are held against.

@@ -84,7 +84,7 @@ std::optional<Fact> columnFact(const query::RunRow& row, std::string_view metric
                                                                 {"reserved", &of.peakReserved},
                                                                 {"before_backward", &of.beforeBackward},
                                                                 {"parameters", &of.parameters},
-                                                                {"final_loss", &of.loss},
+                                                                {"final_loss", &of.finalLoss},
                                                                 {"trace_overhead", &of.traceOverhead}});
     return column ? std::optional(factOf(*column, row)) : std::nullopt;
 }

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <random>
@@ -304,6 +305,19 @@ void RunWriter::Impl::requireFreeSpace(Bytes needed) const
                     .kind = ErrorKind::Failure};
 }
 
+namespace {
+
+/// A JSON list; numbers that JSON lacks become null.
+std::string lossText(const std::vector<std::optional<double>>& losses)
+{
+    nlohmann::json list = nlohmann::json::array();
+    for (const std::optional<double>& loss : losses)
+        list.push_back(loss && std::isfinite(*loss) ? nlohmann::json(*loss) : nlohmann::json());
+    return list.dump();
+}
+
+} // namespace
+
 void RunWriter::Impl::endRun(const RunResult& result)
 {
     target.begin();
@@ -338,7 +352,7 @@ void RunWriter::Impl::endRun(const RunResult& result)
     bind(6, bytes(result.peakAllocated));
     bind(7, bytes(result.peakReserved));
     bind(8, result.traceOverhead);
-    bind(9, result.loss);
+    bind(9, result.losses.empty() ? std::nullopt : std::optional(lossText(result.losses)));
     bind(10, bytes(oom.requested));
     bind(11, bytes(oom.allocated));
     bind(12, bytes(oom.reserved));

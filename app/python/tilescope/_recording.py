@@ -44,7 +44,7 @@ _PROCESSES = (integer("run"), nullable("process"), nullable("pid"), text("host")
               integer("first_correlation"))
 _RUNS = (integer("run"), text("uid"), text("name"), text("workload"), from_json("spec"), nullable("point"),
          text("status"), text("reason"), text("device"), nullable("parameters"), nullable("before_backward", "B"),
-         nullable("peak_allocated", "B"), nullable("peak_reserved", "B"), real("trace_overhead"), real("loss"),
+         nullable("peak_allocated", "B"), nullable("peak_reserved", "B"), real("trace_overhead"), from_json("loss"),
          nullable("oom_requested", "B"), nullable("oom_allocated", "B"), nullable("oom_reserved", "B"),
          text("oom_phase"), from_json("flags"), nullable("started", "ns"), nullable("duration", "ns"), text("program"),
          text("host"), integer("pid"), text("note"), text("tag"))
@@ -117,7 +117,10 @@ class Recording:
         builder = self._builder(_RUNS)
         status, reason = (builder.position(name) for name in ("status", "reason"))
         sql = ("select r.run, r.uid, r.name, r.workload, t.spec, r.point, r.status, r.reason, r.device, r.parameters, "
-               "r.before_backward, r.peak_allocated, r.peak_reserved, r.trace_overhead, r.loss, t.oom_requested, "
+               "r.before_backward, r.peak_allocated, r.peak_reserved, r.trace_overhead, "
+               # Files of earlier versions have one number, that of the last step.
+               "case typeof(r.loss) when 'text' then r.loss when 'null' then null else '[' || printf('%!.17g', r.loss) || ']' end, "
+               "t.oom_requested, "
                "t.oom_allocated, t.oom_reserved, t.oom_phase, r.flags, nullif(r.started, 0), t.duration, t.program, t.host, t.pid, "
                "r.note, r.tag from runs r join run t on t.id = r.run where ? is null or r.run = ? order by r.run")
         with self._connected(run) as connection:

@@ -63,8 +63,10 @@ public:
     virtual bool has(Phase phase) const = 0;
     /// Number of parameters of the model; none if there is no model.
     virtual std::optional<std::int64_t> parameters() const { return {}; }
-    /// Value of the loss of the current step, before finish(); waits for the device.
+    /// Value of the loss of the current step, of this rank's batch, before finish(); waits for the device.
     virtual std::optional<double> loss() const = 0;
+    /// Whether loss() only reads a number that the step computed. Otherwise it allocates memory for a sum.
+    virtual bool computesLoss() const { return false; }
     /// Visits the tensors that are kept between steps and, after backward, the gradients.
     virtual void visitHeld(const HoldVisitor& visit) const = 0;
     /// Output or loss of the current step, the root of backward; undefined outside a step.

@@ -115,6 +115,7 @@ public:
         return count;
     }
 
+    bool computesLoss() const override { return true; }
     std::optional<double> loss() const override
     {
         if (!loss_.defined())

@@ -100,6 +100,7 @@ public:
         return phase != Phase::Loss && hasPhase(Workload::Lm, spec_.mode, phase);
     }
     std::optional<std::int64_t> parameters() const override { return model_.ops().weightElements(); }
+    bool computesLoss() const override { return true; }
     std::optional<double> loss() const override
     {
         if (!output_.defined() || spec_.mode == Mode::Forward)

@@ -92,6 +92,7 @@ public:
 
     Tensor graphRoot() const override { return loss_.defined() ? loss_ : logits_; }
 
+    bool computesLoss() const override { return true; }
     std::optional<double> loss() const override
     {
         if (!loss_.defined())

@@ -69,6 +69,7 @@ public:
     bool runsWholeSteps() const override { return captured_ && timing_ == StepTiming::Step; }
     std::optional<std::int64_t> parameters() const override { return inner_->parameters(); }
     std::optional<double> loss() const override { return inner_->loss(); }
+    bool computesLoss() const override { return inner_->computesLoss(); }
     void visitHeld(const HoldVisitor& visit) const override { inner_->visitHeld(visit); }
     // Replays build no autograd graph; that of the capture was consumed by its backward.
     at::Tensor graphRoot() const override { return captured_ ? at::Tensor() : inner_->graphRoot(); }

@@ -106,17 +106,25 @@ void PointRun::measure()
         measured_.push_back(step(SampleKind::Measure, i));
         const Timing timing = clock_.timing(firstTimed_, phases_.size() - 1);
         measuredOnDevice_.push_back(timing.gpu.value_or(timing.wall));
-        // Reads memory before the step's tensors are freed, and before the loss, because reading the loss
-        // allocates.
+        // Reads memory before the step's tensors are freed, and before the loss, which may allocate.
         const MemoryFigures memory = device_.memory();
         result_.peakAllocated = memory.peakAllocated;
         result_.peakReserved = memory.peakReserved;
         tellMemory(SampleKind::Measure, i, memory);
-        if (i + 1 == spec_.steps)
-            result_.loss = experiment_.loss();
+        noteLoss(i);
         experiment_.finish();
     }
     noteMedian();
+}
+
+void PointRun::noteLoss(int step)
+{
+    const bool isLast = step + 1 == spec_.steps;
+    if (experiment_.computesLoss() || isLast)
+        if (const std::optional<double> loss = experiment_.loss()) {
+            result_.losses.resize(static_cast<std::size_t>(step));
+            result_.losses.push_back(loss);
+        }
 }
 
 void PointRun::noteMedian()

@@ -40,6 +40,7 @@ private:
     void runSteps();
     void warmUp();
     void measure();
+    void noteLoss(int step);
     void noteMedian();
     void trace();
     bool tracing() const;

@@ -245,7 +245,7 @@ public:
 
 private:
     bool runPoint(const PointLine& point, InputLines& input);
-    void joinRanks(RankJoin& join, RunResult& result, InputLines& input);
+    void joinRanks(const ExperimentSpec& spec, RankJoin& join, RunResult& result, InputLines& input);
     std::optional<JoinLine> awaitJoin(std::chrono::seconds patience, InputLines& input);
     void measureCeilings(const DeviceRequest& request);
     void replay(const ReplayRequest& request);
@@ -385,17 +385,23 @@ void EngineLoop::replay(const ReplayRequest& request)
 }
 
 /// Adds what the other ranks recorded.
-void EngineLoop::joinRanks(RankJoin& join, RunResult& result, InputLines& input)
+void EngineLoop::joinRanks(const ExperimentSpec& spec, RankJoin& join, RunResult& result, InputLines& input)
 {
     const bool isLost = hasFlag(result.flags, FlagKind::RankLost);
     if (const auto others = awaitJoin(isLost ? kLostRankGrace : kRankGrace, input)) {
         std::vector<EnvironmentEntry> peaks = peaksOf(0, result);
-        for (const JoinLine::Rank& rank : others->ranks)
-            addEntries(peaks, peaksOf(rank.rank, join.add(rank, result)));
+        std::vector<std::vector<std::optional<double>>> losses;
+        for (const JoinLine::Rank& rank : others->ranks) {
+            const RunResult own = join.add(rank, result);
+            addEntries(peaks, peaksOf(rank.rank, own));
+            losses.push_back(own.losses);
+        }
+        combineLosses(result.losses, losses, spec);
         join.describeDevices(0, workbench_.environment());
         recorder_.environment(std::move(peaks));
         recorder_.parties(join.parties());
     } else if (result.status == RunStatus::Ok) {
+        result.losses.clear(); // those of one rank's batch are not those of the step
         const bool isStopped = stopAll_.stop_requested();
         result.status = isStopped ? RunStatus::Cancelled : RunStatus::Error;
         result.reason = isStopped ? "stopped before the records of all ranks were joined"
@@ -443,7 +449,7 @@ bool EngineLoop::runPoint(const PointLine& point, InputLines& input)
         result.flags.push_back(flagText(FlagKind::DevelopmentBuild));
     // Last: of the other ranks' flags only those are added that this rank does not have.
     if (RankJoin* join = live.join())
-        joinRanks(*join, result, input);
+        joinRanks(point.spec, *join, result, input);
     else if (const RunParties itself = clock.parties(); !itself.empty())
         recorder_.parties(itself);
     live.storeMemory();

@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/model/environment_facts.h"
 #include "core/model/flags.h"
+#include "core/model/parallelism.h"
 #include "core/model/text.h"
 #include "core/session/engine/rank_clock.h"
 #include "core/store/run_reader.h"
@@ -363,6 +364,22 @@ std::vector<EnvironmentEntry> peaksOf(int rank, const RunResult& result)
     add("peak_allocated", result.peakAllocated);
     add("peak_reserved", result.peakReserved);
     return facts;
+}
+
+// The ranks of a row have one batch and so one loss, and all batches are equally long: the mean over the ranks is that
+// over the batches.
+void combineLosses(std::vector<std::optional<double>>& losses,
+                   const std::vector<std::vector<std::optional<double>>>& others, const ExperimentSpec& spec)
+{
+    const double batches = spec.loss == LossKind::Sum ? gridOf(spec).data : 1;
+    for (std::size_t step = 0; step < losses.size(); ++step) {
+        std::optional<double>& sum = losses[step];
+        for (const auto& other : others)
+            sum =
+                sum && step < other.size() && other[step] ? std::optional(*sum + *other[step]) : std::nullopt;
+        if (sum)
+            sum = *sum * batches / static_cast<double>(1 + others.size());
+    }
 }
 
 void combineOutcome(RunResult& result, int rank, const RunResult& other)

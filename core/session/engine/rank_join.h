@@ -5,11 +5,13 @@
 #include "core/model/processes.h"
 #include "core/model/rank_seat.h"
 #include "core/model/run.h"
+#include "core/model/spec.h"
 #include "core/model/strings.h"
 #include "core/session/protocol/point_line.h"
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,6 +75,12 @@ private:
 
 /// The peaks of a rank as facts of the run: rank.1.peak_allocated.
 std::vector<EnvironmentEntry> peaksOf(int rank, const RunResult& result);
+
+/// Replaces the losses of rank 0 by those of the whole step: the mean over the batches of all ranks, or their sum for
+/// a loss that is a sum. A step is without a loss if a rank has none.
+/// \param others  those of the other ranks
+void combineLosses(std::vector<std::optional<double>>& losses,
+                   const std::vector<std::vector<std::optional<double>>>& others, const ExperimentSpec& spec);
 
 /// Adds the outcome of a rank to that of the run.
 void combineOutcome(RunResult& result, int rank, const RunResult& other);

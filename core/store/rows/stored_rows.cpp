@@ -51,6 +51,19 @@ struct RunColumns {
     int workload = row.getColumnIndex("workload");
 };
 
+/// Files of earlier versions have one number, that of the last step.
+std::vector<std::optional<double>> lossesFrom(const SQLite::Column& column)
+{
+    std::vector<std::optional<double>> losses;
+    if (!column.isText())
+        return column.isNull() ? losses : std::vector{std::optional(column.getDouble())};
+    const auto list = nlohmann::json::parse(column.getString(), nullptr, false);
+    if (list.is_array())
+        for (const auto& loss : list)
+            losses.push_back(loss.is_number() ? std::optional(loss.get<double>()) : std::nullopt);
+    return losses;
+}
+
 RunResult resultFrom(SQLite::Statement& row, const RunColumns& at)
 {
     RunResult result;
@@ -61,7 +74,7 @@ RunResult resultFrom(SQLite::Statement& row, const RunColumns& at)
     result.peakAllocated = bytes(row, at.peakAllocated);
     result.peakReserved = bytes(row, at.peakReserved);
     result.traceOverhead = real(row, at.traceOverhead);
-    result.loss = real(row, at.loss);
+    result.losses = lossesFrom(row.getColumn(at.loss));
     if (!row.getColumn(at.oomPhase).isNull())
         result.oom = OomInfo{bytes(row, at.oomRequested), bytes(row, at.oomAllocated),
                              bytes(row, at.oomReserved), text(row, at.oomPhase)};

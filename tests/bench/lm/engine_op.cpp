@@ -62,7 +62,7 @@ std::string runPoint(const std::string& workload, const std::vector<std::string>
         const json answer{{"status", wordOf(result.status)},
                           {"reason", result.reason},
                           {"parameters", result.parameters ? json(*result.parameters) : json()},
-                          {"loss", result.loss ? json(*result.loss) : json()},
+                          {"loss", result.finalLoss() ? json(*result.finalLoss()) : json()},
                           {"before_backward", bytesOrNull(result.beforeBackward)},
                           {"peak_allocated", bytesOrNull(result.peakAllocated)},
                           {"samples", observer.samples}};

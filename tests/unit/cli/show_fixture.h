@@ -59,7 +59,7 @@ inline RunResult okResult(std::string device)
     result.peakAllocated = Bytes{4096};
     result.peakReserved = Bytes{8192};
     result.traceOverhead = 1.25;
-    result.loss = 9.21;
+    result.losses = {9.5, std::nullopt, 9.21};
     result.flags = {"throttled"};
     result.duration = Nanoseconds(1'500'000'000);
     return result;

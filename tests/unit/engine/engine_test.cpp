@@ -178,14 +178,43 @@ TEST_F(EnginePoint, GivesTheSameLossForTheSameSeed)
     ExperimentSpec spec = tinyLm();
     spec.mode = Mode::Train;
     spec.loss = LossKind::CrossEntropy;
-    const auto first = run(spec).loss;
-    const auto again = run(spec).loss;
+    const auto first = run(spec).finalLoss();
+    const auto again = run(spec).finalLoss();
     spec.seed = 1;
-    const auto other = run(spec).loss;
+    const auto other = run(spec).finalLoss();
 
     ASSERT_TRUE(first && again && other);
     EXPECT_EQ(*first, *again);
     EXPECT_NE(*first, *other);
+}
+
+TEST_F(EnginePoint, ReadsTheLossOfEachTimedStep)
+{
+    ExperimentSpec spec = tinyLm();
+    spec.steps = 4;
+    spec.mode = Mode::Train;
+    spec.loss = LossKind::CrossEntropy;
+    for (const auto compile : {CompileRequest::Kind::None, CompileRequest::Kind::Fused}) {
+        spec.compile.kind = compile;
+        spec.backend = compile == CompileRequest::Kind::Fused ? Backend::Flash : Backend::Naive;
+        const std::vector<std::optional<double>> losses = run(spec).losses;
+        ASSERT_EQ(losses.size(), 4U);
+        for (std::size_t i = 0; i < losses.size(); ++i) {
+            ASSERT_TRUE(losses[i]);
+            EXPECT_NEAR(*losses[i], std::log(100), 1) << "the vocabulary has 100 words";
+            EXPECT_TRUE(i == 0 || losses[i] != losses[i - 1]) << "each step has a batch of its own";
+        }
+    }
+    // That of attention is a sum over the output, which takes memory: only after the last step.
+    ExperimentSpec attention;
+    attention.workload = Workload::Attention;
+    attention.device = {DeviceRequest::Kind::Cpu};
+    attention.steps = 3;
+    attention.seqLen = attention.kvLen = 16;
+    const std::vector<std::optional<double>> sums = run(attention).losses;
+    ASSERT_EQ(sums.size(), 3U);
+    EXPECT_FALSE(sums[0] || sums[1]);
+    EXPECT_TRUE(sums[2]);
 }
 
 TEST_F(EnginePoint, CountsTheParametersOfTheModel)
@@ -215,13 +244,13 @@ TEST_F(EnginePoint, RunsInBf16OnTheCpu)
     ExperimentSpec spec = tinyLm();
     spec.mode = Mode::Train;
     spec.loss = LossKind::CrossEntropy;
-    const double exact = run(spec).loss.value();
+    const double exact = run(spec).finalLoss().value();
     spec.precision = Precision::Bf16;
     const RunResult result = run(spec);
 
     ASSERT_EQ(result.status, RunStatus::Ok) << result.reason;
-    EXPECT_NE(result.loss.value(), exact);
-    EXPECT_NEAR(result.loss.value(), exact, 0.05);
+    EXPECT_NE(result.finalLoss().value(), exact);
+    EXPECT_NEAR(result.finalLoss().value(), exact, 0.05);
 }
 
 TEST_F(EnginePoint, SkipsTf32OnTheCpu)
@@ -259,7 +288,7 @@ TEST_F(EnginePoint, HoldsLessBeforeBackwardTheMoreItComputesAgain)
         const RunResult result = run(spec);
         ASSERT_EQ(result.status, RunStatus::Ok) << result.reason;
         held.push_back(result.beforeBackward->count);
-        losses.push_back(*result.loss);
+        losses.push_back(*result.finalLoss());
     }
     EXPECT_GT(held[0], held[1]);
     EXPECT_GT(held[1], held[2]);
@@ -272,13 +301,13 @@ TEST_F(EnginePoint, BackendsAgreeOnTheOutput)
 {
     ExperimentSpec spec = smallAttention();
     spec.mode = Mode::Forward;
-    const double naive = run(spec).loss.value();
+    const double naive = run(spec).finalLoss().value();
     for (const Backend backend :
          {Backend::FlashTorch, Backend::Sdpa, Backend::SdpaFlash, Backend::SdpaMath}) {
         spec.backend = backend;
         const RunResult result = run(spec);
         ASSERT_EQ(result.status, RunStatus::Ok) << result.reason;
-        EXPECT_NEAR(result.loss.value(), naive, 1e-3);
+        EXPECT_NEAR(result.finalLoss().value(), naive, 1e-3);
     }
 }
 

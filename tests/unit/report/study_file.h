@@ -55,7 +55,7 @@ inline void writeStudyFile(const std::filesystem::path& file, const config::Stud
             end.reason = result.status == RunStatus::Ok ? "" : "it did not fit";
             end.device = "cuda:0";
             end.flags = result.flags;
-            end.loss = result.loss;
+            end.losses = {result.loss};
             if (result.status == RunStatus::Ok) {
                 end.peakAllocated = result.peak;
                 end.peakReserved = result.peak;

@@ -61,6 +61,33 @@ TraceBatch recordsOf(std::int16_t rank, StringTable& strings)
 
 } // namespace
 
+TEST(CombineLosses, GivesThoseOfTheWholeStep)
+{
+    using Losses = std::vector<std::optional<double>>;
+    ExperimentSpec spec;
+    spec.workload = Workload::Lm;
+    spec.gpus = 4;
+    spec.parallel = Parallel::Ddp;
+    spec.loss = LossKind::CrossEntropy;
+    Losses losses{1, 2, 3, std::nullopt};
+    // The last step was not read by one rank; another was stopped before it.
+    combineLosses(losses, {{2, 2, 4, 5}, {3, std::nullopt, 5, 5}, {6, 2, 4}}, spec);
+    EXPECT_EQ(losses, (Losses{3, std::nullopt, 4, std::nullopt}));
+    spec.loss = LossKind::Sum;
+    losses = {1};
+    combineLosses(losses, {{2}, {3}, {6}}, spec);
+    EXPECT_EQ(losses, Losses{12});
+    // Ranks of tensor parallelism have one batch and so the same loss.
+    spec.parallel = Parallel::Tp;
+    losses = {7};
+    combineLosses(losses, {{7}, {7}, {7}}, spec);
+    EXPECT_EQ(losses, Losses{7});
+    spec.parallel = Parallel::FsdpTp;
+    losses = {1};
+    combineLosses(losses, {{1}, {5}, {5}}, spec);
+    EXPECT_EQ(losses, Losses{6});
+}
+
 TEST(RankJoin, GivesTheRecordsOfEachGpuNumbersOfTheirOwn)
 {
     const testing::TemporaryFolder folder;

@@ -50,7 +50,7 @@ TEST_F(RoundTrip, KeepsARunWithAllThatIsKnownOfIt)
     result.peakAllocated = 7_MiB;
     result.peakReserved = 8_MiB;
     result.traceOverhead = 1.0;
-    result.loss = 9.25;
+    result.losses = {9.75, std::nullopt, 9.25};
     result.oom = OomInfo{.requested = 100_B, .allocated = {}, .reserved = 300_B, .phase = "forward"};
     result.flags = {"throttled", "busy \"host\""};
     result.duration = 1'500'000'000_ns;
@@ -75,7 +75,8 @@ TEST_F(RoundTrip, KeepsARunWithAllThatIsKnownOfIt)
     EXPECT_EQ(read.peakAllocated, 7_MiB);
     EXPECT_EQ(read.peakReserved, 8_MiB);
     EXPECT_EQ(read.traceOverhead, 1.0);
-    EXPECT_EQ(read.loss, 9.25);
+    EXPECT_THAT(read.losses, ElementsAre(9.75, std::nullopt, 9.25));
+    EXPECT_EQ(read.finalLoss(), 9.25);
     ASSERT_TRUE(read.oom);
     EXPECT_EQ(read.oom->requested, 100_B);
     EXPECT_EQ(read.oom->allocated, std::nullopt);
@@ -101,7 +102,7 @@ TEST_F(RoundTrip, DistinguishesNotMeasuredFromZero)
     EXPECT_EQ(samples[1].gpu, 0_ns);
     const RunResult result = reader.run(run)->result;
     EXPECT_EQ(result.parameters, std::nullopt);
-    EXPECT_EQ(result.loss, std::nullopt);
+    EXPECT_TRUE(result.losses.empty());
     EXPECT_FALSE(result.oom);
 }
 
