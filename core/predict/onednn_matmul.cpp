@@ -1,5 +1,7 @@
 #include "core/predict/onednn_matmul.h"
 
+#include "core/predict/fused_kernels.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -12,19 +14,13 @@ std::int64_t divideUp(std::int64_t value, std::int64_t unit)
     return (value + unit - 1) / unit;
 }
 
-std::int64_t roundUp(std::int64_t value, std::int64_t unit)
-{
-    return divideUp(value, unit) * unit;
-}
-
 bool isPowerOf2(std::int64_t value)
 {
     return value > 0 && std::has_single_bit(static_cast<std::uint64_t>(value));
 }
 
 /// oneDNN's memory_tracking::registry_t aligns each buffer to 128 bytes.
-constexpr std::int64_t kAlignment = 128;
-constexpr std::int64_t kFloatBytes = 4;
+constexpr std::int64_t kBufferAlignment = 128;
 
 /// gemm_bf16_matmul, which multiplies bf16 on processors without instructions for it: sums in fp32.
 std::int64_t gemmScratch(const CpuProduct& product, std::int64_t threads)
@@ -33,9 +29,9 @@ std::int64_t gemmScratch(const CpuProduct& product, std::int64_t threads)
     const auto valuesOfThread = [&](std::int64_t among) {
         const std::int64_t share = divideUp(product.batch * values, among);
         const std::int64_t whole = share - share % product.columns;
-        return roundUp(share >= product.columns ? std::min(values, whole) : share, 64);
+        return roundedUp(share >= product.columns ? std::min(values, whole) : share, 64);
     };
-    return kFloatBytes * std::max(valuesOfThread(1), threads * valuesOfThread(threads)) + kAlignment;
+    return kFloat * std::max(valuesOfThread(1), threads * valuesOfThread(threads)) + kBufferAlignment;
 }
 
 /// How oneDNN computes a product: brgemm_matmul_conf_t.
@@ -63,15 +59,15 @@ public:
         const Blocking blocking = bestBlocking();
         constexpr std::int64_t kBatchElement = 16 * 40; // pointers to the blocks of a thread
         const std::int64_t line = 64 / elementBytes_;
-        std::int64_t lengthOfRow = roundUp(blocking.inner, line);
+        std::int64_t lengthOfRow = roundedUp(blocking.inner, line);
         if (lengthOfRow >= 512 && isPowerOf2(lengthOfRow))
             lengthOfRow += line;
         const std::int64_t first = copiesFirst_ ? elementBytes_ * blocking.rows * lengthOfRow : 0;
-        const std::int64_t second = elementBytes_ * kColumns * roundUp(blocking.inner, line);
+        const std::int64_t second = elementBytes_ * kColumns * roundedUp(blocking.inner, line);
         const bool sumsThreads = blocking.innerThreads > 1;
         const std::int64_t groups = blocking.inner >= product_.inner ? 1 : blocking.columnGroup;
-        const std::int64_t result = sumsThreads ? kFloatBytes * product_.columns * product_.rows
-                                                : kFloatBytes * blocking.columns * blocking.rows * groups;
+        const std::int64_t result = sumsThreads ? kFloat * product_.columns * product_.rows
+                                                : kFloat * blocking.columns * blocking.rows * groups;
         return booked(kBatchElement) + booked(first) + booked(second) + booked(result);
     }
 
@@ -80,7 +76,7 @@ private:
 
     std::int64_t booked(std::int64_t bytesOfThread) const
     {
-        return bytesOfThread == 0 ? 0 : threads_ * bytesOfThread + kAlignment;
+        return bytesOfThread == 0 ? 0 : threads_ * bytesOfThread + kBufferAlignment;
     }
 
     /// Rows of A whose addresses collide in the cache are copied.
@@ -152,7 +148,7 @@ private:
         const std::int64_t tasks = divideUp(product_.rows, blocking.rows) *
                                    divideUp(product_.columns, blocking.columns * blocking.columnGroup) *
                                    product_.batch;
-        const std::int64_t excess = roundUp(product_.rows, blocking.rows) % product_.rows;
+        const std::int64_t excess = roundedUp(product_.rows, blocking.rows) % product_.rows;
         const float ofRows = static_cast<float>(excess) / static_cast<float>(product_.rows);
         const std::int64_t blocks = divideUp(product_.columns, blocking.columns);
         const std::int64_t groups = divideUp(blocks, blocking.columnGroup);
@@ -175,7 +171,7 @@ private:
 std::int64_t tileScratch(CpuInstructionSet set, std::int64_t threads)
 {
     constexpr std::int64_t kTiles = 8 * 1024;
-    return set >= CpuInstructionSet::Amx ? threads * kTiles + kAlignment : 0;
+    return set >= CpuInstructionSet::Amx ? threads * kTiles + kBufferAlignment : 0;
 }
 
 } // namespace
@@ -195,7 +191,7 @@ std::int64_t productScratch(const CpuProduct& product, const TargetDevice& devic
         return Avx512Product(product, threads, bytesOf(product.type)).scratch() + tileScratch(set, threads);
     // Processors with AMX also have AVX512_FP16, with which oneDNN computes copies in fp32.
     if (product.type == Type::Float16 && set >= CpuInstructionSet::Amx)
-        return Avx512Product(product, threads, kFloatBytes).scratch();
+        return Avx512Product(product, threads, kFloat).scratch();
     return 0;
 }
 

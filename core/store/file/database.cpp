@@ -134,11 +134,11 @@ Error translated(const SQLite::Exception& exception, const std::filesystem::path
                 .kind = ErrorKind::Failure};
     case SQLITE_IOERR:
         if (growsAFile(exception.getExtendedErrorCode()) && fileSizeIsLimited())
-            return {
-                .what = "cannot be written: the limit of a file's size is reached" + thatTheRestIsSafe(file),
-                .where = where,
-                .remedy = "raise the limit (ulimit -f) and try again",
-                .kind = ErrorKind::Failure};
+            return {.what =
+                        "cannot be written: the limit of a file's size is reached" + thatTheRestIsSafe(file),
+                    .where = where,
+                    .remedy = "raise the limit (ulimit -f) and try again",
+                    .kind = ErrorKind::Failure};
         return {.what = "the disk failed: " + wordsOf(exception),
                 .where = where,
                 .remedy = "check the disk and the file's folder",

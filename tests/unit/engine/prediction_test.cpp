@@ -308,7 +308,7 @@ private:
     std::mt19937_64 random_;
 };
 
-std::string named(const ExperimentSpec& spec)
+std::string wordsOf(const ExperimentSpec& spec)
 {
     if (spec.workload == Workload::Attention)
         return std::string(wordOf(spec.precision)) + " " + described(spec);
@@ -337,7 +337,7 @@ TEST(Prediction, OfRandomPointsIsNeverTooLowAndAtMostOnePercentTooHigh)
     double worst = 0;
     for (std::uint64_t i = 0; i < points; ++i) {
         const ExperimentSpec spec = draw();
-        SCOPED_TRACE("seed " + std::to_string(seed) + ", point " + std::to_string(i) + ": " + named(spec));
+        SCOPED_TRACE("seed " + std::to_string(seed) + ", point " + std::to_string(i) + ": " + wordsOf(spec));
         Recorder recorder;
         const RunResult measured = engine.runPoint(spec, recorder, {});
         ASSERT_EQ(measured.status, RunStatus::Ok) << measured.reason;
