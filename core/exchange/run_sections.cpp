@@ -179,8 +179,8 @@ std::string lossText(const RunResult& result)
     const std::size_t count = result.losses.size();
     std::string text = Scale{}.text(*result.finalLoss());
     if (count > 1 && result.losses.front())
-        text += " after " + std::to_string(count) +
-                " timed steps (the first: " + Scale{}.text(*result.losses.front()) + ")";
+        text += " after " + counted(static_cast<std::int64_t>(count), "timed step") +
+                " (the first: " + Scale{}.text(*result.losses.front()) + ")";
     return text;
 }
 
