@@ -11,6 +11,7 @@ RankSeat RankSeat::inPart(const std::vector<int>& partMembers, int number) const
     RankSeat seat = *this;
     seat.rank = static_cast<int>(std::ranges::find(partMembers, rank) - partMembers.begin());
     seat.size = static_cast<int>(partMembers.size());
+    seat.wholeMeeting = meeting;
     seat.meeting += "-" + std::to_string(number) + "-" + std::to_string(partMembers.front());
     seat.members = partMembers;
     seat.wholeSize = size;

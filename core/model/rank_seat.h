@@ -29,6 +29,7 @@ struct RankSeat {
     int localSize = 1;                          ///< ranks of the point on its node
     HubAddress hub = {};                        ///< if the ranks are on several nodes
     std::vector<int> members = {}; ///< of a part of the group: its ranks in the whole group, ascending
+    std::string wholeMeeting = {}; ///< of a part: that of the whole group
     int wholeSize = 0;             ///< of a part: ranks of the whole group
     int part = 0;                  ///< of a part: number of the call that made it, from 1
 

@@ -81,7 +81,8 @@ SharedBoard::SharedBoard(const RankSeat& seat) : Board(seat)
     bytes_ = size * (sizeof(Header) + 2 * kSlotBytes);
     bytes_ += (kPage - bytes_ % kPage) % kPage;
     const auto offset = static_cast<off_t>(bytes_ * static_cast<std::size_t>(seat.part));
-    const FileDescriptor file = meeting::openRankMemory(seat.memory, seat.meeting);
+    const FileDescriptor file =
+        meeting::openRankMemory(seat.memory, seat.members.empty() ? seat.meeting : seat.wholeMeeting);
     // Reserves the memory now: if it were missing later, the kernel would kill the process.
     if (const int failure = posix_fallocate(file.get(), offset, static_cast<off_t>(bytes_)); failure != 0)
         refuse(seat, bytes_, "cannot be reserved", failure);
