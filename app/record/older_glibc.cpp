@@ -31,6 +31,7 @@ TILESCOPE_OLD(int, pthread_create,
               (thread, attributes, start, argument))
 TILESCOPE_OLD(int, pthread_detach, (pthread_t thread), (thread))
 TILESCOPE_OLD(int, pthread_join, (pthread_t thread, void** result), (thread, result))
+TILESCOPE_OLD(int, pthread_mutex_trylock, (pthread_mutex_t * mutex), (mutex))
 TILESCOPE_OLD(void*, pthread_getspecific, (pthread_key_t key), (key))
 TILESCOPE_OLD(int, pthread_setspecific, (pthread_key_t key, const void* value), (key, value))
 TILESCOPE_OLD(int, pthread_key_create, (pthread_key_t * key, void (*end)(void*)), (key, end))
