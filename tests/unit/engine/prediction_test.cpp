@@ -25,7 +25,7 @@ constexpr double kOneProcessorsBlocks = 0.01;
 
 /// Backward of flash-torch in half precision has a tensor of one layer's output more than is counted if heads are
 /// interleaved, as in the language model.
-constexpr double kUncounted = 0.003;
+constexpr double kUncounted = 0.01;
 
 ExperimentSpec untraced(ExperimentSpec spec)
 {
