@@ -96,9 +96,9 @@ def arguments_of(command):
 
 
 def has_mutex(path):
-    """Whether the unit itself, or its own header, includes core/base/mutex.h."""
+    """Whether the unit itself, or its own header, includes core/base/mutex.h or try_mutex.h."""
     own = [pathlib.Path(path), pathlib.Path(path).with_suffix(".h")]
-    return any('"core/base/mutex.h"' in file.read_text(encoding="utf-8") for file in own if file.exists())
+    return any(re.search('"core/base/(try_)?mutex.h"', file.read_text(encoding="utf-8")) for file in own if file.exists())
 
 
 def groups_of(jobs):
