@@ -79,14 +79,14 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
              part("sync_ns", "idle: sync", &StepPartition::synchronizing),
              part("overhead_ns", "idle: tracing", &StepPartition::tracing),
              part("unexplained_ns", "unexplained", &StepPartition::unexplained),
-             column("verdict", "verdict",
-                    [](const Row& row) {
-                        return wordOf(row.onGpu ? analysis::verdictOf(row.partition)
-                                                : analysis::StepVerdict::Cpu);
-                    },
+             column("verdict", "verdict", [](const Row& row) { return wordOf(row.verdict()); },
                     {.keep = 2, .meaning = Meaning::Verdict}),
              column("why", "why",
-                    [](const Row& row) { return row.onGpu ? cellOf(explain(row.partition)) : Cell(); },
+                    [](const Row& row) {
+                        if (row.verdict() == analysis::StepVerdict::Unjudged)
+                            return cellOf("activities of the step are missing or have impossible times");
+                        return row.onGpu ? cellOf(explain(row.partition)) : Cell();
+                    },
                     {.keep = 0, .elidable = true})})
         table.columns.push_back(std::move(each));
     table.whyEmpty = !steps->last  ? "The file has no runs."

@@ -26,6 +26,7 @@ enum class FlagKind : std::uint8_t {
     DevelopmentBuild,
     SmallKernelSet,
     RankLost,
+    DeviceNotRead,
 };
 
 struct FlagInfo {
@@ -63,6 +64,8 @@ inline constexpr FlagInfo kFlags[] = {
     {FlagKind::SmallKernelSet, "small-kernel-set", LossSeverity::Warning,
      "The build has only some of Tilescope's CUDA kernels: others may be faster on this GPU"},
     {FlagKind::RankLost, "rank-lost", LossSeverity::Error, "Another rank did not take part in a collective"},
+    {FlagKind::DeviceNotRead, "device-not-read", LossSeverity::Error,
+     "Events of devices that Tilescope does not read are missing"},
 };
 
 const FlagInfo& infoOf(FlagKind kind);

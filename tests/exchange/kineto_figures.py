@@ -2,7 +2,7 @@
 """Compares imports of PyTorch traces with arithmetic on the traces themselves.
 
 For each file prints kernels, their nanoseconds, busy nanoseconds of each device, kernels without a launch, copies, memsets, ops and
-API calls with overheads: by json and Decimal from the source, and from the run that `tilescope import` makes of it.
+API calls: by json and Decimal from the source, and from the run that `tilescope import` makes of it.
 
 usage: kineto_figures.py --tilescope PROGRAM FILE.json[.gz]…      exit 1 if a figure differs
        kineto_figures.py FILE.json[.gz]…                          the source's figures only
@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 KERNELS = ("kernel", "Kernel")
-CALLS = ("cuda_runtime", "cuda_driver", "Runtime")
+CALLS = ("cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "xpu_runtime", "mtia_runtime", "Runtime")
 FIGURES = ("kernels", "kernel_ns", "busy_ns", "kernels_without_launch", "copies", "memsets", "ops", "api_calls")
 
 
@@ -62,7 +62,7 @@ def source_figures(path):
             "busy_ns": sorted(union(each) for each in intervals.values()),
             "kernels_without_launch": sum(event.get("args", {}).get("correlation") not in launches for event in of(*KERNELS)),
             "copies": len(of("gpu_memcpy", "Memcpy")), "memsets": len(of("gpu_memset", "Memset")),
-            "ops": len(of("cpu_op", "Operator")), "api_calls": len(of(*CALLS, "overhead"))}
+            "ops": len(of("cpu_op", "Operator")), "api_calls": len(of(*CALLS))}
 
 
 def run_figures(program, path):

@@ -56,9 +56,9 @@ def figures_of(path):
         figures["kernels_without_launch"] = sum(key not in launches for key in keys)
     figures["copies"] = count("CUPTI_ACTIVITY_KIND_MEMCPY")
     figures["memsets"] = count("CUPTI_ACTIVITY_KIND_MEMSET")
-    # A recording holds overheads of the profiler among the calls, ops of PyTorch apart, and adds ranges of steps.
-    figures["calls_and_overheads"] = sum(count(table) for table in ("CUPTI_ACTIVITY_KIND_RUNTIME", "PROFILER_OVERHEAD",
-                                                                    "CUPTI_ACTIVITY_KIND_OVERHEAD"))
+    # A recording holds ops of PyTorch apart, and adds ranges of steps.
+    figures["calls"] = count("CUPTI_ACTIVITY_KIND_RUNTIME")
+    figures["overheads"] = sum(count(table) for table in ("PROFILER_OVERHEAD", "CUPTI_ACTIVITY_KIND_OVERHEAD"))
     figures["nvtx_ranges"] = count("NVTX_EVENTS", "eventType in (59, 60, 70, 71)") + count("ops")
     inferred = "environment" in tables and db.execute("select 1 from environment where value like '%(inferred)'").fetchone()
     figures["nvtx_ranges"] -= count("NVTX_EVENTS", "text glob 'step_[0-9]*'") if inferred else 0

@@ -10,7 +10,7 @@ import re
 import sys
 import tempfile
 
-SETTERS = ("core/analysis", "core/engine", "core/session")
+SETTERS = ("core/analysis", "core/engine", "core/session", "core/exchange/import")
 KIND = re.compile(r"^\s*\{FlagKind::(\w+),\s*\"([a-z-]+)\"", re.M)
 HELP = "resources/help/analysis.md"
 USE = re.compile(r"FlagKind::(\w+)")

@@ -161,6 +161,23 @@ void writeDatabase(const fs::path& file, const char* sql)
     sqlite3_close(database);
 }
 
+/// A ZIP archive of one file, stored without compression.
+std::string storedZip(const std::string& name, const std::string& text)
+{
+    const auto number = [](std::size_t value, int width) {
+        std::string bytes;
+        for (int i = 0; i < width; ++i)
+            bytes += i < 8 ? static_cast<char>(value >> (8 * i) & 0xff) : '\0';
+        return bytes;
+    };
+    const std::string facts = number(20, 2) + number(0, 12) + number(text.size(), 4) +
+                              number(text.size(), 4) + number(name.size(), 2) + number(0, 2);
+    const std::string local = "PK\x03\x04" + facts + name + text;
+    const std::string entry = "PK\x01\x02" + number(20, 2) + facts + number(0, 10) + number(0, 4) + name;
+    return local + entry + "PK\x05\x06" + number(0, 4) + number(1, 2) + number(1, 2) +
+           number(entry.size(), 4) + number(local.size(), 4) + number(0, 2);
+}
+
 const Samples& samples()
 {
     static const Samples all{
@@ -186,6 +203,10 @@ const Samples& samples()
              const std::string plane("/host:CPU");
              const std::string name = std::string("\x12") + char(plane.size()) + plane;
              writeBytes(file, std::string("\x0a") + char(name.size()) + name);
+         }},
+        {"archives of these (.zip, .gz)",
+         [](const fs::path& file) {
+             writeBytes(file, storedZip("t.json", R"({"traceEvents": [{"ph": "X"}]})"));
          }},
         {"working file of tilescope record",
          [](const fs::path& file) { writeBytes(file, std::string(record::kWorkingFileLine)); }}};

@@ -98,13 +98,15 @@ StepPartition partitionStep(Interval wall, std::span<const DeviceEvent> device,
 
 std::string_view wordOf(StepVerdict verdict)
 {
-    static constexpr std::array<std::string_view, 6> words{"GPU-bound",     "launch-bound", "sync-bound",
-                                                           "tracing-bound", "unexplained",  "CPU"};
+    static constexpr std::array<std::string_view, 7> words{
+        "GPU-bound", "launch-bound", "sync-bound", "tracing-bound", "unexplained", "CPU", "not judged"};
     return words[static_cast<std::size_t>(verdict)];
 }
 
 StepVerdict verdictOf(const StepPartition& step)
 {
+    if (step.gpuBusy == Nanoseconds(0))
+        return StepVerdict::Unjudged;
     if (shareOf(step.gpuBusy, step) >= kGpuBoundShare)
         return StepVerdict::GpuBound;
     return largestIdlePart(step).verdict;

@@ -38,12 +38,20 @@ StepPartition partitionStep(Interval wall, std::span<const DeviceEvent> device,
                             std::span<const ApiCall> calls);
 
 /// What limits a step.
-enum class StepVerdict : std::uint8_t { GpuBound, LaunchBound, SyncBound, TracingBound, Unexplained, Cpu };
+enum class StepVerdict : std::uint8_t {
+    GpuBound,
+    LaunchBound,
+    SyncBound,
+    TracingBound,
+    Unexplained,
+    Cpu,
+    Unjudged, ///< activities of the step are missing or have impossible times
+};
 
 std::string_view wordOf(StepVerdict verdict); ///< GPU-bound, launch-bound, …
 
 /// GPU-bound if the GPU is busy for at least 85 % of the wall time, otherwise the largest reason for idle
-/// time.
+/// time. Unjudged without any activity of the GPU.
 StepVerdict verdictOf(const StepPartition& step);
 
 /// The shares that determine the verdict: `GPU busy 62.1 %, idle 36.0 % while the host launches`.

@@ -1,9 +1,16 @@
 #include "core/exchange/import/clock_alignment.h"
 
+#include "core/exchange/import/collective_names.h"
+#include "core/exchange/import/rules/rules.h"
+
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <map>
+#include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace tilescope::exchange {
@@ -17,15 +24,14 @@ struct Span {
     std::int64_t start;
     std::int64_t end;
 };
-/// Collectives of a process by the name of their kernel, in order.
-using Collectives = std::map<std::uint32_t, std::vector<Span>>;
 
-bool isCollective(std::string_view kernel)
-{
-    // Sending and receiving does not wait for all.
-    return (kernel.starts_with("ncclDevKernel_") || kernel.starts_with("ncclKernel_")) &&
-           kernel.find("SendRecv") == std::string_view::npos;
-}
+/// Collectives of one process, in order. Those that state their group and number are found by these, others by the name
+/// of their kernel.
+struct Collectives {
+    std::map<std::uint32_t, std::vector<Span>> byName;
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>, Span>
+        byNumber; ///< by group, op and number
+};
 
 /// What is known of the difference between two clocks: the second minus the first.
 struct Difference {
@@ -33,79 +39,156 @@ struct Difference {
     std::int64_t most = std::numeric_limits<std::int64_t>::max();
     std::vector<std::int64_t> ofEnds;
 
+    void learn(const Span& ours, const Span& theirs)
+    {
+        least = std::max(least, theirs.start - ours.end);
+        most = std::min(most, theirs.end - ours.start);
+        ofEnds.push_back(theirs.end - ours.end);
+    }
     void learn(const Collectives& first, const Collectives& second)
     {
-        for (const auto& [name, ours] : first) {
-            const auto theirs = second.find(name);
+        const std::size_t before = ofEnds.size();
+        for (const auto& [key, ours] : first.byNumber)
+            if (const auto theirs = second.byNumber.find(key); theirs != second.byNumber.end())
+                learn(ours, theirs->second);
+        if (ofEnds.size() > before)
+            return;
+        for (const auto& [name, ours] : first.byName) {
+            const auto theirs = second.byName.find(name);
             // Another number of them: they are not the same ones.
-            if (theirs == second.end() || theirs->second.size() != ours.size())
+            if (theirs == second.byName.end() || theirs->second.size() != ours.size())
                 continue;
-            for (std::size_t i = 0; i < ours.size(); ++i) {
-                least = std::max(least, theirs->second[i].start - ours[i].end);
-                most = std::min(most, theirs->second[i].end - ours[i].start);
-                ofEnds.push_back(theirs->second[i].end - ours[i].end);
-            }
+            for (std::size_t i = 0; i < ours.size(); ++i)
+                learn(ours[i], theirs->second[i]);
         }
     }
     bool isKnown() const { return ofEnds.size() >= kFewest && least <= most; }
-    std::int64_t value()
+    std::int64_t value() { return std::clamp(middleOf(ofEnds), least, most); }
+    /// The half width of the interval of the difference, under the assumption that the ends of a collective lie within
+    /// kEndsNs of each other.
+    std::int64_t uncertainty(std::int64_t value)
     {
-        const auto middle = ofEnds.begin() + static_cast<std::ptrdiff_t>(ofEnds.size() / 2);
-        std::ranges::nth_element(ofEnds, middle);
-        return std::clamp(*middle, least, most);
+        std::vector<std::int64_t> deviations;
+        for (const std::int64_t each : ofEnds)
+            deviations.push_back(std::abs(each - value));
+        constexpr std::int64_t kSpread = 3; // of the median deviation: 2 standard deviations
+        return std::min(std::max(most - value, value - least), kEndsNs + kSpread * middleOf(deviations));
+    }
+
+private:
+    static std::int64_t middleOf(std::vector<std::int64_t>& values)
+    {
+        const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+        std::ranges::nth_element(values, middle);
+        return *middle;
     }
 };
+
+/// Finds the collectives of all processes in the activities of a trace.
+class CollectiveFinder {
+public:
+    explicit CollectiveFinder(const ForeignTrace& trace)
+        : trace_(trace), found_(trace.parties.processes.size())
+    {
+        for (const Collective& each : trace.collectives) {
+            const std::string_view op = trace.strings.text(each.op);
+            if (each.correlation && each.process && each.sequence >= 0 && op != "send" && op != "recv")
+                numbered_[{each.process, each.correlation.value}] = &each;
+        }
+        for (const DeviceRow& row : trace.activities)
+            if (row.kind == DeviceEventKind::Kernel)
+                add(row);
+        for (Collectives& one : found_)
+            for (auto& [name, spans] : one.byName)
+                std::ranges::sort(spans, {}, &Span::start);
+    }
+
+    const std::vector<Collectives>& list() const { return found_; }
+
+private:
+    void add(const DeviceRow& row)
+    {
+        const auto [name, isNew] = isCollective_.try_emplace(row.name, false);
+        if (isNew)
+            name->second = isCollective(trace_.strings.text(StringId{row.name}));
+        const ProcessIndex process = trace_.processOf(row);
+        if (!name->second || !process)
+            return;
+        const TracedProcess& owner = trace_.parties.processes[static_cast<std::size_t>(process.value)];
+        if (!owner.clock)
+            return;
+        const std::int64_t offset =
+            trace_.parties.clocks[static_cast<std::size_t>(owner.clock.value)].offset.count();
+        const Span span{row.start + offset, row.end + offset};
+        Collectives& ofProcess = found_[static_cast<std::size_t>(process.value)];
+        ofProcess.byName[row.name].push_back(span);
+        if (const auto numbered = numbered_.find({process, row.correlation}); numbered != numbered_.end())
+            ofProcess.byNumber[{numbered->second->group.value, numbered->second->op.value,
+                                numbered->second->sequence}] = span;
+    }
+
+    static bool isCollective(std::string_view kernel)
+    {
+        // Sending and receiving does not wait for all.
+        return isCollectiveKernel(kernel) && kernel.find("SendRecv") == std::string_view::npos;
+    }
+
+    const ForeignTrace& trace_;
+    std::map<std::pair<ProcessIndex, std::uint32_t>, const Collective*> numbered_; ///< by correlation
+    std::map<std::uint32_t, bool> isCollective_;                                   ///< by name
+    std::vector<Collectives> found_;
+};
+
+/// Processes by clock domain: by host, and where it is unknown by file.
+std::map<std::string, std::vector<std::size_t>> hostsOf(const ForeignTrace& trace)
+{
+    std::map<std::string, std::vector<std::size_t>> hosts;
+    for (std::size_t i = 0; i < trace.parties.processes.size(); ++i) {
+        const TracedProcess& process = trace.parties.processes[i];
+        if (process.clock)
+            hosts[process.host.empty() ? "\n" + std::to_string(process.clock.value) : process.host].push_back(
+                i);
+    }
+    return hosts;
+}
 
 } // namespace
 
 void alignHosts(ForeignTrace& trace)
 {
-    std::map<std::string, std::vector<std::size_t>> hosts;
-    for (std::size_t i = 0; i < trace.parties.processes.size(); ++i)
-        if (const TracedProcess& process = trace.parties.processes[i]; process.clock && !process.host.empty())
-            hosts[process.host].push_back(i);
-    if (hosts.size() < 2)
+    const std::map<std::string, std::vector<std::size_t>> hosts = hostsOf(trace);
+    constexpr std::size_t kMostHosts = 4096; // beyond it, these are no hosts
+    if (hosts.size() < 2 || hosts.size() > kMostHosts)
         return;
-    const auto clockOf = [&](std::size_t process) -> ClockDomain& {
-        return trace.parties.clocks[static_cast<std::size_t>(trace.parties.processes[process].clock.value)];
-    };
-    std::vector<Collectives> collectives(trace.parties.processes.size());
-    std::map<std::uint32_t, bool> known;
-    for (const DeviceRow& row : trace.activities) {
-        const auto [name, isNew] = known.try_emplace(row.name, false);
-        if (isNew)
-            name->second = isCollective(trace.strings.text(StringId{row.name}));
-        const ProcessIndex process = trace.processOf(row);
-        if (!name->second || !process)
-            continue;
-        const auto index = static_cast<std::size_t>(process.value);
-        if (!trace.parties.processes[index].clock)
-            continue;
-        const std::int64_t offset = clockOf(index).offset.count();
-        collectives[index][row.name].push_back({row.start + offset, row.end + offset});
-    }
-    for (Collectives& one : collectives)
-        for (auto& [name, spans] : one)
-            std::ranges::sort(spans, {}, &Span::start);
-    const std::string& reference = trace.parties.processes.front().host;
+    const CollectiveFinder collectives(trace);
+    const auto reference = std::ranges::find_if(hosts, [](const auto& host) {
+        return std::ranges::find(host.second, std::size_t{0}) != host.second.end();
+    });
+    if (reference == hosts.end())
+        return;
     for (const auto& [host, processes] : hosts) {
-        if (host == reference)
+        if (host == reference->first)
             continue;
         Difference difference;
-        for (const std::size_t first : hosts[reference])
+        for (const std::size_t first : reference->second)
             for (const std::size_t second : processes)
-                difference.learn(collectives[first], collectives[second]);
+                difference.learn(collectives.list()[first], collectives.list()[second]);
         if (!difference.isKnown())
             continue;
         const std::int64_t value = difference.value();
-        std::vector<ClockIndex> moved;
+        const std::int64_t uncertainty = difference.uncertainty(value);
+        std::vector<ClockIndex> seen;
         for (const std::size_t process : processes) {
-            ClockDomain& clock = clockOf(process);
-            if (std::ranges::find(moved, clock.id) != moved.end())
+            ClockDomain& clock =
+                trace.parties.clocks[static_cast<std::size_t>(trace.parties.processes[process].clock.value)];
+            if (std::ranges::find(seen, clock.id) != seen.end())
                 continue;
-            moved.push_back(clock.id);
+            seen.push_back(clock.id);
+            clock.uncertainty = Nanoseconds(uncertainty);
+            // A difference within the uncertainty is no evidence that the clocks differ.
+            if (std::abs(value) <= uncertainty)
+                continue;
             clock.offset -= Nanoseconds(value);
-            clock.uncertainty = Nanoseconds(std::max(difference.most - value, value - difference.least));
             clock.method = kMethod;
         }
     }

@@ -1,5 +1,7 @@
 #include "core/exchange/import/collective_matcher.h"
 
+#include "core/exchange/import/collective_names.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -19,16 +21,20 @@ CollectiveMatcher::CollectiveMatcher(ForeignTrace& trace) : trace_(trace)
 {
     for (std::size_t i = 0; i < trace_.collectives.size(); ++i)
         if (const Collective& collective = trace_.collectives[i]; collective.correlation)
-            unmatched_.emplace(launchKey(collective.process, collective.correlation.value), i);
+            launches_[launchKey(collective.process, collective.correlation.value)].indices.push_back(i);
 }
 
 // A collective is what its kernel does: it takes the kernel's times and place.
 void CollectiveMatcher::complete(ProcessIndex process, std::uint32_t native, const DeviceEvent& kernel)
 {
-    const auto found = unmatched_.find(launchKey(process, native));
-    if (found == unmatched_.end() || kernel.kind != DeviceEventKind::Kernel)
+    const auto found = launches_.find(launchKey(process, native));
+    if (found == launches_.end() || kernel.kind != DeviceEventKind::Kernel)
         return;
-    Collective& collective = trace_.collectives[found->second];
+    OfLaunch& launch = found->second;
+    if (launch.next == launch.indices.size() ||
+        (launch.indices.size() > 1 && !isCollectiveKernel(trace_.strings.text(kernel.name))))
+        return;
+    Collective& collective = trace_.collectives[launch.indices[launch.next++]];
     collective.correlation = kernel.correlation;
     collective.device = kernel.device;
     collective.stream = kernel.stream;
@@ -38,14 +44,14 @@ void CollectiveMatcher::complete(ProcessIndex process, std::uint32_t native, con
     collective.step = kernel.step;
     collective.start = kernel.start;
     collective.end = kernel.end;
-    unmatched_.erase(found);
 }
 
 std::vector<Collective> CollectiveMatcher::finish(const RunSteps& steps, PathMaker& paths)
 {
     std::set<std::size_t> unmatched;
-    for (const auto& [key, index] : unmatched_)
-        unmatched.insert(index);
+    for (const auto& [key, launch] : launches_)
+        unmatched.insert(launch.indices.begin() + static_cast<std::ptrdiff_t>(launch.next),
+                         launch.indices.end());
     std::vector<Collective> kept;
     for (std::size_t i = 0; i < trace_.collectives.size(); ++i) {
         Collective& collective = trace_.collectives[i];

@@ -25,7 +25,13 @@ public:
 
 private:
     ForeignTrace& trace_;
-    std::unordered_map<std::uint64_t, std::size_t> unmatched_; ///< by process and correlation
+    /// Collectives of one launch, in the order of adding: that of a CUDA graph may run several.
+    struct OfLaunch {
+        std::vector<std::size_t> indices = {};
+        std::size_t next = 0;
+    };
+
+    std::unordered_map<std::uint64_t, OfLaunch> launches_; ///< by process and correlation
 };
 
 } // namespace tilescope::exchange

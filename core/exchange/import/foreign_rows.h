@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/ids.h"
+#include "core/exchange/import/rules/rules.h"
 #include "core/exchange/import/trace_builder.h"
 #include "core/model/events.h"
 
@@ -35,6 +36,7 @@ struct OpFacts {
     bool isBackward = false;
     std::int64_t sequence = -1;
     std::uint64_t externalId = 0;
+    std::uint64_t order = 0; ///< among ops of the same interval; 0: that of adding
 };
 
 struct DeviceRow {
@@ -55,6 +57,8 @@ struct ActivityFacts {
     std::uint64_t graphNode = 0;
     std::uint64_t externalId = 0;
     StringId path = {}; ///< none: that of the launch
+
+    bool operator==(const ActivityFacts&) const = default;
 };
 
 struct KnownThread {
@@ -89,6 +93,12 @@ struct ForeignHeld {
     HeldStorage storage = {};
 };
 
+/// A file that processes came from.
+struct ForeignSource {
+    std::string name;
+    bool mayRepeatRanks = false; ///< a rank may have had several processes, one after the other
+};
+
 /// Everything that the importers added, in the order of adding.
 struct ForeignTrace {
     StringTable strings;
@@ -112,6 +122,10 @@ struct ForeignTrace {
     std::map<std::pair<RecordLoss, std::string>, std::int64_t> losses; ///< by kind and detail
     std::int64_t records = 0;
     std::int64_t kernels = 0;
+    std::vector<ForeignSource> sources;
+    std::vector<std::uint32_t> sourceOf;        ///< index of the source, by process
+    std::map<ProcessIndex, std::string> unread; ///< processes that are devices, with the device's name
+    RuleWork work;
 
     ProcessIndex processOf(const HostRow& row) const { return threads[row.thread].process; }
     ProcessIndex processOf(const DeviceRow& row) const { return streams[row.stream].process; }

@@ -2,11 +2,16 @@
 
 #include "core/base/error.h"
 #include "core/base/input_file.h"
+#include "core/exchange/import/archives/archive_importer.h"
+#include "core/exchange/import/archives/unpacked_files.h"
+#include "core/exchange/import/kineto/inflated_file.h"
 #include "core/exchange/import/kineto/kineto_importer.h"
 #include "core/exchange/import/nsys/nsys_importer.h"
 #include "core/exchange/import/recording/working_importer.h"
 #include "core/exchange/import/rpd/rpd_importer.h"
+#include "core/exchange/import/rules/repeated_files.h"
 #include "core/exchange/import/snapshot_importer.h"
+#include "core/exchange/import/unread_formats.h"
 #include "core/exchange/import/xplane/xplane_importer.h"
 #include "core/exchange/text.h"
 
@@ -26,8 +31,10 @@ const SnapshotImporter kSnapshots;
 const KinetoImporter kKinetoTraces;
 const XplaneImporter kXplanes;
 const WorkingImporter kWorkingFiles;
-constexpr auto kImporters = std::to_array<const Importer*>(
-    {&kSnapshots, &kKinetoTraces, &kNsysExports, &kNsysReports, &kRpd, &kXplanes, &kWorkingFiles});
+const ArchiveImporter kArchives;
+constexpr auto kImporters =
+    std::to_array<const Importer*>({&kSnapshots, &kKinetoTraces, &kNsysExports, &kNsysReports, &kRpd,
+                                    &kXplanes, &kWorkingFiles, &kArchives});
 
 std::string formats()
 {
@@ -46,6 +53,32 @@ const Importer* knownImporterFor(const fs::path& file)
     return nullptr;
 }
 
+/// The importer of the format that a file has itself, without being unpacked.
+const Importer* readerFor(std::string_view head, const fs::path& file)
+{
+    for (const Importer* importer : kImporters)
+        if (importer != &kArchives && importer->matches(head, file))
+            return importer;
+    return nullptr;
+}
+
+/// The folder with JAX's newest profile below the log folder that a program gave to jax.profiler, which has
+/// plugins/profile/TIME/; empty if there is none.
+fs::path newestProfile(const fs::path& folder)
+{
+    for (const char* within : {"plugins/profile", "profile", "."}) {
+        std::error_code none;
+        std::vector<fs::path> profiles;
+        for (const fs::directory_entry& entry : fs::directory_iterator(folder / within, none))
+            if (entry.is_directory(none) && (std::string_view(within) != "." ||
+                                             fs::absolute(folder).lexically_normal().filename() == "profile"))
+                profiles.push_back(entry.path());
+        if (!profiles.empty())
+            return *std::ranges::max_element(profiles); // they are named by their time
+    }
+    return {};
+}
+
 std::vector<fs::path> filesIn(const fs::path& folder)
 {
     std::error_code failure;
@@ -59,6 +92,9 @@ std::vector<fs::path> filesIn(const fs::path& folder)
         if (entry.is_regular_file() && knownImporterFor(entry.path()))
             files.push_back(entry.path());
     if (files.empty())
+        if (const fs::path profile = newestProfile(folder); !profile.empty())
+            return filesIn(profile);
+    if (files.empty())
         throw Error{.what = "the folder has no file of a known format",
                     .where = folder.string(),
                     .remedy = "Tilescope imports: " + formats()};
@@ -67,11 +103,14 @@ std::vector<fs::path> filesIn(const fs::path& folder)
 }
 
 /// Runs `read`. Its errors name the file: parts that do not know it say only what is wrong, or where within it.
-template <class Read> auto namingFile(const fs::path& file, const Read& read)
+template <class Read> auto namingFile(const SourceFile& source, const Read& read)
 {
+    const fs::path& file = source.named;
     try {
         return read();
     } catch (Error& error) {
+        if (source.folder && error.where.starts_with(source.folder->path().string()))
+            error.where = file.string() + ", " + source.path.filename().string();
         if (error.where.find(file.filename().string()) == std::string::npos)
             error.where = file.string() + (error.where.empty() ? "" : ", " + error.where);
         throw;
@@ -79,10 +118,10 @@ template <class Read> auto namingFile(const fs::path& file, const Read& read)
 }
 
 /// "trace.json", or "rank0.json and 7 more".
-std::string nameOf(std::span<const fs::path> files)
+std::string nameOf(std::span<const SourceFile> files)
 {
     constexpr std::size_t kMostName = 80;
-    std::string name = validUtf8(files.front().filename().string().substr(0, kMostName));
+    std::string name = validUtf8(files.front().named.filename().string().substr(0, kMostName));
     if (files.size() > 1)
         name += " and " + std::to_string(files.size() - 1) + " more";
     return name;
@@ -106,7 +145,31 @@ void addCounters(TraceBuilder& builder, const HostCounters& counters)
     }
 }
 
+/// The files to read, those in archives unpacked.
+std::vector<SourceFile> sourcesOf(std::span<const fs::path> files)
+{
+    std::vector<SourceFile> sources;
+    for (const fs::path& file : files) {
+        if (&importerFor(file) != &kArchives) {
+            sources.push_back({file, file, nullptr});
+            continue;
+        }
+        std::vector<SourceFile> within = unpacked(file, isReadableFile);
+        if (within.empty())
+            throw Error{.what = "the archive has no file of a known format",
+                        .where = file.string(),
+                        .remedy = "Tilescope imports: " + formats()};
+        std::ranges::move(within, std::back_inserter(sources));
+    }
+    return sources;
+}
+
 } // namespace
+
+bool isReadableFile(std::string_view head, const fs::path& file)
+{
+    return readerFor(head, file) != nullptr;
+}
 
 std::span<const Importer* const> importers()
 {
@@ -133,6 +196,10 @@ const Importer& importerFor(const fs::path& file)
 {
     if (const Importer* importer = knownImporterFor(file))
         return *importer;
+    const std::string head = readInputHead(file, Importer::kHead, "trace or snapshot");
+    constexpr std::size_t kText = 16384;
+    if (const auto why = whyNotRead(isGzip(head) ? inflatedHead(head, kText) : head, file))
+        throw *why;
     throw Error{.what = "the format of this file is not known",
                 .where = file.string(),
                 .remedy = "Tilescope imports: " + formats(),
@@ -155,28 +222,36 @@ ImportResult importFiles(std::span<const fs::path> files, const fs::path& output
 {
     if (files.empty())
         throw Error{.what = "there is no file to import", .kind = ErrorKind::Usage};
+    std::vector<SourceFile> sources = sourcesOf(files);
+    const std::vector<RepeatedFile> repeated = takeRepeatedFiles(sources);
     std::vector<const Importer*> importers;
-    for (const fs::path& file : files)
-        importers.push_back(&importerFor(file));
-    if (files.size() == 1 && importers.front() == &kSnapshots)
-        return namingFile(files.front(), [&] { return kSnapshots.importAlone(files.front(), output); });
+    for (const SourceFile& source : sources)
+        importers.push_back(&importerFor(source.path));
+    if (sources.size() == 1 && importers.front() == &kSnapshots)
+        return namingFile(sources.front(),
+                          [&] { return kSnapshots.importAlone(sources.front().path, output); });
     // Reading takes about as long as writing.
     constexpr double kReading = 0.5;
     TraceBuilder builder;
     ImportResult result;
-    for (std::size_t i = 0; i < files.size(); ++i) {
-        const double before = kReading * static_cast<double>(i) / static_cast<double>(files.size());
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        const double before = kReading * static_cast<double>(i) / static_cast<double>(sources.size());
         const auto watchFile = [&](double done) {
-            return !watch || watch(before + kReading * done / static_cast<double>(files.size()));
+            return !watch || watch(before + kReading * done / static_cast<double>(sources.size()));
         };
-        result.summary += (i == 0 ? "" : "\n") + namingFile(files[i], [&] {
-                              return importers[i]->read(files[i], builder, watchFile);
+        builder.beginSource(sources[i].path.filename().string(), importers[i] == &kWorkingFiles);
+        result.summary += (i == 0 ? "" : "\n") + namingFile(sources[i], [&] {
+                              return importers[i]->read(sources[i].path, builder, watchFile);
                           });
+    }
+    for (const RepeatedFile& file : repeated) {
+        builder.addLoss(RecordLoss::SourceRepeated, 1, validUtf8(file.name + ", as in " + file.as));
+        result.summary += "\n" + file.name + ": holds the same recording as " + file.as + "; it was left out";
     }
     addCounters(builder, counters);
     const auto watchRun = [&](double done) { return !watch || watch(kReading + (1 - kReading) * done); };
     result.run = builder.finish(
-        {.name = name.empty() ? nameOf(files) : name, .format = std::string(importers.front()->format())},
+        {.name = name.empty() ? nameOf(sources) : name, .format = std::string(importers.front()->format())},
         output, watchRun);
     return result;
 }

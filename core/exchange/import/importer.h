@@ -55,7 +55,11 @@ std::vector<std::string_view> endingsOf(const Importer& importer);
 ///                        formats
 const Importer& importerFor(const std::filesystem::path& file);
 
-/// The files behind what a user names: a folder stands for its regular files of a known format, sorted by name.
+/// Whether a file with this beginning has the format of an importer itself, without being unpacked.
+bool isReadableFile(std::string_view head, const std::filesystem::path& file);
+
+/// The files behind what a user names: a folder stands for its regular files of a known format, sorted by name,
+/// and the log folder of jax.profiler for its newest profile.
 /// \throws Error (Usage)  something named does not exist, or a folder has no such file
 std::vector<std::filesystem::path> importableFiles(std::span<const std::filesystem::path> named);
 

@@ -30,7 +30,7 @@ void LaunchIndex::expect(const ForeignTrace& trace)
             continue;
         const std::size_t width = std::size_t{extent.most} - extent.least + 1;
         constexpr std::size_t kSparsest = 16;
-        constexpr std::size_t kSmall = 1 << 20;
+        constexpr std::size_t kSmall = 1 << 10;
         processes_[i].least = extent.least;
         if (width <= kSmall || width / kSparsest <= extent.count)
             processes_[i].dense.assign(width, kUnwanted);
@@ -73,6 +73,15 @@ void LaunchIndex::noteOp(ProcessIndex process, std::uint64_t externalId, const L
         return;
     found->second = static_cast<std::uint32_t>(launches_.size()) + 2;
     launches_.push_back(op);
+}
+
+bool LaunchIndex::isWanted(ProcessIndex process, std::uint32_t correlation) const
+{
+    const OfProcess& known = processes_[static_cast<std::size_t>(process.value)];
+    if (known.dense.empty())
+        return known.sparse.contains(correlation);
+    const std::size_t at = std::size_t{correlation} - known.least;
+    return correlation >= known.least && at < known.dense.size() && known.dense[at] != kUnwanted;
 }
 
 const Launch* LaunchIndex::find(ProcessIndex process, std::uint32_t correlation) const

@@ -31,6 +31,8 @@ public:
     void note(ProcessIndex process, std::uint32_t correlation, const Launch& launch);
     void noteOp(ProcessIndex process, std::uint64_t externalId, const Launch& op);
 
+    /// Whether an activity of the process has this correlation id.
+    bool isWanted(ProcessIndex process, std::uint32_t correlation) const;
     /// Null if the launch was not recorded.
     const Launch* find(ProcessIndex process, std::uint32_t correlation) const;
     const Launch* findOp(ProcessIndex process, std::uint64_t externalId) const;

@@ -2,12 +2,14 @@
 
 #include "core/model/events.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace tilescope::exchange {
 
-PathMaker::PathMaker(StringTable& strings)
-    : strings_(strings), step_(strings.intern("step")), backward_(strings.intern("step/backward"))
+PathMaker::PathMaker(StringTable& strings, RuleWork& work)
+    : strings_(strings), work_(work), step_(strings.intern("step")),
+      backward_(strings.intern("step/backward"))
 {
 }
 
@@ -18,19 +20,42 @@ StringId PathMaker::ofStep(std::int32_t step) const
 
 StringId PathMaker::child(StringId parent, StringId name)
 {
+    const std::string_view text = strings_.text(name);
+    left_ += kPathBytesPerRange;
+    if (name.value >= isNamed_.size())
+        isNamed_.resize(std::max<std::size_t>(name.value + 1, 2 * isNamed_.size()));
+    if (!isNamed_[name.value]) {
+        isNamed_[name.value] = true;
+        left_ += kPathBytesPerNameByte * static_cast<std::int64_t>(text.size());
+    }
     const auto [place, isNew] =
         children_.try_emplace(std::uint64_t{parent.value} << 32 | name.value, StringId{});
     if (!isNew)
         return place->second;
+    if (!mayAdd(strings_.text(parent).size() + 1 + text.size())) {
+        children_.erase(place);
+        ++shortened_;
+        return parent;
+    }
     std::string path(strings_.text(parent));
     if (!path.empty())
         path += '/';
-    for (const char c : strings_.text(name))
+    for (const char c : text)
         if (c == '/')
             path += "\u2215";
         else
             path += c;
     return place->second = strings_.intern(path);
+}
+
+bool PathMaker::mayAdd(std::size_t bytes)
+{
+    const auto size = static_cast<std::int64_t>(bytes);
+    if (size > left_)
+        return false;
+    left_ -= size;
+    work_.bytes += size;
+    return true;
 }
 
 std::uint64_t PathMaker::keyOf(ProcessIndex process, std::int64_t sequence)
@@ -56,7 +81,7 @@ StringId PathMaker::ofBackward(ProcessIndex process, std::int64_t sequence)
         for (const std::string_view prefix : {"step/", "forward/"})
             if (path.starts_with(prefix))
                 path.remove_prefix(prefix.size());
-        if (!path.empty() && path != "step" && path != "forward")
+        if (!path.empty() && path != "step" && path != "forward" && mayAdd(path.size()))
             place->second = strings_.intern("step/backward/" + std::string(path));
     }
     return place->second;

@@ -12,11 +12,18 @@
 #include "core/exchange/import/launch_index.h"
 #include "core/exchange/import/party_numbers.h"
 #include "core/exchange/import/path_maker.h"
+#include "core/exchange/import/rules/activity_order.h"
+#include "core/exchange/import/rules/event_times.h"
+#include "core/exchange/import/rules/host_nesting.h"
+#include "core/exchange/import/rules/one_file_per_rank.h"
+#include "core/exchange/import/rules/row_order.h"
+#include "core/exchange/import/rules/unread_devices.h"
 #include "core/exchange/import/run_steps.h"
 #include "core/exchange/text.h"
 #include "core/model/api_class.h"
 #include "core/model/flags.h"
 #include "core/model/run_workload.h"
+#include "core/model/unjudged_steps.h"
 #include "core/store/maintenance/maintenance.h"
 #include "core/store/run_writer.h"
 
@@ -36,45 +43,45 @@ namespace {
 
 constexpr std::size_t kBatch = 4096;
 
-/// An event that a thread is in.
-struct Open {
-    std::int64_t end = 0;
-    RangeId range = {}; ///< innermost range, this event included
-    OpId op = {};       ///< innermost op, this event included
-    StringId path = {};
+/// What is known of a thread while its events are written.
+struct HostThread {
+    HostNesting nesting;
+    const HostRow* last = nullptr;
+    std::int64_t launchUntil = std::numeric_limits<std::int64_t>::min(); ///< end of the last launch
+};
+
+/// What the name of an API call tells.
+struct CallName {
+    ApiKind kind = ApiKind::Other;
+    bool beginsCapture = false;
+    bool endsCapture = false;
 };
 
 /// Assembles one run; see assembleRun().
 class Assembly {
 public:
     Assembly(ForeignTrace& trace, const ForeignHeader& header, const ImportWatch& watch)
-        : trace_(trace), header_(header), watch_(watch), paths_(trace.strings)
+        : trace_(trace), header_(header), watch_(watch), paths_(trace.strings, trace.work)
     {
     }
 
     /// What can fail without the output: numbering, times, steps, order.
     void prepare()
     {
+        leaveOutUnreadDevices(trace_);
+        flagUnreadDevices();
+        leaveOutFarEvents(trace_);
         requireEvents();
+        requireOneFilePerRank(trace_);
         numberParties(trace_);
         time_ = placeOnOneAxis(trace_, header_.name);
         numberCorrelations(trace_);
         steps_.emplace(trace_);
         collectives_.emplace(trace_);
-        const auto outermostFirst = [](const HostRow& a, const HostRow& b) {
-            if (a.start != b.start)
-                return a.start < b.start;
-            return a.end != b.end ? a.end > b.end : a.kind < b.kind;
-        };
-        if (!std::ranges::is_sorted(trace_.host, outermostFirst))
-            std::ranges::sort(trace_.host, outermostFirst);
-        const auto byStart = [](const DeviceRow& a, const DeviceRow& b) {
-            return std::tie(a.start, a.stream, a.correlation, a.end, a.name) <
-                   std::tie(b.start, b.stream, b.correlation, b.end, b.name);
-        };
-        if (!std::ranges::is_sorted(trace_.activities, byStart))
-            std::ranges::sort(trace_.activities, byStart);
+        sortRows(trace_);
+        activities_.emplace(trace_);
         launches_.expect(trace_);
+        captures_.resize(trace_.parties.processes.size());
     }
 
     RunId write(store::RunWriter& writer)
@@ -115,6 +122,18 @@ private:
                         .remedy = "record with CUDA, NVTX or CPU activities turned on"};
     }
 
+    /// Says with the run, not only among the losses, which devices its figures lack.
+    void flagUnreadDevices()
+    {
+        std::string devices;
+        for (const auto& [which, count] : trace_.losses)
+            if (which.first == RecordLoss::DeviceNotRead)
+                devices += (devices.empty() ? "" : ", ") + which.second;
+        constexpr std::size_t kLongest = 200;
+        if (!devices.empty())
+            trace_.flags.push_back(flagText(FlagKind::DeviceNotRead, validUtf8(devices.substr(0, kLongest))));
+    }
+
     const TracedProcess& processOf(ProcessIndex index) const
     {
         return trace_.parties.processes[static_cast<std::size_t>(index.value)];
@@ -137,37 +156,49 @@ private:
 
     void writeHost(BatchWriter& batches)
     {
-        std::vector<std::vector<Open>> open(trace_.threads.size());
+        std::vector<HostThread> threads(trace_.threads.size());
         TraceBatch batch;
         std::size_t written = 0;
         for (const HostRow& row : trace_.host) {
-            std::vector<Open>& stack = open[row.thread];
-            while (!stack.empty() && stack.back().end <= row.start)
-                stack.pop_back();
-            addHost(row, stack, batch);
+            HostThread& thread = threads[row.thread];
+            if (thread.last && repeats(trace_, *thread.last, row))
+                ++duplicateCalls_;
+            else
+                addHost(row, thread, batch);
+            thread.last = &row;
             if (++written % kBatch == 0)
                 flush(batches, batch,
                       0.6 * static_cast<double>(written) / static_cast<double>(trace_.host.size()));
         }
         flush(batches, batch, 0.6);
         std::vector<HostRow>().swap(trace_.host);
+        lose(RecordLoss::NestedTooDeep, tooDeep_);
+        lose(RecordLoss::PathsShortened, paths_.shortened());
+        lose(RecordLoss::DuplicateCall, duplicateCalls_);
+        lose(RecordLoss::LaunchWithoutActivity, withoutActivity_);
     }
 
-    /// The innermost event that contains the row; events of one thread may overlap without nesting.
-    static Open enclosing(const std::vector<Open>& stack, const HostRow& row)
+    void lose(RecordLoss kind, std::int64_t count)
     {
-        for (auto outer = stack.rbegin(); outer != stack.rend(); ++outer)
-            if (outer->end >= row.end)
-                return *outer;
-        return {};
+        if (count > 0)
+            trace_.losses[{kind, {}}] += count;
     }
 
-    void addHost(const HostRow& row, std::vector<Open>& stack, TraceBatch& batch)
+    /// Opens an event for those that it contains; false if it is nested too deep to be stored.
+    bool mayOpen(const HostNesting::Place& outer, HostNesting::Layer layer)
+    {
+        if (HostNesting::mayOpen(outer, layer))
+            return true;
+        ++tooDeep_;
+        return false;
+    }
+
+    void addHost(const HostRow& row, HostThread& known, TraceBatch& batch)
     {
         const ProcessIndex process = trace_.processOf(row);
         const KnownThread& thread = trace_.threads[row.thread];
         const std::int32_t step = steps_->at(process, row.start);
-        const Open outer = enclosing(stack, row);
+        const HostNesting::Place outer = known.nesting.around(row.start, row.end, trace_.work);
         const StringId within = outer.path ? outer.path : paths_.ofStep(step);
         const StringId name{row.name};
         const Timestamp start = timestampAt(row.start);
@@ -176,6 +207,8 @@ private:
         case HostKind::Step:
         case HostKind::Module:
         case HostKind::Range: {
+            if (!mayOpen(outer, HostNesting::Ranges))
+                return;
             const StringId path = row.kind == HostKind::Step ? paths_.ofStep(step)
                                   : row.extra != 0           ? StringId{row.extra - 1}
                                                              : paths_.child(within, name);
@@ -188,10 +221,15 @@ private:
                                     .step = step,
                                     .start = start,
                                     .end = end});
-            stack.push_back({row.end, id, outer.op, path});
+            HostNesting::Place inner = outer;
+            inner.range = id;
+            inner.path = path;
+            known.nesting.open(row.end, HostNesting::Ranges, inner, trace_.work);
             return;
         }
         case HostKind::Op: {
+            if (!mayOpen(outer, HostNesting::Ops))
+                return;
             const OpFacts& facts = trace_.ops[row.extra];
             const OpId id{ops_++};
             const StringId path = facts.isBackward ? paths_.ofBackward(process, facts.sequence) : within;
@@ -211,7 +249,10 @@ private:
                                  .end = end});
             launches_.noteOp(process, facts.externalId,
                              {row.start, outer.range, id, thread.number, path, step});
-            stack.push_back({row.end, outer.range, id, path});
+            HostNesting::Place inner = outer;
+            inner.op = id;
+            inner.path = path;
+            known.nesting.open(row.end, HostNesting::Ops, inner, trace_.work);
             return;
         }
         case HostKind::ApiCall:
@@ -220,16 +261,18 @@ private:
             batch.apiCalls.push_back(
                 {.name = name,
                  .correlation = isCall ? correlationOf(process, row.extra) : CorrelationId{},
-                 .kind = isCall ? apiKindOfName(name) : ApiKind::Overhead,
+                 .kind = isCall ? callNamed(name).kind : ApiKind::Overhead,
                  .range = outer.range,
                  .op = outer.op,
                  .thread = thread.number,
                  .step = step,
                  .start = start,
                  .end = end});
-            if (isCall)
+            if (isCall) {
+                noteCall(row, known, process);
                 launches_.note(process, row.extra,
                                {row.start, outer.range, outer.op, thread.number, within, step});
+            }
             return;
         }
         case HostKind::Launch: {
@@ -240,9 +283,11 @@ private:
             return;
         }
         case HostKind::Frame:
+            if (!mayOpen(outer, HostNesting::Frames))
+                return;
             batch.frames.push_back(
                 {.name = name, .thread = thread.number, .step = step, .start = start, .end = end});
-            stack.push_back({row.end, outer.range, outer.op, outer.path});
+            known.nesting.open(row.end, HostNesting::Frames, outer, trace_.work);
             return;
         case HostKind::Allocation: {
             AllocEvent& event = trace_.allocations[row.extra].event;
@@ -254,12 +299,34 @@ private:
         }
     }
 
-    ApiKind apiKindOfName(StringId name)
+    const CallName& callNamed(StringId name)
     {
-        const auto [place, isNew] = apiKinds_.try_emplace(name.value, ApiKind::Other);
-        if (isNew)
-            place->second = apiKindOf(classifyApi(trace_.strings.text(name)));
+        const auto [place, isNew] = callNames_.try_emplace(name.value);
+        if (isNew) {
+            const std::string_view text = trace_.strings.text(name);
+            place->second = {.kind = apiKindOf(classifyApi(text)),
+                             .beginsCapture = text.find("StreamBeginCapture") != std::string_view::npos,
+                             .endsCapture = text.find("StreamEndCapture") != std::string_view::npos};
+        }
         return place->second;
+    }
+
+    /// Rule "launches without activities". Launches in a capture run nothing, and the driver's launch in one of the
+    /// runtime is the same one.
+    void noteCall(const HostRow& row, HostThread& thread, ProcessIndex process)
+    {
+        std::int64_t& captures = captures_[static_cast<std::size_t>(process.value)];
+        const CallName& name = callNamed(StringId{row.name});
+        if (name.beginsCapture)
+            ++captures;
+        else if (name.endsCapture)
+            captures = std::max<std::int64_t>(captures - 1, 0);
+        if (row.extra == 0 || name.kind != ApiKind::Launch || captures > 0 || row.start < thread.launchUntil)
+            return;
+        thread.launchUntil = row.end;
+        const bool hasActivity = launches_.isWanted(process, row.extra);
+        steps_->noteLaunch(process, row.start, hasActivity);
+        withoutActivity_ += hasActivity ? 0 : 1;
     }
 
     // Device ------------------------------------------------------------------------------------------------
@@ -269,29 +336,23 @@ private:
         TraceBatch batch;
         std::size_t done = 0;
         std::int64_t unlaunched = 0;
-        std::int64_t duplicates = 0;
-        const DeviceRow* before = nullptr;
         for (const DeviceRow& row : trace_.activities) {
-            if (before && isSame(*before, row))
-                ++duplicates;
-            else
+            ++trace_.work.rows;
+            const ActivityOrder::Finding finding = activities_->next(row);
+            if (finding.isDoubtful)
+                steps_->doubt(trace_.processOf(row), finding.from, finding.to);
+            if (!finding.isDuplicate)
                 unlaunched += addActivity(row, batch) ? 0 : 1;
-            before = &row;
             if (++done % kBatch == 0)
                 flush(batches, batch,
                       0.6 + 0.3 * static_cast<double>(done) / static_cast<double>(trace_.activities.size()));
         }
         flush(batches, batch, 0.9);
-        if (unlaunched > 0)
-            trace_.losses[{RecordLoss::UnlaunchedActivity, {}}] += unlaunched;
-        if (duplicates > 0)
-            trace_.losses[{RecordLoss::DuplicateActivity, {}}] += duplicates;
-    }
-
-    static bool isSame(const DeviceRow& a, const DeviceRow& b)
-    {
-        return a.start == b.start && a.end == b.end && a.stream == b.stream && a.name == b.name &&
-               a.correlation == b.correlation && a.kind == b.kind && a.extra == 0 && b.extra == 0;
+        lose(RecordLoss::UnlaunchedActivity, unlaunched);
+        lose(RecordLoss::DuplicateActivity, activities_->duplicates());
+        lose(RecordLoss::OutlastsSuccessor, activities_->outlasting());
+        if (const std::string steps = steps_->unjudged(); !steps.empty())
+            trace_.environment.push_back({std::string(kUnjudgedSteps), steps});
     }
 
     /// \return  whether its launch is known
@@ -487,7 +548,9 @@ private:
         if (!trace_.parties.devices.empty())
             result.device = "cuda:" + std::to_string(trace_.parties.devices.front().id.value);
         else // which of the GPUs is unknown where their activities could not be traced
-            result.device = hasFlag(result.flags, FlagKind::Untraced) ? "cuda" : "cpu";
+            result.device = hasFlag(result.flags, FlagKind::Untraced)        ? "cuda"
+                            : hasFlag(result.flags, FlagKind::DeviceNotRead) ? ""
+                                                                             : "cpu";
         result.peakAllocated = peakAllocated_;
         result.peakReserved = peakReserved_;
         result.duration = Nanoseconds(time_.last - time_.first);
@@ -510,7 +573,12 @@ private:
     TimeSpan time_;
     std::optional<RunSteps> steps_;                // by prepare()
     std::optional<CollectiveMatcher> collectives_; // by prepare()
-    std::unordered_map<std::uint32_t, ApiKind> apiKinds_;
+    std::optional<ActivityOrder> activities_;      // by prepare()
+    std::vector<std::int64_t> captures_;           ///< open captures of CUDA graphs, by process
+    std::int64_t tooDeep_ = 0;
+    std::int64_t duplicateCalls_ = 0;
+    std::int64_t withoutActivity_ = 0;
+    std::unordered_map<std::uint32_t, CallName> callNames_;
     std::vector<PhaseMark> phases_;
     std::map<DeviceIndex, Bytes> peaks_;
     std::optional<Bytes> peakAllocated_;

@@ -5,8 +5,29 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <tuple>
 
 namespace tilescope::exchange {
+
+namespace {
+
+/// `3-5, 9`.
+std::string numberList(const std::set<std::int32_t>& numbers)
+{
+    std::string text;
+    for (auto first = numbers.begin(); first != numbers.end();) {
+        auto last = first;
+        while (std::next(last) != numbers.end() && *std::next(last) == *last + 1)
+            ++last;
+        text += (text.empty() ? "" : ", ") + std::to_string(*first);
+        if (last != first)
+            text += "-" + std::to_string(*last);
+        first = std::next(last);
+    }
+    return text;
+}
+
+} // namespace
 
 RunSteps::RunSteps(ForeignTrace& trace) : trace_(trace)
 {
@@ -31,17 +52,28 @@ RunSteps::RunSteps(ForeignTrace& trace) : trace_(trace)
             candidates[process].push_back({name, i, row.thread, row.start, row.end, isMarked});
     }
     processes_.resize(count);
-    std::set<std::string> sources;
+    std::vector<FoundSteps> found(count);
+    std::vector<bool> needsKernels(count);
     for (std::size_t i = 0; i < count; ++i) {
-        std::ranges::stable_sort(candidates[i], {}, &StepCandidate::start);
-        FoundSteps found = stepsFromRanges(candidates[i], first[i]);
-        if (found.steps.empty())
-            found = stepsFromKernels(kernelsOfBusiestStream(ProcessIndex{static_cast<std::int32_t>(i)}));
-        if (found.steps.empty())
-            continue;
-        sources.insert(found.source + (found.isInferred ? " (inferred)" : ""));
-        keepSteps(i, std::move(found));
+        std::ranges::sort(candidates[i], [](const StepCandidate& a, const StepCandidate& b) {
+            return std::tuple(a.start, -a.end, a.range) < std::tuple(b.start, -b.end, b.range);
+        });
+        found[i] = stepsFromRanges(candidates[i], first[i]);
+        needsKernels[i] = found[i].steps.empty();
     }
+    std::vector<std::vector<KernelInstant>> kernels = kernelsOfBusiestStreams(needsKernels);
+    std::set<std::string> sources;
+    std::int64_t cuts = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (needsKernels[i])
+            found[i] = stepsFromKernels(kernels[i]);
+        cuts += found[i].cuts;
+        if (!found[i].steps.empty())
+            sources.insert(found[i].source + (found[i].isInferred ? " (inferred)" : ""));
+    }
+    keepSteps(std::move(found));
+    if (cuts > 0)
+        trace_.losses[{RecordLoss::StepsCut, {}}] += cuts;
     std::string all;
     for (const std::string& source : sources)
         all += (all.empty() ? "" : ", ") + source;
@@ -50,29 +82,35 @@ RunSteps::RunSteps(ForeignTrace& trace) : trace_(trace)
 }
 
 // The ranges that are steps become rows of kind Step, and no others; a computed step becomes a row.
-void RunSteps::keepSteps(std::size_t process, FoundSteps&& found)
+void RunSteps::keepSteps(std::vector<FoundSteps>&& all)
 {
     for (HostRow& row : trace_.host)
-        if (row.kind == HostKind::Step && static_cast<std::size_t>(trace_.processOf(row).value) == process)
+        if (row.kind == HostKind::Step)
             row.kind = HostKind::Range;
-    const bool areComputed =
-        std::ranges::any_of(found.steps, [](const FoundStep& step) { return !step.range; });
-    const std::uint32_t thread =
-        areComputed ? addThreadOfSteps(ProcessIndex{static_cast<std::int32_t>(process)}) : 0;
-    for (const FoundStep& step : found.steps)
-        if (step.range)
-            trace_.host[*step.range].kind = HostKind::Step;
-        else
-            trace_.host.push_back({.start = step.start,
-                                   .end = step.end,
-                                   .name = trace_.strings.intern("step_" + std::to_string(step.number)).value,
-                                   .thread = thread,
-                                   .kind = HostKind::Step});
-    OfProcess& kept = processes_[process];
-    for (const FoundStep& step : found.steps)
-        kept.walls.addStep(step.number, {timestampAt(step.start), timestampAt(step.end)});
-    kept.areOnDevice = found.isOnDevice;
-    kept.steps = std::move(found.steps);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        FoundSteps& found = all[i];
+        if (found.steps.empty())
+            continue;
+        const bool areComputed =
+            std::ranges::any_of(found.steps, [](const FoundStep& step) { return !step.range; });
+        const std::uint32_t thread =
+            areComputed ? addThreadOfSteps(ProcessIndex{static_cast<std::int32_t>(i)}) : 0;
+        OfProcess& kept = processes_[i];
+        for (const FoundStep& step : found.steps) {
+            kept.walls.addStep(step.number, {timestampAt(step.start), timestampAt(step.end)});
+            if (step.range)
+                trace_.host[*step.range].kind = HostKind::Step;
+            else
+                trace_.host.push_back(
+                    {.start = step.start,
+                     .end = step.end,
+                     .name = trace_.strings.intern("step_" + std::to_string(step.number)).value,
+                     .thread = thread,
+                     .kind = HostKind::Step});
+        }
+        kept.areOnDevice = found.isOnDevice;
+        kept.steps = std::move(found.steps);
+    }
 }
 
 std::uint32_t RunSteps::addThreadOfSteps(ProcessIndex process)
@@ -84,21 +122,30 @@ std::uint32_t RunSteps::addThreadOfSteps(ProcessIndex process)
     return static_cast<std::uint32_t>(trace_.threads.size() - 1);
 }
 
-std::vector<KernelInstant> RunSteps::kernelsOfBusiestStream(ProcessIndex process) const
+std::vector<std::vector<KernelInstant>>
+RunSteps::kernelsOfBusiestStreams(const std::vector<bool>& isWanted) const
 {
+    const auto wanted = [&](const DeviceRow& row) {
+        return row.kind == DeviceEventKind::Kernel &&
+               isWanted[static_cast<std::size_t>(trace_.processOf(row).value)];
+    };
     std::vector<std::int64_t> busy(trace_.streams.size(), 0);
     for (const DeviceRow& row : trace_.activities)
-        if (row.kind == DeviceEventKind::Kernel && trace_.processOf(row) == process)
+        if (wanted(row))
             busy[row.stream] += row.end - row.start;
-    std::vector<KernelInstant> kernels;
-    const auto most = std::ranges::max_element(busy);
-    if (most == busy.end() || *most == 0)
-        return kernels;
-    const auto stream = static_cast<std::uint32_t>(most - busy.begin());
+    std::vector<std::optional<std::uint32_t>> busiest(isWanted.size());
+    for (std::uint32_t stream = 0; stream < busy.size(); ++stream) {
+        auto& known = busiest[static_cast<std::size_t>(trace_.streams[stream].process.value)];
+        if (busy[stream] > 0 && (!known || busy[stream] > busy[*known]))
+            known = stream;
+    }
+    std::vector<std::vector<KernelInstant>> kernels(isWanted.size());
     for (const DeviceRow& row : trace_.activities)
-        if (row.kind == DeviceEventKind::Kernel && row.stream == stream)
-            kernels.push_back({row.name, row.start, row.end});
-    std::ranges::sort(kernels, {}, &KernelInstant::start);
+        if (const auto process = static_cast<std::size_t>(trace_.processOf(row).value);
+            wanted(row) && busiest[process] == row.stream)
+            kernels[process].push_back({row.name, row.start, row.end});
+    for (std::vector<KernelInstant>& each : kernels)
+        std::ranges::stable_sort(each, {}, &KernelInstant::start);
     return kernels;
 }
 
@@ -107,6 +154,45 @@ std::int32_t RunSteps::at(ProcessIndex process, std::int64_t time) const
     const auto& steps = processes_[static_cast<std::size_t>(process.value)].steps;
     const auto next = std::ranges::upper_bound(steps, time, {}, &FoundStep::start);
     return next != steps.begin() && time < std::prev(next)->end ? std::prev(next)->number : kNoStep;
+}
+
+void RunSteps::doubt(ProcessIndex process, std::int64_t start, std::int64_t end)
+{
+    processes_[static_cast<std::size_t>(process.value)].doubtful.push_back({start, end});
+}
+
+void RunSteps::noteLaunch(ProcessIndex process, std::int64_t time, bool hasActivity)
+{
+    OfProcess& of = processes_[static_cast<std::size_t>(process.value)];
+    const auto next = std::ranges::upper_bound(of.steps, time, {}, &FoundStep::start);
+    if (next == of.steps.begin() || time >= std::prev(next)->end)
+        return;
+    of.launches.resize(of.steps.size());
+    Launches& launches = of.launches[static_cast<std::size_t>(next - of.steps.begin() - 1)];
+    ++launches.all;
+    launches.missing += hasActivity ? 0 : 1;
+}
+
+std::string RunSteps::unjudged() const
+{
+    std::set<std::int32_t> numbers;
+    for (const OfProcess& of : processes_) {
+        constexpr std::int64_t kMostMissing = 20; // one launch in so many
+        for (std::size_t i = 0; i < of.launches.size(); ++i)
+            if (of.launches[i].missing * kMostMissing > of.launches[i].all)
+                numbers.insert(of.steps[i].number);
+        std::vector<std::pair<std::int64_t, std::int64_t>> doubtful = of.doubtful;
+        std::ranges::sort(doubtful);
+        std::int64_t until = std::numeric_limits<std::int64_t>::min();
+        auto next = doubtful.begin();
+        for (const FoundStep& step : of.steps) {
+            for (; next != doubtful.end() && next->first < step.end; ++next)
+                until = std::max(until, next->second);
+            if (until > step.start)
+                numbers.insert(step.number);
+        }
+    }
+    return numberList(numbers);
 }
 
 std::int32_t RunSteps::ofWork(ProcessIndex process, const Launch* launch, std::int64_t start) const

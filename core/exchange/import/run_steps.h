@@ -7,6 +7,8 @@
 #include "core/model/run.h"
 
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace tilescope::exchange {
@@ -27,18 +29,31 @@ public:
     std::int32_t ofWork(ProcessIndex process, const Launch* launch, std::int64_t start) const;
     /// Adds device work with its step. It may extend the time of the step.
     void addWork(ProcessIndex process, const DeviceEvent& work);
+    /// Notes that the times of device work in this interval are doubtful.
+    void doubt(ProcessIndex process, std::int64_t start, std::int64_t end);
+    /// Notes a launch on the host.
+    void noteLaunch(ProcessIndex process, std::int64_t time, bool hasActivity);
+    /// The numbers of the steps that cannot be judged: `3-5, 9`. Empty if there are none.
+    std::string unjudged() const;
     /// The times (analysis::StepWalls) of the steps of the lowest rank; ranks take part in the same steps.
     std::vector<Sample> samples() const;
 
 private:
-    void keepSteps(std::size_t process, FoundSteps&& found);
+    struct Launches {
+        std::int64_t all = 0;
+        std::int64_t missing = 0; ///< without activities in the recording
+    };
+
+    void keepSteps(std::vector<FoundSteps>&& all);
     std::uint32_t addThreadOfSteps(ProcessIndex process);
-    std::vector<KernelInstant> kernelsOfBusiestStream(ProcessIndex process) const;
+    std::vector<std::vector<KernelInstant>> kernelsOfBusiestStreams(const std::vector<bool>& isWanted) const;
 
     ForeignTrace& trace_;
     struct OfProcess {
         std::vector<FoundStep> steps;
         analysis::StepWalls walls;
+        std::vector<Launches> launches;                              ///< by step
+        std::vector<std::pair<std::int64_t, std::int64_t>> doubtful; ///< intervals
         bool areOnDevice = false;
     };
     std::vector<OfProcess> processes_;

@@ -291,6 +291,10 @@ private:
     void readSettings(const PickleValue& root)
     {
         const auto settings = document_.find(root, "allocator_settings");
+        const auto overflowed = settings ? document_.find(*settings, "trace_alloc_overflowed") : std::nullopt;
+        isOverflowed_ = overflowed && overflowed->kind == Kind::Boolean && overflowed->bits != 0;
+        const auto most = settings ? document_.find(*settings, "trace_alloc_max_entries") : std::nullopt;
+        mostEvents_ = most ? PickleDocument::integer(*most).value_or(0) : 0;
         const auto told = settings ? document_.find(*settings, "PYTORCH_CUDA_ALLOC_CONF") : std::nullopt;
         constexpr std::size_t kMost = 1000;
         if (told && !document_.text(*told).empty())
@@ -318,6 +322,8 @@ private:
     std::int64_t skippedCompletions_ = 0;
     std::int64_t unfollowed_ = 0;
     std::int64_t turnedBack_ = 0; ///< times before that of the event before
+    bool isOverflowed_ = false;   ///< the allocator's trace reached its maximum length
+    std::int64_t mostEvents_ = 0; ///< this length; 0: unknown
     bool timed_ = true;           ///< all events have a time
     Timestamp latest_{};          ///< of all devices' events
 };
@@ -367,6 +373,10 @@ void SnapshotReader::addLosses()
     add(RecordLoss::SnapshotCompletionsSkipped, skippedCompletions_);
     add(RecordLoss::SnapshotOrder, inconsistent_);
     add(RecordLoss::SnapshotTurnedBack, turnedBack_);
+    if (isOverflowed_)
+        imported_.trace.losses.push_back(
+            lossOf(strings_, RecordLoss::SnapshotOverflow, 1,
+                   mostEvents_ > 0 ? fmt::format("max_entries was {}", mostEvents_) : std::string()));
     if (!timed_)
         add(RecordLoss::SnapshotUntimed, static_cast<std::int64_t>(imported_.trace.allocEvents.size()));
 }

@@ -51,8 +51,13 @@ FoundSteps stepsOf(std::span<const StepCandidate> ranges, std::string source)
     for (const StepCandidate& range : ranges) {
         if (range.thread != most->first || range.end <= range.start)
             continue;
-        if (!found.steps.empty() && range.start < found.steps.back().end)
-            continue;
+        if (!found.steps.empty() && range.start < found.steps.back().end) {
+            FoundStep& last = found.steps.back();
+            if (range.end <= last.end || range.start <= last.start)
+                continue;
+            last.end = range.start;
+            ++found.cuts;
+        }
         found.steps.push_back({0, range.start, range.end, range.range});
         numbers.push_back(numberOf(range.name));
     }

@@ -35,6 +35,7 @@ struct FoundSteps {
     bool isInferred = false; ///< no range of the recording is a step: the steps were computed
     bool isOnDevice = false; ///< the steps are times of the device, which runs behind the host
     std::optional<std::uint32_t> thread = {}; ///< of the ranges that delimit the steps
+    std::int64_t cuts = 0; ///< steps that end where the next one begins, as their ranges overlap
 };
 
 /// Whether ranges of this name may delimit steps: step, iteration, train_step_12, Optimizer.step#AdamW.step.
@@ -42,7 +43,7 @@ bool mayDelimitSteps(std::string_view name);
 
 /// Steps from ranges: those marked as steps (ProfilerStep#3), otherwise ranges that are named like steps, at
 /// least two on one thread, otherwise from one Optimizer.step to the next. Empty if none of these is there.
-/// \param ranges  in start order, of one process; all that are marked or whose name mayDelimitSteps()
+/// \param ranges  in start order, the longest first, of one process; all that are marked or whose name mayDelimitSteps()
 /// \param first   start of the first event of the process
 FoundSteps stepsFromRanges(std::span<const StepCandidate> ranges, std::int64_t first);
 

@@ -2,6 +2,8 @@
 
 #include "core/base/error.h"
 #include "core/exchange/import/foreign_rows.h"
+#include "core/exchange/import/rules/activity_owners.h"
+#include "core/exchange/import/rules/event_times.h"
 #include "core/exchange/import/run_assembly.h"
 #include "core/model/api_class.h"
 
@@ -32,14 +34,6 @@ struct NativeHash {
         return hash ^ (hash >> 32);
     }
 };
-
-/// Sums of times stay in range if each is.
-constexpr std::int64_t kLatest = std::int64_t{1} << 61;
-
-bool isTime(Timestamp time)
-{
-    return nanosecondsOf(time) > -kLatest && nanosecondsOf(time) < kLatest;
-}
 
 } // namespace
 
@@ -101,8 +95,14 @@ private:
 TraceBuilder::TraceBuilder() : impl_(std::make_unique<Impl>()) {}
 TraceBuilder::~TraceBuilder() = default;
 
+void TraceBuilder::beginSource(std::string name, bool mayRepeatRanks)
+{
+    impl_->trace.sources.push_back({std::move(name), mayRepeatRanks});
+}
+
 ProcessIndex TraceBuilder::addProcess(TracedProcess process)
 {
+    impl_->trace.sourceOf.push_back(static_cast<std::uint32_t>(impl_->trace.sources.size()));
     process.id = ProcessIndex{static_cast<std::int32_t>(impl_->trace.parties.processes.size())};
     impl_->trace.parties.processes.push_back(std::move(process));
     return impl_->trace.parties.processes.back().id;
@@ -164,6 +164,11 @@ DeviceIndex TraceBuilder::addDevice(ProcessIndex process, TracedDevice facts)
     return index;
 }
 
+void TraceBuilder::leaveOut(ProcessIndex process, std::string_view device)
+{
+    impl_->trace.unread.emplace(process, device);
+}
+
 StreamId TraceBuilder::stream(ProcessIndex process, DeviceIndex device, std::int64_t native,
                               std::optional<std::int64_t> context)
 {
@@ -194,7 +199,8 @@ void TraceBuilder::addOp(const ForeignOp& op)
     trace.ops.push_back({.shapes = op.shapes.empty() ? StringId{} : trace.strings.intern(op.shapes),
                          .isBackward = op.isBackward,
                          .sequence = op.sequence,
-                         .externalId = op.externalId});
+                         .externalId = op.externalId,
+                         .order = op.order != 0 ? op.order : op.externalId});
     impl_->addHost(HostKind::Op, op.thread, op.name, op.start, op.end,
                    static_cast<std::uint32_t>(trace.ops.size() - 1));
 }
@@ -222,11 +228,15 @@ void TraceBuilder::addOverhead(ThreadId thread, std::string_view name, Timestamp
     impl_->addHost(HostKind::Overhead, thread, name, start, end);
 }
 
-void TraceBuilder::addActivity(const ForeignActivity& activity)
+std::optional<std::uint32_t> TraceBuilder::addActivity(const ForeignActivity& activity)
 {
     Timestamp end = activity.end;
+    if (nanosecondsOf(activity.start) == 0 && nanosecondsOf(end) == 0) {
+        impl_->lose(RecordLoss::NoTimestamp, 1, "device activities");
+        return {};
+    }
     if (!impl_->accepts(activity.start, end))
-        return;
+        return {};
     ForeignTrace& trace = impl_->trace;
     std::uint32_t extra = 0; // entry 0: none of these facts
     if (activity.bytes != 0 || activity.graphNode != 0 || activity.externalId != 0 ||
@@ -246,6 +256,60 @@ void TraceBuilder::addActivity(const ForeignActivity& activity)
                                 .kind = activity.kind,
                                 .copy = activity.copy});
     trace.kernels += activity.kind == DeviceEventKind::Kernel ? 1 : 0;
+    return static_cast<std::uint32_t>(trace.activities.size() - 1);
+}
+
+std::int64_t TraceBuilder::shareActivities(ProcessIndex holder, std::span<const ProcessIndex> callers,
+                                           std::span<const ForeignFlow> flows)
+{
+    ForeignTrace& trace = impl_->trace;
+    const ActivityOwners owners = ownersOf(trace, holder, callers, flows, trace.work);
+    const auto streamOf = [&](StreamId from, ProcessIndex process) {
+        const KnownStream known = trace.streams[from.value];
+        if (known.process == process)
+            return from;
+        const TracedDevice facts = trace.devices[known.device].facts;
+        const DeviceIndex device = this->device(process, facts.ordinal);
+        trace.devices[static_cast<std::size_t>(device.value)].facts = facts;
+        return stream(process, device, known.native, known.context);
+    };
+    for (const ActivityOwners::Owned& owned : owners.activities) {
+        DeviceRow& row = trace.activities[owned.activity];
+        row.stream = streamOf(StreamId{row.stream}, owned.process).value;
+    }
+    for (Wait& wait : trace.waits) {
+        if (wait.process != holder || !wait.device)
+            continue;
+        const TracedDevice facts = trace.devices[static_cast<std::size_t>(wait.device.value)].facts;
+        const auto owner = owners.devices.find(facts.ordinal);
+        if (owner == owners.devices.end() || owner->second == holder)
+            continue;
+        wait.process = owner->second;
+        wait.device = device(owner->second, facts.ordinal);
+        for (StreamId* each : {&wait.stream, &wait.waitedFor})
+            if (*each)
+                *each = streamOf(*each, owner->second);
+    }
+    return owners.ambiguous;
+}
+
+ProcessIndex TraceBuilder::processOfActivity(std::uint32_t activity) const
+{
+    return impl_->trace.processOf(impl_->trace.activities.at(activity));
+}
+
+std::vector<std::int32_t> TraceBuilder::devicesOf(ProcessIndex process) const
+{
+    const ForeignTrace& trace = impl_->trace;
+    std::vector<bool> isUsed(trace.devices.size());
+    for (const DeviceRow& row : trace.activities)
+        if (trace.processOf(row) == process)
+            isUsed[trace.streams[row.stream].device] = true;
+    std::vector<std::int32_t> ordinals;
+    for (std::size_t i = 0; i < isUsed.size(); ++i)
+        if (isUsed[i])
+            ordinals.push_back(trace.devices[i].facts.ordinal);
+    return ordinals;
 }
 
 namespace {
@@ -319,6 +383,7 @@ void TraceBuilder::addCounter(ProcessIndex process, CounterTrack track)
     const auto isOutOfRange = [](const CounterPoint& point) { return !isTime(point.time); };
     if (const auto count = std::erase_if(track.points, isOutOfRange); count > 0)
         impl_->lose(RecordLoss::TimeOutOfRange, static_cast<std::int64_t>(count), {});
+    constexpr std::int64_t kLatest = std::int64_t{1} << 61;
     track.end = std::min(track.end, timestampAt(kLatest));
     impl_->trace.counters.emplace_back(process, std::move(track));
 }
@@ -377,6 +442,11 @@ StringTable& TraceBuilder::strings()
 std::int64_t TraceBuilder::kernels() const
 {
     return impl_->trace.kernels;
+}
+
+const RuleWork& TraceBuilder::work() const
+{
+    return impl_->trace.work;
 }
 
 RunId TraceBuilder::finish(const ForeignHeader& header, const std::filesystem::path& output,

@@ -15,8 +15,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tilescope::exchange {
 
@@ -39,6 +41,7 @@ struct ForeignOp {
     std::int64_t sequence = -1;   ///< autograd sequence number
     bool isBackward = false; ///< a node of the backward pass (the forward op has the same sequence number)
     std::uint64_t externalId = 0; ///< connects activities without a launch to the op; 0: none
+    std::uint64_t order = 0;      ///< among ops of the same interval; 0: `externalId`
     Timestamp start;
     Timestamp end;
 };
@@ -79,19 +82,33 @@ struct ForeignHeader {
     std::string program = {}; ///< that recorded it: "Nsight Systems 2026.1.1"
 };
 
+/// The process that a flow of the source leads from, for a device activity.
+struct ForeignFlow {
+    std::int32_t device = 0; ///< CUDA's number
+    std::int64_t stream = 0; ///< native
+    Timestamp start;         ///< of the activity
+    ProcessIndex process;
+};
+
+struct RuleWork;
+
 /// Collects the records that importers read from foreign recordings and stores them as one run.
 ///
 /// Importers add processes, then events in any order; time stamps are integer nanoseconds of the process's
 /// clock. finish() nests the host events of each thread, connects activities to launches, ops and ranges,
-/// finds the steps, attributes paths (backward by autograd's sequence numbers) and writes the run. Records
-/// that cannot be connected or stored are counted as losses, by kind. One thread. Holds the events in memory,
-/// about 40 bytes each.
+/// finds the steps, attributes paths (backward by autograd's sequence numbers) and writes the run, by the rules in
+/// rules/rules.h. Records that cannot be connected or stored are counted as losses, by kind. One thread. Holds the
+/// events in memory, about 40 bytes each.
 class TraceBuilder {
 public:
     TraceBuilder();
     ~TraceBuilder();
     TraceBuilder(const TraceBuilder&) = delete;
     TraceBuilder& operator=(const TraceBuilder&) = delete;
+
+    /// Names the file that the next processes come from.
+    /// \param mayRepeatRanks  a rank may have had several processes, one after the other
+    void beginSource(std::string name, bool mayRepeatRanks = false);
 
     // Who took part -----------------------------------------------------------------------------------------
 
@@ -109,8 +126,10 @@ public:
     ThreadId thread(ProcessIndex process, std::int64_t native, std::string_view name = {});
     /// The run's number of a device, by UUID where known, otherwise by process and CUDA's number.
     DeviceIndex device(ProcessIndex process, std::int32_t ordinal);
-    /// Sets facts of a device; all but `id` are optional. Call it before adding events of the device.
+    /// Sets facts of a device; all but `id` are optional.
     DeviceIndex addDevice(ProcessIndex process, TracedDevice facts);
+    /// Declares a process to be a device whose events are not read: its host events are left out and counted.
+    void leaveOut(ProcessIndex process, std::string_view device);
     /// The run's number of a native stream of a device.
     StreamId stream(ProcessIndex process, DeviceIndex device, std::int64_t native,
                     std::optional<std::int64_t> context = {});
@@ -131,7 +150,16 @@ public:
     void addLaunch(ThreadId thread, std::uint32_t correlation, Timestamp time, std::string_view path = {});
     /// Time that the profiler itself took.
     void addOverhead(ThreadId thread, std::string_view name, Timestamp start, Timestamp end);
-    void addActivity(const ForeignActivity& activity);
+    /// \return  its number, for processOfActivity(); none if it is not stored
+    std::optional<std::uint32_t> addActivity(const ForeignActivity& activity);
+    /// Gives the device activities and waits of `holder` to those of `callers` that launched them: rule "processes".
+    /// Call it after all events of these processes. It may be called again with more flows.
+    /// \return  the number of activities that more than one of them may have launched
+    std::int64_t shareActivities(ProcessIndex holder, std::span<const ProcessIndex> callers,
+                                 std::span<const ForeignFlow> flows);
+    ProcessIndex processOfActivity(std::uint32_t activity) const;
+    /// The devices that have activities of a process.
+    std::vector<std::int32_t> devicesOf(ProcessIndex process) const;
     /// A collective that runs as the kernel of this correlation.
     void addCollective(ProcessIndex process, const ForeignCollective& collective, std::uint32_t correlation);
     /// A collective on the host (gloo), or whose kernel is not in the recording.
@@ -171,6 +199,8 @@ public:
     RunId finish(const ForeignHeader& header, const std::filesystem::path& output, const ImportWatch& watch);
 
     std::int64_t kernels() const;
+    /// What applying the rules took so far.
+    const RuleWork& work() const;
 
 private:
     class Impl;

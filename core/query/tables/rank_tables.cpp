@@ -107,8 +107,8 @@ public:
             each.hostCollectives = unionOf(std::move(each.hostCollectives));
         }
         divideSteps();
-        addCollectives();
         noteClocks();
+        addCollectives();
         if (onGpu_ && !table_.collectives.empty())
             table_.link = linkRateOf(reader_, run_);
         selectRows();
@@ -251,7 +251,13 @@ private:
                 launches[i] = launch->second;
         const std::vector<analysis::MatchedCollective> matched =
             analysis::matchCollectives(records_, launches, parties_, textOf_);
-        const std::vector<analysis::CollectiveTiming> timings = analysis::timeCollectives(matched, starts_);
+        std::vector<analysis::CollectiveTiming> timings = analysis::timeCollectives(matched, starts_);
+        // What the clocks do not tell apart makes nobody late.
+        for (analysis::CollectiveTiming& timing : timings)
+            if (table_.clockUncertainty && timing.behind <= *table_.clockUncertainty) {
+                timing.last = {};
+                timing.late = Nanoseconds(0);
+            }
         const auto slacks = slackOfRecords();
         for (const Collective& record : records_)
             table_.pointToPoint += record.peer >= 0 ? 1 : 0;

@@ -49,7 +49,11 @@ std::optional<MeanStep> meanStepOf(const std::vector<StepRow>& steps, bool isOfS
     mean.synchronizing = each(sum.synchronizing);
     mean.tracing = each(sum.tracing);
     mean.unexplained = each(sum.unexplained);
-    mean.verdict = mean.onGpu ? verdictOf(sum) : analysis::StepVerdict::Cpu;
+    const auto unjudged = std::ranges::count(steps, true, &StepRow::isUnjudged);
+    mean.verdict = StepRow{.onGpu = mean.onGpu,
+                           .isUnjudged = 2 * static_cast<std::size_t>(unjudged) > steps.size(),
+                           .partition = sum}
+                       .verdict();
     return mean;
 }
 

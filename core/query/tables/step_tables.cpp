@@ -1,6 +1,8 @@
 #include "core/query/tables/step_tables.h"
 
 #include "core/analysis/time/process_steps.h"
+#include "core/model/environment_facts.h"
+#include "core/model/unjudged_steps.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/step_paths.h"
@@ -99,6 +101,13 @@ private:
 
 } // namespace
 
+analysis::StepVerdict StepRow::verdict() const
+{
+    if (!onGpu)
+        return analysis::StepVerdict::Cpu;
+    return isUnjudged ? analysis::StepVerdict::Unjudged : verdictOf(partition);
+}
+
 std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, const PartyQuery& query,
                                      const std::optional<TimeSpan>& span)
 {
@@ -169,8 +178,14 @@ StepsTable steps(const store::RunReader& reader, const EventQuery& query, const 
         if (asked.empty())
             return;
         table.last = reader.run(asked.back());
-        for (const RunId run : query.run ? asked : reader.runsWithRanges())
+        for (const RunId run : query.run ? asked : reader.runsWithRanges()) {
+            const std::size_t first = table.rows.size();
             addSteps(reader, run, query.parties, span, table.rows);
+            const std::vector<std::int32_t> unjudged =
+                unjudgedSteps(factOf(reader.environment(run), kUnjudgedSteps));
+            for (std::size_t i = first; i < table.rows.size(); ++i)
+                table.rows[i].isUnjudged = std::ranges::binary_search(unjudged, table.rows[i].step);
+        }
         table.hasProcesses =
             std::ranges::any_of(table.rows, [](const StepRow& row) { return !row.process.empty(); });
     });

@@ -18,7 +18,10 @@ struct StepRow {
     std::string process = {};              ///< "rank 1", "python 4711"; empty in a run of one process
     std::optional<std::int32_t> rank = {}; ///< of the process; none if it is not part of a group
     bool onGpu = false;                    ///< false: there is only the wall
+    bool isUnjudged = false;               ///< activities of the step are missing or have impossible times
     analysis::StepPartition partition = {};
+
+    analysis::StepVerdict verdict() const;
 };
 
 struct StepsTable {

@@ -77,7 +77,7 @@ TEST(PartitionStep, WithoutAnyRecordAllIsUnexplained)
 {
     const StepPartition step = partition(FakeTrace(), 0, 100);
     EXPECT_EQ(step.unexplained, 100_ns);
-    EXPECT_EQ(verdictOf(step), StepVerdict::Unexplained);
+    EXPECT_EQ(verdictOf(step), StepVerdict::Unjudged);
     EXPECT_EQ(sumOf(partition(FakeTrace(), 5, 5)), 0_ns);
 }
 

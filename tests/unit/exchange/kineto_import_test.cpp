@@ -301,15 +301,16 @@ TEST_F(Kineto, AssignsKernelsOfAJoinedFileByCorrelation)
 TEST_F(Kineto, CountsWhatItDoesNotStore)
 {
     const ImportedRun run = imported(trace(
-        {launch(5, "100"), kernel(5, "110", "1"), interval("mtia_runtime", "x", kHost, "1", "1"),
-         interval("mtia_runtime", "y", kHost, "2", "1"), interval("cpu_op", "late", kHost, "-5", "1"),
+        {launch(5, "100"), kernel(5, "110", "1"), interval("ac2g", "x", kHost, "1", "1"),
+         interval("ac2g", "y", kHost, "2", "1"), interval("cpu_op", "late", kHost, "--5", "1"),
          interval("cpu_op", "long", kHost, "1", "99999999999999999999"),
          R"({"ph": "X", "cat": "cpu_op", "name": "no time", "pid": 1084, "tid": 1084})",
          R"({"ph": "C", "name": "counter", "pid": 0, "ts": 1, "args": {"word": "x"}})",
          kernel(7, "130", "1", R"(, "graph node id": 99999999999999999999999)"),
          R"({"ph": "s", "id": 5, "pid": 1084, "tid": 1084, "ts": 100, "cat": "ac2g", "name": "ac2g"})"}));
-    EXPECT_EQ(run.loss("source_not_stored"), 3) << "two of MTIA, one counter without a number";
-    EXPECT_THAT(run.details.at("source_not_stored"), HasSubstr("mtia_runtime"));
+    EXPECT_EQ(run.loss("source_not_stored"), 3)
+        << "two of a kind that is not known, one counter without a number";
+    EXPECT_THAT(run.details.at("source_not_stored"), HasSubstr("ac2g"));
     EXPECT_EQ(run.loss("source_unreadable"), 3);
     EXPECT_EQ(run.loss("source_value"), 1);
     EXPECT_THAT(run.activities, SizeIs(2));

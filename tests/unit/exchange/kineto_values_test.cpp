@@ -29,13 +29,14 @@ TEST(KinetoTime, ReadsExponents)
 {
     EXPECT_EQ(nanosecondsOfMicroseconds("1e-05"), 0);
     EXPECT_EQ(nanosecondsOfMicroseconds("2.5e-2"), 25);
+    EXPECT_EQ(nanosecondsOfMicroseconds("-500.0015"), -500002);
     EXPECT_EQ(nanosecondsOfMicroseconds("1.626E+15"), 1626000000000000000);
     EXPECT_EQ(nanosecondsOfMicroseconds("0e300"), 0);
 }
 
 TEST(KinetoTime, RefusesInvalidTimes)
 {
-    for (const char* text : {"", "-1", "-0.5", "nan", "12a", "1.2.3", "1e", "1e999", "1e30", "0x10",
+    for (const char* text : {"", "-", "--1", "-x", "nan", "12a", "1.2.3", "1e", "1e999", "1e30", "0x10",
                              "99999999999999999999999", "4000000000000000"})
         EXPECT_FALSE(nanosecondsOfMicroseconds(text)) << text;
 }

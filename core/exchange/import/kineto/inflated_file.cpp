@@ -155,6 +155,11 @@ std::size_t InflatedFile::read(char* to, std::size_t most)
     return got;
 }
 
+std::uint64_t InflatedFile::used() const
+{
+    return read_.load(std::memory_order_relaxed) - (inflation_ ? inflation_->stream.avail_in : 0);
+}
+
 double InflatedFile::done() const
 {
     return size_ == 0 ? 1.0

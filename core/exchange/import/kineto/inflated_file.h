@@ -36,6 +36,10 @@ public:
 
     /// Whether the compressed data is cut off or damaged behind the text that was read.
     bool isDamaged() const { return damaged_; }
+    bool isCompressed() const { return inflation_ != nullptr; }
+    std::uint64_t size() const { return size_; }
+    /// Bytes of the file that became text. By the thread that reads.
+    std::uint64_t used() const;
     /// The share of the file that was read, 0 to 1.
     double done() const;
 

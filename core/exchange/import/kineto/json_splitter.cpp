@@ -4,6 +4,7 @@
 
 #include <emmintrin.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <limits>
@@ -17,10 +18,14 @@ constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 constexpr std::size_t kPadding = 64; // that simdjson may read behind a text
 constexpr std::size_t kMostMember = std::size_t{16} << 20;
 
-enum class Class : std::uint8_t { Other, Space, Quote, Open, Close };
+enum class Class : std::uint8_t { Other, Space, Quote, Open, Close, Word };
 
 constexpr std::array<Class, 256> kClasses = [] {
     std::array<Class, 256> classes{};
+    classes.fill(Class::Word);
+    // Of numbers, true, false, null, NaN and Infinity.
+    for (const char c : std::string_view("0123456789+-.,:eEtrufalsnNIiy"))
+        classes[static_cast<unsigned char>(c)] = Class::Other;
     for (const char c : {' ', '\n', '\r', '\t'})
         classes[static_cast<unsigned char>(c)] = Class::Space;
     classes['"'] = Class::Quote;
@@ -34,22 +39,27 @@ Class classOf(char c)
     return kClasses[static_cast<unsigned char>(c)];
 }
 
-/// The first quotation mark, backslash or control character; `end` if there is none.
+/// Keys that an event may begin with.
+constexpr std::array<std::string_view, 10> kFirstKeys{"ph", "cat", "name", "pid", "tid",
+                                                      "ts", "dur", "args", "bp",  "cname"};
+/// Keys that may follow the list of events.
+constexpr std::array<std::string_view, 9> kMemberKeys{
+    "traceName",       "deviceProperties", "distributedInfo", "schemaVersion", "baseTimeNanoseconds",
+    "displayTimeUnit", "systemTraceData",  "otherData",       "metadata"};
+
+/// The first quotation mark or backslash; `end` if there is none.
 const char* stringStop(const char* from, const char* end)
 {
     constexpr std::ptrdiff_t kStep = 16;
     const __m128i quote = _mm_set1_epi8('"');
     const __m128i backslash = _mm_set1_epi8('\\');
-    const __m128i lastControl = _mm_set1_epi8(0x1f);
     for (; end - from >= kStep; from += kStep) {
         const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-        const __m128i stops =
-            _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)),
-                         _mm_cmpeq_epi8(_mm_max_epu8(bytes, lastControl), lastControl));
+        const __m128i stops = _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash));
         if (const int mask = _mm_movemask_epi8(stops))
             return from + std::countr_zero(static_cast<unsigned>(mask));
     }
-    while (from < end && *from != '"' && *from != '\\' && static_cast<unsigned char>(*from) > 0x1f)
+    while (from < end && *from != '"' && *from != '\\')
         ++from;
     return from;
 }
@@ -114,8 +124,6 @@ JsonSplitter::End JsonSplitter::skipString()
             ++at_;
             return End::Complete;
         }
-        if (*stop != '\\')
-            return End::Broken;
         ++at_;
         if (peek() < 0)
             return End::Cut;
@@ -123,28 +131,53 @@ JsonSplitter::End JsonSplitter::skipString()
     }
 }
 
+/// Whether a list or object may begin here, by the last character before it.
+bool JsonSplitter::isPlausible(char open, std::uint64_t objects, int depth) const
+{
+    if (depth == 0)
+        return true;
+    std::size_t before = at_;
+    while (before > first_ && classOf(text_[before - 1]) == Class::Space)
+        --before;
+    const char last = before > first_ ? text_[before - 1] : open;
+    const bool inObject = (objects & 1) != 0;
+    return inObject ? last == ':' : last == ',' || last == '[';
+}
+
 /// Moves behind the list or object that begins here.
 JsonSplitter::End JsonSplitter::skipNested()
 {
     int depth = 0;
+    std::uint64_t objects =
+        0; // a bit for each open object or list, the innermost lowest: whether it is an object
+    static_assert(kMostDepth <= 64);
     for (;;) {
         if (at_ == text_.size() && !fill())
             return End::Cut;
-        switch (classOf(text_[at_])) {
+        const char c = text_[at_];
+        switch (classOf(c)) {
         case Class::Quote:
             if (const End end = skipString(); end != End::Complete)
                 return end;
             continue;
         case Class::Open:
+            if (!isPlausible(c, objects, depth))
+                return End::Broken;
             if (++depth > kMostDepth)
                 refuse("lists and objects nested more than 64 deep", "no trace of a profiler nests so deep");
+            objects = objects << 1 | (c == '{' ? 1 : 0);
             break;
         case Class::Close:
+            if ((c == '}') != ((objects & 1) != 0))
+                return End::Broken;
+            objects >>= 1;
             if (--depth == 0) {
                 ++at_;
                 return End::Complete;
             }
             break;
+        case Class::Word:
+            return End::Broken;
         case Class::Space:
         case Class::Other:
             break;
@@ -165,6 +198,7 @@ JsonSplitter::End JsonSplitter::skipValue()
     case Class::Open:
         return skipNested();
     case Class::Close:
+    case Class::Word:
         return End::Broken;
     case Class::Space:
     case Class::Other:
@@ -177,18 +211,105 @@ JsonSplitter::End JsonSplitter::skipValue()
     return at_ == begin ? End::Broken : End::Complete;
 }
 
-/// Moves to the next event that begins as PyTorch writes it; false if there is none.
-bool JsonSplitter::resume()
+/// Reads on until there are so many bytes from a place on; false if the file ends before.
+bool JsonSplitter::need(std::size_t from, std::size_t bytes)
 {
-    static constexpr std::string_view kEvent = "\n  {\n    \"";
+    while (text_.size() < from + bytes)
+        if (!fill())
+            return false;
+    return true;
+}
+
+/// The key that begins at a place, possibly behind white space, if a colon follows it; empty if none does.
+std::string_view JsonSplitter::keyAt(std::size_t& at)
+{
+    constexpr std::size_t kMost = 256; // of white space and key
+    need(at, kMost);
+    const auto skipSpace = [&] {
+        while (at < text_.size() && classOf(text_[at]) == Class::Space)
+            ++at;
+    };
+    skipSpace();
+    if (at >= text_.size() || text_[at] != '"')
+        return {};
+    const std::size_t end = text_.find('"', at + 1);
+    if (end == std::string::npos)
+        return {};
+    const std::size_t begin = at + 1;
+    at = end + 1;
+    skipSpace();
+    return at < text_.size() && text_[at] == ':' ? std::string_view(text_).substr(begin, end - begin)
+                                                 : std::string_view();
+}
+
+bool JsonSplitter::beginsEvent(std::size_t brace)
+{
+    std::size_t before = brace;
+    while (before > 0 && classOf(text_[before - 1]) == Class::Space)
+        --before;
+    if (before > 0 && text_[before - 1] != ',' && text_[before - 1] != '[' && text_[before - 1] != '}')
+        return false;
+    std::size_t at = brace + 1;
+    return std::ranges::find(kFirstKeys, keyAt(at)) != kFirstKeys.end();
+}
+
+bool JsonSplitter::endsEvents(std::size_t bracket)
+{
+    std::size_t at = bracket + 1;
+    need(at, 1);
+    while (at < text_.size() && classOf(text_[at]) == Class::Space)
+        ++at;
+    if (at >= text_.size())
+        return true;
+    if (text_[at] != ',')
+        return false;
+    const std::string_view key = keyAt(++at);
+    return key.ends_with("_version") || std::ranges::find(kMemberKeys, key) != kMemberKeys.end();
+}
+
+/// Moves to the next event, or to the end of their list, from a place within an event that is broken. False if there is
+/// none.
+bool JsonSplitter::resume(std::size_t from)
+{
+    const std::uint64_t skippedFrom = before_ + from;
+    at_ = from + 1;
     for (;;) {
-        const std::size_t found = text_.find(kEvent, at_);
-        if (found != std::string::npos) {
-            at_ = found + kEvent.find('{');
+        const std::size_t found = text_.find_first_of("{]", at_);
+        if (found == std::string::npos) {
+            at_ = first_ = text_.size();
+            drop();
+            if (!fill())
+                break;
+            continue;
+        }
+        at_ = found;
+        if (text_[found] == '{' ? beginsEvent(found) : endsEvents(found)) {
+            result_.skipped += before_ + at_ - skippedFrom;
             return true;
         }
-        // A border may lie across the end of what was read.
-        at_ = std::max(at_, text_.size() - std::min(text_.size(), kEvent.size()));
+        ++at_;
+        // What comes before may matter to the next brace only.
+        first_ = found;
+        drop();
+    }
+    result_.skipped += before_ + at_ - skippedFrom;
+    return false;
+}
+
+/// Moves to the member that holds the events, from damage before it.
+bool JsonSplitter::resumeAtEvents()
+{
+    static constexpr std::string_view kKey = "\"traceEvents\"";
+    const std::uint64_t skippedFrom = before_ + first_;
+    at_ = first_;
+    for (;;) {
+        const std::size_t found = text_.find(kKey, at_);
+        if (found != std::string::npos) {
+            at_ = found;
+            result_.skipped += before_ + at_ - skippedFrom;
+            return true;
+        }
+        at_ = std::max(at_, text_.size() - std::min(text_.size(), kKey.size()));
         first_ = at_;
         drop();
         if (!fill())
@@ -207,10 +328,11 @@ void JsonSplitter::drop()
     first_ = 0;
 }
 
-void JsonSplitter::markBroken(std::size_t at)
+void JsonSplitter::markBroken(std::size_t at, std::size_t end)
 {
     if (result_.broken++ == 0)
         result_.firstBroken = before_ + at;
+    result_.skipped += end - at;
 }
 
 /// Hands over the events that were found and drops the text before `end`.
@@ -259,14 +381,22 @@ bool JsonSplitter::readEvents(const Sink& sink)
                 return true;
             continue;
         }
-        if (end == End::Cut)
+        if (c < 0) {
             result_.isCut = true;
-        if (end == End::Broken || c >= 0)
-            markBroken(begin);
-        if (!flush(sink, end == End::Broken ? at_ : begin) || end == End::Cut)
+            flush(sink, begin);
             return stopped_;
-        if (!resume())
+        }
+        markBroken(begin, begin);
+        // What ends early may be damage in the middle: look for the next event behind it.
+        const std::uint64_t damaged = before_ + begin;
+        if (!flush(sink, begin))
+            return true;
+        if (!resume(static_cast<std::size_t>(damaged - before_))) {
+            result_.isCut = end == End::Cut;
             return false;
+        }
+        first_ = at_;
+        drop();
     }
 }
 
@@ -296,6 +426,13 @@ void JsonSplitter::readMembers(const Sink& sink)
             result_.isCut = true;
             return;
         }
+        if (c != '"') {
+            first_ = at_;
+            markBroken(at_, at_);
+            if (!resumeAtEvents())
+                refuse("not a trace in JSON",
+                       "PyTorch's export_chrome_trace writes traces that can be imported");
+        }
         const std::string key = takeKey();
         if (peekSolid() != ':')
             refuse("not a trace in JSON", "the file is damaged; export the trace again");
@@ -310,11 +447,16 @@ void JsonSplitter::readMembers(const Sink& sink)
         }
         first_ = at_;
         drop();
-        if (skipValue() != End::Complete) {
-            if (!result_.foundEvents)
+        const std::size_t begin = at_;
+        if (const End end = skipValue(); end != End::Complete) {
+            markBroken(begin, begin);
+            if (result_.foundEvents) {
+                result_.isCut = end == End::Cut;
+                return;
+            }
+            if (!resumeAtEvents())
                 refuse("the file is damaged or ends", "export the trace again");
-            result_.isCut = true;
-            return;
+            continue;
         }
         if (at_ - first_ <= kMostMember) {
             JsonPiece piece{.key = key,
@@ -334,7 +476,7 @@ void JsonSplitter::readMembers(const Sink& sink)
 void JsonSplitter::readRest()
 {
     if (peekSolid() >= 0)
-        markBroken(at_);
+        markBroken(at_, at_);
     do {
         at_ = first_ = text_.size();
         drop();

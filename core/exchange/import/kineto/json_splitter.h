@@ -35,15 +35,17 @@ struct SplitResult {
     bool isCut = false;            ///< the file ends within its list of events
     std::int64_t broken = 0;       ///< events that are not valid JSON and were left out
     std::uint64_t firstBroken = 0; ///< offset of the first one in the (decompressed) file
+    std::uint64_t skipped = 0;     ///< bytes of them
     std::uint64_t bytes = 0;       ///< of text
 };
 
 /// Cuts a trace in JSON into pieces at the borders of its events, without parsing the events. Accepts a list
 /// of events or an object with a member `traceEvents`.
 ///
-/// An event that is not valid JSON is left out, for example one with a line break in a string (older versions
-/// of PyTorch do not escape quotation marks in names). Splitting continues at the next line that begins an
-/// event as PyTorch writes it.
+/// An event that is not valid JSON is left out, for example one with a quotation mark in a name (older versions of
+/// PyTorch do not escape them): a word outside of strings, or a bracket where none may stand, tells that. Splitting
+/// continues at the next object that begins like an event, in whatever layout. Control characters in strings are
+/// accepted; the parser repairs them.
 class JsonSplitter {
 public:
     /// Called with each piece in the order of the file.
@@ -65,14 +67,20 @@ private:
     End skipString();
     End skipNested();
     End skipValue();
-    bool resume();
+    bool resume(std::size_t from);
+    bool resumeAtEvents();
+    bool isPlausible(char open, std::uint64_t objects, int depth) const;
+    bool need(std::size_t from, std::size_t bytes);
+    bool beginsEvent(std::size_t brace);
+    bool endsEvents(std::size_t bracket);
+    std::string_view keyAt(std::size_t& at);
     std::string takeKey();
     void readMembers(const Sink& sink);
     bool readEvents(const Sink& sink);
     void readRest();
     bool flush(const Sink& sink, std::size_t end);
     void drop();
-    void markBroken(std::size_t at);
+    void markBroken(std::size_t at, std::size_t end);
     [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const;
 
     InflatedFile& file_;

@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <array>
+#include <cctype>
 #include <cstring>
 
 namespace tilescope::exchange {
@@ -18,9 +19,9 @@ struct Key {
 };
 
 constexpr std::array kEventKeys{
-    Key{"ph", &KinetoEvent::phase},  Key{"ts", &KinetoEvent::start}, Key{"cat", &KinetoEvent::category},
-    Key{"pid", &KinetoEvent::pid},   Key{"tid", &KinetoEvent::tid},  Key{"dur", &KinetoEvent::duration},
-    Key{"name", &KinetoEvent::name},
+    Key{"ph", &KinetoEvent::phase},     Key{"ts", &KinetoEvent::start},  Key{"id", &KinetoEvent::id},
+    Key{"cat", &KinetoEvent::category}, Key{"pid", &KinetoEvent::pid},   Key{"tid", &KinetoEvent::tid},
+    Key{"dur", &KinetoEvent::duration}, Key{"name", &KinetoEvent::name},
 };
 
 // Libkineto's MetadataFieldCatalog.h lists the keys. Versions before 2021 wrote "external id".
@@ -35,6 +36,7 @@ constexpr std::array kArgKeys{
     Key{"dtype", &KinetoEvent::dtype},
     Key{"device", &KinetoEvent::device},
     Key{"stream", &KinetoEvent::stream},
+    Key{"Ev Idx", &KinetoEvent::eventIndex},
     Key{"context", &KinetoEvent::context},
     Key{"Src Rank", &KinetoEvent::sourceRank},
     Key{"Dst Rank", &KinetoEvent::destinationRank},
@@ -199,6 +201,52 @@ bool remedyText(char* text, std::size_t size)
     return replaced;
 }
 
+bool isHex(std::string_view text)
+{
+    return text.size() == 4 && text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+}
+
+/// Whether a string begins as a path of Windows whose backslashes are not escaped: `C:\Users`.
+bool beginsPath(std::string_view text)
+{
+    return text.size() > 3 && std::isalpha(static_cast<unsigned char>(text[0])) != 0 && text[1] == ':' &&
+           text[2] == '\\' && text[3] != '\\';
+}
+
+/// Writes the JSON of an event with the control characters of its strings, and backslashes that escape nothing, escaped.
+void repairStrings(std::string_view text, std::string& repaired)
+{
+    constexpr std::string_view kHex = "0123456789abcdef";
+    repaired.clear();
+    bool inString = false;
+    bool isPath = false;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const char c = text[at];
+        const auto code = static_cast<unsigned char>(c);
+        if (c == '"') {
+            inString = !inString;
+            isPath = inString && beginsPath(text.substr(at + 1));
+            repaired += c;
+        } else if (inString && c == '\\') {
+            const char next = at + 1 < text.size() ? text[at + 1] : '\0';
+            const bool isEscape = std::string_view("\"\\/bfnrt").find(next) != std::string_view::npos ||
+                                  (next == 'u' && isHex(text.substr(at + 2).substr(0, 4)));
+            if (isPath && next != '"') {
+                repaired += "\\\\";
+            } else if (isEscape) {
+                repaired.append(text, at, 2);
+                ++at;
+            } else {
+                repaired += "\\\\";
+            }
+        } else if (inString && code < 0x20) {
+            repaired.append("\\u00").append(1, kHex[code >> 4]).append(1, kHex[code & 0xf]);
+        } else {
+            repaired += c;
+        }
+    }
+}
+
 } // namespace
 
 class KinetoEventParser::Impl {
@@ -237,12 +285,12 @@ private:
         return parsed;
     }
 
-    bool parseAlone(const JsonPiece& piece, const JsonPiece::Place& place, const Sink& sink)
+    bool parseAlone(const std::string& text, std::size_t begin, std::size_t end, const Sink& sink)
     {
         ondemand::document document;
         ondemand::object object;
-        if (parser_.iterate(view(piece.text, place.begin, place.end)).get(document) ||
-            document.get_object().get(object) || readEvent(object, event_))
+        if (parser_.iterate(view(text, begin, end)).get(document) || document.get_object().get(object) ||
+            readEvent(object, event_))
             return false;
         sink(event_);
         return true;
@@ -250,19 +298,24 @@ private:
 
     void parseOne(JsonPiece& piece, const JsonPiece::Place& place, const Sink& sink, Result& result)
     {
-        if (parseAlone(piece, place, sink))
+        if (parseAlone(piece.text, place.begin, place.end, sink))
             return;
-        if (remedyText(piece.text.data() + place.begin, place.end - place.begin) &&
-            parseAlone(piece, place, sink)) {
+        const std::size_t length = place.end - place.begin;
+        remedyText(piece.text.data() + place.begin, length);
+        repairStrings(std::string_view(piece.text).substr(place.begin, length), repaired_);
+        repaired_.reserve(repaired_.size() + simdjson::SIMDJSON_PADDING);
+        if (parseAlone(repaired_, 0, repaired_.size(), sink)) {
             ++result.replaced;
             return;
         }
         if (result.unreadable++ == 0)
             result.firstUnreadable = piece.offset + place.begin;
+        result.skipped += length;
     }
 
     ondemand::parser parser_;
     KinetoEvent event_;
+    std::string repaired_;
 };
 
 KinetoEventParser::KinetoEventParser() : impl_(std::make_unique<Impl>()) {}

@@ -19,6 +19,7 @@ struct KinetoEvent {
     Text category; ///< cpu_op, kernel, …
     Text name;
     Text pid;
+    Text id; ///< of an arrow
     Text tid;
     Text start;    ///< microseconds
     Text duration; ///< microseconds
@@ -40,6 +41,7 @@ struct KinetoEvent {
     Text inputTypes;
     Text inputStrides;
     Text inputValues;
+    Text eventIndex;
     Text sequence;
     Text forwardThread;
     Text address;
@@ -72,7 +74,8 @@ public:
     struct Result {
         std::int64_t unreadable = 0;       ///< events that are not valid JSON
         std::uint64_t firstUnreadable = 0; ///< offset of the first one in the (decompressed) file
-        std::int64_t replaced = 0;         ///< events with bytes that are not UTF-8, replaced by '?'
+        std::uint64_t skipped = 0;         ///< bytes of them
+        std::int64_t replaced = 0;         ///< events whose text was repaired
     };
 
     KinetoEventParser();

@@ -21,9 +21,12 @@ std::string textOf(const json& object, const char* key)
     return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+/// A whole number, or a text of one.
 std::optional<std::int64_t> integerOf(const json& object, const char* key)
 {
     const auto found = object.find(key);
+    if (found != object.end() && found->is_string())
+        return exchange::integerOf(found->get_ref<const std::string&>());
     if (found == object.end() || !found->is_number_integer() ||
         (found->is_number_unsigned() &&
          found->get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())))
@@ -67,9 +70,7 @@ void readDistributed(TraceBuilder& builder, KinetoParties& parties, const std::s
     const json info = json::parse(text, nullptr, false);
     if (!info.is_object())
         return;
-    TracedProcess& process = builder.process(parties.mainProcess());
-    process.rank = smallOf(info, "rank");
-    process.worldSize = smallOf(info, "world_size");
+    parties.describeRank(smallOf(info, "rank"), smallOf(info, "world_size"));
     if (const std::string version = textOf(info, "nccl_version"); !version.empty())
         builder.addEnvironment({"nccl", version});
 }

@@ -69,26 +69,61 @@ private:
 struct Faults {
     std::int64_t unreadable = 0;
     std::uint64_t first = 0;
+    std::uint64_t skipped = 0; ///< bytes
     std::int64_t replaced = 0;
 
-    void add(std::int64_t count, std::uint64_t offset)
+    void add(std::int64_t count, std::uint64_t offset, std::uint64_t bytes)
     {
         if (count > 0 && (unreadable == 0 || offset < first))
             first = offset;
         unreadable += count;
+        skipped += bytes;
     }
 };
 
-void countFaults(TraceBuilder& builder, const Faults& faults, const SplitResult& split)
+/// `after 1234 bytes of text, at byte 300 of the file's 400`.
+std::string placeOfCut(const InflatedFile& input, const SplitResult& split)
+{
+    std::string place = fmt::format("after {} bytes of text", split.bytes);
+    if (input.isCompressed())
+        place += fmt::format(", at byte {} of the file's {}", input.used(), input.size());
+    return place;
+}
+
+void countFaults(TraceBuilder& builder, const Faults& faults, const SplitResult& split,
+                 const std::string& cut)
 {
     if (faults.unreadable > 0)
         builder.addLoss(RecordLoss::SourceNotJson, faults.unreadable,
-                        fmt::format("the first at byte {}", faults.first));
+                        fmt::format("{} bytes, the first at byte {}", faults.skipped, faults.first));
     if (faults.replaced > 0)
         builder.addLoss(RecordLoss::SourceText, faults.replaced);
     if (split.isCut)
-        builder.addLoss(RecordLoss::SourceCut, 1, fmt::format("after {} bytes of text", split.bytes));
+        builder.addLoss(RecordLoss::SourceCut, 1, cut);
     builder.countRecord(faults.unreadable);
+}
+
+/// Reads a trace: hands members of its top-level object and events over in the order of the file.
+template <class OnMember, class OnEvent>
+SplitResult readPieces(InflatedFile& input, const std::filesystem::path& file, const ImportWatch& watch,
+                       Faults& faults, const OnMember& onMember, const OnEvent& onEvent)
+{
+    KinetoEventParser parser;
+    const KinetoEventParser::Sink sink = onEvent;
+    SplittingThread splitting(input, file.string());
+    while (std::optional<JsonPiece> piece = splitting.next()) {
+        if (!piece->key.empty()) {
+            onMember(*piece);
+            continue;
+        }
+        const auto parsed = parser.parse(*piece, sink);
+        faults.add(parsed.unreadable, parsed.firstUnreadable, parsed.skipped);
+        faults.replaced += parsed.replaced;
+        if (watch && !watch(input.done()))
+            throw Error{
+                .what = "the import was cancelled", .where = file.string(), .kind = ErrorKind::Failure};
+    }
+    return splitting.finish();
 }
 
 /// Whether a text is a trace, judged by its beginning.
@@ -151,30 +186,21 @@ std::string KinetoImporter::read(const std::filesystem::path& file, TraceBuilder
                                  const ImportWatch& watch) const
 {
     const std::string name = file.filename().string();
-    InflatedFile input(file);
     KinetoReader reader(builder, name);
-    KinetoEventParser parser;
+    InflatedFile input(file);
     Faults faults;
-    SplittingThread splitting(input, file.string());
-    while (std::optional<JsonPiece> piece = splitting.next()) {
-        if (!piece->key.empty()) {
-            reader.addMember(piece->key, piece->text);
-            continue;
-        }
-        const auto parsed =
-            parser.parse(*piece, [&reader](const KinetoEvent& event) { reader.addEvent(event); });
-        faults.add(parsed.unreadable, parsed.firstUnreadable);
-        faults.replaced += parsed.replaced;
-        if (watch && !watch(input.done()))
-            throw Error{
-                .what = "the import was cancelled", .where = file.string(), .kind = ErrorKind::Failure};
-    }
-    const SplitResult split = splitting.finish();
-    faults.add(split.broken, split.firstBroken);
+    const SplitResult split = readPieces(
+        input, file, watch, faults, [&](const JsonPiece& piece) { reader.addMember(piece.key, piece.text); },
+        [&](const KinetoEvent& event) { reader.addEvent(event); });
+    faults.add(split.broken, split.firstBroken, split.skipped);
     if (!split.foundEvents)
         throw Error{.what = "this JSON has no list of traceEvents",
                     .where = file.string(),
                     .remedy = "PyTorch's export_chrome_trace writes traces that can be imported"};
+    if (reader.beginsAndEnds() > 0 && reader.beginsAndEnds() == reader.timedEvents())
+        throw Error{.what = "this trace has begin and end events (phases B and E) only, which are not read",
+                    .where = file.string(),
+                    .remedy = "export it with complete events (phase X), as torch.profiler does"};
     if (reader.events() == 0)
         throw Error{.what =
                         faults.unreadable > 0
@@ -183,17 +209,28 @@ std::string KinetoImporter::read(const std::filesystem::path& file, TraceBuilder
                     .where = file.string(),
                     .remedy = "export the trace again"};
     reader.finish();
-    countFaults(builder, faults, split);
+    if (reader.wantsFlows()) {
+        InflatedFile again(file);
+        Faults known;
+        readPieces(
+            again, file, watch, known, [](const JsonPiece&) {},
+            [&](const KinetoEvent& event) { reader.addFlow(event); });
+        reader.finishFlows();
+    }
+    countFaults(builder, faults, split, placeOfCut(input, split));
 
     std::string summary = fmt::format("{}: {}", name, counted(reader.events(), "event"));
     if (const std::string rank = reader.rankText(); !rank.empty())
         summary += ", " + rank;
     if (faults.unreadable > 0)
-        summary += fmt::format("; {} not valid JSON, the first at byte {} (older versions of PyTorch do not "
-                               "escape quotation marks in names)",
-                               counted(faults.unreadable, "event is", "events are"), faults.first);
+        summary +=
+            fmt::format("; {} not valid JSON, the first at byte {}, {} skipped (older versions of PyTorch do "
+                        "not escape quotation marks in names)",
+                        counted(faults.unreadable, "event is", "events are"), faults.first,
+                        counted(static_cast<std::int64_t>(faults.skipped), "byte"));
     if (split.isCut)
-        summary += "; the file ends early, events after its end are missing";
+        summary +=
+            "; the file ends early (" + placeOfCut(input, split) + "), events after its end are missing";
     return summary;
 }
 

@@ -4,6 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
 #include <limits>
 #include <utility>
 
@@ -21,18 +25,120 @@ std::string_view threadName(std::string_view name)
     return name.substr(open + 2, name.size() - open - 3);
 }
 
+bool isDecimal(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+std::string lowered(std::string_view text)
+{
+    std::string lower(text);
+    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    return lower;
+}
+
+/// The words of a text that are followed by a number: TP and 0 in `[TP00]`, rank and 3 in `rank 3`.
+std::vector<std::pair<std::string, std::int32_t>> numberedWords(std::string_view text)
+{
+    std::vector<std::pair<std::string, std::int32_t>> words;
+    std::string word;
+    bool isEnded = false; // by a space or a sign, which may precede the number
+    for (std::size_t at = 0; at < text.size();) {
+        const char c = text[at];
+        if (isDecimal(c)) {
+            std::int32_t number = 0;
+            const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), number);
+            if (error == std::errc{} && !word.empty())
+                words.emplace_back(lowered(word), number);
+            at = static_cast<std::size_t>(end - text.data());
+            word.clear();
+            continue;
+        }
+        const bool isLetter = std::isalpha(static_cast<unsigned char>(c)) != 0;
+        if (isLetter && std::exchange(isEnded, false))
+            word.clear();
+        if (isLetter)
+            word += c;
+        else
+            isEnded = true;
+        ++at;
+    }
+    return words;
+}
+
+/// The device that a process name stands for, as JAX, Ascend's and AMD's profilers write it; empty for programs.
+std::string_view unreadDevice(std::string_view name)
+{
+    constexpr std::array<std::string_view, 7> kKinds{"GPU", "TPU", "NPU", "XPU", "HPU", "IPU", "MTIA"};
+    constexpr std::array<std::string_view, 6> kNames{"/device:",         "Ascend Hardware", "HCCL",
+                                                     "Overlap Analysis", "AI Core",         "COPY"};
+    if (std::ranges::any_of(kNames,
+                            [&](std::string_view each) { return name.find(each) != std::string_view::npos; }))
+        return name;
+    for (const std::string_view kind : kKinds)
+        if (const std::size_t at = name.find(kind); at != std::string_view::npos) {
+            const bool begins = at == 0 || std::isalnum(static_cast<unsigned char>(name[at - 1])) == 0;
+            const std::size_t end = at + kind.size();
+            if (begins && (end == name.size() || std::isalpha(static_cast<unsigned char>(name[end])) == 0))
+                return name;
+        }
+    return {};
+}
+
 } // namespace
+
+PidParts partsOfPid(std::string_view pid)
+{
+    const auto isKinetos = [](std::string_view text) {
+        return text.empty() || text.front() == '-' || text == "Spans" || text == "Traces";
+    };
+    const auto numberOf = [](std::string_view text) -> std::optional<std::int64_t> {
+        const auto number = integerOf(text);
+        return number && *number >= 0 ? number : std::nullopt;
+    };
+    if (const auto number = numberOf(pid))
+        return {.label = {}, .number = number};
+    if (isKinetos(pid))
+        return {};
+    const std::size_t space = pid.rfind(' ');
+    if (space != std::string_view::npos) {
+        const std::string_view label = pid.substr(0, pid.find_last_not_of(' ', space) + 1);
+        const std::string_view rest = pid.substr(space + 1);
+        const auto number = numberOf(rest);
+        // `rank 0` is a label as a whole.
+        const bool isWord = std::ranges::all_of(label, [](unsigned char c) { return std::isalpha(c) != 0; });
+        if (!label.empty() && !isWord && (number || isKinetos(rest)))
+            return {.label = label, .number = number};
+    }
+    return {.label = pid, .number = {}, .isWhole = true};
+}
+
+std::optional<std::int32_t> rankIn(std::string_view text)
+{
+    for (const auto& [word, number] : numberedWords(text))
+        if (word == "rank")
+            return number;
+    return {};
+}
 
 KinetoParties::KinetoParties(TraceBuilder& builder, const std::string& name)
     : builder_(builder), clock_(builder.addClock({.name = name, .method = "wall clock"}))
 {
 }
 
+KinetoParties::Label& KinetoParties::labelOf(std::string_view label)
+{
+    auto found = labels_.find(label);
+    if (found == labels_.end()) {
+        found = labels_.emplace(label, Label{}).first;
+        found->second.holder = builder_.addProcess({.clock = clock_});
+    }
+    return found->second;
+}
+
 ProcessIndex KinetoParties::mainProcess()
 {
-    if (!main_)
-        main_ = builder_.addProcess({.clock = clock_});
-    return main_;
+    return (labels_.empty() ? labelOf({}) : labels_.begin()->second).holder;
 }
 
 ProcessIndex KinetoParties::processOf(std::string_view pid)
@@ -40,25 +146,31 @@ ProcessIndex KinetoParties::processOf(std::string_view pid)
     const auto found = processes_.find(pid);
     if (found != processes_.end())
         return found->second;
+    const PidParts parts = partsOfPid(pid);
     // Overhead has pid -1. The first process with a number takes what came before it.
-    const auto number = unsignedOf(pid);
-    if (!number || *number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+    if (parts.label.empty() && !parts.number)
         return mainProcess();
-    const bool isFirst = processes_.empty();
-    const ProcessIndex process = isFirst ? mainProcess() : builder_.addProcess({.clock = clock_});
-    builder_.process(process).pid = static_cast<std::int64_t>(*number);
+    Label& label = labelOf(parts.label);
+    if (!parts.number && !parts.isWhole)
+        return label.holder;
+    const ProcessIndex process =
+        label.processes.empty() ? label.holder : builder_.addProcess({.clock = clock_});
+    label.processes.push_back(process);
+    builder_.process(process).pid = parts.number.value_or(0);
     processes_.emplace(pid, process);
     return process;
 }
 
-ProcessIndex KinetoParties::processOfActivity(std::uint32_t correlation)
+ProcessIndex KinetoParties::holderOf(std::string_view pid)
 {
-    if (!laterCallers_.empty()) {
-        const auto later = laterCallers_.find(correlation);
-        if (later != laterCallers_.end())
-            return later->second;
+    if (!lastHolder_ || pid != lastDevicePid_) {
+        lastDevicePid_ = pid;
+        const PidParts parts = partsOfPid(pid);
+        // A word that names a device is no label of a rank.
+        const bool isDevice = parts.label.empty() || !unreadDevice(parts.label).empty();
+        lastHolder_ = isDevice ? mainProcess() : labelOf(parts.label).holder;
     }
-    return firstCaller_ ? firstCaller_ : mainProcess();
+    return lastHolder_;
 }
 
 std::int64_t KinetoParties::nativeThread(std::string_view tid)
@@ -94,11 +206,8 @@ ThreadId KinetoParties::threadOf(const KinetoEvent& event)
 DeviceIndex KinetoParties::deviceOf(ProcessIndex process, std::int32_t ordinal)
 {
     const auto [place, isNew] = devices_.try_emplace({process.value, ordinal});
-    if (isNew) {
-        const auto facts = deviceFacts_.find(ordinal);
-        place->second = facts == deviceFacts_.end() ? builder_.device(process, ordinal)
-                                                    : builder_.addDevice(process, facts->second);
-    }
+    if (isNew)
+        place->second = builder_.device(process, ordinal);
     return place->second;
 }
 
@@ -126,12 +235,11 @@ DeviceIndex KinetoParties::knownDevice(std::int64_t ordinal) const
     return known;
 }
 
-void KinetoParties::addCaller(ProcessIndex process, std::uint32_t correlation)
+void KinetoParties::addBare(std::string_view pid)
 {
-    if (!firstCaller_)
-        firstCaller_ = process;
-    else if (process != firstCaller_ && correlation != 0)
-        laterCallers_[correlation] = process;
+    constexpr std::size_t kMostPids = 4096;
+    if (bare_.size() < kMostPids && !bare_.contains(pid))
+        bare_.emplace(pid);
 }
 
 void KinetoParties::addName(const KinetoEvent& event)
@@ -149,7 +257,13 @@ void KinetoParties::describeDevice(TracedDevice facts)
     deviceFacts_[facts.ordinal] = std::move(facts);
 }
 
-void KinetoParties::finish()
+void KinetoParties::describeRank(std::optional<std::int32_t> rank, std::optional<std::int32_t> worldSize)
+{
+    rank_ = rank;
+    worldSize_ = worldSize;
+}
+
+void KinetoParties::nameParties()
 {
     for (const LaterName& each : names_) {
         const auto process = processes_.find(each.pid);
@@ -160,13 +274,162 @@ void KinetoParties::finish()
         else if (threads_.contains({each.pid, each.tid}))
             builder_.thread(process->second, nativeThread(each.tid), threadName(each.name));
     }
+    // What describes the devices may follow their events.
+    for (const auto& [key, device] : devices_)
+        if (const auto facts = deviceFacts_.find(key.second); facts != deviceFacts_.end())
+            builder_.addDevice(ProcessIndex{key.first}, facts->second);
+}
+
+void KinetoParties::leaveOutUnreadDevices()
+{
+    constexpr std::size_t kLongest = 60;
+    for (const LaterName& each : names_) {
+        if (!each.tid.empty() || !bare_.contains(each.pid))
+            continue;
+        const std::string_view device = unreadDevice(each.name);
+        const auto process = processes_.find(each.pid);
+        if (!device.empty() && process != processes_.end() && !callers_.contains(process->second))
+            builder_.leaveOut(process->second, device.substr(0, kLongest));
+    }
+}
+
+void KinetoParties::shareActivities(std::span<const ForeignFlow> flows)
+{
+    ambiguous_ = 0;
+    for (const auto& [text, label] : labels_) {
+        std::vector<ProcessIndex> callers;
+        if (label.processes.empty()) // of devices only: launched by any process
+            callers.assign(callers_.begin(), callers_.end());
+        else
+            std::ranges::copy_if(label.processes, std::back_inserter(callers),
+                                 [&](ProcessIndex process) { return callers_.contains(process); });
+        if (callers.size() > 1 || (callers.size() == 1 && callers.front() != label.holder))
+            ambiguous_ += builder_.shareActivities(label.holder, callers, flows);
+    }
+}
+
+void KinetoParties::assignRanksOfLabels()
+{
+    // The word whose numbers tell all labels apart: TP in [TP00-PP00] and [TP01-PP00].
+    std::map<std::string, std::map<std::int32_t, ProcessIndex>> byWord;
+    std::size_t labels = 0;
+    for (const auto& [text, label] : labels_) {
+        if (text.empty() || label.processes.empty())
+            continue;
+        ++labels;
+        for (const auto& [word, number] : numberedWords(text))
+            for (const ProcessIndex process : label.processes)
+                byWord[word].try_emplace(number, process);
+    }
+    const auto hasAll = [&](const std::string& word) {
+        const auto found = byWord.find(word);
+        return found != byWord.end() && found->second.size() == labels;
+    };
+    std::string chosen = hasAll("rank") ? "rank" : "";
+    for (auto word = byWord.begin(); word != byWord.end() && chosen.empty(); ++word)
+        if (labels > 1 && hasAll(word->first))
+            chosen = word->first;
+    for (const auto& [text, label] : labels_) {
+        for (const ProcessIndex process : label.processes)
+            if (TracedProcess& known = builder_.process(process); !text.empty() && known.name.empty())
+                known.name = text;
+        if (chosen.empty())
+            continue;
+        for (const auto& [word, number] : numberedWords(text))
+            if (word == chosen)
+                for (const ProcessIndex process : label.processes) {
+                    builder_.process(process).rank = number;
+                    builder_.process(process).worldSize = worldSize_;
+                }
+    }
+}
+
+void KinetoParties::assignRanks()
+{
+    if (!labels_.empty() && !labels_.rbegin()->first.empty())
+        assignRanksOfLabels();
+    std::vector<ProcessIndex> rankless;
+    for (const ProcessIndex process : callers_) {
+        TracedProcess& known = builder_.process(process);
+        if (!known.rank && callers_.size() > 1)
+            known.rank = rankIn(known.name);
+        if (!known.rank)
+            rankless.push_back(process);
+    }
+    if (callers_.size() < 2) {
+        TracedProcess& only = builder_.process(callers_.empty() ? mainProcess() : *callers_.begin());
+        only.rank = only.rank ? only.rank : rank_;
+        only.worldSize = worldSize_;
+        return;
+    }
+    // As many processes as the job has, each with a device of its own: the device is the rank.
+    if (!worldSize_ || rankless.size() != callers_.size() ||
+        rankless.size() != static_cast<std::size_t>(*worldSize_))
+        return;
+    std::map<std::int32_t, ProcessIndex> byDevice;
+    for (const ProcessIndex process : rankless)
+        if (const std::vector<std::int32_t> devices = builder_.devicesOf(process); devices.size() == 1)
+            byDevice[devices.front()] = process;
+    if (byDevice.size() != rankless.size() || byDevice.rbegin()->first >= *worldSize_)
+        return;
+    for (const auto& [device, process] : byDevice) {
+        builder_.process(process).rank = device;
+        builder_.process(process).worldSize = worldSize_;
+    }
+}
+
+void KinetoParties::finish()
+{
+    nameParties();
+    leaveOutUnreadDevices();
+    shareActivities({});
+    if (!wantsFlows())
+        assignRanks();
+}
+
+void KinetoParties::addFlow(const KinetoEvent& event)
+{
+    const auto start = nanosecondsOfMicroseconds(event.start);
+    if (event.category != "ac2g" || event.id.empty() || !start)
+        return;
+    Flow& flow = flows_[std::string(event.id)];
+    if (event.phase == "s") {
+        const ProcessIndex from = knownProcess(event.pid);
+        flow.isUnique = flow.isUnique && from && (!flow.from || flow.from == from);
+        flow.from = from;
+    } else if (event.phase == "f") {
+        const auto device = partsOfPid(event.pid).number;
+        const auto stream = integerOf(event.tid);
+        if (device && stream && *device <= std::numeric_limits<std::int32_t>::max())
+            flow.ends.push_back({static_cast<std::int32_t>(*device), *stream, timestampAt(*start), {}});
+    }
+}
+
+void KinetoParties::finishFlows()
+{
+    std::vector<ForeignFlow> flows;
+    for (auto& [id, flow] : flows_)
+        if (flow.isUnique && flow.from)
+            for (ForeignFlow& end : flow.ends) {
+                end.process = flow.from;
+                flows.push_back(end);
+            }
+    flows_.clear();
+    shareActivities(flows);
+    assignRanks();
 }
 
 std::string KinetoParties::rankText() const
 {
-    if (!main_)
+    std::int64_t ranks = 0;
+    for (const ProcessIndex process : callers_)
+        ranks += builder_.process(process).rank ? 1 : 0;
+    if (ranks > 1)
+        return fmt::format("{} ranks", ranks);
+    if (labels_.empty())
         return {};
-    const TracedProcess& process = builder_.process(main_);
+    const TracedProcess& process =
+        builder_.process(callers_.empty() ? labels_.begin()->second.holder : *callers_.begin());
     if (!process.rank)
         return {};
     return process.worldSize ? fmt::format("rank {} of {}", *process.rank, *process.worldSize)

@@ -3,6 +3,7 @@
 #include "core/analysis/work/op_work.h"
 #include "core/analysis/work/tensor_shape.h"
 #include "core/base/number_text.h"
+#include "core/exchange/import/collective_names.h"
 #include "core/exchange/import/kineto/kineto_file_facts.h"
 #include "core/exchange/import/kineto/kineto_values.h"
 #include "core/model/autograd_op.h"
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -63,6 +65,8 @@ constexpr CategoryName kCategoryNames[] = {
     {"collective", Category::Collective},
     {"Trace", Category::Repeated},
     {"", Category::Annotation},
+    {"mtia_ccp_events", Category::Kernel},
+    {"hpu_op", Category::Kernel},
 };
 
 Category categoryOf(std::string_view text)
@@ -70,7 +74,35 @@ Category categoryOf(std::string_view text)
     for (const CategoryName& each : kCategoryNames)
         if (each.text == text)
             return each.category;
-    return Category::Unknown;
+    // xpu_runtime, mtia_runtime, privateuse1_driver, …
+    return text.ends_with("_runtime") || text.ends_with("_driver") ? Category::RuntimeCall
+                                                                   : Category::Unknown;
+}
+
+/// Whether events of an unknown category are of a device, whose time is missing without them.
+bool isOfDevice(std::string_view category)
+{
+    constexpr std::string_view kPrefixes[] = {"xpu_", "mtia_", "hpu_", "privateuse1_", "npu", "tpu", "glow_"};
+    return std::ranges::any_of(kPrefixes,
+                               [&](std::string_view prefix) { return category.starts_with(prefix); });
+}
+
+/// Undoes the escapes that a path of Windows with single backslashes seems to have: `C:\new` is a line break and `ew`.
+std::string_view repairedPath(std::string_view name, std::string& text)
+{
+    constexpr std::string_view kControls = "\b\f\n\r\t";
+    constexpr std::string_view kLetters = "bfnrt";
+    constexpr std::size_t kDrive = 2; // C:
+    if (name.size() <= kDrive || name[1] != ':' || name.find_first_of(kControls) == std::string_view::npos ||
+        std::isalpha(static_cast<unsigned char>(name[0])) == 0)
+        return name;
+    text.clear();
+    for (const char c : name)
+        if (const std::size_t at = kControls.find(c); at != std::string_view::npos)
+            text.append(1, '\\').append(1, kLetters[at]);
+        else
+            text += c;
+    return text;
 }
 
 CopyKind copyKindOf(std::string_view name)
@@ -146,6 +178,7 @@ void KinetoReader::addEvent(const KinetoEvent& event)
     ++events_;
     switch (event.phase.size() == 1 ? event.phase.front() : '\0') {
     case 'X':
+        ++intervals_;
         addInterval(event);
         return;
     case 'i':
@@ -163,6 +196,10 @@ void KinetoReader::addEvent(const KinetoEvent& event)
     case 'f':
         // Correlation ids and external ids say the same.
         return;
+    case 'B':
+    case 'E':
+        ++beginsAndEnds_;
+        return;
     default:
         ++notStored_[fmt::format("ph {}", event.phase.substr(0, 1))];
     }
@@ -172,7 +209,7 @@ bool KinetoReader::timesOf(const KinetoEvent& event, Times& times)
 {
     const auto start = nanosecondsOfMicroseconds(event.start);
     const auto duration = nanosecondsOfMicroseconds(event.duration);
-    if (!start || !duration || *duration >= kLatestNs - *start) {
+    if (!start || !duration) {
         ++untimed_;
         return false;
     }
@@ -223,11 +260,12 @@ void KinetoReader::addInterval(const KinetoEvent& event)
         constexpr std::size_t kMostName = 40;
         constexpr std::size_t kMostNames = 64;
         const std::string_view name = event.category.substr(0, kMostName);
-        const auto found = notStored_.find(name);
-        if (found != notStored_.end())
+        auto& counts = isOfDevice(name) ? notRead_ : notStored_;
+        const auto found = counts.find(name);
+        if (found != counts.end())
             ++found->second;
         else
-            ++notStored_[notStored_.size() < kMostNames ? std::string(name) : "others"];
+            ++counts[counts.size() < kMostNames ? std::string(name) : "others"];
         return;
     }
     Times times;
@@ -269,7 +307,7 @@ void KinetoReader::addHostInterval(const KinetoEvent& event, Times times)
         return;
     case Category::RuntimeCall: {
         const std::uint32_t correlation = correlationOf(event.correlation);
-        parties_.addCaller(parties_.processOf(event.pid), correlation);
+        parties_.addCaller(parties_.processOf(event.pid));
         builder_.addApiCall(thread, event.name, correlation, times.start, times.end);
         return;
     }
@@ -293,6 +331,7 @@ void KinetoReader::addOp(const KinetoEvent& event, ThreadId thread, Times times)
                     .sequence = sequence && *sequence >= 0 ? *sequence : -1,
                     .isBackward = isEvaluation(event.name) || numberOf(event.forwardThread) > 0,
                     .externalId = numberOf(event.externalId),
+                    .order = event.eventIndex.empty() ? 0 : numberOf(event.eventIndex) + 1,
                     .start = times.start,
                     .end = times.end});
     if (!event.collective.empty())
@@ -301,8 +340,11 @@ void KinetoReader::addOp(const KinetoEvent& event, ThreadId thread, Times times)
 
 void KinetoReader::addRange(const KinetoEvent& event, ThreadId thread, Times times)
 {
+    if (event.category.empty())
+        parties_.addBare(event.pid);
     const bool isStep = event.name.starts_with("ProfilerStep");
-    builder_.addRange(thread, event.name, times.start, times.end, isStep ? SpanKind::Step : SpanKind::Range);
+    builder_.addRange(thread, repairedPath(event.name, path_), times.start, times.end,
+                      isStep ? SpanKind::Step : SpanKind::Range);
 }
 
 void KinetoReader::addFrame(const KinetoEvent& event, ThreadId thread, Times times)
@@ -312,7 +354,7 @@ void KinetoReader::addFrame(const KinetoEvent& event, ThreadId thread, Times tim
         builder_.addRange(thread, event.name.substr(kModule.size()), times.start, times.end,
                           SpanKind::Module);
     else
-        builder_.addFrame(thread, event.name, times.start, times.end);
+        builder_.addFrame(thread, repairedPath(event.name, path_), times.start, times.end);
 }
 
 ForeignCollective KinetoReader::collectiveOf(const KinetoEvent& event, std::string_view op)
@@ -357,8 +399,8 @@ void KinetoReader::addHostCollective(const KinetoEvent& event, ThreadId thread, 
 void KinetoReader::addActivity(const KinetoEvent& event, DeviceEventKind kind, Times times)
 {
     const std::uint32_t correlation = correlationOf(event.correlation);
-    const ProcessIndex process = parties_.processOfActivity(correlation);
-    const auto ordinal = integerOf(event.device.empty() ? event.pid : event.device);
+    const ProcessIndex process = parties_.holderOf(event.pid);
+    const auto ordinal = event.device.empty() ? partsOfPid(event.pid).number : integerOf(event.device);
     constexpr std::int64_t kMostDevices = 1024;
     const bool isDevice = ordinal && *ordinal >= 0 && *ordinal < kMostDevices;
     odd_ += isDevice ? 0 : 1;
@@ -389,20 +431,34 @@ void KinetoReader::addActivity(const KinetoEvent& event, DeviceEventKind kind, T
         activity.bytes = static_cast<std::int64_t>(
             std::min<std::uint64_t>(numberOf(event.bytes), std::numeric_limits<std::int64_t>::max()));
     }
-    builder_.addActivity(activity);
+    if (const auto number = builder_.addActivity(activity); number && correlation != 0)
+        addKernelCollective(event, *number, correlation, activity.externalId);
+}
 
-    if (!event.collective.empty()) {
-        const std::string_view op = collectiveWord(event.collective);
-        ForeignCollective collective = collectiveOf(event, op);
-        const std::string ranks = plainRanks(event.groupRanks);
-        collective.ranks = ranks;
-        if (!op.empty() && correlation != 0) {
-            builder_.addCollective(process, collective, correlation);
-            describedKernels_.insert(activity.externalId);
-        }
-    } else if (activity.externalId != 0 && isCollectiveKernelName(event.name)) {
-        collectiveKernels_[activity.externalId] = correlation;
+void KinetoReader::addKernelCollective(const KinetoEvent& event, std::uint32_t activity,
+                                       std::uint32_t correlation, std::uint64_t externalId)
+{
+    if (event.collective.empty()) {
+        if (!isCollectiveKernelName(event.name))
+            return;
+        const CollectiveName name = collectiveOfKernel(event.name);
+        namedKernels_.push_back(
+            {.collective = {.op = name.op.empty() ? "collective" : name.op, .dtype = name.dtype},
+             .activity = activity,
+             .correlation = correlation});
+        if (externalId != 0)
+            collectiveKernels_[externalId] = {activity, correlation};
+        return;
     }
+    const std::string_view op = collectiveWord(event.collective);
+    if (op.empty())
+        return;
+    ForeignCollective collective = collectiveOf(event, kept(op));
+    collective.group = kept(event.groupName);
+    collective.ranks = kept(plainRanks(event.groupRanks));
+    describedCollectives_.push_back(
+        {.collective = collective, .activity = activity, .correlation = correlation});
+    describedKernels_.insert(externalId);
 }
 
 void KinetoReader::addWait(const KinetoEvent& event, Times times)
@@ -410,7 +466,7 @@ void KinetoReader::addWait(const KinetoEvent& event, Times times)
     const std::string_view kind = event.syncKind.empty() ? event.name : event.syncKind;
     const auto has = [kind](std::string_view word) { return kind.find(word) != std::string_view::npos; };
     const std::uint32_t correlation = correlationOf(event.correlation);
-    const ProcessIndex process = parties_.processOfActivity(correlation);
+    const ProcessIndex process = parties_.holderOf(event.pid);
     Wait wait{.kind = has("Stream Wait")                ? WaitKind::StreamWait
                       : has("Stream")                   ? WaitKind::Stream
                       : has("Context") || has("Device") ? WaitKind::Context
@@ -420,7 +476,7 @@ void KinetoReader::addWait(const KinetoEvent& event, Times times)
               .recordCorrelation = CorrelationId{correlationOf(event.waitCorrelation)},
               .start = times.start,
               .end = times.end};
-    const auto ordinal = integerOf(event.device.empty() ? event.pid : event.device);
+    const auto ordinal = event.device.empty() ? partsOfPid(event.pid).number : integerOf(event.device);
     constexpr std::int64_t kMostDevices = 1024;
     if (ordinal && *ordinal >= 0 && *ordinal < kMostDevices) {
         wait.device = parties_.deviceOf(process, static_cast<std::int32_t>(*ordinal));
@@ -473,15 +529,22 @@ void KinetoReader::addInstant(const KinetoEvent& event)
 
 // The end ---------------------------------------------------------------------------------------------------
 
-void KinetoReader::addHostCollectives()
+void KinetoReader::addCollectives()
 {
+    const auto add = [this](const KernelCollective& each) {
+        builder_.addCollective(builder_.processOfActivity(each.activity), each.collective, each.correlation);
+    };
+    std::ranges::for_each(describedCollectives_, add);
+    // Traces before 2023 describe no collective: the names of the kernels do.
+    if (describedCollectives_.empty() && hostCollectives_.empty())
+        std::ranges::for_each(namedKernels_, add);
     for (const HostCollective& each : hostCollectives_) {
         if (each.externalId != 0 && describedKernels_.contains(each.externalId))
             continue;
         const auto kernel = collectiveKernels_.find(each.externalId);
-        if (each.externalId != 0 && kernel != collectiveKernels_.end() && kernel->second != 0)
-            builder_.addCollective(parties_.processOfActivity(kernel->second), each.collective,
-                                   kernel->second);
+        if (each.externalId != 0 && kernel != collectiveKernels_.end())
+            builder_.addCollective(builder_.processOfActivity(kernel->second.first), each.collective,
+                                   kernel->second.second);
         else
             builder_.addCollective(each.thread, each.collective, each.start, each.end);
     }
@@ -490,11 +553,29 @@ void KinetoReader::addHostCollectives()
 void KinetoReader::finish()
 {
     parties_.finish();
-    addHostCollectives();
+    if (!parties_.wantsFlows())
+        finishRecords();
+}
+
+void KinetoReader::finishFlows()
+{
+    parties_.finishFlows();
+    if (const std::int64_t ambiguous = parties_.ambiguous(); ambiguous > 0)
+        builder_.addLoss(RecordLoss::CallerAmbiguous, ambiguous);
+    finishRecords();
+}
+
+void KinetoReader::finishRecords()
+{
+    addCollectives();
     addCounters();
     builder_.countRecord(events_);
     for (const auto& [what, count] : notStored_)
         builder_.addLoss(RecordLoss::SourceNotStored, count, what);
+    for (const auto& [what, count] : notRead_)
+        builder_.addLoss(RecordLoss::DeviceNotRead, count, what);
+    if (beginsAndEnds_ > 0)
+        builder_.addLoss(RecordLoss::BeginEndEvents, beginsAndEnds_);
     if (untimed_ > 0)
         builder_.addLoss(RecordLoss::SourceUnreadable, untimed_, "time or size");
     if (odd_ > 0)

@@ -240,6 +240,11 @@ constexpr std::pair<std::string_view, std::string_view> kCollectives[] = {
 
 std::optional<std::int64_t> nanosecondsOfMicroseconds(std::string_view text)
 {
+    if (text.starts_with('-')) {
+        const auto positive =
+            text.substr(1).starts_with('-') ? std::nullopt : nanosecondsOfMicroseconds(text.substr(1));
+        return positive ? std::optional(-*positive) : std::nullopt;
+    }
     const std::optional<Decimal> number = decimalOf(text);
     if (!number)
         return {};

@@ -12,7 +12,7 @@ namespace tilescope::exchange {
 inline constexpr std::int64_t kLatestNs = 4'000'000'000'000'000'000;
 
 /// Nanoseconds of a decimal number of microseconds, as written: `4525974680813.322`, `1e-05`. Digits beyond
-/// nanoseconds are rounded half up. None for negative numbers, for kLatestNs and more, and for other text.
+/// nanoseconds are rounded, halves away from zero. None for +-kLatestNs and beyond, and for other text.
 std::optional<std::int64_t> nanosecondsOfMicroseconds(std::string_view text);
 
 /// A whole number that fits; a fraction of zeros is allowed (`7.0`).

@@ -1,5 +1,5 @@
-#include "core/exchange/import/foreign_times.h"
 #include "core/exchange/import/nsys/nsys_import.h"
+#include "core/exchange/import/rules/event_times.h"
 
 #include <algorithm>
 #include <array>
@@ -26,10 +26,6 @@ bool fillActivity(NsysImport& import, const store::ForeignIntegers& rows, std::s
     import.builder.countRecord();
     const auto start = rows.integer(Start);
     const auto end = rows.integer(End);
-    if (start == 0 && end == 0) {
-        import.builder.addLoss(RecordLoss::NoTimestamp, 1, what);
-        return false;
-    }
     const auto times = intervalOf(start, end, what, import.builder);
     if (!times)
         return false;

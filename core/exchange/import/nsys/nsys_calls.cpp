@@ -1,5 +1,5 @@
-#include "core/exchange/import/foreign_times.h"
 #include "core/exchange/import/nsys/nsys_import.h"
+#include "core/exchange/import/rules/event_times.h"
 
 #include <algorithm>
 #include <array>

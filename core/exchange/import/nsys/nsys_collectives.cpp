@@ -192,6 +192,9 @@ void NsysCollectives::finish(NsysParties& parties, TraceBuilder& builder)
     }
     for (const std::size_t index : callsOfThreads_.rest()) {
         const Call& call = calls_[index];
+        // A part of an exchange, which one kernel does for all calls of its group.
+        if (call.op == "send" || call.op == "recv")
+            continue;
         builder.addCollective(parties.thread(call.globalTid), described(call.op, call.payload, group),
                               call.start, call.end);
     }

@@ -1,5 +1,6 @@
-#include "core/exchange/import/foreign_times.h"
 #include "core/exchange/import/nsys/nsys_import.h"
+#include "core/exchange/import/rules/event_times.h"
+#include "core/exchange/import/rules/rules.h"
 #include "core/model/nvtx_op.h"
 
 #include <algorithm>
@@ -155,7 +156,7 @@ private:
         if (domain == domains_.end() || domain->second.empty())
             label_ = text;
         else
-            label_.assign(domain->second).append(": ").append(text);
+            label_.assign(domain->second, 0, kMostDomain).append(": ").append(text);
         if (label_.empty())
             label_ = "(unnamed range)";
         import_.builder.addRange(thread, label_, times->start, times->end);

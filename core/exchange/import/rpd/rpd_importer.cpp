@@ -2,8 +2,8 @@
 
 #include "core/base/number_text.h"
 #include "core/base/plural.h"
-#include "core/exchange/import/foreign_times.h"
 #include "core/exchange/import/import_progress.h"
+#include "core/exchange/import/rules/event_times.h"
 #include "core/model/nvtx_op.h"
 #include "core/store/file/foreign_database.h"
 

@@ -120,7 +120,7 @@ public:
                     readThread(plane, line);
             else
                 for (const XLine& line : plane.lines)
-                    lose(line, "planes of other devices");
+                    loseOther(plane, line);
     }
 
     std::int64_t ranges() const { return ranges_; }
@@ -132,6 +132,16 @@ private:
         builder_.countRecord(events);
         if (events > 0)
             builder_.addLoss(kind, events, what);
+    }
+
+    /// Counts the events of a plane that is not read: of another device, or of facts without times.
+    void loseOther(const XPlane& plane, const XLine& line)
+    {
+        constexpr std::size_t kLongest = 40;
+        if (plane.name.starts_with("/device:"))
+            lose(line, plane.name.substr(0, kLongest), RecordLoss::DeviceNotRead);
+        else
+            lose(line, "planes that are no device");
     }
 
     /// False for an event without a place in time: a sum over many, or damage.

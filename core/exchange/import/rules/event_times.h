@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/units.h"
+#include "core/exchange/import/foreign_rows.h"
 #include "core/exchange/import/trace_builder.h"
 
 #include <cstdint>
@@ -25,5 +26,16 @@ inline std::optional<Interval> intervalOf(std::optional<std::int64_t> start, std
     builder.addLoss(RecordLoss::SourceUnreadable, 1, what);
     return {};
 }
+
+/// Whether a time can be stored: sums of times stay in range if each is.
+inline bool isTime(Timestamp time)
+{
+    constexpr std::int64_t kLatest = std::int64_t{1} << 61;
+    return nanosecondsOf(time) > -kLatest && nanosecondsOf(time) < kLatest;
+}
+
+/// Rule "missing times": leaves out events more than kFarNs from the middle event of their clock. O(n).
+/// \param trace  times on the clocks of their processes
+void leaveOutFarEvents(ForeignTrace& trace);
 
 } // namespace tilescope::exchange

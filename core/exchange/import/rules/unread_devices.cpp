@@ -1,0 +1,86 @@
+#include "core/exchange/import/rules/unread_devices.h"
+
+#include <algorithm>
+
+namespace tilescope::exchange {
+
+namespace {
+
+void countHostEvents(ForeignTrace& trace)
+{
+    std::map<ProcessIndex, std::int64_t> counts;
+    std::erase_if(trace.host, [&](const HostRow& row) {
+        const ProcessIndex process = trace.processOf(row);
+        const bool isUnread = trace.unread.contains(process);
+        counts[process] += isUnread ? 1 : 0;
+        return isUnread;
+    });
+    for (const auto& [process, device] : trace.unread)
+        if (counts[process] > 0)
+            trace.losses[{RecordLoss::DeviceNotRead, device}] += counts[process];
+}
+
+void leaveOutThreads(ForeignTrace& trace)
+{
+    std::vector<std::uint32_t> places(trace.threads.size());
+    std::vector<KnownThread> kept;
+    for (std::size_t i = 0; i < trace.threads.size(); ++i) {
+        places[i] = static_cast<std::uint32_t>(kept.size());
+        if (!trace.unread.contains(trace.threads[i].process))
+            kept.push_back(trace.threads[i]);
+    }
+    for (HostRow& row : trace.host)
+        row.thread = places[row.thread];
+    for (Collective& each : trace.collectives)
+        if (each.thread)
+            each.thread = ThreadId{places[each.thread.value]};
+    trace.threads = std::move(kept);
+}
+
+void renumberProcesses(ForeignTrace& trace)
+{
+    std::vector<TracedProcess> kept;
+    std::vector<std::uint32_t> sources;
+    std::vector<ProcessIndex> places(trace.parties.processes.size());
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        if (trace.unread.contains(ProcessIndex{static_cast<std::int32_t>(i)}))
+            continue;
+        places[i] = ProcessIndex{static_cast<std::int32_t>(kept.size())};
+        kept.push_back(std::move(trace.parties.processes[i]));
+        kept.back().id = places[i];
+        sources.push_back(trace.sourceOf[i]);
+    }
+    const auto renumber = [&](ProcessIndex& process) {
+        process = process ? places[static_cast<std::size_t>(process.value)] : process;
+    };
+    const auto renumberAll = [&](auto& records) {
+        for (auto& record : records)
+            renumber(record.process);
+    };
+    renumberAll(trace.threads);
+    renumberAll(trace.devices);
+    renumberAll(trace.streams);
+    renumberAll(trace.allocations);
+    renumberAll(trace.held);
+    renumberAll(trace.collectives);
+    renumberAll(trace.waits);
+    for (auto& [process, track] : trace.counters)
+        renumber(process);
+    trace.parties.processes = std::move(kept);
+    trace.sourceOf = std::move(sources);
+}
+
+} // namespace
+
+void leaveOutUnreadDevices(ForeignTrace& trace)
+{
+    if (trace.unread.empty())
+        return;
+    for (const KnownStream& stream : trace.streams)
+        trace.unread.erase(stream.process);
+    countHostEvents(trace);
+    leaveOutThreads(trace);
+    renumberProcesses(trace);
+}
+
+} // namespace tilescope::exchange
