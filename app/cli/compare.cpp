@@ -1,7 +1,6 @@
 #include "app/cli/compare.h"
 
 #include "app/cli/arguments.h"
-#include "app/cli/commands.h"
 #include "app/cli/span_argument.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
@@ -19,24 +18,6 @@
 namespace tilescope::cli {
 
 namespace {
-
-/// Parses `0.3%` or `0.003`.
-double fractionOf(std::string_view text, std::string_view where)
-{
-    const bool percent = text.ends_with('%');
-    const std::string_view number = percent ? text.substr(0, text.size() - 1) : text;
-    const auto parsed = parseNumber<double>(number);
-    if (!parsed || !(*parsed >= 0))
-        throw Error{.what = "'" + std::string(text) + "' is not a fraction",
-                    .where = std::string(where),
-                    .remedy = "write it like 0.3% or 0.003"};
-    const double value = percent ? *parsed / 100 : *parsed;
-    if (value > 1)
-        throw Error{.what = "'" + std::string(text) + "' is more than 100%",
-                    .where = std::string(where),
-                    .remedy = "write at most 100% or 1"};
-    return value;
-}
 
 int exitCodeOf(analysis::GateOutcome outcome)
 {
@@ -65,17 +46,8 @@ void refuseWithSpan(const CompareRequest& request)
                         .remedy = "leave out --from and --to, or " + std::string(option)};
 }
 
-} // namespace
-
-std::vector<std::filesystem::path> RunAddress::inputs() const
-{
-    std::vector<std::filesystem::path> files{recording.file};
-    if (recording.import)
-        std::ranges::copy(recording.import->sources, std::back_inserter(files));
-    return files;
-}
-
-RunAddress runAddressOf(std::string_view text)
+/// \param numbers  makes the runs of what follows the colon
+template <class Numbers> RunAddress addressOf(std::string_view text, const Numbers& numbers)
 {
     std::error_code ignored;
     if (std::filesystem::exists(text, ignored))
@@ -86,14 +58,80 @@ RunAddress runAddressOf(std::string_view text)
     const std::filesystem::path file = text.substr(0, colon);
     if (!std::filesystem::exists(file, ignored))
         throw Error{.what = "no such file", .where = file.string(), .remedy = "check the path"};
-    const RunId run = runNumber(text.substr(colon + 1), text);
-    return {.named = file, .recording = recordingOf(file), .run = run};
+    std::vector<RunId> runs = numbers(text.substr(colon + 1), text);
+    RunAddress address{.named = file, .recording = recordingOf(file), .run = runs.front()};
+    if (runs.size() > 1)
+        address.runs = std::move(runs);
+    return address;
+}
+
+query::ComparedRuns comparedRuns(const RunAddress& address)
+{
+    if (!address.runs.empty() || !address.run)
+        return address.runs;
+    return {*address.run};
+}
+
+/// \throws Error  Usage: several runs of a side
+void refuseSeveral(const RunAddress& address)
+{
+    if (!address.runs.empty())
+        throw Error{.what = "names several runs, and a time span is of one",
+                    .where = address.named.string(),
+                    .remedy = "name one run of each side, or leave out --from and --to"};
+}
+
+} // namespace
+
+std::vector<std::filesystem::path> RunAddress::inputs() const
+{
+    std::vector<std::filesystem::path> files{recording.file};
+    if (recording.import)
+        std::ranges::copy(recording.import->sources, std::back_inserter(files));
+    return files;
+}
+
+double fractionOf(std::string_view text, std::string_view where)
+{
+    const bool percent = text.ends_with('%');
+    const std::string_view number = percent ? text.substr(0, text.size() - 1) : text;
+    const auto parsed = parseNumber<double>(number);
+    if (!parsed || !(*parsed >= 0))
+        throw Error{.what = "'" + std::string(text) + "' is not a fraction",
+                    .where = std::string(where),
+                    .remedy = "write it like 0.3% or 0.003"};
+    const double value = percent ? *parsed / 100 : *parsed;
+    if (value > 1)
+        throw Error{.what = "'" + std::string(text) + "' is more than 100%",
+                    .where = std::string(where),
+                    .remedy = "write at most 100% or 1"};
+    return value;
+}
+
+RunAddress runAddressOf(std::string_view text)
+{
+    return addressOf(text, [](std::string_view runs, std::string_view whole) {
+        return std::vector{runNumber(runs, whole)};
+    });
+}
+
+RunAddress runsAddressOf(std::string_view text)
+{
+    return addressOf(text, [](std::string_view runs, std::string_view whole) {
+        std::vector<RunId> numbers;
+        for (std::size_t begin = 0; begin <= runs.size();) {
+            const std::size_t end = std::min(runs.find(',', begin), runs.size());
+            numbers.push_back(runNumber(runs.substr(begin, end - begin), whole));
+            begin = end + 1;
+        }
+        return numbers;
+    });
 }
 
 int compare(const CompareRequest& request, std::ostream& out)
 {
-    const RunAddress first = runAddressOf(request.a);
-    const RunAddress second = runAddressOf(request.b);
+    const RunAddress first = runsAddressOf(request.a);
+    const RunAddress second = runsAddressOf(request.b);
     std::optional<double> runToRun;
     if (!request.runToRun.empty())
         runToRun = fractionOf(request.runToRun, "--run-to-run");
@@ -107,10 +145,14 @@ int compare(const CompareRequest& request, std::ostream& out)
         parties.rank = static_cast<std::int32_t>(wholeNumber(request.rank, "--rank"));
     const auto spans = spansOf(request.from, request.to);
     const bool isLimited = spans[0] || spans[1];
-    if (isLimited)
+    if (isLimited) {
         refuseWithSpan(request);
-    query::Comparison compared = isLimited ? query::compareSpans(a, first.run, b, second.run, spans)
-                                           : query::compare(a, first.run, b, second.run, runToRun, parties);
+        refuseSeveral(first);
+        refuseSeveral(second);
+    }
+    query::Comparison compared =
+        isLimited ? query::compareSpans(a, first.run, b, second.run, spans)
+                  : query::compare(a, comparedRuns(first), b, comparedRuns(second), runToRun, parties);
     // The path that the user gave. It may represent a recording in the import cache.
     compared.a.file = first.named.string();
     compared.b.file = second.named.string();
@@ -122,7 +164,7 @@ int compare(const CompareRequest& request, std::ostream& out)
     const auto comparison = std::make_shared<const query::Comparison>(std::move(compared));
     std::optional<analysis::Gate> gate;
     if (allowed)
-        gate = analysis::gateOf(comparison->step(), *allowed);
+        gate = analysis::gateOf(comparison->judged(), *allowed);
     exchange::TerminalStyle style = exchange::styleOfStandardOutput();
     style.limit = static_cast<std::size_t>(wholeNumber(request.limit, "--limit"));
     if (request.format == "json") {
@@ -135,46 +177,6 @@ int compare(const CompareRequest& request, std::ostream& out)
             out << '\n' << sentenceOf(*gate) << '\n';
     }
     return gate ? exitCodeOf(gate->outcome) : 0;
-}
-
-int compareCommand(int argc, char** argv)
-{
-    CompareRequest request;
-    Arguments arguments(
-        "compare A[:RUN] B[:RUN] [--gate P%] [--format table|json|md]",
-        "Compares B with A: times with 95 % intervals, causes, memory, kernels, families and ranges.\n"
-        "Each side is a run with all repeats of its point; without RUN, the file's only point.",
-        "tilescope compare t.tscope:1 t.tscope:2");
-    arguments.positional("A", request.a, "the baseline: a file and one of its runs");
-    arguments.positional("B", request.b, "the candidate");
-    arguments.choice("--format", request.format, {"table", "json", "md"},
-                     "output format; md: Markdown for a pull request");
-    arguments.option(
-        "--gate", request.gate,
-        "the slowdown of the step that is allowed, such as 3%: exit 0 if the 95 % interval of the "
-        "ratio ends at or below 1.03, 1 if it begins above, otherwise 5");
-    arguments.option(
-        "--run-to-run", request.runToRun,
-        "standard deviation between the medians of runs of one program, such as 2% (default: from "
-        "repeats)");
-    arguments.choice("--memory-by", request.memoryBy, {"category", "op", "module", "range", "size"},
-                     "grouping of allocated blocks, in addition to category (range)");
-    arguments.choice("--at", request.at, {"auto", "peak", "end"},
-                     "when to compare blocks; auto: at the peak of a run, at the end of a snapshot (auto)");
-    arguments.option(
-        "--from", request.from,
-        "compare only what happens from this time on, in ns after each run's first event; A,B: for each "
-        "run its own");
-    arguments.option("--to", request.to, "compare only what happens before this time");
-    arguments.option("--rank", request.rank,
-                     "the rank whose step the causes are about, of runs of several processes (the lowest)");
-    arguments.option("--limit", request.limit, "maximum number of rows of a table; 0: all (30)");
-    if (!arguments.parse(argc, argv))
-        return 0;
-    if (request.a.empty() || request.b.empty())
-        throw Error{
-            .what = "needs two runs", .where = "compare", .remedy = "tilescope compare A[:RUN] B[:RUN]"};
-    return compare(request, std::cout);
 }
 
 } // namespace tilescope::cli

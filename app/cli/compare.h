@@ -17,6 +17,7 @@ struct RunAddress {
     std::filesystem::path named;   ///< the file as the user wrote it
     Recording recording;           ///< of that file
     std::optional<RunId> run = {}; ///< none: the file's only point
+    std::vector<RunId> runs = {};  ///< several runs, of `a.tscope:1,4,5`; otherwise empty
 
     /// The recording and the files that it was imported from: no output may replace them.
     std::vector<std::filesystem::path> inputs() const;
@@ -26,6 +27,8 @@ struct RunAddress {
 /// other programs into the cache; see recordingOf().
 /// \throws Error  there is no such file, or the text after the colon is not a run number
 RunAddress runAddressOf(std::string_view text);
+/// The same, or FILE:RUN,RUN…
+RunAddress runsAddressOf(std::string_view text);
 
 struct CompareRequest {
     std::string a;
@@ -45,5 +48,9 @@ struct CompareRequest {
 /// \return  the exit code: 0, or with a gate also 1 (exceeded) or 5 (undecided)
 /// \throws Error  Usage: an invalid file, run or number
 int compare(const CompareRequest& request, std::ostream& out);
+
+/// The slowdown that --gate allows, or a deviation: `0.3%` or 0.003.
+/// \throws Error  Usage: it is no number from 0 to 1
+double fractionOf(std::string_view text, std::string_view where);
 
 } // namespace tilescope::cli

@@ -137,14 +137,16 @@ void exportArrow(const ExportRequest& request)
 }
 
 void exportStacks(const ExportRequest& request,
-                  const std::function<void(std::ostream&, const query::CallTree&)>& write)
+                  const std::function<void(std::ostream&, const exchange::ExportedTree&)>& write)
 {
     OutputFile output(request.output, request.options.inputs);
-    const query::CallTree stacks = exchange::exportedStacks(request.reader, request.run, request.options);
+    const exchange::ExportedTree stacks = exchange::exportedStacks(request.reader, request.run, request.options);
     output.write([&](std::ostream& out) { write(out, stacks); });
     output.commit();
-    std::cout << exported(request) << counted(stacks.totalCount(), "GPU activity", "GPU activities") << " of "
-              << counted(stacks.totalAmount(), "ns", "ns") << " -> " << escapeForTerminal(request.output)
+    const std::string what = stacks.onGpu
+                                 ? counted(stacks.tree.totalCount(), "GPU activity", "GPU activities")
+                                 : counted(stacks.tree.totalCount(), "op");
+    std::cout << exported(request) << what << " of " << counted(stacks.tree.totalAmount(), "ns", "ns") << " -> " << escapeForTerminal(request.output)
               << '\n';
 }
 
@@ -155,7 +157,7 @@ void exportFolded(const ExportRequest& request)
 
 void exportSpeedscope(const ExportRequest& request)
 {
-    exportStacks(request, [&](std::ostream& out, const query::CallTree& stacks) {
+    exportStacks(request, [&](std::ostream& out, const exchange::ExportedTree& stacks) {
         exchange::writeSpeedscope(out, stacks,
                                   exchange::exportedText(request.run.name, request.options.withIdentity));
     });
@@ -173,7 +175,7 @@ void exportPlay(const ExportRequest& request)
 
 void exportPprof(const ExportRequest& request)
 {
-    exportStacks(request, [&](std::ostream& out, const query::CallTree& stacks) {
+    exportStacks(request, [&](std::ostream& out, const exchange::ExportedTree& stacks) {
         exchange::writePprof(out, stacks, request.run.startedUnixNs);
     });
 }
@@ -193,7 +195,7 @@ constexpr std::array kExportFormats{
     ExportFormat{"--arrow", exportArrow,
                  "OUTFOLDER: tables for pandas, polars and DuckDB, an Arrow file each"},
     ExportFormat{"--folded", exportFolded,
-                 "OUT.txt: GPU time by stack, for flamegraph.pl and similar programs"},
+                 "OUT.txt: GPU time by stack, without a GPU self time of ops, for flamegraph.pl and similar programs"},
     ExportFormat{"--speedscope", exportSpeedscope, "OUT.json: the same for speedscope.app"},
     ExportFormat{"--pprof", exportPprof, "OUT.pb.gz: the same for pprof"},
     ExportFormat{"--play", exportPlay,

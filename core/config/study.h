@@ -11,7 +11,8 @@ namespace tilescope::config {
 /// One sweep of a study.
 struct StudyPart {
     std::string name = {};  ///< sizes; its points are named `benchmarking: sizes`
-    std::string about = {}; ///< one sentence: what this part contributes
+    /// One sentence: what this part contributes. Keys in braces stand for their values in the runs: `Batch {batch}`.
+    std::string about = {};
     Workload workload = Workload::Attention;
     Overrides quick = {}; ///< keys with other values in the quick edition; `sweep` replaces the whole sweep
     std::vector<ExperimentSpec> specs = {};

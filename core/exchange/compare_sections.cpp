@@ -349,6 +349,8 @@ RawJson betweenRunsJson(const analysis::BetweenRuns& between)
         .add("degrees", between.degrees)
         .add("runs", between.runs)
         .add("source", wordOf(between.source))
+        .add("in_turn", between.inTurn)
+        .add("shift", between.shift)
         .json();
 }
 
@@ -401,8 +403,13 @@ std::string betweenRunsText(const analysis::BetweenRuns& between)
     const std::string percent = quantity::withUnit(100 * between.deviation, Unit::Percent);
     switch (between.source) {
     case Source::Repeats:
-        return fmt::format("Medians of runs deviate by {}, measured on {}.", percent,
-                           counted(between.runs, "repeat"));
+        if (between.inTurn)
+            return fmt::format("Medians of runs that were taken in turn deviate by {}, measured on {}.", percent,
+                               counted(between.runs, "run"));
+        return fmt::format("Medians of runs deviate by {}, measured on {}. A and B were not taken in turn: by how busy "
+                           "the host was, each may lie {} higher as a whole.",
+                           percent, counted(between.runs, "repeat"),
+                           quantity::withUnit(100 * between.shift, Unit::Percent));
     case Source::Given:
         return fmt::format("Medians of runs are taken to deviate by {}, as given.", percent);
     case Source::Steps:
@@ -447,23 +454,23 @@ std::vector<NamedTable> differencesOf(ComparisonPtr comparison)
 
 std::string_view verdictOf(const Comparison& comparison)
 {
-    const TimeDifference* step = comparison.step();
+    const TimeDifference* step = comparison.judged();
     return step ? wordOf(step->verdict) : "untested";
 }
 
 std::string sentenceOf(const Comparison& comparison)
 {
-    const TimeDifference* step = comparison.step();
-    if (step)
+    if (const TimeDifference* step = comparison.step())
         return analysis::sentenceOf(*step);
     if (comparison.isLimited())
         return spanSentence(comparison);
+    if (const auto& recorded = comparison.recordedStep)
+        return tracedSentence(comparison.change) + analysis::sentenceOf(*recorded);
     if (comparison.a.run.traits().isMemoryOnly || comparison.b.run.traits().isMemoryOnly)
         return "A memory snapshot holds no step times: only memory is compared.";
     if (comparison.a.run.coversRecording() || comparison.b.run.coversRecording())
-        return tracedSentence(comparison.change) + "Imported and recorded runs have no timed steps: whether "
-                                                   "the difference is more than chance is "
-                                                   "not tested.";
+        return tracedSentence(comparison.change) + "A recording without steps has no times to compare: whether the "
+                                                   "difference is more than chance is not tested.";
     return fmt::format(
         "The step times cannot be compared: run {} of A is {}, run {} of B is {}, and each side needs a "
         "timed step.",
@@ -488,7 +495,7 @@ std::vector<std::string> flagLines(const Comparison& comparison)
 void writeComparisonJson(std::ostream& out, ComparisonPtr comparison,
                          const std::optional<analysis::Gate>& gate)
 {
-    const TimeDifference* step = comparison->step();
+    const TimeDifference* step = comparison->judged();
     const char* separator = "{";
     const auto add = [&](std::string_view key, const auto& value) {
         out << std::exchange(separator, ",\n ") << jsonString(key) << ": " << cellJson(toCell(value));
@@ -532,7 +539,7 @@ void writeComparisonTerminal(std::ostream& out, ComparisonPtr comparison, const 
     out << "A  " << side(comparison->a) << "\nB  " << side(comparison->b) << "\n\n"
         << (style.colour ? "\x1b[1m" : "") << sentenceOf(*comparison) << (style.colour ? "\x1b[0m" : "")
         << "\n"
-        << (comparison->step() ? betweenRunsText(comparison->step()->between) + "\n" : std::string());
+        << (comparison->judged() ? betweenRunsText(comparison->judged()->between) + "\n" : std::string());
     for (const std::string& line : flagLines(*comparison))
         out << (style.colour ? "\x1b[33m" : "") << "flagged  " << escapeForTerminal(line)
             << (style.colour ? "\x1b[0m" : "") << "\n";

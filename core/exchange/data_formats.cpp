@@ -21,6 +21,12 @@ std::string jsonInterval(const ConfidenceInterval& interval)
     return "[" + jsonNumber(interval.low) + ", " + jsonNumber(interval.high) + "]";
 }
 
+/// What the interval of a statistic assumes; none: nothing.
+std::optional<std::string_view> assumptionOf(const Statistics& statistics)
+{
+    return statistics.assumesIndependence ? std::optional<std::string_view>("independent values") : std::nullopt;
+}
+
 std::string jsonStatistics(const Statistics& statistics)
 {
     return JsonObject()
@@ -31,7 +37,9 @@ std::string jsonStatistics(const Statistics& statistics)
         .add("max", statistics.max)
         .add("p95", statistics.p95)
         .add("n", statistics.n)
+        .add("n_effective", statistics.effective)
         .add("ci95", statistics.ci95)
+        .add("ci95_assumes", assumptionOf(statistics))
         .json()
         .text;
 }
@@ -62,7 +70,8 @@ struct CsvCell {
     std::string operator()(const RawJson& value) const { return csvField(escapeJsonForTerminal(value.text)); }
 };
 
-constexpr std::array kFigures{"mean", "std", "median", "min", "max", "p95", "n", "ci95_low", "ci95_high"};
+constexpr std::array kFigures{"mean", "std", "median", "min", "max", "p95", "n",
+                              "n_effective", "ci95_low", "ci95_high", "ci95_assumes"};
 
 /// The figures of a statistic in the order of kFigures; all empty if it was not measured.
 std::array<Cell, kFigures.size()> figuresOf(const Cell& cell)
@@ -78,8 +87,10 @@ std::array<Cell, kFigures.size()> figuresOf(const Cell& cell)
             statistics->max,
             statistics->p95,
             statistics->n,
+            statistics->effective,
             interval ? Cell(interval->low) : Cell(),
-            interval ? Cell(interval->high) : Cell()};
+            interval ? Cell(interval->high) : Cell(),
+            toCell(assumptionOf(*statistics))};
 }
 
 } // namespace

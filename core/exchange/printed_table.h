@@ -21,8 +21,6 @@ struct Printed {
     std::size_t width = 0; ///< of the widest cell or the title, in columns of a terminal
     bool right = false;    ///< numbers
     bool hasValues = false;
-    std::size_t padded =
-        0; ///< width to which a terminal pads cells; longer cells shift the rest of their row
 };
 
 /// The first `rows` rows of the columns for people. Reads each cell once, because a table may compute its rows on

@@ -7,6 +7,7 @@
 #include "core/exchange/number.h"
 #include "core/exchange/section_parts.h"
 #include "core/exchange/sections.h"
+#include "core/model/ceilings.h"
 
 #include <ostream>
 
@@ -48,6 +49,20 @@ std::optional<double> rate(double amount, double ns, double unit)
     return amount > 0 && ns > 0 ? std::optional(amount / ns / unit) : std::nullopt;
 }
 
+/// Whether other programs disturbed the measurement.
+bool wasBusy(const ReplayResult& result)
+{
+    return result.waiting.value_or(0) >= kBusyHostShare;
+}
+
+/// Why the least time of a call is not known.
+std::string whyNoLeast(const Replayed& replayed)
+{
+    if (!replayed.op.row)
+        return "an op above it counts in the recording";
+    return replayed.op.row->why.empty() ? "its work or the ceilings of the device are not known" : replayed.op.row->why;
+}
+
 std::string timeText(double ns)
 {
     return withUnit(ns, Unit::Nanoseconds);
@@ -73,6 +88,13 @@ Table tableOf(std::shared_ptr<const Replayed> replayed)
         column("device_name", "", [](const Row& row) { return cellOrNull(row->result.deviceName); }),
         column("measured_ns", "", [measured](const Row&) { return measured; }),
         column("calls", "", [](const Row& row) { return row->result.calls; }),
+        column("host_waiting_percent", "",
+               [](const Row& row) {
+                   const auto& waiting = row->result.waiting;
+                   return waiting ? std::optional(100 * *waiting) : std::nullopt;
+               }),
+        column("busy_host", "",
+               [](const Row& row) { return row->result.waiting ? Cell(wasBusy(row->result)) : Cell(); }),
         column("graphed", "", [](const Row& row) { return row->result.isGraphed; }),
         column("recorded_ns", "", [](const Row& row) { return recordedNs(*row); }),
         column("recorded_instances", "",
@@ -127,12 +149,18 @@ void writeReplay(std::ostream& out, const Replayed& replayed)
                 << escapeForTerminal(ofSheet ? replayed.op.ceilings.sheetFrom
                                              : replayed.op.ceilings.measuredFrom)
                 << ")\n";
+    if (!leastNs(replayed, false) && !leastNs(replayed, true))
+        out << "  least time       not known: " << escapeForTerminal(whyNoLeast(replayed)) << '\n';
     if (const auto work = workOfCall(replayed)) {
         const auto tera = rate(static_cast<double>(work->flops.count), measured->median, 1e3);
         const auto giga = rate(static_cast<double>(work->bytes.count), measured->median, 1);
         out << "  alone            " << (tera ? quantity::threeDigits(*tera) + " TFLOP/s, " : std::string())
             << quantity::threeDigits(giga.value_or(0)) << " GB/s\n";
     }
+    if (wasBusy(result))
+        out << "  flagged          busy-host: a thread waited for a core for "
+            << withUnit(100 * *result.waiting, Unit::Percent)
+            << " of the measurement, so that the op seems slower than it is; measure on a quieter host\n";
 }
 
 } // namespace tilescope::exchange

@@ -31,6 +31,12 @@ inline const std::string& workloadOf(const query::RunRow& run)
 
 /// Why a median has no interval.
 inline constexpr std::string_view kNoInterval = "n < 6: no interval";
+inline constexpr std::string_view kNoIntervalAsCorrelated = "steps too correlated for an interval";
+
+inline std::string_view noInterval(const analysis::Statistics& statistics)
+{
+    return statistics.n < analysis::kFewestForInterval ? kNoInterval : kNoIntervalAsCorrelated;
+}
 
 /// The columns of runs.
 /// \tparam Row  resultOf(row) returns its RunResult, stepOf(row) the statistics of its timed steps in ms, and
@@ -51,7 +57,7 @@ template <class Row> struct RunColumns {
                      [](const Row& row) {
                          if (!stepOf(row))
                              return Cell();
-                         return stepOf(row)->ci95 ? Cell(*stepOf(row)->ci95) : cellOf(kNoInterval);
+                         return stepOf(row)->ci95 ? Cell(*stepOf(row)->ci95) : cellOf(noInterval(*stepOf(row)));
                      },
                      {.unit = Unit::Milliseconds, .audience = Audience::People, .unitGroup = 1});
     Of samples = Of("n", "n",
@@ -66,7 +72,8 @@ template <class Row> struct RunColumns {
     Of peakReserved =
         Of("peak_reserved", "peak reserved", [](const Row& row) { return resultOf(row).peakReserved; },
            {.keep = 0, .unitGroup = 1});
-    Of traceOverhead = Of("trace_overhead", "tracing cost",
+    /// A traced step as a multiple of a timed one.
+    Of traceOverhead = Of("trace_overhead", "tracing cost, x timed",
                           [](const Row& row) { return resultOf(row).traceOverhead; }, {.keep = 0});
     Of losses = Of("loss", "",
                    [](const Row& row) {

@@ -93,16 +93,20 @@ std::optional<double> phaseMedian(const RunRow& row, Phase phase)
     return {};
 }
 
-/// The median of a phase with its interval, and its extremes, in one unit.
+/// The median of a phase with its interval, and its extremes, in one unit. Fewer than 20 values have no 95th percentile
+/// below the largest.
 std::string statisticText(const analysis::Statistics& statistics)
 {
+    constexpr std::int64_t kFewestForP95 = 20;
     const Scale scale = scaleFor(Unit::Milliseconds, statistics.median);
     std::string text = scale.text(statistics.median) + " " + scale.suffix;
     const auto& interval = statistics.ci95;
-    text += interval ? " (95 % " + scale.text(interval->low) + " to " + scale.text(interval->high) + ")"
-                     : " (" + std::string(kNoInterval) + ")";
-    text += ", min " + scale.text(statistics.min) + ", max " + scale.text(statistics.max) + ", p95 " +
-            scale.text(statistics.p95);
+    text += interval ? " (95 % " + scale.text(interval->low) + " to " + scale.text(interval->high) +
+                           (statistics.assumesIndependence ? " if the steps are independent)" : ")")
+                     : " (" + std::string(noInterval(statistics)) + ")";
+    text += ", min " + scale.text(statistics.min) + ", max " + scale.text(statistics.max);
+    if (statistics.n >= kFewestForP95)
+        text += ", p95 " + scale.text(statistics.p95);
     return text + ", n " + std::to_string(statistics.n);
 }
 
@@ -215,7 +219,7 @@ Table sheetOf(const RunRow& run)
     add("before backward", bytesText(result.beforeBackward));
     add("peak " + std::string(record.traits().heldWord()), bytesText(result.peakAllocated));
     add("peak reserved", bytesText(result.peakReserved));
-    add("tracing cost", result.traceOverhead ? Scale{}.text(*result.traceOverhead) : "");
+    add("tracing cost", result.traceOverhead ? Scale{}.text(*result.traceOverhead) + " times a timed step" : "");
     add("final loss", lossText(result));
     if (result.oom)
         add("out of memory", "in " + result.oom->phase + ": asked for " + bytesText(result.oom->requested) +

@@ -58,10 +58,24 @@ void narrow(std::vector<Printed>& columns, std::size_t excess, const Least& leas
     }
 }
 
-/// Columns with the lowest rank are dropped first: those without a value, then by `keep`.
+/// Whether all of several rows have the same text.
+bool isConstant(const Printed& column)
+{
+    return column.cells.size() > 1 &&
+           std::ranges::all_of(column.cells, [&](const std::string& cell) { return cell == column.cells.front(); });
+}
+
+/// Columns with the lowest rank are dropped first: those without a value or with one value, then by `keep`.
 int rankOf(const Printed& column)
 {
-    return column.hasValues || column.column->keep >= 2 ? column.column->keep : -1;
+    return (column.hasValues && !isConstant(column)) || column.column->keep >= 2 ? column.column->keep : -1;
+}
+
+/// What is said of a dropped column: its title, and the value that all rows have.
+std::string droppedText(const Printed& column)
+{
+    const std::string& title = column.column->title;
+    return column.hasValues && isConstant(column) ? title + " (all " + column.cells.front() + ")" : title;
 }
 
 /// Makes the columns fit: shortens names first, then drops the least important column, the rightmost of
@@ -85,7 +99,7 @@ std::vector<std::string> fit(std::vector<Printed>& columns, std::size_t width)
             narrow(columns, totalWidth(columns) - width, kNarrowest);
             return dropped;
         }
-        dropped.push_back(least->column->title);
+        dropped.push_back(droppedText(*least));
         columns.erase(least);
         // Without the dropped column, names may have more space again.
         for (Printed& column : columns)
@@ -93,18 +107,6 @@ std::vector<std::string> fit(std::vector<Printed>& columns, std::size_t width)
                 if (original.column == column.column)
                     column.width = original.width;
     }
-}
-
-/// The 90 % quantile of the widths of a column's cells: without shortening, one long text must not widen all
-/// rows.
-std::size_t usualWidth(const Printed& column)
-{
-    std::vector<std::size_t> widths{displayWidth(column.title)};
-    for (const std::string& cell : column.cells)
-        widths.push_back(std::min(displayWidth(cell), kWidestName));
-    const auto usual = widths.begin() + static_cast<std::ptrdiff_t>(widths.size() * 9 / 10);
-    std::ranges::nth_element(widths, usual);
-    return *usual;
 }
 
 std::string_view colourOf(Meaning meaning, std::string_view text)
@@ -140,7 +142,7 @@ void writeCell(std::ostream& out, const Printed& column, std::string_view cell, 
     const std::string text =
         column.column->hasPairs ? elidePairs(cell, column.width) : elideMiddle(cell, column.width);
     const std::size_t taken = displayWidth(text);
-    const std::size_t padding = column.padded > taken ? column.padded - taken : 0;
+    const std::size_t padding = column.width > taken ? column.width - taken : 0;
     if (column.right)
         out << std::string(padding, ' ');
     out << colour << text << (colour.empty() ? "" : "\x1b[0m");
@@ -190,7 +192,8 @@ void writeTerminal(std::ostream& out, const Table& table, const TerminalStyle& s
                 column.width = std::min(column.width, kWidestName);
         const std::vector<std::string> dropped = fit(columns, style.width);
         for (Printed& column : columns)
-            column.padded = style.width == 0 && column.column->elidable ? usualWidth(column) : column.width;
+            if (column.column->hasPairs)
+                column.cells = elidePairsAlike(column.cells, column.width);
         for (std::size_t c = 0; c < columns.size(); ++c)
             writeCell(out, columns[c], columns[c].title, style.colour ? "\x1b[1m" : "",
                       c + 1 == columns.size());

@@ -7,6 +7,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <set>
+#include <span>
 #include <vector>
 
 namespace tilescope::exchange {
@@ -216,6 +221,76 @@ std::string elidePairs(std::string_view text, std::size_t width)
     if (displayWidth(count) > width)
         return std::string(width > 0 ? "\u2026" : "");
     return std::string(beginningOf(pairs.front(), width - displayWidth(count))) + count;
+}
+
+namespace {
+
+std::string_view keyOf(std::string_view pair)
+{
+    return pair.substr(0, pair.find('='));
+}
+
+/// The keys of all texts, those with the most values first; of equals in the order of their appearance.
+std::vector<std::string_view> keysByValues(const std::vector<std::string>& texts)
+{
+    std::vector<std::string_view> keys;
+    std::map<std::string_view, std::set<std::string_view>> values;
+    for (const std::string& text : texts)
+        for (const std::string_view pair : pairsOf(text)) {
+            if (values[keyOf(pair)].empty())
+                keys.push_back(keyOf(pair));
+            values[keyOf(pair)].insert(pair);
+        }
+    std::ranges::stable_sort(keys, std::greater(), [&values](std::string_view key) { return values[key].size(); });
+    return keys;
+}
+
+/// The pairs of a text with these keys, in the order of the text, and the number of the others.
+std::string withKeys(const std::string& text, std::span<const std::string_view> keys)
+{
+    std::string kept;
+    std::size_t left = 0;
+    for (const std::string_view pair : pairsOf(text)) {
+        if (std::ranges::find(keys, keyOf(pair)) == keys.end()) {
+            ++left;
+            continue;
+        }
+        kept += kept.empty() ? "" : " ";
+        kept += pair;
+    }
+    return left == 0 ? kept : kept + fmt::format("{}\u2026 +{}", kept.empty() ? "" : " ", left);
+}
+
+} // namespace
+
+std::vector<std::string> elidePairsAlike(const std::vector<std::string>& texts, std::size_t width)
+{
+    const auto fits = [width](const std::string& text) { return displayWidth(text) <= width; };
+    if (std::ranges::all_of(texts, fits))
+        return texts;
+    const std::vector<std::string_view> keys = keysByValues(texts);
+    std::vector<std::string> elided;
+    for (std::size_t kept = keys.size(); kept-- > 1;) {
+        elided.clear();
+        for (const std::string& text : texts)
+            elided.push_back(withKeys(text, std::span(keys).first(kept)));
+        if (std::ranges::all_of(elided, fits))
+            return elided;
+    }
+    elided.clear();
+    for (const std::string& text : texts) {
+        std::vector<std::string_view> pairs = pairsOf(text);
+        const auto most = std::ranges::find(pairs, keys.front(), keyOf);
+        if (most != pairs.end())
+            std::rotate(pairs.begin(), most, std::next(most));
+        std::string ordered;
+        for (const std::string_view pair : pairs) {
+            ordered += ordered.empty() ? "" : " ";
+            ordered += pair;
+        }
+        elided.push_back(std::move(ordered));
+    }
+    return elided;
 }
 
 } // namespace tilescope::exchange

@@ -16,10 +16,19 @@ namespace tilescope::exchange {
 namespace {
 
 /// `743 TFLOP/s`; of launches `120 K/s`.
-std::string rateText(double value, const std::string& unit)
+/// What a ceiling is, with its unit. Only rates of work are rates: the others are shares and numbers.
+std::string valueText(const Ceiling& ceiling)
 {
-    return unit == "1/s" ? withUnit(value, Unit::Operations) + "/s"
-                         : withUnit(value, unit == "B/s" ? Unit::BytesPerSecond : Unit::FlopsPerSecond);
+    if (ceiling.unit == "%")
+        return withUnit(ceiling.value, Unit::Percent);
+    if (ceiling.unit == "1/s")
+        return fmt::format("{} {}/s", withUnit(ceiling.value, Unit::Operations),
+                           ceiling.kind == "launch" ? "launches" : ceiling.kind);
+    if (ceiling.unit == "B/s")
+        return withUnit(ceiling.value, Unit::BytesPerSecond);
+    if (ceiling.unit == "FLOP/s")
+        return withUnit(ceiling.value, Unit::FlopsPerSecond);
+    return quantity::threeDigits(ceiling.value) + (ceiling.unit == "1" ? "" : " " + ceiling.unit);
 }
 
 std::string ceilingsText(const char* name, const analysis::Ceilings& ceilings, const std::string& from)
@@ -166,11 +175,13 @@ Table tableOf(std::shared_ptr<const std::vector<Ceiling>> ceilings)
         column.programs("value", &Ceiling::value),
         column.programs("unit", &Ceiling::unit),
         column.programs("spread", &Ceiling::spread),
-        column.people("reached", [](const Ceiling& row) { return rateText(row.value, row.unit); },
+        column.people("value", [](const Ceiling& row) { return valueText(row); },
                       {.keep = 2}),
         column.people("\u00b1",
                       [](const Ceiling& row) {
-                          return fmt::format("{:.1f} %", row.value > 0 ? 100 * row.spread / row.value : 0.0);
+                          return row.n > 1 && row.value > 0
+                                     ? Cell(fmt::format("{:.1f} %", 100 * row.spread / row.value))
+                                     : Cell();
                       },
                       {.keep = 2}),
         column("n", "samples", &Ceiling::n, {.keep = 2}),

@@ -3,6 +3,7 @@
 #include "core/model/spec.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ struct ReplayResult {
     std::int64_t calls = 0;             ///< in a sample
     bool isGraphed = false;             ///< the calls of a sample were replayed from a CUDA graph
     std::vector<double> samplesNs = {}; ///< time of a call, by sample
+    /// The largest share of the measurement, 0 to 1, in which a thread waited for a core; none: not known.
+    std::optional<double> waiting = {};
 };
 
 } // namespace tilescope

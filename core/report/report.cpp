@@ -61,7 +61,7 @@ std::optional<Figure> chartOf(const FigureTemplate& wanted, const StudyRuns& stu
     if (!drawable || distinctKeys(runs, {wanted.label.empty() ? wanted.x : wanted.label}).size() < 2)
         return {};
     return Figure{.id = study.study.name + "-" + wanted.id,
-                  .caption = wanted.caption,
+                  .caption = filled(wanted.caption, runs),
                   .recipe = recipeOf(wanted, runs),
                   .files = filesOf(runs)};
 }
@@ -89,7 +89,7 @@ std::optional<Figure> timelinesOf(const FigureTemplate& wanted, const StudyRuns&
     if (wanted.aboutMemory)
         recipe["memory_height"] = kMemoryHeight;
     return Figure{.id = study.study.name + "-" + wanted.id,
-                  .caption = wanted.caption,
+                  .caption = filled(wanted.caption, runs),
                   .recipe = recipe.dump(2, ' ', false, nlohmann::json::error_handler_t::replace),
                   .files = filesOf(runs),
                   .isTimeline = true};
@@ -125,7 +125,7 @@ Section sectionOf(const StudyRuns& study, bool anonymous)
     Section section{.study = study.study.name, .title = study.study.title, .asks = study.study.asks};
     for (const PartRuns& part : study.parts)
         if (!part.runs.empty() && !part.about.empty())
-            section.about.push_back(part.about);
+            section.about.push_back(filled(part.about, part.runs));
     count(section, study);
     section.setting = settingOf(study, anonymous);
     section.cautions = cautionsOf(study);

@@ -1,5 +1,7 @@
 #include "core/report/selection.h"
 
+#include "core/config/key_text.h"
+
 #include <algorithm>
 
 namespace tilescope::report {
@@ -63,6 +65,16 @@ const RunList& divisorsOf(const Quantity& quantity, const std::vector<std::strin
                quantity.overFrom.end();
     });
     return isOneOfPart ? part : row;
+}
+
+std::string filled(const std::string& text, const RunList& runs)
+{
+    return config::filledText(text, [&runs](const std::string& key) {
+        std::vector<std::string> values;
+        for (const auto& run : runs)
+            values.emplace_back(run->param(key));
+        return values;
+    });
 }
 
 } // namespace tilescope::report

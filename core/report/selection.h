@@ -17,6 +17,9 @@ RunList select(const StudyRuns& study, const std::string& part, const Where& whe
 
 bool matches(const RunFacts& run, const Where& where);
 
+/// A text of a template with the values of the runs in place of keys in braces: config::filledText().
+std::string filled(const std::string& text, const RunList& runs);
+
 /// The distinct combinations of values of these keys, in order of first occurrence.
 std::vector<std::vector<std::string>> distinctKeys(const RunList& runs, const std::vector<std::string>& keys);
 

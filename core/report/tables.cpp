@@ -252,8 +252,8 @@ void nameSkippedOnce(Table& table)
 
 Table makeTable(const TableTemplate& wanted, const StudyRuns& study)
 {
-    Table table{.id = wanted.id, .caption = wanted.caption};
     const RunList runs = select(study, wanted.part, wanted.from);
+    Table table{.id = wanted.id, .caption = filled(wanted.caption, runs)};
     const auto keys = distinctKeys(runs, wanted.rows);
     for (std::size_t i = 0; i < wanted.rows.size(); ++i)
         table.columns.push_back({.heading = wanted.rows[i], .numeric = allNumbers(keys, i), .isKey = true});

@@ -50,7 +50,9 @@ NOT_RUN = {
         "slurm/submit -n 16 -o results sweep.yaml --gres=gpu:1 --time=08:00:00": CLUSTER,
     },
     "compare.md": {
-        "tilescope compare base.tscope change.tscope --gate 3% --format md > comparison.md": TIMED,
+        "tilescope compare --measure \"base/bin/step --size 1024\" \"change/bin/step --size 1024\" --gate 3% --format md > comparison.md": "needs programs of the user; cli.CompareMeasure does",
+        "tilescope compare --measure base.yaml change.yaml --repeat 10 --gate 3% --format md > comparison.md": TIMED,
+        "tilescope compare --measure \"python train.py\" \"python train.py --compile\"": PYTHON,
     },
     "batch.md": {
         "tilescope --batch study:attention-grid -o grid.tscope": LONG,
@@ -121,7 +123,7 @@ GIVEN = {
     "batch.md": ["sweep.yaml"],
     "charts.md": ["a.tscope", "recipe.json"],
     "cluster.md": ["sweep.yaml"],
-    "compare.md": ["sweep.yaml", "eager.json.gz", "compiled.json.gz"],
+    "compare.md": ["sweep.yaml", "naive.yaml", "sdpa.yaml", "eager.json.gz", "compiled.json.gz"],
     "export.md": ["rank0.json.gz", "rank1.json.gz"],
     "import.md": ["rank0.json.gz", "rank1.json.gz"],
     "memory.md": ["a.tscope", "snapshot.pickle"],
@@ -143,6 +145,8 @@ STUDY_SWEEP = re.compile(r"--batch study:(all|ddp) --quick .*-o (\S+)$")
 
 TEXTS = {
     "sweep.yaml": "workload: attention\ndevice: cpu\nsteps: 2\nfixed: {batch: 1}\nsweep: {seq_len: [32, 64, 96]}\n",
+    "naive.yaml": "workload: attention\ndevice: cpu\nsteps: 3\nbatch: 1\nseq_len: 64\n",
+    "sdpa.yaml": "workload: attention\ndevice: cpu\nsteps: 3\nbatch: 1\nseq_len: 64\nbackend: sdpa\n",
     "bad.yaml": "workload: attention\nsteps: 3\nfixed:\n  bacth: 4\n",
     "recipe.json": '{"tilescope_chart": 1, "x": "seq_len", "y": "step, wall"}\n',
 }

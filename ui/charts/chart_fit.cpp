@@ -70,7 +70,10 @@ std::optional<ChartFit> fitOf(const std::vector<ChartPoint>& points, ChartRecipe
     double residual = 0;
     for (const auto& [x, y] : logs)
         residual += std::pow(y - std::log(fit.at(std::exp(x))), 2);
-    fit.r2 = yy > 0 ? 1 - residual / yy : 1;
+    constexpr double kExact = 1e-12; // points on a horizontal line have no variance to explain
+    fit.r2 = yy > kExact ? 1 - residual / yy : residual > kExact ? 0 : 1;
+    if (fit.r2 < kLeastR2)
+        return {};
     // A standard error on the logarithm is a share of c. With the exponent free, it is that of c at the
     // middle.
     const auto n = double(logs.size());

@@ -74,6 +74,9 @@ struct ChartPoint {
     std::string uid = {}; ///< of its run; of the first one of repeats
 };
 
+/// A fit with a lower R² is not drawn.
+inline constexpr double kLeastR2 = 0.8;
+
 /// y = c x^exponent, fitted by least squares on logarithms.
 struct ChartFit {
     double c = 0;
@@ -123,7 +126,8 @@ QString machineWords(const std::vector<query::EnvironmentTable>& environments);
 bool hasWords(const query::RunSummary& run, const QString& filter);
 
 /// c of y = c x^exponent through the tail of the points (their larger half by x, at least two); also the
-/// exponent if the fit is a power law. None with fewer than two points.
+/// exponent if the fit is a power law. None with fewer than two points, and if R² is below kLeastR2: such a line says
+/// nothing about the points.
 std::optional<ChartFit> fitOf(const std::vector<ChartPoint>& points, ChartRecipe::Fit kind);
 
 /// Keys that differ among runs and are numbers in all of them.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 namespace tilescope::ui {
 
@@ -77,6 +78,43 @@ TableData chartRows(const Chart& chart, const LineColour& colour)
         for (const double x : xs)
             row.cells.push_back(cellAt(series, x));
         data.rows.push_back(std::move(row));
+    }
+    return data;
+}
+
+TableData chartFileRows(const Chart& chart)
+{
+    TableData data = chartRows(chart);
+    const std::set<double> xs = everyX(chart);
+    const auto pointAt = [](const ChartSeries& series, double x) {
+        const auto found = std::ranges::find(series.points, x, &ChartPoint::x);
+        return found == series.points.end() ? nullptr : &*found;
+    };
+    std::size_t column = 1;
+    for (const double x : xs) {
+        const auto hasBar = [&](const ChartSeries& series) {
+            const ChartPoint* point = pointAt(series, x);
+            return point && point->low && point->high;
+        };
+        ++column;
+        if (std::ranges::none_of(chart.series, hasBar))
+            continue;
+        for (const auto& [word, end] : {std::pair("low", &ChartPoint::low), std::pair("high", &ChartPoint::high)}) {
+            TableColumn made = data.columns[column - (end == &ChartPoint::low ? 1 : 2)];
+            made.title += QLatin1Char(' ') + QLatin1String(word);
+            data.columns.insert(data.columns.begin() + std::ptrdiff_t(column), made);
+            for (std::size_t i = 0; i < chart.series.size(); ++i) {
+                const ChartPoint* point = pointAt(chart.series[i], x);
+                TableCell cell = makeWords(notMeasured());
+                if (point && point->*end) {
+                    cell.text = threeDigits(*(point->*end));
+                    cell.sort = *(point->*end);
+                }
+                auto& cells = data.rows[i].cells;
+                cells.insert(cells.begin() + std::ptrdiff_t(column), cell);
+            }
+            ++column;
+        }
     }
     return data;
 }

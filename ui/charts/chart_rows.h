@@ -15,6 +15,9 @@ using LineColour = std::function<QColor(std::size_t)>;
 /// The values behind a chart: one row per series, one column per x.
 TableData chartRows(const Chart& chart, const LineColour& colour = {});
 
+/// The same for a file: each x with error bars is followed by its ends.
+TableData chartFileRows(const Chart& chart);
+
 /// Its fits, with their predictions at the largest x of the chart; no rows if there are none.
 TableData fitRows(const Chart& chart, const LineColour& colour = {});
 

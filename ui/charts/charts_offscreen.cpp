@@ -115,7 +115,7 @@ void writeCharts(const QStringList& recipes, const QStringList& recordings, cons
         plot.show(chart, chosen);
         for (const ExportFormat format : {ExportFormat::Pdf, ExportFormat::Svg, ExportFormat::Png})
             writeFigure(plot, chart, chosen, base + QLatin1Char('.') + suffixOf(format));
-        writeTextFile(base + QStringLiteral(".csv"), csvOf(chartRows(chart)));
+        writeTextFile(base + QStringLiteral(".csv"), csvOf(chartFileRows(chart)));
     }
 }
 

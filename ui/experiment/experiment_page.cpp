@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/output_file.h"
 #include "core/base/paths.h"
+#include "core/config/key_text.h"
 #include "core/config/spec_file.h"
 #include "core/config/study.h"
 #include "core/session/supervisor/slurm_script.h"
@@ -302,7 +303,7 @@ void ExperimentPage::fillParts(QMenu& menu, const std::string& study)
                 menu.addAction(QStringLiteral("%1: %2").arg(QString::fromStdString(part.name),
                                                             counted(std::ssize(part.specs), "point")),
                                this, use);
-            action->setToolTip(QString::fromStdString(part.about));
+            action->setToolTip(QString::fromStdString(config::aboutOf(part)));
         }
         menu.setToolTipsVisible(true);
     } catch (const Error& error) {

@@ -84,9 +84,9 @@ struct GroupDifference {
 /// Matches groups by key and compares them; the largest change in time comes first.
 ///
 /// With two or more runs per side, a group is tested by Welch's t on the means of its runs, whose deviation
-/// is at least that of the step time. A single run shows no deviation between runs; the larger of the step
-/// time's deviation and the group's deviation from step to step is assumed. The expected share of wrong
-/// verdicts among slower and faster groups is at most `falseDiscovery` (Benjamini and Hochberg, 1995). A
+/// is at least that of the step time, and with the shift between sides that were not taken in turn. A single run
+/// shows no deviation between runs; the larger of the step time's deviation and the group's deviation from step to
+/// step is assumed. The expected share of wrong verdicts among slower and faster groups is at most `falseDiscovery` (Benjamini and Hochberg, 1995). A
 /// different number of launches needs no test.
 /// \param between  the deviation of step times between runs: TimeDifference::between
 /// O(g log g + values).

@@ -3,7 +3,6 @@
 #include "core/base/quantity.h"
 
 #include <array>
-#include <cmath>
 
 namespace tilescope::analysis {
 
@@ -25,8 +24,10 @@ Gate gateOf(const TimeDifference* step, double allowed)
         else if (interval->low > limit)
             gate.outcome = GateOutcome::Exceeded;
     }
-    if (gate.outcome == GateOutcome::Undecided)
-        gate.repeats = step->repeatsFor(std::abs(std::log(step->ratio / limit)));
+    if (gate.outcome == GateOutcome::Undecided) {
+        gate.repeats = step->repeatsFor(limit);
+        gate.needsTurns = !step->between.inTurn && step->between.source != BetweenRuns::Source::Given;
+    }
     return gate;
 }
 
@@ -43,8 +44,11 @@ std::string sentenceOf(const Gate& gate)
     }
     const std::string undecided =
         "Gate undecided: these runs do not show whether B is more than " + limit + " slower than A.";
-    return gate.repeats ? undecided + " Repeat both " + std::to_string(*gate.repeats) + " times to decide."
-                        : undecided;
+    if (!gate.repeats)
+        return undecided;
+    return undecided + " " +
+           (gate.needsTurns ? measureInTurn(*gate.repeats)
+                            : "Repeat both " + std::to_string(*gate.repeats) + " times to decide.");
 }
 
 } // namespace tilescope::analysis

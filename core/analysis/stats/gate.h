@@ -21,9 +21,10 @@ std::string_view wordOf(GateOutcome outcome); ///< passed, exceeded, undecided
 struct Gate {
     double allowed = 0; ///< a fraction: 0.03 allows a ratio of 1.03
     GateOutcome outcome = GateOutcome::Undecided;
-    /// For an undecided gate: the repeats per side that would decide it at the same ratio. None above 50, or
+    /// For an undecided gate: the repeats per side that would probably decide it at the same ratio. None above 50, or
     /// without timed steps.
     std::optional<std::int64_t> repeats = {};
+    bool needsTurns = false; ///< they must be taken in turn, which these were not
 };
 
 /// \param step     null: the runs have no step times to compare

@@ -85,6 +85,12 @@ Spread spreadOf(const GroupSide& a, const GroupSide& b, const BetweenRuns& betwe
         }
     }
     uncertainty += expected * expected / degrees;
+    // Sides that were not taken in turn may be shifted against each other.
+    double shifted = 0;
+    for (const GroupSide& side : {a, b})
+        shifted += side.runs > 0 ? std::pow(between.shift * side.mean, 2) : 0;
+    spread.variance += shifted;
+    uncertainty += shifted * shifted / between.shiftDegrees;
     if (uncertainty > 0)
         spread.degrees = std::min(1e6, spread.variance * spread.variance / uncertainty);
     return spread;

@@ -8,7 +8,9 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <numbers>
 #include <numeric>
+#include <utility>
 
 namespace tilescope::analysis {
 
@@ -17,13 +19,18 @@ namespace {
 constexpr std::size_t kBlocks = 5;
 constexpr std::size_t kFewestSteps = 3; // fewer steps do not show their spread
 
-// Least deviations between single runs; calibrated with recorded runs (tests/bench/compare).
+// Least deviations between single runs, and between sides that were taken at different times; calibrated with recorded
+// runs (tests/bench/compare).
 constexpr double kLeastQuiet = 0.05;
 constexpr double kLeastDisturbed = 0.10;
 constexpr double kLeastShort = 0.20;
 constexpr double kShortMs = 1000;
+constexpr double kPerWaiting = 0.1;
 constexpr double kSpreadUnknown = 0.5;
-constexpr double kDegreesOfSteps = 2;
+constexpr double kDegreesOfSteps = 8;
+constexpr double kVeryShortMs = 100;
+constexpr double kDegreesOfVeryShort = 2;
+constexpr double kQuickSteps = 0.1; // quantile of the quickest steps
 
 // Smaller deviations between repeats are due to the resolution of the clock.
 constexpr double kLeastMeasured = 0.0005;
@@ -58,13 +65,16 @@ std::int64_t stepsOf(std::span<const TimedRun> runs)
     return steps;
 }
 
-/// Standard deviation of the logarithms of the medians of blocks of consecutive steps.
-double deviationOfBlocks(std::span<const double> times)
+/// Standard deviation of the logarithms of the medians of blocks of consecutive steps. Blocks of an undisturbed run
+/// have at least four steps, so that a single slow one does not matter.
+double deviationOfBlocks(const TimedRun& run)
 {
+    const std::span<const double> times = run.times;
     const std::size_t n = times.size();
     if (n < kFewestSteps)
         return kSpreadUnknown;
-    const std::size_t blocks = n < 2 * kBlocks ? n : kBlocks;
+    const std::size_t least = run.disturbed ? 2 : 4;
+    const std::size_t blocks = n < 2 * least ? n : std::min(kBlocks, n / least);
     std::vector<double> logs;
     for (std::size_t block = 0; block < blocks; ++block) {
         const std::size_t begin = block * n / blocks;
@@ -74,13 +84,119 @@ double deviationOfBlocks(std::span<const double> times)
     return std::sqrt(sumOfSquares(logs) / static_cast<double>(blocks - 1));
 }
 
+double durationOf(const TimedRun& run)
+{
+    return std::accumulate(run.times.begin(), run.times.end(), 0.0);
+}
+
+/// The logarithm of the factor by which waiting for a core made a run longer; 0 if it is not known.
+double logOfWaiting(const TimedRun& run)
+{
+    constexpr double kMostWaiting = 0.95;
+    return -std::log(1 - std::clamp(run.waiting.value_or(0), 0.0, kMostWaiting));
+}
+
 /// The lower bound of the deviation between runs like this one.
 double leastDeviationOf(const TimedRun& run)
 {
     // Disturbances of a few seconds affect a shorter run completely or not at all.
-    if (std::accumulate(run.times.begin(), run.times.end(), 0.0) < kShortMs)
-        return kLeastShort;
-    return run.disturbed ? kLeastDisturbed : kLeastQuiet;
+    const double least = durationOf(run) < kShortMs ? kLeastShort
+                         : run.disturbed            ? kLeastDisturbed
+                                                    : kLeastQuiet;
+    return std::hypot(least, kPerWaiting * logOfWaiting(run));
+}
+
+/// The deviation between sides that were not taken in turn, and its degrees of freedom.
+void addShift(BetweenRuns& between, std::span<const TimedRun> a, std::span<const TimedRun> b)
+{
+    between.shiftDegrees = kDegreesOfSteps;
+    for (const std::span<const TimedRun> side : {a, b})
+        for (const TimedRun& run : side) {
+            if (run.times.empty())
+                continue;
+            between.shift = std::max(between.shift, leastDeviationOf(run));
+            if (durationOf(run) < kVeryShortMs)
+                between.shiftDegrees = kDegreesOfVeryShort;
+        }
+}
+
+/// Pairs of runs that were taken in turn, in their order; empty if they were not.
+std::vector<std::pair<const TimedRun*, const TimedRun*>> pairsInTurn(std::span<const TimedRun> a,
+                                                                     std::span<const TimedRun> b)
+{
+    struct Taken {
+        const TimedRun* run;
+        bool isB;
+    };
+    std::vector<Taken> order;
+    std::array<std::int64_t, 2> counts{};
+    for (const bool isB : {false, true})
+        for (const TimedRun& run : isB ? b : a) {
+            if (run.times.empty())
+                continue;
+            if (run.started == 0)
+                return {};
+            order.push_back({&run, isB});
+            ++counts[isB ? 1 : 0];
+        }
+    if (std::abs(counts[0] - counts[1]) > 1)
+        return {};
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Taken& x, const Taken& y) { return x.run->started < y.run->started; });
+    std::vector<std::pair<const TimedRun*, const TimedRun*>> pairs;
+    for (std::size_t i = 0; i + 1 < order.size(); i += 2) {
+        const Taken& first = order[i];
+        const Taken& second = order[i + 1];
+        if (first.isB == second.isB)
+            return {};
+        pairs.emplace_back(first.isB ? second.run : first.run, first.isB ? first.run : second.run);
+    }
+    if (pairs.size() < 2)
+        pairs.clear();
+    return pairs;
+}
+
+double logMedian(const TimedRun& run)
+{
+    return std::log(median(run.times));
+}
+
+/// The quickest steps of all runs of a side, as the logarithm of a time.
+double logOfQuickSteps(std::span<const TimedRun> runs)
+{
+    std::vector<double> times;
+    for (const TimedRun& run : runs)
+        times.insert(times.end(), run.times.begin(), run.times.end());
+    std::sort(times.begin(), times.end());
+    return std::log(quantile(times, kQuickSteps));
+}
+
+/// The mean of logOfWaiting() of the runs with steps; none if one does not know it.
+std::optional<double> meanWaiting(std::span<const TimedRun> runs)
+{
+    std::vector<double> logs;
+    for (const TimedRun& run : runs) {
+        if (run.times.empty())
+            continue;
+        if (!run.waiting)
+            return {};
+        logs.push_back(logOfWaiting(run));
+    }
+    return meanOf(logs);
+}
+
+/// A second estimate of the logarithm of the ratio of runs that were not taken in turn, less affected by a host that
+/// was busier for one side: what the steps would take without waiting for a core, or, where that is not known, the
+/// ratio of the quickest steps. The ratio itself if nothing was disturbed.
+double logOfUndisturbedRatio(std::span<const TimedRun> a, std::span<const TimedRun> b, double logRatio)
+{
+    const auto waitingA = meanWaiting(a);
+    const auto waitingB = meanWaiting(b);
+    if (waitingA && waitingB)
+        return logRatio - (*waitingB - *waitingA);
+    const bool isDisturbed =
+        std::ranges::any_of(a, &TimedRun::disturbed) || std::ranges::any_of(b, &TimedRun::disturbed);
+    return isDisturbed ? logOfQuickSteps(b) - logOfQuickSteps(a) : logRatio;
 }
 
 /// The absolute log ratio that 2.5 % of the pairs of repeats of one spec exceed; none with fewer than ten
@@ -129,14 +245,31 @@ std::string ratioText(const TimeDifference& difference)
 
 Verdict verdictOf(const TimeDifference& difference)
 {
-    if (difference.ratio > difference.reach)
+    if (difference.allowed.low > 1)
         return Verdict::Slower;
-    if (difference.ratio * difference.reach < 1)
+    if (difference.allowed.high < 1)
         return Verdict::Faster;
     const auto& interval = difference.ratio95;
     if (interval && interval->low >= 1 / (1 + kNoDifference) && interval->high <= 1 + kNoDifference)
         return Verdict::NoDifference;
     return Verdict::Inconclusive;
+}
+
+/// The fewest repeats per side, taken in turn and more than there are, that are `enough` for the degrees of freedom and
+/// the standard error of the logarithm of the ratio.
+template <class Enough>
+std::optional<std::int64_t> fewestRepeats(const TimeDifference& difference, const Enough& enough)
+{
+    constexpr std::int64_t kFewest = 5;
+    if (!difference.between.isMeasured())
+        return kFewest;
+    for (std::int64_t runs = kFewest; runs <= kMostRepeats; ++runs) {
+        const auto n = static_cast<double>(runs);
+        const bool isMore = runs > std::min(difference.runsA, difference.runsB) || !difference.between.inTurn;
+        if (isMore && enough(n - 1, difference.between.deviation * std::sqrt(2 / n)))
+            return runs;
+    }
+    return {};
 }
 
 } // namespace
@@ -148,14 +281,31 @@ std::string_view wordOf(Verdict verdict)
     return words[static_cast<std::size_t>(verdict)];
 }
 
+bool areInTurn(std::span<const TimedRun> a, std::span<const TimedRun> b)
+{
+    return !pairsInTurn(a, b).empty();
+}
+
 BetweenRuns betweenRuns(std::span<const TimedRun> a, std::span<const TimedRun> b, const KnownDeviation& known)
 {
     using Source = BetweenRuns::Source;
     if (known.given)
         return {.deviation = *known.given, .degrees = kKnownForCertain, .source = Source::Given};
+    BetweenRuns between;
+    if (const auto pairs = pairsInTurn(a, b); !pairs.empty()) {
+        std::vector<double> ratios;
+        for (const auto& [runA, runB] : pairs)
+            ratios.push_back(logMedian(*runB) - logMedian(*runA));
+        between.degrees = static_cast<double>(ratios.size() - 1);
+        between.deviation =
+            std::max(kLeastMeasured, std::sqrt(sumOfSquares(ratios) / between.degrees / 2));
+        between.runs = static_cast<std::int64_t>(2 * ratios.size());
+        between.source = Source::Repeats;
+        between.inTurn = true;
+        return between;
+    }
     double squares = 0;
     double degrees = 0;
-    BetweenRuns between;
     const auto learnFrom = [&](std::span<const double> logs) {
         if (logs.size() < 2)
             return;
@@ -171,18 +321,19 @@ BetweenRuns betweenRuns(std::span<const TimedRun> a, std::span<const TimedRun> b
             logs.push_back(std::log(value));
         learnFrom(logs);
     }
+    addShift(between, a, b);
     if (degrees >= 1) {
         between.deviation = std::max(kLeastMeasured, std::sqrt(squares / degrees));
         between.degrees = degrees;
         between.source = Source::Repeats;
         return between;
     }
-    between.deviation = known.ofStep;
+    // Single runs: one estimate for both, the deviation between runs and the shift.
+    between.deviation = std::max(known.ofStep, std::exchange(between.shift, 0));
     for (const std::span<const TimedRun> side : {a, b})
         for (const TimedRun& run : side)
-            between.deviation =
-                std::max({between.deviation, leastDeviationOf(run), deviationOfBlocks(run.times)});
-    between.degrees = kDegreesOfSteps;
+            between.deviation = std::max(between.deviation, deviationOfBlocks(run));
+    between.degrees = between.shiftDegrees;
     return between;
 }
 
@@ -203,41 +354,50 @@ std::optional<TimeDifference> compareRuns(std::span<const TimedRun> a, std::span
                           .between = betweenRuns(a, b, known)};
     result.difference = result.medianB - result.medianA;
     result.ratio = result.medianB / result.medianA;
-    double half =
+    const double ofRuns =
         studentCritical(1 - kConfidence, result.between.degrees) * result.between.deviation *
         std::sqrt(1.0 / static_cast<double>(logsA.size()) + 1.0 / static_cast<double>(logsB.size()));
+    const double ofShift = studentCritical(1 - kConfidence, result.between.shiftDegrees) *
+                           result.between.shift * std::numbers::sqrt2;
+    double half = std::hypot(ofRuns, ofShift);
     if (result.runsA == 1 && result.runsB == 1 && !known.given)
         half = std::max(half, reachOfPairs(known).value_or(0));
-    result.reach = std::exp(half);
+    const bool mayDiffer = !result.between.inTurn && !known.given;
+    const double undisturbed = mayDiffer ? logOfUndisturbedRatio(a, b, logRatio) : logRatio;
+    const double low = std::min(logRatio, undisturbed) - half;
+    const double high = std::max(logRatio, undisturbed) + half;
+    result.allowed = {std::exp(low), std::exp(high)};
     if (result.between.isMeasured()) {
-        result.ratio95 = {result.ratio / result.reach, result.ratio * result.reach};
+        result.ratio95 = result.allowed;
         // B - A = 2 level sinh(log(B / A) / 2), with the geometric mean of A and B as level: the interval of
         // the ratio, scaled to this level.
         const double level = std::sqrt(result.medianA * result.medianB);
-        result.difference95 = {2 * level * std::sinh((logRatio - half) / 2),
-                               2 * level * std::sinh((logRatio + half) / 2)};
+        result.difference95 = {2 * level * std::sinh(low / 2), 2 * level * std::sinh(high / 2)};
     }
     result.verdict = verdictOf(result);
     return result;
 }
 
-std::optional<std::int64_t> TimeDifference::repeatsNeeded() const
+std::optional<std::int64_t> TimeDifference::repeatsFor(double limit) const
 {
-    return repeatsFor(std::log(1 + kNoDifference));
+    constexpr double kPower = 0.8;
+    const double distance = std::abs(std::log(ratio / limit));
+    return fewestRepeats(*this, [&](double degrees, double error) {
+        // The quantile for the power is one-sided: studentCritical() is of both sides.
+        return (studentCritical(1 - kConfidence, degrees) + studentCritical(2 * (1 - kPower), degrees)) * error <=
+               distance;
+    });
 }
 
-std::optional<std::int64_t> TimeDifference::repeatsFor(double half) const
+std::optional<std::int64_t> TimeDifference::repeatsNeeded() const
 {
-    constexpr std::int64_t kFewest = 5;
-    if (!between.isMeasured())
-        return kFewest;
-    for (std::int64_t runs = kFewest; runs <= kMostRepeats; ++runs) {
-        const auto n = static_cast<double>(runs);
-        if (runs > std::min(runsA, runsB) &&
-            studentCritical(1 - kConfidence, 2 * n - 2) * between.deviation * std::sqrt(2 / n) <= half)
-            return runs;
-    }
-    return {};
+    const auto narrow = fewestRepeats(*this, [](double degrees, double error) {
+        return studentCritical(1 - kConfidence, degrees) * error <= std::log(1 + kNoDifference);
+    });
+    const auto shown = repeatsFor();
+    if (narrow || shown)
+        return std::min(narrow.value_or(kMostRepeats), shown.value_or(kMostRepeats));
+    return std::min(runsA, runsB) < kMostRepeats ? std::optional(kMostRepeats) : std::nullopt;
 }
 
 std::string sentenceOf(const TimeDifference& difference)
@@ -246,12 +406,14 @@ std::string sentenceOf(const TimeDifference& difference)
     switch (difference.verdict) {
     case Verdict::Faster:
     case Verdict::Slower: {
+        const bool isSlower = difference.verdict == Verdict::Slower;
         std::string sentence =
             format("A step of B takes %.1f %% %s than one of A: %s", percent(difference.ratio),
-                   difference.verdict == Verdict::Slower ? "longer" : "less", ratioText(difference).c_str());
+                   isSlower ? "longer" : "less", ratioText(difference).c_str());
         if (!difference.ratio95)
             sentence += format(", beyond the %.0f %% by which single runs such as these may differ",
-                               percent(difference.reach));
+                               percent(isSlower ? difference.ratio / difference.allowed.low
+                                                : difference.allowed.high / difference.ratio));
         return sentence + ".";
     }
     case Verdict::NoDifference:
@@ -262,12 +424,22 @@ std::string sentenceOf(const TimeDifference& difference)
     }
     if (!difference.between.isMeasured())
         return "Inconclusive: one run of each. Repeat both 5 times to decide.";
-    if (const auto repeats = difference.repeatsNeeded())
+    const auto repeats = difference.repeatsNeeded();
+    if (!difference.between.inTurn && difference.between.source == BetweenRuns::Source::Repeats)
+        return format("Inconclusive: %s, which were not taken in turn. %s", ratioText(difference).c_str(),
+                      measureInTurn(repeats.value_or(kMostRepeats)).c_str());
+    if (repeats)
         return format("Inconclusive: %s. Repeat both %lld times to decide.", ratioText(difference).c_str(),
                       static_cast<long long>(*repeats));
     return format("Inconclusive: %s. Runs differ by %s %%: compare on a quieter machine.",
                   ratioText(difference).c_str(),
                   quantity::threeDigits(100 * difference.between.deviation).c_str());
+}
+
+std::string measureInTurn(std::int64_t repeats)
+{
+    return format("Take them in turn to decide: tilescope compare --measure A B --repeat %lld.",
+                  static_cast<long long>(repeats));
 }
 
 std::string whyNoInterval(const TimeDifference& difference)

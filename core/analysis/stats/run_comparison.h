@@ -15,7 +15,14 @@ namespace tilescope::analysis {
 struct TimedRun {
     std::vector<double> times = {}; ///< times of its timed steps in order, ms; positive
     bool disturbed = false;         ///< the run is flagged, or its host was busy
+    /// The share of its timed steps, 0 to 1, in which a thread waited for a core; none: not known.
+    std::optional<double> waiting = {};
+    std::int64_t started = 0; ///< Unix time, ns; 0: unknown
 };
+
+/// Whether the runs of A and B were taken in turn: two or more of each, in pairs of one A and one B (A B, B A, …). One
+/// run that is left over at the end does not matter.
+bool areInTurn(std::span<const TimedRun> a, std::span<const TimedRun> b);
 
 /// The deviation between the medians of runs of one program.
 struct BetweenRuns {
@@ -29,6 +36,11 @@ struct BetweenRuns {
     double degrees = 1;    ///< degrees of freedom of the deviation
     std::int64_t runs = 0; ///< repeated runs behind the estimate
     Source source = Source::Steps;
+    bool inTurn = false; ///< the runs were taken in turn: the deviation is that within their pairs
+    /// The standard deviation by which all runs of a side may be higher, because the sides were taken at different times:
+    /// their own spread does not show it. 0 for runs that were taken in turn, and for a given deviation.
+    double shift = 0;
+    double shiftDegrees = 1; ///< degrees of freedom of the shift
 
     bool isMeasured() const { return source != Source::Steps; }
 };
@@ -56,19 +68,23 @@ struct TimeDifference {
     double difference = 0; ///< medianB - medianA
     double ratio = 1;      ///< medianB / medianA
     BetweenRuns between = {};
-    /// A ratio below 1 / reach or above reach is a difference.
-    double reach = 1;
-    /// 95 % confidence intervals; none if the deviation between runs is not measured.
+    /// The ratios that the runs allow: a difference excludes 1. For runs that were not taken in turn, also those about
+    /// a second estimate: the ratio without the time that the runs waited for a core, or, where that is not known and a
+    /// run was disturbed, the ratio of their quickest steps.
+    ConfidenceInterval allowed{1, 1};
+    /// 95 % confidence intervals; none if the deviation between runs is not measured. The first is `allowed`.
     std::optional<ConfidenceInterval> ratio95 = {};
     std::optional<ConfidenceInterval> difference95 = {}; ///< excludes 0 if and only if ratio95 excludes 1
     Verdict verdict = Verdict::Inconclusive;
 
     bool isDifferent() const { return verdict == Verdict::Faster || verdict == Verdict::Slower; }
-    /// The number of repeats per side that would narrow the interval to kNoDifference; none above 50.
+    /// The number of runs per side, taken in turn and more than the current one, that would show with a probability of
+    /// 80 % whether the ratio is beyond `limit`, if it is what was measured; 5 if the deviation between runs is not
+    /// measured; none above 50.
+    std::optional<std::int64_t> repeatsFor(double limit = 1) const;
+    /// The number of runs per side that decide, the smaller of two: those that narrow the interval to kNoDifference, and
+    /// repeatsFor(). If none does, 50, which show the smallest difference that can be shown; none if there are 50.
     std::optional<std::int64_t> repeatsNeeded() const;
-    /// The number of repeats per side, larger than the current one, after which the logarithm of the ratio is
-    /// known to +- `half`; 5 if the deviation between runs is not measured; none above 50.
-    std::optional<std::int64_t> repeatsFor(double half) const;
 };
 
 /// Information about the deviation between runs, in addition to the compared runs.
@@ -83,18 +99,21 @@ struct KnownDeviation {
 
 /// The deviation between runs like these.
 ///
-/// With repeats, it is the pooled standard deviation of the logarithms of their medians. A pair of single
-/// runs has no degrees of freedom for it. Its steps yield a lower bound: the deviation between the medians of
-/// five blocks of consecutive steps, which shows a drift or a change of level. Effects that differ between
-/// runs but not within one (placement of memory, clocks, other work on the host) remain invisible. Therefore
-/// the deviation is at least 5 %, 10 % if a run is disturbed, and 20 % if its timed steps took less than a
-/// second, with two degrees of freedom. These values are calibrated with the loaded and the short recordings
-/// in tests/bench/results/compare and checked with the others.
+/// Of runs that were taken in turn, it is the standard deviation of the logarithms of the ratios within their pairs,
+/// divided by the square root of 2: what changes on the machine from pair to pair affects both. Of other repeats it is
+/// the pooled standard deviation of the logarithms of their medians, and the sides may be shifted against each other by
+/// what changed between them.
+///
+/// This shift, and the deviation between single runs, have no degrees of freedom. Their lower bound is 5 %, 10 % if a
+/// run is disturbed, and 20 % if its timed steps took less than a second. To these is added, as independent, a tenth of
+/// the logarithm of the factor by which waiting for a core made the run longer. Of single
+/// runs, the steps yield a further bound: the deviation between the medians of five blocks of consecutive steps, which
+/// shows a drift or a change of level. The values are calibrated with the recordings in tests/bench/results/compare.
 BetweenRuns betweenRuns(std::span<const TimedRun> a, std::span<const TimedRun> b,
                         const KnownDeviation& known = {});
 
-/// Compares two sides by the logarithms of the medians of their runs, with Student's t and the deviation
-/// between runs.
+/// Compares two sides by the logarithms of the medians of their runs, with Student's t, the deviation between runs and
+/// the shift between the sides.
 /// \return  none if a side has no timed step
 /// O(steps).
 std::optional<TimeDifference> compareRuns(std::span<const TimedRun> a, std::span<const TimedRun> b,
@@ -102,6 +121,9 @@ std::optional<TimeDifference> compareRuns(std::span<const TimedRun> a, std::span
 
 /// The verdict and its figures in one sentence.
 std::string sentenceOf(const TimeDifference& difference);
+
+/// How to decide: measure both in turn, so often.
+std::string measureInTurn(std::int64_t repeats);
 
 /// Why there is no interval; empty if there is one.
 std::string whyNoInterval(const TimeDifference& difference);

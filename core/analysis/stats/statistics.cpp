@@ -1,5 +1,6 @@
 #include "core/analysis/stats/statistics.h"
 
+#include "core/analysis/stats/effective_number.h"
 #include "core/base/error.h"
 
 #include <algorithm>
@@ -48,9 +49,9 @@ std::int64_t rankOf(std::int64_t n)
     return covers;
 }
 
-ConfidenceInterval medianInterval(std::span<const double> sorted)
+/// The position of the interval's low end among n sorted values, from 1, between two of them.
+double lowPosition(std::int64_t n)
 {
-    const auto n = static_cast<std::int64_t>(sorted.size());
     const std::int64_t rank = rankOf(n);
     const double wide = coverageOf(n, rank);
     const double narrow = coverageOf(n, rank + 1);
@@ -58,8 +59,23 @@ ConfidenceInterval medianInterval(std::span<const double> sorted)
     // Weight of the inner order statistics after Hettmansperger and Sheather.
     const double inner = static_cast<double>(n - rank) * excess /
                          (static_cast<double>(rank) + static_cast<double>(n - 2 * rank) * excess);
-    const auto at = [sorted](std::int64_t position) { return sorted[static_cast<std::size_t>(position)]; };
-    return {std::lerp(at(rank - 1), at(rank), inner), std::lerp(at(n - rank), at(n - rank - 1), inner)};
+    return static_cast<double>(rank) + inner;
+}
+
+/// The share of values below the interval's low end; n independent values, not always a whole number.
+double lowShare(double n)
+{
+    const auto below = static_cast<std::int64_t>(n);
+    const auto shareOf = [](std::int64_t whole) { return lowPosition(whole) / static_cast<double>(whole + 1); };
+    const double rest = n - static_cast<double>(below);
+    return rest > 0 ? std::lerp(shareOf(below), shareOf(below + 1), rest) : shareOf(below);
+}
+
+ConfidenceInterval medianInterval(std::span<const double> sorted, double effective)
+{
+    const auto n = static_cast<double>(sorted.size());
+    const double offset = std::clamp(lowShare(effective) * (n + 1) - 1, 0.0, (n - 1) / 2);
+    return {quantile(sorted, offset / (n - 1)), quantile(sorted, 1 - offset / (n - 1))};
 }
 
 } // namespace
@@ -113,8 +129,11 @@ std::optional<Statistics> summarise(std::span<const double> values)
             });
         statistics.standardDeviation = std::sqrt(squares / static_cast<double>(sorted.size() - 1));
     }
-    if (statistics.n >= kFewestForInterval)
-        statistics.ci95 = medianInterval(sorted);
+    statistics.effective = effectiveNumber(values);
+    if (statistics.n >= kFewestForInterval && statistics.effective >= kFewestForInterval) {
+        statistics.ci95 = medianInterval(sorted, statistics.effective);
+        statistics.assumesIndependence = values.size() < kFewestForCorrelation;
+    }
     return statistics;
 }
 

@@ -1,5 +1,7 @@
 #include "core/analysis/stats/steady_state.h"
 
+#include "core/analysis/stats/ranks.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -131,25 +133,6 @@ std::vector<double> logarithms(std::span<const double> times)
     for (const double time : times)
         x.push_back(std::log(std::max(time, std::numeric_limits<double>::min())));
     return x;
-}
-
-/// Ranks from 1; equal values share their mean rank.
-std::vector<double> ranksOf(std::span<const double> values)
-{
-    std::vector<std::size_t> order(values.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
-    std::vector<double> ranks(values.size());
-    for (std::size_t i = 0; i < order.size();) {
-        std::size_t end = i;
-        while (end < order.size() && values[order[end]] == values[order[i]])
-            ++end;
-        for (std::size_t j = i; j < end; ++j)
-            ranks[order[j]] = static_cast<double>(i + end + 1) / 2;
-        i = end;
-    }
-    return ranks;
 }
 
 /// The factor by which autocorrelation increases the variance of Kendall's S: equation 14 of Hamed and Rao,

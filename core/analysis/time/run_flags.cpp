@@ -28,36 +28,38 @@ std::string timeText(double nanoseconds)
     return quantity::withUnit(nanoseconds, quantity::Unit::Nanoseconds);
 }
 
+/// `timed step 9 takes 65.2 ms`, `timed steps 7 to 8 take 220 ms`: the median of these steps.
+std::string levelText(std::span<const double> timed, std::size_t begin, std::size_t end)
+{
+    const std::string time = timeText(median(timed.subspan(begin, end - begin)));
+    if (end - begin == 1)
+        return format("timed step %zu takes %s", begin, time.c_str());
+    return format("timed steps %zu to %zu take %s", begin, end - 1, time.c_str());
+}
+
 void addSteadiness(std::vector<RunFlag>& flags, const RunConditions& run)
 {
     std::vector<double> all = run.warmup;
     all.insert(all.end(), run.timed.begin(), run.timed.end());
     const SteadyState state = steadyState(all);
     const std::size_t warm = run.warmup.size();
-    if (state.reached && state.from <= warm)
+    if (state.from <= warm)
         return;
-    const double settled = state.levels.back().median;
-    // The level that ends when the settled one begins.
+    const std::size_t late = state.from - warm;
+    // The level that ends when the settled one begins; its warm-up steps do not count.
     const auto before = std::find_if(state.levels.begin(), state.levels.end(),
                                      [&state](const Level& level) { return level.end == state.from; });
-    const double earlier = before == state.levels.end() ? settled : before->median;
-    if (!state.reached) {
-        flags.push_back(
-            {FlagKind::Unsteady,
-             format("the last %zu of %zu timed steps take %s, those before %s", all.size() - state.from,
-                    run.timed.size(), timeText(settled).c_str(), timeText(earlier).c_str())});
-        return;
-    }
-    const std::size_t late = state.from - warm;
+    const std::size_t begin =
+        before == state.levels.end() ? 0 : std::max(before->begin, warm) - warm;
+    const std::span<const double> timed = run.timed;
+    const bool wasSlower = median(timed.subspan(begin, late - begin)) > median(timed.subspan(late));
     // Slow steps that end in the first half are warm-up; any other change is unsteadiness.
-    if (earlier > settled && late <= run.timed.size() / 2)
-        flags.push_back(
-            {FlagKind::WarmUpTooShort, format("the first %zu timed %s to it: set warmup to %zu", late,
-                                              late == 1 ? "step belongs" : "steps belong", state.from)});
+    if (state.reached && wasSlower && late <= timed.size() / 2)
+        flags.push_back({FlagKind::WarmUpTooShort, format("the first %zu timed %s to it: set warmup to %zu", late,
+                                                          late == 1 ? "step belongs" : "steps belong", state.from)});
     else
-        flags.push_back(
-            {FlagKind::Unsteady, format("from timed step %zu on a step takes %s instead of %s", late,
-                                        timeText(settled).c_str(), timeText(earlier).c_str())});
+        flags.push_back({FlagKind::Unsteady, levelText(timed, begin, late) + ", " +
+                                                 levelText(timed, late, timed.size()) + " (medians, counted from 0)"});
 }
 
 bool isSteadyWithout(const Drift& drift, std::span<const double> timed)

@@ -30,22 +30,23 @@ std::string foldedName(std::string_view name)
 
 } // namespace
 
-query::CallTree exportedStacks(const store::RunReader& reader, const store::RunRecord& run,
-                               const ExportOptions& options)
+ExportedTree exportedStacks(const store::RunReader& reader, const store::RunRecord& run,
+                              const ExportOptions& options)
 {
     query::CallTreeTable table =
         query::callTree(reader, {.run = run.run}, {.scope = query::CallTreeScope::Recording});
-    if (!table.onGpu)
-        throw Error{.what = "run " + std::to_string(run.run.value) + " has no GPU activities",
+    if (table.tree.totalCount() == 0)
+        throw Error{.what = "run " + std::to_string(run.run.value) + " has neither GPU activities nor ops",
                     .where = reader.file().string(),
-                    .remedy = "stacks show GPU time: record the run on a GPU, with trace: kernels or full"};
+                    .remedy = "record it with trace: kernels or full"};
     table.tree.renameAll(
         [&options](const std::string& name) { return exportedText(name, options.withIdentity); });
-    return std::move(table.tree);
+    return {.tree = std::move(table.tree), .onGpu = table.onGpu};
 }
 
-void writeFolded(std::ostream& out, const query::CallTree& stacks)
+void writeFolded(std::ostream& out, const ExportedTree& exported)
 {
+    const query::CallTree& stacks = exported.tree;
     std::vector<std::string> names;
     names.reserve(stacks.names().size());
     for (const std::string& name : stacks.names())
@@ -62,8 +63,9 @@ void writeFolded(std::ostream& out, const query::CallTree& stacks)
     }
 }
 
-void writeSpeedscope(std::ostream& out, const query::CallTree& stacks, std::string_view name)
+void writeSpeedscope(std::ostream& out, const ExportedTree& exported, std::string_view name)
 {
+    const query::CallTree& stacks = exported.tree;
     out << "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\": "
            "\"Tilescope\",\n"
            "\"name\": "
@@ -73,9 +75,9 @@ void writeSpeedscope(std::ostream& out, const query::CallTree& stacks, std::stri
         out << separator << "{\"name\": " << jsonString(frame) << '}';
         separator = ",\n";
     }
-    out << "]},\n\"profiles\": [{\"type\": \"sampled\", \"name\": \"GPU time\", \"unit\": \"nanoseconds\", "
-           "\"startValue\": 0, \"endValue\": "
-        << stacks.totalAmount() << ",\n\"samples\": [";
+    out << "]},\n\"profiles\": [{\"type\": \"sampled\", \"name\": \""
+        << (exported.onGpu ? "GPU time" : "self time of ops")
+        << "\", \"unit\": \"nanoseconds\", \"startValue\": 0, \"endValue\": " << stacks.totalAmount() << ",\n\"samples\": [";
     separator = "\n";
     for (query::CallTree::Node node = 0; node < stacks.entries().size(); ++node) {
         if (stacks.entries()[node].amount == 0)
@@ -99,8 +101,9 @@ void writeSpeedscope(std::ostream& out, const query::CallTree& stacks, std::stri
     out << "]}]}\n";
 }
 
-void writePprof(std::ostream& out, const query::CallTree& stacks, std::int64_t startedUnixNs)
+void writePprof(std::ostream& out, const ExportedTree& exported, std::int64_t startedUnixNs)
 {
+    const query::CallTree& stacks = exported.tree;
     // Field numbers of profile.proto.
     enum Profile : std::uint32_t {
         SampleType = 1,
@@ -112,7 +115,8 @@ void writePprof(std::ostream& out, const query::CallTree& stacks, std::int64_t s
         DurationNanos = 10,
         DefaultSampleType = 14
     };
-    constexpr std::array<const char*, 5> kWords{"", "gpu_time", "nanoseconds", "activities", "count"};
+    const std::array<const char*, 5> words{"", exported.onGpu ? "gpu_time" : "op_time", "nanoseconds",
+                                           exported.onGpu ? "activities" : "ops", "count"};
     GzipStream zip(out);
     std::string bytes;
     const auto flush = [&] {
@@ -125,7 +129,7 @@ void writePprof(std::ostream& out, const query::CallTree& stacks, std::int64_t s
         value.add_int64(1, type);
         value.add_int64(2, type + 1);
     }
-    for (const char* word : kWords)
+    for (const char* word : words)
         profile.add_string(StringTable, word);
     for (const std::string& name : stacks.names())
         profile.add_string(StringTable, name);
@@ -137,7 +141,7 @@ void writePprof(std::ostream& out, const query::CallTree& stacks, std::int64_t s
         {
             protozero::pbf_writer function(profile, Function);
             function.add_uint64(1, i + 1);
-            function.add_int64(2, static_cast<std::int64_t>(i + kWords.size()));
+            function.add_int64(2, static_cast<std::int64_t>(i + words.size()));
         }
         {
             protozero::pbf_writer location(profile, Location);

@@ -12,6 +12,7 @@
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
 #include "core/query/tables/side_events.h"
+#include "core/query/tables/step_tables.h"
 #include "core/query/timeline/hue.h"
 
 #include <nlohmann/json.hpp>
@@ -177,41 +178,76 @@ bool holds(const std::vector<store::RunRecord>& runs, const store::RunRecord& ru
                        [&run](const store::RunRecord& each) { return each.uid == run.uid; });
 }
 
-/// Whether the host had more threads to run than processors, over the minute before the run.
-bool wasLoaded(const store::RunReader& reader, RunId run)
+/// What the host was like during a run.
+struct HostConditions {
+    bool wasLoaded = false;                ///< more threads to run than processors, over the minute before the run
+    std::optional<double> waiting = {};    ///< share of the timed steps
+};
+
+HostConditions hostConditions(const store::RunReader& reader, RunId run)
 {
     constexpr double kBeyondOurOwn = 1.25; // our own threads may keep every processor busy
+    HostConditions host;
     double load = 0;
     double threads = 0;
     for (const EnvironmentEntry& entry : reader.environment(run)) {
-        double* value = entry.key == "load" ? &load : entry.key == "cpu.threads" ? &threads : nullptr;
-        if (value)
-            *value = parseNumber<double>(entry.value).value_or(0);
+        const auto value = [&entry] { return parseNumber<double>(entry.value); };
+        if (entry.key == "load")
+            load = value().value_or(0);
+        else if (entry.key == "cpu.threads")
+            threads = value().value_or(0);
+        else if (entry.key == "host.waiting.timed" && value())
+            host.waiting = *value() / 100;
     }
-    return threads > 0 && load > kBeyondOurOwn * threads;
+    host.wasLoaded = threads > 0 && load > kBeyondOurOwn * threads;
+    return host;
 }
 
-/// Something other than the program affected the times of the run.
-bool wasDisturbed(const store::RunReader& reader, const store::RunRecord& run)
+/// The run without its times. Nothing is known about the host of a recording of another program.
+analysis::TimedRun conditionsOf(const store::RunReader& reader, const store::RunRecord& run)
 {
     constexpr std::array kOfTimes{FlagKind::WarmUpTooShort, FlagKind::Unsteady,     FlagKind::Drift,
                                   FlagKind::Throttled,      FlagKind::ClockChanged, FlagKind::BusyHost};
-    return wasLoaded(reader, run.run) ||
-           std::ranges::any_of(kOfTimes, [&run](FlagKind kind) { return hasFlag(run.result.flags, kind); });
+    const HostConditions host = hostConditions(reader, run.run);
+    const bool isFlagged =
+        std::ranges::any_of(kOfTimes, [&run](FlagKind kind) { return hasFlag(run.result.flags, kind); });
+    return {.disturbed = isFlagged || host.wasLoaded || run.traits().isImported,
+            .waiting = host.waiting,
+            .started = run.startedUnixNs};
 }
 
 /// A run with what its times are compared by.
 struct RunSamples {
     std::vector<Sample> samples = {};
-    bool disturbed = false;
+    analysis::TimedRun conditions = {};
+    std::vector<double> recordedSteps = {}; ///< of a run without timed steps: wall times of its recorded steps, ms
+
+    analysis::TimedRun timed(std::vector<double> times) const
+    {
+        analysis::TimedRun run = conditions;
+        run.times = std::move(times);
+        return run;
+    }
 };
 
 /// The runs of both sides, and those used only to estimate the deviation between runs.
 class ComparedSides {
 public:
+    /// These runs and no others.
+    ComparedSides(const store::RunReader& a, std::vector<store::RunRecord> runsA, const store::RunReader& b,
+                  std::vector<store::RunRecord> runsB, const PartyQuery& parties)
+        : parties_(parties)
+    {
+        sides_[0] = samplesOf(a, runsA);
+        sides_[1] = samplesOf(b, runsB);
+        records_ = {std::move(runsA), std::move(runsB)};
+    }
+
     /// \param pointsA, pointsB  of the two files; the same object if they are one file
     ComparedSides(const store::RunReader& a, const Points& pointsA, const store::RunRecord& runA,
-                  const store::RunReader& b, const Points& pointsB, const store::RunRecord& runB)
+                  const store::RunReader& b, const Points& pointsB, const store::RunRecord& runB,
+                  const PartyQuery& parties)
+        : parties_(parties)
     {
         const std::vector<AlikeRun> alikeA = pointsA.alike(runA);
         const bool areAlike = &pointsA == &pointsB && identityOf(runA, true) == identityOf(runB, true);
@@ -244,7 +280,7 @@ public:
         std::array<std::vector<analysis::TimedRun>, 2> timed;
         for (std::size_t side = 0; side < timed.size(); ++side)
             for (const RunSamples& run : sides_[side])
-                timed[side].push_back({seriesOf(run.samples, phase, onGpu), run.disturbed});
+                timed[side].push_back(run.timed(seriesOf(run.samples, phase, onGpu)));
         analysis::KnownDeviation known{.given = runToRun};
         if (step && !step->between.isMeasured())
             known.ofStep = step->between.deviation;
@@ -257,14 +293,41 @@ public:
         return analysis::compareRuns(timed[0], timed[1], known);
     }
 
+    /// The recorded steps of both sides, of which at least one has no timed steps; none if a side has neither.
+    std::optional<analysis::TimeDifference> compareRecorded(std::optional<double> runToRun) const
+    {
+        std::array<std::vector<analysis::TimedRun>, 2> timed;
+        for (std::size_t side = 0; side < timed.size(); ++side)
+            for (const RunSamples& run : sides_[side]) {
+                const std::vector<double> measured = seriesOf(run.samples, Phase::Step, false);
+                timed[side].push_back(run.timed(measured.empty() ? run.recordedSteps : measured));
+            }
+        return analysis::compareRuns(timed[0], timed[1], {.given = runToRun});
+    }
+
 private:
-    static std::vector<RunSamples> samplesOf(const store::RunReader& reader,
-                                             const std::vector<store::RunRecord>& runs)
+    std::vector<RunSamples> samplesOf(const store::RunReader& reader,
+                                      const std::vector<store::RunRecord>& runs) const
     {
         std::vector<RunSamples> samples;
-        for (const store::RunRecord& run : runs)
-            samples.push_back({reader.samples(run.run), wasDisturbed(reader, run)});
+        for (const store::RunRecord& run : runs) {
+            samples.push_back({.samples = reader.samples(run.run), .conditions = conditionsOf(reader, run)});
+            if (run.traits().isImported && !run.traits().isMemoryOnly &&
+                seriesOf(samples.back().samples, Phase::Step, false).empty())
+                samples.back().recordedSteps = recordedSteps(reader, run.run);
+        }
         return samples;
+    }
+
+    /// Wall times of the recorded steps of the compared process, ms.
+    std::vector<double> recordedSteps(const store::RunReader& reader, RunId run) const
+    {
+        const PartyQuery process = comparedProcess(reader, run, parties_);
+        std::vector<double> times;
+        for (const StepRow& row : steps(reader, {.run = run, .parties = process}).rows)
+            if (const Nanoseconds wall = row.partition.wall.length(); wall.count() > 0)
+                times.push_back(milliseconds(wall));
+        return times;
     }
 
     /// The finished runs among them that are on neither side.
@@ -277,6 +340,7 @@ private:
                 repeats.push_back({.samples = reader.samples(run.record.run)});
     }
 
+    PartyQuery parties_;
     std::array<std::vector<store::RunRecord>, 2> records_;
     std::array<std::vector<RunSamples>, 2> sides_;
     std::vector<std::vector<RunSamples>> repeats_;
@@ -304,7 +368,7 @@ void compareEvents(Comparison& comparison, const TracedGroups& sideA, const Trac
 {
     if (!sideA.hasSteps || !sideB.hasSteps)
         return;
-    const analysis::TimeDifference* step = comparison.step();
+    const analysis::TimeDifference* step = comparison.judged();
     const analysis::BetweenRuns between = step ? step->between : analysis::betweenRuns({}, {});
     if (sideA.onGpu && sideB.onGpu) {
         comparison.families = compared(sideA.families, sideB.families, between);
@@ -336,6 +400,20 @@ store::RunRecord chosenRun(const store::RunReader& reader, std::optional<RunId> 
                         .remedy = "name one of its runs: FILE:RUN; show FILE lists them"};
     }
     return chooseRun(reader, run);
+}
+
+/// The runs that are named, in the order of the file; of none chosenRun().
+std::vector<store::RunRecord> namedRuns(const store::RunReader& reader, ComparedRuns runs)
+{
+    if (runs.empty())
+        return {chosenRun(reader, {})};
+    std::ranges::sort(runs, {}, &RunId::value);
+    const auto [first, last] = std::ranges::unique(runs);
+    runs.erase(first, last);
+    std::vector<store::RunRecord> records;
+    for (const RunId run : runs)
+        records.push_back(chooseRun(reader, run));
+    return records;
 }
 
 void addSide(Comparison& comparison, ComparedRun& side, char letter,
@@ -379,6 +457,12 @@ const analysis::TimeDifference* Comparison::step() const
     return nullptr;
 }
 
+const analysis::TimeDifference* Comparison::judged() const
+{
+    const analysis::TimeDifference* timed = step();
+    return timed ? timed : recordedStep ? &*recordedStep : nullptr;
+}
+
 std::optional<std::int64_t> Comparison::delta() const
 {
     constexpr double kNsPerMs = 1e6;
@@ -390,7 +474,9 @@ std::optional<std::int64_t> Comparison::delta() const
 analysis::TimedRun timedRun(const store::RunReader& reader, const store::RunRecord& run, Phase phase,
                             bool onGpu)
 {
-    return {.times = seriesOf(reader.samples(run.run), phase, onGpu), .disturbed = wasDisturbed(reader, run)};
+    analysis::TimedRun timed = conditionsOf(reader, run);
+    timed.times = seriesOf(reader.samples(run.run), phase, onGpu);
+    return timed;
 }
 
 struct StepBaseline::Known {
@@ -409,7 +495,7 @@ StepBaseline::~StepBaseline() = default;
 std::optional<analysis::TimeDifference> StepBaseline::compareWith(const store::RunReader& other, RunId run)
 {
     const ComparedSides sides(known_->reader, known_->points.of(known_->reader), known_->run, other,
-                              known_->points.of(other), chooseRun(other, run));
+                              known_->points.of(other), chooseRun(other, run), {});
     return sides.compare(Phase::Step, false, {});
 }
 
@@ -419,15 +505,20 @@ std::optional<analysis::TimeDifference> compareSteps(const store::RunReader& a, 
     return StepBaseline(a, runA).compareWith(b, runB);
 }
 
-Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
-                   std::optional<RunId> runB, std::optional<double> runToRun, const PartyQuery& parties)
+Comparison compare(const store::RunReader& a, const ComparedRuns& runsA, const store::RunReader& b,
+                   const ComparedRuns& runsB, std::optional<double> runToRun, const PartyQuery& parties)
 {
-    Comparison comparison{.a = {.file = a.file().string(), .run = chosenRun(a, runA)},
-                          .b = {.file = b.file().string(), .run = chosenRun(b, runB)}};
+    const std::vector<store::RunRecord> namedA = namedRuns(a, runsA);
+    const std::vector<store::RunRecord> namedB = namedRuns(b, runsB);
+    Comparison comparison{.a = {.file = a.file().string(), .run = namedA.front()},
+                          .b = {.file = b.file().string(), .run = namedB.front()}};
     const store::RunRecord& first = comparison.a.run;
     const store::RunRecord& second = comparison.b.run;
     PointsOfFiles points;
-    const ComparedSides sides(a, points.of(a), first, b, points.of(b), second);
+    const ComparedSides sides =
+        namedA.size() > 1 || namedB.size() > 1
+            ? ComparedSides(a, namedA, b, namedB, parties)
+            : ComparedSides(a, points.of(a), first, b, points.of(b), second, parties);
     addSide(comparison, comparison.a, 'A', sides.runs(0));
     addSide(comparison, comparison.b, 'B', sides.runs(1));
     compareFacts(comparison, a, b);
@@ -435,6 +526,8 @@ Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const s
         for (const bool onGpu : {false, true})
             if (const auto difference = sides.compare(phase, onGpu, runToRun, comparison.step()))
                 comparison.times.push_back({phase, onGpu, *difference});
+    if (!comparison.step())
+        comparison.recordedStep = sides.compareRecorded(runToRun);
     comparison.memory = {{"peak_allocated", first.result.peakAllocated, second.result.peakAllocated},
                          {"peak_reserved", first.result.peakReserved, second.result.peakReserved},
                          {"before_backward", first.result.beforeBackward, second.result.beforeBackward}};
@@ -446,6 +539,13 @@ Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const s
     comparison.change = stepChange({a, comparison.a.runs, sideA.step}, {b, comparison.b.runs, sideB.step},
                                    comparison.delta(), parties);
     return comparison;
+}
+
+Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
+                   std::optional<RunId> runB, std::optional<double> runToRun, const PartyQuery& parties)
+{
+    const auto listed = [](std::optional<RunId> run) { return run ? ComparedRuns{*run} : ComparedRuns{}; };
+    return compare(a, listed(runA), b, listed(runB), runToRun, parties);
 }
 
 Comparison compareSpans(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,

@@ -70,6 +70,8 @@ struct Comparison {
     std::vector<ComparedFact> parameters = {};
     std::vector<ComparedFact> environment = {};
     std::vector<ComparedTime> times = {}; ///< the step first; those that both runs measured
+    /// The wall times of the recorded steps, where a side has no timed steps; none if it has no steps at all.
+    std::optional<analysis::TimeDifference> recordedStep = {};
     std::vector<ComparedMemory> memory = {};
     std::optional<MemoryDifference> held = {}; ///< only if requested: memoryDifference()
     std::vector<ComparedGroup> families = {};  ///< of kernels, or of ops where neither ran on a GPU
@@ -80,6 +82,8 @@ struct Comparison {
 
     /// The wall time of the step; none if a side has no timed step.
     const analysis::TimeDifference* step() const;
+    /// The comparison that the verdict is about: of timed steps, otherwise of recorded ones; may be null.
+    const analysis::TimeDifference* judged() const;
     /// Whether a side is limited to a time span.
     bool isLimited() const { return a.span || b.span; }
     /// B - A in ns of the median timed step, otherwise of the mean traced step or the whole recording.
@@ -90,16 +94,21 @@ struct Comparison {
 analysis::TimedRun timedRun(const store::RunReader& reader, const store::RunRecord& run, Phase phase,
                             bool onGpu);
 
+/// Runs of a file: none, its only point; one, that run with its repeats; several, these runs and no others.
+using ComparedRuns = std::vector<RunId>;
+
 /// Compares two sides, from one file or two. Reads samples, and the events of the traced steps.
 ///
 /// A side is a run together with the finished repeats of its point: runs of the same device, program and spec
 /// except for name, timeout and repeat. Two runs of one point are compared as single runs, since they share
 /// all repeats. Other runs that differ from a side only by their seed, and further repeats of that one point,
 /// are used to estimate the deviation between runs.
-/// \param runA, runB  none: the file's only point
 /// \param runToRun    deviation between runs, as a fraction; none: estimate it from the runs
 /// \param parties     whose step the change is about (stepChange)
 /// \throws Error  no such run; no run is named and the file has several points; no such rank
+Comparison compare(const store::RunReader& a, const ComparedRuns& runsA, const store::RunReader& b,
+                   const ComparedRuns& runsB, std::optional<double> runToRun = {}, const PartyQuery& parties = {});
+/// \param runA, runB  none: the file's only point
 Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
                    std::optional<RunId> runB, std::optional<double> runToRun = {},
                    const PartyQuery& parties = {});

@@ -49,6 +49,27 @@ void addSingle(std::vector<ChangePart>& parts, ChangeKind kind, double a, double
     parts.push_back({.kind = kind, .a = a, .b = b, .delta = std::llround(b - a)});
 }
 
+/// Adds what rounding to nanoseconds left, one at a time, to the parts that were rounded furthest the other way. A part
+/// that neither side has stays 0.
+void addRounding(std::vector<ChangePart>& parts, std::int64_t rest)
+{
+    std::vector<ChangePart*> order;
+    for (ChangePart& part : parts)
+        if (part.a.value_or(0) != 0 || part.b.value_or(0) != 0)
+            order.push_back(&part);
+    if (order.empty())
+        return;
+    const auto lost = [](const ChangePart* part) {
+        return part->b.value_or(0) - part->a.value_or(0) - static_cast<double>(part->delta);
+    };
+    const std::int64_t one = rest < 0 ? -1 : 1;
+    std::ranges::stable_sort(order, [&](const ChangePart* x, const ChangePart* y) {
+        return static_cast<double>(one) * lost(x) > static_cast<double>(one) * lost(y);
+    });
+    for (std::size_t i = 0; rest != 0; ++i, rest -= one)
+        order[i % order.size()]->delta += one;
+}
+
 /// Largest first, without those that are 0.
 void sortParts(std::vector<ChangePart>& parts)
 {
@@ -210,8 +231,8 @@ std::optional<StepChange> changeBetween(const AlignedSide& a, const AlignedSide&
         rest -= part.delta;
     if (deltaNs)
         change.parts.push_back({.kind = ChangeKind::Untraced, .delta = rest});
-    else // what rounding to nanoseconds left
-        change.parts.back().delta += rest;
+    else
+        addRounding(change.parts, rest);
     sortParts(change.parts);
     return change;
 }

@@ -194,15 +194,21 @@ void requireRegistered(const std::vector<std::string>& flags)
             throw Error{.what = "the engine set the unknown flag '" + flag + "'", .kind = ErrorKind::Failure};
 }
 
-/// Adds how long a thread waited for a CPU while ceilings were measured. Omitted for intervals so short that
-/// one scheduler time slice is a large share.
+/// How long a thread waited for a CPU, as a share of the time. None for intervals so short that one scheduler time slice
+/// is a large share.
+std::optional<double> tellingWaiting(const machine::Conditions& from, const machine::Conditions& to)
+{
+    constexpr std::chrono::milliseconds kLongEnough{100};
+    return to.at - from.at < kLongEnough ? std::nullopt : machine::waitingShare(from, to);
+}
+
+/// Adds how long a thread waited for a CPU while ceilings were measured.
 void addHostWaiting(std::vector<Ceiling>& ceilings, const machine::Conditions& from,
                     const machine::Conditions& to)
 {
-    constexpr std::chrono::milliseconds kLongEnough{100};
-    const auto waiting = machine::waitingShare(from, to);
+    const auto waiting = tellingWaiting(from, to);
     const bool isTold = std::ranges::find(ceilings, kHostWaiting, &Ceiling::kind) != ceilings.end();
-    if (!waiting || isTold || to.at - from.at < kLongEnough)
+    if (!waiting || isTold)
         return;
     Ceiling ceiling;
     ceiling.kind = kHostWaiting;
@@ -374,7 +380,9 @@ void EngineLoop::measureCeilings(const DeviceRequest& request)
 
 void EngineLoop::replay(const ReplayRequest& request)
 {
+    const machine::Conditions before = machine::conditionsNow({});
     ReplayResult result = workbench_.replay(request);
+    result.waiting = tellingWaiting(before, machine::conditionsNow({}));
     result.device = workbench_.resolveDevice(request.device, 0);
     std::vector<EnvironmentEntry> about = machine::hostEnvironment();
     const auto gpu = gpuIndex(result.device);

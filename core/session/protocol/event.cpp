@@ -72,7 +72,8 @@ constexpr auto kLayout<ReplayEvent> = std::tuple("replay", std::pair("device", &
                                                  std::pair("signature", &ReplayResult::signature),
                                                  std::pair("calls", &ReplayResult::calls),
                                                  std::pair("graphed", &ReplayResult::isGraphed),
-                                                 std::pair("samples_ns", &ReplayResult::samplesNs));
+                                                 std::pair("samples_ns", &ReplayResult::samplesNs),
+                                                 std::pair("waiting", &ReplayResult::waiting));
 template <>
 constexpr auto kLayout<LogEvent> = std::tuple("log", std::pair("level", &LogEvent::level),
                                               std::pair("text", &LogEvent::text));

@@ -1,5 +1,6 @@
 #include "tests/bench/compare/recorded_runs.h"
 
+#include "core/analysis/stats/gate.h"
 #include "core/analysis/stats/random.h"
 
 #include <nlohmann/json.hpp>
@@ -32,6 +33,14 @@ struct Draw {
     std::vector<std::size_t> a;
     std::vector<std::size_t> b;
 };
+
+/// The runs of a side with the times of a measurement in turn: A B, B A, …
+std::vector<TimedRun> inTurn(std::vector<TimedRun> runs, int side)
+{
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        runs[i].started = static_cast<std::int64_t>(2 * i) + 1 + ((side == 1) != (i % 2 == 1) ? 1 : 0);
+    return runs;
+}
 
 /// Draws from `pool`, which may hold a run more than once.
 Draw drawFrom(const std::vector<std::size_t>& pool, int repeats, Random& random)
@@ -69,13 +78,13 @@ public:
 
     Said of(const Draw& draw, bool withGroups) const
     {
-        const std::vector<TimedRun> a = stepsOf(draw.a, 1);
+        const std::vector<TimedRun> a = inTurn(stepsOf(draw.a, 1), 0);
         analysis::KnownDeviation known;
         if (known_ == Known::OtherRuns)
             known.repeats.push_back(othersThan(draw));
-        const auto alike = *analysis::compareRuns(a, stepsOf(draw.b, 1), known);
+        const auto alike = *analysis::compareRuns(a, inTurn(stepsOf(draw.b, 1), 1), known);
         Said said{.alike = alike.verdict,
-                  .slowed = analysis::compareRuns(a, stepsOf(draw.b, slowdown_), known)->verdict};
+                  .slowed = analysis::compareRuns(a, inTurn(stepsOf(draw.b, slowdown_), 1), known)->verdict};
         if (alike.ratio95) {
             said.hasInterval = true;
             said.covers = alike.ratio95->low <= 1 && alike.ratio95->high >= 1;
@@ -170,6 +179,8 @@ Recording readRecording(const std::filesystem::path& file)
         RecordedRun& recorded = recording.runs.emplace_back();
         recorded.step.times = run.at("steps_ms").get<std::vector<double>>();
         recorded.step.disturbed = run.at("disturbed");
+        if (const auto waiting = run.find("waiting"); waiting != run.end() && waiting->is_number())
+            recorded.step.waiting = waiting->get<double>();
         for (std::size_t i = 0; i < json.at("groups").size(); ++i)
             recorded.groups.push_back({.key = json.at("groups")[i],
                                        .runs = {run.at("groups_us")[i].get<std::vector<double>>()},
@@ -197,8 +208,10 @@ void writeRecording(std::ostream& out, const Recording& recording)
                 values.push_back(std::round(time) / 1e3);
             times.push_back(values);
         }
-        out << (i ? ",\n" : "\n") << "  {\"disturbed\": " << (run.step.disturbed ? "true" : "false")
-            << ", \"steps_ms\": " << steps << ", \"groups_us\": " << times << "}";
+        out << (i ? ",\n" : "\n") << "  {\"disturbed\": " << (run.step.disturbed ? "true" : "false");
+        if (run.step.waiting)
+            out << ", \"waiting\": " << Json(rounded(*run.step.waiting));
+        out << ", \"steps_ms\": " << steps << ", \"groups_us\": " << times << "}";
     }
     out << "\n ]}\n";
 }
@@ -253,6 +266,94 @@ Evaluation evaluate(const Recording& recording, int repeats, Known known, const 
         evaluation.coverage = 100 * covered / intervals;
     evaluation.found *= 100.0 / draws.pairs;
     evaluation.inconclusive *= 100.0 / draws.pairs;
+    return evaluation;
+}
+
+namespace {
+
+/// The runs of a recording from `from` on, `stride` apart, with their times multiplied.
+std::vector<TimedRun> stretch(const Recording& recording, std::size_t from, std::size_t count, std::size_t stride,
+                              double factor)
+{
+    std::vector<TimedRun> runs;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t run = from + i * stride;
+        runs.push_back(recording.runs[run].step);
+        runs.back().started = static_cast<std::int64_t>(run + 1);
+        for (double& time : runs.back().times)
+            time *= factor;
+    }
+    return runs;
+}
+
+bool isDifferent(Verdict verdict)
+{
+    return verdict == Verdict::Slower || verdict == Verdict::Faster;
+}
+
+/// Both sides of a stretch: run 0 is A, 1 and 2 are B, 3 and 4 are A, …
+std::optional<analysis::TimeDifference> takenInTurn(const Recording& recording, std::size_t from, std::size_t pairs,
+                                                    double factor)
+{
+    std::vector<TimedRun> a;
+    std::vector<TimedRun> b;
+    for (std::size_t i = 0; i < 2 * pairs; ++i) {
+        const bool isB = (i + 1) / 2 % 2 == 1;
+        std::vector<TimedRun> one = stretch(recording, from + i, 1, 1, isB ? factor : 1);
+        (isB ? b : a).push_back(std::move(one.front()));
+    }
+    return analysis::compareRuns(a, b);
+}
+
+} // namespace
+
+SequentialEvaluation evaluateCommands(const Recording& recording, int repeats, int pairs, std::uint64_t seed)
+{
+    constexpr std::size_t kFarthest = 50;
+    constexpr double kFactor = 3;
+    const auto count = static_cast<std::size_t>(repeats);
+    Random random(seed);
+    SequentialEvaluation evaluation{.pairs = pairs, .repeats = repeats};
+    for (int pair = 0; pair < pairs; ++pair) {
+        const std::size_t first = random.below(recording.runs.size() - 2 * count + 1);
+        const std::size_t most = std::min(kFarthest, recording.runs.size() - first - 2 * count);
+        const std::size_t second = first + count + random.below(most + 1);
+        const auto compared = [&](double factorA, double factorB) {
+            return *analysis::compareRuns(stretch(recording, first, count, 1, factorA),
+                                          stretch(recording, second, count, 1, factorB));
+        };
+        const analysis::TimeDifference alike = compared(1, 1);
+        evaluation.falseVerdicts += isDifferent(alike.verdict);
+        evaluation.falseGates += analysis::gateOf(&alike, 0.03).outcome == analysis::GateOutcome::Exceeded;
+        evaluation.found += compared(1, kFactor).verdict == Verdict::Slower;
+        evaluation.foundFaster += compared(kFactor, 1).verdict == Verdict::Faster;
+    }
+    return evaluation;
+}
+
+TurnsEvaluation evaluateTurns(const Recording& recording, int pairs, std::uint64_t seed)
+{
+    constexpr std::size_t kRepeats = 5;
+    constexpr double kFactor = 1.5;
+    Random random(seed);
+    TurnsEvaluation evaluation{.pairs = pairs};
+    const std::size_t size = recording.runs.size();
+    for (int pair = 0; pair < pairs; ++pair) {
+        const std::size_t from = random.below(size - 2 * kRepeats + 1);
+        evaluation.falseVerdicts += isDifferent(takenInTurn(recording, from, kRepeats, 1)->verdict);
+        std::size_t repeats = kRepeats;
+        auto slowed = takenInTurn(recording, from, repeats, kFactor);
+        while (slowed->verdict == Verdict::Inconclusive) {
+            const auto asked = slowed->repeatsNeeded();
+            if (!asked || 2 * static_cast<std::size_t>(*asked) > size)
+                break;
+            repeats = static_cast<std::size_t>(*asked);
+            slowed = takenInTurn(recording, random.below(size - 2 * repeats + 1), repeats, kFactor);
+        }
+        evaluation.found += slowed->verdict == Verdict::Slower;
+        evaluation.gaveUp += slowed->verdict == Verdict::Inconclusive;
+        evaluation.repeats += static_cast<double>(repeats) / pairs;
+    }
     return evaluation;
 }
 

@@ -17,7 +17,7 @@ struct RecordedRun {
     std::vector<analysis::GroupTimes> groups = {};
 };
 
-/// Runs of one spec that were recorded under one set of conditions; all do the same work.
+/// Runs of one spec that were recorded under one set of conditions, in the order of time; all do the same work.
 struct Recording {
     std::string setUp;      ///< cpu quiet
     std::string about = {}; ///< machine and command
@@ -61,7 +61,33 @@ struct Draws {
     std::uint64_t seed = 20'250'101;
 };
 
-/// Draws pairs of `repeats` runs a side and applies the rule to them.
+/// Draws pairs of `repeats` runs a side and applies the rule to them, as if they had been taken in turn.
 Evaluation evaluate(const Recording& recording, int repeats, Known known, const Draws& draws = {});
+
+/// The verdicts on two commands of which the second began after the first, while the load of the host changed.
+struct SequentialEvaluation {
+    int pairs = 0;
+    int repeats = 0;       ///< runs of a command
+    int falseVerdicts = 0; ///< faster or slower, where both do the same work
+    int falseGates = 0;    ///< --gate 3% exceeded
+    int found = 0;         ///< slower, where B takes three times as long
+    int foundFaster = 0;   ///< faster, where A does
+};
+
+/// The verdicts on runs that were taken in turn while the load of the host changed.
+struct TurnsEvaluation {
+    int pairs = 0;
+    int falseVerdicts = 0;        ///< with five runs a side that do the same work
+    int found = 0;                ///< slower, where B takes one and a half times as long, with the repeats that are asked for
+    int gaveUp = 0;               ///< of the others: no number of repeats was asked for, or the recording has too few runs
+    double repeats = 0;           ///< that the verdict took, on average
+};
+
+/// Draws pairs of commands of `repeats` runs, each as they were recorded, the second at most 50 runs after the first.
+SequentialEvaluation evaluateCommands(const Recording& recording, int repeats, int pairs,
+                                      std::uint64_t seed = Draws{}.seed);
+
+/// Draws stretches of the recording and takes their runs by turns as A and B: A B, B A, …
+TurnsEvaluation evaluateTurns(const Recording& recording, int pairs, std::uint64_t seed = Draws{}.seed);
 
 } // namespace tilescope::bench

@@ -1,5 +1,6 @@
 #include "core/analysis/stats/gate.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,8 +16,11 @@ TimeDifference measured(double ratio, double reach)
         .runsA = 5,
         .runsB = 5,
         .ratio = ratio,
-        .between = {.deviation = std::log(reach) / 2, .degrees = 8, .source = BetweenRuns::Source::Repeats},
-        .reach = reach,
+        .between = {.deviation = std::log(reach) / 2,
+                    .degrees = 4,
+                    .source = BetweenRuns::Source::Repeats,
+                    .inTurn = true},
+        .allowed = {ratio / reach, ratio * reach},
         .ratio95 = ConfidenceInterval{ratio / reach, ratio * reach}};
 }
 
@@ -37,21 +41,32 @@ TEST(Gate, FollowsTheEndsOfTheInterval)
 
 TEST(Gate, AnUndecidedOneNamesTheRepeatsThatSuffice)
 {
-    const TimeDifference step = measured(1.0, 1.06);
+    const TimeDifference step = measured(1.0, 1.045);
     const Gate gate = gateOf(&step, 0.03);
     ASSERT_TRUE(gate.repeats);
     EXPECT_GT(*gate.repeats, 5);
     // Half the distance to the limit needs about four times as many.
     const Gate nearer = gateOf(&step, std::exp(std::log(1.03) / 2) - 1);
     ASSERT_TRUE(nearer.repeats);
-    EXPECT_GT(*nearer.repeats, 3 * *gate.repeats);
+    EXPECT_GT(*nearer.repeats, 2.5 * static_cast<double>(*gate.repeats));
     const TimeDifference at = measured(1.03, 1.06);
     EXPECT_EQ(gateOf(&at, 0.03).repeats, std::nullopt) << "the ratio is the limit";
 }
 
+TEST(Gate, AnUndecidedOneOfRunsThatWereNotTakenInTurnSaysHowToDecide)
+{
+    TimeDifference step = measured(1.0, 1.06);
+    step.between.inTurn = false;
+    step.between.shift = 0.05;
+    EXPECT_THAT(sentenceOf(gateOf(&step, 0.03)),
+                ::testing::HasSubstr("Take them in turn to decide: tilescope compare --measure A B --repeat "));
+    step.between.inTurn = true;
+    EXPECT_THAT(sentenceOf(gateOf(&step, 0.03)), ::testing::HasSubstr("Repeat both "));
+}
+
 TEST(Gate, SingleRunsAndRunsWithoutStepsAreUndecided)
 {
-    const TimeDifference single{.runsA = 1, .runsB = 1, .ratio = 2, .reach = 1.2, .verdict = Verdict::Slower};
+    const TimeDifference single{.runsA = 1, .runsB = 1, .ratio = 2, .allowed = {1.6, 2.4}, .verdict = Verdict::Slower};
     EXPECT_EQ(gateOf(&single, 0.03).outcome, GateOutcome::Undecided) << "no interval";
     EXPECT_EQ(gateOf(&single, 0.03).repeats, 5);
     EXPECT_EQ(gateOf(nullptr, 0.03).outcome, GateOutcome::Undecided);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 namespace tilescope::bench {
@@ -57,6 +58,43 @@ TEST_P(RecordedRuns, IntervalsOfFiveRunsEachHaveTheirNominalCoverage)
         EXPECT_GE(five.found, 90) << "a step that takes 10 % longer";
         EXPECT_LE(five.inconclusive, 20);
     }
+}
+
+/// The largest number of `trials` that does not contradict a rate of 5 %: more have a probability below 1e-4.
+int mostOf(int trials)
+{
+    double log = trials * std::log(0.95); // of the probability of no success
+    double sum = std::exp(log);
+    int most = 0;
+    while (sum < 1 - 1e-4) {
+        log += std::log(static_cast<double>(trials - most) / (most + 1)) + std::log(0.05 / 0.95);
+        sum += std::exp(log);
+        ++most;
+    }
+    return most;
+}
+
+TEST_P(RecordedRuns, CommandsOneAfterTheOtherAreRarelyCalledDifferentWhileTheLoadChanges)
+{
+    if (!recording_.setUp.starts_with("changing"))
+        GTEST_SKIP() << "its runs are not in the order of time";
+    constexpr int kPairs = 1000;
+    for (const int repeats : {1, 5}) {
+        const SequentialEvaluation commands = evaluateCommands(recording_, repeats, kPairs);
+        EXPECT_LE(commands.falseVerdicts, mostOf(kPairs)) << repeats;
+        EXPECT_LE(commands.falseGates, mostOf(kPairs)) << repeats;
+    }
+    const TurnsEvaluation turns = evaluateTurns(recording_, kPairs / 4);
+    EXPECT_LE(turns.falseVerdicts, mostOf(kPairs / 4));
+    EXPECT_GE(turns.found, 0.8 * turns.pairs) << "half as long again, with the repeats that are asked for";
+}
+
+TEST(BinomialBound, IsExact)
+{
+    // By hand: of two trials none succeeds with 0.9025, at most one with 0.9975.
+    EXPECT_EQ(mostOf(2), 2);
+    // Tables of the binomial distribution: P(X > 9 | 100, 0.05) = 0.0282, P(X > 14) = 3.7e-5, P(X > 13) = 1.4e-4.
+    EXPECT_EQ(mostOf(100), 14);
 }
 
 std::string nameOf(const ::testing::TestParamInfo<std::filesystem::path>& recording)

@@ -58,11 +58,31 @@ TEST(RunFlags, AChangeOfLevelIsUnsteady)
     for (std::size_t i = 10; i < 20; ++i)
         run.timed[i] = 6e6;
     ASSERT_THAT(flagWords(run), ElementsAre("unsteady"));
-    EXPECT_EQ(flagsOf(run)[0].detail, "from timed step 10 on a step takes 6.00 ms instead of 5.00 ms");
+    EXPECT_EQ(flagsOf(run)[0].detail, "timed steps 0 to 9 take 5.00 ms, timed steps 10 to 19 take 6.00 ms (medians, counted from 0)");
     for (std::size_t i = 10; i < 17; ++i)
         run.timed[i] = 5e6;
     ASSERT_THAT(flagWords(run), ElementsAre("unsteady"));
-    EXPECT_EQ(flagsOf(run)[0].detail, "the last 3 of 20 timed steps take 6.00 ms, those before 5.00 ms");
+    EXPECT_EQ(flagsOf(run)[0].detail, "timed steps 0 to 16 take 5.00 ms, timed steps 17 to 19 take 6.00 ms (medians, counted from 0)");
+}
+
+TEST(RunFlags, ALevelIsThatOfTheStepsThatAreNamed)
+{
+    RunConditions run = calm();
+    // Two slow steps lie between seven quick ones and the last; most steps before the last are not slow.
+    run.warmup.assign(3, 42e6);
+    run.timed = {40e6, 42e6, 38e6, 45e6, 41e6, 44e6, 39e6, 220e6, 221e6, 219e6, 65.2e6};
+    ASSERT_THAT(flagWords(run), ElementsAre("unsteady"));
+    EXPECT_EQ(flagsOf(run)[0].detail,
+              "timed steps 7 to 9 take 220 ms, timed step 10 takes 65.2 ms (medians, counted from 0)");
+}
+
+TEST(RunFlags, AFewTimedStepsAtTheLevelOfALongWarmUpAreSteady)
+{
+    RunConditions run = calm();
+    run.warmup.assign(100, 8e6);
+    run.warmup.resize(200, 5e6);
+    run.timed.assign(8, 5e6);
+    EXPECT_THAT(flagWords(run), ElementsAre());
 }
 
 TEST(RunFlags, ASlowChangeIsDrift)

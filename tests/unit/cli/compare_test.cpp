@@ -84,10 +84,10 @@ protected:
 
     std::string file() const { return (folder_ / "t.tscope").string(); }
 
-    json compared(const std::string& a, const std::string& b) const
+    json compared(const std::string& a, const std::string& b, const std::string& runToRun = {}) const
     {
         std::ostringstream out;
-        compare({.a = file() + ":" + a, .b = file() + ":" + b, .format = "json"}, out);
+        compare({.a = file() + ":" + a, .b = file() + ":" + b, .format = "json", .runToRun = runToRun}, out);
         EXPECT_THAT(
             testing::schemaOffences(out.str(), TILESCOPE_SOURCE_DIR "/resources/schema/compare.schema.json"),
             IsEmpty())
@@ -95,10 +95,10 @@ protected:
         return json::parse(out.str());
     }
 
-    std::string text(const std::string& a, const std::string& b) const
+    std::string text(const std::string& a, const std::string& b, const std::string& runToRun = {}) const
     {
         std::ostringstream out;
-        compare({.a = file() + ":" + a, .b = file() + ":" + b}, out);
+        compare({.a = file() + ":" + a, .b = file() + ":" + b, .runToRun = runToRun}, out);
         return out.str();
     }
 
@@ -112,6 +112,60 @@ protected:
 
     const testing::TemporaryFolder folder_;
 };
+
+} // namespace
+
+namespace {
+
+/// When the runs of a file began.
+enum class Order {
+    First,  ///< one after the other; those of Order::Second in turn with them: A B, B A, …
+    Second,
+    After ///< after all of the others
+};
+
+std::int64_t startOf(Order order, std::size_t run)
+{
+    const auto pair = static_cast<std::int64_t>(run);
+    const bool isLater = (order == Order::Second) != (run % 2 == 1);
+    return order == Order::After ? 1'000'000 + pair : 1000 + 10 * pair + (isLater ? 1 : 0);
+}
+
+/// A file of runs with the given step times and seeds, ten steps each; `flag` applies to the last.
+std::string fileOf(const std::filesystem::path& path, const std::string& size,
+                   const std::vector<std::pair<double, int>>& runs, const std::string& flag = {},
+                   Order order = Order::First)
+{
+    StringTable strings;
+    store::RunWriter writer(path, strings);
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+        writer.beginRun({"r", "lm",
+                         R"({"workload":"lm","repeat":5,"size":")" + size + R"(","seed":)" +
+                             std::to_string(runs[r].second) + "}",
+                         "h", "Tilescope test", {}, startOf(order, r)});
+        std::vector<Sample> samples;
+        for (int i = 0; i < 10; ++i)
+            samples.push_back({i, SampleKind::Measure, Phase::Step,
+                               Nanoseconds(static_cast<std::int64_t>(runs[r].first * 1e6) + i % 3 * 1000)});
+        writer.writeSamples(samples);
+        RunResult result;
+        result.device = "cpu";
+        if (r + 1 == runs.size() && !flag.empty())
+            result.flags = {flag};
+        writer.endRun(result);
+    }
+    return path.string();
+}
+
+json comparedFiles(const std::string& a, const std::string& b)
+{
+    std::ostringstream out;
+    compare({.a = a, .b = b, .format = "json"}, out);
+    EXPECT_THAT(
+        testing::schemaOffences(out.str(), TILESCOPE_SOURCE_DIR "/resources/schema/compare.schema.json"),
+        IsEmpty());
+    return json::parse(out.str());
+}
 
 } // namespace
 
@@ -237,7 +291,7 @@ TEST_F(Compare, TwoRunsOfOnePointAreInconclusive)
 
 TEST_F(Compare, DifferencesAreFoundAndNamed)
 {
-    const json slower = compared("1", "3");
+    const json slower = compared("1", "3", "0.3%");
     EXPECT_EQ(slower["verdict"], "slower");
     EXPECT_EQ(slower["parameters"], json::parse(R"([{"key": "backend", "a": "naive", "b": "sdpa"}])"));
     EXPECT_EQ(slower["environment"], json::parse(R"([{"key": "gpu", "a": "alike", "b": "slow"}])"));
@@ -254,7 +308,9 @@ TEST_F(Compare, DifferencesAreFoundAndNamed)
     EXPECT_EQ(row(slower["families"], "family", "matmul")["verdict"], "slower");
     EXPECT_EQ(row(slower["families"], "family", "softmax")["verdict"], "no-difference");
     EXPECT_EQ(slower["a"]["runs"], json::parse("[1, 2]")) << "the repeats of its point";
-    EXPECT_EQ(slower["between_runs"]["runs"], 2);
+    EXPECT_EQ(slower["between_runs"]["in_turn"], false);
+    EXPECT_EQ(compared("1", "3")["between_runs"]["runs"], 2);
+    EXPECT_EQ(compared("1", "3")["between_runs"]["shift"], 0.2) << "runs of a fifth of a second, not taken in turn";
     EXPECT_EQ(slower["ratio"]["confidence"], 0.95);
     EXPECT_EQ(row(slower["kernels"], "name", "alpha()")["verdict"], "gone");
     EXPECT_EQ(row(slower["kernels"], "name", "beta()")["verdict"], "new");
@@ -262,8 +318,11 @@ TEST_F(Compare, DifferencesAreFoundAndNamed)
     EXPECT_EQ(slower["kernels"][0]["short_name"],
               "nvjet gemm bf16 128x64x64 TNT"); // the largest change first
     EXPECT_EQ(row(slower["ranges"], "path", "step/forward/attention")["verdict"], "slower");
-    EXPECT_THAT(text("1", "3"), HasSubstr("A step of B takes 5.0 % longer than one of A: B / A = 1.050"));
-    EXPECT_EQ(compared("3", "1")["verdict"], "faster");
+    EXPECT_THAT(text("1", "3", "0.3%"),
+                HasSubstr("A step of B takes 5.0 % longer than one of A: B / A = 1.050"));
+    EXPECT_THAT(text("1", "3"), HasSubstr("A and B were not taken in turn: by how busy the host was, each may lie 20.0 % "
+                                          "higher as a whole."));
+    EXPECT_EQ(compared("3", "1", "0.3%")["verdict"], "faster");
 }
 
 TEST_F(Compare, AnAdditionalLaunchIsACountNotATime)
@@ -298,10 +357,11 @@ TEST_F(Compare, ImportedRunsAreComparedByTheirKernels)
     const std::string imported = (folder_ / "imported.tscope").string();
     compare({.a = imported + ":1", .b = imported + ":2", .format = "json"}, out);
     const json result = json::parse(out.str());
-    EXPECT_EQ(result["verdict"], "untested");
+    EXPECT_EQ(result["verdict"], "inconclusive") << "by its recorded steps";
     const std::string sentence = result["sentence"];
     EXPECT_THAT(sentence, ::testing::StartsWith("The mean traced step takes "));
-    EXPECT_THAT(sentence, HasSubstr("Imported and recorded runs have no timed steps"));
+    EXPECT_THAT(sentence, HasSubstr("Inconclusive: one run of each."));
+    EXPECT_NEAR(result["ratio"]["value"].get<double>(), 1, 0.01);
     EXPECT_EQ(result["alignment"]["by"], "modules");
     EXPECT_EQ(result["alignment"]["of"], "traced steps");
     std::int64_t sum = 0;
@@ -309,6 +369,30 @@ TEST_F(Compare, ImportedRunsAreComparedByTheirKernels)
         sum += part["delta_ns"].get<std::int64_t>();
     EXPECT_EQ(sum, result["delta_ns"].get<std::int64_t>());
     EXPECT_EQ(row(result["kernels"], "short_name", "nvjet gemm bf16 128x64x64 TNT")["verdict"], "slower");
+}
+
+TEST_F(Compare, ARecordingThatTakesThreeTimesAsLongAStepIsSlower)
+{
+    const std::string path = (folder_ / "recorded.tscope").string();
+    {
+        StringTable strings;
+        store::RunWriter writer(path, strings);
+        for (const std::int64_t wall : {50'000'000, 150'000'000}) {
+            FakeTrace trace(strings);
+            for (int step = 0; step < 10; ++step) {
+                const std::int64_t begin = 200'000'000 * (step + 1);
+                trace.step(step, begin, begin + wall + 100'000 * (step % 3));
+                trace.kernel("alpha()", begin + 10, begin + 1000).at("step/forward");
+            }
+            writer.beginRun({"recorded", std::string(kTraceWorkload.name), "{}", "hash", "Tilescope test"});
+            writer.write(trace.batch());
+            writer.endRun({});
+        }
+    }
+    const json slower = comparedFiles(path + ":1", path + ":2");
+    EXPECT_EQ(slower["verdict"], "slower") << slower["sentence"];
+    EXPECT_NEAR(slower["ratio"]["value"].get<double>(), 3, 0.01);
+    EXPECT_EQ(comparedFiles(path + ":2", path + ":1")["verdict"], "faster");
 }
 
 TEST_F(Compare, AllocatedMemoryIsComparedByCategoryAndRequester)
@@ -392,62 +476,49 @@ TEST_F(Compare, AGivenDeviationHidesSmallerDifferences)
     EXPECT_EQ(verdict("1%")["verdict"], "slower");
 }
 
-namespace {
-
-/// A file of runs with the given step times and seeds, ten steps each; `flag` applies to the last.
-std::string fileOf(const std::filesystem::path& path, const std::string& size,
-                   const std::vector<std::pair<double, int>>& runs, const std::string& flag = {})
-{
-    StringTable strings;
-    store::RunWriter writer(path, strings);
-    for (std::size_t r = 0; r < runs.size(); ++r) {
-        writer.beginRun({"r", "lm",
-                         R"({"workload":"lm","repeat":5,"size":")" + size + R"(","seed":)" +
-                             std::to_string(runs[r].second) + "}",
-                         "h", "Tilescope test"});
-        std::vector<Sample> samples;
-        for (int i = 0; i < 10; ++i)
-            samples.push_back({i, SampleKind::Measure, Phase::Step,
-                               Nanoseconds(static_cast<std::int64_t>(runs[r].first * 1e6) + i % 3 * 1000)});
-        writer.writeSamples(samples);
-        RunResult result;
-        result.device = "cpu";
-        if (r + 1 == runs.size() && !flag.empty())
-            result.flags = {flag};
-        writer.endRun(result);
-    }
-    return path.string();
-}
-
-json comparedFiles(const std::string& a, const std::string& b)
-{
-    std::ostringstream out;
-    compare({.a = a, .b = b, .format = "json"}, out);
-    EXPECT_THAT(
-        testing::schemaOffences(out.str(), TILESCOPE_SOURCE_DIR "/resources/schema/compare.schema.json"),
-        IsEmpty());
-    return json::parse(out.str());
-}
-
-} // namespace
-
 TEST_F(Compare, WithoutARunAllRepeatsOfTheOnlyPointAreUsed)
 {
     const std::string a =
         fileOf(folder_ / "a.tscope", "small", {{10.0, 0}, {10.1, 0}, {9.9, 0}, {10.0, 0}, {10.05, 0}});
     const std::string b =
-        fileOf(folder_ / "b.tscope", "large", {{11.0, 0}, {11.1, 0}, {10.9, 0}, {11.0, 0}, {11.05, 0}});
+        fileOf(folder_ / "b.tscope", "large", {{11.0, 0}, {11.1, 0}, {10.9, 0}, {11.0, 0}, {11.05, 0}}, {},
+               Order::Second);
     const json slower = comparedFiles(a, b);
     EXPECT_EQ(slower["verdict"], "slower");
     EXPECT_EQ(slower["a"]["runs"].size(), 5U);
     EXPECT_EQ(slower["b"]["runs"].size(), 5U);
-    EXPECT_EQ(slower["between_runs"]["degrees"], 8.0);
+    EXPECT_EQ(slower["between_runs"]["in_turn"], true);
+    EXPECT_EQ(slower["between_runs"]["degrees"], 4.0) << "of five pairs";
     EXPECT_EQ(slower["times"][0]["n_a"], 50);
     EXPECT_LT(slower["ratio"]["lo"].get<double>(), 1.1);
     EXPECT_GT(slower["ratio"]["hi"].get<double>(), 1.1);
     EXPECT_EQ(comparedFiles(a + ":2", b + ":4")["ratio"], slower["ratio"])
         << "any run of a point selects all of its repeats";
     EXPECT_EQ(comparedFiles(b, a)["verdict"], "faster");
+    EXPECT_EQ(comparedFiles(a + ":1,2,5", b + ":1,2,5")["a"]["runs"], json({1, 2, 5}));
+}
+
+TEST_F(Compare, TheSameRunsOneCommandAfterTheOtherDoNotDecideTenPerCent)
+{
+    const std::vector<std::pair<double, int>> quick{{200, 0}, {202, 0}, {198, 0}, {200, 0}, {201, 0}};
+    const std::vector<std::pair<double, int>> slow{{220, 0}, {222, 0}, {218, 0}, {220, 0}, {221, 0}};
+    const std::string a = fileOf(folder_ / "a.tscope", "small", quick);
+    const std::string inTurn = fileOf(folder_ / "b.tscope", "large", slow, {}, Order::Second);
+    const std::string after = fileOf(folder_ / "c.tscope", "large", slow, {}, Order::After);
+    const auto gated = [&a](const std::string& b) {
+        std::ostringstream out;
+        const int code = compare({.a = a, .b = b, .gate = "3%"}, out);
+        return std::pair(code, out.str());
+    };
+    EXPECT_EQ(gated(inTurn).first, 1);
+    const auto [code, text] = gated(after);
+    EXPECT_EQ(code, 5);
+    EXPECT_THAT(text, HasSubstr("which were not taken in turn. Take them in turn to decide: tilescope compare "
+                                "--measure A B --repeat 5."));
+    const json widened = comparedFiles(a, after);
+    EXPECT_EQ(widened["ratio"]["value"], comparedFiles(a, inTurn)["ratio"]["value"]) << "the estimate is the same";
+    EXPECT_EQ(widened["between_runs"]["shift"], 0.05);
+    EXPECT_TRUE(widened["ratio"]["lo"].is_number());
 }
 
 TEST_F(Compare, RunsWithOtherSeedsDetermineTheDeviation)
@@ -467,15 +538,15 @@ TEST_F(Compare, RunsWithOtherSeedsDetermineTheDeviation)
 TEST_F(Compare, TheVerdictListsFlagsOfTheRuns)
 {
     const std::string a = fileOf(folder_ / "a.tscope", "small", {{200.0, 0}});
-    const std::string b = fileOf(folder_ / "b.tscope", "large", {{300.0, 0}}, "busy-host: a thread waited");
+    const std::string b = fileOf(folder_ / "b.tscope", "large", {{260.0, 0}}, "busy-host: a thread waited");
     const json compared = comparedFiles(a, b);
     EXPECT_EQ(compared["flags"],
               json::parse(R"([{"side": "B", "run": 1, "flag": "busy-host: a thread waited"}])"));
-    EXPECT_EQ(compared["verdict"], "inconclusive") << "50 % longer, but on a busy host";
+    EXPECT_EQ(compared["verdict"], "inconclusive") << "30 % longer, but on a busy host";
     std::ostringstream out;
     compare({.a = a, .b = b}, out);
     EXPECT_THAT(out.str(), HasSubstr("flagged  B, run 1: Other programs used the CPU"));
-    const std::string quiet = fileOf(folder_ / "c.tscope", "large", {{300.0, 0}}, "debug-build");
+    const std::string quiet = fileOf(folder_ / "c.tscope", "large", {{260.0, 0}}, "debug-build");
     EXPECT_EQ(comparedFiles(a, quiet)["verdict"], "slower") << "flags that do not concern times do not count";
     EXPECT_EQ(comparedFiles(a, quiet)["flags"], json::array());
 }

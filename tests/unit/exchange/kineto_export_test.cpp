@@ -128,6 +128,35 @@ TEST_F(KinetoExporting, IsReadBackWithTheSameFigures)
     }
 }
 
+TEST_F(KinetoExporting, ACollectiveOfACpuIsNoOp)
+{
+    const fs::path original = folder / "cpu.tscope";
+    testing::FakeTrace trace;
+    trace.step(0, 1000, 2000).op("aten::mm", 1100, 1400);
+    TraceBatch batch = trace.batch();
+    Collective collective;
+    collective.op = trace.strings().add("all_reduce");
+    collective.thread = batch.ops.front().thread;
+    collective.bytes = 64;
+    collective.start = at(1500);
+    collective.end = at(1900);
+    batch.collectives.push_back(collective);
+    {
+        store::RunWriter writer(original, trace.strings());
+        writer.beginRun({"x", "lm", R"({"workload":"lm"})", "h", "Tilescope test"});
+        writer.write(batch);
+        writer.endRun({});
+    }
+    const KinetoFigures figures = exported(original, "cpu.json");
+    const fs::path again = folder / "cpu-again.tscope";
+    const ImportResult imported = importFiles(figures.files, again);
+    const store::RunReader after(again);
+    EXPECT_EQ(after.counts(imported.run).ops, 1) << "its time is not that of a further op";
+    ASSERT_EQ(after.collectives(imported.run).size(), 1U);
+    EXPECT_EQ(after.collectives(imported.run).front().end - after.collectives(imported.run).front().start,
+              Nanoseconds(400));
+}
+
 TEST_F(KinetoExporting, CountersAreReadBack)
 {
     const fs::path original = folder / "counters.tscope";

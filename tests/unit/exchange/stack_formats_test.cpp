@@ -51,7 +51,7 @@ std::string unzipped(const std::string& zipped)
 
 class ExportedStacks : public Exporting {
 protected:
-    query::CallTree stacksOf(const fs::path& file, const ExportOptions& options = {})
+    ExportedTree stacksOf(const fs::path& file, const ExportOptions& options = {})
     {
         const store::RunReader reader(file);
         return exportedStacks(reader, runOf(reader), options);
@@ -69,7 +69,7 @@ protected:
 TEST_F(ExportedStacks, LeadFromThePathOverTheOpToTheKernel)
 {
     const fs::path file = ownRun();
-    const query::CallTree tree = stacksOf(file);
+    const query::CallTree tree = stacksOf(file).tree;
     EXPECT_THAT(linesOf(tree),
                 UnorderedElementsAre("step | forward | aten::mm | gemm 200",
                                      "step | forward | aten::mm | overlapping 50", "Memset (Device) 10"));
@@ -80,7 +80,7 @@ TEST_F(ExportedStacks, LeadFromThePathOverTheOpToTheKernel)
 TEST_F(ExportedStacks, BeginWithTheRankAndTheFramesOfTheLaunch)
 {
     const fs::path file = twoRanks();
-    const query::CallTree tree = stacksOf(file);
+    const query::CallTree tree = stacksOf(file).tree;
     const std::string frame(kHomeNameWritten);
     const std::string kernel(kHostileNameWritten);
     EXPECT_THAT(
@@ -90,7 +90,7 @@ TEST_F(ExportedStacks, BeginWithTheRankAndTheFramesOfTheLaunch)
                              "rank 1 | " + frame + " | step | aten::mm | " + kernel + " 277",
                              "rank 1 | " + frame + " | step | aten::mm | Memcpy HtoD (Pinned -> Device) 1"));
     EXPECT_EQ(tree.totalAmount(), gpuNs(file));
-    EXPECT_THAT(linesOf(stacksOf(file, {.withIdentity = true})).front(), HasSubstr(kHomeName));
+    EXPECT_THAT(linesOf(stacksOf(file, {.withIdentity = true}).tree).front(), HasSubstr(kHomeName));
 }
 
 TEST_F(ExportedStacks, FoldedLinesAddUpToTheGpuTime)
@@ -192,16 +192,32 @@ TEST_F(ExportedStacks, PprofSamplesAddUpToTheGpuTime)
         << "innermost first";
 }
 
-TEST_F(ExportedStacks, NeedAGpu)
+TEST_F(ExportedStacks, WithoutAGpuHoldTheSelfTimeOfOps)
 {
-    const fs::path file = folder / "cpu.tscope";
-    testing::FakeTrace trace;
-    trace.step(0, 0, 100).op("aten::mm", 1, 9);
-    store::RunWriter writer(file, trace.strings());
-    writer.beginRun({"cpu", "lm", R"({"workload":"lm"})", "h", "Tilescope test"});
-    writer.write(trace.batch());
-    writer.endRun({});
-    EXPECT_THROW(stacksOf(file), Error);
+    const auto cpuRun = [this](const char* name, bool hasOps) {
+        const fs::path file = folder / name;
+        testing::FakeTrace trace;
+        trace.step(0, 0, 100);
+        if (hasOps)
+            trace.op("aten::linear", 1, 50).op("aten::mm", 10, 40);
+        store::RunWriter writer(file, trace.strings());
+        writer.beginRun({"cpu", "lm", R"({"workload":"lm"})", "h", "Tilescope test"});
+        writer.write(trace.batch());
+        writer.endRun({});
+        return file;
+    };
+    const fs::path file = cpuRun("cpu.tscope", true);
+    const ExportedTree stacks = stacksOf(file);
+    EXPECT_FALSE(stacks.onGpu);
+    EXPECT_THAT(linesOf(stacks.tree),
+                UnorderedElementsAre("step | aten::linear 19", "step | aten::linear | aten::mm 30"));
+    std::ostringstream speedscope;
+    writeSpeedscope(speedscope, stacks, "cpu");
+    EXPECT_EQ(nlohmann::json::parse(speedscope.str())["profiles"][0]["name"], "self time of ops");
+    std::ostringstream pprof;
+    writePprof(pprof, stacks, 0);
+    EXPECT_THAT(unzipped(pprof.str()), ::testing::AllOf(HasSubstr("op_time"), ::testing::Not(HasSubstr("gpu_time"))));
+    EXPECT_THROW(stacksOf(cpuRun("none.tscope", false)), Error) << "neither ops nor a GPU";
 }
 
 } // namespace

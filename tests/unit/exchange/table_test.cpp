@@ -135,7 +135,7 @@ TEST(Terminal, ElidesNamesThenDropsColumnsToFit)
     EXPECT_THAT(terminal(kernels(), {.width = 30}), HasSubstr("Columns not shown: steps"));
 }
 
-TEST(Terminal, DoesNotFillUpAPipesRowsToTheLengthOfOneText)
+TEST(Terminal, IsAlignedInAPipeWhateverTheLengthOfItsTexts)
 {
     Table table{.rows = 30};
     std::vector<std::string> values(30, "value");
@@ -146,11 +146,41 @@ TEST(Terminal, DoesNotFillUpAPipesRowsToTheLengthOfOneText)
     table.columns[1].elidable = true;
     const auto lines = splitLines(terminal(table));
     ASSERT_EQ(lines.size(), 31u);
-    EXPECT_EQ(lines[0], "key  value  unit");
-    EXPECT_EQ(lines[1], "key  value  B");
     EXPECT_EQ(lines[8], "key  " + elideMiddle(values[7], 200) + "  B");
-    for (const std::string& line : lines)
+    for (const std::string& line : lines) {
+        EXPECT_EQ(line.find(&line == &lines[0] ? "unit" : "B"), 207u);
         EXPECT_NE(line.back(), ' ') << "the last column is not filled up";
+    }
+}
+
+TEST(Terminal, DropsConstantColumnsFirstAndSaysTheirValue)
+{
+    Table table{.rows = 3};
+    table.columns = {column<std::string>("name", {"a", "b", "c"}),
+                     column<std::string>("workload", {"attention", "attention", "attention"}),
+                     column<std::int64_t>("n", {10, 11, 12})};
+    table.columns[0].keep = 2;
+    table.columns[2].keep = 0;
+    const std::string text = terminal(table, {.width = 12});
+    EXPECT_THAT(text, HasSubstr("Columns not shown: workload (all attention);"));
+    EXPECT_THAT(text, HasSubstr("12"));
+    EXPECT_THAT(terminal(table, {.width = 4}), HasSubstr("Columns not shown: workload (all attention), n;"));
+}
+
+TEST(Terminal, PairsThatAreShortenedKeepTheKeyThatVariesMost)
+{
+    Table table{.rows = 3};
+    table.columns = {column<std::string>(
+        "what differs", {"backend=naive batch=4 seq_len=64", "backend=naive batch=4 seq_len=128",
+                         "backend=flash batch=4 seq_len=256"})};
+    table.columns[0].elidable = true;
+    table.columns[0].hasPairs = true;
+    table.columns[0].keep = 2;
+    EXPECT_EQ(terminal(table, {.width = 30}),
+              "what differs\nbackend=naive seq_len=64 \u2026 +1\nbackend=naive seq_len=128 \u2026 +1\n"
+              "backend=flash seq_len=256 \u2026 +1\n");
+    EXPECT_EQ(terminal(table, {.width = 20}),
+              "what differs\nseq_len=64 \u2026 +2\nseq_len=128 \u2026 +2\nseq_len=256 \u2026 +2\n");
 }
 
 TEST(Terminal, ShortensNamesThatNobodyReads)
@@ -199,7 +229,9 @@ TEST(Json, GivesEveryCellItsType)
 {
     Table table{.rows = 1};
     analysis::Statistics statistics{.n = 2, .mean = 1.5, .median = 1.5, .min = 1, .max = 2, .p95 = 1.95};
+    statistics.effective = 2;
     statistics.ci95 = analysis::ConfidenceInterval{1, 2};
+    statistics.assumesIndependence = true;
     table.columns = {column<Cell>("none", {Cell()}),
                      column<bool>("yes", {true}),
                      column<std::int64_t>("whole", {std::int64_t{1} << 60}),
@@ -215,7 +247,7 @@ TEST(Json, GivesEveryCellItsType)
     EXPECT_EQ(json, nlohmann::json::parse(
                         R"([{"none": null, "yes": true, "whole": 1152921504606846976, "real": 0.25,
         "text": "a\"b", "stat": {"mean": 1.5, "std": null, "median": 1.5, "min": 1, "max": 2, "p95": 1.95, "n": 2,
-        "ci95": [1, 2]}, "raw": [1, 2]}])"));
+        "n_effective": 2, "ci95": [1, 2], "ci95_assumes": "independent values"}, "raw": [1, 2]}])"));
 }
 
 TEST(Json, AnEmptyTableIsAnEmptyArray)
@@ -260,17 +292,18 @@ TEST(Table, IsReadInTheOrderOfItsRowsHoweverItIsWritten)
 TEST(Csv, SpreadsStatisticsAndGuardsFormulas)
 {
     Table table{.rows = 2};
-    analysis::Statistics statistics{.n = 1, .mean = 5, .median = 5, .min = 5, .max = 5, .p95 = 5};
+    analysis::Statistics statistics{
+        .n = 1, .mean = 5, .median = 5, .min = 5, .max = 5, .p95 = 5, .effective = 1};
     table.columns = {column<std::string>("=name", {"=cmd|x", "b"}),
                      column<Cell>("step", {Cell(statistics), Cell()})};
     table.columns[1].statistic = true;
     std::ostringstream out;
     writeCsv(out, table);
     EXPECT_EQ(out.str(),
-              "'=name,step.mean,step.std,step.median,step.min,step.max,step.p95,step.n,step.ci95_low,"
-              "step.ci95_high\r\n"
-              "'=cmd|x,5,,5,5,5,5,1,,\r\n"
-              "b,,,,,,,,,\r\n");
+              "'=name,step.mean,step.std,step.median,step.min,step.max,step.p95,step.n,"
+              "step.n_effective,step.ci95_low,step.ci95_high,step.ci95_assumes\r\n"
+              "'=cmd|x,5,,5,5,5,5,1,1,,,\r\n"
+              "b,,,,,,,,,,,\r\n");
 }
 
 } // namespace tilescope::exchange

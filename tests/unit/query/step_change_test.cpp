@@ -117,6 +117,32 @@ TEST_F(StepChanges, TheChangeOfTimedStepsHasARestThatTheTraceDoesNotShow)
     EXPECT_EQ(rest->delta, -20);
 }
 
+TEST_F(StepChanges, RoundingGoesToPartsThatASideHas)
+{
+    // Means of three steps are thirds of nanoseconds; kernels follow each other without a gap.
+    const auto steps = [](std::int64_t more) {
+        return [more](testing::FakeTrace& trace) {
+            for (std::int64_t step = 0; step < 3; ++step) {
+                const std::int64_t begin = 10'000 * (step + 1);
+                std::int64_t now = begin;
+                for (int kernel = 0; kernel < 7; ++kernel) {
+                    const std::int64_t end = now + 100 + (step == 0 ? more : 0);
+                    trace.kernel("kernel" + std::to_string(kernel), now, end).at("step/forward");
+                    now = end;
+                }
+                trace.step(static_cast<int>(step), begin, now);
+            }
+        };
+    };
+    const StepChange change = changeOf(steps(0), steps(1));
+    EXPECT_EQ(sumOf(change), change.delta);
+    EXPECT_FALSE(change.parts.empty());
+    for (const ChangePart& part : change.parts) {
+        EXPECT_TRUE(part.a.value_or(0) != 0 || part.b.value_or(0) != 0) << wordOf(part.kind) << part.name;
+        EXPECT_NEAR(static_cast<double>(part.delta), part.b.value_or(0) - part.a.value_or(0), 1) << part.name;
+    }
+}
+
 TEST_F(StepChanges, OverlapIsAPartOfItsOwn)
 {
     const auto apart = [](testing::FakeTrace& trace) {

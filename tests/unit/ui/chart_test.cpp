@@ -101,6 +101,48 @@ TEST(Chart, FitsFindTheLawThatThePointsFollow)
     EXPECT_FALSE(fitOf({alone}, ChartRecipe::Fit::Linear)) << "one point has no law";
 }
 
+TEST(Chart, FitsThatDoNotFollowThePointsAreNotThere)
+{
+    const auto points = [](std::initializer_list<double> values) {
+        std::vector<ChartPoint> made;
+        for (const double y : values) {
+            ChartPoint& point = made.emplace_back();
+            point.x = double(1 << made.size());
+            point.y = y;
+        }
+        return made;
+    };
+    EXPECT_FALSE(fitOf(points({5, 1, 7, 2, 6, 3}), ChartRecipe::Fit::Power)) << "noise";
+    EXPECT_FALSE(fitOf(points({5, 5, 5, 5, 5, 5}), ChartRecipe::Fit::Quadratic)) << "constant, not c N²";
+    EXPECT_TRUE(fitOf(points({5, 5, 5, 5, 5, 5}), ChartRecipe::Fit::Power)) << "constant: the exponent is 0";
+    EXPECT_GE(fitOf(points({1, 2, 4.1, 7.9, 16, 33}), ChartRecipe::Fit::Linear)->r2, kLeastR2);
+}
+
+TEST(Chart, ItsFileHasTheErrorBarsThatItDraws)
+{
+    const std::vector<query::RunSummary> runs = attention();
+    ChartRecipe recipe;
+    recipe.bars = ChartRecipe::Bars::Interval;
+    const Chart chart = chartOf(recipe, pointersTo(runs));
+    const TableData drawn = chartRows(chart);
+    const TableData file = chartFileRows(chart);
+    ASSERT_GT(file.columns.size(), drawn.columns.size());
+    const auto titled = [&file](const QString& title) {
+        for (std::size_t column = 0; column < file.columns.size(); ++column)
+            if (file.columns[column].title == title)
+                return column;
+        return std::size_t(0);
+    };
+    const ChartPoint& point = chart.series[1].points[1];
+    const QString x = drawn.columns[2].title;
+    ASSERT_GT(titled(x + QStringLiteral(" low")), 0u);
+    EXPECT_NEAR(file.rows[1].cells[titled(x + QStringLiteral(" low"))].sort, *point.low, 1e-9);
+    EXPECT_NEAR(file.rows[1].cells[titled(x)].sort, point.y, 1e-9);
+    EXPECT_NEAR(file.rows[1].cells[titled(x + QStringLiteral(" high"))].sort, *point.high, 1e-9);
+    for (const TableRow& row : file.rows)
+        EXPECT_EQ(row.cells.size(), file.columns.size());
+}
+
 TEST(Chart, HasAPanelForEachValueOfItsFacetAndOneColourALine)
 {
     std::vector<query::RunSummary> runs = attention();

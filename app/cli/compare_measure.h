@@ -1,0 +1,46 @@
+#pragma once
+
+#include "core/base/ids.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope::cli {
+
+/// Two programs to run in turn. Each is a spec file of one point (its name ends in .yaml or .yml) or a command line, which a shell need not read: nothing in it is expanded.
+struct MeasureRequest {
+    std::string a;
+    std::string b;
+    std::int64_t repeats = 5;        ///< runs of each, at least 2
+    std::filesystem::path file = {}; ///< the recording to add to; empty: a temporary one
+    std::string commandLine = {};    ///< stored with the runs of specs
+};
+
+/// The runs that were measured.
+struct MeasuredRuns {
+    std::filesystem::path file;
+    std::vector<RunId> runsA;
+    std::vector<RunId> runsB;
+
+    std::string a() const; ///< FILE:1,4,5
+    std::string b() const;
+};
+
+/// Runs A and B in turn: A B, B A, A B, … so that what changes on the machine affects both.
+///
+/// A command runs with an empty standard input; its standard output goes to `progress`. It is recorded like by
+/// `tilescope record`, unless its first run prints lines `step_ms: NUMBER`: these are then its steps.
+/// SIGINT, SIGTERM and SIGHUP end the program that runs; the runs so far stay in the file.
+/// \return        none if a signal ended it
+/// \throws Error  Usage: a spec is missing or has several points, the file is not a recording. Failure: a program failed,
+///                or shows no steps
+std::optional<MeasuredRuns> measureInTurn(const MeasureRequest& request, std::ostream& progress);
+
+/// Names the file, and the command that compares the runs again.
+void sayWhereKept(std::ostream& out, const MeasuredRuns& measured);
+
+} // namespace tilescope::cli
