@@ -103,7 +103,11 @@ public:
     std::vector<std::pair<std::string, std::string>> optionHelp; ///< left and right column
     std::vector<Option> options;
     std::vector<Positional> positionals;
-    std::size_t placed = 0; ///< positionals assigned so far
+    std::size_t placed = 0;                      ///< positionals assigned so far
+    std::vector<std::string>* command = nullptr; ///< the rest, from the first positional on
+
+    /// Where the words of a command with its own options begin.
+    std::vector<std::string>::const_iterator endOfOptions(const std::vector<std::string>& words) const;
 
 private:
     Option& find(const std::string& name);
@@ -149,6 +153,11 @@ void Arguments::output(const std::string& names, std::string& into, const std::s
 {
     option(names, into, help);
     impl_->options.back().isOutput = true;
+}
+
+void Arguments::command(std::vector<std::string>& into)
+{
+    impl_->command = &into;
 }
 
 void Arguments::repeated(const std::string& names, std::vector<std::string>& into, const std::string& help)
@@ -287,6 +296,27 @@ void Arguments::Impl::print(std::ostream& out) const
     out << "\nexample: " << example << '\n';
 }
 
+std::vector<std::string>::const_iterator
+Arguments::Impl::endOfOptions(const std::vector<std::string>& words) const
+{
+    const auto dashes = std::ranges::find(words, "--");
+    if (!command)
+        return dashes;
+    auto word = words.begin();
+    while (word != dashes && looksLikeOption(*word)) {
+        const Typed typed = typedFrom(*word++);
+        const auto named = [&](const Option& option) {
+            return std::ranges::any_of(
+                option.names, [&](const std::string& one) { return dashed(one) == dashed(typed.name); });
+        };
+        const auto option = std::ranges::find_if(options, named);
+        if (option != options.end() && !option->flag && !typed.value && word != dashes &&
+            !looksLikeOption(*word))
+            ++word;
+    }
+    return word;
+}
+
 bool Arguments::parse(int argc, char** argv)
 {
     return parse(std::vector<std::string>(argv + std::min(argc, 1), argv + argc), std::cout);
@@ -294,20 +324,24 @@ bool Arguments::parse(int argc, char** argv)
 
 bool Arguments::parse(const std::vector<std::string>& words, std::ostream& out)
 {
-    const auto end = std::ranges::find(words, "--");
+    const auto end = impl_->endOfOptions(words);
     // Print help even if other arguments are invalid.
     if (std::any_of(words.begin(), end, [](const std::string& w) { return w == "--help" || w == "-h"; })) {
         impl_->print(out);
         return false;
     }
     for (auto word = words.begin(); word != words.end();) {
+        if (impl_->command && word == end) {
+            impl_->command->assign(*word == "--" ? word + 1 : word, words.end());
+            break;
+        }
         const std::string& current = *word++;
         if (current == "--") {
             std::for_each(word, words.end(), [this](const std::string& rest) { impl_->place(rest); });
             break;
         }
         if (looksLikeOption(current))
-            impl_->take(typedFrom(current), word, words.end());
+            impl_->take(typedFrom(current), word, impl_->command ? end : words.end());
         else
             impl_->place(current);
     }

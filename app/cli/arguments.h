@@ -35,6 +35,8 @@ public:
     void output(const std::string& names, std::string& into, const std::string& help);
     void repeated(const std::string& names, std::vector<std::string>& into, const std::string& help);
     void flag(const std::string& names, bool& into, const std::string& help);
+    /// A command with options of its own: the words from the first on that is no option of this verb, or from `--` on.
+    void command(std::vector<std::string>& into);
     /// An option whose value is one of `words`.
     void choice(const std::string& names, std::string& into, std::vector<std::string> words,
                 const std::string& help);

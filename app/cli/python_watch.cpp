@@ -38,15 +38,40 @@ std::vector<int> childrenOf(int process)
     return children;
 }
 
-bool lacksFolder(const std::vector<std::string>& environment, const fs::path& folder)
+/// What the environment of a Python program keeps from it.
+BootstrapObstacle obstacleIn(const fs::path& process, const fs::path& folder)
 {
     constexpr std::string_view kVariable = "PYTHONPATH=";
-    for (const std::string& each : environment)
+    if (!std::ifstream(process / "environ").is_open())
+        return BootstrapObstacle::None; // another user's
+    for (const std::string& each : record::wordsOfFile(process / "environ"))
         if (each.starts_with(kVariable))
             return (":" + each.substr(kVariable.size()) + ":").find(":" + folder.string() + ":") ==
-                   std::string::npos;
-    // Without any variable it cannot be read, as by another user's program.
-    return !environment.empty();
+                           std::string::npos
+                       ? BootstrapObstacle::SearchPath
+                       : BootstrapObstacle::None;
+    // One that ends has no environment any more.
+    return record::wordsOfFile(process / "cmdline").empty() ? BootstrapObstacle::None
+                                                            : BootstrapObstacle::Environment;
+}
+
+std::string_view obstacleText(BootstrapObstacle obstacle)
+{
+    switch (obstacle) {
+    case BootstrapObstacle::Options:
+        return "Python's options -I, -E and -S keep PyTorch's steps, modules and memory from being "
+               "recorded: ";
+    case BootstrapObstacle::SearchPath:
+        return "PyTorch's steps, modules and memory are not recorded, because PYTHONPATH was replaced; add "
+               "$PYTHONPATH to it: ";
+    case BootstrapObstacle::Environment:
+        return "PyTorch's steps, modules and memory are not recorded, because the program was started "
+               "without the "
+               "variables of this environment, such as PYTHONPATH; pass them on: ";
+    case BootstrapObstacle::None:
+        break;
+    }
+    return {};
 }
 
 } // namespace
@@ -81,13 +106,7 @@ void sayObstacle(BootstrapObstacle obstacle, const std::vector<std::string>& wor
 {
     constexpr std::size_t kMostCommand = 80;
     const std::string command = record::maskedCommandLine(words).substr(0, kMostCommand);
-    std::cerr << "tilescope record: "
-              << (obstacle == BootstrapObstacle::Options ? "Python's options -I, -E and -S keep PyTorch's "
-                                                           "steps, modules and memory from being recorded: "
-                                                         : "PyTorch's steps, modules and memory are not "
-                                                           "recorded, because PYTHONPATH was replaced; add "
-                                                           "$PYTHONPATH to it: ")
-              << escapeForTerminal(command) << std::endl;
+    std::cerr << "tilescope record: " << obstacleText(obstacle) << escapeForTerminal(command) << std::endl;
 }
 
 PythonWatch::PythonWatch(int process, fs::path bootstrap, BootstrapObstacle known)
@@ -96,14 +115,16 @@ PythonWatch::PythonWatch(int process, fs::path bootstrap, BootstrapObstacle know
 {
 }
 
-PythonWatch::~PythonWatch()
+bool PythonWatch::stop()
 {
     {
         const MutexLock lock(mutex_);
         ends_ = true;
     }
     changed_.notifyAll();
-    thread_.join();
+    if (thread_.joinable())
+        thread_.join();
+    return said_.size() > 1; // None is among them
 }
 
 void PythonWatch::run()
@@ -141,9 +162,8 @@ void PythonWatch::examine(int process)
     if (!isPython(words))
         return;
     BootstrapObstacle obstacle = obstacleIn(words);
-    if (obstacle == BootstrapObstacle::None &&
-        lacksFolder(record::wordsOfFile(folder / "environ"), bootstrap_))
-        obstacle = BootstrapObstacle::SearchPath;
+    if (obstacle == BootstrapObstacle::None)
+        obstacle = obstacleIn(folder, bootstrap_);
     if (said_.insert(obstacle).second)
         sayObstacle(obstacle, words);
 }

@@ -11,7 +11,7 @@
 namespace tilescope::cli {
 
 /// The reasons that keep a Python program from loading the bootstrap. Each is reported once.
-enum class BootstrapObstacle { None, Options, SearchPath };
+enum class BootstrapObstacle { None, Options, SearchPath, Environment };
 
 /// Whether options (-I, -E, -S) keep the bootstrap out; None if the words are not a command line of Python.
 BootstrapObstacle obstacleIn(const std::vector<std::string>& words);
@@ -26,9 +26,12 @@ public:
     /// \param bootstrap  folder that PYTHONPATH must contain
     /// \param known      what has been said already
     PythonWatch(int process, std::filesystem::path bootstrap, BootstrapObstacle known);
-    ~PythonWatch();
+    ~PythonWatch() { stop(); }
     PythonWatch(const PythonWatch&) = delete;
     PythonWatch& operator=(const PythonWatch&) = delete;
+
+    /// \return  whether something was reported, now or before
+    bool stop();
 
 private:
     void run();

@@ -1,20 +1,21 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
+#include "app/cli/join_recording.h"
 #include "app/cli/python_watch.h"
 #include "app/cli/record_torch.h"
+#include "app/cli/recorded_processes.h"
 #include "app/cli/recorded_program.h"
 #include "app/cli/sweep_command.h"
-#include "core/base/current_error.h"
 #include "core/base/error.h"
 #include "core/base/paths.h"
-#include "core/base/shell_word.h"
-#include "core/base/terminal_text.h"
 #include "core/exchange/import/importer.h"
 #include "core/exchange/text.h"
 #include "core/machine/capacity.h"
 #include "core/machine/counter_sampler.h"
 #include "core/record/command_line.h"
 #include "core/record/control.h"
+#include "core/session/protocol/stop_signals.h"
+#include "core/store/file/writer_lock.h"
 #include "core/store/run_reader.h"
 
 #include <sys/stat.h>
@@ -23,9 +24,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <optional>
 
 namespace tilescope::cli {
@@ -75,6 +78,27 @@ fs::path recorderLibrary()
     return real;
 }
 
+/// Refuses an output that the recording could not be added to when the program has ended. Waits some seconds for another
+/// process that writes it.
+void requireWritable(const fs::path& output)
+{
+    std::error_code ignored;
+    const fs::file_status status = fs::status(output, ignored);
+    if (!fs::exists(status))
+        return; // makeWorkingFolder() tries its folder
+    if (!fs::is_regular_file(status))
+        throw Error{.what = fs::is_directory(status) ? "is a folder" : "is not a regular file",
+                    .where = output.string(),
+                    .remedy = "name a .tscope file"};
+    awaitWriter(output);
+    store::RunReader{output}.runIds(); // throws where it is not a recording, or damaged
+    const store::WriterLock canBeWritten(output);
+    if (access(output.c_str(), W_OK) != 0)
+        throw Error{.what = "may not be written",
+                    .where = output.string(),
+                    .remedy = "check its permissions, or name another file"};
+}
+
 /// A folder beside the output that only the user can read.
 fs::path makeWorkingFolder(const fs::path& output)
 {
@@ -95,62 +119,27 @@ std::string nameOf(const std::vector<std::string>& command, bool programOnly)
     return exchange::validUtf8(line.substr(0, kMostName));
 }
 
-/// Says what kept a part from being recorded, in which way allocations and operators were, and at what cost.
-void sayHow(const fs::path& file, RunId run)
-{
-    constexpr std::array<std::string_view, 5> kSaid{"record.device", "record.ended", "record.memory",
-                                                    "record.ops", "record.cost"};
-    bool hasWay = false;
-    bool hasCost = false;
-    for (const EnvironmentEntry& fact : store::RunReader(file).environment(run)) {
-        if (std::ranges::find(kSaid, fact.key) == kSaid.end())
-            continue;
-        hasWay = hasWay || fact.key == "record.memory" || fact.key == "record.ops";
-        hasCost = hasCost || fact.key == "record.cost";
-        std::cerr << "tilescope record: " << escapeForTerminal(fact.value) << std::endl;
-    }
-    if (hasWay && !hasCost)
-        std::cerr << "tilescope record: the cost was not measured; --calibrate measures it" << std::endl;
-}
+/// What is seen of a program while it runs.
+struct Seen {
+    exchange::HostCounters counters;
+    std::unique_ptr<ProcessWatch> processes;
+    bool hasObstacle = false; ///< a Python program could not load the bootstrap, as has been said
+};
 
-/// Joins what the processes wrote. The program has ended: an error is printed, and the working files stay.
-void join(const fs::path& folder, const fs::path& output, const std::string& name,
-          const exchange::HostCounters& counters)
-{
-    try {
-        if (fs::is_empty(folder)) {
-            fs::remove(folder);
-            std::cerr
-                << "tilescope record: the program used neither CUDA, NVTX nor PyTorch's modules; nothing "
-                   "was recorded"
-                << std::endl;
-            return;
-        }
-        const std::array named{folder};
-        const exchange::ImportResult joined =
-            exchange::importFiles(exchange::importableFiles(named), output, {}, name, counters);
-        std::cerr << "tilescope record: run " << joined.run.value << " of "
-                  << escapeForTerminal(output.string()) << std::endl;
-        sayHow(output, joined.run);
-        fs::remove_all(folder);
-    } catch (...) {
-        std::cerr << "tilescope record: " << currentError().sentence() << "\ntilescope record: to try again: "
-                  << "tilescope import " << shellWord(folder.string()) << " -o FILE" << std::endl;
-    }
-}
-
-/// Runs the program. Meanwhile, reads its counters and those of all GPUs that it can see, and reports Python
-/// programs that cannot be recorded.
+/// Runs the program. Meanwhile, reads its counters and those of all GPUs that it can see, follows its processes and
+/// reports Python programs that cannot be recorded.
 /// \param interval  time between readings; 0: no readings
 /// \param known     the reports on Python programs so far
-exchange::HostCounters runWatched(RecordedProgram& program, std::chrono::milliseconds interval,
-                                  BootstrapObstacle known)
+Seen runWatched(RecordedProgram& program, const fs::path& folder, std::chrono::milliseconds interval,
+                BootstrapObstacle known)
 {
-    exchange::HostCounters counters;
+    Seen seen;
+    exchange::HostCounters& counters = seen.counters;
     std::optional<machine::CounterSampler> sampler;
     std::optional<PythonWatch> watch;
     program.run([&](pid_t pid) {
         counters.pid = pid;
+        seen.processes = std::make_unique<ProcessWatch>(RecordedProcesses(folder, pid));
         watch.emplace(pid, bootstrapFolder(), known);
         if (interval.count() == 0)
             return;
@@ -163,7 +152,9 @@ exchange::HostCounters runWatched(RecordedProgram& program, std::chrono::millise
     });
     if (sampler)
         counters.tracks = sampler->stop();
-    return counters;
+    seen.hasObstacle = watch && watch->stop();
+    seen.processes->stop().noteCommandEnd(program.status());
+    return seen;
 }
 
 /// The options that select a part of the program.
@@ -251,18 +242,17 @@ void control(const std::string& pid, std::string_view verb)
 
 int recordCommand(int argc, char** argv)
 {
-    const auto end =
-        std::find_if(argv, argv + argc, [](const char* word) { return std::string_view(word) == "--"; });
     std::string output;
     TorchOptions torch;
     bool buildsPlugin = false;
     bool noCommandLine = false;
     std::string counterInterval;
     WindowOptions window;
+    std::string wait;
     std::string toStart;
     std::string toStop;
     Arguments arguments(
-        "record [-o FILE] -- COMMAND…",
+        "record [-o FILE] COMMAND…",
         "Runs a program and records its GPU kernels, its NVTX ranges and, of PyTorch, its modules "
         "and steps. The\nprogram is not changed and its exit status is passed on. All of its "
         "processes become one run.",
@@ -287,6 +277,10 @@ int recordCommand(int argc, char** argv)
                    "leave the GPU to torch.profiler as soon as the program starts it");
     arguments.flag("--calibrate", window.calibrates,
                    "measure the cost: record blocks of steps in turn with blocks that are not recorded");
+    arguments.choice(
+        "--wait", wait, {"all", "first"},
+        "all: wait for every process that is recorded, however long; first: only for the program itself; "
+        "default: without a terminal, not for those that record nothing for a minute");
     arguments.option("--start", toStart,
                      "PID: start or go on recording in this process, or in those of this tilescope record");
     arguments.option("--stop", toStop, "PID: stop recording there");
@@ -298,9 +292,10 @@ int recordCommand(int argc, char** argv)
     arguments.flag("--no-command-line", noCommandLine, "do not store the command lines of the processes");
     arguments.flag("--build-plugin", buildsPlugin,
                    "build the plug-in for the PyTorch of python3, or of -- PYTHON, into the cache");
-    if (!arguments.parse(static_cast<int>(end - argv), argv))
+    std::vector<std::string> command;
+    arguments.command(command);
+    if (!arguments.parse(argc, argv))
         return 0;
-    const std::vector<std::string> command(end == argv + argc ? end : end + 1, argv + argc);
     if (!toStart.empty() || !toStop.empty()) {
         if (!command.empty() || (!toStart.empty() && !toStop.empty()))
             throw Error{.what = "--start and --stop are for a program that is recorded already",
@@ -314,13 +309,14 @@ int recordCommand(int argc, char** argv)
     if (command.empty())
         throw Error{.what = "no command given",
                     .where = "tilescope record",
-                    .remedy = "write it behind two dashes: tilescope record -- python train.py"};
+                    .remedy = "write it behind the options: tilescope record python train.py"};
     const std::chrono::milliseconds interval =
         counterInterval.empty() ? machine::kCounterInterval : counterIntervalFrom(counterInterval);
     requireNoOtherTool();
     const fs::path library = recorderLibrary();
     requireSafe(bootstrapFolder()); // what Python programs load
     const fs::path file = output.empty() ? newFileName() : fs::path(output);
+    requireWritable(file);
     if (output.empty())
         std::cerr << "tilescope record: recording into " << file.string() << std::endl;
 
@@ -338,16 +334,27 @@ int recordCommand(int argc, char** argv)
     const BootstrapObstacle obstacle = obstacleIn(command);
     if (obstacle != BootstrapObstacle::None)
         sayObstacle(obstacle, command);
-    exchange::HostCounters counters;
+    Seen seen;
     try {
-        counters = runWatched(program, interval, obstacle);
+        seen = runWatched(program, folder, interval, obstacle);
     } catch (...) {
         std::error_code ignored;
         fs::remove_all(folder, ignored);
         throw;
     }
-    record::removeSockets(getpid());
-    join(folder, file, nameOf(command, noCommandLine), counters);
+    {
+        const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
+        RecordedProcesses& processes = seen.processes->stop();
+        if (wait != "first")
+            waitForOthers(processes, wait == "all", signals.first());
+        record::removeSockets();
+        joinRecording({.folder = folder,
+                       .output = file,
+                       .name = nameOf(command, noCommandLine),
+                       .counters = seen.counters,
+                       .hasObstacle = seen.hasObstacle},
+                      processes);
+    }
     return program.pass();
 }
 

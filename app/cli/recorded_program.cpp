@@ -1,6 +1,8 @@
 #include "app/cli/recorded_program.h"
 
 #include "core/base/error.h"
+#include "core/base/file_descriptor.h"
+#include "core/base/process.h"
 #include "core/base/units.h"
 
 #include <fcntl.h>
@@ -31,11 +33,58 @@ void passOn(int signal, siginfo_t* info, void* /*context*/)
         kill(programPid, signal);
 }
 
+/// The signals that are passed on, blocked. What arrives meanwhile is delivered at the end, when it is known to whom.
+class BlockedSignals {
+public:
+    BlockedSignals()
+    {
+        sigset_t passedOn;
+        sigemptyset(&passedOn);
+        for (const int signal : kPassedOn)
+            sigaddset(&passedOn, signal);
+        sigprocmask(SIG_BLOCK, &passedOn, &before_);
+    }
+    ~BlockedSignals() { restore(); }
+    BlockedSignals(const BlockedSignals&) = delete;
+    BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+    void restore() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+private:
+    sigset_t before_{};
+};
+
+/// Handles the signals that are passed on, from construction to destruction. A signal that is ignored here (nohup) stays
+/// ignored, in the program as well.
+class Forwarder {
+public:
+    Forwarder()
+    {
+        struct sigaction action {};
+        action.sa_sigaction = &passOn;
+        action.sa_flags = SA_SIGINFO | SA_RESTART;
+        for (std::size_t i = 0; i < kPassedOn.size(); ++i) {
+            sigaction(kPassedOn[i], nullptr, &before_[i]);
+            if (before_[i].sa_handler != SIG_IGN)
+                sigaction(kPassedOn[i], &action, nullptr);
+        }
+    }
+    ~Forwarder() { restore(); }
+    Forwarder(const Forwarder&) = delete;
+    Forwarder& operator=(const Forwarder&) = delete;
+
+    void restore() const
+    {
+        for (std::size_t i = 0; i < kPassedOn.size(); ++i)
+            sigaction(kPassedOn[i], &before_[i], nullptr);
+    }
+
+private:
+    std::array<struct sigaction, kPassedOn.size()> before_{};
+};
+
 [[noreturn]] void becomeProgram(const std::vector<std::string>& command, int report)
 {
-    for (const int signal : kPassedOn)
-        std::signal(signal, SIG_DFL);
-    std::signal(SIGXFSZ, SIG_DFL); // this program ignores it
     std::vector<char*> words;
     for (const std::string& word : command)
         words.push_back(const_cast<char*>(word.c_str()));
@@ -46,6 +95,11 @@ void passOn(int signal, siginfo_t* info, void* /*context*/)
     _exit(127);
 }
 
+Error failure(const std::vector<std::string>& command)
+{
+    return {.what = std::strerror(errno), .where = command.front(), .kind = ErrorKind::Failure};
+}
+
 } // namespace
 
 void RecordedProgram::run(const std::function<void(pid_t)>& started)
@@ -54,28 +108,39 @@ void RecordedProgram::run(const std::function<void(pid_t)>& started)
         setenv(name.c_str(), value.c_str(), 1);
     std::array<int, 2> report{};
     if (pipe2(report.data(), O_CLOEXEC) != 0)
-        throw Error{.what = std::strerror(errno), .where = command_.front(), .kind = ErrorKind::Failure};
+        throw failure(command_);
+    const FileDescriptor toRead(report[0]);
+    FileDescriptor toWrite(report[1]);
     std::cout.flush();
-    struct sigaction action {};
-    action.sa_sigaction = &passOn;
-    action.sa_flags = SA_SIGINFO | SA_RESTART;
-    for (const int signal : kPassedOn)
-        sigaction(signal, &action, nullptr);
+    BlockedSignals blocked;
+    const auto forwarder = std::make_shared<const Forwarder>();
+    forwarder_ = forwarder;
     const pid_t pid = fork();
-    if (pid == 0)
-        becomeProgram(command_, report[1]);
-    close(report[1]);
+    if (pid == 0) {
+        forwarder->restore();
+        restoreProcess();
+        blocked.restore();
+        becomeProgram(command_, toWrite.get());
+    }
     if (pid < 0)
-        throw Error{.what = std::strerror(errno), .where = command_.front(), .kind = ErrorKind::Failure};
+        throw failure(command_);
     programPid = pid;
+    blocked.restore();
+    toWrite.reset();
     int error = 0;
-    const bool failed = read(report[0], &error, sizeof(error)) == sizeof(error);
-    close(report[0]);
+    const bool failed = read(toRead.get(), &error, sizeof(error)) == sizeof(error);
     if (started && !failed)
         started(pid);
+    // Its number stays its own until waitpid(): no signal reaches another process.
+    siginfo_t ended{};
+    while (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+    }
+    {
+        const BlockedSignals quiet;
+        programPid = 0;
+    }
     while (waitpid(pid, &status_, 0) < 0 && errno == EINTR) {
     }
-    programPid = 0;
     if (failed)
         throw Error{.what = "cannot be started: " + std::string(std::strerror(error)),
                     .where = command_.front(),

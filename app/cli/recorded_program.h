@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,12 +27,16 @@ public:
     /// \throws Error (Usage)  it cannot be started
     void run(const std::function<void(pid_t)>& started = {});
 
+    /// How it ended, as waitpid() tells it.
+    int status() const { return status_; }
     /// Its exit code. If a signal ended it, the same signal ends this process.
     int pass() const;
 
 private:
     std::vector<std::string> command_;
     std::vector<std::pair<std::string, std::string>> variables_;
+    std::shared_ptr<const void>
+        forwarder_; ///< what is passed on does not end this process, also after the program
     int status_ = 0;
 };
 

@@ -1,6 +1,5 @@
 #include "app/record/block_maker.h"
 
-#include "app/record/loaded_cupti.h"
 #include "core/trace/allocators/device_alloc_log.h"
 #include "core/trace/host/path_tree.h"
 
@@ -22,6 +21,7 @@ constexpr std::string_view kBackward = "step/backward";
 
 std::string threadName(std::uint32_t thread)
 {
+    // The thread that writes has file descriptors of its own.
     std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/comm");
     std::string name;
     std::getline(file, name);
@@ -45,7 +45,7 @@ template <class Visit> void visitDeviceLogs(int devices, Visit visit)
 
 } // namespace
 
-BlockMaker::BlockMaker()
+BlockMaker::BlockMaker(std::function<DeviceFacts(int)> facts) : factsOf_(std::move(facts))
 {
     assembler_.begin();
 }
@@ -229,7 +229,7 @@ ActivityRow BlockMaker::rowOf(const DeviceEvent& event, WorkingBlock& block)
         block.launches.push_back(event.launch);
     const std::int32_t device = event.device ? event.device.value : 0;
     if (devices_.insert(device).second) {
-        const DeviceFacts facts = factsOfDevice(device);
+        const DeviceFacts facts = factsOf_(device);
         block.devices.push_back({.ordinal = device,
                                  .uuid = stringOf(strings_.intern(facts.uuid)),
                                  .name = stringOf(strings_.intern(facts.name)),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/record/loaded_cupti.h"
 #include "core/base/mutex.h"
 #include "core/model/strings.h"
 #include "core/record/working_file.h"
@@ -10,6 +11,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,7 +26,8 @@ namespace tilescope::record {
 /// Functions are for the thread that writes the file, unless stated otherwise.
 class BlockMaker {
 public:
-    BlockMaker();
+    /// \param facts  those of a device, by its ordinal; may ask the driver
+    explicit BlockMaker(std::function<DeviceFacts(int)> facts);
 
     /// Names and paths in the rows of the file. Any thread.
     StringTable& strings() { return strings_; }
@@ -63,6 +66,7 @@ private:
     std::uint32_t backwardPathOf(StringId path);
     std::uint32_t backwardPathOf(const trace::HostContext& context);
 
+    const std::function<DeviceFacts(int)> factsOf_;
     StringTable strings_;
     trace::Assembler assembler_{strings_, trace::HostLogs::instance().nextRange(),
                                 trace::HostLogs::instance().nextOp()};

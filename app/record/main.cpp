@@ -1,5 +1,6 @@
-// The two functions that libtilescope_record.so exports. The CUDA driver calls the first while it initialises
-// (CUDA_INJECTION64_PATH), NVTX the second at the first NVTX call of each image (NVTX_INJECTION64_PATH).
+// The functions that libtilescope_record.so exports. The CUDA driver calls InitializeInjection while it initialises
+// (CUDA_INJECTION64_PATH), NVTX calls InitializeInjectionNvtx2 at the first NVTX call of each image
+// (NVTX_INJECTION64_PATH), and the Python bootstrap the others.
 
 #include "app/record/nvtx_callbacks.h"
 #include "app/record/recorder.h"
@@ -16,4 +17,16 @@ InitializeInjectionNvtx2(NvtxGetExportTableFunc_t getExportTable)
     if (!tilescope::record::Recorder::start())
         return 0;
     return tilescope::record::installNvtxCallbacks(getExportTable) ? 1 : 0;
+}
+
+/// Writes what was noted so far: the process may become another program now. Does nothing where nothing is recorded.
+extern "C" [[gnu::visibility("default")]] void tilescope_record_flush()
+{
+    tilescope::record::Recorder::flush();
+}
+
+/// The process ends now without exit(), with this status. Does nothing where nothing is recorded.
+extern "C" [[gnu::visibility("default")]] void tilescope_record_ended(int status)
+{
+    tilescope::record::Recorder::endedWith(status);
 }

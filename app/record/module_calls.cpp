@@ -55,7 +55,7 @@ bool ask(void* callable, void* argument)
 
 void* callModule(void* function, void* const* arguments, std::size_t count, void* names)
 {
-    if (!Recorder::isRecording() || (count & kCountMask) == 0)
+    if ((!Recorder::isRecording() && !Recorder::startInChild()) || (count & kCountMask) == 0)
         return api.callFunction(function, arguments, count, names);
     void* module = arguments[0];
     if (!enterObject(module)) {

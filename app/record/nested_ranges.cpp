@@ -70,6 +70,11 @@ int openLeaf(const void* domain, std::string_view name) noexcept
     return openRange(domain, nullptr, name, true);
 }
 
+void forgetOpenRanges() noexcept
+{
+    open.depth = 0;
+}
+
 int closeNested(const void* domain, const void* key) noexcept
 {
     std::size_t i = open.depth;

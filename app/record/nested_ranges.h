@@ -16,6 +16,8 @@ int openNested(const void* domain, const void* key, std::string_view name) noexc
 /// recorded.
 /// \return  like openNested()
 int openLeaf(const void* domain, std::string_view name) noexcept;
+/// In a forked child: the open ranges of the thread that forked are the parent's.
+void forgetOpenRanges() noexcept;
 /// Closes the innermost range of the domain that has the key.
 /// \return  how many ranges were open when it was opened, -1 where there is none
 int closeNested(const void* domain, const void* key) noexcept;

@@ -282,6 +282,11 @@ bool fill(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule module,
 
 } // namespace
 
+Mutex& nvtxMutex()
+{
+    return registry().mutex;
+}
+
 bool installNvtxCallbacks(NvtxGetExportTableFunc_t getExportTable)
 {
     const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(

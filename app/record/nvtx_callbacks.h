@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/base/mutex.h"
+
 #include <nvtx3/nvToolsExt.h>
 
 namespace tilescope::record {
@@ -17,5 +19,7 @@ namespace tilescope::record {
 ///
 /// \return  whether the image gave its table of functions
 bool installNvtxCallbacks(NvtxGetExportTableFunc_t getExportTable);
+/// Guards registered texts and started ranges. For fork().
+Mutex& nvtxMutex();
 
 } // namespace tilescope::record

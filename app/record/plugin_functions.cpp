@@ -16,16 +16,17 @@ using trace::HostLogs;
 using trace::ThreadLog;
 
 std::atomic<void (*)(std::int32_t)> watcher{nullptr};
+std::atomic<bool> toldOn{false};
 
 void watchRecording(void (*changed)(std::int32_t isOn)) noexcept
 {
     watcher.store(changed);
-    noteRecording(HostLogs::recording());
+    toldOn.store(HostLogs::recording());
+    changed(toldOn.load() ? 1 : 0);
 }
 
 std::uint32_t numberOf(const char* text, std::size_t bytes) noexcept
 {
-    // Also the answer in a forked child, in which another thread may have held the lock.
     if (!HostLogs::recording())
         return trace::kNone;
     try {
@@ -84,7 +85,8 @@ void noteDeviceEvent(std::int32_t device, std::int32_t action, std::uint64_t add
 
 void noteRecording(bool isOn) noexcept
 {
-    if (const auto changed = watcher.load())
+    // A forked child tells nothing new: another thread may have held a lock of the listener's library.
+    if (const auto changed = watcher.load(); changed && toldOn.exchange(isOn) != isOn)
         changed(isOn ? 1 : 0);
 }
 

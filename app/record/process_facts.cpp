@@ -2,6 +2,7 @@
 
 #include "core/base/units.h"
 #include "core/record/command_line.h"
+#include "core/record/process_identity.h"
 
 #include <unistd.h>
 
@@ -35,10 +36,8 @@ std::string firstOf(std::initializer_list<const char*> variables)
 
 /// The wall clock minus the steady clock: one value for all processes of the host that the recording was
 /// started on, so that they stay on one clock.
-std::int64_t wallClockOffset(std::string_view host)
+std::int64_t wallClockOffset(std::string_view clock, std::string_view host)
 {
-    const char* given = std::getenv("TILESCOPE_RECORD_CLOCK");
-    const std::string_view clock = given ? given : "";
     const std::size_t colon = clock.rfind(':');
     std::int64_t offset = 0;
     if (colon != std::string_view::npos && clock.substr(0, colon) == host &&
@@ -51,7 +50,7 @@ std::int64_t wallClockOffset(std::string_view host)
 
 } // namespace
 
-ProcessFacts factsOfThisProcess()
+ProcessFacts factsOfThisProcess(const Settings& settings)
 {
     std::array<char, 256> host{};
     gethostname(host.data(), host.size() - 1);
@@ -65,19 +64,29 @@ ProcessFacts factsOfThisProcess()
                        {"rank", firstOf({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"})},
                        {"world", firstOf({"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"})},
                        {"steady_ns", std::to_string(steady)},
-                       {"unix_ns", std::to_string(steady + wallClockOffset(host.data()))}};
-    if (!std::getenv("TILESCOPE_RECORD_NO_COMMAND_LINE"))
+                       {"unix_ns", std::to_string(steady + wallClockOffset(settings.clock, host.data()))}};
+    // They identify the process for whoever waits for it: a number may be used again.
+    const ProcessIdentity identity = identityOf("self");
+    facts.emplace_back("started", identity.started);
+    facts.emplace_back("pid_namespace", identity.space);
+    if (settings.storesCommandLine)
         facts.emplace_back("command", maskedCommandLine(wordsOfFile("/proc/self/cmdline")));
     return facts;
 }
 
-std::int64_t recorderOfThisProcess()
+Settings Settings::ofThisProcess()
 {
-    const char* text = std::getenv("TILESCOPE_RECORD_PID");
-    std::int64_t pid = 0;
-    if (text)
-        std::from_chars(text, text + std::strlen(text), pid);
-    return pid;
+    const auto text = [](const char* variable) {
+        const char* value = std::getenv(variable);
+        return std::string(value ? value : "");
+    };
+    Settings settings{.folder = text("TILESCOPE_RECORD_FOLDER"),
+                      .clock = text("TILESCOPE_RECORD_CLOCK"),
+                      .storesCommandLine = text("TILESCOPE_RECORD_NO_COMMAND_LINE").empty(),
+                      .window = Window::ofThisProcess()};
+    const std::string recorder = text("TILESCOPE_RECORD_PID");
+    std::from_chars(recorder.data(), recorder.data() + recorder.size(), settings.recorder);
+    return settings;
 }
 
 } // namespace tilescope::record

@@ -196,10 +196,20 @@ void* frames(void* /*self*/, void* /*none*/)
 
 } // namespace
 
+void forgetOpenObjects() noexcept
+{
+    openObjects = 0;
+    forwardOf = nullptr;
+}
+
+Mutex& namesMutex()
+{
+    return names().mutex;
+}
+
 bool enterObject(const void* object) noexcept
 {
-    // Also the answer of a forked child, in which another thread may have held the lock.
-    if (!Recorder::isRecording())
+    if (!Recorder::isRecording() && !Recorder::startInChild())
         return true;
     Name name;
     {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/base/mutex.h"
+
 namespace tilescope::record {
 
 /// Functions of this library as objects of the Python that runs in this process: a call takes a tenth of the time of
@@ -32,6 +34,11 @@ bool enterObject(const void* object) noexcept;
 /// Closes the range of a Python object.
 /// \return  whether this thread has no more of them open
 bool leaveObject(const void* object) noexcept;
+
+/// In a forked child: the open ranges of the thread that forked are the parent's.
+void forgetOpenObjects() noexcept;
+/// Guards the names of objects. For fork().
+Mutex& namesMutex();
 
 /// Makes the objects, which live as long as the process. The caller holds the interpreter's lock.
 /// \return  whether the process has a Python with the functions that are needed

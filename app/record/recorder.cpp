@@ -1,20 +1,28 @@
 #include "app/record/recorder.h"
 
+#include "app/record/nested_ranges.h"
+#include "app/record/nvtx_callbacks.h"
+#include "app/record/python_functions.h"
 #include "app/record/recording.h"
 #include "core/trace/host/host_log.h"
-#include "core/trace/host/range.h"
+#include "core/trace/host/path_tree.h"
 
 #include <pthread.h>
 #include <unistd.h>
 
-#include <csignal>
+#include <array>
 #include <cstdlib>
+#include <string>
+#include <utility>
 
 namespace tilescope::record {
 
 namespace {
 
+using trace::HostLogs;
+
 std::atomic<Recording*> current{nullptr};
+std::atomic<bool> deviceStarted{false};
 pid_t owner = 0;
 
 /// Calls `action` with the recording. No failure of the recorder may reach the program: if memory runs out,
@@ -34,48 +42,78 @@ void endAtExit()
         attempt([](Recording& recording) { recording.end(); });
 }
 
-void silenceChild()
+// --- fork() ---
+
+std::atomic<bool> isNewChild{false};  ///< its recording has not started
+bool parentRecorded = false;          ///< events, when it forked
+thread_local bool holdsLocks = false; ///< from the beginning to the end of fork()
+
+/// What a child goes on to use, in the order in which they are acquired.
+std::array<Mutex*, 5> locksOfChild()
 {
+    return {&namesMutex(), &nvtxMutex(), &current.load()->forkMutex(), &HostLogs::instance().forkMutex(),
+            &trace::PathTree::instance().forkMutex()};
+}
+
+void beforeFork()
+{
+    if (!Recording::isOpen())
+        return;
+    const auto locks = locksOfChild();
+    for (std::size_t i = 0; i < locks.size(); ++i) {
+        if (locks[i]->acquireToFork())
+            continue;
+        while (i-- > 0)
+            locks[i]->releaseAfterFork();
+        return;
+    }
+    holdsLocks = true;
+}
+
+bool releaseLocks()
+{
+    if (!std::exchange(holdsLocks, false))
+        return false;
+    for (Mutex* lock : locksOfChild())
+        lock->releaseAfterFork();
+    return true;
+}
+
+void afterForkInParent()
+{
+    releaseLocks();
+}
+
+/// Only takes note, because most children do nothing that is recorded. The recording of the parent and its thread are not
+/// in this process.
+void afterForkInChild()
+{
+    const bool isWhole = releaseLocks();
+    const bool wasOn = HostLogs::recording();
     if (!Recording::close())
         return;
-    trace::detail::rangeListeners.store(0);
-    current.load()->abandon();
+    HostLogs::instance().forgetThreads();
+    forgetOpenRanges();
+    forgetOpenObjects();
+    parentRecorded = wasOn;
+    isNewChild.store(isWhole);
+    Recording::awaitRange(isWhole);
 }
 
-/// Writes what the process noted before the signal ends it.
-void endBySignal(int signal)
-{
-    if (getpid() == owner && Recording::isOpen())
-        Recording::writeNow();
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-}
-
-/// Only where the signal would end the process: a program that handles it decides itself how it ends.
-void watchSignal(int signal)
-{
-    struct sigaction before {};
-    if (sigaction(signal, nullptr, &before) != 0 || (before.sa_flags & SA_SIGINFO) ||
-        before.sa_handler != SIG_DFL)
-        return;
-    struct sigaction action {};
-    action.sa_handler = &endBySignal;
-    sigaction(signal, &action, nullptr);
-}
+// --- start ---
 
 bool startOnce() noexcept
 {
     try {
-        const char* folder = std::getenv("TILESCOPE_RECORD_FOLDER");
-        if (!folder)
+        Settings settings = Settings::ofThisProcess();
+        if (settings.folder.empty())
             return false;
         owner = getpid();
-        current.store(new Recording(folder));
-        Recording::open();
+        current.store(new Recording(std::move(settings)));
+        if (!Recording::isOpen())
+            return false;
         std::atexit(&endAtExit);
-        pthread_atfork(nullptr, nullptr, &silenceChild);
-        watchSignal(SIGTERM);
-        watchSignal(SIGINT);
+        pthread_atfork(&beforeFork, &afterForkInParent, &afterForkInChild);
         return true;
     } catch (...) {
         return false;
@@ -87,13 +125,32 @@ bool startOnce() noexcept
 bool Recorder::start() noexcept
 {
     static const bool started = startOnce();
-    return started && Recording::isOpen();
+    return started && (Recording::isOpen() || isNewChild.load());
+}
+
+bool Recorder::startInChild() noexcept
+{
+    if (!isNewChild.load(std::memory_order_relaxed) || !isNewChild.exchange(false))
+        return isRecording();
+    Recording::awaitRange(false);
+    attempt([](Recording& parent) {
+        Settings settings = parent.settings();
+        // The parent has seen the range with which the recording starts.
+        if (parentRecorded)
+            settings.window.range.clear();
+        owner = getpid();
+        deviceStarted.store(false);
+        current.store(new Recording(std::move(settings), parent.factsForChildren()));
+    });
+    return isRecording();
 }
 
 void Recorder::startDevice() noexcept
 {
-    static std::atomic<bool> done{false};
-    if (!start() || done.exchange(true))
+    if (!start())
+        return;
+    startInChild();
+    if (!isStarted() || deviceStarted.exchange(true))
         return;
     attempt([](Recording& recording) { recording.startDevice(); });
     // CUPTI may have been loaded just now: the recording must end before CUPTI does.
@@ -107,12 +164,15 @@ bool Recorder::isStarted() noexcept
 
 bool Recorder::isRecording() noexcept
 {
-    return trace::HostLogs::recording() && Recording::isOpen();
+    return HostLogs::recording() && Recording::isOpen();
 }
 
 void Recorder::noteOpening(std::string_view name) noexcept
 {
-    if (Recording::awaitsRange())
+    if (!Recording::awaitsRange())
+        return;
+    startInChild();
+    if (isStarted())
         attempt([&](Recording& recording) { recording.noteOpening(name); });
 }
 
@@ -164,6 +224,7 @@ void Recorder::noteOpened() noexcept
 
 void Recorder::endStep() noexcept
 {
+    startInChild();
     if (isStarted())
         attempt([](Recording& recording) { recording.endStep(); });
 }
@@ -176,13 +237,20 @@ void Recorder::yieldDevice() noexcept
 
 void Recorder::end() noexcept
 {
+    isNewChild.store(false);
+    endAtExit();
+}
+
+void Recorder::endedWith(int status) noexcept
+{
+    noteFact("exit_status", std::to_string(status));
     endAtExit();
 }
 
 void Recorder::flush() noexcept
 {
     if (isStarted() && getpid() == owner)
-        Recording::writeNow();
+        attempt([](Recording& recording) { recording.flush(); });
 }
 
 } // namespace tilescope::record

@@ -21,14 +21,18 @@ struct HeldMemory {
 /// Records the process that loaded this library into a working file in the folder TILESCOPE_RECORD_FOLDER: the events
 /// that its threads note through core/trace and those that CUPTI reports.
 ///
-/// A separate thread writes new events every half second; the last are written when the process exits or gets SIGTERM.
-/// A failure ends the recording, never the program. Forked children are not recorded. Any thread may call the
-/// functions; none throws.
+/// A separate thread writes new events every few milliseconds; the last are written when the process exits. A process
+/// that a signal ends loses what it noted since. A failure ends the recording, never the program. A forked child has a
+/// recording of its own, which starts with its first range, step or use of CUDA. Any thread may call the functions; none
+/// throws.
 class Recorder {
 public:
     /// Starts recording host ranges, once.
-    /// \return  whether this process is recorded
+    /// \return  whether this process is recorded, or will be as a forked child
     static bool start() noexcept;
+    /// Starts the recording of a forked child, in which something is about to be noted.
+    /// \return  whether events are recorded now
+    static bool startInChild() noexcept;
     /// Starts recording the device, once; for the thread that initialises CUDA.
     static void startDevice() noexcept;
     /// Whether events are recorded now; false while the recording pauses.
@@ -58,7 +62,9 @@ public:
     static void yieldDevice() noexcept;
     /// Ends the recording before the process ends; it does not start again.
     static void end() noexcept;
-    /// Writes all events so far, for a process that ends without exit(). Waits a second at most.
+    /// The same for a process that ends now with this status, without exit().
+    static void endedWith(int status) noexcept;
+    /// Writes all events so far, for a process that may end without exit(). Waits a second at most.
     static void flush() noexcept;
 };
 

@@ -1,19 +1,21 @@
 #include "app/record/recording.h"
 
 #include "app/record/loaded_cupti.h"
+#include "app/record/own_descriptors.h"
 #include "app/record/plugin_functions.h"
 #include "app/record/process_facts.h"
 #include "core/base/current_error.h"
+#include "core/base/plural.h"
 #include "core/model/step_name.h"
+#include "core/record/process_end.h"
 #include "core/trace/host/path_tree.h"
 #include "core/trace/host/range.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
-#include <csignal>
-#include <ctime>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -24,8 +26,11 @@ namespace {
 
 using trace::HostLogs;
 
-constexpr auto kPeriod = std::chrono::milliseconds(20);
-constexpr auto kWritePeriod = std::chrono::milliseconds(500);
+// A process that is killed loses what it noted since the last write.
+constexpr auto kPeriod = std::chrono::milliseconds(10);
+constexpr auto kIdlePeriod = std::chrono::milliseconds(40);
+constexpr auto kFlushPeriod = std::chrono::milliseconds(100);
+constexpr auto kLongestFlush = std::chrono::seconds(1);
 constexpr auto kLongestEnd = std::chrono::seconds(20);
 constexpr std::size_t kRingCapacity = 1 << 16;
 constexpr std::size_t kSpareLogs = 2; // for autograd's thread, and one more
@@ -33,9 +38,9 @@ constexpr std::size_t kActivityBuffers = 1024;
 constexpr std::size_t kActivityBufferBytes = 1 << 20;
 constexpr std::size_t kMostPending = 1 << 16;
 
-// A signal handler sets the first and waits for the second.
-std::atomic<bool> writeAsked{false};
-std::atomic<bool> written{false};
+constexpr std::array<std::string_view, 3> kLastingFacts{"torch", "memory", "ops"};
+
+thread_local bool isWriter = false;
 
 std::int64_t now() noexcept
 {
@@ -51,24 +56,19 @@ void startHost()
 
 } // namespace
 
-Recording::Recording(const std::filesystem::path& folder)
-    : file_(folder / (std::to_string(getpid()) + "-" + std::to_string(now()) + ".working"),
-            factsOfThisProcess()),
-      window_(Window::ofThisProcess()), startedAt_(now())
+Recording::Recording(Settings settings, ProcessFacts facts)
+    : settings_(std::move(settings)), startedAt_(now()),
+      path_(settings_.folder / (std::to_string(getpid()) + "-" + std::to_string(startedAt_) + ".working")),
+      facts_(facts), lasting_(std::move(facts))
 {
-    if (std::string part = window_.text(); !part.empty())
-        file_.addFact("window", std::move(part));
     awaitsRange_.store(!window_.range.empty() || window_.hasSteps());
-    // Signals of the program are for its own threads.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { run(); });
-    pthread_setname_np(thread_.native_handle(), "tilescope-rec");
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    thread_ = startQuietThread("tilescope-rec", [this] { run(); });
     MutexLock lock(mutex_);
     changed_.wait(lock, [this]() REQUIRES(mutex_) { return started_; });
+    if (ended_)
+        thread_.detach(); // it cannot record, and has said why
+    else
+        open_.store(true);
 }
 
 bool Recording::close() noexcept
@@ -77,15 +77,13 @@ bool Recording::close() noexcept
     return open_.exchange(false);
 }
 
-void Recording::writeNow() noexcept
+void Recording::flush()
 {
-    written.store(false);
-    writeAsked.store(true);
-    constexpr int kTries = 200;
-    for (int i = 0; i < kTries && !written.load(); ++i) {
-        const timespec pause{.tv_sec = 0, .tv_nsec = 5'000'000};
-        nanosleep(&pause, nullptr);
-    }
+    MutexLock lock(mutex_);
+    const std::uint64_t number = ++flushesAsked_;
+    changed_.notifyAll();
+    changed_.waitFor(lock, kLongestFlush,
+                     [&]() REQUIRES(mutex_) { return ended_ || flushesDone_ >= number; });
 }
 
 void Recording::startDevice()
@@ -99,8 +97,10 @@ void Recording::prepareDevice()
     std::string reason;
     auto api = loadedCupti(reason);
     std::unique_ptr<trace::CuptiSession> session;
+    std::unique_ptr<DeviceThread> device;
     const TryMutexLock window(windowMutex_);
     if (api) {
+        device = std::make_unique<DeviceThread>();
         session = std::make_unique<trace::CuptiSession>(*api, kActivityBuffers, kActivityBufferBytes);
         session->watchGraphNodes();
         if (window_.wholeGraphs) {
@@ -122,6 +122,7 @@ void Recording::prepareDevice()
         facts_.emplace_back("device_untraced", reason);
         return;
     }
+    device_ = std::move(device);
     api_ = std::move(api);
     session_ = std::move(session);
 }
@@ -163,16 +164,12 @@ void Recording::end()
         thread_.detach();
 }
 
-void Recording::abandon() noexcept
-{
-    file_.abandon();
-    control_.abandon();
-}
-
 void Recording::noteFact(std::string_view key, std::string_view value)
 {
     const MutexLock lock(mutex_);
     facts_.emplace_back(key, value);
+    if (std::ranges::find(kLastingFacts, key) != kLastingFacts.end())
+        lasting_.emplace_back(key, value);
 }
 
 void Recording::noteHeld(const HeldMemory& memory)
@@ -207,6 +204,7 @@ void Recording::noteRange(std::string_view name, std::uint32_t thread, std::int6
 void Recording::noteOpening(std::string_view name)
 {
     if (!window_.range.empty() && name == window_.range && awaitsRange_.exchange(false)) {
+        rangeSeen_.store(true, std::memory_order_relaxed);
         setOn(true);
         isPartial_.store(false, std::memory_order_relaxed);
     }
@@ -284,6 +282,14 @@ void Recording::settle()
     }
 }
 
+void Recording::withDriver(const std::function<void()>& use)
+{
+    if (isWriter)
+        device_->run(use);
+    else
+        use();
+}
+
 trace::CuptiApi* Recording::apiIfAny()
 {
     const MutexLock lock(mutex_);
@@ -299,6 +305,7 @@ trace::CuptiSession* Recording::sessionIfAny()
 void Recording::resume()
 {
     onSince_.store(now(), std::memory_order_relaxed);
+    wasOn_.store(true, std::memory_order_relaxed);
     isPartial_.store(true, std::memory_order_relaxed);
     stepStart_.store(0, std::memory_order_relaxed);
     startHost();
@@ -306,7 +313,9 @@ void Recording::resume()
     if (!session || yielded_)
         return;
     blocks_.noteCuptiReturns();
-    if (const std::string reason = session->start(level()); !reason.empty()) {
+    std::string reason;
+    withDriver([&] { reason = session->start(level()); });
+    if (!reason.empty()) {
         const MutexLock lock(mutex_);
         facts_.emplace_back("device_untraced", reason);
     }
@@ -318,7 +327,7 @@ void Recording::pause()
     trace::CuptiSession* session = sessionIfAny();
     // First the device: each of its activities needs its launch.
     if (session)
-        session->stop(losses);
+        withDriver([&] { session->stop(losses); });
     HostLogs::instance().stop();
     noteRecording(false);
     const MutexLock lock(mutex_);
@@ -330,41 +339,53 @@ void Recording::pause()
 
 void Recording::run()
 {
+    isWriter = true;
+    const bool isAble = openFile();
     {
         const TryMutexLock window(windowMutex_);
-        on_ = window_.isOpenAtStart();
+        on_ = isAble && window_.isOpenAtStart();
         isOn_.store(on_);
         wanted_.store(on_);
+        wasOn_.store(on_, std::memory_order_relaxed);
         onSince_.store(now(), std::memory_order_relaxed);
         if (on_)
             startHost();
     }
-    control_.open(recorderOfThisProcess());
     MutexLock lock(mutex_);
+    ended_ = !isAble;
     started_ = true;
     changed_.notifyAll();
-    auto nextWrite = std::chrono::steady_clock::now() + kWritePeriod;
+    if (!isAble)
+        return;
+    lock.unlock();
+    control_.open(settings_.recorder);
+    lock.lock();
+    auto pause = kPeriod;
+    auto nextFlush = std::chrono::steady_clock::now() + kFlushPeriod;
     while (!ending_) {
-        changed_.waitFor(lock, kPeriod, [this]() REQUIRES(mutex_) { return ending_; });
+        changed_.waitFor(lock, pause,
+                         [this]() REQUIRES(mutex_) { return ending_ || flushesAsked_ != flushesDone_; });
         trace::CuptiSession* session = session_.get();
         const bool detaches = std::exchange(detachAsked_, false);
+        const std::uint64_t asked = flushesAsked_;
+        const bool forced = asked != flushesDone_;
         lock.unlock();
-        watchWindow();
         if (detaches && session) {
             // CUPTI owns the names of kernels in its records, so decode the records before it leaves.
             turn(session, true, false);
             detachSoon(*session);
             settle();
         }
-        const bool asked = writeAsked.exchange(false);
-        const bool due = asked || std::chrono::steady_clock::now() >= nextWrite;
-        if (due || blocks_.pressed() || (session && session->buffers().pressed()))
-            turn(session, due, asked);
-        if (due)
-            nextWrite = std::chrono::steady_clock::now() + kWritePeriod;
-        if (asked)
-            written.store(true);
+        const bool flushes = forced || std::chrono::steady_clock::now() >= nextFlush;
+        if (flushes) {
+            watchWindow();
+            nextFlush = std::chrono::steady_clock::now() + kFlushPeriod;
+        }
+        pause = turn(session, flushes, forced) ? kPeriod : std::min(2 * pause, kIdlePeriod);
         lock.lock();
+        flushesDone_ = asked;
+        if (forced)
+            changed_.notifyAll();
     }
     trace::CuptiSession* session = session_.get();
     lock.unlock();
@@ -378,7 +399,20 @@ void Recording::detachSoon(trace::CuptiSession& session)
 {
     const TryMutexLock window(windowMutex_);
     if (!on_ && !yielded_)
-        session.detachSoon();
+        withDriver([&session] { session.detachSoon(); });
+}
+
+bool Recording::openFile()
+{
+    if (const int error = separateDescriptors(); error != 0) {
+        giveUp("this system does not let the recorder use file descriptors of its own: " +
+               std::system_category().message(error));
+        return false;
+    }
+    file_ = std::make_unique<WorkingFileWriter>(path_, factsOfThisProcess(settings_));
+    if (std::string part = window_.text(); !part.empty())
+        file_->addFact("window", std::move(part));
+    return true;
 }
 
 void Recording::watchWindow()
@@ -399,21 +433,30 @@ void Recording::watchWindow()
     });
 }
 
-void Recording::turn(trace::CuptiSession* session, bool due, bool forced) noexcept
+bool Recording::turn(trace::CuptiSession* session, bool flushes, bool forced) noexcept
 {
     if (!isOpen())
-        return;
+        return false;
     try {
-        if (due && session && HostLogs::recording())
-            session->api().flush(forced);
+        if (flushes && session && HostLogs::recording())
+            withDriver([&] { session->api().flush(forced); });
         blocks_.drain(session);
-        if (due || blocks_.pending() > kMostPending)
+        const bool any = blocks_.pending() > 0 || hasNotes();
+        if (any || flushes)
             write();
         if (forced)
-            file_.addFact("finished", "yes"); // the process may end now
+            file_->addFact(kFinished.first, kFinished.second);
+        return any;
     } catch (...) {
         giveUp(currentError().sentence());
+        return false;
     }
+}
+
+bool Recording::hasNotes()
+{
+    const MutexLock lock(mutex_);
+    return !rows_.empty() || !held_.empty();
 }
 
 void Recording::write()
@@ -425,15 +468,15 @@ void Recording::write()
         block.ranges = std::exchange(rows_, {});
         block.held = std::exchange(held_, {});
         for (const auto& [key, value] : std::exchange(facts_, {}))
-            file_.addFact(key, value);
+            file_->addFact(key, value);
         losses = cuptiLosses_;
     }
     block.collectives = collectives_.take();
     for (auto& [key, value] : blocks_.takeFacts())
-        file_.addFact(std::move(key), std::move(value));
+        file_->addFact(std::move(key), std::move(value));
     const auto next = blocks_.take(std::move(block), losses);
-    if (next && !file_.append(*next))
-        giveUp("the working file cannot be written: " + std::system_category().message(file_.error()));
+    if (next && !file_->append(*next))
+        giveUp("the working file cannot be written: " + std::system_category().message(file_->error()));
 }
 
 void Recording::finish(trace::CuptiSession* session) noexcept
@@ -442,7 +485,7 @@ void Recording::finish(trace::CuptiSession* session) noexcept
         HostLogs::instance().stop();
         if (session) {
             trace::Losses losses;
-            session->stop(losses);
+            withDriver([&] { session->stop(losses); });
             const MutexLock lock(mutex_);
             cuptiLosses_.add(losses);
         }
@@ -451,30 +494,56 @@ void Recording::finish(trace::CuptiSession* session) noexcept
         write();
         const MutexLock lock(calibrationMutex_);
         if (const auto cost = calibration_.text())
-            file_.addFact("cost", *cost);
-        file_.addFact("finished", "yes");
+            file_->addFact("cost", *cost);
+        if (const std::string text = missed(); !text.empty())
+            file_->addFact("missed", text);
+        file_->create(); // also without events: it says why
+        file_->addFact(kFinished.first, kFinished.second);
     } catch (...) {
         giveUp(currentError().sentence());
     }
     control_.close();
-    file_.abandon();
+    file_->close();
+}
+
+std::string Recording::missed() const
+{
+    const std::int64_t steps = std::max(steps_.load(), namedSteps_.load());
+    if (window_.hasSteps() && steps <= window_.lastStep)
+        return counted(steps, "step") + plural(steps, " was", " were") + " seen; --steps asked for " +
+               std::to_string(window_.firstStep) + ":" + std::to_string(window_.lastStep);
+    if (!window_.range.empty() && !rangeSeen_.load())
+        return "no range named " + window_.range + " was opened (--from)";
+    if (window_.byProfilerApi && !wasOn_.load())
+        return "cudaProfilerStart was not called (--from profiler-api)";
+    if (window_.delay > 0 && !delayOver_)
+        return "the process ended before the time of --delay was over";
+    if (window_.length >= 0 && !file_->hasEvents())
+        return "the time of --seconds was over before anything could be recorded";
+    return {};
 }
 
 void Recording::giveUp(const std::string& reason) noexcept
 {
     open_.store(false, std::memory_order_relaxed);
     trace::detail::rangeListeners.store(0);
+    if (!file_ || !file_->exists())
+        noteEnd(path_, reason);
     try {
-        file_.addFact("record_ended", reason);
-        if (trace::CuptiSession* session = sessionIfAny()) {
-            trace::Losses ignored;
-            session->stop(ignored);
-            session->detachSoon();
-        }
+        if (file_)
+            file_->addFact("record_ended", reason);
+        if (trace::CuptiSession* session = sessionIfAny())
+            withDriver([session] {
+                trace::Losses ignored;
+                session->stop(ignored);
+                session->detachSoon();
+            });
     } catch (...) {
-        file_.abandon(); // no memory even for that
+        // No memory even for that.
     }
-    file_.abandon();
+    control_.close();
+    if (file_)
+        file_->close();
 }
 
 } // namespace tilescope::record

@@ -3,7 +3,9 @@
 #include "app/record/block_maker.h"
 #include "app/record/calibration.h"
 #include "app/record/collective_log.h"
+#include "app/record/device_thread.h"
 #include "app/record/recorder.h"
+#include "app/record/settings.h"
 #include "app/record/window.h"
 #include "core/base/try_mutex.h"
 #include "core/record/control.h"
@@ -21,31 +23,36 @@
 namespace tilescope::record {
 
 /// The recording of this process and the thread that writes it. Never destroyed, because threads may call it until the
-/// process ends.
+/// process ends. A forked child has another one.
 ///
-/// Any thread may call the functions. They may throw: Recorder, which the program's threads call, catches.
+/// The writing thread has file descriptors of its own; the others are in threads of the program and use none. Any thread
+/// may call the functions. They may throw: Recorder, which the program's threads call, catches.
 class Recording {
 public:
-    /// \param folder  of the working files
-    explicit Recording(const std::filesystem::path& folder);
+    /// Opens the recording, unless this system does not let it: then isOpen() stays false.
+    /// \param facts  further facts about the process
+    /// \throws std::system_error  the process may not start a thread
+    explicit Recording(Settings settings, ProcessFacts facts = {});
 
     /// Whether this process has a recording, also while it pauses.
     static bool isOpen() noexcept { return open_.load(std::memory_order_relaxed); }
-    static void open() noexcept { open_.store(true); }
     /// \return  whether it was open
     static bool close() noexcept;
     /// Whether noteOpening() must be told of ranges.
     static bool awaitsRange() noexcept { return awaitsRange_.load(std::memory_order_relaxed); }
-    /// Asks the writing thread to write and waits for it a second at most. A signal handler may call it.
-    static void writeNow() noexcept;
+    static void awaitRange(bool awaits) noexcept { awaitsRange_.store(awaits); }
+    /// Lets the writing thread write what was noted so far, and waits for it a second at most.
+    void flush();
 
     void startDevice();
     /// Leaves CUPTI to a profiler of the program if the user asked for it.
     void yieldDevice();
     /// Ends the recording, from the thread that ends the process.
     void end();
-    /// In a forked child, which has no thread that writes.
-    void abandon() noexcept;
+    const Settings& settings() const { return settings_; }
+    /// The facts that hold for forked children as well. For the thread that forks, which holds forkMutex().
+    ProcessFacts factsForChildren() const NO_THREAD_SAFETY_ANALYSIS { return lasting_; }
+    Mutex& forkMutex() { return mutex_; }
 
     /// Notes a fact of the process, which is written with the next block.
     void noteFact(std::string_view key, std::string_view value);
@@ -77,10 +84,20 @@ private:
 
     // The writing thread.
     void run();
+    bool openFile();
     void watchWindow();
-    void turn(trace::CuptiSession* session, bool due, bool forced) noexcept;
+    /// Writes what was noted.
+    /// \param flushes  asks CUPTI for the records that it holds
+    /// \param forced   the process may end now
+    /// \return         whether there was anything
+    bool turn(trace::CuptiSession* session, bool flushes, bool forced) noexcept;
+    bool hasNotes();
     void write();
     void finish(trace::CuptiSession* session) noexcept;
+    /// What the options asked for and the program did not do; empty: nothing.
+    std::string missed() const;
+    /// Calls `use`, which may call CUDA's driver, in a thread with the program's descriptors.
+    void withDriver(const std::function<void()>& use);
     /// Ends the recording for a reason of our own, which the file keeps. The program goes on, and the file keeps what
     /// it has.
     void giveUp(const std::string& reason) noexcept;
@@ -89,13 +106,21 @@ private:
     static inline std::atomic<bool> awaitsRange_{false};
 
     // The writing thread.
-    BlockMaker blocks_;
-    WorkingFileWriter file_;
+    BlockMaker blocks_{[this](int device) {
+        DeviceFacts facts;
+        withDriver([&] { facts = factsOfDevice(device); });
+        return facts;
+    }};
+    std::unique_ptr<WorkingFileWriter> file_;
     ControlSocket control_;
     bool delayOver_ = false;
 
-    const Window window_;
+    const Settings settings_;
+    const Window& window_ = settings_.window;
     const std::int64_t startedAt_;
+    const std::filesystem::path path_; ///< of the working file
+    std::atomic<bool> wasOn_{false};
+    std::atomic<bool> rangeSeen_{false}; ///< the one that starts the recording
     std::atomic<std::int64_t> stepStart_{0};
     std::atomic<std::int64_t> steps_{0};
     std::atomic<std::int64_t> namedSteps_{0};
@@ -118,6 +143,9 @@ private:
     std::vector<HeldRow> held_ GUARDED_BY(mutex_);
     CollectiveLog collectives_{blocks_.strings()};
     ProcessFacts facts_ GUARDED_BY(mutex_);
+    ProcessFacts lasting_ GUARDED_BY(mutex_); ///< those for children
+    std::uint64_t flushesAsked_ GUARDED_BY(mutex_) = 0;
+    std::uint64_t flushesDone_ GUARDED_BY(mutex_) = 0;
     bool started_ GUARDED_BY(mutex_) = false;
     bool ending_ GUARDED_BY(mutex_) = false;
     bool ended_ GUARDED_BY(mutex_) = false;
@@ -126,6 +154,7 @@ private:
     // Set once, under the mutex; the writing thread reads them after it saw the session.
     std::unique_ptr<trace::CuptiApi> api_;
     std::unique_ptr<trace::CuptiSession> session_;
+    std::unique_ptr<DeviceThread> device_;
     std::thread thread_;
 };
 

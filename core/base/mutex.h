@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
+#include <thread>
 #include <utility>
 
 #ifdef __clang__
@@ -29,6 +30,22 @@ public:
     Mutex() = default;
     Mutex(const Mutex&) = delete;
     Mutex& operator=(const Mutex&) = delete;
+
+    /// For pthread_atfork(): the thread that forks holds the mutex, so that what it guards is whole in the child. Does
+    /// not wait for a holder that a signal handler interrupted.
+    /// \return  whether it was acquired
+    bool acquireToFork() noexcept NO_THREAD_SAFETY_ANALYSIS
+    {
+        constexpr int kTries = 200;
+        for (int i = 0; i < kTries; ++i) {
+            if (mutex_.try_lock())
+                return true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(i < kTries / 2 ? 0 : 1));
+        }
+        return false;
+    }
+    /// In the parent and in the child.
+    void releaseAfterFork() noexcept NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
 
 private:
     friend class MutexLock;

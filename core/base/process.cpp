@@ -8,14 +8,27 @@
 
 namespace tilescope {
 
+namespace {
+
+struct sigaction fileSizeAction {};
+
+} // namespace
+
 void prepareProcess()
 {
-    std::signal(SIGXFSZ, SIG_IGN);
+    struct sigaction ignored {};
+    ignored.sa_handler = SIG_IGN;
+    sigaction(SIGXFSZ, &ignored, &fileSizeAction);
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
         if (fcntl(descriptor, F_GETFD) == -1)
             // open() returns the lowest free descriptor, which is this one. The opposite access mode makes
             // every use fail.
-            (void)open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+            (void)open("/dev/null", (descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+}
+
+void restoreProcess() noexcept
+{
+    sigaction(SIGXFSZ, &fileSizeAction, nullptr);
 }
 
 } // namespace tilescope

@@ -7,4 +7,8 @@ namespace tilescope {
 /// the number of standard output and using them fails.
 void prepareProcess();
 
+/// Between fork() and exec(): what prepareProcess() changed becomes what it was. The descriptors that it opened close at
+/// exec().
+void restoreProcess() noexcept;
+
 } // namespace tilescope

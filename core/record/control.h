@@ -44,7 +44,7 @@ private:
 /// \throws Error  no such process is recorded, or one refused
 std::vector<std::int64_t> tellProcesses(std::int64_t pid, std::string_view verb);
 
-/// Removes what killed processes of the `tilescope record` with this id left behind, and the folder if it is empty.
-void removeSockets(std::int64_t recorder) noexcept;
+/// Removes what processes left behind that have ended, and the folder if it is empty.
+void removeSockets() noexcept;
 
 } // namespace tilescope::record

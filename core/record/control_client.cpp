@@ -3,7 +3,9 @@
 #include "core/record/control.h"
 #include "core/record/control_line.h"
 
+#include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <optional>
 #include <utility>
 
@@ -35,6 +37,15 @@ template <class Use> void forEachSocket(Use&& use)
     for (const fs::directory_entry& entry : fs::directory_iterator(controlFolder(), ignored))
         if (const auto numbers = numbersIn(entry.path().filename().string()))
             use(entry.path(), numbers->first, numbers->second);
+}
+
+bool hasListener(const fs::path& path)
+{
+    const auto address = addressOf(path);
+    const FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    return address &&
+           (connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) == 0 ||
+            errno == EAGAIN);
 }
 
 /// The answer of the process behind a socket; none if it has ended.
@@ -81,11 +92,12 @@ std::vector<std::int64_t> tellProcesses(std::int64_t pid, std::string_view verb)
     return obeyed;
 }
 
-void removeSockets(std::int64_t recorder) noexcept
+void removeSockets() noexcept
 {
     try {
-        forEachSocket([&](const fs::path& path, std::int64_t of, std::int64_t /*process*/) {
-            if (of == recorder)
+        forEachSocket([](const fs::path& path, std::int64_t /*recorder*/, std::int64_t process) {
+            // Processes of containers have other numbers.
+            if (kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH && !hasListener(path))
                 unlink(path.c_str());
         });
         rmdir(controlFolder().c_str()); // fails while it holds sockets of others

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <type_traits>
 
 namespace tilescope::record {
@@ -138,6 +139,58 @@ bool decode(Taker& from, WorkingBlock& block)
     return from.good;
 }
 
+ProcessFacts decodeFacts(std::string_view payload)
+{
+    ProcessFacts facts;
+    Taker from(payload);
+    while (!payload.empty() && from.good) {
+        std::string key = from.text();
+        std::string value = from.text();
+        payload.remove_prefix(
+            std::min(payload.size(), key.size() + value.size() + 2 * sizeof(std::uint32_t)));
+        facts.emplace_back(std::move(key), std::move(value));
+    }
+    return facts;
+}
+
+/// A working file, behind its first line.
+std::ifstream opened(const std::filesystem::path& file)
+{
+    std::ifstream in(file, std::ios::binary);
+    std::string line(kWorkingFileLine.size(), '\0');
+    if (!in.read(line.data(), static_cast<std::streamsize>(line.size())))
+        throw Error{.what = "cannot be read", .where = file.string(), .kind = ErrorKind::Failure};
+    if (line != kWorkingFileLine)
+        throw Error{.what = "was written by another version of Tilescope",
+                    .where = file.string(),
+                    .remedy = "read it with the version that recorded it"};
+    return in;
+}
+
+/// \return  false at the end of the file, or where it is damaged: then gcount() is not 0
+bool readHead(std::ifstream& in, BlockHead& head)
+{
+    in.read(reinterpret_cast<char*>(&head), sizeof(head));
+    return in && head.bytes < kLongestBlock;
+}
+
+/// \return  none if the block is incomplete or damaged
+std::optional<std::string> payloadOf(std::ifstream& in, const BlockHead& head)
+{
+    // Grows with what is there, so that a damaged length does not allocate.
+    std::string payload;
+    while (payload.size() < head.bytes) {
+        constexpr std::size_t kPiece = 1 << 22;
+        const std::size_t before = payload.size();
+        payload.resize(std::min<std::size_t>(head.bytes, before + kPiece));
+        if (!in.read(payload.data() + before, static_cast<std::streamsize>(payload.size() - before)))
+            return std::nullopt;
+    }
+    if (checksumOf(payload) != head.checksum)
+        return std::nullopt;
+    return payload;
+}
+
 } // namespace
 
 WorkingFileWriter::WorkingFileWriter(std::filesystem::path file, ProcessFacts facts)
@@ -145,12 +198,7 @@ WorkingFileWriter::WorkingFileWriter(std::filesystem::path file, ProcessFacts fa
 {
 }
 
-WorkingFileWriter::~WorkingFileWriter()
-{
-    abandon();
-}
-
-void WorkingFileWriter::abandon() noexcept
+void WorkingFileWriter::close() noexcept
 {
     if (descriptor_ >= 0)
         ::close(descriptor_);
@@ -158,11 +206,13 @@ void WorkingFileWriter::abandon() noexcept
     failed_ = true;
 }
 
-bool WorkingFileWriter::open()
+bool WorkingFileWriter::create()
 {
     if (failed_ || descriptor_ >= 0)
         return !failed_;
     descriptor_ = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (descriptor_ < 0)
+        error_ = errno;
     failed_ = descriptor_ < 0 || !writeAll(kWorkingFileLine.data(), kWorkingFileLine.size()) ||
               !write(kFactsBlock, encoded(facts_));
     return !failed_;
@@ -177,7 +227,7 @@ void WorkingFileWriter::addFact(std::string key, std::string value)
 
 bool WorkingFileWriter::append(const WorkingBlock& block)
 {
-    if (!open())
+    if (!create())
         return false;
     std::string payload;
     payload.reserve(block.activities.size() * sizeof(ActivityRow) + block.ranges.size() * sizeof(RangeRow) +
@@ -198,7 +248,8 @@ bool WorkingFileWriter::append(const WorkingBlock& block)
     putRows(payload, block.collectives);
     putRows(payload, block.losses);
     put(payload, block.recordsChecked);
-    return write(kEventsBlock, payload);
+    hasEvents_ = write(kEventsBlock, payload) || hasEvents_;
+    return !failed_;
 }
 
 bool WorkingFileWriter::write(std::uint32_t kind, const std::string& payload)
@@ -210,7 +261,7 @@ bool WorkingFileWriter::write(std::uint32_t kind, const std::string& payload)
         return true;
     // Also makes room for a reason.
     if (before < 0 || ftruncate(descriptor_, before) != 0 || lseek(descriptor_, before, SEEK_SET) != before)
-        abandon();
+        close();
     failed_ = true;
     return false;
 }
@@ -243,53 +294,71 @@ bool isWorkingFile(std::string_view head)
     return head.starts_with(kAnyVersion);
 }
 
+ProcessFacts firstFactsOf(const std::filesystem::path& file)
+{
+    try {
+        std::ifstream in = opened(file);
+        BlockHead head{};
+        if (readHead(in, head) && head.kind == kFactsBlock)
+            if (const std::optional<std::string> payload = payloadOf(in, head))
+                return decodeFacts(*payload);
+    } catch (const Error&) {
+        return {}; // its first line is not there yet
+    }
+    return {};
+}
+
+bool isFinished(const std::filesystem::path& file)
+{
+    const std::string payload = encoded({kFinished});
+    const std::string end = workingBlockHead(kFactsBlock, payload) + payload;
+    std::ifstream in(file, std::ios::binary);
+    in.seekg(-static_cast<std::streamoff>(end.size()), std::ios::end);
+    std::string last(end.size(), '\0');
+    return in.read(last.data(), static_cast<std::streamsize>(last.size())) && last == end;
+}
+
+WorkingFileSummary summaryOf(const std::filesystem::path& file)
+{
+    WorkingFileSummary summary;
+    std::ifstream in = opened(file);
+    BlockHead head{};
+    while (readHead(in, head)) {
+        if (head.kind != kFactsBlock) {
+            summary.hasEvents = true;
+            in.seekg(head.bytes, std::ios::cur);
+            continue;
+        }
+        const std::optional<std::string> payload = payloadOf(in, head);
+        if (!payload)
+            break;
+        for (auto& fact : decodeFacts(*payload))
+            summary.facts.push_back(std::move(fact));
+    }
+    return summary;
+}
+
 WorkingFileEnd readWorkingFile(const std::filesystem::path& file,
                                const std::function<void(ProcessFacts&&)>& takeFacts,
                                const std::function<void(WorkingBlock&&)>& takeBlock)
 {
-    std::ifstream in(file, std::ios::binary);
-    std::string line(kWorkingFileLine.size(), '\0');
-    if (!in.read(line.data(), static_cast<std::streamsize>(line.size())))
-        throw Error{.what = "cannot be read", .where = file.string(), .kind = ErrorKind::Failure};
-    if (line != kWorkingFileLine)
-        throw Error{.what = "was written by another version of Tilescope",
-                    .where = file.string(),
-                    .remedy = "read it with the version that recorded it"};
-    for (;;) {
-        BlockHead head{};
-        in.read(reinterpret_cast<char*>(&head), sizeof(head));
-        if (in.gcount() == 0)
-            return {};
-        if (!in || head.bytes >= kLongestBlock)
+    std::ifstream in = opened(file);
+    BlockHead head{};
+    while (readHead(in, head)) {
+        const std::optional<std::string> payload = payloadOf(in, head);
+        if (!payload)
             return {.isCut = true};
-        // Grows with what is there, so that a damaged length does not allocate.
-        std::string payload;
-        while (payload.size() < head.bytes) {
-            constexpr std::size_t kPiece = 1 << 22;
-            const std::size_t before = payload.size();
-            payload.resize(std::min<std::size_t>(head.bytes, before + kPiece));
-            if (!in.read(payload.data() + before, static_cast<std::streamsize>(payload.size() - before)))
-                return {.isCut = true};
-        }
-        if (checksumOf(payload) != head.checksum)
-            return {.isCut = true};
-        Taker from(payload);
         if (head.kind == kFactsBlock) {
-            ProcessFacts facts;
-            for (std::size_t left = payload.size(); left > 0 && from.good;) {
-                std::string key = from.text();
-                std::string value = from.text();
-                left -= std::min(left, key.size() + value.size() + 2 * sizeof(std::uint32_t));
-                facts.emplace_back(std::move(key), std::move(value));
-            }
-            takeFacts(std::move(facts));
+            takeFacts(decodeFacts(*payload));
         } else if (head.kind == kEventsBlock) {
+            Taker from(*payload);
             WorkingBlock block;
             if (!decode(from, block))
                 return {.isCut = true};
             takeBlock(std::move(block));
         }
     }
+    return {.isCut = in.gcount() != 0};
 }
 
 } // namespace tilescope::record

@@ -165,12 +165,13 @@ struct WorkingBlock {
 /// Facts about the process: pid, host, rank, … as pairs of key and text.
 using ProcessFacts = std::vector<std::pair<std::string, std::string>>;
 
-/// Writes a working file; one thread. Creates it with mode 0600 at the first append.
+/// Writes a working file; one thread. Creates it with mode 0600 at the first append. A thread of a program that is
+/// recorded must have file descriptors of its own: the program may close or replace any of the process'.
 class WorkingFileWriter {
 public:
     /// \param facts  written before the first block
     WorkingFileWriter(std::filesystem::path file, ProcessFacts facts);
-    ~WorkingFileWriter();
+    ~WorkingFileWriter() { close(); }
     WorkingFileWriter(const WorkingFileWriter&) = delete;
     WorkingFileWriter& operator=(const WorkingFileWriter&) = delete;
 
@@ -180,13 +181,15 @@ public:
     /// written.
     /// \return  whether the block is in the file
     bool append(const WorkingBlock& block);
+    /// Creates the file if no append has. \return  whether it exists
+    bool create();
+    bool exists() const { return descriptor_ >= 0; }
+    bool hasEvents() const { return hasEvents_; }
     /// The errno of a failure.
     int error() const { return error_; }
-    /// Closes the descriptor without writing, as a forked child must.
-    void abandon() noexcept;
+    void close() noexcept;
 
 private:
-    bool open();
     bool write(std::uint32_t kind, const std::string& payload);
     bool writeAll(const char* data, std::size_t bytes);
 
@@ -194,6 +197,7 @@ private:
     ProcessFacts facts_;
     int descriptor_ = -1;
     bool failed_ = false;
+    bool hasEvents_ = false;
     int error_ = 0;
 };
 
@@ -203,10 +207,25 @@ std::string workingBlockHead(std::uint32_t kind, std::string_view payload);
 /// Whether a file that begins with `head` is a working file of any version.
 bool isWorkingFile(std::string_view head);
 
+/// What the blocks of a working file say without its events.
+struct WorkingFileSummary {
+    ProcessFacts facts; ///< later ones hold
+    bool hasEvents = false;
+};
+/// The facts before the first block, which identify the process; empty if there are none yet.
+ProcessFacts firstFactsOf(const std::filesystem::path& file);
+/// Whether the file ends with the fact that the recording is complete.
+bool isFinished(const std::filesystem::path& file);
+/// \throws Error  as readWorkingFile()
+WorkingFileSummary summaryOf(const std::filesystem::path& file);
+
 /// The results of readWorkingFile() besides the blocks.
 struct WorkingFileEnd {
     bool isCut = false; ///< the last block is incomplete or damaged
 };
+
+/// The fact of a complete recording, which is its last block.
+inline const std::pair<std::string, std::string> kFinished{"finished", "yes"};
 
 /// Reads a working file block by block. Checks every count and length; ids are the caller's to check.
 /// \param takeFacts  may be called again, with facts that became known later

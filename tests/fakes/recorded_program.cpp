@@ -169,7 +169,7 @@ int main(int argc, char** argv)
         step();
     }
     if (what == "many") {
-        pause(1000); // the recorder writes every half second
+        pause(1000);
         for (int i = 0; i < 2000; ++i)
             fakeLaunch("many");
     }
@@ -186,15 +186,33 @@ int main(int argc, char** argv)
                 return 0;
         }
     if (what == "kill" || what == "crash") {
-        pause(2000); // the recorder writes every half second
+        pause(1000);
         std::raise(what == "kill" ? SIGKILL : SIGSEGV);
     }
     if (what == "torn down") {
-        pause(2000); // the recorder writes every half second
+        pause(1000);
         fakeTearDown();
     }
-    if (what == "terminate")
+    if (what == "terminate") {
+        pause(300); // the recorder asks CUPTI for its records every tenth of a second
         std::raise(SIGTERM);
+    }
+    if (what == "signal") { // number
+        pause(300);
+        std::raise(std::atoi(argv[2]));
+    }
+    if (what == "_exit")
+        _exit(3);
+    if (what == "daemon") { // goes on in the background for some time
+        if (fork() != 0)
+            return 0;
+        setsid();
+        for (int i = 0; i < 20; ++i) {
+            step();
+            pause(50);
+        }
+        std::exit(0);
+    }
     if (what == "wait")
         pause(60'000);
     if (what == "fork") {

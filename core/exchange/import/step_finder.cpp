@@ -37,8 +37,9 @@ void numberSteps(std::vector<FoundStep>& steps, std::span<const std::optional<st
         steps[i].number = areNumbered ? *numbers[i] : static_cast<std::int32_t>(i);
 }
 
-/// The ranges of the thread with the most candidates; a nested candidate is part of its outermost one.
-FoundSteps stepsOf(std::span<const StepCandidate> ranges, std::string source)
+/// The ranges of the thread with the most candidates, or of all threads where the steps of the process were marked one
+/// after the other; a nested candidate is part of its outermost one.
+FoundSteps stepsOf(std::span<const StepCandidate> ranges, std::string source, bool ofAllThreads = false)
 {
     std::map<std::uint32_t, std::size_t> byThread;
     for (const StepCandidate& range : ranges)
@@ -49,7 +50,7 @@ FoundSteps stepsOf(std::span<const StepCandidate> ranges, std::string source)
     FoundSteps found{.source = std::move(source), .thread = most->first};
     std::vector<std::optional<std::int32_t>> numbers;
     for (const StepCandidate& range : ranges) {
-        if (range.thread != most->first || range.end <= range.start)
+        if ((!ofAllThreads && range.thread != most->first) || range.end <= range.start)
             continue;
         if (!found.steps.empty() && range.start < found.steps.back().end) {
             FoundStep& last = found.steps.back();
@@ -81,7 +82,7 @@ FoundSteps stepsFromRanges(std::span<const StepCandidate> ranges, std::int64_t f
     for (const StepCandidate& range : ranges)
         (range.isMarked ? marked : range.name.starts_with(kOptimizerStep) ? updates : named).push_back(range);
     if (!marked.empty())
-        return stepsOf(marked, std::string(withoutNumber(marked.front().name)));
+        return stepsOf(marked, std::string(withoutNumber(marked.front().name)), true);
     if (named.size() >= 2)
         if (FoundSteps found =
                 stepsOf(named, "ranges named " + std::string(withoutNumber(named.front().name)));

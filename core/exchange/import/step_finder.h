@@ -41,7 +41,7 @@ struct FoundSteps {
 /// Whether ranges of this name may delimit steps: step, iteration, train_step_12, Optimizer.step#AdamW.step.
 bool mayDelimitSteps(std::string_view name);
 
-/// Steps from ranges: those marked as steps (ProfilerStep#3), otherwise ranges that are named like steps, at
+/// Steps from ranges: those marked as steps (ProfilerStep#3), of whatever thread, otherwise ranges that are named like steps, at
 /// least two on one thread, otherwise from one Optimizer.step to the next. Empty if none of these is there.
 /// \param ranges  in start order, the longest first, of one process; all that are marked or whose name mayDelimitSteps()
 /// \param first   start of the first event of the process

@@ -222,6 +222,13 @@ void HostLogs::stop()
     detail::rangeListeners.fetch_and(~kTracerListens, std::memory_order_release);
 }
 
+void HostLogs::forgetThreads() noexcept
+{
+    detail::rangeListeners.store(0);
+    logCount_.store(0);
+    tlsOwner.log = tlsLog = nullptr;
+}
+
 HostLogs::Counters HostLogs::counters() const
 {
     Counters sum{.namesMerged = PathTree::instance().merged(),

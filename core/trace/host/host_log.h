@@ -49,6 +49,12 @@ public:
     std::uint32_t nextRange() const noexcept { return nextRange_.load(std::memory_order_relaxed); }
     std::uint32_t nextOp() const noexcept { return nextOp_.load(std::memory_order_relaxed); }
 
+    // --- fork() ---
+    Mutex& forkMutex() { return addMutex_; }
+    /// In a forked child, by its only thread: ends the recording and forgets the logs of the parent's threads, whose
+    /// records are the parent's.
+    void forgetThreads() noexcept;
+
     // --- the tracer's thread ---
     std::span<ThreadLog* const> logs() const;
     /// Passes on every record noted so far, in order per thread, and recycles the logs of threads that have

@@ -64,6 +64,7 @@ public:
     const PathNode* node(std::uint32_t id) const;
     /// The number of requests for names without a node of their own.
     std::uint64_t merged() const noexcept { return merged_.load(std::memory_order_relaxed); }
+    Mutex& forkMutex() { return mutex_; }
 
 private:
     const PathNode* childLocked(const PathNode* parent, std::string_view component) REQUIRES(mutex_);

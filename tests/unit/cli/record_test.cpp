@@ -15,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
@@ -91,14 +92,15 @@ TEST_F(Record, AddsARunToAnExistingFile)
     EXPECT_THAT(second.err, HasSubstr("run 2 of t.tscope"));
 }
 
-TEST_F(Record, KeepsWhatAKilledProgramDidHalfASecondBefore)
+TEST_F(Record, KeepsWhatAKilledProgramDidBefore)
 {
     for (const auto& [end, signal] : {std::pair{"kill", SIGKILL}, {"crash", SIGSEGV}}) {
         fs::remove(folder_.path() / "t.tscope");
         const ProgramResult result = record({RECORDED_PROGRAM, end});
         EXPECT_EQ(result.code, -signal);
         EXPECT_EQ(kernelCounts()["gemm"], 3) << end;
-        EXPECT_THAT(result.err, HasSubstr("the process was killed"));
+        EXPECT_THAT(result.err, HasSubstr("signal " + std::to_string(signal)))
+            << "the signal that killed it is named";
         EXPECT_EQ(losses(), (std::map<std::string, int>{{"source_cut", 1}})) << end;
     }
 }
@@ -111,12 +113,70 @@ TEST_F(Record, EndsAfterCuptiWasTornDown)
     EXPECT_THAT(losses(), Contains(Pair("cupti_not_flushed", 1)));
 }
 
-TEST_F(Record, KeepsEverythingOfATerminatedProgram)
+/// The program sees no handler of the recorder, so that nothing is written when the signal arrives.
+TEST_F(Record, KeepsWhatATerminatedProgramDidBefore)
 {
-    const ProgramResult result = record({RECORDED_PROGRAM, "terminate"});
-    EXPECT_EQ(result.code, -SIGTERM);
-    EXPECT_EQ(kernelCounts()["softmax"], 3);
-    EXPECT_FALSE(environment().contains("record.ended"));
+    for (const int signal : {SIGHUP, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM}) {
+        fs::remove(folder_.path() / "t.tscope");
+        const ProgramResult result = record({RECORDED_PROGRAM, "signal", std::to_string(signal)});
+        EXPECT_EQ(result.code, -signal);
+        EXPECT_EQ(kernelCounts()["softmax"], 3);
+        EXPECT_THAT(environment()["record.ended"], HasSubstr("signal " + std::to_string(signal) + " ("));
+    }
+}
+
+TEST_F(Record, SaysThatAProgramEndedWithoutExitAndNotThatItWasKilled)
+{
+    const ProgramResult result = record({RECORDED_PROGRAM, "_exit"});
+    EXPECT_EQ(result.code, 3);
+    EXPECT_THAT(result.err, AnyOf(HasSubstr("ended without exit(), with exit status 3"),
+                                  HasSubstr("nothing was recorded")))
+        << result.err;
+    EXPECT_THAT(result.err, Not(HasSubstr("killed")));
+}
+
+TEST_F(Record, TouchesNoDescriptorOfTheProgram)
+{
+    fs::create_directory(folder_.path() / "files");
+    const ProgramResult result =
+        record({RANDOM_DESCRIPTORS, "17", "300", (folder_.path() / "files").string()});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out, "300 rounds, 0 wrong\n");
+    EXPECT_THAT(rangePaths(), Contains("step/forward"));
+    EXPECT_EQ(show({"losses"}), json::array());
+}
+
+/// The lines of a file, without the variables by which the recorder is loaded.
+std::vector<std::string> factsIn(const fs::path& file)
+{
+    std::vector<std::string> lines;
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);)
+        if (!line.starts_with("variable CUDA_INJECTION64_PATH=") &&
+            !line.starts_with("variable NVTX_INJECTION64_PATH=") &&
+            !line.starts_with("variable TILESCOPE_RECORD_") && !line.starts_with("variable PYTHONPATH=") &&
+            !line.starts_with("variable PYTHONDONTWRITEBYTECODE="))
+            lines.push_back(line);
+    return lines;
+}
+
+TEST_F(Record, LeavesEverythingThatAProgramSeesAsItIs)
+{
+    for (const std::string before : {"true", "trap '' HUP INT QUIT TERM USR1 USR2 PIPE XFSZ CHLD", "exec <&-",
+                                     "exec >&-", "exec 2>&-", "exec <&- >&- 2>&-", "ulimit -n 40",
+                                     "ulimit -c 0", "ulimit -f 100", "umask 077", "exec 7</dev/null 9>&1"}) {
+        std::map<std::string, std::vector<std::string>> facts;
+        std::map<std::string, ProgramResult> results;
+        for (const std::string recorder : {"", TILESCOPE_PROGRAM " record -o t.tscope -- "}) {
+            results[recorder] = run({"sh", "-c", before + "; exec " + recorder + VISIBLE_FACTS + " facts"});
+            facts[recorder] = factsIn(folder_.path() / "facts");
+        }
+        const auto& [bare, recorded] = std::pair(results.begin()->second, results.rbegin()->second);
+        EXPECT_EQ(bare.code, recorded.code) << before;
+        EXPECT_EQ(bare.out, recorded.out) << before;
+        EXPECT_EQ(facts.begin()->second, facts.rbegin()->second) << before;
+        EXPECT_GT(facts.begin()->second.size(), 100U);
+    }
 }
 
 TEST_F(Record, PassesSignalsOnAndKeepsTheRecording)
@@ -319,11 +379,86 @@ TEST_F(Record, ReadsCountersOfTheProgramAndOfTheGpuThatItUses)
     EXPECT_EQ(record({RECORDED_PROGRAM}, {}, {"--counter-interval", "fast"}).code, 2);
 }
 
-TEST_F(Record, LeavesForkedChildrenOut)
+TEST_F(Record, RecordsForkedChildrenFromTheirFirstRangeOn)
 {
     EXPECT_EQ(record({RECORDED_PROGRAM, "fork"}).code, 0);
-    EXPECT_EQ(kernelCounts()["gemm"], 3);
+    EXPECT_EQ(kernelCounts()["gemm"], 3) << "CUDA cannot be used in a forked child";
+    const std::string sql = "select count(*) as ranges, count(distinct process) as processes from ranges "
+                            "where path = 'step/registered'";
+    const ProgramResult rows = run({TILESCOPE_PROGRAM, "sql", "t.tscope", sql, "--format", "csv"});
+    EXPECT_THAT(rows.out, HasSubstr("4,2")) << rows.out << rows.err;
     EXPECT_FALSE(environment().contains("record.ended"));
+}
+
+TEST_F(Record, WaitsForAProcessInTheBackgroundAndRecordsItWhole)
+{
+    const ProgramResult result = record({RECORDED_PROGRAM, "daemon"});
+    EXPECT_EQ(result.code, 0);
+    EXPECT_THAT(result.err, HasSubstr("still runs and is recorded"));
+    const ProgramResult rows =
+        run({TILESCOPE_PROGRAM, "sql", "t.tscope",
+             "select count(*) as n from ranges where path = 'step/registered'", "--format", "csv"});
+    EXPECT_THAT(rows.out, HasSubstr("23")) << rows.err;
+    EXPECT_THAT(otherFiles(), ::testing::IsEmpty());
+}
+
+TEST_F(Record, NamesWhatOutlivesItAndKeepsTheirFolder)
+{
+    const ProgramResult result = record({RECORDED_PROGRAM, "daemon"}, {}, {"--wait", "first"});
+    EXPECT_EQ(result.code, 0);
+    EXPECT_THAT(result.err, HasSubstr("tilescope import"));
+    ASSERT_EQ(otherFiles().size(), 1U) << result.err;
+    const std::string folder = otherFiles().front();
+    // The process ends by itself.
+    const auto isComplete = [&] {
+        const ProgramResult imported = run({TILESCOPE_PROGRAM, "import", folder, "-o", "all.tscope"});
+        const ProgramResult rows =
+            run({TILESCOPE_PROGRAM, "sql", "all.tscope",
+                 "select count(*) as n from ranges where path = 'step/registered'", "--format", "csv"});
+        fs::remove(folder_.path() / "all.tscope");
+        return rows.out.find("23") != std::string::npos;
+    };
+    bool found = false;
+    for (int i = 0; i < 60 && !found; ++i) {
+        usleep(100'000);
+        found = isComplete();
+    }
+    EXPECT_TRUE(found);
+}
+
+TEST_F(Record, TakesACommandWithoutDashes)
+{
+    const ProgramResult result =
+        run({TILESCOPE_PROGRAM, "record", "-o", "t.tscope", RECORDED_PROGRAM, "exit", "--help", "-o", "x"});
+    EXPECT_EQ(result.code, 7) << result.err;
+    EXPECT_TRUE(fs::exists(folder_.path() / "t.tscope"));
+}
+
+TEST_F(Record, RefusesAnOutputThatCannotBeWrittenBeforeTheProgramStarts)
+{
+    script("text.txt", "text");
+    fs::create_directory(folder_.path() / "folder");
+    ASSERT_EQ(mkfifo((folder_.path() / "pipe").c_str(), 0600), 0);
+    ASSERT_EQ(record({RECORDED_PROGRAM}).code, 0);
+    fs::copy(folder_.path() / "t.tscope", folder_.path() / "cut.tscope");
+    fs::resize_file(folder_.path() / "cut.tscope", fs::file_size(folder_.path() / "cut.tscope") / 2);
+    for (const char* output : {"text.txt", "folder", "pipe", "/dev/null", "cut.tscope", "missing/t.tscope"}) {
+        const ProgramResult result =
+            run({TILESCOPE_PROGRAM, "record", "-o", output, "--", "sh", "-c", "echo started"});
+        EXPECT_EQ(result.code, 2) << output << result.err;
+        EXPECT_EQ(result.out, "") << output;
+        EXPECT_THAT(result.err, HasSubstr(output));
+    }
+}
+
+TEST_F(Record, SaysWhyNothingWasRecorded)
+{
+    EXPECT_THAT(record({RECORDED_PROGRAM}, {}, {"--steps", "100:110"}).err,
+                HasSubstr("3 steps were seen; --steps asked for 100:110"));
+    EXPECT_THAT(record({RECORDED_PROGRAM}, {}, {"--from", "nosuch"}).err,
+                HasSubstr("no range named nosuch was opened"));
+    EXPECT_THAT(record({RECORDED_PROGRAM}, {}, {"--delay", "100"}).err, HasSubstr("--delay"));
+    EXPECT_THAT(otherFiles(), ::testing::IsEmpty());
 }
 
 TEST_F(Record, NamesAnotherProfilerAndRecordsTheRangesAllTheSame)
@@ -430,7 +565,8 @@ TEST_F(Record, LibraryExportsOnlyItsEntryPoints)
     std::istringstream lines(result.out);
     for (std::string address, type, name; lines >> address >> type >> name;)
         names.insert(name);
-    EXPECT_EQ(names, (std::set<std::string>{"InitializeInjection", "InitializeInjectionNvtx2"}));
+    EXPECT_EQ(names, (std::set<std::string>{"InitializeInjection", "InitializeInjectionNvtx2",
+                                            "tilescope_record_ended", "tilescope_record_flush"}));
 }
 
 TEST_F(Record, LibraryNeedsNoNewerLibraries)

@@ -8,6 +8,8 @@
 #include "core/exchange/text.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
+#include "core/record/process_end.h"
+#include "core/record/process_identity.h"
 #include "core/record/working_file.h"
 
 #include <fmt/format.h>
@@ -24,12 +26,23 @@ namespace tilescope::exchange {
 
 namespace {
 
-constexpr const char* kKilled = "the recording of a process has no end: the process was killed, and up to "
-                                "its last half second is missing";
 constexpr const char* kStillRuns = "a process still runs: what it does from now on is missing";
 
-/// Whether a process of this host runs. A zombie does not.
-bool stillRuns(const std::string& host, std::int64_t pid)
+/// Why a recording has no end.
+/// \param noted  what `tilescope record` saw of the process' end; empty: nothing
+std::string withoutEnd(const std::string& noted)
+{
+    const std::string lost = "; what it did in its last hundredth of a second may be missing";
+    if (noted.starts_with(record::kEndingSignal))
+        return "the recording of a process has no end: " + noted + " killed the process" + lost;
+    if (noted.starts_with(record::kExitStatus))
+        return "the recording of a process has no end: the process ended without exit(), with " + noted +
+               lost;
+    return "the recording of a process has no end: the process ended without exit()" + lost;
+}
+
+/// Whether the process of a working file runs. A zombie does not.
+bool stillRuns(const std::string& host, std::int64_t pid, const record::ProcessIdentity& told)
 {
     std::array<char, 256> here{};
     gethostname(here.data(), here.size() - 1);
@@ -39,8 +52,11 @@ bool stillRuns(const std::string& host, std::int64_t pid)
     std::string line;
     std::getline(in, line);
     const std::size_t name = line.rfind(')'); // may contain blanks
-    return name != std::string::npos && name + 2 < line.size() && line[name + 2] != 'Z' &&
-           line[name + 2] != 'X';
+    if (name == std::string::npos || name + 2 >= line.size() || line[name + 2] == 'Z' ||
+        line[name + 2] == 'X')
+        return false;
+    // Another process may have its number by now.
+    return told.started.empty() || record::identityOf(std::to_string(pid)) == told;
 }
 
 /// Reads one process into the builder. One thread.
@@ -56,11 +72,12 @@ public:
         const record::WorkingFileEnd end = record::readWorkingFile(
             file, [this](record::ProcessFacts&& facts) { take(facts); },
             [this](record::WorkingBlock&& block) { take(std::move(block)); });
-        const bool runs = stillRuns(facts_["host"], parseNumber<std::int64_t>(facts_["pid"]).value_or(0));
+        const bool runs = stillRuns(facts_["host"], parseNumber<std::int64_t>(facts_["pid"]).value_or(0),
+                                    {.started = facts_["started"], .space = facts_["pid_namespace"]});
         const bool gaveUp = facts_.contains("record_ended");
-        const bool hasEnd = gaveUp || facts_.contains("finished");
+        const bool hasEnd = gaveUp || facts_.contains(record::kFinished.first);
         if (!hasEnd)
-            facts_["record_ended"] = runs ? kStillRuns : kKilled;
+            facts_["record_ended"] = runs ? kStillRuns : withoutEnd(record::endOf(file));
         // A process that runs may be writing its last block.
         if (gaveUp || ((end.isCut || !hasEnd) && !runs))
             builder_.addLoss(RecordLoss::SourceCut);
@@ -133,6 +150,7 @@ private:
                                         {"record_ended", "record.ended"},
                                         {"cost", "record.cost"},
                                         {"window", "record.part"},
+                                        {"missed", "record.missed"},
                                         {"memory", "record.memory"},
                                         {"profiler", "record.profiler"},
                                         {"ops", "record.ops"},
@@ -152,6 +170,9 @@ private:
     {
         if (!process_)
             take(record::ProcessFacts{});
+        // It went on: what was to replace the process could not be executed.
+        if (block.hasEvents())
+            facts_.erase(record::kFinished.first);
         for (std::string& text : block.strings)
             strings_.push_back(validUtf8(text));
         launches_.insert(launches_.end(), block.launches.begin(), block.launches.end());
