@@ -157,8 +157,9 @@ Found filesOf(const fs::path& folder)
 /// Says what kept a part from being recorded, in which way allocations and operators were, and at what cost.
 void sayHow(const fs::path& file, RunId run)
 {
-    constexpr std::array<std::string_view, 6> kSaid{"record.device", "record.ended", "record.missed",
-                                                    "record.memory", "record.ops",   "record.cost"};
+    constexpr std::array<std::string_view, 7> kSaid{"record.device",  "record.ended",  "record.missed",
+                                                    "record.modules", "record.memory", "record.ops",
+                                                    "record.cost"};
     bool hasWay = false;
     bool hasCost = false;
     for (const EnvironmentEntry& fact : store::RunReader(file).environment(run)) {

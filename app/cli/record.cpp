@@ -140,7 +140,7 @@ Seen runWatched(RecordedProgram& program, const fs::path& folder, std::chrono::m
     program.run([&](pid_t pid) {
         counters.pid = pid;
         seen.processes = std::make_unique<ProcessWatch>(RecordedProcesses(folder, pid));
-        watch.emplace(pid, bootstrapFolder(), known);
+        watch.emplace(pid, bootstrapCopy(folder), known);
         if (interval.count() == 0)
             return;
         machine::CounterRequest request{.interval = interval, .process = pid};
@@ -196,9 +196,9 @@ void select(RecordedProgram& program, const WindowOptions& options)
                     .where = "tilescope record",
                     .remedy = "give it without --steps, --delay, --seconds and --from"};
     if (options.calibrates)
-        program.set("TILESCOPE_RECORD_CALIBRATE", "1");
+        program.setOption("calibrate", "1");
     if (options.yields)
-        program.set("TILESCOPE_RECORD_YIELD", "1");
+        program.setOption("yield", "1");
     const int starts =
         (options.steps.empty() ? 0 : 1) + (options.delay.empty() ? 0 : 1) + (options.from.empty() ? 0 : 1);
     if (starts > 1)
@@ -214,16 +214,16 @@ void select(RecordedProgram& program, const WindowOptions& options)
                 : stepIn(std::string_view(options.steps).substr(colon + 1), options.steps);
         if (last < first)
             stepIn("", options.steps);
-        program.set("TILESCOPE_RECORD_STEPS", std::to_string(first) + ":" + std::to_string(last));
+        program.setOption("steps", std::to_string(first) + ":" + std::to_string(last));
     }
     if (!options.delay.empty())
-        program.set("TILESCOPE_RECORD_DELAY_NS", nanosecondsIn(options.delay, "--delay"));
+        program.setOption("delay_ns", nanosecondsIn(options.delay, "--delay"));
     if (!options.seconds.empty())
-        program.set("TILESCOPE_RECORD_LENGTH_NS", nanosecondsIn(options.seconds, "--seconds"));
+        program.setOption("length_ns", nanosecondsIn(options.seconds, "--seconds"));
     if (!options.from.empty())
-        program.set("TILESCOPE_RECORD_FROM", options.from);
-    program.set("TILESCOPE_RECORD_TRACE", options.trace);
-    program.set("TILESCOPE_RECORD_GRAPHS", options.graphs);
+        program.setOption("from", options.from);
+    program.setOption("trace", options.trace);
+    program.setOption("graphs", options.graphs);
 }
 
 /// `record --start PID` and `--stop PID`.
@@ -325,12 +325,12 @@ int recordCommand(int argc, char** argv)
     const fs::path folder = makeWorkingFolder(file);
     program.set(kCudaVariable, library.string());
     program.set(kNvtxVariable, library.string());
-    program.set("TILESCOPE_RECORD_FOLDER", folder.string());
-    program.set("TILESCOPE_RECORD_CLOCK", hostClock());
-    program.set("TILESCOPE_RECORD_PID", std::to_string(getpid()));
+    program.set(record::kFolderVariable, folder.string());
+    program.setOption("clock", hostClock());
+    program.setOption("pid", std::to_string(getpid()));
     if (noCommandLine)
-        program.set("TILESCOPE_RECORD_NO_COMMAND_LINE", "1");
-    torch.prepare(program, library);
+        program.setOption("no_command_line", "1");
+    torch.prepare(program, library, folder);
     const BootstrapObstacle obstacle = obstacleIn(command);
     if (obstacle != BootstrapObstacle::None)
         sayObstacle(obstacle, command);

@@ -24,6 +24,11 @@ fs::path bootstrapFolder()
     return fs::canonical(resourcesDirectory() / "record");
 }
 
+fs::path bootstrapCopy(const fs::path& folder)
+{
+    return folder / "python";
+}
+
 void TorchOptions::addTo(Arguments& arguments)
 {
     arguments.flag("--no-modules", noModules, "do not record PyTorch's modules, optimizers and data loaders");
@@ -32,25 +37,24 @@ void TorchOptions::addTo(Arguments& arguments)
     arguments.flag("--stacks", stacks, "record the calls of Python functions");
 }
 
-void TorchOptions::prepare(RecordedProgram& program, const fs::path& library) const
+void TorchOptions::prepare(RecordedProgram& program, const fs::path& library, const fs::path& folder) const
 {
     std::string wanted = "steps";
     for (const auto& [word, isWanted] :
          {std::pair{"modules", !noModules}, {"memory", !noMemory}, {"ops", ops}, {"stacks", stacks}})
         if (isWanted)
             wanted += "," + std::string(word);
-    program.set("TILESCOPE_RECORD_TORCH", wanted);
+    program.setOption("torch", wanted);
     const fs::path cache = FileCache::ofPlugins().folder;
-    program.set("TILESCOPE_RECORD_PLUGINS",
-                cache.string() + (cache.empty() ? "" : ":") + library.parent_path().string());
+    program.setOption("plugins",
+                      cache.string() + (cache.empty() ? "" : ":") + library.parent_path().string());
+    const fs::path bootstrap = bootstrapCopy(folder);
+    fs::create_directory(bootstrap);
+    for (const fs::directory_entry& entry : fs::directory_iterator(bootstrapFolder()))
+        if (entry.path().extension() == ".py")
+            fs::copy_file(entry.path(), bootstrap / entry.path().filename());
     const char* path = std::getenv("PYTHONPATH");
-    const std::string bootstrap = bootstrapFolder().string();
-    program.set("PYTHONPATH", path && *path ? bootstrap + ":" + path : bootstrap);
-    // Python would write __pycache__ beside the bootstrap, which lets Python write it for all other modules.
-    if (const char* setting = std::getenv("PYTHONDONTWRITEBYTECODE"); !setting || !*setting) {
-        program.set("PYTHONDONTWRITEBYTECODE", "1");
-        program.set("TILESCOPE_RECORD_WRITE_BYTECODE", "1");
-    }
+    program.set("PYTHONPATH", path && *path ? bootstrap.string() + ":" + path : bootstrap.string());
 }
 
 void buildPlugin(const std::string& python)

@@ -4,6 +4,7 @@
 #include "core/base/file_descriptor.h"
 #include "core/base/process.h"
 #include "core/base/units.h"
+#include "core/record/command_line.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -97,7 +98,9 @@ private:
 
 Error failure(const std::vector<std::string>& command)
 {
-    return {.what = std::strerror(errno), .where = command.front(), .kind = ErrorKind::Failure};
+    return {.what = std::strerror(errno),
+            .where = record::maskedCommandLine({command.front()}),
+            .kind = ErrorKind::Failure};
 }
 
 } // namespace
@@ -106,6 +109,7 @@ void RecordedProgram::run(const std::function<void(pid_t)>& started)
 {
     for (const auto& [name, value] : variables_)
         setenv(name.c_str(), value.c_str(), 1);
+    setenv(record::kOptionsVariable, options_.c_str(), 1);
     std::array<int, 2> report{};
     if (pipe2(report.data(), O_CLOEXEC) != 0)
         throw failure(command_);
@@ -143,7 +147,7 @@ void RecordedProgram::run(const std::function<void(pid_t)>& started)
     }
     if (failed)
         throw Error{.what = "cannot be started: " + std::string(std::strerror(error)),
-                    .where = command_.front(),
+                    .where = record::maskedCommandLine({command_.front()}),
                     .remedy = "check its name and PATH"};
 }
 

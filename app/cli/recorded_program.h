@@ -1,8 +1,11 @@
 #pragma once
 
+#include "core/record/options.h"
+
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +25,12 @@ public:
         variables_.emplace_back(std::move(name), std::move(value));
     }
 
+    /// Sets an option of the recording that its processes read.
+    void setOption(std::string_view name, std::string_view value)
+    {
+        options_ = record::withOption(std::move(options_), name, value);
+    }
+
     /// Starts it and waits for its end.
     /// \param started  called with its number once it exists
     /// \throws Error (Usage)  it cannot be started
@@ -37,6 +46,7 @@ private:
     std::vector<std::pair<std::string, std::string>> variables_;
     std::shared_ptr<const void>
         forwarder_; ///< what is passed on does not end this process, also after the program
+    std::string options_;
     int status_ = 0;
 };
 

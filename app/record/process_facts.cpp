@@ -2,6 +2,7 @@
 
 #include "core/base/units.h"
 #include "core/record/command_line.h"
+#include "core/record/options.h"
 #include "core/record/process_identity.h"
 
 #include <unistd.h>
@@ -10,7 +11,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string_view>
@@ -76,15 +76,12 @@ ProcessFacts factsOfThisProcess(const Settings& settings)
 
 Settings Settings::ofThisProcess()
 {
-    const auto text = [](const char* variable) {
-        const char* value = std::getenv(variable);
-        return std::string(value ? value : "");
-    };
-    Settings settings{.folder = text("TILESCOPE_RECORD_FOLDER"),
-                      .clock = text("TILESCOPE_RECORD_CLOCK"),
-                      .storesCommandLine = text("TILESCOPE_RECORD_NO_COMMAND_LINE").empty(),
+    const char* folder = std::getenv(kFolderVariable);
+    Settings settings{.folder = folder ? folder : "",
+                      .clock = option("clock"),
+                      .storesCommandLine = option("no_command_line").empty(),
                       .window = Window::ofThisProcess()};
-    const std::string recorder = text("TILESCOPE_RECORD_PID");
+    const std::string recorder = option("pid");
     std::from_chars(recorder.data(), recorder.data() + recorder.size(), settings.recorder);
     return settings;
 }

@@ -2,14 +2,16 @@
 
 #include "app/record/find_function.h"
 #include "app/record/module_calls.h"
-#include "app/record/nested_ranges.h"
+#include "app/record/phases.h"
 #include "app/record/plugin_functions.h"
+#include "app/record/python_api.h"
+#include "app/record/python_calls.h"
+#include "app/record/python_ends.h"
 #include "app/record/python_frames.h"
 #include "app/record/recorder.h"
 #include "core/base/mutex.h"
-#include "core/trace/host/host_log.h"
-#include "core/trace/host/path_tree.h"
 
+#include <atomic>
 #include <cstddef>
 #include <string>
 #include <unordered_map>
@@ -19,19 +21,9 @@ namespace tilescope::record {
 
 namespace {
 
-/// PyMethodDef, whose layout is part of Python's stable ABI.
-struct Method {
-    const char* name;
-    void* (*function)(void* self, void* argument);
-    int flags;
-    const char* documentation;
-};
-constexpr int kOneArgument = 8; // METH_O
-constexpr int kTuple = 1;       // METH_VARARGS
-
 /// The functions of Python's C API that are used. PyObject* is void* here.
 struct Api {
-    void* (*newFunction)(Method*, void* self, void* module) = nullptr;
+    void* (*newFunction)(PythonMethod*, void* self, void* module) = nullptr;
     void* (*newBool)(long value) = nullptr;
     int (*parse)(void* tuple, const char* format, ...) = nullptr;
     void* (*addressOf)(void* number) = nullptr;
@@ -52,6 +44,7 @@ Api api;
 struct Name {
     const std::string* text = nullptr;
     bool isModule = false;
+    int generation = 0;
 };
 
 /// Names of objects by their address. Never destroyed: Python may call to the last.
@@ -59,28 +52,14 @@ struct Names {
     Mutex mutex;
     std::unordered_set<std::string> texts GUARDED_BY(mutex); ///< their addresses stay
     std::unordered_map<const void*, Name> ofObjects GUARDED_BY(mutex);
+    /// Higher in each forked child. Modules are named in it once more, for its recording to know their parameters.
+    std::atomic<int> generation{0};
 };
 
 Names& names()
 {
     static auto* const all = new Names;
     return *all;
-}
-
-// The common domain of ranges of Python objects, so that they nest among themselves.
-constexpr char kDomain = 0;
-// Key of the ranges `forward`.
-constexpr char kForward = 0;
-
-thread_local int openObjects = 0;
-thread_local const void* forwardOf = nullptr; ///< the object around which a range `forward` is open
-
-/// Whether the calling thread is in a step, and in no range of the program within it.
-bool isDirectlyInStep() noexcept
-{
-    static const trace::PathNode* const step =
-        trace::PathTree::instance().child(trace::PathTree::instance().root(), "step");
-    return trace::HostLogs::here().path == step->id;
 }
 
 void* nameObject(void* /*self*/, void* tuple)
@@ -93,7 +72,7 @@ void* nameObject(void* /*self*/, void* tuple)
     try {
         Names& all = names();
         const MutexLock lock(all.mutex);
-        all.ofObjects[object] = {&*all.texts.emplace(text).first, isModule != 0};
+        all.ofObjects[object] = {&*all.texts.emplace(text).first, isModule != 0, all.generation.load()};
     } catch (...) {
         return api.newBool(0); // no memory: it has no ranges
     }
@@ -194,12 +173,17 @@ void* frames(void* /*self*/, void* /*none*/)
     return api.newBool(recordFrames() ? 1 : 0);
 }
 
+void* prepareCalls(void* /*self*/, void* number)
+{
+    return api.newBool(prepareWatchedCalls(api.numberOf(number)) ? 1 : 0);
+}
+
 } // namespace
 
 void forgetOpenObjects() noexcept
 {
-    openObjects = 0;
-    forwardOf = nullptr;
+    forgetPhases();
+    names().generation.fetch_add(1);
 }
 
 Mutex& namesMutex()
@@ -219,57 +203,53 @@ bool enterObject(const void* object) noexcept
         if (found == all.ofObjects.end())
             return false;
         name = found->second;
+        if (name.isModule && name.generation != all.generation.load(std::memory_order_relaxed))
+            return false;
     }
-    if (name.text->empty())
-        return true;
-    if (name.isModule && openObjects == 0 && isDirectlyInStep() &&
-        openNested(&kDomain, &kForward, "forward") >= 0)
-        forwardOf = object;
-    if (openNested(&kDomain, object, *name.text) >= 0)
-        ++openObjects;
+    if (!name.text->empty())
+        enterRange(object, *name.text, name.isModule);
     return true;
 }
 
 bool leaveObject(const void* object) noexcept
 {
-    if (openObjects > 0 && closeNested(&kDomain, object) >= 0)
-        --openObjects;
-    if (openObjects == 0 && forwardOf == object) {
-        closeNested(&kDomain, &kForward);
-        forwardOf = nullptr;
-    }
-    return openObjects == 0;
+    return leaveRange(object);
 }
 
 bool makePythonFunctions(PythonFunctions& functions) noexcept
 {
-    static Method methods[] = {{"name", &nameObject, kTuple, nullptr},
-                               {"forget", &forgetObject, kOneArgument, nullptr},
-                               {"enter", &enter, kOneArgument, nullptr},
-                               {"leave", &leave, kOneArgument, nullptr},
-                               {"watch", &watch, kTuple, nullptr},
-                               {"fact", &noteFact, kTuple, nullptr},
-                               {"hold", &noteHeld, kTuple, nullptr},
-                               {"frames", &frames, kTuple, nullptr},
-                               {"collective", &startCollective, kTuple, nullptr},
-                               {"collected", &endCollective, kOneArgument, nullptr}};
+    struct Entry {
+        void* PythonFunctions::*object;
+        PythonMethod method;
+    };
+    using F = PythonFunctions;
+    static Entry entries[] = {{&F::name, {"name", &nameObject, kTuple, nullptr}},
+                              {&F::forget, {"forget", &forgetObject, kOneArgument, nullptr}},
+                              {&F::enter, {"enter", &enter, kOneArgument, nullptr}},
+                              {&F::leave, {"leave", &leave, kOneArgument, nullptr}},
+                              {&F::watch, {"watch", &watch, kTuple, nullptr}},
+                              {&F::fact, {"fact", &noteFact, kTuple, nullptr}},
+                              {&F::hold, {"hold", &noteHeld, kTuple, nullptr}},
+                              {&F::collective, {"collective", &startCollective, kTuple, nullptr}},
+                              {&F::collected, {"collected", &endCollective, kOneArgument, nullptr}},
+                              {&F::frames, {"frames", &frames, kTuple, nullptr}},
+                              {&F::prepareCalls, {"prepare_calls", &prepareCalls, kOneArgument, nullptr}},
+                              {&F::phase, {"phase", &watchedPhase, kTuple, nullptr}},
+                              {&F::around, {"around", &watchedCall, kTuple, nullptr}},
+                              {&F::beginStep, {"begin_step", &beginOptimizerStep, kTuple, nullptr}},
+                              {&F::endStep, {"end_step", &endOptimizerStep, kTuple, nullptr}},
+                              {&F::ownSteps, {"own_steps", &leaveStepsToProgram, kTuple, nullptr}},
+                              {&F::watchEnds, {"watch_ends", &watchEnds, kTuple, nullptr}}};
     if (!api.load())
         return false;
-    const auto make = [](int which) { return api.newFunction(&methods[which], nullptr, nullptr); };
-    functions = {.name = make(0),
-                 .forget = make(1),
-                 .enter = make(2),
-                 .leave = make(3),
-                 .watch = make(4),
-                 .fact = make(5),
-                 .hold = make(6),
-                 .collective = make(8),
-                 .collected = make(9),
-                 .frames = make(7),
-                 .plugin = &pluginFunctions()};
-    return functions.name && functions.forget && functions.enter && functions.leave && functions.watch &&
-           functions.fact && functions.hold && functions.collective && functions.collected &&
-           functions.frames;
+    functions = {};
+    functions.plugin = &pluginFunctions();
+    for (Entry& entry : entries) {
+        functions.*entry.object = api.newFunction(&entry.method, nullptr, nullptr);
+        if (!(functions.*entry.object))
+            return false;
+    }
+    return true;
 }
 
 } // namespace tilescope::record

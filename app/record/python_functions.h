@@ -8,7 +8,7 @@ namespace tilescope::record {
 /// a call through ctypes. They open and close ranges of Python objects, such as a module during its call and an
 /// optimizer during its step. The library does not link Python; it finds the functions of Python's C API by name.
 ///
-/// resources/record/sitecustomize.py knows the layout.
+/// resources/record/_tilescope_recorder.py knows the layout.
 struct PythonFunctions {
     /// name(object, text, isModule): its ranges have this name from now on; empty: it has none
     void* name = nullptr;
@@ -24,6 +24,18 @@ struct PythonFunctions {
     void* collective = nullptr;
     void* collected = nullptr; ///< collected(number): the collective ends now, in any thread
     void* frames = nullptr;    ///< frames(): records the calls of Python functions of this thread from now on
+    /// prepare_calls(object.__basicsize__): whether the next five can be called
+    void* prepareCalls = nullptr;
+    void* phase = nullptr; ///< phase(function, name): the function with a range of this name around each call
+    /// around(function, begin): the function, before each call of which begin() is called.
+    /// around(function, begin, end): begin(arguments) returns (token, first); function(first, *arguments) is called, then
+    /// end(token, result), whose result is None after an exception
+    void* around = nullptr;
+    void* beginStep =
+        nullptr; ///< begin_step(optimizer, arguments, named): PyTorch's hook before an optimizer's step
+    void* endStep = nullptr;   ///< end_step(optimizer, arguments, named): the hook after it
+    void* ownSteps = nullptr;  ///< own_steps(): from now on the program tells its steps, not its optimizers
+    void* watchEnds = nullptr; ///< watchEnds()
     const void* plugin = nullptr; ///< PluginInterface, for the plug-in
 };
 

@@ -1,6 +1,6 @@
 #include "app/record/window.h"
 
-#include "core/base/environment_variable.h"
+#include "core/record/options.h"
 
 #include <charconv>
 #include <string>
@@ -24,21 +24,21 @@ Window Window::ofThisProcess()
 {
     constexpr std::string_view kProfilerApi = "profiler-api";
     Window window;
-    const std::string steps = environmentVariable("TILESCOPE_RECORD_STEPS");
+    const std::string steps = option("steps");
     if (const std::size_t colon = steps.find(':'); colon != std::string::npos) {
         window.firstStep = number(steps.substr(0, colon), 0);
         window.lastStep = number(steps.substr(colon + 1), kNoLimit);
     }
-    window.delay = number(environmentVariable("TILESCOPE_RECORD_DELAY_NS"), 0);
-    window.length = number(environmentVariable("TILESCOPE_RECORD_LENGTH_NS"), kNoLimit);
-    const std::string from = environmentVariable("TILESCOPE_RECORD_FROM");
+    window.delay = number(option("delay_ns"), 0);
+    window.length = number(option("length_ns"), kNoLimit);
+    const std::string from = option("from");
     window.byProfilerApi = from == kProfilerApi;
     if (!window.byProfilerApi)
         window.range = from;
-    window.calibrates = !environmentVariable("TILESCOPE_RECORD_CALIBRATE").empty();
-    window.yields = !environmentVariable("TILESCOPE_RECORD_YIELD").empty();
-    window.wholeGraphs = environmentVariable("TILESCOPE_RECORD_GRAPHS") == "graph";
-    window.isFull = environmentVariable("TILESCOPE_RECORD_TRACE") == "full";
+    window.calibrates = !option("calibrate").empty();
+    window.yields = !option("yield").empty();
+    window.wholeGraphs = option("graphs") == "graph";
+    window.isFull = option("trace") == "full";
     return window;
 }
 

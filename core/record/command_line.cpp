@@ -1,45 +1,22 @@
 #include "core/record/command_line.h"
 
-#include <algorithm>
-#include <cctype>
+#include "core/record/secrets.h"
+
+#include <cstddef>
 #include <fstream>
 #include <string_view>
-#include <utility>
 
 namespace tilescope::record {
-
-namespace {
-
-constexpr std::string_view kMask = "***";
-
-bool isSecret(std::string_view name)
-{
-    std::string lower(name);
-    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-    return std::ranges::any_of(std::initializer_list<std::string_view>{"token", "key", "secret", "password"},
-                               [&](std::string_view word) { return lower.find(word) != std::string::npos; });
-}
-
-} // namespace
 
 std::string maskedCommandLine(const std::vector<std::string>& words)
 {
     std::string line;
-    bool maskNext = false;
-    for (const std::string& word : words) {
-        if (!line.empty())
+    SecretMask mask;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        if (i > 0)
             line += ' ';
-        const std::size_t equals = word.find('=');
-        const bool isOption = word.starts_with('-');
-        if (std::exchange(maskNext, false) && !isOption) {
-            line += kMask;
-        } else if (equals != std::string::npos && isSecret(std::string_view(word).substr(0, equals))) {
-            line += word.substr(0, equals + 1);
-            line += kMask;
-        } else {
-            line += word;
-            maskNext = isOption && equals == std::string::npos && isSecret(word);
-        }
+        line +=
+            mask.mask(words[i], i + 1 < words.size() ? std::string_view(words[i + 1]) : std::string_view());
     }
     return line;
 }

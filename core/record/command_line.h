@@ -6,8 +6,7 @@
 
 namespace tilescope::record {
 
-/// The words of a command joined by blanks. The value of an option (`--api-token x`, `--api-token=x`) and of a
-/// word `VAR=value` becomes `***` if its name contains token, key, secret or password, in either case.
+/// The words of a command joined by blanks, with `***` in place of secrets; see SecretMask.
 std::string maskedCommandLine(const std::vector<std::string>& words);
 
 /// The words of a file of /proc in which each ends with a zero byte: cmdline, environ. None if it cannot be read.

@@ -45,26 +45,13 @@ class Collectives:
         message = next(places[word] for word in _MESSAGES if word in places)
         group = places["process_group"]
         peer = places.get("dst" if op == "send" else "src") if op in ("send", "recv") else None
-        call = overload._op_dk
-        keys = self._torch._C.DispatchKey
-        begin, end = self._begin, self._end
-
-        def kernel(*arguments, **named):
-            number, device = begin(op, arguments, message, group, peer)
-            try:
-                result = call(getattr(keys, _KEYS.get(device, "PrivateUse1")), *arguments, **named)
-            except BaseException:
-                if number:
-                    end(number, None)
-                raise
-            if number:
-                end(number, result if device == "cpu" else None)
-            return result
-
+        begin = self._begin
+        # A function of the recorder, which no traceback shows: it calls begin(), the operator and end().
+        kernel = self._recorder.around(overload._op_dk, lambda arguments: begin(op, arguments, message, group, peer), self._end)
         self._library.impl(name, kernel, "BackendSelect")
 
     def _begin(self, op, arguments, message, group, peer):
-        """The number of the record, 0 without one, and the type of the device."""
+        """(number of the record, 0 without one, and the type of the device), and the key of the operator's next kernel."""
         number, device = 0, "cpu"
         try:
             tensors = _flat(arguments[message])
@@ -87,7 +74,8 @@ class Collectives:
                                                size, len(ranks), to)
         except Exception:
             pass
-        return number, device
+        key = getattr(self._torch._C.DispatchKey, _KEYS.get(device, "PrivateUse1"))
+        return (number, device), key
 
     def _group(self, boxed):
         """Name and ranks of a group; empty where this PyTorch does not tell."""
@@ -101,10 +89,15 @@ class Collectives:
             return "", []
         return self._c10d._world.pg_names.get(group, ""), sorted(known.get(group, ()))
 
-    def _end(self, number, result):
+    def _end(self, begun, result):
         """Notes the end of an operation: of one on the CPU when it is done, of one on a device, whose kernel tells its
         times, when it has been started."""
         collected = self._recorder.collected
+        number, device = begun
+        if not number:
+            return
+        if device != "cpu":
+            result = None
         try:
             work = result[-1] if isinstance(result, (list, tuple)) else result
             unbox = getattr(self._torch._C._distributed_c10d.Work, "unbox", None)
@@ -118,23 +111,13 @@ class Collectives:
 
 def watch(recorder, torch, c10d):
     """Records the collectives from the first process group on; a program without one has no such kernels."""
-    import functools
-
-    init = c10d.init_process_group
     made = []
 
     def make():
         if not made:
-            try:
-                made.append(Collectives(recorder, torch, c10d))
-            except Exception:
-                made.append(None)
+            made.append(None)
+            made[0] = Collectives(recorder, torch, c10d)
 
-    @functools.wraps(init)
-    def init_process_group(*arguments, **named):
-        make()
-        return init(*arguments, **named)
-
-    c10d.init_process_group = init_process_group
+    c10d.init_process_group = recorder.around(c10d.init_process_group, make)
     if c10d.is_initialized():
         make()

@@ -62,7 +62,8 @@ class Recorder:
         self._mark_locked = ctypes.PYFUNCTYPE(None, address, address)(slots[1])
         self._domain = ctypes.PYFUNCTYPE(address, ctypes.c_char_p)(slots[12])(b"tilescope")
 
-        objects = ("name", "forget", "enter", "leave", "watch", "fact", "hold", "collective", "collected", "frames")
+        objects = ("name", "forget", "enter", "leave", "watch", "fact", "hold", "collective", "collected", "frames",
+                   "prepare_calls", "phase", "around", "begin_step", "end_step", "own_steps", "watch_ends")
 
         class Functions(ctypes.Structure):
             _fields_ = [(name, ctypes.py_object) for name in objects] + [("plugin", address)]
@@ -72,9 +73,23 @@ class Recorder:
         for name in objects:
             setattr(self, name, getattr(made, name))
         self.plugin = made.plugin
-        self.pid = os.getpid()
         self.folder = os.environ["TILESCOPE_RECORD_FOLDER"]
-        self.steps_are_told = False
+        if not self.prepare_calls(object.__basicsize__):
+            raise RuntimeError("this Python lacks functions")
+        self._watch_ends()
+
+    def _watch_ends(self):
+        """Writes what was recorded before this program ends without what exit() runs."""
+        import types
+
+        try:
+            import posix
+
+            ends = (posix._exit, posix.execv, posix.execve)
+        except (ImportError, AttributeError):
+            return
+        if all(type(end) is types.BuiltinFunctionType for end in ends):
+            self.watch_ends(object.__basicsize__, *ends)
 
     def _send(self, mark, text, payload=0):
         ascii_text = 1
@@ -87,24 +102,14 @@ class Recorder:
         """Tells the recorder what is not a range: step, torch, node SEQUENCE, next node, node, ops, yield, flush, end."""
         self._send(self._mark, text)
 
-    def ranged(self, text, function, condition=None):
-        """The function, with a range of this name around each call for which the condition does not hold."""
-        import functools
 
-        enter, leave = self.enter, self.leave
-
-        @functools.wraps(function)
-        def call(*arguments, **named):
-            if condition is not None and condition():
-                return function(*arguments, **named)
-            enter(call)
-            try:
-                return function(*arguments, **named)
-            finally:
-                leave(call)
-
-        self.name(call, text, False)
-        return call
+def option(name):
+    """A setting of the recording; see core/record/options.h."""
+    for setting in os.environ.get("TILESCOPE_RECORD_OPTIONS", "").split(";"):
+        if setting.startswith(name + "="):
+            first, *rest = setting[len(name) + 1:].split("%")
+            return first + "".join(chr(int(part[:2], 16)) + part[2:] for part in rest)
+    return ""
 
 
 def guarded(function):
@@ -141,9 +146,18 @@ class _Modules:
         self._memory = memory
         self._weakref = weakref
         self._known = {}
+        self._process = os.getpid()
 
     def name_all(self, root):
         """Names a module that no known module contains, and all that it contains."""
+        if self._process != os.getpid():  # a forked child, whose recording has no parameters yet
+            self._process = os.getpid()
+            self._known.clear()
+        with self._torch._C.DisableTorchFunction():  # modes of the program see only what the program calls
+            self._name_all(root)
+        return True
+
+    def _name_all(self, root):
         containers = (self._torch.nn.ModuleList, self._torch.nn.ModuleDict)
         places = {"": root}
         # torch.compile wraps a module: the two are one range, with the name of what is compiled.
@@ -167,7 +181,6 @@ class _Modules:
                 self._name(module, name)
                 if self._memory is not None:
                     guarded(self._memory.hold_parameters)(module, paths[place])
-        return True
 
     def _name(self, module, text):
         key = id(module)
@@ -181,6 +194,10 @@ class _Modules:
 
     def introduce_node(self, output):
         """Lets the recorder check how it reads autograd's nodes, with a node whose sequence number is known."""
+        with self._torch._C.DisableTorchFunction():
+            return self._introduce_node(output)
+
+    def _introduce_node(self, output):
         node = self._first_node(output)
         if node is None:
             return False
@@ -203,13 +220,15 @@ class _Modules:
     def _evaluate_node(self, confirm):
         """Creates a node and evaluates it. PyTorch 2.0 does not tell Python the number of a node; the recorder knows the
         number that the next node of this thread will have."""
+        from torch.utils._python_dispatch import _disable_current_modes
+
         torch = self._torch
-        with torch.enable_grad():
+        with torch.enable_grad(), _disable_current_modes():
             leaf = torch.zeros(1, device="cpu", requires_grad=True)
             self._recorder.tell("next node")
             copy = leaf.clone()
-        copy.grad_fn.register_prehook(confirm)
-        torch.autograd.grad(copy, leaf, torch.ones_like(leaf))
+            copy.grad_fn.register_prehook(confirm)
+            torch.autograd.grad(copy, leaf, torch.ones_like(leaf))
 
     def _first_node(self, output):
         if isinstance(output, self._torch.Tensor):
@@ -230,7 +249,7 @@ class _Plugin:
 
         version = torch.__version__
         names = ["tilescope_torch-%s.so" % version, "tilescope_torch-%s.so" % ".".join(version.split(".")[:2])]
-        for folder in os.environ.get("TILESCOPE_RECORD_PLUGINS", "").split(":"):
+        for folder in option("plugins").split(":"):
             for name in names:
                 path = os.path.join(folder, name)
                 if folder and self._is_safe(folder) and self._is_safe(path):
@@ -273,17 +292,31 @@ class _Memory:
     def hold_parameters(self, module, path):
         tensors = list(module._parameters.items()) + list(module._buffers.items())
         for name, tensor in tensors:
-            if tensor is None or tensor.device.type not in ("cuda", "cpu"):
-                continue
-            storage = tensor.untyped_storage()
-            device = tensor.device.index or 0 if tensor.device.type == "cuda" else -1
-            self._recorder.hold("parameters", storage.data_ptr(), storage.nbytes(), _utf8(path + " " + name),
-                                str(list(tensor.shape)), str(tensor.dtype).replace("torch.", ""), device)
+            for part in self._plain(tensor):
+                if part.device.type not in ("cuda", "cpu"):
+                    continue
+                storage = part.untyped_storage()
+                device = part.device.index or 0 if part.device.type == "cuda" else -1
+                self._recorder.hold("parameters", storage.data_ptr(), storage.nbytes(), _utf8(path + " " + name),
+                                    str(list(part.shape)), str(part.dtype).replace("torch.", ""), device)
+
+    def _plain(self, tensor):
+        """The tensors that have memory of their own: of a DTensor, for example, the part of this rank. A FakeTensor has
+        none, and asking it for its address warns."""
+        torch = self._torch
+        if tensor is None or torch.nn.parameter.is_lazy(tensor):
+            return []
+        # The subclasses of PyTorch that add nothing to a tensor.
+        plain = (torch.Tensor, torch.nn.Parameter, getattr(torch.nn, "Buffer", torch.Tensor))
+        if type(tensor) in plain:
+            return [tensor]
+        flatten = getattr(type(tensor), "__tensor_flatten__", None)
+        if flatten is None:
+            return []
+        return [part for name in flatten(tensor)[0] for part in self._plain(getattr(tensor, name))]
 
     def _follow_devices(self):
         """Called when CUDA has been initialised; nothing is allocated yet."""
-        if os.getpid() != self._recorder.pid:
-            return
         torch = self._torch
         if self._plugin is not None and self._plugin.library.tilescope_plugin_device_memory(torch.cuda.device_count()):
             return
@@ -306,7 +339,7 @@ class _Memory:
     def write_snapshot(self):
         import pickle
 
-        if os.getpid() != self._recorder.pid or not os.path.isdir(self._recorder.folder):
+        if not os.path.isdir(self._recorder.folder):
             return
         folder = os.path.join(self._recorder.folder, "snapshots")
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -331,8 +364,6 @@ class _Ops:
             torch.cuda._lazy_call(guarded(self._use_nvtx))
 
     def _use_nvtx(self):
-        if os.getpid() != self._recorder.pid:
-            return
         self._recorder.tell("ops")
         self._ranges = self._torch.autograd.profiler.emit_nvtx(record_shapes=True)
         self._ranges.__enter__()
@@ -350,60 +381,26 @@ class _Ops:
 
 def _watch_calls(recorder, torch, modules):
     """Ranges of module calls."""
-    import functools
     import types
 
     name_all, introduce_node = guarded(modules.name_all), guarded(modules.introduce_node)
     function = torch.nn.Module._call_impl
-    locked = getattr(sys, "_is_gil_enabled", lambda: True)()
-    if locked and isinstance(function, types.FunctionType):
+    if isinstance(function, types.FunctionType):
         recorder.keep = (function, name_all, introduce_node)
         if recorder.watch(function, types.FunctionType.__basicsize__, name_all, introduce_node):
             return
-    # A Python without that: a function around each call. A compiled function must not see the ranges: the compiler
-    # evaluates the condition and drops the rest.
-    is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None)
-    if is_compiling is None:
-        from torch._dynamo import is_compiling
-    enter, leave = recorder.enter, recorder.leave
-    module_call = torch.nn.Module.__call__
-    introduced = []
-
-    @functools.wraps(module_call)
-    def call(self, *args, **kwargs):
-        if is_compiling():
-            return module_call(self, *args, **kwargs)
-        if not enter(self):
-            name_all(self)
-            enter(self)
-        try:
-            output = module_call(self, *args, **kwargs)
-        except BaseException:
-            leave(self)
-            raise
-        if leave(self) and not introduced and introduce_node(output):
-            introduced.append(True)
-        return output
-
-    torch.nn.Module.__call__ = call
+    recorder.fact("modules", "modules are not recorded: this Python calls functions in an unknown way")
 
 
 def _watch_profiler(recorder, torch, ops):
     """Leaves the GPU to torch.profiler, or says that it will see nothing of it: CUPTI has room for one."""
-    yields = "TILESCOPE_RECORD_YIELD" in os.environ
+    yields = option("yield") != ""
     module = torch.autograd.profiler
-    prepare = module._prepare_profiler
     said = []
-
-    def _prepare_profiler(*arguments, **named):
-        guarded(stop)()
-        return prepare(*arguments, **named)
 
     def stop():
         if ops is not None:
             ops.stop()
-        if os.getpid() != recorder.pid:
-            return
         if yields:
             recorder.tell("yield")
             return
@@ -414,10 +411,13 @@ def _watch_profiler(recorder, torch, ops):
             " --yield-to-torch leaves them to it")
         recorder.fact("profiler", "the program started torch.profiler, which may lack GPU events")
 
-    module._prepare_profiler = _prepare_profiler
+    module._prepare_profiler = recorder.around(module._prepare_profiler, stop)
 
 
 def _record_torch(recorder, torch, wanted):
+    if hasattr(recorder, "torch"):
+        return  # it was executed again
+    recorder.torch = torch
     recorder.fact("torch", torch.__version__)
     if wanted != ["steps"]:
         recorder.tell("torch")  # lets work of the backward pass find its module
@@ -440,7 +440,7 @@ def _record_torch(recorder, torch, wanted):
     guarded(_watch_profiler)(recorder, torch, ops)
     if "modules" in wanted:
         _watch_calls(recorder, torch, _Modules(recorder, torch, memory))
-        torch.autograd.backward = recorder.ranged("backward", torch.autograd.backward)
+        torch.autograd.backward = recorder.phase(torch.autograd.backward, "backward")
     if "stacks" in wanted:
         _record_frames(recorder)
 
@@ -454,92 +454,116 @@ def _record_frames(recorder):
 
 
 def _record_optimizers(recorder, optimizer_module, with_ranges):
-    import weakref
-
-    named = {}
-    first = []  # the optimizer whose steps are the program's
-
-    def before(optimizer, arguments, named_arguments):
-        try:
-            if with_ranges and not recorder.enter(optimizer):
-                key = id(optimizer)
-                named[key] = weakref.ref(optimizer, lambda _: (named.pop(key, None), recorder.forget(key)))
-                recorder.name(optimizer, "optimizer", False)
-                recorder.enter(optimizer)
-        except Exception:
-            pass
-        return None
-
-    def after(optimizer, arguments, named_arguments):
-        try:
-            if with_ranges:
-                recorder.leave(optimizer)
-            if not first or first[0]() is None:
-                first[:] = [weakref.ref(optimizer)]
-            if first[0]() is optimizer and not recorder.steps_are_told:
-                recorder.tell("step")
-        except Exception:
-            pass
-        return None
-
-    optimizer_module.register_optimizer_step_pre_hook(before)
-    optimizer_module.register_optimizer_step_post_hook(after)
+    if with_ranges:
+        optimizer_module.register_optimizer_step_pre_hook(recorder.begin_step)
+    optimizer_module.register_optimizer_step_post_hook(recorder.end_step)
 
 
-def _record_collectives(module):
-    import importlib.util
-
-    # The Python package loads this file without its folder in the search path.
+def _record_collectives(recorder, module):
+    # Not imported: the Python package loads this file without its folder in the search path.
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_tilescope_collectives.py")
-    spec = importlib.util.spec_from_file_location("_tilescope_collectives", path)
-    collectives = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(collectives)
-    collectives.watch(recorder(), sys.modules["torch"], module)
+    collectives = {"__name__": "_tilescope_collectives", "__file__": path}
+    with open(path, "rb") as file:
+        exec(compile(file.read(), path, "exec"), collectives)
+    collectives["watch"](recorder, sys.modules["torch"], module)
 
 
 def _record_loaders(recorder, loader_module):
     iterator = loader_module._BaseDataLoaderIter
     function = iterator.__next__
-    iterator.__next__ = recorder.ranged("data", function)
+    iterator.__next__ = recorder.phase(function, "data")
     # Some programs call the older name.
     if getattr(iterator, "next", None) is function:
         iterator.next = iterator.__next__
 
 
-class _Watch:
-    """Calls back once a module has been imported."""
+_Spec = type(sys.__spec__)  # ModuleSpec
 
-    def __init__(self, wanted):
-        self._wanted = wanted
+
+class _WatchedSpec(_Spec):
+    """The specification of a module that is watched. The import system sets `_initializing` before and after it executes a
+    module: no function of this file is active meanwhile, as tracebacks would show it."""
+
+    def __setattr__(self, name, value):
+        _Spec.__setattr__(self, name, value)
+        if name == "_initializing":
+            guarded(_Watch.begun if value else _Watch.ended)(self)
+
+
+for _name in ("__name__", "__qualname__", "__module__"):
+    setattr(_WatchedSpec, _name, getattr(_Spec, _name))
+
+
+class _Watch:
+    """Calls back each time that a module has been executed. A look-up without an import changes nothing."""
+
+    def __init__(self, actions):
+        self._actions = actions
+        self._left = set(actions)  # modules whose execution was not seen
+        _Watch.only = self
 
     def find_spec(self, name, path=None, target=None):
-        action = self._wanted.pop(name, None)
-        if action is None:
-            return None
         try:
-            import importlib.util
-
-            spec = importlib.util.find_spec(name) if path is None else self._find(name, path, target)
-            if spec is None or spec.loader is None or not hasattr(spec.loader, "exec_module"):
-                return spec
-            run = spec.loader.exec_module
-
-            def exec_module(module):
-                run(module)
-                guarded(action)(module)
-
-            spec.loader.exec_module = exec_module
+            if self._left:
+                self._look_around()
+            if name not in self._actions:
+                return None
+            spec = self._find(name, path, target)
+            if spec is not None and hasattr(spec.loader, "exec_module"):
+                self._watch(spec)
             return spec
         except Exception:
             return None
 
     def _find(self, name, path, target):
-        for finder in sys.meta_path:
-            if finder is not self and hasattr(finder, "find_spec"):
-                spec = finder.find_spec(name, path, target)
-                if spec is not None:
-                    return spec
+        """What the import system would find behind this finder."""
+        finders = list(sys.meta_path)
+        for finder in finders[finders.index(self) + 1:]:
+            if not hasattr(finder, "find_spec"):
+                return None  # of an older kind, which only the import system asks
+            spec = finder.find_spec(name, path, target)
+            if spec is not None:
+                return spec
         return None
+
+    def _watch(self, spec):
+        if type(spec) is _Spec:
+            spec.__class__ = _WatchedSpec
+        # Programs that execute a module themselves, LazyLoader and reload() call the loader without telling the
+        # specification. Some loaders, such as a zip file's, are those of many modules.
+        loader = spec.loader
+        if getattr(loader, "name", None) == spec.name and "exec_module" not in getattr(loader, "__dict__", ("exec_module",)):
+            run = loader.exec_module
+
+            def exec_module(module):
+                run(module)
+                guarded(self._executed)(spec.name, module)
+
+            loader.exec_module = exec_module
+
+    @staticmethod
+    def begun(spec):
+        # LazyLoader keeps the loader and calls it later.
+        getattr(spec.loader, "__dict__", {}).pop("exec_module", None)
+
+    @staticmethod
+    def ended(spec):
+        spec.__class__ = _Spec
+        module = sys.modules.get(spec.name)
+        if module is not None and type(module).__name__ != "_LazyModule":
+            _Watch.only._executed(spec.name, module)
+
+    def _executed(self, name, module):
+        self._left.discard(name)
+        guarded(self._actions[name])(module)
+
+    def _look_around(self):
+        """Finds what another importer has executed."""
+        for name in list(self._left):
+            module = sys.modules.get(name)
+            spec = vars(module).get("__spec__") if type(module) is type(sys) else None
+            if type(spec) is _Spec and not getattr(spec, "_initializing", False):
+                self._executed(name, module)
 
 
 _started = []
@@ -561,26 +585,18 @@ def finish():
         _started[0].tell("end")
 
 
-def _flush_at_end(util):
-    # Children of multiprocessing end without running what exit() runs.
-    def flush():
-        if _started:
-            _started[0].tell("flush")
-
-    util.Finalize(None, guarded(flush), exitpriority=-100)
-
-
 def start():
     """Records PyTorch as soon as it is imported, or now if it has been."""
     if not os.environ.get("NVTX_INJECTION64_PATH"):
         return
-    wanted = os.environ.get("TILESCOPE_RECORD_TORCH", "steps").split(",")
-    actions = {"torch": lambda module: _record_torch(recorder(), module, wanted),
-               "multiprocessing.util": _flush_at_end}
+    wanted = (option("torch") or "steps").split(",")
+    actions = {"torch": lambda module: _record_torch(recorder(), module, wanted)}
     actions["torch.optim.optimizer"] = lambda module: _record_optimizers(recorder(), module, "modules" in wanted)
     if "modules" in wanted:
         actions["torch.utils.data.dataloader"] = lambda module: _record_loaders(recorder(), module)
-        actions["torch.distributed.distributed_c10d"] = _record_collectives
-    for name in [name for name in actions if name in sys.modules]:
-        guarded(actions.pop(name))(sys.modules[name])
-    sys.meta_path.insert(0, _Watch(actions))
+        actions["torch.distributed.distributed_c10d"] = lambda module: _record_collectives(recorder(), module)
+    watch = _Watch(actions)
+    for name in actions:
+        if name in sys.modules:
+            watch._executed(name, sys.modules[name])
+    sys.meta_path.insert(0, watch)

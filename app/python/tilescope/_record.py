@@ -12,8 +12,7 @@ import tempfile
 from tilescope._programs import FOLDER
 from tilescope._store import Error
 
-_VARIABLES = ("TILESCOPE_RECORD_FOLDER", "TILESCOPE_RECORD_TORCH", "TILESCOPE_RECORD_PLUGINS",
-              "TILESCOPE_RECORD_NO_COMMAND_LINE")
+_VARIABLES = ("TILESCOPE_RECORD_FOLDER", "TILESCOPE_RECORD_OPTIONS")
 _NVTX = "NVTX_INJECTION64_PATH"
 
 _recorder = None  # while this process is recorded
@@ -90,8 +89,7 @@ class record(object):
         except OSError as error:
             raise Error(self._file, "no folder can be created beside it: " + str(error), "check its folder")
         os.environ.update({_NVTX: library, "TILESCOPE_RECORD_FOLDER": self._folder,
-                           "TILESCOPE_RECORD_TORCH": self._wanted,
-                           "TILESCOPE_RECORD_PLUGINS": _plugins() + os.path.dirname(library)})
+                           "TILESCOPE_RECORD_OPTIONS": _options(torch=self._wanted, plugins=_plugins() + os.path.dirname(library))})
         try:
             bootstrap = _load(os.path.join(resources, "record", "_tilescope_recorder.py"))
             _recorder = bootstrap.recorder()
@@ -151,6 +149,14 @@ def _has_cuda():
 def _plugins():
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(cache, "tilescope", "plugins") + ":"
+
+
+def _options(**values):
+    """The variable that passes settings to the recorder; see core/record/options.h."""
+    def encoded(value):
+        return "".join("%%%02X" % ord(c) if c in ";%" or ord(c) < 32 or ord(c) == 127 else c for c in value)
+
+    return ";".join(name + "=" + encoded(value) for name, value in values.items())
 
 
 def _load(path):
@@ -226,7 +232,7 @@ def _key(name):
 def step():
     """Ends a step of the program; the next one begins. From the first call on, optimizers no longer end steps."""
     if _recorder is not None:
-        _recorder.steps_are_told = True
+        _recorder.own_steps()
         _recorder.tell("step")
 
 

@@ -91,6 +91,21 @@ public:
     }
 
     Node& operator[](std::size_t index) { return nodes_[index]; }
+
+    /// A module has no ranges in backward: it counts the calls in forward.
+    std::int64_t instancesOf(const Node& node) const
+    {
+        constexpr std::string_view kBackward = "step/backward/";
+        if (node.ranges > 0)
+            return node.ranges;
+        if (node.path.starts_with(kBackward)) {
+            const auto twin = byPath_.find("step/forward/" + node.path.substr(kBackward.size()));
+            if (twin != byPath_.end() && nodes_[twin->second].ranges > 0)
+                return nodes_[twin->second].ranges;
+        }
+        return node.steps;
+    }
+
     bool empty() const { return nodes_.empty(); }
 
     /// Depth first; siblings by first start.
@@ -174,7 +189,7 @@ std::vector<RangeTotal> RangeTotals::list()
     std::vector<RangeTotal> totals;
     for (const std::size_t index : tree_->inTreeOrder()) {
         const Node& node = (*tree_)[index];
-        RangeTotal total{.path = node.path, .instances = node.ranges > 0 ? node.ranges : node.steps};
+        RangeTotal total{.path = node.path, .instances = tree_->instancesOf(node)};
         if (node.ranges > 0)
             total.wall = node.wall;
         else if (node.hasOps)

@@ -46,7 +46,8 @@ private:
 ///
 /// Wall time and instances of a path come from its host ranges. Module paths of backward have none, because
 /// autograd launches from its own thread: their wall time is the time in which an op attributed to the path
-/// was running, and their instances are the steps in which they occur. GPU time is that of device events
+/// was running, and their instances are the calls of the module in forward, otherwise the steps in which they occur. GPU
+/// time is that of device events
 /// attributed to the path or below; each instant counts once.
 /// \param ranges, ops, device  each in start order; records outside a step are ignored
 /// O(n x depth of paths).

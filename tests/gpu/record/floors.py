@@ -90,7 +90,7 @@ class Parts:
         folder = pathlib.Path(os.environ["XDG_RUNTIME_DIR"]) / "tilescope-record"
         with socket.socket(socket.AF_UNIX) as speaker:
             speaker.settimeout(60)
-            speaker.connect(str(folder / ("%s-%d.socket" % (os.environ["TILESCOPE_RECORD_PID"], os.getpid()))))
+            speaker.connect(str(folder / ("%s-%d.socket" % (self._bootstrap.option("pid"), os.getpid()))))
             speaker.sendall(b"tilescope record 1 " + verb.encode() + b"\n")
             answer = speaker.recv(256).decode().strip()
         if answer != "ok":

@@ -47,8 +47,8 @@ def main():
             file = folder / (way + ".tscope")
             command = [program, "record", "-o", str(file)]
             if way == "PyTorch":
-                # A program that hides the plug-in: record sets the variable, the child empties it.
-                command += ["--", "env", "TILESCOPE_RECORD_PLUGINS=", sys.executable, str(script), str(HERE / "train.py")]
+                # A program that hides the plug-in: the first setting of a name counts.
+                command += ["--", "sh", "-c", 'TILESCOPE_RECORD_OPTIONS="plugins=;$TILESCOPE_RECORD_OPTIONS" exec "$@"', "sh", sys.executable, str(script), str(HERE / "train.py")]
             else:
                 command += ["--", sys.executable, str(script), str(HERE / "train.py")]
             ran = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -184,6 +184,22 @@ TEST(RangeTotals, TakeWallTimeFromRangesAndGpuTimeFromTheirLaunches)
     EXPECT_EQ(at(totals, "step/backward/layers.0").instances, 2);
 }
 
+TEST(RangeTotals, CountTheCallsOfAModuleInBackwardAsInForward)
+{
+    FakeTrace trace;
+    trace.step(0, 0, 900);
+    for (int call = 0; call < 3; ++call) {
+        const int t = 300 * call;
+        trace.range("step/forward/layers.0", t, t + 100).range("step/backward", t + 100, t + 200);
+        trace.op("MmBackward0", t + 110, t + 150).at("step/backward/layers.0");
+    }
+    trace.op("MmBackward0", 850, 860).at("step/backward/other");
+    const auto& batch = trace.batch();
+    const auto totals = rangeTotals(batch.ranges, batch.ops, batch.deviceEvents, trace.textOf());
+    EXPECT_EQ(at(totals, "step/backward/layers.0").instances, 3);
+    EXPECT_EQ(at(totals, "step/backward/other").instances, 1) << "of a step";
+}
+
 TEST(RangeTotals, AddUpTheTimesOfSeveralGpus)
 {
     FakeTrace trace;

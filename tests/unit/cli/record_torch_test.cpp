@@ -56,6 +56,147 @@ TEST_F(RecordTorch, FindsModulesAndStepsOfPyTorch)
     EXPECT_EQ(show({"steps"}).size(), 3U);
 }
 
+/// Three steps of a model; the program calls `step` for each.
+std::string steps(const std::string& before, const std::string& step)
+{
+    return before +
+           "\nimport torch\n"
+           "model = torch.nn.Linear(4, 4)\n"
+           "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+           "def closure():\n"
+           "    optimizer.zero_grad()\n"
+           "    loss = model(torch.randn(8, 4)).square().mean()\n"
+           "    loss.backward()\n"
+           "    return loss\n"
+           "for _ in range(3):\n"
+           "    " +
+           step + "\n";
+}
+
+/// Many libraries ask whether PyTorch is there before they import it.
+TEST_F(RecordTorch, ALookUpBeforeTheImportChangesNothing)
+{
+    for (const char* before :
+         {"import importlib.util\nimportlib.util.find_spec('torch')\nimportlib.util.find_spec('torch')",
+          "import sys\nfor finder in sys.meta_path: finder.find_spec('torch')",
+          "import importlib.util, sys\n"
+          "spec = importlib.util.find_spec('torch')\n"
+          "spec.loader = importlib.util.LazyLoader(spec.loader)\n"
+          "sys.modules['torch'] = importlib.util.module_from_spec(spec)\n"
+          "spec.loader.exec_module(sys.modules['torch'])",
+          // A finder that keeps all others from being asked.
+          "import importlib.machinery, sys\n"
+          "sys.meta_path.insert(0, importlib.machinery.PathFinder)",
+          "import pkgutil\npkgutil.find_loader('torch') if hasattr(pkgutil, 'find_loader') else None"}) {
+        std::filesystem::remove(folder_ / "t.tscope");
+        const ProgramResult result =
+            record({PYTHON_PROGRAM, script("looks.py", steps(before, "closure(); optimizer.step()"))});
+        ASSERT_EQ(result.code, 0) << result.err;
+        std::map<std::string, int> counts;
+        for (const json& row : show({"ranges"}))
+            counts[row.at("path")] = row.at("instances");
+        EXPECT_EQ(counts["step/forward/Linear"], 3) << before;
+        EXPECT_EQ(counts["step/backward"], 3) << before;
+        EXPECT_THAT(environment(), Contains(Pair("record.memory", HasSubstr("plug-in")))) << before;
+        EXPECT_THAT(result.err, Not(HasSubstr("none of torch.nn's modules"))) << before;
+    }
+}
+
+TEST_F(RecordTorch, SaysThatOptimizersMadeStepsWithoutModules)
+{
+    const std::string text = "import torch\n"
+                             "x = torch.ones(4, requires_grad=True)\n"
+                             "optimizer = torch.optim.SGD([x], lr=0.1)\n"
+                             "for _ in range(3):\n"
+                             "    x.square().sum().backward()\n"
+                             "    optimizer.step()\n";
+    const ProgramResult result = record({PYTHON_PROGRAM, script("plain.py", text)});
+    EXPECT_THAT(result.err, HasSubstr("optimizers made steps, but none of torch.nn's modules was called"));
+    EXPECT_EQ(show({"steps"}).size(), 3U);
+}
+
+/// The phases and the memory of a step are the same whether the program calls them or the optimizer by its closure.
+TEST_F(RecordTorch, ClosuresOfOptimizersAreForwardAndBackward)
+{
+    std::map<std::string, std::map<std::string, std::int64_t>> memory;
+    for (const char* step :
+         {"closure(); optimizer.step()", "optimizer.step(closure)", "optimizer.step(closure=closure)"}) {
+        std::filesystem::remove(folder_ / "t.tscope");
+        ASSERT_EQ(record({PYTHON_PROGRAM, script("closure.py", steps("", step))}).code, 0);
+        std::map<std::string, int> counts;
+        for (const json& row : show({"ranges"}))
+            counts[row.at("path")] = row.at("instances");
+        EXPECT_EQ(counts, (std::map<std::string, int>{{"step", 3},
+                                                      {"step/forward", 3},
+                                                      {"step/forward/Linear", 3},
+                                                      {"step/backward", 3},
+                                                      {"step/backward/Linear", 3},
+                                                      {"step/optimizer", 3}}))
+            << step;
+        for (const json& row : show({"memory", "--group", "category"}))
+            memory[step][row.at("key")] = row.at("max");
+    }
+    const auto& plain = memory["closure(); optimizer.step()"];
+    EXPECT_GT(plain.at("gradients"), 0);
+    EXPECT_GT(plain.at("inputs"), 0);
+    for (const char* category : {"parameters", "gradients", "inputs", "activations"})
+        EXPECT_EQ(memory["optimizer.step(closure)"][category], plain.at(category)) << category;
+    // Each step of LBFGS evaluates the closure several times.
+    std::filesystem::remove(folder_ / "t.tscope");
+    const std::string lbfgs = steps("", "torch.manual_seed(0); optimizer.step(closure)");
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("lbfgs.py", std::string(lbfgs).replace(
+                                                             lbfgs.find("SGD(model.parameters(), lr=0.1)"),
+                                                             31, "LBFGS(model.parameters(), max_iter=5)"))})
+                  .code,
+              0);
+    EXPECT_THAT(rangePaths(), IsSupersetOf({"step/forward/Linear", "step/backward", "step/optimizer"}));
+    EXPECT_THAT(rangePaths(), Not(Contains(HasSubstr("step/optimizer/"))));
+    EXPECT_EQ(show({"steps"}).size(), 3U);
+}
+
+/// os._exit() and os.exec*() run nothing that exit() runs.
+TEST_F(RecordTorch, KeepsTheEndOfProcessesThatEndAtOnce)
+{
+    const std::string train = steps("import os, sys", "closure(); optimizer.step()");
+    for (const auto& [end, code] :
+         {std::pair{"os._exit(3)", 3},
+          {"os.execv('/bin/true', ['true'])", 0},
+          {"os.execve('/bin/sh', ['sh', '-c', 'exit 4'], os.environ)", 4},
+          {"__import__('threading').Thread(target=os._exit, args=(5,)).start(); __import__('time').sleep(9)",
+           5}}) {
+        std::filesystem::remove(folder_ / "t.tscope");
+        const ProgramResult result = record({PYTHON_PROGRAM, script("ends.py", train + end + "\n")});
+        EXPECT_EQ(result.code, code) << end << result.err;
+        EXPECT_EQ(show({"steps"}).size(), 3U) << end;
+        EXPECT_TRUE(show({"losses"}).empty()) << end << show({"losses"});
+    }
+}
+
+TEST_F(RecordTorch, RecordsEveryChildOfMultiprocessingToItsEnd)
+{
+    script("train.py", training() + "\n");
+    for (const char* method : {"fork", "forkserver", "spawn"}) {
+        const std::string text =
+            "import multiprocessing, concurrent.futures, sys\n"
+            "def work(_=None):\n"
+            "    import train\n"
+            "    train.main()\n"
+            "if __name__ == '__main__':\n"
+            "    context = multiprocessing.get_context(sys.argv[1])\n"
+            "    process = context.Process(target=work)\n"
+            "    process.start()\n"
+            "    process.join()\n"
+            "    with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:\n"
+            "        pool.submit(work).result()\n";
+        std::filesystem::remove(folder_ / "t.tscope");
+        const ProgramResult result = record({PYTHON_PROGRAM, script("children.py", text), method});
+        ASSERT_EQ(result.code, 0) << result.err;
+        EXPECT_EQ(show({"steps"}).size(), 6U) << method << "\n" << result.err;
+        EXPECT_THAT(result.err, Not(HasSubstr("killed"))) << method;
+        EXPECT_TRUE(show({"losses"}).empty()) << method << show({"losses"});
+    }
+}
+
 /// NCCL ends the range of ncclCommInitRankConfig() by a function that only tools with an extension of NVTX see.
 TEST_F(RecordTorch, RangesThatNcclDoesNotCloseContainNoModules)
 {

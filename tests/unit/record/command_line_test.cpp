@@ -1,26 +1,187 @@
 #include "core/record/command_line.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
 
 namespace tilescope::record {
 
 namespace {
 
-TEST(MaskedCommandLine, KeepsWordsWithoutSecrets)
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Words = std::vector<std::string>;
+
+// The secret of every case; the words differ in how they name it.
+const std::string kSecret = "S3cretV4lue";
+const std::vector<Words>& secrets()
 {
-    EXPECT_EQ(maskedCommandLine({"python", "train.py", "--steps", "10", "--lr=1"}),
-              "python train.py --steps 10 --lr=1");
+    static const std::vector<Words> all{
+        // options and variables
+        {"--api-key", "S3cretV4lue"},
+        {"--api-key=S3cretV4lue"},
+        {"--api-key", "-S3cretV4lue"},
+        {"--api-key", "--S3cretV4lue"},
+        {"--use-token", "--api-key", "S3cretV4lue"},
+        {"--token", "S3cretV4lue"},
+        {"-token", "S3cretV4lue"},
+        {"--PASSWORD", "S3cretV4lue"},
+        {"--passwd", "S3cretV4lue"},
+        {"--pwd=S3cretV4lue"},
+        {"--pass", "S3cretV4lue"},
+        {"--db-pass=S3cretV4lue"},
+        {"--dbpass", "S3cretV4lue"},
+        {"--passphrase", "S3cretV4lue"},
+        {"--auth", "S3cretV4lue"},
+        {"--oauth", "S3cretV4lue"},
+        {"--authorization=S3cretV4lue"},
+        {"--credentials", "S3cretV4lue"},
+        {"--cred", "S3cretV4lue"},
+        {"--bearer", "S3cretV4lue"},
+        {"--client-secret", "S3cretV4lue"},
+        {"--accessKey", "S3cretV4lue"},
+        {"--hfToken", "S3cretV4lue"},
+        {"--apikey", "S3cretV4lue"},
+        {"--cookie", "a=S3cretV4lue"},
+        {"--key", "S3cretV4lue"},
+        {"HF_TOKEN=S3cretV4lue"},
+        {"HFTOKEN=S3cretV4lue"},
+        {"AWS_SECRET_ACCESS_KEY=S3cretV4lue"},
+        {"WANDB_API_KEY='S3cretV4lue'"},
+        {"PGPASSWORD=S3cretV4lue"},
+        {"MYSQL_PWD=S3cretV4lue"},
+        {"MY_SECRET=S3cretV4lue,and S3cretV4lue"},
+        {"--token=", "S3cretV4lue"},
+        {"token:", "S3cretV4lue"},
+        // in the middle of a word
+        {"--opt", "a=1,secret=S3cretV4lue"},
+        {"--opt", "a=1,secret=S3cretV4lue,b=2"},
+        {"--opt=secret=S3cretV4lue"},
+        {"+trainer.api_key=S3cretV4lue"},
+        {"++hub.token=S3cretV4lue"},
+        {"trainer.logger.key:S3cretV4lue"},
+        {"--set", "env.HF_TOKEN=S3cretV4lue"},
+        {"-DPASSWORD=S3cretV4lue"},
+        {"--env=HF_TOKEN=S3cretV4lue"},
+        {"--from-literal=password=S3cretV4lue"},
+        {"a;b;token=S3cretV4lue"},
+        // commands of a shell and of Python
+        {"bash", "-c", "A=1 HF_TOKEN=S3cretV4lue python s.py"},
+        {"bash", "-c", "export HF_TOKEN=S3cretV4lue; python s.py"},
+        {"bash", "-c", "HF_TOKEN=\"a S3cretV4lue\" python s.py"},
+        {"bash", "-c", "HF_TOKEN=a\\ S3cretV4lue python s.py"},
+        {"bash", "-c", "python s.py --api-key S3cretV4lue --lr 1"},
+        {"bash", "-c", "python s.py --api-key 'x S3cretV4lue' --lr 1"},
+        {"bash", "-c", "python s.py --use-token --api-key S3cretV4lue"},
+        {"bash", "-c", "PASSWORD=ab)cdS3cretV4lue python s.py"},
+        {"python", "-c", "login(token='S3cretV4lue')"},
+        {"python", "-c", "os.environ['HF_TOKEN'] = 'S3cretV4lue'"},
+        {"python", "-c", "f(password = \"x, y=S3cretV4lue\", n=1)"},
+        {"sh", "-c", "curl -H \"Authorization: Bearer S3cretV4lue\" h"},
+        // headers
+        {"--header=Authorization: Bearer S3cretV4lue"},
+        {"-H", "Authorization: Basic S3cretV4lue"},
+        {"-H", "Authorization: Token S3cretV4lue"},
+        {"-H", "X-Api-Key: S3cretV4lue"},
+        {"-H", "x-auth-token:S3cretV4lue"},
+        {"-H", "Proxy-Authorization: Digest username=\"a\", response=\"S3cretV4lue\""},
+        {"-H", "Cookie: session=1; id=S3cretV4lue"},
+        {"-H", "Authorization:", "Bearer", "S3cretV4lue"},
+        {"Bearer", "S3cretV4lue"},
+        {"bearer S3cretV4lue"},
+        // JSON, YAML and others
+        {"{\"api_key\": \"S3cretV4lue\"}"},
+        {"{\"a\": {\"password\" : \"x\\\"S3cretV4lue\"}}"},
+        {"{'token': 'S3cretV4lue', 'a': 1}"},
+        {"{\\\"api_key\\\": \\\"S3cretV4lue\\\"}"},
+        {"{api_key: S3cretV4lue, b: 2}"},
+        {"{\"tokens\": [\"a\", \"S3cretV4lue\"]}"},
+        {"{\"credentials\": {\"user\": \"a\", \"value\": \"S3cretV4lue\"}}"},
+        {"password: S3cretV4lue"},
+        {"token=>S3cretV4lue"},
+        // addresses
+        {"https://user:S3cretV4lue@host/"},
+        {"https://S3cretV4lue@github.com/a/b"},
+        {"https://S3cretV4lue:x-oauth-basic@github.com/a/b"},
+        {"postgresql+psycopg2://user:p@S3cretV4lue@host:5432/db"},
+        {"redis://:S3cretV4lue@host"},
+        {"redis://:a/S3cretV4lue@host"},
+        {"ssh://user:S3cretV4lue@host"},
+        {"git+https://user:S3cretV4lue@host/r.git"},
+        {"user:S3cretV4lue@host"},
+        {"https://h/?a=1&token=S3cretV4lue"},
+        {"https://h/?token=S3cretV4lue&a=1"},
+        {"https://h/?X-Amz-Signature=S3cretV4lue"},
+        {"https://h/?sv=1&sig=S3cretV4lue"},
+        {"https://h/#access_token=S3cretV4lue"},
+        {"https://h/?next=%2F%3Ftoken%3DS3cretV4lue"},
+        {"curl", "-u", "user:S3cretV4lue"},
+        {"--proxy=http://user:S3cretV4lue@proxy:3128"},
+        // by their form
+        {"hf_abcdefghij1234567890S3cretV4lue"},
+        {"x/sk-proj-abcdefghijkl1S3cretV4lue"},
+        {"ghp_abcdefghijklmno1S3cretV4lue"},
+        {"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.S3cretV4lue"},
+        {"wandb", "login", "0123456789abcdefS3cretV4lue"},
+    };
+    return all;
 }
 
-TEST(MaskedCommandLine, MasksValuesOfOptionsAndVariables)
+TEST(MaskedCommandLine, MasksSecretsInEverySpelling)
+{
+    for (const Words& words : secrets())
+        EXPECT_THAT(maskedCommandLine(words), Not(HasSubstr(kSecret))) << ::testing::PrintToString(words);
+    EXPECT_GE(secrets().size(), 60U);
+}
+
+TEST(MaskedCommandLine, KeepsWhatIsCertainlyNoSecret)
+{
+    for (const Words& words :
+         std::vector<Words>{{"python", "train.py", "--steps", "10", "--lr=1"},
+                            {"--tokenizer", "gpt2"},
+                            {"--tokenizer=gpt2"},
+                            {"tokenizer.name=gpt2"},
+                            {"TOKENIZERS_PARALLELISM=false"},
+                            {"--max-tokens", "100"},
+                            {"--max_new_tokens=4_096"},
+                            {"--max-token-length", "77"},
+                            {"--num-keys", "5"},
+                            {"--num-key-value-heads", "8"},
+                            {"model.key_dim=64"},
+                            {"--eos-token", "</s>"},
+                            {"--pad_token=[PAD]"},
+                            {"--keyboard", "de"},
+                            {"--monkeypatch", "x"},
+                            {"--author", "Ada"},
+                            {"--use-auth-token", "true"},
+                            {"--bypass", "cache"},
+                            {"PWD=/home/ada"},
+                            {"https://host:8080/path/v1@main"},
+                            {"ssh://git@host/r.git"},
+                            {"python:3.11@sha256:0123"},
+                            {"basic training"},
+                            {"bash", "-c", "cd /tmp && OMP_NUM_THREADS=2 python s.py --a b"},
+                            {"{\"lr\": 0.1, \"name\": \"a\"}"}}) {
+        std::string line;
+        for (const std::string& word : words)
+            line += (line.empty() ? "" : " ") + word;
+        EXPECT_EQ(maskedCommandLine(words), line);
+    }
+}
+
+TEST(MaskedCommandLine, KeepsWhatStandsBesideASecret)
 {
     EXPECT_EQ(maskedCommandLine({"a", "--api-key", "x", "--HF_TOKEN=y", "MY_SECRET=z", "--password"}),
               "a --api-key *** --HF_TOKEN=*** MY_SECRET=*** --password");
-}
-
-TEST(MaskedCommandLine, MasksNoOptionThatFollowsOneWithoutValue)
-{
-    EXPECT_EQ(maskedCommandLine({"a", "--use-token", "--fast", "b"}), "a --use-token --fast b");
+    EXPECT_EQ(maskedCommandLine({"bash", "-c", "A=1 HF_TOKEN=x python s.py"}),
+              "bash -c A=1 HF_TOKEN=*** python s.py");
+    EXPECT_EQ(maskedCommandLine({"--opt", "a=1,secret=x,b=2"}), "--opt a=1,secret=***,b=2");
+    EXPECT_EQ(maskedCommandLine({"https://h/?token=x&a=1"}), "https://h/?token=***&a=1");
+    EXPECT_EQ(maskedCommandLine({"https://user:x@host/path"}), "https://***@host/path");
+    EXPECT_EQ(maskedCommandLine({"{\"api_key\": \"x\", \"a\": 1}"}), "{\"api_key\": ***, \"a\": 1}");
+    EXPECT_EQ(maskedCommandLine({"python s.py --api-key x --lr 1"}), "python s.py --api-key *** --lr 1");
 }
 
 } // namespace

@@ -153,10 +153,11 @@ private:
                                         {"missed", "record.missed"},
                                         {"memory", "record.memory"},
                                         {"profiler", "record.profiler"},
+                                        {"modules", "record.modules"},
                                         {"ops", "record.ops"},
                                         {"graphs", "record.graphs"},
                                         {"torch", "torch"}})
-            if (const auto known = facts_.find(fact); known != facts_.end())
+            if (const auto known = facts_.find(fact); known != facts_.end() && !known->second.empty())
                 builder_.addEnvironment({.key = key, .value = known->second});
         if (const auto reason = facts_.find("device_untraced"); reason != facts_.end())
             builder_.addFlag(flagText(FlagKind::Untraced, reason->second));

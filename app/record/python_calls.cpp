@@ -1,0 +1,411 @@
+#include "app/record/python_calls.h"
+
+#include "app/record/phases.h"
+#include "app/record/python_api.h"
+#include "app/record/recorder.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <string>
+
+namespace tilescope::record {
+
+namespace {
+
+const PythonApi* api = nullptr;
+void* watchedType = nullptr;
+std::size_t header = 0;
+
+enum class Kind { None, Phase, Closure, Callbacks, First };
+
+/// What follows the header of an object.
+struct Watched {
+    void* function;
+    Kind kind;
+    const std::string* phase; ///< kept for the process
+    void* begin;
+    void* end;
+    void* weakReferences;
+};
+
+Watched& watchedOf(void* object)
+{
+    return *reinterpret_cast<Watched*>(static_cast<char*>(object) + header);
+}
+
+/// The type is the last word of an object's header.
+void* typeOf(void* object)
+{
+    return *reinterpret_cast<void**>(static_cast<char*>(object) + header - sizeof(void*));
+}
+
+/// Calls `end` with the token and the result, None after an exception, which stays as it is.
+void callEnd(void* end, void* token, void* result)
+{
+    void* type = nullptr;
+    void* value = nullptr;
+    void* trace = nullptr;
+    api->fetchError(&type, &value, &trace);
+    if (void* answer = api->callWith(end, token ? token : api->none, result ? result : api->none, nullptr))
+        api->release(answer);
+    else
+        api->clearError();
+    api->restoreError(type, value, trace);
+}
+
+void* callWithFirst(const Watched& watched, void* arguments, void* named)
+{
+    void* answer = api->callWith(watched.begin, arguments, nullptr);
+    if (!answer)
+        return nullptr;
+    void* token = api->itemOfTuple(answer, 0);
+    void* first = api->itemOfTuple(answer, 1);
+    const std::ptrdiff_t count = api->sizeOfTuple(arguments);
+    void* all = token && first ? api->newTuple(count + 1) : nullptr;
+    void* result = nullptr;
+    if (all) {
+        api->retain(first);
+        api->setItemOfTuple(all, 0, first);
+        for (std::ptrdiff_t i = 0; i < count; ++i) {
+            void* item = api->itemOfTuple(arguments, i);
+            api->retain(item);
+            api->setItemOfTuple(all, i + 1, item);
+        }
+        result = api->call(watched.function, all, named);
+        api->release(all);
+        callEnd(watched.end, token, result);
+    }
+    api->release(answer);
+    return result;
+}
+
+void* callWithCallback(const Watched& watched, void* arguments, void* named)
+{
+    if (void* answer = api->callWith(watched.begin, nullptr))
+        api->release(answer);
+    else
+        api->clearError();
+    return api->call(watched.function, arguments, named);
+}
+
+void* callWatched(void* self, void* arguments, void* named)
+{
+    // A copy: the call may destroy the object.
+    const Watched watched = watchedOf(self);
+    void* result = nullptr;
+    switch (watched.kind) {
+    case Kind::None:
+        break;
+    case Kind::Phase:
+        if (!Recorder::isRecording() && !Recorder::startInChild())
+            return api->call(watched.function, arguments, named);
+        enterPhase(self, *watched.phase);
+        result = api->call(watched.function, arguments, named);
+        leavePhase(self);
+        break;
+    case Kind::Closure:
+        enterClosure();
+        result = api->call(watched.function, arguments, named);
+        leaveClosure();
+        // The exception ends the optimizer's step, which does not tell its end.
+        if (!result)
+            abandonOptimizers();
+        break;
+    case Kind::Callbacks:
+        return callWithCallback(watched, arguments, named);
+    case Kind::First:
+        return callWithFirst(watched, arguments, named);
+    }
+    return result;
+}
+
+void destroy(void* self)
+{
+    void* type = typeOf(self);
+    const Watched watched = watchedOf(self);
+    if (watched.weakReferences)
+        api->clearWeakReferences(self);
+    for (void* object : {watched.function, watched.begin, watched.end})
+        if (object)
+            api->release(object);
+    reinterpret_cast<void (*)(void*)>(api->slotOfType(type, 74))(self); // Py_tp_free
+    api->release(type);
+}
+
+void* qualifiedName(void* self, void* /*arguments*/)
+{
+    // pickle stores a function by its name.
+    return api->attributeCalled(watchedOf(self).function, "__qualname__");
+}
+
+void* attributeOf(void* self, void* name)
+{
+    static PythonMethod reduce{"__reduce_ex__", &qualifiedName, kTuple, nullptr};
+    if (watchedOf(self).kind != Kind::Closure &&
+        (api->compareText(name, "__reduce_ex__") == 0 || api->compareText(name, "__reduce__") == 0))
+        return api->newFunction(&reduce, self, nullptr);
+    return api->attribute(watchedOf(self).function, name);
+}
+
+int setAttributeOf(void* self, void* name, void* value)
+{
+    return api->setAttribute(watchedOf(self).function, name, value);
+}
+
+void* textOf(void* self)
+{
+    return api->text(watchedOf(self).function);
+}
+
+void* bind(void* self, void* object, void* /*type*/)
+{
+    if (object && object != api->none)
+        return api->newMethod(self, object);
+    api->retain(self);
+    return self;
+}
+
+void* refuse(void* /*type*/, void* /*arguments*/, void* /*named*/)
+{
+    api->setError(*api->typeError, "objects of this type cannot be made");
+    return nullptr;
+}
+
+void* makeType()
+{
+    // A member of this name tells where an object keeps its weak references.
+    static PythonMember members[] = {{"__weaklistoffset__", 19,
+                                      static_cast<std::ptrdiff_t>(header + offsetof(Watched, weakReferences)),
+                                      1, nullptr},
+                                     {nullptr, 0, 0, 0, nullptr}};
+    const auto slot = [](auto* function) { return reinterpret_cast<void*>(function); };
+    static PythonSlot slots[] = {{50, slot(&callWatched)}, // Py_tp_call and so on: numbers of the stable ABI
+                                 {52, slot(&destroy)},
+                                 {54, slot(&bind)},
+                                 {58, slot(&attributeOf)},
+                                 {65, slot(&refuse)},
+                                 {66, slot(&textOf)},
+                                 {69, slot(&setAttributeOf)},
+                                 {72, members},
+                                 {0, nullptr}};
+    constexpr unsigned kHasVersion = 1U << 18;
+    constexpr unsigned kIsMethod = 1U << 17;
+    static PythonTypeSpec spec{.name = "builtins.function",
+                               .bytes = static_cast<int>(header + sizeof(Watched)),
+                               .itemBytes = 0,
+                               .flags = kHasVersion | kIsMethod,
+                               .slots = slots};
+    return api->typeFromSpec(&spec);
+}
+
+void* makeWatched(Kind kind, void* function, const std::string* phase, void* begin, void* end)
+{
+    void* object = api->allocate(watchedType, 0);
+    if (!object)
+        return nullptr;
+    for (void* kept : {function, begin, end})
+        if (kept)
+            api->retain(kept);
+    watchedOf(object) = {.function = function,
+                         .kind = kind,
+                         .phase = phase,
+                         .begin = begin,
+                         .end = end,
+                         .weakReferences = nullptr};
+    return object;
+}
+
+// --- optimizers ---
+
+std::atomic<void*> stepCode{nullptr};       ///< of the function around each optimizer's step
+std::atomic<void*> firstOptimizer{nullptr}; ///< weak reference to the one whose steps are the program's
+std::atomic<bool> ownSteps{false};          ///< the program tells its steps
+
+void rememberStep() noexcept
+{
+    if (!api->codeOfFrame || stepCode.load(std::memory_order_relaxed))
+        return;
+    if (void* frame = api->frame())
+        stepCode.store(api->codeOfFrame(frame)); // kept for the process
+}
+
+bool isInOptimizerStep() noexcept
+{
+    void* frame = api->frame();
+    void* const wanted = stepCode.load(std::memory_order_relaxed);
+    if (!frame || !wanted)
+        return true;
+    api->retain(frame);
+    bool found = false;
+    while (frame && !found) {
+        void* code = api->codeOfFrame(frame);
+        found = code == wanted;
+        api->release(code);
+        void* outer = api->outerFrame(frame);
+        api->release(frame);
+        frame = outer;
+    }
+    if (frame)
+        api->release(frame);
+    return found;
+}
+
+bool isProgramsOptimizer(void* optimizer)
+{
+    if (void* first = firstOptimizer.load()) {
+        void* object = api->callWith(first, nullptr);
+        if (!object)
+            api->clearError();
+        const bool isGone = !object || object == api->none;
+        const bool isSame = object == optimizer;
+        if (object)
+            api->release(object);
+        if (!isGone)
+            return isSame;
+    }
+    void* reference = api->newWeakReference(optimizer, nullptr);
+    if (!reference)
+        api->clearError();
+    if (void* former = firstOptimizer.exchange(reference))
+        api->release(former);
+    return true;
+}
+
+/// \return  (arguments, named) with a closure that suspends the optimizer's phase; null: there is no closure
+void* withWatchedClosure(void* arguments, void* named)
+{
+    const auto isClosure = [](void* object) {
+        return object && object != api->none && typeOf(object) != watchedType && api->isCallable(object);
+    };
+    void* closure = api->sizeOfTuple(arguments) > 1 ? api->itemOfTuple(arguments, 1) : nullptr;
+    const bool isNamed = !isClosure(closure);
+    if (isNamed)
+        closure = api->itemOfDict(named, "closure");
+    if (!isClosure(closure))
+        return nullptr;
+    void* watched = makeWatched(Kind::Closure, closure, nullptr, nullptr, nullptr);
+    void* both = watched ? api->newTuple(2) : nullptr;
+    if (!both)
+        return nullptr;
+    if (isNamed) {
+        void* copy = api->copyOfDict(named);
+        api->setItemOfDict(copy, "closure", watched);
+        api->release(watched);
+        api->retain(arguments);
+        api->setItemOfTuple(both, 0, arguments);
+        api->setItemOfTuple(both, 1, copy);
+        return both;
+    }
+    const std::ptrdiff_t count = api->sizeOfTuple(arguments);
+    void* copy = api->newTuple(count);
+    for (std::ptrdiff_t i = 0; i < count; ++i) {
+        void* item = i == 1 ? watched : api->itemOfTuple(arguments, i);
+        if (i != 1)
+            api->retain(item);
+        api->setItemOfTuple(copy, i, item);
+    }
+    api->retain(named);
+    api->setItemOfTuple(both, 0, copy);
+    api->setItemOfTuple(both, 1, named);
+    return both;
+}
+
+/// The optimizer that counts has made a step.
+void endOptimizersStep() noexcept
+{
+    Recorder::endStep();
+    // Said until a module is called.
+    static std::atomic<bool> isSaid{false};
+    const bool lacks = !hasSeenModules();
+    if (lacks != isSaid.exchange(lacks))
+        Recorder::noteFact("modules",
+                           lacks ? "optimizers made steps, but none of torch.nn's modules was called: the "
+                                   "steps have no forward phase and no modules"
+                                 : "");
+}
+
+/// The first optimizer of a forked child is its own.
+void forgetFirstOptimizer()
+{
+    firstOptimizer.store(nullptr);
+}
+
+} // namespace
+
+bool prepareWatchedCalls(std::size_t headerBytes) noexcept
+{
+    if (watchedType)
+        return true;
+    api = PythonApi::ofThisProcess();
+    header = headerBytes;
+    if (!api || header < 2 * sizeof(void*) || header % sizeof(void*) != 0)
+        return false;
+    watchedType = makeType();
+    if (!watchedType) {
+        api->clearError();
+        return false;
+    }
+    if (api->outerFrame && api->codeOfFrame)
+        setOptimizerProbe(&isInOptimizerStep);
+    pthread_atfork(nullptr, nullptr, &forgetFirstOptimizer);
+    return true;
+}
+
+void* watchedPhase(void* /*self*/, void* tuple) noexcept
+{
+    void* function = nullptr;
+    const char* name = nullptr;
+    if (!api->parse(tuple, "Os", &function, &name))
+        return nullptr;
+    return makeWatched(Kind::Phase, function, new std::string(name), nullptr, nullptr);
+}
+
+void* watchedCall(void* /*self*/, void* tuple) noexcept
+{
+    void* function = nullptr;
+    void* begin = nullptr;
+    void* end = nullptr;
+    if (!api->parse(tuple, "OO|O", &function, &begin, &end))
+        return nullptr;
+    return makeWatched(end ? Kind::First : Kind::Callbacks, function, nullptr, begin, end);
+}
+
+void* beginOptimizerStep(void* /*self*/, void* tuple) noexcept
+{
+    void* optimizer = nullptr;
+    void* arguments = nullptr;
+    void* named = nullptr;
+    if (!api->parse(tuple, "OOO", &optimizer, &arguments, &named))
+        return nullptr;
+    if (!Recorder::isStarted())
+        return api->newNone();
+    rememberStep();
+    void* changed = withWatchedClosure(arguments, named);
+    enterOptimizer(optimizer, changed != nullptr);
+    if (changed)
+        return changed;
+    api->clearError();
+    return api->newNone();
+}
+
+void* endOptimizerStep(void* /*self*/, void* tuple) noexcept
+{
+    void* optimizer = nullptr;
+    void* arguments = nullptr;
+    void* named = nullptr;
+    if (!api->parse(tuple, "OOO", &optimizer, &arguments, &named))
+        return nullptr;
+    if (leaveOptimizer(optimizer) && Recorder::isStarted() && !ownSteps.load(std::memory_order_relaxed) &&
+        isProgramsOptimizer(optimizer))
+        endOptimizersStep();
+    return api->newNone();
+}
+
+void* leaveStepsToProgram(void* /*self*/, void* /*none*/) noexcept
+{
+    ownSteps.store(true);
+    return api->newNone();
+}
+
+} // namespace tilescope::record
