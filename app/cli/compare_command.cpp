@@ -39,17 +39,20 @@ int compareCommand(int argc, char** argv)
     Arguments arguments(
         "compare A[:RUN] B[:RUN] [--gate P%] [--format table|json|md]",
         "Compares B with A: times with 95 % intervals, causes, memory, kernels, families and ranges.\n"
-        "Each side is a run with all repeats of its point; without RUN, the file's only point; with RUN,RUN…\n"
+        "Each side is a run with all repeats of its point; without RUN, the file's only point; with "
+        "RUN,RUN…\n"
         "these runs. With --measure, each side is a spec file or a command in quotes, which are run first.",
         "tilescope compare t.tscope:1 t.tscope:2");
     arguments.positional("A", request.a, "the baseline: a file and one of its runs");
     arguments.positional("B", request.b, "the candidate");
-    arguments.flag("--measure", measures,
-                   "run A and B in turn (A B, B A, …), then compare them: .yaml files of one point, or commands, which "
-                   "are recorded or print lines step_ms: NUMBER");
+    arguments.flag(
+        "--measure", measures,
+        "run A and B in turn (A B, B A, …), then compare them: .yaml files of one point, or commands, which "
+        "are recorded or print lines step_ms: NUMBER");
     arguments.option("--repeat", repeat, "with --measure: runs of each side (5)");
-    arguments.output("-o,--output", file,
-                     "with --measure: the .tscope file to add the runs to (a temporary one, named at the end)");
+    arguments.output(
+        "-o,--output", file,
+        "with --measure: the .tscope file to add the runs to (a temporary one, named at the end)");
     arguments.choice("--format", request.format, {"table", "json", "md"},
                      "output format; md: Markdown for a pull request");
     arguments.option(

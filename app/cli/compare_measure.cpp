@@ -7,6 +7,7 @@
 #include "core/base/number_text.h"
 #include "core/base/paths.h"
 #include "core/base/plural.h"
+#include "core/base/search_path.h"
 #include "core/base/shell_word.h"
 #include "core/base/spawn_settings.h"
 #include "core/base/spawn_words.h"
@@ -76,7 +77,8 @@ ExperimentSpec onlyPointOf(const std::string& file)
         throw Error{.what = "no such file", .where = file, .remedy = "check the path"};
     std::vector<ExperimentSpec> points = specsOf(file, config::Edition::Full, {});
     if (points.size() != 1)
-        throw Error{.what = "has " + std::to_string(points.size()) + " points, and each side is one",
+        throw Error{.what = "has " + counted(static_cast<std::int64_t>(points.size()), "point") +
+                            ", and each side is one",
                     .where = file,
                     .remedy = "give every key one value"};
     points.front().repeat = 1;
@@ -130,7 +132,8 @@ std::optional<double> printedStep(std::string_view line, const std::string& comm
     constexpr double kMostMs = 1e9; // eleven days
     const auto number = parseNumber<double>(text);
     if (!number || !(*number > 0 && *number <= kMostMs))
-        throw Error{.what = "printed '" + std::string(line.substr(begin, 80)) + "', which is no time in milliseconds",
+        throw Error{.what = "printed '" + std::string(line.substr(begin, 80)) +
+                            "', which is no time in milliseconds",
                     .where = command,
                     .remedy = "print step_ms: and a number above 0",
                     .kind = ErrorKind::Failure};
@@ -152,8 +155,11 @@ public:
         posix_spawn_file_actions_adddup2(&settings.actions, written.get(), STDOUT_FILENO);
         const std::vector<char*> arguments = pointersTo(words);
         std::vector<std::string> environment = environmentWith({});
-        const int failed = posix_spawnp(&pid_, arguments.front(), &settings.actions, &settings.attributes,
-                                        arguments.data(), pointersTo(environment).data());
+        const fs::path program = findProgram(words.front());
+        const int failed = program.empty()
+                               ? ENOENT
+                               : posix_spawn(&pid_, program.c_str(), &settings.actions, &settings.attributes,
+                                             arguments.data(), pointersTo(environment).data());
         if (failed != 0)
             throw Error{.what = "cannot be started: " + std::string(std::strerror(failed)),
                         .where = name,
@@ -194,7 +200,8 @@ public:
             take(line);
     }
 
-    /// Waits for its end. \return its status, as of waitpid()
+    /// Waits for its end.
+    /// \return  its status, as of waitpid()
     int wait()
     {
         output_.reset();
@@ -349,12 +356,14 @@ private:
         runs_[side].push_back(recordedRun(command, before));
     }
 
-    /// Runs it to its end. \return the steps that it printed, ms
+    /// Runs it to its end.
+    /// \return  the steps that it printed, ms
     std::vector<double> stepsOf(const Command& command, bool records)
     {
         std::vector<std::string> words = command.words;
         if (records) {
-            const std::vector<std::string> recorder{executablePath().string(), "record", "-o", file_.string(), "--"};
+            const std::vector<std::string> recorder{executablePath().string(), "record", "-o", file_.string(),
+                                                    "--"};
             words.insert(words.begin(), recorder.begin(), recorder.end());
         }
         ReadProgram program(std::move(words), command.line);
@@ -396,10 +405,11 @@ private:
     RunId recordedRun(const Command& command, const std::vector<RunId>& before) const
     {
         const std::vector<RunId> after = runIdsOf(file_);
-        const Error noSteps{.what = "shows no steps: it printed no line step_ms: NUMBER, and its recording has none",
-                            .where = command.line,
-                            .remedy = "print such a line for each step",
-                            .kind = ErrorKind::Failure};
+        const Error noSteps{
+            .what = "shows no steps: it printed no line step_ms: NUMBER, and its recording has none",
+            .where = command.line,
+            .remedy = "print such a line for each step",
+            .kind = ErrorKind::Failure};
         if (after.size() <= before.size())
             throw Error(noSteps);
         if (query::stepsOf(store::RunReader(file_), after.back()).empty())
@@ -446,7 +456,7 @@ private:
     std::array<std::vector<RunId>, 2> runs_;
 };
 
-std::string addressOf(const fs::path& file, const std::vector<RunId>& runs)
+std::string addressOfRuns(const fs::path& file, const std::vector<RunId>& runs)
 {
     std::string text = file.string();
     for (std::size_t i = 0; i < runs.size(); ++i)
@@ -458,12 +468,12 @@ std::string addressOf(const fs::path& file, const std::vector<RunId>& runs)
 
 std::string MeasuredRuns::a() const
 {
-    return addressOf(file, runsA);
+    return addressOfRuns(file, runsA);
 }
 
 std::string MeasuredRuns::b() const
 {
-    return addressOf(file, runsB);
+    return addressOfRuns(file, runsB);
 }
 
 std::optional<MeasuredRuns> measureInTurn(const MeasureRequest& request, std::ostream& progress)
@@ -480,8 +490,8 @@ std::optional<MeasuredRuns> measureInTurn(const MeasureRequest& request, std::os
 void sayWhereKept(std::ostream& out, const MeasuredRuns& measured)
 {
     out << "\nThe runs are in " << escapeForTerminal(measured.file.string())
-        << "\nTo compare them again: tilescope compare " << shellWord(measured.a()) << ' ' << shellWord(measured.b())
-        << std::endl;
+        << "\nTo compare them again: tilescope compare " << shellWord(measured.a()) << ' '
+        << shellWord(measured.b()) << std::endl;
 }
 
 } // namespace tilescope::cli

@@ -140,14 +140,15 @@ void exportStacks(const ExportRequest& request,
                   const std::function<void(std::ostream&, const exchange::ExportedTree&)>& write)
 {
     OutputFile output(request.output, request.options.inputs);
-    const exchange::ExportedTree stacks = exchange::exportedStacks(request.reader, request.run, request.options);
+    const exchange::ExportedTree stacks =
+        exchange::exportedStacks(request.reader, request.run, request.options);
     output.write([&](std::ostream& out) { write(out, stacks); });
     output.commit();
     const std::string what = stacks.onGpu
                                  ? counted(stacks.tree.totalCount(), "GPU activity", "GPU activities")
                                  : counted(stacks.tree.totalCount(), "op");
-    std::cout << exported(request) << what << " of " << counted(stacks.tree.totalAmount(), "ns", "ns") << " -> " << escapeForTerminal(request.output)
-              << '\n';
+    std::cout << exported(request) << what << " of " << counted(stacks.tree.totalAmount(), "ns", "ns")
+              << " -> " << escapeForTerminal(request.output) << '\n';
 }
 
 void exportFolded(const ExportRequest& request)
@@ -194,8 +195,9 @@ constexpr std::array kExportFormats{
         "file each, OUT_rank0.json …"},
     ExportFormat{"--arrow", exportArrow,
                  "OUTFOLDER: tables for pandas, polars and DuckDB, an Arrow file each"},
-    ExportFormat{"--folded", exportFolded,
-                 "OUT.txt: GPU time by stack, without a GPU self time of ops, for flamegraph.pl and similar programs"},
+    ExportFormat{
+        "--folded", exportFolded,
+        "OUT.txt: GPU time by stack, without a GPU self time of ops, for flamegraph.pl and similar programs"},
     ExportFormat{"--speedscope", exportSpeedscope, "OUT.json: the same for speedscope.app"},
     ExportFormat{"--pprof", exportPprof, "OUT.pb.gz: the same for pprof"},
     ExportFormat{"--play", exportPlay,
@@ -266,6 +268,8 @@ int exportCommand(int argc, char** argv)
                                      .at = at,
                                      .play = playOf(against, align, slowdown),
                                      .options = {.withIdentity = withIdentity, .inputs = address.inputs()}});
+    if (const std::string lost = query::lossSentence(reader, record.run); !lost.empty())
+        std::cerr << escapeForTerminal(lost) << '\n';
     return 0;
 }
 

@@ -25,6 +25,15 @@ bool isPython(const std::vector<std::string>& words)
     return !words.empty() && fs::path(words.front()).filename().string().starts_with("python");
 }
 
+/// TorchInductor's helper processes compile kernels: they have no steps or modules that could be recorded. They are
+/// started with a PYTHONPATH of their own.
+bool isCompileWorker(const std::vector<std::string>& words)
+{
+    return std::ranges::any_of(words, [](const std::string& word) {
+        return word.find("torch/_inductor/compile_worker") != std::string::npos;
+    });
+}
+
 std::vector<int> childrenOf(int process)
 {
     std::vector<int> children;
@@ -159,7 +168,7 @@ void PythonWatch::examine(int process)
 {
     const fs::path folder = "/proc/" + std::to_string(process);
     const std::vector<std::string> words = record::wordsOfFile(folder / "cmdline");
-    if (!isPython(words))
+    if (!isPython(words) || isCompileWorker(words))
         return;
     BootstrapObstacle obstacle = obstacleIn(words);
     if (obstacle == BootstrapObstacle::None)

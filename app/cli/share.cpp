@@ -77,6 +77,9 @@ int shareCommand(int argc, char** argv)
     if (figures.untraced > 0)
         std::cout << counted(std::int64_t(figures.untraced), "run") << ' '
                   << plural(std::int64_t(figures.untraced), "was", "were") << " not traced: no timeline\n";
+    for (const RunId run : runs)
+        if (const std::string lost = query::lossSentence(reader, run); !lost.empty())
+            std::cout << escapeForTerminal(lost) << '\n';
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "app/cli/span_argument.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
+#include "core/base/terminal_text.h"
 #include "core/exchange/advice_section.h"
 #include "core/exchange/answer_sections.h"
 #include "core/exchange/counter_section.h"
@@ -621,6 +622,19 @@ void writeMarkdown(std::ostream& out, const Table& table, std::size_t limit)
         report::writeMarkdownTable(out, table, limit);
 }
 
+/// What the runs that the section is about lack; empty for the section that lists it.
+std::string lossesOf(const store::RunReader& reader, const Request& request)
+{
+    constexpr std::string_view kOfAllRuns[] = {"runs", "samples", "steps"};
+    if (request.section == "losses" || request.section == "ceilings" || reader.runIds().empty())
+        return {};
+    const bool isOfAll = std::ranges::find(kOfAllRuns, request.section) != std::end(kOfAllRuns);
+    const std::string sentence = query::lossSentence(
+        reader,
+        request.query.run || isOfAll ? request.query.run : std::optional(query::chooseRun(reader, {}).run));
+    return sentence.empty() ? sentence : sentence + " List them: tilescope show FILE losses.";
+}
+
 } // namespace
 
 int show(std::span<const std::string> arguments, std::ostream& out)
@@ -638,9 +652,17 @@ int show(std::span<const std::string> arguments, std::ostream& out)
     const store::RunReader reader(recording.file);
     if (request.format == ShowFormat::Table && section.text) {
         section.text(reader, request, out);
+        if (const std::string lost = lossesOf(reader, request); !lost.empty())
+            out << '\n' << escapeForTerminal(lost) << '\n';
         return 0;
     }
-    const Table table = section.table(reader, request);
+    Table table = section.table(reader, request);
+    if (const std::string lost = lossesOf(reader, request); !lost.empty()) {
+        if (request.format == ShowFormat::Table)
+            table.notes.push_back(lost);
+        else
+            std::cerr << escapeForTerminal(lost) << '\n';
+    }
     switch (request.format) {
     case ShowFormat::Table: {
         exchange::TerminalStyle style = exchange::styleOfStandardOutput();

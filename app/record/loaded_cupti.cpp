@@ -270,11 +270,13 @@ public:
         void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
         const auto synchronize = driver ? find<int (*)()>(driver, "cuCtxSynchronize") : nullptr;
         constexpr int kInvalidContext = 201;
+        constexpr int kNotInitialized =
+            3; // cuInit failed, or a forked child: nothing of this process is in flight
         constexpr int kDeinitialized = 4;
         const int result = synchronize ? synchronize() : 0;
         if (result == kInvalidContext)
             return synchronizePrimaryContexts(driver, synchronize);
-        return result == 0 || result == kDeinitialized;
+        return result == 0 || result == kNotInitialized || result == kDeinitialized;
     }
 
 protected:

@@ -37,11 +37,13 @@ std::string listOf(const std::string& key, const std::vector<std::string>& store
     std::vector<std::pair<std::optional<double>, std::string>> values;
     for (const std::string& value : stored)
         if (const std::string text = shownValue(key, value);
-            !text.empty() && std::ranges::find(values, text, [](const auto& each) { return each.second; }) == values.end())
+            !text.empty() &&
+            std::ranges::find(values, text, [](const auto& each) { return each.second; }) == values.end())
             values.emplace_back(parseNumber<double>(value), text);
     if (values.empty())
         return "not recorded";
-    const bool areNumbers = std::ranges::all_of(values, [](const auto& each) { return each.first.has_value(); });
+    const bool areNumbers =
+        std::ranges::all_of(values, [](const auto& each) { return each.first.has_value(); });
     if (areNumbers)
         std::ranges::sort(values);
     if (areNumbers && values.size() > kMostListed)

@@ -10,7 +10,7 @@ namespace tilescope::config {
 
 /// One sweep of a study.
 struct StudyPart {
-    std::string name = {};  ///< sizes; its points are named `benchmarking: sizes`
+    std::string name = {}; ///< sizes; its points are named `benchmarking: sizes`
     /// One sentence: what this part contributes. Keys in braces stand for their values in the runs: `Batch {batch}`.
     std::string about = {};
     Workload workload = Workload::Attention;

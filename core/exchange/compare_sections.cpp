@@ -404,12 +404,12 @@ std::string betweenRunsText(const analysis::BetweenRuns& between)
     switch (between.source) {
     case Source::Repeats:
         if (between.inTurn)
-            return fmt::format("Medians of runs that were taken in turn deviate by {}, measured on {}.", percent,
-                               counted(between.runs, "run"));
-        return fmt::format("Medians of runs deviate by {}, measured on {}. A and B were not taken in turn: by how busy "
-                           "the host was, each may lie {} higher as a whole.",
-                           percent, counted(between.runs, "repeat"),
-                           quantity::withUnit(100 * between.shift, Unit::Percent));
+            return fmt::format("Medians of runs that were taken in turn deviate by {}, measured on {}.",
+                               percent, counted(between.runs, "run"));
+        return fmt::format(
+            "Medians of runs deviate by {}, measured on {}. A and B were not taken in turn: by how busy "
+            "the host was, each may lie {} higher as a whole.",
+            percent, counted(between.runs, "repeat"), quantity::withUnit(100 * between.shift, Unit::Percent));
     case Source::Given:
         return fmt::format("Medians of runs are taken to deviate by {}, as given.", percent);
     case Source::Steps:
@@ -469,8 +469,9 @@ std::string sentenceOf(const Comparison& comparison)
     if (comparison.a.run.traits().isMemoryOnly || comparison.b.run.traits().isMemoryOnly)
         return "A memory snapshot holds no step times: only memory is compared.";
     if (comparison.a.run.coversRecording() || comparison.b.run.coversRecording())
-        return tracedSentence(comparison.change) + "A recording without steps has no times to compare: whether the "
-                                                   "difference is more than chance is not tested.";
+        return tracedSentence(comparison.change) +
+               "A recording without steps has no times to compare: whether the "
+               "difference is more than chance is not tested.";
     return fmt::format(
         "The step times cannot be compared: run {} of A is {}, run {} of B is {}, and each side needs a "
         "timed step.",

@@ -24,7 +24,8 @@ std::string jsonInterval(const ConfidenceInterval& interval)
 /// What the interval of a statistic assumes; none: nothing.
 std::optional<std::string_view> assumptionOf(const Statistics& statistics)
 {
-    return statistics.assumesIndependence ? std::optional<std::string_view>("independent values") : std::nullopt;
+    return statistics.assumesIndependence ? std::optional<std::string_view>("independent values")
+                                          : std::nullopt;
 }
 
 std::string jsonStatistics(const Statistics& statistics)
@@ -70,8 +71,8 @@ struct CsvCell {
     std::string operator()(const RawJson& value) const { return csvField(escapeJsonForTerminal(value.text)); }
 };
 
-constexpr std::array kFigures{"mean", "std", "median", "min", "max", "p95", "n",
-                              "n_effective", "ci95_low", "ci95_high", "ci95_assumes"};
+constexpr std::array kFigures{"mean", "std",         "median",   "min",       "max",         "p95",
+                              "n",    "n_effective", "ci95_low", "ci95_high", "ci95_assumes"};
 
 /// The figures of a statistic in the order of kFigures; all empty if it was not measured.
 std::array<Cell, kFigures.size()> figuresOf(const Cell& cell)

@@ -69,6 +69,7 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
     Table table{.rows = steps->rows.size()};
     table.columns = {column("run", "run", [](const Row& row) { return row.run.value; }),
                      column("step", "step", &Row::step), column.programs("rank", &Row::rank)};
+    addProcessNumbers<Row>(table, column);
     if (steps->hasProcesses)
         table.columns.push_back(column("process", "process", &Row::process, {.audience = Audience::People}));
     for (Column& each : std::vector<Column>{
@@ -126,8 +127,11 @@ Table tableOf(std::shared_ptr<const query::OpsTable> ops)
 
 Table tableOf(std::shared_ptr<const query::RangesTable> ranges)
 {
+    const bool isWhole = ranges->scope == analysis::RangeScope::Recording;
     Table table{.heading = describeRun(ranges->run) + "; " +
-                           (ranges->span ? spanText(*ranges->span) : "traced steps"),
+                           (ranges->span ? spanText(*ranges->span)
+                            : isWhole    ? "whole recording"
+                                         : "traced steps"),
                 .rows = ranges->rows.size()};
     const auto column = columnsOf(ranges);
     const RangeColumns of(ranges->hasGpu);
@@ -138,6 +142,8 @@ Table tableOf(std::shared_ptr<const query::RangesTable> ranges)
     if (ranges->gpu.count() > 0)
         table.notes.push_back(percentText(ranges->gpuInModules, ranges->gpu) +
                               " of the GPU time is attributed to a module.");
+    if (isWhole && table.rows > 0)
+        table.notes.push_back("The recording has no steps: these are the ranges of all of it.");
     return table;
 }
 

@@ -57,6 +57,7 @@ Table pathsOf(Paths paths)
     table.columns = {column.programs("run", [run = paths->run.run](const PathRow&) { return run.value; }),
                      column.programs("rank", &PathRow::rank),
                      column("step", "step", &PathRow::step, {.keep = 2})};
+    addProcessNumbers<PathRow>(table, column);
     if (std::ranges::any_of(paths->rows, [](const PathRow& row) { return !row.title.empty(); }))
         table.columns.push_back(column.people("rank", &PathRow::title, {.keep = 2}));
     for (Column& each : std::vector<Column>{

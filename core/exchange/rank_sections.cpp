@@ -94,6 +94,7 @@ Table ranksOf(Shared ranks)
     table.columns = {column.programs("run", [run = ranks->run.run](const RankRow&) { return run.value; }),
                      column.programs("rank", &RankRow::rank),
                      column("step", "step", &RankRow::step, {.keep = 2})};
+    addProcessNumbers<RankRow>(table, column);
     if (ranks->rankCount > 1)
         table.columns.push_back(column.people("rank", &RankRow::title, {.keep = 2}));
     for (Column& each : std::vector<Column>{

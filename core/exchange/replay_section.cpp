@@ -60,7 +60,8 @@ std::string whyNoLeast(const Replayed& replayed)
 {
     if (!replayed.op.row)
         return "an op above it counts in the recording";
-    return replayed.op.row->why.empty() ? "its work or the ceilings of the device are not known" : replayed.op.row->why;
+    return replayed.op.row->why.empty() ? "its work or the ceilings of the device are not known"
+                                        : replayed.op.row->why;
 }
 
 std::string timeText(double ns)

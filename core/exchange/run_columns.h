@@ -53,13 +53,14 @@ template <class Row> struct RunColumns {
                        {.audience = Audience::Programs});
     Of step = Of("step_ms", "median step", [](const Row& row) { return stepOf(row); },
                  {.unit = Unit::Milliseconds, .keep = 2, .unitGroup = 1, .shortTitle = "step"});
-    Of interval = Of("95 % interval", "95 % interval",
-                     [](const Row& row) {
-                         if (!stepOf(row))
-                             return Cell();
-                         return stepOf(row)->ci95 ? Cell(*stepOf(row)->ci95) : cellOf(noInterval(*stepOf(row)));
-                     },
-                     {.unit = Unit::Milliseconds, .audience = Audience::People, .unitGroup = 1});
+    Of interval =
+        Of("95 % interval", "95 % interval",
+           [](const Row& row) {
+               if (!stepOf(row))
+                   return Cell();
+               return stepOf(row)->ci95 ? Cell(*stepOf(row)->ci95) : cellOf(noInterval(*stepOf(row)));
+           },
+           {.unit = Unit::Milliseconds, .audience = Audience::People, .unitGroup = 1});
     Of samples = Of("n", "n",
                     [](const Row& row) { return stepOf(row) ? std::optional(stepOf(row)->n) : std::nullopt; },
                     {.keep = 0, .audience = Audience::People});

@@ -219,7 +219,8 @@ Table sheetOf(const RunRow& run)
     add("before backward", bytesText(result.beforeBackward));
     add("peak " + std::string(record.traits().heldWord()), bytesText(result.peakAllocated));
     add("peak reserved", bytesText(result.peakReserved));
-    add("tracing cost", result.traceOverhead ? Scale{}.text(*result.traceOverhead) + " times a timed step" : "");
+    add("tracing cost",
+        result.traceOverhead ? Scale{}.text(*result.traceOverhead) + " times a timed step" : "");
     add("final loss", lossText(result));
     if (result.oom)
         add("out of memory", "in " + result.oom->phase + ": asked for " + bytesText(result.oom->requested) +

@@ -81,6 +81,14 @@ template <class Snapshot> auto columnsOf(const std::shared_ptr<const Snapshot>& 
     return ColumnsOf(snapshot, snapshot->rows);
 }
 
+/// Adds the columns by which programs tell processes without ranks apart.
+/// \param column  makes the columns of rows of this kind (ColumnsOf), which have a member `numbers`
+template <class Row, class Columns> void addProcessNumbers(Table& table, const Columns& column)
+{
+    table.columns.push_back(column.programs("process", [](const Row& row) { return row.numbers.process; }));
+    table.columns.push_back(column.programs("pid", [](const Row& row) { return row.numbers.pid; }));
+}
+
 inline bool isCpuRun(const store::RunRecord& run)
 {
     return run.result.device == "cpu";

@@ -61,8 +61,9 @@ void narrow(std::vector<Printed>& columns, std::size_t excess, const Least& leas
 /// Whether all of several rows have the same text.
 bool isConstant(const Printed& column)
 {
-    return column.cells.size() > 1 &&
-           std::ranges::all_of(column.cells, [&](const std::string& cell) { return cell == column.cells.front(); });
+    return column.cells.size() > 1 && std::ranges::all_of(column.cells, [&](const std::string& cell) {
+               return cell == column.cells.front();
+           });
 }
 
 /// Columns with the lowest rank are dropped first: those without a value or with one value, then by `keep`.

@@ -241,7 +241,8 @@ std::vector<std::string_view> keysByValues(const std::vector<std::string>& texts
                 keys.push_back(keyOf(pair));
             values[keyOf(pair)].insert(pair);
         }
-    std::ranges::stable_sort(keys, std::greater(), [&values](std::string_view key) { return values[key].size(); });
+    std::ranges::stable_sort(keys, std::greater(),
+                             [&values](std::string_view key) { return values[key].size(); });
     return keys;
 }
 

@@ -25,6 +25,7 @@ Table tableOf(std::shared_ptr<const query::WhatIfTable> whatIf)
         column.programs("change", [change = whatIf->change](const Row&) { return change; }),
         column.programs("changed_ns", [changed = whatIf->changed](const Row&) { return changed; }),
         column.programs("removed_host_ns", [host = whatIf->removedHost](const Row&) { return host; })};
+    addProcessNumbers<Row>(table, column);
     if (std::ranges::any_of(whatIf->rows, [](const Row& row) { return !row.title.empty(); }))
         table.columns.push_back(column.people("rank", &Row::title, {.keep = 2}));
     for (Column& each : std::vector<Column>{

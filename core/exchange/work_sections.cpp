@@ -170,29 +170,28 @@ Table tableOf(std::shared_ptr<const std::vector<Ceiling>> ceilings)
 {
     const ColumnsOf column(ceilings, *ceilings);
     Table table{.rows = ceilings->size()};
-    table.columns = {
-        column("kind", "ceiling", &Ceiling::kind, {.keep = 2}),
-        column.programs("value", &Ceiling::value),
-        column.programs("unit", &Ceiling::unit),
-        column.programs("spread", &Ceiling::spread),
-        column.people("value", [](const Ceiling& row) { return valueText(row); },
-                      {.keep = 2}),
-        column.people("\u00b1",
-                      [](const Ceiling& row) {
-                          return row.n > 1 && row.value > 0
-                                     ? Cell(fmt::format("{:.1f} %", 100 * row.spread / row.value))
-                                     : Cell();
-                      },
-                      {.keep = 2}),
-        column("n", "samples", &Ceiling::n, {.keep = 2}),
-        column.programs("device", &Ceiling::device),
-        column("device_name", "device", &Ceiling::deviceName, {.keep = 2}),
-        column.programs("measured", &Ceiling::measuredUnixNs),
-        column.programs("program", &Ceiling::program),
-        column.programs("busy_host", [ceilings](const Ceiling& row) {
-            const bool isTold = hostWaitingAt(*ceilings, row).has_value();
-            return isTold ? Cell(isFromBusyHost(*ceilings, row)) : Cell();
-        })};
+    table.columns = {column("kind", "ceiling", &Ceiling::kind, {.keep = 2}),
+                     column.programs("value", &Ceiling::value),
+                     column.programs("unit", &Ceiling::unit),
+                     column.programs("spread", &Ceiling::spread),
+                     column.people("value", [](const Ceiling& row) { return valueText(row); }, {.keep = 2}),
+                     column.people("\u00b1",
+                                   [](const Ceiling& row) {
+                                       return row.n > 1 && row.value > 0
+                                                  ? Cell(
+                                                        fmt::format("{:.1f} %", 100 * row.spread / row.value))
+                                                  : Cell();
+                                   },
+                                   {.keep = 2}),
+                     column("n", "samples", &Ceiling::n, {.keep = 2}),
+                     column.programs("device", &Ceiling::device),
+                     column("device_name", "device", &Ceiling::deviceName, {.keep = 2}),
+                     column.programs("measured", &Ceiling::measuredUnixNs),
+                     column.programs("program", &Ceiling::program),
+                     column.programs("busy_host", [ceilings](const Ceiling& row) {
+                         const bool isTold = hostWaitingAt(*ceilings, row).has_value();
+                         return isTold ? Cell(isFromBusyHost(*ceilings, row)) : Cell();
+                     })};
     if (std::ranges::any_of(*ceilings, [&](const Ceiling& row) { return isFromBusyHost(*ceilings, row); }))
         table.columns.push_back(column.people(
             "host", [ceilings](const Ceiling& row) { return isFromBusyHost(*ceilings, row) ? "busy" : ""; },

@@ -199,8 +199,9 @@ QString fitWords(ChartRecipe::Fit fit)
     const QString law = fit == ChartRecipe::Fit::Linear      ? QStringLiteral("c·x")
                         : fit == ChartRecipe::Fit::Quadratic ? QStringLiteral("c·x²")
                                                              : QStringLiteral("c·x^p");
-    return QStringLiteral("Dashed lines: least-squares fits of %1 to the larger half of the points, on logarithms; none "
-                          "where R² is below %2. ")
+    return QStringLiteral(
+               "Dashed lines: least-squares fits of %1 to the larger half of the points, on logarithms; none "
+               "where R² is below %2. ")
         .arg(law)
         .arg(kLeastR2);
 }

@@ -99,7 +99,8 @@ TableData chartFileRows(const Chart& chart)
         ++column;
         if (std::ranges::none_of(chart.series, hasBar))
             continue;
-        for (const auto& [word, end] : {std::pair("low", &ChartPoint::low), std::pair("high", &ChartPoint::high)}) {
+        for (const auto& [word, end] :
+             {std::pair("low", &ChartPoint::low), std::pair("high", &ChartPoint::high)}) {
             TableColumn made = data.columns[column - (end == &ChartPoint::low ? 1 : 2)];
             made.title += QLatin1Char(' ') + QLatin1String(word);
             data.columns.insert(data.columns.begin() + std::ptrdiff_t(column), made);

@@ -40,7 +40,8 @@ Coefficients burgModel(const std::vector<double>& x)
     Coefficients best;
     double least = 0;
     double error = 1; // relative to the variance
-    for (std::size_t order = 1; order <= std::clamp(n / 10, kLeastOrder, kMostOrder) && order + 2 < n; ++order) {
+    for (std::size_t order = 1; order <= std::clamp(n / 10, kLeastOrder, kMostOrder) && order + 2 < n;
+         ++order) {
         double product = 0;
         double power = 0;
         for (std::size_t t = order; t < n; ++t) {
@@ -135,7 +136,8 @@ double effectiveNumber(std::span<const double> series)
     constexpr double kOnePerCent = 2.326; // of a standard normal value, from above
     constexpr double kMostGain = 4;       // alternating steps are not trusted further
     constexpr std::size_t kMostLags = 2000;
-    constexpr double kBias = 3; // three times Kendall's: an underestimate makes an interval wrong, an overestimate wide
+    constexpr double kBias =
+        3; // three times Kendall's: an underestimate makes an interval wrong, an overestimate wide
     const std::size_t n = series.size();
     const auto count = static_cast<double>(n);
     if (n < kFewestRanks)

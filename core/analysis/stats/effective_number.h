@@ -21,5 +21,4 @@ inline constexpr std::size_t kFewestForCorrelation = 300;
 /// O(n log n).
 double effectiveNumber(std::span<const double> series);
 
-
 } // namespace tilescope::analysis

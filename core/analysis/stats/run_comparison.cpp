@@ -297,8 +297,7 @@ BetweenRuns betweenRuns(std::span<const TimedRun> a, std::span<const TimedRun> b
         for (const auto& [runA, runB] : pairs)
             ratios.push_back(logMedian(*runB) - logMedian(*runA));
         between.degrees = static_cast<double>(ratios.size() - 1);
-        between.deviation =
-            std::max(kLeastMeasured, std::sqrt(sumOfSquares(ratios) / between.degrees / 2));
+        between.deviation = std::max(kLeastMeasured, std::sqrt(sumOfSquares(ratios) / between.degrees / 2));
         between.runs = static_cast<std::int64_t>(2 * ratios.size());
         between.source = Source::Repeats;
         between.inTurn = true;
@@ -384,7 +383,8 @@ std::optional<std::int64_t> TimeDifference::repeatsFor(double limit) const
     const double distance = std::abs(std::log(ratio / limit));
     return fewestRepeats(*this, [&](double degrees, double error) {
         // The quantile for the power is one-sided: studentCritical() is of both sides.
-        return (studentCritical(1 - kConfidence, degrees) + studentCritical(2 * (1 - kPower), degrees)) * error <=
+        return (studentCritical(1 - kConfidence, degrees) + studentCritical(2 * (1 - kPower), degrees)) *
+                   error <=
                distance;
     });
 }

@@ -66,7 +66,9 @@ double lowPosition(std::int64_t n)
 double lowShare(double n)
 {
     const auto below = static_cast<std::int64_t>(n);
-    const auto shareOf = [](std::int64_t whole) { return lowPosition(whole) / static_cast<double>(whole + 1); };
+    const auto shareOf = [](std::int64_t whole) {
+        return lowPosition(whole) / static_cast<double>(whole + 1);
+    };
     const double rest = n - static_cast<double>(below);
     return rest > 0 ? std::lerp(shareOf(below), shareOf(below + 1), rest) : shareOf(below);
 }

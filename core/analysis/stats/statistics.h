@@ -21,7 +21,7 @@ struct Statistics {
     double median = 0;
     double min = 0;
     double max = 0;
-    double p95 = 0;                              ///< linear between order statistics, like numpy's default
+    double p95 = 0; ///< linear between order statistics, like numpy's default
     /// The number of independent values whose median is as uncertain: effectiveNumber().
     double effective = 0;
     /// Of the median; none for fewer than kFewestForInterval values, or effective values.

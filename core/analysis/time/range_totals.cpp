@@ -11,6 +11,7 @@ namespace tilescope::analysis {
 namespace {
 
 constexpr std::size_t kNone = ~std::size_t{0};
+constexpr std::int32_t kNeverSeen = kNoStep - 1; // no event has this step
 
 /// The time covered by intervals in start order; each instant counts once.
 struct Coverage {
@@ -35,7 +36,7 @@ struct Node {
     std::int64_t ranges = 0;
     Nanoseconds wall{0};
     std::int64_t steps = 0;
-    std::int32_t lastStep = kNoStep;
+    std::int32_t lastStep = kNeverSeen;
     Coverage ops;
     std::vector<std::pair<DeviceIndex, Coverage>> gpus; ///< usually one device
     bool hasOps = false;
@@ -60,17 +61,18 @@ struct Node {
 
 class RangeTotals::Tree {
 public:
-    explicit Tree(const TextOf& textOf) : textOf_(textOf) {}
+    Tree(const TextOf& textOf, RangeScope scope) : textOf_(textOf), scope_(scope) {}
 
-    /// The node of a path id; kNone if the path is not below a step.
+    /// The node of a path id; kNone if the path is not in the scope.
     std::size_t nodeOf(StringId id)
     {
         if (!id)
             return kNone;
         const auto [entry, isNew] = byId_.try_emplace(id, kNone);
         if (isNew) {
-            const std::string_view path = fromStepDown(textOf_(id));
-            if (path == "step" || path.starts_with("step/"))
+            const std::string_view path =
+                scope_ == RangeScope::Recording ? textOf_(id) : fromStepDown(textOf_(id));
+            if (scope_ == RangeScope::Recording || path == "step" || path.starts_with("step/"))
                 entry->second = nodeAt(path);
         }
         return entry->second;
@@ -95,15 +97,11 @@ public:
     /// A module has no ranges in backward: it counts the calls in forward.
     std::int64_t instancesOf(const Node& node) const
     {
-        constexpr std::string_view kBackward = "step/backward/";
         if (node.ranges > 0)
             return node.ranges;
-        if (node.path.starts_with(kBackward)) {
-            const auto twin = byPath_.find("step/forward/" + node.path.substr(kBackward.size()));
-            if (twin != byPath_.end() && nodes_[twin->second].ranges > 0)
-                return nodes_[twin->second].ranges;
-        }
-        return node.steps;
+        const auto twin = byPath_.find(pathInForward(node.path));
+        return twin != byPath_.end() && nodes_[twin->second].ranges > 0 ? nodes_[twin->second].ranges
+                                                                        : node.steps;
     }
 
     bool empty() const { return nodes_.empty(); }
@@ -111,12 +109,14 @@ public:
     /// Depth first; siblings by first start.
     std::vector<std::size_t> inTreeOrder()
     {
+        const auto byStart = [this](std::size_t a, std::size_t b) {
+            return nodes_[a].first != nodes_[b].first ? nodes_[a].first < nodes_[b].first : a < b;
+        };
         for (Node& node : nodes_)
-            std::sort(node.children.begin(), node.children.end(), [this](std::size_t a, std::size_t b) {
-                return nodes_[a].first != nodes_[b].first ? nodes_[a].first < nodes_[b].first : a < b;
-            });
+            std::ranges::sort(node.children, byStart);
+        std::ranges::sort(roots_, byStart);
         std::vector<std::size_t> order;
-        std::vector<std::size_t> stack{0};
+        std::vector<std::size_t> stack(roots_.rbegin(), roots_.rend());
         while (!stack.empty()) {
             const std::size_t index = stack.back();
             stack.pop_back();
@@ -127,7 +127,6 @@ public:
     }
 
 private:
-    /// The first node is `step`, the root of every path.
     std::size_t nodeAt(std::string_view path)
     {
         if (const auto found = byPath_.find(path); found != byPath_.end())
@@ -138,24 +137,28 @@ private:
         nodes_.emplace_back();
         nodes_.back().path = path;
         nodes_.back().parent = parent;
-        if (parent != kNone)
-            nodes_[parent].children.push_back(index);
+        (parent == kNone ? roots_ : nodes_[parent].children).push_back(index);
         byPath_.emplace(path, index);
         return index;
     }
 
     const TextOf& textOf_;
+    const RangeScope scope_;
     std::vector<Node> nodes_;
+    std::vector<std::size_t> roots_; ///< only `step`, unless the scope is the recording
     std::map<std::string, std::size_t, std::less<>> byPath_;
     std::unordered_map<StringId, std::size_t> byId_;
 };
 
-RangeTotals::RangeTotals(const TextOf& textOf) : tree_(std::make_unique<Tree>(textOf)) {}
+RangeTotals::RangeTotals(const TextOf& textOf, RangeScope scope)
+    : tree_(std::make_unique<Tree>(textOf, scope)), scope_(scope)
+{
+}
 RangeTotals::~RangeTotals() = default;
 
 void RangeTotals::add(const Range& range)
 {
-    const std::size_t index = range.step == kNoStep ? kNone : tree_->nodeOf(range.path);
+    const std::size_t index = covers(range.step) ? tree_->nodeOf(range.path) : kNone;
     if (index == kNone)
         return;
     Node& node = (*tree_)[index];
@@ -166,7 +169,7 @@ void RangeTotals::add(const Range& range)
 
 void RangeTotals::add(const Op& op)
 {
-    if (op.step != kNoStep)
+    if (covers(op.step))
         tree_->upwards(tree_->nodeOf(op.path), op.start, op.step, [&op](Node& node) {
             node.ops.add(op.start, op.end);
             node.hasOps = true;
@@ -176,7 +179,7 @@ void RangeTotals::add(const Op& op)
 void RangeTotals::add(const DeviceEvent& event)
 {
     hasGpu_ = true;
-    if (event.step != kNoStep)
+    if (covers(event.step))
         tree_->upwards(tree_->nodeOf(event.path),
                        event.launched == Timestamp{} ? event.start : event.launched, event.step,
                        [&event](Node& node) { node.gpu(event.device).add(event.start, event.end); });
@@ -201,16 +204,25 @@ std::vector<RangeTotal> RangeTotals::list()
     const auto timeOf = [this](const RangeTotal& total) {
         return static_cast<double>((hasGpu_ ? *total.gpu : total.wall.value_or(Nanoseconds{0})).count());
     };
-    const double whole = timeOf(totals.front());
+    double whole = 0;
+    for (const RangeTotal& total : totals)
+        whole += total.path.find('/') == std::string::npos ? timeOf(total) : 0;
     for (RangeTotal& total : totals)
         total.percent = whole > 0 ? 100 * timeOf(total) / whole : 0;
     return totals;
 }
 
-std::vector<RangeTotal> rangeTotals(std::span<const Range> ranges, std::span<const Op> ops,
-                                    std::span<const DeviceEvent> device, const TextOf& textOf)
+std::string pathInForward(std::string_view path)
 {
-    RangeTotals totals(textOf);
+    constexpr std::string_view kBackward = "step/backward/";
+    return path.starts_with(kBackward) ? "step/forward/" + std::string(path.substr(kBackward.size())) : "";
+}
+
+std::vector<RangeTotal> rangeTotals(std::span<const Range> ranges, std::span<const Op> ops,
+                                    std::span<const DeviceEvent> device, const TextOf& textOf,
+                                    RangeScope scope)
+{
+    RangeTotals totals(textOf, scope);
     for (const Range& range : ranges)
         totals.add(range);
     for (const Op& op : ops)

@@ -49,17 +49,18 @@ void addSteadiness(std::vector<RunFlag>& flags, const RunConditions& run)
     // The level that ends when the settled one begins; its warm-up steps do not count.
     const auto before = std::find_if(state.levels.begin(), state.levels.end(),
                                      [&state](const Level& level) { return level.end == state.from; });
-    const std::size_t begin =
-        before == state.levels.end() ? 0 : std::max(before->begin, warm) - warm;
+    const std::size_t begin = before == state.levels.end() ? 0 : std::max(before->begin, warm) - warm;
     const std::span<const double> timed = run.timed;
     const bool wasSlower = median(timed.subspan(begin, late - begin)) > median(timed.subspan(late));
     // Slow steps that end in the first half are warm-up; any other change is unsteadiness.
     if (state.reached && wasSlower && late <= timed.size() / 2)
-        flags.push_back({FlagKind::WarmUpTooShort, format("the first %zu timed %s to it: set warmup to %zu", late,
-                                                          late == 1 ? "step belongs" : "steps belong", state.from)});
+        flags.push_back(
+            {FlagKind::WarmUpTooShort, format("the first %zu timed %s to it: set warmup to %zu", late,
+                                              late == 1 ? "step belongs" : "steps belong", state.from)});
     else
         flags.push_back({FlagKind::Unsteady, levelText(timed, begin, late) + ", " +
-                                                 levelText(timed, late, timed.size()) + " (medians, counted from 0)"});
+                                                 levelText(timed, late, timed.size()) +
+                                                 " (medians, counted from 0)"});
 }
 
 bool isSteadyWithout(const Drift& drift, std::span<const double> timed)

@@ -9,6 +9,7 @@
 #include "core/exchange/number.h"
 #include "core/exchange/sections.h"
 #include "core/exchange/text.h"
+#include "core/query/runs/run_tables.h"
 #include "core/query/tables/kernel_tables.h"
 #include "core/query/timeline/timeline_reader.h"
 
@@ -165,6 +166,8 @@ Facts factsOf(const store::RunReader& reader, const store::RunRecord& run, const
     facts.emplace_back("Status", wordOf(result.status));
     if (!result.reason.empty())
         facts.emplace_back("Reason", result.reason);
+    if (const std::string lost = query::lossSentence(reader, run.run); !lost.empty())
+        facts.emplace_back("Losses", lost);
     for (const EnvironmentEntry& entry : reader.environment(run.run)) {
         static const std::map<std::string_view, const char*> kShown{
             {"gpu.name", "GPU"},      {"cpu.model", "CPU"}, {"libtorch", "LibTorch"},

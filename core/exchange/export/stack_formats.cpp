@@ -31,7 +31,7 @@ std::string foldedName(std::string_view name)
 } // namespace
 
 ExportedTree exportedStacks(const store::RunReader& reader, const store::RunRecord& run,
-                              const ExportOptions& options)
+                            const ExportOptions& options)
 {
     query::CallTreeTable table =
         query::callTree(reader, {.run = run.run}, {.scope = query::CallTreeScope::Recording});
@@ -77,7 +77,8 @@ void writeSpeedscope(std::ostream& out, const ExportedTree& exported, std::strin
     }
     out << "]},\n\"profiles\": [{\"type\": \"sampled\", \"name\": \""
         << (exported.onGpu ? "GPU time" : "self time of ops")
-        << "\", \"unit\": \"nanoseconds\", \"startValue\": 0, \"endValue\": " << stacks.totalAmount() << ",\n\"samples\": [";
+        << "\", \"unit\": \"nanoseconds\", \"startValue\": 0, \"endValue\": " << stacks.totalAmount()
+        << ",\n\"samples\": [";
     separator = "\n";
     for (query::CallTree::Node node = 0; node < stacks.entries().size(); ++node) {
         if (stacks.entries()[node].amount == 0)

@@ -19,7 +19,7 @@ struct ExportedTree {
 
 /// \throws Error  the run has neither GPU activities nor ops
 ExportedTree exportedStacks(const store::RunReader& reader, const store::RunRecord& run,
-                               const ExportOptions& options = {});
+                            const ExportOptions& options = {});
 
 /// Folded stacks, a line each: `step;forward;layers.3;aten::mm;gemm 123`. In names `:` stands for `;`, and a space
 /// for control characters.

@@ -1,6 +1,8 @@
 #include "core/query/runs/run_tables.h"
 
 #include "core/base/error.h"
+#include "core/base/plural.h"
+#include "core/model/losses.h"
 #include "core/model/text.h"
 #include "core/query/runs/milliseconds.h"
 #include "core/query/runs/run_contents.h"
@@ -8,6 +10,8 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <set>
+#include <utility>
 
 namespace tilescope::query {
 
@@ -150,6 +154,33 @@ LossesTable losses(const store::RunReader& reader, std::optional<RunId> run)
             });
     });
     return table;
+}
+
+std::string lossSentence(const store::RunReader& reader, std::optional<RunId> run)
+{
+    std::vector<LossRow> lost = losses(reader, run).rows;
+    std::erase_if(lost, [](const LossRow& row) { return !isLost(row.loss.severity); });
+    if (lost.empty())
+        return {};
+    // The worst first: missing records before doubtful ones, then the most.
+    const auto rank = [](const LossRow& row) {
+        return std::pair(row.loss.severity == wordOf(LossSeverity::Error) ? 0 : 1, -row.loss.count);
+    };
+    std::ranges::stable_sort(lost, {}, rank);
+    std::set<RunId> runs;
+    for (const LossRow& row : lost)
+        runs.insert(row.run);
+    const LossRow& worst = lost.front();
+    const bool isIncomplete = rank(worst).first == 0;
+    std::string text = runs.size() == 1 ? "Run " + std::to_string(worst.run.value) + " is "
+                                        : counted(std::ssize(runs), "run") + " are ";
+    text += isIncomplete ? "incomplete: " : "complete, but some figures are doubtful: ";
+    if (runs.size() > 1)
+        text += "most in run " + std::to_string(worst.run.value) + ", ";
+    text += std::to_string(worst.loss.count) + " " + worst.loss.detail;
+    if (lost.size() > 1)
+        text += ", and " + counted(std::ssize(lost) - 1, "other kind of loss", "other kinds of losses");
+    return text + ".";
 }
 
 EnvironmentTable environment(const store::RunReader& reader, std::optional<RunId> run)

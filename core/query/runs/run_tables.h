@@ -72,6 +72,12 @@ struct LossesTable {
 /// \throws Error  like runs()
 LossesTable losses(const store::RunReader& reader, std::optional<RunId> run = {});
 
+/// What runs lack, in one sentence for wherever their figures are shown: "Run 3 is incomplete: 412 host records that
+/// arrived faster than they were read, and 2 other kinds of losses." Counts losses of the severities error and warning.
+/// \return  empty if nothing was lost
+/// \throws Error  like runs()
+std::string lossSentence(const store::RunReader& reader, std::optional<RunId> run = {});
+
 struct EnvironmentTable {
     store::RunRecord run = {};
     std::vector<EnvironmentEntry> rows = {};

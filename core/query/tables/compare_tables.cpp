@@ -180,8 +180,8 @@ bool holds(const std::vector<store::RunRecord>& runs, const store::RunRecord& ru
 
 /// What the host was like during a run.
 struct HostConditions {
-    bool wasLoaded = false;                ///< more threads to run than processors, over the minute before the run
-    std::optional<double> waiting = {};    ///< share of the timed steps
+    bool wasLoaded = false; ///< more threads to run than processors, over the minute before the run
+    std::optional<double> waiting = {}; ///< share of the timed steps
 };
 
 HostConditions hostConditions(const store::RunReader& reader, RunId run)
@@ -220,7 +220,8 @@ analysis::TimedRun conditionsOf(const store::RunReader& reader, const store::Run
 struct RunSamples {
     std::vector<Sample> samples = {};
     analysis::TimedRun conditions = {};
-    std::vector<double> recordedSteps = {}; ///< of a run without timed steps: wall times of its recorded steps, ms
+    std::vector<double> recordedSteps =
+        {}; ///< of a run without timed steps: wall times of its recorded steps, ms
 
     analysis::TimedRun timed(std::vector<double> times) const
     {
@@ -515,10 +516,9 @@ Comparison compare(const store::RunReader& a, const ComparedRuns& runsA, const s
     const store::RunRecord& first = comparison.a.run;
     const store::RunRecord& second = comparison.b.run;
     PointsOfFiles points;
-    const ComparedSides sides =
-        namedA.size() > 1 || namedB.size() > 1
-            ? ComparedSides(a, namedA, b, namedB, parties)
-            : ComparedSides(a, points.of(a), first, b, points.of(b), second, parties);
+    const ComparedSides sides = namedA.size() > 1 || namedB.size() > 1
+                                    ? ComparedSides(a, namedA, b, namedB, parties)
+                                    : ComparedSides(a, points.of(a), first, b, points.of(b), second, parties);
     addSide(comparison, comparison.a, 'A', sides.runs(0));
     addSide(comparison, comparison.b, 'B', sides.runs(1));
     compareFacts(comparison, a, b);

@@ -107,7 +107,8 @@ using ComparedRuns = std::vector<RunId>;
 /// \param parties     whose step the change is about (stepChange)
 /// \throws Error  no such run; no run is named and the file has several points; no such rank
 Comparison compare(const store::RunReader& a, const ComparedRuns& runsA, const store::RunReader& b,
-                   const ComparedRuns& runsB, std::optional<double> runToRun = {}, const PartyQuery& parties = {});
+                   const ComparedRuns& runsB, std::optional<double> runToRun = {},
+                   const PartyQuery& parties = {});
 /// \param runA, runB  none: the file's only point
 Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
                    std::optional<RunId> runB, std::optional<double> runToRun = {},

@@ -5,6 +5,7 @@
 #include "core/query/runs/in_order.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
+#include "core/query/runs/step_paths.h"
 
 namespace tilescope::query {
 
@@ -26,6 +27,18 @@ template <class Record, class Each, class Add> void eachInOrder(Each&& each, Add
         return true;
     });
     inOrder.finish(take);
+}
+
+/// Reads ranges up to the first one of a step.
+bool hasSteps(const store::RunReader& reader, RunId run)
+{
+    StepPaths paths(reader);
+    bool found = false;
+    reader.eachRange({.run = run}, [&](const Range& range) {
+        found = paths.isStep(range);
+        return !found;
+    });
+    return found;
 }
 
 } // namespace
@@ -72,7 +85,9 @@ RangesTable ranges(const store::RunReader& reader, const EventQuery& query,
     RangesTable table{.run = chooseRun(reader, query.run), .span = span, .rows = {}};
     const TextOf textOf = textsOf(reader);
     const store::EventWindow window = windowOf(reader, table.run.run, span);
-    analysis::RangeTotals sums(textOf);
+    if (table.run.coversRecording() && !hasSteps(reader, table.run.run))
+        table.scope = analysis::RangeScope::Recording;
+    analysis::RangeTotals sums(textOf, table.scope);
     GroupKeys modules(Grouping::Module, textOf);
     const std::uint32_t none = modules.numberOf(kUnattributed);
     eachInOrder<Range>([&](auto&& take) { reader.eachRange(window, take); },

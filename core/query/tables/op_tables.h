@@ -30,12 +30,13 @@ struct RangesTable {
     store::RunRecord run = {};
     std::optional<TimeSpan> span = {};
     std::vector<analysis::RangeTotal> rows = {}; ///< in tree order
+    analysis::RangeScope scope = analysis::RangeScope::Steps;
     bool hasGpu = false;
     Nanoseconds gpuInModules{0}; ///< GPU time of the traced steps attributed below a phase
     Nanoseconds gpu{0};          ///< all GPU time of the traced steps
 };
 
-/// Only paths that match the pattern as a whole.
+/// Only paths that match the pattern as a whole. Of a run without traced steps the ranges of the whole recording.
 /// \param span  only the parts of ranges, and of the work below them, that are in it
 /// \throws Error  as ops()
 RangesTable ranges(const store::RunReader& reader, const EventQuery& query,

@@ -86,6 +86,7 @@ private:
                                      .process = step.process,
                                      .title = parties().titleOf(step.process),
                                      .rank = rankOf(parties(), step.process),
+                                     .numbers = numbersOf(parties(), step.process),
                                      .wall = step.wall},
                              .process = step.process,
                              .thread = step.thread});

@@ -2,6 +2,7 @@
 
 #include "core/analysis/path/critical_path.h"
 #include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_rank.h"
 #include "core/query/tables/path_graphs.h"
 #include "core/store/run_reader.h"
 
@@ -40,6 +41,7 @@ struct PathRow {
     ProcessIndex process = {};
     std::string title = {}; ///< "rank 1"; empty in a run of one process
     std::optional<std::int32_t> rank = {};
+    ProcessNumbers numbers = {};
     analysis::Interval wall = {};
     analysis::PathParts parts = {};
     std::vector<PathSegmentRow> segments =

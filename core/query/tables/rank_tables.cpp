@@ -224,7 +224,8 @@ private:
                 RankRow row{.step = each.steps[i].step,
                             .process = process,
                             .title = parties_.titleOf(process),
-                            .rank = rankOf(parties_, process)};
+                            .rank = rankOf(parties_, process),
+                            .numbers = numbersOf(parties_, process)};
                 if (const auto peak = row.rank ? peaks.find(*row.rank) : peaks.end(); peak != peaks.end())
                     row.peakAllocated = peak->second;
                 row.parts = onGpu_ ? analysis::rankStepOf(partitions[i], busy[i])

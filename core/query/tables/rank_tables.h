@@ -5,6 +5,7 @@
 #include "core/analysis/ranks/straggler.h"
 #include "core/model/collective_bandwidth.h"
 #include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_rank.h"
 #include "core/query/runs/time_span.h"
 #include "core/query/tables/link_rate.h"
 #include "core/store/run_reader.h"
@@ -31,6 +32,7 @@ struct RankRow {
     ProcessIndex process = {};             ///< none in a run of one process
     std::string title = {};                ///< "rank 1", "python 4711"; empty in a run of one process
     std::optional<std::int32_t> rank = {}; ///< none if the process is not part of a group
+    ProcessNumbers numbers = {};
     analysis::RankStep parts = {};
     std::optional<Bytes> peakAllocated = {}; ///< of the rank within the timed steps; none: not recorded
     std::optional<Nanoseconds> late = {};    ///< wait of others for it; none: no complete collective

@@ -169,6 +169,17 @@ RunGroups StepGroups::take()
             .byLaunch = runKernels_.takeByLaunch()};
 }
 
+std::int64_t StepGroups::instancesOf(std::uint32_t path) const
+{
+    const Total& total = totals_[path];
+    if (total.ranges > 0)
+        return total.ranges;
+    const auto twin = pathsByText_.find(analysis::pathInForward(paths_[path].text));
+    if (twin != pathsByText_.end() && totals_[twin->second].ranges > 0)
+        return totals_[twin->second].ranges;
+    return total.hasWork ? 1 : 0;
+}
+
 void StepGroups::addRanges(std::int32_t number, const Step& step, GroupSums& ranges)
 {
     if (!step.isInOrder || !step.hasDevice) {
@@ -198,10 +209,10 @@ void StepGroups::addRanges(std::int32_t number, const Step& step, GroupSums& ran
                 around.hasWork = around.hasWork || sum.hasWork;
             }
         }
-    for (const std::uint32_t path : known) {
-        const Total total = std::exchange(totals_[path], {});
-        ranges.add(paths_[path].text, total.busy, total.ranges > 0 ? total.ranges : total.hasWork ? 1 : 0);
-    }
+    for (const std::uint32_t path : known)
+        ranges.add(paths_[path].text, totals_[path].busy, instancesOf(path));
+    for (const std::uint32_t path : known)
+        totals_[path] = {};
 }
 
 } // namespace tilescope::query

@@ -119,6 +119,8 @@ private:
     void addKernel(const DeviceEvent& event);
     std::string_view familyOf(StringId name);
     void addRanges(std::int32_t number, const Step& step, GroupSums& ranges);
+    /// Of a path in the step that is summed up, like analysis::rangeTotals().
+    std::int64_t instancesOf(std::uint32_t path) const;
 
     const store::RunReader& reader_;
     const RunId run_;

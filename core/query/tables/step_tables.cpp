@@ -22,6 +22,7 @@ StepRow storedRow(const store::StepTotal& step, RunId run, bool onGpu, const Par
             .step = step.step,
             .process = parties.titleOf(step.process),
             .rank = rankOf(parties, step.process),
+            .numbers = numbersOf(parties, step.process),
             .onGpu = onGpu,
             .partition = {.wall = {step.start, step.end},
                           .gpuBusy = step.gpuBusy,
@@ -155,6 +156,7 @@ std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, 
                     .step = range.step,
                     .process = parties.titleOf(process),
                     .rank = rankOf(parties, process),
+                    .numbers = numbersOf(parties, process),
                     .onGpu = onGpu,
                     .partition = partitions[process][next[process]++]};
         if (!onGpu)

@@ -2,6 +2,7 @@
 
 #include "core/analysis/time/step_partition.h"
 #include "core/query/runs/event_query.h"
+#include "core/query/runs/process_rank.h"
 #include "core/query/runs/time_span.h"
 #include "core/store/run_reader.h"
 
@@ -17,8 +18,9 @@ struct StepRow {
     std::int32_t step = 0;
     std::string process = {};              ///< "rank 1", "python 4711"; empty in a run of one process
     std::optional<std::int32_t> rank = {}; ///< of the process; none if it is not part of a group
-    bool onGpu = false;                    ///< false: there is only the wall
-    bool isUnjudged = false;               ///< activities of the step are missing or have impossible times
+    ProcessNumbers numbers = {};
+    bool onGpu = false;      ///< false: there is only the wall
+    bool isUnjudged = false; ///< activities of the step are missing or have impossible times
     analysis::StepPartition partition = {};
 
     analysis::StepVerdict verdict() const;

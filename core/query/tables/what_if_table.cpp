@@ -298,7 +298,8 @@ private:
     WhatIfRow rowOf(ProcessIndex process, const std::vector<Simulated>& done) const
     {
         WhatIfRow row{.title = filter_.parties().titleOf(process),
-                      .rank = rankOf(filter_.parties(), process)};
+                      .rank = rankOf(filter_.parties(), process),
+                      .numbers = numbersOf(filter_.parties(), process)};
         std::vector<double> recorded;
         std::vector<double> predicted;
         std::vector<double> ratios;

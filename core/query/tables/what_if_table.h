@@ -2,6 +2,7 @@
 
 #include "core/analysis/stats/statistics.h"
 #include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_rank.h"
 #include "core/query/tables/path_graphs.h"
 #include "core/store/run_reader.h"
 
@@ -45,6 +46,7 @@ struct WhatIfStep {
 struct WhatIfRow {
     std::string title = {}; ///< "rank 1"; empty in a run of one process
     std::optional<std::int32_t> rank = {};
+    ProcessNumbers numbers = {};
     std::vector<WhatIfStep> steps = {};
     analysis::Statistics recordedMs = {};
     analysis::Statistics predictedMs = {};

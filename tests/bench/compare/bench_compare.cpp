@@ -196,7 +196,8 @@ struct ChangingLoad {
     bench::TurnsEvaluation turns;
 
     explicit ChangingLoad(const bench::Recording& recording)
-        : single(bench::evaluateCommands(recording, 1, kPairs)), five(bench::evaluateCommands(recording, 5, kPairs)),
+        : single(bench::evaluateCommands(recording, 1, kPairs)),
+          five(bench::evaluateCommands(recording, 5, kPairs)),
           turns(bench::evaluateTurns(recording, kPairs / 10))
     {
     }
@@ -211,11 +212,13 @@ struct ChangingLoad {
     void print() const
     {
         for (const bench::SequentialEvaluation* e : {&single, &five})
-            std::printf("  one after the other, %d   of %d pairs false %d, gate 3 %% exceeded %d; three times as long found "
+            std::printf("  one after the other, %d   of %d pairs false %d, gate 3 %% exceeded %d; three "
+                        "times as long found "
                         "%.1f %%, a third %.1f %%\n",
                         e->repeats, e->pairs, e->falseVerdicts, e->falseGates, 100.0 * e->found / e->pairs,
                         100.0 * e->foundFaster / e->pairs);
-        std::printf("  in turn, 5               of %d pairs false %d; half as long again found %.1f %% with the repeats "
+        std::printf("  in turn, 5               of %d pairs false %d; half as long again found %.1f %% with "
+                    "the repeats "
                     "asked for, %.1f on average, %.1f %% given up\n",
                     turns.pairs, turns.falseVerdicts, 100.0 * turns.found / turns.pairs, turns.repeats,
                     100.0 * turns.gaveUp / turns.pairs);
@@ -224,9 +227,10 @@ struct ChangingLoad {
     std::string json() const
     {
         const auto commands = [](const bench::SequentialEvaluation& e) {
-            return fmt::format(R"({{"pairs": {}, "repeats": {}, "false": {}, "false_gates": {}, "three_times_found": {}, )"
-                               R"("a_third_found": {}}})",
-                               e.pairs, e.repeats, e.falseVerdicts, e.falseGates, e.found, e.foundFaster);
+            return fmt::format(
+                R"({{"pairs": {}, "repeats": {}, "false": {}, "false_gates": {}, "three_times_found": {}, )"
+                R"("a_third_found": {}}})",
+                e.pairs, e.repeats, e.falseVerdicts, e.falseGates, e.found, e.foundFaster);
         };
         return fmt::format(R"({{"single": {}, "five": {}, "in_turn": {{"pairs": {}, "false": {}, )"
                            R"("half_as_long_again_found": {}, "given_up": {}, "mean_repeats": {:.2f}}}}})",
@@ -258,7 +262,8 @@ int evaluateAll(const std::vector<std::string>& files, int pairs)
         for (const Evaluation* e : {&single, &known, &five})
             good = good && e->falseVerdicts.upperOf100 <= kMostFalse;
         // Single runs are not taken in turn: their interval is wider.
-        good = good && (!five.coverage || (*five.coverage >= kLeastCovered && *five.coverage <= kMostCovered));
+        good =
+            good && (!five.coverage || (*five.coverage >= kLeastCovered && *five.coverage <= kMostCovered));
         std::string changing = "null";
         if (recording.setUp.starts_with("changing")) {
             const ChangingLoad load(recording);

@@ -272,8 +272,8 @@ Evaluation evaluate(const Recording& recording, int repeats, Known known, const 
 namespace {
 
 /// The runs of a recording from `from` on, `stride` apart, with their times multiplied.
-std::vector<TimedRun> stretch(const Recording& recording, std::size_t from, std::size_t count, std::size_t stride,
-                              double factor)
+std::vector<TimedRun> stretch(const Recording& recording, std::size_t from, std::size_t count,
+                              std::size_t stride, double factor)
 {
     std::vector<TimedRun> runs;
     for (std::size_t i = 0; i < count; ++i) {
@@ -292,8 +292,8 @@ bool isDifferent(Verdict verdict)
 }
 
 /// Both sides of a stretch: run 0 is A, 1 and 2 are B, 3 and 4 are A, …
-std::optional<analysis::TimeDifference> takenInTurn(const Recording& recording, std::size_t from, std::size_t pairs,
-                                                    double factor)
+std::optional<analysis::TimeDifference> takenInTurn(const Recording& recording, std::size_t from,
+                                                    std::size_t pairs, double factor)
 {
     std::vector<TimedRun> a;
     std::vector<TimedRun> b;

@@ -77,10 +77,11 @@ struct SequentialEvaluation {
 /// The verdicts on runs that were taken in turn while the load of the host changed.
 struct TurnsEvaluation {
     int pairs = 0;
-    int falseVerdicts = 0;        ///< with five runs a side that do the same work
-    int found = 0;                ///< slower, where B takes one and a half times as long, with the repeats that are asked for
-    int gaveUp = 0;               ///< of the others: no number of repeats was asked for, or the recording has too few runs
-    double repeats = 0;           ///< that the verdict took, on average
+    int falseVerdicts = 0; ///< with five runs a side that do the same work
+    int found =
+        0; ///< slower, where B takes one and a half times as long, with the repeats that are asked for
+    int gaveUp = 0; ///< of the others: no number of repeats was asked for, or the recording has too few runs
+    double repeats = 0; ///< that the verdict took, on average
 };
 
 /// Draws pairs of commands of `repeats` runs, each as they were recorded, the second at most 50 runs after the first.

@@ -12,16 +12,15 @@ namespace {
 /// A ratio known to a factor of `reach`, from five repeats of each.
 TimeDifference measured(double ratio, double reach)
 {
-    return {
-        .runsA = 5,
-        .runsB = 5,
-        .ratio = ratio,
-        .between = {.deviation = std::log(reach) / 2,
-                    .degrees = 4,
-                    .source = BetweenRuns::Source::Repeats,
-                    .inTurn = true},
-        .allowed = {ratio / reach, ratio * reach},
-        .ratio95 = ConfidenceInterval{ratio / reach, ratio * reach}};
+    return {.runsA = 5,
+            .runsB = 5,
+            .ratio = ratio,
+            .between = {.deviation = std::log(reach) / 2,
+                        .degrees = 4,
+                        .source = BetweenRuns::Source::Repeats,
+                        .inTurn = true},
+            .allowed = {ratio / reach, ratio * reach},
+            .ratio95 = ConfidenceInterval{ratio / reach, ratio * reach}};
 }
 
 } // namespace
@@ -58,15 +57,17 @@ TEST(Gate, AnUndecidedOneOfRunsThatWereNotTakenInTurnSaysHowToDecide)
     TimeDifference step = measured(1.0, 1.06);
     step.between.inTurn = false;
     step.between.shift = 0.05;
-    EXPECT_THAT(sentenceOf(gateOf(&step, 0.03)),
-                ::testing::HasSubstr("Take them in turn to decide: tilescope compare --measure A B --repeat "));
+    EXPECT_THAT(
+        sentenceOf(gateOf(&step, 0.03)),
+        ::testing::HasSubstr("Take them in turn to decide: tilescope compare --measure A B --repeat "));
     step.between.inTurn = true;
     EXPECT_THAT(sentenceOf(gateOf(&step, 0.03)), ::testing::HasSubstr("Repeat both "));
 }
 
 TEST(Gate, SingleRunsAndRunsWithoutStepsAreUndecided)
 {
-    const TimeDifference single{.runsA = 1, .runsB = 1, .ratio = 2, .allowed = {1.6, 2.4}, .verdict = Verdict::Slower};
+    const TimeDifference single{
+        .runsA = 1, .runsB = 1, .ratio = 2, .allowed = {1.6, 2.4}, .verdict = Verdict::Slower};
     EXPECT_EQ(gateOf(&single, 0.03).outcome, GateOutcome::Undecided) << "no interval";
     EXPECT_EQ(gateOf(&single, 0.03).repeats, 5);
     EXPECT_EQ(gateOf(nullptr, 0.03).outcome, GateOutcome::Undecided);

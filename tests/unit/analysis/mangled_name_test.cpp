@@ -34,8 +34,9 @@ TEST(MangledName, IsReadAsFarAsItGoes)
     for (std::size_t length = 0; length <= whole.size(); ++length) {
         const std::string part = demangled(whole.substr(0, length));
         EXPECT_EQ(std::ranges::count(part, '<'), std::ranges::count(part, '>')) << part;
-        if (length > 30)
+        if (length > 30) {
             EXPECT_EQ(part.find("ck_tile::kentry"), 0U) << part;
+        }
     }
 }
 

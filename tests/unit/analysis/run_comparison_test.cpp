@@ -189,8 +189,9 @@ TEST(CompareRuns, SidesThatWereNotTakenInTurnMayBeShifted)
     const TimeDifference quiet = difference(a, b);
     EXPECT_EQ(quiet.verdict, Verdict::Inconclusive) << sentenceOf(quiet);
     EXPECT_EQ(quiet.between.shift, 0.05);
-    EXPECT_THAT(sentenceOf(quiet), HasSubstr("3 runs and 3), which were not taken in turn. Take them in turn to decide: "
-                                             "tilescope compare --measure A B --repeat 5."));
+    EXPECT_THAT(sentenceOf(quiet),
+                HasSubstr("3 runs and 3), which were not taken in turn. Take them in turn to decide: "
+                          "tilescope compare --measure A B --repeat 5."));
     EXPECT_EQ(differenceInTurn(a, b).verdict, Verdict::Slower);
     for (TimedRun& run : b)
         run.disturbed = true;

@@ -58,11 +58,14 @@ TEST(RunFlags, AChangeOfLevelIsUnsteady)
     for (std::size_t i = 10; i < 20; ++i)
         run.timed[i] = 6e6;
     ASSERT_THAT(flagWords(run), ElementsAre("unsteady"));
-    EXPECT_EQ(flagsOf(run)[0].detail, "timed steps 0 to 9 take 5.00 ms, timed steps 10 to 19 take 6.00 ms (medians, counted from 0)");
+    EXPECT_EQ(flagsOf(run)[0].detail,
+              "timed steps 0 to 9 take 5.00 ms, timed steps 10 to 19 take 6.00 ms (medians, counted from 0)");
     for (std::size_t i = 10; i < 17; ++i)
         run.timed[i] = 5e6;
     ASSERT_THAT(flagWords(run), ElementsAre("unsteady"));
-    EXPECT_EQ(flagsOf(run)[0].detail, "timed steps 0 to 16 take 5.00 ms, timed steps 17 to 19 take 6.00 ms (medians, counted from 0)");
+    EXPECT_EQ(
+        flagsOf(run)[0].detail,
+        "timed steps 0 to 16 take 5.00 ms, timed steps 17 to 19 take 6.00 ms (medians, counted from 0)");
 }
 
 TEST(RunFlags, ALevelIsThatOfTheStepsThatAreNamed)

@@ -17,6 +17,7 @@ namespace {
 using namespace tilescope::literals;
 using ::testing::ElementsAre;
 using ::testing::Field;
+using ::testing::IsEmpty;
 using tilescope::testing::FakeTrace;
 
 std::vector<OpTotal> totalsByName(std::span<const Op> ops)
@@ -239,6 +240,32 @@ TEST(RangeTotals, IgnoreRecordsOutsideTheSteps)
     EXPECT_THAT(totals,
                 ElementsAre(Field(&RangeTotal::path, "step"), Field(&RangeTotal::path, "step/forward")));
     EXPECT_EQ(at(totals, "step").gpu, 0_ns);
+}
+
+TEST(RangeTotals, OfARecordingWithoutStepsCoverAllOfIt)
+{
+    FakeTrace trace;
+    trace.betweenSteps()
+        .range("prefill", 0, 50)
+        .range("decode", 100, 180)
+        .range("decode/attention", 110, 150);
+    trace.range("decode", 200, 300);
+    trace.kernel("k", 20, 40).at("prefill");
+    trace.kernel("k", 120, 160).at("decode/attention");
+    trace.kernel("k", 210, 230).at("decode");
+    trace.kernel("k", 310, 330);
+    const auto& batch = trace.batch();
+    const auto totals =
+        rangeTotals(batch.ranges, batch.ops, batch.deviceEvents, trace.textOf(), RangeScope::Recording);
+    EXPECT_THAT(totals, ElementsAre(Field(&RangeTotal::path, "prefill"), Field(&RangeTotal::path, "decode"),
+                                    Field(&RangeTotal::path, "decode/attention")));
+    EXPECT_EQ(at(totals, "decode").instances, 2);
+    EXPECT_EQ(at(totals, "decode").wall, 180_ns);
+    EXPECT_EQ(at(totals, "decode").gpu, 60_ns);
+    EXPECT_EQ(at(totals, "decode/attention").gpu, 40_ns);
+    EXPECT_EQ(at(totals, "prefill").percent, 25) << "of the GPU time below all outermost paths";
+    EXPECT_EQ(at(totals, "decode").percent, 75);
+    EXPECT_THAT(rangeTotals(batch.ranges, batch.ops, batch.deviceEvents, trace.textOf()), IsEmpty());
 }
 
 } // namespace tilescope::analysis

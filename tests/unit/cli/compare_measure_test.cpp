@@ -25,7 +25,8 @@ protected:
         return "sh " + name + ".sh";
     }
 
-    ProgramResult measure(const std::string& a, const std::string& b, std::vector<std::string> options = {}) const
+    ProgramResult measure(const std::string& a, const std::string& b,
+                          std::vector<std::string> options = {}) const
     {
         options.insert(options.begin(), {"compare", "--measure", a, b});
         return tilescope(std::move(options));
@@ -51,7 +52,8 @@ TEST_F(CompareMeasure, CommandsThatPrintTheirStepsAreRunInTurnAndKept)
     EXPECT_EQ(compared["between_runs"]["in_turn"], true);
     EXPECT_EQ(compared["a"]["runs"], json({1, 4, 5}));
     EXPECT_EQ(compared["b"]["runs"], json({2, 3, 6}));
-    EXPECT_THAT(result.err, HasSubstr("To compare them again: tilescope compare kept.tscope:1,4,5 kept.tscope:2,3,6"));
+    EXPECT_THAT(result.err,
+                HasSubstr("To compare them again: tilescope compare kept.tscope:1,4,5 kept.tscope:2,3,6"));
     const ProgramResult again =
         tilescope({"compare", "kept.tscope:1,4,5", "kept.tscope:2,3,6", "--format", "json"});
     EXPECT_EQ(again.out, result.out) << "the answer is in the file";
@@ -72,16 +74,20 @@ TEST_F(CompareMeasure, SpecsAreRunInTurnByOneEngine)
 {
     write("a.yaml", "workload: attention\nsteps: 8\nseq_len: 64\nrepeat: 7\n");
     write("b.yml", "workload: attention\nsteps: 8\nseq_len: 128\n");
-    const ProgramResult result = measure("a.yaml", "b.yml", {"--repeat", "2", "-o", "m.tscope", "--format", "json"});
+    const ProgramResult result =
+        measure("a.yaml", "b.yml", {"--repeat", "2", "-o", "m.tscope", "--format", "json"});
     ASSERT_EQ(result.code, 0) << result.err;
     std::vector<std::int64_t> lengths;
     for (const store::RunRecord& run : store::RunReader(folder / "m.tscope").runs())
         lengths.push_back(json::parse(run.specJson)["seq_len"]);
     EXPECT_THAT(lengths, ElementsAre(64, 128, 128, 64));
-    EXPECT_EQ(json::parse(result.out)["verdict"], "no-difference") << "the fake engine takes a millisecond for both";
+    EXPECT_EQ(json::parse(result.out)["verdict"], "no-difference")
+        << "the fake engine takes a millisecond for both";
     EXPECT_EQ(fileText("starts").size(), 1U);
-    const ProgramResult alike = measure("a.yaml", "a.yaml", {"--repeat", "2", "-o", "m.tscope", "--format", "json"});
-    EXPECT_EQ(json::parse(alike.out)["a"]["runs"], json({5, 8})) << "one spec against itself, in a file that has runs";
+    const ProgramResult alike =
+        measure("a.yaml", "a.yaml", {"--repeat", "2", "-o", "m.tscope", "--format", "json"});
+    EXPECT_EQ(json::parse(alike.out)["a"]["runs"], json({5, 8}))
+        << "one spec against itself, in a file that has runs";
 }
 
 TEST_F(CompareMeasure, ASpecAndACommandMayBeCompared)
@@ -101,7 +107,8 @@ TEST_F(CompareMeasure, MistakesAreFoundBeforeAnythingRuns)
         EXPECT_EQ(fileText("order"), "");
     };
     refused(measure(a, "none.yaml"), "none.yaml: no such file; check the path");
-    refused(measure(a, "sweep.yaml"), "sweep.yaml: has 4 points, and each side is one; give every key one value");
+    refused(measure(a, "sweep.yaml"),
+            "sweep.yaml: has 4 points, and each side is one; give every key one value");
     refused(measure(a, ""), "needs two specs or commands");
     refused(measure(a, "cat a | b"), "|");
     refused(measure(a, "sh 'a.sh"), "'");
@@ -120,8 +127,9 @@ TEST_F(CompareMeasure, ACommandThatFailsEndsTheMeasurementAndTheRunsStay)
     write("b.sh", "echo 'step_ms: 5'\ntest ! -e failed || exit 7\ntouch failed\n");
     const ProgramResult failed = measure(a, "sh b.sh", {"-o", "m.tscope"});
     EXPECT_EQ(failed.code, 3);
-    EXPECT_THAT(failed.err, HasSubstr("sh b.sh: ended with exit code 7; see its output above; 1 run of A and 1 run of B "
-                                      "are in m.tscope"));
+    EXPECT_THAT(failed.err,
+                HasSubstr("sh b.sh: ended with exit code 7; see its output above; 1 run of A and 1 run of B "
+                          "are in m.tscope"));
     EXPECT_EQ(store::RunReader(folder / "m.tscope").runIds().size(), 2U);
     EXPECT_NE(measure(a, "./no-such-program").code, 0);
     write("wrong.sh", "echo step_ms: fast\n");
@@ -132,7 +140,8 @@ TEST_F(CompareMeasure, ACommandThatFailsEndsTheMeasurementAndTheRunsStay)
     EXPECT_EQ(silent.code, 3);
     EXPECT_THAT(silent.err, HasSubstr("shows no steps: it printed no line step_ms: NUMBER"));
     write("once.sh", "test -e once || echo step_ms: 5\ntouch once\n");
-    EXPECT_THAT(measure(a, "sh once.sh").err, HasSubstr("printed no line step_ms: NUMBER this time, but did before"));
+    EXPECT_THAT(measure(a, "sh once.sh").err,
+                HasSubstr("printed no line step_ms: NUMBER this time, but did before"));
 }
 
 TEST_F(CompareMeasure, ASpecThatFailsEndsTheMeasurement)

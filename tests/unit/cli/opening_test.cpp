@@ -75,6 +75,71 @@ TEST_F(Opening, ShowsATraceThroughTheCache)
     EXPECT_THAT(second.err, StartsWith("using the recording that was imported from a.json"));
 }
 
+TEST_F(Opening, ShowsTheRangesOfATraceWithoutSteps)
+{
+    write("ranges.json",
+          R"({"schemaVersion": 1, "traceEvents": [
+              {"ph": "X", "cat": "user_annotation", "name": "inference", "pid": 7, "tid": 7, "ts": 5, "dur": 90, "args": {}},
+              {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 7, "ts": 10, "dur": 1,
+               "args": {"correlation": 1}},
+              {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 20, "dur": 3,
+               "args": {"device": 0, "stream": 7, "correlation": 1}}]})");
+    const ProgramResult shown = tilescope({"show", "ranges.json", "ranges", "--format", "json"});
+    ASSERT_EQ(shown.code, 0) << shown.err;
+    const auto rows = nlohmann::json::parse(shown.out);
+    ASSERT_EQ(rows.size(), 1u) << shown.out;
+    EXPECT_EQ(rows[0].at("path"), "inference");
+    EXPECT_EQ(rows[0].at("wall_ns"), 90'000);
+    EXPECT_EQ(rows[0].at("gpu_ns"), 3'000);
+    EXPECT_THAT(tilescope({"show", "ranges.json", "ranges"}).out, HasSubstr("The recording has no steps"));
+    const ProgramResult kernels =
+        tilescope({"show", "ranges.json", "kernels", "--range", "infer*", "--format", "json"});
+    ASSERT_EQ(kernels.code, 0) << kernels.err;
+    EXPECT_EQ(nlohmann::json::parse(kernels.out).size(), 1u) << kernels.out;
+}
+
+TEST_F(Opening, RowsOfStepsNameTheirProcess)
+{
+    std::string text = R"({"schemaVersion": 1, "traceEvents": [)";
+    for (const std::string pid : {"70", "80"})
+        for (const std::string step : {"1", "2"})
+            text += std::string(text.ends_with('[') ? "" : ",") +
+                    R"({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#)" + step +
+                    R"(", "pid": )" + pid + R"(, "tid": )" + pid + R"(, "ts": )" + step +
+                    R"(00, "dur": 90, "args": {}},)" +
+                    R"({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": )" + pid + R"(, "tid": )" +
+                    pid + R"(, "ts": )" + step + R"(10, "dur": 50, "args": {}})";
+    write("two.json", text + "]}");
+    for (const std::string section : {"steps", "ranks", "path"}) {
+        const ProgramResult shown = tilescope({"show", "two.json", section, "--format", "json"});
+        ASSERT_EQ(shown.code, 0) << shown.err;
+        std::map<std::pair<int, int>, int> rows; // by number and pid
+        for (const auto& row : nlohmann::json::parse(shown.out))
+            ++rows[{row.at("process"), row.at("pid")}];
+        const std::map<std::pair<int, int>, int> expected{{{0, 70}, 2}, {{1, 80}, 2}};
+        EXPECT_EQ(rows, expected) << section << shown.out;
+    }
+}
+
+TEST_F(Opening, SaysInOneLineWhatARecordingLost)
+{
+    std::string cut = traceWith(3);
+    cut.resize(cut.size() - 40); // within the last event
+    write("cut.json", cut);
+    ASSERT_EQ(tilescope({"import", "cut.json", "-o", "cut.tscope"}).code, 0);
+    const std::string sentence = "Run 1 is incomplete: ";
+    const ProgramResult table = tilescope({"show", "cut.tscope", "kernels"});
+    EXPECT_THAT(table.out, HasSubstr(sentence));
+    EXPECT_THAT(table.out, HasSubstr("sources that end early"));
+    const ProgramResult json = tilescope({"show", "cut.tscope", "kernels", "--format", "json"});
+    EXPECT_THAT(json.err, HasSubstr(sentence));
+    EXPECT_EQ(nlohmann::json::parse(json.out).size(), 1u);
+    EXPECT_THAT(tilescope({"export", "cut.tscope", "--kineto", "out.json"}).err, HasSubstr(sentence));
+    EXPECT_THAT(tilescope({"share", "cut.tscope", "-o", "out.html"}).out, HasSubstr(sentence));
+    ASSERT_EQ(tilescope({"import", "a.json", "-o", "whole.tscope"}).code, 0);
+    EXPECT_THAT(tilescope({"show", "whole.tscope", "kernels"}).out, Not(HasSubstr("incomplete")));
+}
+
 TEST_F(Opening, ComparesAndExportsTraces)
 {
     const ProgramResult compared = tilescope({"compare", "a.json", "b.json"});

@@ -135,7 +135,7 @@ TEST_F(KinetoExporting, ACollectiveOfACpuIsNoOp)
     trace.step(0, 1000, 2000).op("aten::mm", 1100, 1400);
     TraceBatch batch = trace.batch();
     Collective collective;
-    collective.op = trace.strings().add("all_reduce");
+    collective.op = trace.strings().intern("all_reduce");
     collective.thread = batch.ops.front().thread;
     collective.bytes = 64;
     collective.start = at(1500);

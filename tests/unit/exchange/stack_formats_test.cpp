@@ -216,7 +216,8 @@ TEST_F(ExportedStacks, WithoutAGpuHoldTheSelfTimeOfOps)
     EXPECT_EQ(nlohmann::json::parse(speedscope.str())["profiles"][0]["name"], "self time of ops");
     std::ostringstream pprof;
     writePprof(pprof, stacks, 0);
-    EXPECT_THAT(unzipped(pprof.str()), ::testing::AllOf(HasSubstr("op_time"), ::testing::Not(HasSubstr("gpu_time"))));
+    EXPECT_THAT(unzipped(pprof.str()),
+                ::testing::AllOf(HasSubstr("op_time"), ::testing::Not(HasSubstr("gpu_time"))));
     EXPECT_THROW(stacksOf(cpuRun("none.tscope", false)), Error) << "neither ops nor a GPU";
 }
 

@@ -170,9 +170,9 @@ TEST(Terminal, DropsConstantColumnsFirstAndSaysTheirValue)
 TEST(Terminal, PairsThatAreShortenedKeepTheKeyThatVariesMost)
 {
     Table table{.rows = 3};
-    table.columns = {column<std::string>(
-        "what differs", {"backend=naive batch=4 seq_len=64", "backend=naive batch=4 seq_len=128",
-                         "backend=flash batch=4 seq_len=256"})};
+    table.columns = {column<std::string>("what differs", {"backend=naive batch=4 seq_len=64",
+                                                          "backend=naive batch=4 seq_len=128",
+                                                          "backend=flash batch=4 seq_len=256"})};
     table.columns[0].elidable = true;
     table.columns[0].hasPairs = true;
     table.columns[0].keep = 2;
@@ -299,11 +299,10 @@ TEST(Csv, SpreadsStatisticsAndGuardsFormulas)
     table.columns[1].statistic = true;
     std::ostringstream out;
     writeCsv(out, table);
-    EXPECT_EQ(out.str(),
-              "'=name,step.mean,step.std,step.median,step.min,step.max,step.p95,step.n,"
-              "step.n_effective,step.ci95_low,step.ci95_high,step.ci95_assumes\r\n"
-              "'=cmd|x,5,,5,5,5,5,1,1,,,\r\n"
-              "b,,,,,,,,,,,\r\n");
+    EXPECT_EQ(out.str(), "'=name,step.mean,step.std,step.median,step.min,step.max,step.p95,step.n,"
+                         "step.n_effective,step.ci95_low,step.ci95_high,step.ci95_assumes\r\n"
+                         "'=cmd|x,5,,5,5,5,5,1,1,,,\r\n"
+                         "b,,,,,,,,,,,\r\n");
 }
 
 } // namespace tilescope::exchange
