@@ -1,6 +1,6 @@
-// The functions that libtilescope_record.so exports. The CUDA driver calls InitializeInjection while it initialises
-// (CUDA_INJECTION64_PATH), NVTX calls InitializeInjectionNvtx2 at the first NVTX call of each image
-// (NVTX_INJECTION64_PATH), and the Python bootstrap the others.
+// The functions that libtilescope_record.so exports. The CUDA driver calls the first while it initialises
+// (CUDA_INJECTION64_PATH), NVTX the second at the first NVTX call of each image (NVTX_INJECTION64_PATH), and the
+// Python bootstrap the others.
 
 #include "app/record/nvtx_callbacks.h"
 #include "app/record/recorder.h"

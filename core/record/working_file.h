@@ -181,7 +181,8 @@ public:
     /// written.
     /// \return  whether the block is in the file
     bool append(const WorkingBlock& block);
-    /// Creates the file if no append has. \return  whether it exists
+    /// Creates the file if no append has.
+    /// \return  whether it exists
     bool create();
     bool exists() const { return descriptor_ >= 0; }
     bool hasEvents() const { return hasEvents_; }

@@ -48,7 +48,8 @@ _RUNS = (integer("run"), text("uid"), text("name"), text("workload"), from_json(
          nullable("oom_requested", "B"), nullable("oom_allocated", "B"), nullable("oom_reserved", "B"),
          text("oom_phase"), from_json("flags"), nullable("started", "ns"), nullable("duration", "ns"), text("program"),
          text("host"), integer("pid"), text("note"), text("tag"))
-_STEPS = (integer("run"), integer("step"), nullable("rank"), integer("start", "ns"), integer("end", "ns"), integer("wall_ns", "ns"),
+_STEPS = (integer("run"), integer("step"), nullable("rank"), nullable("process"), nullable("pid"),
+          integer("start", "ns"), integer("end", "ns"), integer("wall_ns", "ns"),
           nullable("gpu_busy_ns", "ns"), nullable("idle_launch_ns", "ns"), nullable("sync_ns", "ns"),
           nullable("overhead_ns", "ns"), nullable("unexplained_ns", "ns"), text("verdict"))
 _KERNELS_BY_NAME = (integer("run"), text("name"), text("short_name"), integer("instances"), integer("steps"),
@@ -332,7 +333,7 @@ def _steps_of(connection, run):
         limit = _steps.verdict(end - start, *parts) if on_gpu else b"CPU"
         if not on_gpu:
             parts = (None,) * 5
-        yield (run, step, parties.rank_of(process), start, end, end - start, *parts, limit)
+        yield (run, step, parties.rank_of(process), *parties.numbers_of(process), start, end, end - start, *parts, limit)
 
 
 def _computed_steps(connection, run, parties, on_gpu):
@@ -376,8 +377,11 @@ class _Parties:
     """The processes of a run and what belongs to them; None for everything if the run has one process."""
 
     def __init__(self, connection, run):
-        processes = connection.execute("select process, rank from process where run = ? order by process", (run,)).fetchall()
-        self._ranks, self._threads, self._streams = dict(processes), {}, {}
+        processes = connection.execute("select process, rank, pid from process where run = ? order by process",
+                                       (run,)).fetchall()
+        self._ranks = {process: rank for process, rank, pid in processes}
+        self._pids = {process: pid if pid and pid > 0 else None for process, rank, pid in processes}
+        self._threads, self._streams = {}, {}
         if len(processes) < 2:
             return
         self._threads = dict(connection.execute("select thread, process from thread where run = ?", (run,)))
@@ -393,3 +397,9 @@ class _Parties:
     def rank_of(self, process):
         """The rank of a process; of none, that of the run's only process."""
         return self._ranks.get(process) if process else next(iter(self._ranks.values()), None)
+
+    def numbers_of(self, process):
+        """The number and the pid of a process; of none, those of the run's only process."""
+        if process is None and len(self._pids) == 1:
+            process = next(iter(self._pids))
+        return (process, self._pids[process]) if process in self._pids else (None, None)

@@ -231,7 +231,7 @@ std::string flashAttentionName(const KernelName& name)
             continue;
         const auto numbers = split(argument.substr(open + 14), ',');
         if (numbers.size() > 2)
-            append(text, "d" + std::string(numbers[0]));
+            append(text, "d" + std::string(numbers[0].substr(numbers[0].find(')') + 1))); // without a cast
         break;
     }
     return text;

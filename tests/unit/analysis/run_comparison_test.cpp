@@ -254,7 +254,8 @@ TEST(CompareRuns, OtherRepeatsDetermineTheDeviationOfSingleRuns)
     EXPECT_EQ(found.between.degrees, 4);
     EXPECT_EQ(found.verdict, Verdict::Inconclusive);
     ASSERT_TRUE(found.ratio95);
-    EXPECT_THAT(sentenceOf(found), HasSubstr("one run of each). Repeat both "));
+    EXPECT_THAT(sentenceOf(found),
+                HasSubstr("one run of each), which were not taken in turn. Take them in turn to decide"));
     EXPECT_EQ(found.between.shift, 0.05);
     EXPECT_EQ(difference({runOf(100)}, {runOf(101)}, {.given = 0.001}).verdict, Verdict::Slower);
     EXPECT_EQ(difference({runOf(100)}, {runOf(101)}, {.given = 0.01}).verdict, Verdict::NoDifference);
