@@ -230,8 +230,10 @@ std::string flashAttentionName(const KernelName& name)
         if (open == std::string_view::npos)
             continue;
         const auto numbers = split(argument.substr(open + 14), ',');
+        constexpr std::string_view kCast = "(int)"; // as Nsight Systems writes arguments
         if (numbers.size() > 2)
-            append(text, "d" + std::string(numbers[0].substr(numbers[0].find(')') + 1))); // without a cast
+            append(text,
+                   "d" + std::string(numbers[0].substr(numbers[0].starts_with(kCast) ? kCast.size() : 0)));
         break;
     }
     return text;

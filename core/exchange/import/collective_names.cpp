@@ -100,6 +100,14 @@ bool isCollectiveKernel(std::string_view name)
     return isOfNccl(name) || !opInWords(name).empty();
 }
 
+bool waitsForAllRanks(std::string_view name)
+{
+    if (isOfNccl(name))
+        return name.find("SendRecv") == std::string_view::npos;
+    const std::string_view op = opInWords(name);
+    return !op.empty() && op != "all_to_all";
+}
+
 CollectiveName collectiveOfKernel(std::string_view name)
 {
     if (!isOfNccl(name))

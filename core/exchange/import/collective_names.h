@@ -15,6 +15,10 @@ struct CollectiveName {
 /// another library communicates with, `vllm::cross_device_reduce_1stage<…>(…)`. O(length).
 bool isCollectiveKernel(std::string_view name);
 
+/// Whether such a kernel cannot end on one rank before it has begun on all: not if it only sends and receives,
+/// nor the exchange of tokens between experts, whose kernels may return before the tokens arrive.
+bool waitsForAllRanks(std::string_view name);
+
 /// \param name  of such a kernel
 CollectiveName collectiveOfKernel(std::string_view name);
 

@@ -1,5 +1,6 @@
 #include "core/query/tables/kernel_tables.h"
 
+#include "core/analysis/kernels/kernel_name.h"
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/work/timed_work.h"
 #include "core/config/schema.h"
@@ -113,10 +114,13 @@ public:
 private:
     void tellRowsApart()
     {
+        std::vector<std::string> readable;
+        readable.reserve(table_.rows.size());
         std::vector<ShownName> names;
         for (KernelRow& row : table_.rows)
             if (!row.shortName.empty())
-                names.push_back({row.key, &row.shortName});
+                names.push_back(
+                    {readable.emplace_back(analysis::readableKernelName(row.key)), &row.shortName});
         makeDistinct(names);
     }
 

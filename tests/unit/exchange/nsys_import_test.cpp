@@ -149,6 +149,11 @@ TEST(CollectiveName, FollowsFromTheKernelsName)
     for (const char* other : {"void gemm<float>(float*)", "void at::native::reduce_kernel<512, 1>(int)",
                               "dispatch", "void fused<AllReduceTag>(int)", ""})
         EXPECT_FALSE(isCollectiveKernel(other)) << other;
+    for (const char* waiting : {"ncclDevKernel_AllReduce_Sum_f32_RING_LL", "two_shot_all_reduce_kernel"})
+        EXPECT_TRUE(waitsForAllRanks(waiting)) << waiting;
+    for (const char* other :
+         {"ncclDevKernel_SendRecv(x)", "void deep_ep::internode_ll::dispatch<true>(void*)", "gemm"})
+        EXPECT_FALSE(waitsForAllRanks(other)) << other;
     EXPECT_EQ(collectiveOfCall("ncclAllReduce"), "all_reduce");
     EXPECT_EQ(collectiveOfCall("ncclGroupStart"), "");
 }
