@@ -14,6 +14,7 @@
 #include "core/exchange/import/unread_formats.h"
 #include "core/exchange/import/xplane/xplane_importer.h"
 #include "core/exchange/text.h"
+#include "core/store/file/file_check.h"
 
 #include <algorithm>
 #include <array>
@@ -79,6 +80,16 @@ fs::path newestProfile(const fs::path& folder)
     return {};
 }
 
+/// Looks through SQLite: closing a descriptor of a recording that this process has open would drop its locks.
+bool isRecording(const fs::path& file)
+{
+    try {
+        return store::readHeader(file).isTilescope;
+    } catch (const Error&) { // empty, or not readable
+        return false;
+    }
+}
+
 std::vector<fs::path> filesIn(const fs::path& folder)
 {
     std::error_code failure;
@@ -89,7 +100,7 @@ std::vector<fs::path> filesIn(const fs::path& folder)
                     .remedy = "check its permissions"};
     std::vector<fs::path> files;
     for (const fs::directory_entry& entry : entries)
-        if (entry.is_regular_file() && knownImporterFor(entry.path()))
+        if (entry.is_regular_file() && !isRecording(entry.path()) && knownImporterFor(entry.path()))
             files.push_back(entry.path());
     if (files.empty())
         if (const fs::path profile = newestProfile(folder); !profile.empty())
