@@ -21,6 +21,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -320,14 +321,17 @@ private:
         return samples;
     }
 
-    /// Wall times of the recorded steps of the compared process, ms.
+    /// Wall times of the recorded steps, ms: the mean of the compared processes.
     std::vector<double> recordedSteps(const store::RunReader& reader, RunId run) const
     {
-        const PartyQuery process = comparedProcess(reader, run, parties_);
-        std::vector<double> times;
-        for (const StepRow& row : steps(reader, {.run = run, .parties = process}).rows)
+        std::map<std::int32_t, std::vector<double>> walls;
+        for (const StepRow& row : steps(reader, {.run = run, .parties = parties_}).rows)
             if (const Nanoseconds wall = row.partition.wall.length(); wall.count() > 0)
-                times.push_back(milliseconds(wall));
+                walls[row.step].push_back(milliseconds(wall));
+        std::vector<double> times;
+        for (const auto& [step, ofProcesses] : walls)
+            times.push_back(std::accumulate(ofProcesses.begin(), ofProcesses.end(), 0.0) /
+                            static_cast<double>(ofProcesses.size()));
         return times;
     }
 
