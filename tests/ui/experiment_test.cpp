@@ -181,14 +181,14 @@ TEST_F(ExperimentWindow, FillsTheGridOfPointsWithTimes)
     setenv("FAKE_SCRIPT", "ok,exit", 1);
     auto* grid = page->findChild<PointGridView*>();
     ASSERT_TRUE(grid->isVisible());
-    ASSERT_EQ(grid->cells().cells.size(), 4U);
-    EXPECT_EQ(grid->cells().cells[0].kind, GridCell::Kind::Waiting);
+    ASSERT_EQ(grid->cells().size(), 4U);
+    EXPECT_EQ(grid->cells()[0].kind, GridCell::Kind::Waiting);
     QString message;
     QObject::connect(page, &Page::cursorText, [&](const QString& text) { message = text; });
     QTest::mouseClick(runButton, Qt::LeftButton);
     ASSERT_TRUE(waitForEnd());
     std::map<GridCell::Kind, int> kinds;
-    for (const GridCell& cell : grid->cells().cells)
+    for (const GridCell& cell : grid->cells())
         ++kinds[cell.kind];
     EXPECT_EQ(kinds[GridCell::Kind::Time], 2);
     EXPECT_EQ(kinds[GridCell::Kind::Error], 2);

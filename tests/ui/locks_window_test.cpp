@@ -91,7 +91,6 @@ protected:
             dialog->setViewMode(QFileDialog::Detail);
             auto* files = dialog->findChild<QFileSystemModel*>();
             ASSERT_NE(files, nullptr) << what;
-            const QModelIndex index = files->index(path("lm.tscope"));
             listed = QTest::qWaitFor(
                 [&] {
                     const QModelIndex type = files->index(path("lm.tscope")).siblingAtColumn(2);
