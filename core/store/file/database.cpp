@@ -66,7 +66,8 @@ std::optional<bool> hasOpen(long pid, std::span<const std::filesystem::path> fil
     return error ? std::nullopt : std::optional(false);
 }
 
-/// Who locks the file or the index of its log, from the kernel's list: `process 77 (python)`.
+} // namespace
+
 std::string lockHolderOf(const std::filesystem::path& file)
 {
     const std::filesystem::path target = withLinksFollowed(file);
@@ -78,18 +79,24 @@ std::string lockHolderOf(const std::filesystem::path& file)
     // 1: POSIX  ADVISORY  WRITE 77 08:01:1234 0 EOF. The device is not that of stat() on every filesystem, so the
     // process must also have the file open.
     std::ifstream locks("/proc/locks");
+    bool isThisOne = false;
     for (std::string line; std::getline(locks, line);) {
         long pid = 0;
         std::uint64_t node = 0;
         if (std::sscanf(line.c_str(), "%*d: POSIX %*s %*s %ld %*x:%*x:%" SCNu64, &pid, &node) != 2 ||
             pid <= 0 || std::ranges::find(nodes, node) == nodes.end() || !hasOpen(pid, files).value_or(true))
             continue;
+        // Most often this process has locks of its own as well.
+        isThisOne = isThisOne || pid == getpid();
+        if (pid == getpid())
+            continue;
         const std::string name = nameOfProcess(pid);
-        return pid == getpid() ? "this program"
-                               : "process " + std::to_string(pid) + (name.empty() ? "" : " (" + name + ")");
+        return "process " + std::to_string(pid) + (name.empty() ? "" : " (" + name + ")");
     }
-    return "another program";
+    return isThisOne ? "this program" : "another program";
 }
+
+namespace {
 
 /// Nothing was committed yet if there is no file or an empty one.
 std::string thatTheRestIsSafe(const std::filesystem::path& file)

@@ -1,6 +1,8 @@
 #include "core/base/output_file.h"
 
 #include "core/base/error.h"
+#include "core/base/named_output.h"
+#include "core/base/output_folder.h"
 #include "tests/support/temporary_folder.h"
 
 #include <gmock/gmock.h>
@@ -276,6 +278,30 @@ TEST_F(OutputFileTest, LeftoversOfKilledWritersGoWithTheNextWriteAndLivingOnesSt
         EXPECT_EQ(names().size(), 2u);
         fs::remove(folder / name);
         fs::remove(folder / ".a.txt.tilescope-toolong");
+    }
+}
+
+TEST_F(OutputFileTest, AnErrorNamesTheOutputInsteadOfItsDraft)
+{
+    const OutputFolder output(folder / "out", {});
+    const fs::path draft = output.draft();
+    try {
+        output.write([&] {
+            throw Error{.what = "cannot write " + (draft / "a").string(),
+                        .where = (draft / "a").string(),
+                        .remedy = "free some space for " + draft.string()};
+        });
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.what, "cannot write " + (folder / "out/a").string());
+        EXPECT_EQ(error.where, (folder / "out/a").string());
+        EXPECT_EQ(error.remedy, "free some space for " + (folder / "out").string());
+    }
+    try {
+        namingOutput("/draft", "/draft/longer", [] { throw Error{.what = "/draft /draft"}; });
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.what, "/draft/longer /draft/longer");
     }
 }
 
