@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/store/maintenance/maintenance.h"
+#include "random_imports.h"
 #include "store_fixture.h"
 
 #include <algorithm>
@@ -37,6 +38,9 @@ public:
         bury();
         return uid;
     }
+
+    /// Imports a run of another program into a file.
+    RunId import(const fs::path& file) { return importRandom(file, random_); }
 
     std::string name()
     {
@@ -197,7 +201,7 @@ public:
     int change()
     {
         const std::size_t file = make_.below(kFiles);
-        switch (contents_[file].empty() ? 0 : make_.below(9)) {
+        switch (contents_[file].empty() ? 7 + make_.below(2) : make_.below(11)) {
         case 1:
             merge(file, make_.below(kFiles));
             return 0;
@@ -221,6 +225,11 @@ public:
                 contents_[file].clear();
             }
             return 0;
+        case 7:
+        case 9:
+            did("import", file);
+            import(file);
+            return 1;
         default:
             did("record", file);
             record(file);
@@ -272,6 +281,12 @@ private:
     {
         const std::string uid = make_.write(path(file));
         contents_[file][uid] = RunReader(path(file)).runs().back().run;
+    }
+
+    void import(std::size_t file)
+    {
+        const RunId run = make_.import(path(file));
+        contents_[file][RunReader(path(file)).run(run)->uid] = run;
     }
 
     void merge(std::size_t from, std::size_t to)
