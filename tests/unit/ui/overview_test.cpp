@@ -73,7 +73,8 @@ TEST(KeyFigures, OfAnImportedRunHaveItsTracedStepAndNoEmptyCard)
     EXPECT_EQ(figures[0].title, QStringLiteral("Traced step, mean"));
     EXPECT_EQ(figures[0].lines[0].number + QChar(0x2009) + figures[0].lines[0].unit,
               timeText(data.runs[0].data->step->wall));
-    EXPECT_TRUE(figures[0].lines[0].detail.endsWith(QStringLiteral("steps")));
+    EXPECT_TRUE(figures[0].lines[0].detail.endsWith(QStringLiteral("steps in all")))
+        << figures[0].lines[0].detail.toStdString();
     for (const KeyFigure& figure : figures)
         EXPECT_NE(figure.lines[0].number, notMeasured()) << figure.title.toStdString();
 }
