@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -125,11 +126,26 @@ struct ForeignTrace {
     std::vector<ForeignSource> sources;
     std::vector<std::uint32_t> sourceOf;        ///< index of the source, by process
     std::map<ProcessIndex, std::string> unread; ///< processes that are devices, with the device's name
+    std::set<ProcessIndex> spare;               ///< processes that are left out if nothing is theirs
     RuleWork work;
 
+    /// By index of a KnownStream: whether an activity or a wait is on it.
+    std::vector<bool> usedStreams() const;
     ProcessIndex processOf(const HostRow& row) const { return threads[row.thread].process; }
     ProcessIndex processOf(const DeviceRow& row) const { return streams[row.stream].process; }
 };
+
+inline std::vector<bool> ForeignTrace::usedStreams() const
+{
+    std::vector<bool> used(streams.size());
+    for (const DeviceRow& row : activities)
+        used[row.stream] = true;
+    for (const Wait& wait : waits)
+        for (const StreamId stream : {wait.stream, wait.waitedFor})
+            if (stream)
+                used[stream.value] = true;
+    return used;
+}
 
 /// The most devices that a run may have.
 inline constexpr std::size_t kMostDevices = 4096;

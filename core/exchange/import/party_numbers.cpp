@@ -29,6 +29,8 @@ void numberDevices(ForeignTrace& trace)
     std::vector<std::size_t> firsts; // the known devices that gave their facts to the run
     for (std::size_t i = 0; i < trace.devices.size(); ++i) {
         KnownDevice& device = trace.devices[i];
+        if (!device.process)
+            continue;
         for (const std::size_t earlier : firsts)
             if (areOneDevice(trace, device, trace.devices[earlier])) {
                 device.number = trace.devices[earlier].number;
@@ -50,6 +52,12 @@ void numberDevices(ForeignTrace& trace)
             facts.host = processOf(trace, device.process).host;
         trace.parties.devices.push_back(std::move(facts));
     }
+    // Of processes that were left out: their counters are those of the device that has the ordinal.
+    for (KnownDevice& device : trace.devices)
+        for (const std::size_t first : firsts)
+            if (!device.process && !device.number &&
+                trace.devices[first].facts.ordinal == device.facts.ordinal)
+                device.number = trace.devices[first].number;
 }
 
 /// Numbers of 32 bits: the native one, unless it is taken or does not fit.
@@ -77,7 +85,11 @@ void numberStreams(ForeignTrace& trace)
 {
     constexpr std::uint32_t kSpareStreams = 1'000'000;
     std::map<DeviceIndex, Numbers> numbers;
-    for (KnownStream& stream : trace.streams) {
+    const std::vector<bool> used = trace.usedStreams();
+    for (std::size_t i = 0; i < used.size(); ++i) {
+        KnownStream& stream = trace.streams[i];
+        if (!used[i]) // its activities went to another process, or were left out
+            continue;
         const DeviceIndex device = trace.devices[stream.device].number;
         stream.number =
             StreamId{numbers.try_emplace(device, kSpareStreams).first->second.numberFor(stream.native)};

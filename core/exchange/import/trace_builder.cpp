@@ -169,6 +169,11 @@ void TraceBuilder::leaveOut(ProcessIndex process, std::string_view device)
     impl_->trace.unread.emplace(process, device);
 }
 
+void TraceBuilder::leaveOutIfUnused(ProcessIndex process)
+{
+    impl_->trace.spare.insert(process);
+}
+
 StreamId TraceBuilder::stream(ProcessIndex process, DeviceIndex device, std::int64_t native,
                               std::optional<std::int64_t> context)
 {

@@ -130,6 +130,8 @@ public:
     DeviceIndex addDevice(ProcessIndex process, TracedDevice facts);
     /// Declares a process to be a device whose events are not read: its host events are left out and counted.
     void leaveOut(ProcessIndex process, std::string_view device);
+    /// Leaves out a process that has no thread, activity, allocation or counter in the end.
+    void leaveOutIfUnused(ProcessIndex process);
     /// The run's number of a native stream of a device.
     StreamId stream(ProcessIndex process, DeviceIndex device, std::int64_t native,
                     std::optional<std::int64_t> context = {});

@@ -41,7 +41,20 @@ constexpr std::array kFormats{
            "record with `nsys profile`, which replaced nvprof, and import its report",
            [](std::string_view head, std::string_view name) {
                return name.ends_with(".nvprof") || name.ends_with(".nvvp") ||
-                      has(head, "NVPROF is profiling") || has(head, "==Profiling result");
+                      has(head, "NVPROF is profiling") || has(head, "== Profiling application:") ||
+                      has(head, "== Profiling result:");
+           }},
+    Format{"is compressed in a way that is not read", "unpack it, or compress it with gzip or ZIP",
+           [](std::string_view head, std::string_view) {
+               // Zstandard, xz, bzip2, 7z, LZ4; tar
+               constexpr std::string_view kBegins[] = {"\x28\xb5\x2f\xfd",
+                                                       "\xfd"
+                                                       "7zXZ",
+                                                       "BZh", "7z\xbc\xaf\x27\x1c", "\x04\x22\x4d\x18"};
+               constexpr std::size_t kTarMark = 257;
+               return std::ranges::any_of(kBegins,
+                                          [&](std::string_view each) { return head.starts_with(each); }) ||
+                      (head.size() > kTarMark && head.substr(kTarMark).starts_with("ustar"));
            }},
     Format{"is a report of Nsight Compute, which measures kernels one by one",
            "record the program's timeline with `nsys profile` and import that report",
@@ -62,7 +75,7 @@ constexpr std::array kFormats{
                return head.starts_with("\"Index\",\"KernelName\"") || head.starts_with("\"Name\",\"Calls\"");
            }},
     Format{"is a profile of Proton: sums by call path, without a timeline",
-           "record with proton's chrome_trace output, torch.profiler or `nsys profile`, and import that",
+           "record with proton's data=\"trace\", torch.profiler or `nsys profile`, and import that",
            [](std::string_view head, std::string_view name) {
                return name.ends_with(".hatchet") || (has(head, "\"frame\"") && has(head, "\"metrics\""));
            }},

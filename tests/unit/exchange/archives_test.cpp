@@ -78,14 +78,20 @@ std::string zipped(const std::vector<std::pair<std::string, std::string>>& files
     return bytes;
 }
 
-std::string rankTrace(int rank, int kernels = 2)
+std::vector<std::string> rankEvents(int rank, int kernels)
 {
     std::vector<std::string> events;
     for (int i = 1; i <= kernels; ++i) {
         events.push_back(launch(i, std::to_string(100 * i)));
         events.push_back(kernel(i, std::to_string(100 * i + 10), std::to_string(rank + 1)));
     }
-    return trace(events, R"("distributedInfo": {"rank": )" + std::to_string(rank) + R"(, "world_size": 8})");
+    return events;
+}
+
+std::string rankTrace(int rank, int kernels = 2)
+{
+    return trace(rankEvents(rank, kernels),
+                 R"("distributedInfo": {"rank": )" + std::to_string(rank) + R"(, "world_size": 8})");
 }
 
 } // namespace
@@ -183,6 +189,9 @@ TEST_F(Archives, TheSameTraceTwiceIsLeftOutWithASentence)
                     HasSubstr(name + ": holds the same recording as rank0.json; it was left out"));
         EXPECT_EQ(run.loss("source_repeated"), 1);
     }
+    const ImportedRun packed =
+        importedFiles({plain, written(zipped({{"rank0.json", rankTrace(0)}}), "x.zip")});
+    EXPECT_THAT(packed.summary, HasSubstr("x.zip, rank0.json: holds the same recording as rank0.json;"));
     const ImportedRun ranks = importedFiles({plain, written(rankTrace(1), "rank1.json")});
     EXPECT_EQ(ranks.parties.processes.size(), 2U) << "equally long texts of two ranks are two recordings";
 }
@@ -191,6 +200,20 @@ TEST_F(Archives, TwoRecordingsOfOneRankAreRefused)
 {
     EXPECT_THAT(refusalOfFiles({written(rankTrace(0), "a.json"), written(rankTrace(0, 3), "b.json")}),
                 AllOf(HasSubstr("b.json: is of rank 0, as is a.json"), HasSubstr("into a run of its own")));
+}
+
+TEST_F(Archives, TheSameEventsInAnotherLayoutAreRefused)
+{
+    const std::string text = trace(rankEvents(0, 2));
+    std::string spread = text;
+    for (std::size_t at = 0; (at = spread.find("{\"", at)) != std::string::npos; ++at)
+        spread.insert(at + 1, "\n");
+    const fs::path first = written(text, "a.json");
+    EXPECT_THAT(
+        refusalOfFiles({first, written(gzipped(spread), "b.json.gz")}),
+        AllOf(HasSubstr("b.json.gz: holds the same events as a.json"), HasSubstr("import one of the two")));
+    const ImportedRun ranks = importedFiles({first, written(trace(rankEvents(0, 3)), "b.json")});
+    EXPECT_EQ(ranks.parties.processes.size(), 2U) << "other events are another recording";
 }
 
 TEST_F(Archives, TheLogFolderOfJaxIsItsNewestProfileWithoutTheCopyInJson)
@@ -220,6 +243,9 @@ TEST_F(Archives, FormatsThatAreNotReadHaveASentenceOfTheirOwn)
         {"x.json.gz", "version https://git-lfs.github.com/spec/v1\noid sha256:12\nsize 5\n",
          "pointer of Git LFS"},
         {"x.log", "==123== NVPROF is profiling process 123", "a profile of nvprof"},
+        {"x.txt", "==14== Profiling application: ./a\n==14== Profiling result:\n", "a profile of nvprof"},
+        {"x.json.zst", "\x28\xb5\x2f\xfd zzz", "is compressed in a way that is not read"},
+        {"x.tar", std::string(257, 'a') + "ustar", "is compressed in a way that is not read"},
         {"x.json", R"({"rocprofiler-sdk-tool": [{"metadata": {}}]})", "a profile of rocprofv3"},
         {"kernel_trace.csv", R"("Kind","Agent_Id","Queue_Id")", "a profile of rocprofv3"},
         {"x.hatchet", R"([{"children": [], "frame": {"name": "ROOT"}, "metrics": {}}])",

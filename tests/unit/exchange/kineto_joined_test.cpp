@@ -159,6 +159,46 @@ TEST_F(Kineto, TextProcessIdsAreProcessesWithTheRankOfTheirLabel)
     EXPECT_EQ(run.loss("caller_ambiguous"), 0);
 }
 
+TEST_F(Kineto, DevicesWithoutALabelBelongToAnyLabelledProcess)
+{
+    const std::vector<Rank> ranks{
+        {.pid = R"("Rank 0 500")", .devicePid = "0", .kernelNs = 1000},
+        {.pid = R"("Rank 1 501")", .devicePid = "1", .device = 1, .from = 320, .kernelNs = 2000}};
+    std::vector<std::string> hostFirst;
+    for (const Rank& rank : ranks)
+        std::ranges::move(eventsOf(rank, 8), std::back_inserter(hostFirst));
+    std::vector<std::string> devicesFirst = hostFirst;
+    std::ranges::stable_partition(
+        devicesFirst, [](const std::string& event) { return event.find("\"kernel\"") != std::string::npos; });
+    for (const auto& events : {hostFirst, devicesFirst}) {
+        const ImportedRun run = imported(trace(events));
+        ASSERT_THAT(run.parties.processes, SizeIs(2)) << "none is left for the devices alone";
+        EXPECT_THAT(run.parties.streams, SizeIs(2)) << "streams without activities are not stored";
+        EXPECT_EQ(kernelsByPid(run)[500], Sum(8, 8000));
+        EXPECT_EQ(kernelsByPid(run)[501], Sum(8, 16000));
+        EXPECT_EQ(run.loss("caller_ambiguous"), 0);
+    }
+    // A word that is the only process has launched everything, though the trace has no calls.
+    const ImportedRun alone =
+        imported(trace({interval("cpu_op", "aten::mm", R"("pid": "trainer", "tid": 1)", "100", "60"),
+                        interval("kernel", "gemm", R"("pid": 0, "tid": 7)", "110", "5", R"("device": 0)")}));
+    EXPECT_THAT(alone.parties.processes, SizeIs(1));
+    EXPECT_THAT(alone.activities, SizeIs(1));
+}
+
+TEST_F(Kineto, ACallLaunchesOneKernelOfJoinedRanks)
+{
+    // One device and equal ids: when the second rank begins, the calls of the first have launched their kernels.
+    const ImportedRun run =
+        imported(joined({{.pid = "500", .devicePid = "0", .from = 100, .kernelNs = 1000},
+                         {.pid = "501", .devicePid = "0", .from = 90'000, .kernelNs = 2000}},
+                        5));
+    EXPECT_EQ(kernelsByPid(run)[500], Sum(5, 5000));
+    EXPECT_EQ(kernelsByPid(run)[501], Sum(5, 10000));
+    EXPECT_EQ(run.loss("caller_ambiguous"), 0);
+    EXPECT_EQ(run.loss("launch_without_activity"), 0);
+}
+
 TEST_F(Kineto, WordsAloneAreProcessesToo)
 {
     const ImportedRun run = imported(joined({{.pid = R"("rank 3")", .devicePid = R"("rank 3")"},

@@ -70,6 +70,19 @@ TEST_F(Kineto, DamageIsCountedInBytesAndWhatFollowsTheEventsIsRead)
     }
 }
 
+TEST_F(Kineto, WhatFollowsTheTraceIsCountedInBytes)
+{
+    const std::string whole = trace({kernel(1, "10", "1")});
+    for (const std::string& rest : {std::string("x"), whole, std::string(3'000'000, 'z')}) {
+        const ImportedRun run = imported(whole + "\n" + rest);
+        EXPECT_EQ(run.activities.size(), 1U);
+        EXPECT_EQ(run.loss("source_not_json"), 1);
+        EXPECT_THAT(run.details.at("source_not_json"),
+                    ::testing::HasSubstr(std::to_string(rest.size()) + " bytes, the first at byte " +
+                                         std::to_string(whole.size() + 1)));
+    }
+}
+
 TEST_F(Kineto, AnEventThatLacksItsEndCostsItselfOnly)
 {
     const std::vector<std::string> events{kernel(1, "10", "1"), kernel(2, "20", "1"), kernel(3, "30", "1")};

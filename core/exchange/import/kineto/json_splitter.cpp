@@ -475,12 +475,16 @@ void JsonSplitter::readMembers(const Sink& sink)
 /// Reads what follows the trace, where nothing but white space should be.
 void JsonSplitter::readRest()
 {
-    if (peekSolid() >= 0)
+    const bool hasMore = peekSolid() >= 0;
+    const std::uint64_t from = before_ + at_;
+    if (hasMore)
         markBroken(at_, at_);
     do {
         at_ = first_ = text_.size();
         drop();
     } while (fill());
+    if (hasMore)
+        result_.skipped += before_ + at_ - from;
 }
 
 SplitResult JsonSplitter::run(const Sink& sink)

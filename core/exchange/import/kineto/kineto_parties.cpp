@@ -138,6 +138,10 @@ KinetoParties::Label& KinetoParties::labelOf(std::string_view label)
 
 ProcessIndex KinetoParties::mainProcess()
 {
+    const auto found =
+        std::ranges::find_if(labels_, [](const auto& entry) { return !entry.second.processes.empty(); });
+    if (found != labels_.end())
+        return found->second.holder;
     return (labels_.empty() ? labelOf({}) : labels_.begin()->second).holder;
 }
 
@@ -168,7 +172,7 @@ ProcessIndex KinetoParties::holderOf(std::string_view pid)
         const PidParts parts = partsOfPid(pid);
         // A word that names a device is no label of a rank.
         const bool isDevice = parts.label.empty() || !unreadDevice(parts.label).empty();
-        lastHolder_ = isDevice ? mainProcess() : labelOf(parts.label).holder;
+        lastHolder_ = labelOf(isDevice ? std::string_view() : parts.label).holder;
     }
     return lastHolder_;
 }
@@ -298,7 +302,9 @@ void KinetoParties::shareActivities(std::span<const ForeignFlow> flows)
     ambiguous_ = 0;
     for (const auto& [text, label] : labels_) {
         std::vector<ProcessIndex> callers;
-        if (label.processes.empty()) // of devices only: launched by any process
+        if (label.processes.empty() && callers_.empty() && processes_.size() == 1)
+            callers.push_back(processes_.begin()->second); // nobody else can have launched them
+        else if (label.processes.empty())                  // of devices only: launched by any process
             callers.assign(callers_.begin(), callers_.end());
         else
             std::ranges::copy_if(label.processes, std::back_inserter(callers),
@@ -382,6 +388,9 @@ void KinetoParties::finish()
 {
     nameParties();
     leaveOutUnreadDevices();
+    for (const auto& [text, label] : labels_)
+        if (label.processes.empty())
+            builder_.leaveOutIfUnused(label.holder);
     shareActivities({});
     if (!wantsFlows())
         assignRanks();

@@ -67,6 +67,7 @@ constexpr CategoryName kCategoryNames[] = {
     {"", Category::Annotation},
     {"mtia_ccp_events", Category::Kernel},
     {"hpu_op", Category::Kernel},
+    {"scope", Category::Annotation}, // of Proton
 };
 
 Category categoryOf(std::string_view text)

@@ -62,11 +62,11 @@ public:
 
     ActivityOwners find()
     {
+        noteTakenCalls();
         std::vector<Decision> decisions;
         for (std::uint32_t i = 0; i < trace_.activities.size(); ++i) {
             const DeviceRow& row = trace_.activities[i];
-            const ProcessIndex process = trace_.processOf(row);
-            if (process != holder_ && !callers_.contains(process))
+            if (!isOfFile(row))
                 continue;
             ++work_.rows;
             found_.activities.push_back({i, {}});
@@ -115,6 +115,26 @@ private:
         return trace_.devices[trace_.streams[row.stream].device].facts.ordinal;
     }
 
+    bool isOfFile(const DeviceRow& row) const
+    {
+        const ProcessIndex process = trace_.processOf(row);
+        return process == holder_ || callers_.contains(process);
+    }
+
+    /// Notes the calls whose activity is certain, because no other call can have launched it.
+    void noteTakenCalls()
+    {
+        for (const DeviceRow& row : trace_.activities) {
+            if (!isOfFile(row))
+                continue;
+            const std::vector<Call> calls = callersOf(row);
+            if (calls.size() == 1)
+                taken_.insert({calls.front().process, calls.front().id, calls.front().start});
+        }
+    }
+
+    bool isTaken(const Call& call) const { return taken_.contains({call.process, call.id, call.start}); }
+
     /// The last call of each process before an activity.
     std::vector<Call> callersOf(const DeviceRow& row)
     {
@@ -158,8 +178,13 @@ private:
             return {matching.front().process, Evidence::Strong};
         if (matching.empty() && calls.size() == 1)
             return {calls.front().process, Evidence::Weak};
+        std::vector<Call>& rest = matching.empty() ? calls : matching;
+        // A call launches one activity, unless it launches a graph.
+        if (trace_.activityFacts[row.extra].graphNode == 0 &&
+            std::ranges::count_if(rest, [this](const Call& call) { return !isTaken(call); }) == 1)
+            return {std::ranges::find_if(rest, [this](const Call& call) { return !isTaken(call); })->process,
+                    Evidence::Weak};
         // The nearest one, to be settled by the device.
-        const std::vector<Call>& rest = matching.empty() ? calls : matching;
         return {std::ranges::max_element(rest, {}, &Call::start)->process, Evidence::None};
     }
 
@@ -219,6 +244,8 @@ private:
         flows_; ///< by device, stream, start
     std::vector<Call> calls_;
     std::vector<OpSpan> ops_;
+    std::set<std::tuple<ProcessIndex, std::uint64_t, std::int64_t>>
+        taken_;                                                          ///< by process, correlation, start
     std::map<std::int32_t, std::map<ProcessIndex, std::int64_t>> votes_; ///< by device
     std::map<std::int32_t, Owner> owners_;
     ActivityOwners found_;

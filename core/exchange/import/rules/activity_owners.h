@@ -24,7 +24,8 @@ struct ActivityOwners {
 /// Rule "processes". Correlation ids of different processes collide, so an activity may have several callers.
 ///
 /// A caller must have made its call before the activity starts. Of several, a flow of the source decides, then the
-/// External id, whose op must contain the call, then the process that the other activities of the device belong to.
+/// External id, whose op must contain the call, then whose call has launched nothing else, then the process that the other
+/// activities of the device belong to.
 /// Processes and devices that are then left over are paired in their order if there is one of each, otherwise so and
 /// counted as ambiguous. Of processes that share a device, the one that launched last is taken, and counted.
 /// O(n log n).

@@ -4,8 +4,8 @@
 
 namespace tilescope::exchange {
 
-/// Rule "the same recording twice": two files of one rank would count its work twice.
+/// Rule "the same recording twice": two files of one rank, or with the same events, would count its work twice. O(n).
 /// \throws Error (Usage)  names the two files
-void requireOneFilePerRank(const ForeignTrace& trace);
+void requireOneFilePerRank(ForeignTrace& trace);
 
 } // namespace tilescope::exchange

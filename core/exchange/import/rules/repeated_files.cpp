@@ -55,6 +55,13 @@ std::optional<fs::path> stemOf(const fs::path& file, std::string_view ending)
     return fs::path(name.substr(0, name.size() - ending.size()));
 }
 
+/// `rank0.json`, and `ranks.zip, rank0.json` of a file that was unpacked.
+std::string nameOf(const SourceFile& file)
+{
+    const std::string name = file.path.filename().string();
+    return file.folder ? file.named.filename().string() + ", " + name : name;
+}
+
 } // namespace
 
 std::vector<RepeatedFile> takeRepeatedFiles(std::vector<SourceFile>& files)
@@ -63,7 +70,7 @@ std::vector<RepeatedFile> takeRepeatedFiles(std::vector<SourceFile>& files)
     std::map<fs::path, std::string> profiles; // of JAX, by stem
     for (const SourceFile& file : files)
         if (const auto stem = stemOf(file.path, ".xplane.pb"))
-            profiles[*stem] = file.path.filename().string();
+            profiles[*stem] = nameOf(file);
     std::map<std::uint32_t, std::vector<const SourceFile*>> bySize;
     std::map<const SourceFile*, std::string> digests;
     const auto digestOf = [&](const SourceFile& file) -> const std::string& {
@@ -74,7 +81,7 @@ std::vector<RepeatedFile> takeRepeatedFiles(std::vector<SourceFile>& files)
     };
     std::vector<bool> isRepeated(files.size());
     for (std::size_t i = 0; i < files.size(); ++i) {
-        const std::string name = files[i].path.filename().string();
+        const std::string name = nameOf(files[i]);
         for (const std::string_view ending : {".trace.json.gz", ".trace.json"})
             if (const auto stem = stemOf(files[i].path, ending); stem && profiles.contains(*stem)) {
                 repeated.push_back({name, profiles[*stem]});
@@ -85,7 +92,7 @@ std::vector<RepeatedFile> takeRepeatedFiles(std::vector<SourceFile>& files)
         std::vector<const SourceFile*>& alike = bySize[textSize(files[i].path)];
         for (const SourceFile* earlier : alike)
             if (!isRepeated[i] && digestOf(*earlier) == digestOf(files[i])) {
-                repeated.push_back({name, earlier->path.filename().string()});
+                repeated.push_back({name, nameOf(*earlier)});
                 isRepeated[i] = true;
             }
         alike.push_back(&files[i]);

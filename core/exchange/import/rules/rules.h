@@ -89,7 +89,7 @@ inline constexpr ImportRule kImportRules[] = {
      ""},
     {"the same recording twice",
      "A file with the same text as another one, and a trace beside the profile that it "
-     "was made from, is left out; two files of one rank are refused.",
+     "was made from, is left out; two files of one rank, or with the same events, are refused.",
      "source_repeated"},
     {"devices that are not read", "Events of devices whose format is not read are left out and named.",
      "device_not_read"},

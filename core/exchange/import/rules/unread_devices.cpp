@@ -74,10 +74,31 @@ void renumberProcesses(ForeignTrace& trace)
 
 void leaveOutUnreadDevices(ForeignTrace& trace)
 {
+    if (trace.unread.empty() && trace.spare.empty())
+        return;
+    const std::vector<bool> used = trace.usedStreams();
+    const auto keep = [&trace](ProcessIndex process) { trace.spare.erase(process); };
+    for (std::size_t i = 0; i < used.size(); ++i)
+        if (used[i]) {
+            trace.unread.erase(trace.streams[i].process);
+            keep(trace.streams[i].process);
+        }
+    for (const KnownThread& thread : trace.threads)
+        keep(thread.process);
+    for (const ForeignAllocation& each : trace.allocations)
+        keep(each.process);
+    for (const ForeignHeld& each : trace.held)
+        keep(each.process);
+    for (const Collective& each : trace.collectives)
+        keep(each.process);
+    for (const Wait& each : trace.waits)
+        keep(each.process);
+    for (const auto& [process, track] : trace.counters)
+        keep(process);
+    for (const ProcessIndex process : trace.spare)
+        trace.unread.try_emplace(process);
     if (trace.unread.empty())
         return;
-    for (const KnownStream& stream : trace.streams)
-        trace.unread.erase(stream.process);
     countHostEvents(trace);
     leaveOutThreads(trace);
     renumberProcesses(trace);
