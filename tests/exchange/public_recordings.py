@@ -7,7 +7,8 @@ Other files (profiles of JAX, rocmProfileData) are imported and listed without a
 
 usage: tests/exchange/public_recordings.py --tilescope PROGRAM FILE…       exit 1 if a figure differs
 
-Run by hand: the recordings are not part of the repository. Prints a line per file: figures, losses, seconds, MB of text, MB of the recording.
+Run by hand: the recordings are not part of the repository. Prints a line per file: figures, losses, seconds, MB of text, MB of the
+recording, share of the kernels' time whose family is `other`.
 """
 import argparse
 import collections
@@ -96,6 +97,16 @@ def run_figures(output):
             "ranks": sorted(rank for rank, in db.execute("select rank from process where rank is not null"))}
 
 
+def share_of_other(tilescope, output):
+    """The share of the kernels' time whose family is `other`, in percent; None without kernels."""
+    done = subprocess.run([tilescope, "show", output, "kernels", "--format", "json"], capture_output=True, text=True, check=True)
+    times = collections.Counter()
+    for row in json.loads(done.stdout):
+        if row["family"] not in ("copy", "memset"):
+            times[row["family"]] += row["total_ns"]
+    return 100 * times["other"] / times.total() if times.total() else None
+
+
 def losses_of(output):
     db = sqlite3.connect(output)
     sums = collections.Counter()
@@ -130,12 +141,13 @@ def main():
                 text = text_of(path)
                 size = len(text)
                 expected = kineto_figures(text)
+            other = share_of_other(arguments.tilescope, output)
             wrong = [f"{name} {expected[name]} but {found[name]}" for name in found
                      if expected[name] is not None and expected[name] != found[name]]
             different += bool(wrong) or verified != 0
             print(f"{path.name}: {found['kernels']:,} kernels, {found['kernel_ns']:,} ns, busy {found['busy_ns']:,} ns, "
                   f"{found['copies']:,} copies, ranks {found['ranks']}; {seconds:.2f} s, {size / 1e6:.1f} MB -> "
-                  f"{output.stat().st_size / 1e6:.1f} MB" + (f"; verify {verified}" if verified else "") +
+                  f"{output.stat().st_size / 1e6:.1f} MB" + (f"; other {other:.1f} %" if other is not None else "") + (f"; verify {verified}" if verified else "") +
                   (f"; losses: {losses_of(output)}" if losses_of(output) else "") +
                   (f"; DIFFERENT: {'; '.join(wrong)}" if wrong else ""))
     print(f"{len(arguments.files)} files, {different} different, {refused} refused")
