@@ -135,6 +135,7 @@ inline std::vector<WorstCase> worstCases()
              add(text, "user_annotation", "name of event " + std::to_string(i), 1, 1, 10 * i, 5);
          })},
         {"names of 100 KB", 6, [](std::int64_t n) { return longNames(n, 100'000); }},
+        {"names of 1 MB", 6, [](std::int64_t n) { return longNames(n, 1'000'000); }},
         {"colliding correlations", 3000, collisions},
         {"overlapping steps, kernels that outlast", 2000, steps},
         {"every second event broken", 2000, each([](std::string& text, std::int64_t i) {
