@@ -238,7 +238,7 @@ int dispatch(int argc, char** argv)
     if (!namesFile(first))
         throwUnknown(first);
     if (isSpec(first) && !hasDisplay())
-        throw Error{.what = "a spec opens in the window, which needs a display",
+        throw Error{.what = "there is no display to open a spec in the window",
                     .where = first,
                     .remedy = "run it here: tilescope --batch " + shellWord(first) + " -o FILE.tscope",
                     .kind = ErrorKind::Environment};

@@ -215,8 +215,7 @@ TEST_F(RanksWindow, OneChoiceOfARankHoldsOnEveryPageAndIsNamedInItsHeaders)
     clickRail(QStringLiteral("Flame"));
     EXPECT_TRUE(rank.isVisible());
     EXPECT_EQ(rank.currentText(), QStringLiteral("rank 0"));
-    EXPECT_TRUE(
-        headersOf(*window_.page(QStringLiteral("flame"))).contains(QStringLiteral(", rank 0")));
+    EXPECT_TRUE(headersOf(*window_.page(QStringLiteral("flame"))).contains(QStringLiteral(", rank 0")));
     clickRail(QStringLiteral("Query"));
     EXPECT_FALSE(rank.isVisible()) << "a statement is of all rows";
     window_.workspace().history().undo();
