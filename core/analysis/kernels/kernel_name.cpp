@@ -139,6 +139,9 @@ Head headOf(std::string_view text)
             ++i;
         }
     }
+    // Some demanglers write `operator ()`.
+    while (i > component && text[i - 1] == ' ')
+        --i;
     head.qualified = text.substr(0, i);
     head.root = text.substr(component, i - std::min(i, component));
     return head;

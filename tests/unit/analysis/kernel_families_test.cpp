@@ -165,6 +165,10 @@ TEST(KernelFamilies, ShortNamesLeaveOutWhatCompilersAdd)
         {"kernel_cutlass_kernel_flash_attncuteflash_fwd_sm100FlashAttention_object_at__tensorptrbf16gmem",
          "flash attncuteflash fwd sm100flash attention"},
         {"_chunk_scan_fwd_kernel_0d1d2d3de", "chunk scan fwd"},
+        {"void at::native::reduce_kernel<(int)512, (int)1, at::native::ReduceOp<float, "
+         "at::native::func_wrapper_t<float, at::native::sum_functor<float, float, float>::operator "
+         "()(at::TensorIterator &)::[lambda(float, float) (instance 1)]>, unsigned int, float, (int)4>>(T3)",
+         "sum fp32"},
         {"void flashinfer::sampling::TopKTopPSamplingFromProbKernel<1024u>(float*)",
          "top k top p sampling from prob"}};
     for (const auto& [full, shortName] : expected)
