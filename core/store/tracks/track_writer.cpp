@@ -276,15 +276,30 @@ void TrackWriter::writePieces()
     pieces_.clear();
 }
 
-void TrackWriter::finish()
+std::vector<TrackWriter::Track*> TrackWriter::allTracks() const
 {
     std::vector<Track*> tracks;
     for (const auto& [key, lane] : lanes_)
-        for (const auto& track : lane->tracks) {
-            pack(*track);
-            packPointsOf(*track);
+        for (const auto& track : lane->tracks)
             tracks.push_back(track.get());
-        }
+    return tracks;
+}
+
+void TrackWriter::finish()
+{
+    std::vector<Track*> tracks = allTracks();
+    std::int64_t boxes = 0;
+    bool isWritten = false;
+    for (const Track* track : tracks) {
+        boxes += track->packed + std::ssize(track->boxes) + std::ssize(track->points);
+        isWritten = isWritten || track->info.id != 0;
+    }
+    if (!isWritten && boxes < kFewestPerTrack * std::ssize(tracks))
+        return pieces_.clear();
+    for (Track* track : tracks) {
+        pack(*track);
+        packPointsOf(*track);
+    }
     writePieces();
     std::ranges::sort(tracks, {}, [](const Track* track) { return track->info.id; });
     for (const Track* track : tracks) {

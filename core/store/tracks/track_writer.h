@@ -24,6 +24,8 @@ class TrackWriter final : RowResolver {
 public:
     /// Runs of fewer events get no tracks: a reader makes them as fast as it would read them.
     static constexpr std::int64_t kFewestEvents = 50'000;
+    /// A run of more tracks than one for so many boxes gets none either: each would cost more than its boxes.
+    static constexpr std::int64_t kFewestPerTrack = 4;
 
     /// \pre the file's appenders are flushed
     static bool hasEnough(WritableFile& target, std::int64_t run);
@@ -78,6 +80,7 @@ private:
     void packPointsOf(Track& track);
     void keep(Track& track, std::int64_t events, std::int64_t start, std::string&& bytes);
     void writePieces();
+    std::vector<Track*> allTracks() const;
     void finish();
 
     WritableFile& target_;

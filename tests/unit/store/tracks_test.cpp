@@ -401,6 +401,26 @@ TEST_F(Tracks, AreLeftOutOfASmallRun)
     EXPECT_TRUE(RunReader(file).tracks(RunId{1}).empty());
 }
 
+TEST_F(Tracks, AreLeftOutOfARunWithHardlyAnEventInEach)
+{
+    constexpr std::uint32_t kOps = 60'000;
+    TraceBatch batch;
+    for (std::uint32_t i = 0; i < kOps; ++i) {
+        batch.ops.push_back(make.op(i, "aten::mm", 10 * i, 10 * i + 5));
+        batch.ops.back().thread = ThreadId{i / 3};
+    }
+    {
+        RunWriter writer(file, strings);
+        writer.beginRun(header());
+        writer.write(batch);
+        writer.endRun({});
+    }
+    const RunReader reader(file);
+    EXPECT_TRUE(reader.tracks(RunId{1}).empty());
+    EXPECT_EQ(reader.ops({.run = RunId{1}}).size(), kOps);
+    expectSound(file);
+}
+
 TEST_F(Tracks, AreDeletedWithTheirRunAndRebuiltInOtherFiles)
 {
     writeRun(12);
