@@ -19,20 +19,32 @@ using trace::ThreadLog;
 constexpr std::size_t kAllocationRing = 1 << 15;
 constexpr std::string_view kBackward = "step/backward";
 
-std::string threadName(std::uint32_t thread)
+std::string threadName(std::uint32_t thread, bool mayOpenFiles)
 {
-    // The thread that writes has file descriptors of its own.
+    if (thread == static_cast<std::uint32_t>(getpid()))
+        return "main";
+    if (!mayOpenFiles)
+        return {};
     std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/comm");
     std::string name;
     std::getline(file, name);
-    if (thread == static_cast<std::uint32_t>(getpid()))
-        return "main";
     return name.starts_with("pt_autograd") ? "autograd" : name;
 }
 
 std::uint32_t stringOf(StringId id)
 {
     return id ? id.value : kNoString;
+}
+
+/// The element of a cache, which is found once: looking up texts takes locks.
+template <class Find> std::uint32_t known(std::vector<std::uint32_t>& cache, std::size_t at, Find find)
+{
+    constexpr std::uint32_t kUnknown = kNoString - 1;
+    if (at >= cache.size())
+        cache.resize(at + 64, kUnknown);
+    if (cache[at] == kUnknown)
+        cache[at] = find();
+    return cache[at];
 }
 
 /// Calls visit(ordinal, log) with the allocation log of each device from 0 on.
@@ -93,7 +105,7 @@ void BlockMaker::drainHost()
     HostLogs::instance().drain([this](const ThreadLog& log, const HostRecord& record) {
         const std::uint32_t thread = log.thread();
         if (thread != lastThread_ && named_.insert(thread).second)
-            assembler_.addThread(thread, threadName(thread));
+            assembler_.addThread(thread, threadName(thread, mayOpenFiles_));
         lastThread_ = thread;
         if (record.kind == HostRecord::Kind::Alloc)
             addCpuAllocation(thread, record);
@@ -210,15 +222,20 @@ std::optional<WorkingBlock> BlockMaker::take(WorkingBlock block, const trace::Lo
 
 std::uint32_t BlockMaker::backwardPathOf(StringId path)
 {
-    return path && strings_.text(path).starts_with(kBackward) ? stringOf(path) : kNoString;
+    if (!path)
+        return kNoString;
+    return known(backwardStrings_, path.value,
+                 [&] { return strings_.text(path).starts_with(kBackward) ? path.value : kNoString; });
 }
 
 std::uint32_t BlockMaker::backwardPathOf(const trace::HostContext& context)
 {
     if (context.path == trace::kNone)
         return kNoString;
-    const std::string& path = trace::PathTree::instance().node(context.path)->path;
-    return path.starts_with(kBackward) ? strings_.intern(path).value : kNoString;
+    return known(backwardNodes_, context.path, [&] {
+        const std::string& path = trace::PathTree::instance().node(context.path)->path;
+        return path.starts_with(kBackward) ? strings_.intern(path).value : kNoString;
+    });
 }
 
 ActivityRow BlockMaker::rowOf(const DeviceEvent& event, WorkingBlock& block)

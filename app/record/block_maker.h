@@ -39,6 +39,8 @@ public:
     /// CUPTI was taken out of the process and comes back, so its correlation ids begin anew. Any thread.
     void noteCuptiReturns() { cuptiReturns_.store(true); }
 
+    /// From now on nothing opens a file: threads but the first have no names.
+    void openNoFiles() { mayOpenFiles_ = false; }
     /// Takes over every record that was noted so far.
     /// \param session  null: the device is not recorded
     void drain(trace::CuptiSession* session);
@@ -75,11 +77,14 @@ private:
     std::atomic<int> memoryDevices_{0};
     std::atomic<bool> cuptiReturns_{false};
 
+    bool mayOpenFiles_ = true;
     std::uint32_t lastThread_ = 0;
     std::unordered_set<std::uint32_t> named_; ///< threads
     std::unordered_set<std::int32_t> devices_;
     ProcessFacts facts_;
     std::vector<AllocRow> allocations_;
+    std::vector<std::uint32_t> backwardNodes_; ///< results of backwardPathOf(), by path and by string
+    std::vector<std::uint32_t> backwardStrings_;
     std::map<LaunchConfig, std::uint32_t> launches_;
     std::size_t written_ = 0; ///< strings in earlier blocks
     std::int64_t lost_ = 0;   ///< records, as the last block states

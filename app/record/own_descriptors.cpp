@@ -3,8 +3,10 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,6 +40,16 @@ void closeAll() noexcept
         close(static_cast<int>(descriptor));
 }
 
+int callFunction(void* function)
+{
+    try {
+        (*static_cast<const std::function<void()>*>(function))();
+        return 0;
+    } catch (...) {
+        return 1;
+    }
+}
+
 } // namespace
 
 int separateDescriptors() noexcept
@@ -53,6 +65,24 @@ int separateDescriptors() noexcept
         if (open("/", O_PATH | O_CLOEXEC) != standard)
             return errno != 0 ? errno : EBADF;
     return 0;
+}
+
+bool callWithCopiedDescriptors(const std::function<void()>& function) noexcept
+{
+    constexpr std::size_t kStackBytes = 1 << 18;
+    void* stack =
+        mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED)
+        return false;
+    // Without a signal at its end, wait() of the program does not find the process.
+    const pid_t process =
+        clone(&callFunction, static_cast<char*>(stack) + kStackBytes, CLONE_VM | CLONE_VFORK,
+              const_cast<void*>(static_cast<const void*>(&function)));
+    int status = -1;
+    while (process > 0 && waitpid(process, &status, __WCLONE) < 0 && errno == EINTR) {
+    }
+    munmap(stack, kStackBytes);
+    return process > 0 && status == 0;
 }
 
 } // namespace tilescope::record

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 namespace tilescope::record {
 
 /// Gives the calling thread a table of file descriptors of its own. Whatever the program closes, reuses or duplicates
@@ -10,5 +12,11 @@ namespace tilescope::record {
 /// A thread that has called it must not call CUDA or CUPTI, which use descriptors of the program.
 /// \return  0, or the errno of the kernel or the seccomp filter that refuses it
 int separateDescriptors() noexcept;
+
+/// Calls a function that opens, uses and closes files, where separateDescriptors() is refused: in a short-lived process that
+/// shares all memory with this one, but has a copy of its descriptors. The calling thread waits. In the function, getpid()
+/// and /proc/self are those of the other process.
+/// \return  false if no process can be started; the function was not called
+bool callWithCopiedDescriptors(const std::function<void()>& function) noexcept;
 
 } // namespace tilescope::record

@@ -20,7 +20,7 @@ namespace tilescope::record {
 
 namespace {
 
-std::string contents(const char* file)
+std::string contents(const std::string& file)
 {
     std::ifstream in(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
@@ -50,27 +50,30 @@ std::int64_t wallClockOffset(std::string_view clock, std::string_view host)
 
 } // namespace
 
-ProcessFacts factsOfThisProcess(const Settings& settings)
+ProcessFacts factsOfThisProcess(const Settings& settings, pid_t process)
 {
+    // /proc may be that of other process numbers.
+    const std::string name = process == getpid() ? "self" : std::to_string(process);
+    const std::string folder = "/proc/" + name;
     std::array<char, 256> host{};
     gethostname(host.data(), host.size() - 1);
-    std::string name = contents("/proc/self/comm");
-    if (name.ends_with('\n'))
-        name.pop_back();
+    std::string thread = contents(folder + "/comm");
+    if (thread.ends_with('\n'))
+        thread.pop_back();
     const std::int64_t steady = nanosecondsOf(TraceClock::now());
-    ProcessFacts facts{{"pid", std::to_string(getpid())},
+    ProcessFacts facts{{"pid", std::to_string(process)},
                        {"host", host.data()},
-                       {"name", name},
+                       {"name", thread},
                        {"rank", firstOf({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"})},
                        {"world", firstOf({"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"})},
                        {"steady_ns", std::to_string(steady)},
                        {"unix_ns", std::to_string(steady + wallClockOffset(settings.clock, host.data()))}};
     // They identify the process for whoever waits for it: a number may be used again.
-    const ProcessIdentity identity = identityOf("self");
+    const ProcessIdentity identity = identityOf(name);
     facts.emplace_back("started", identity.started);
     facts.emplace_back("pid_namespace", identity.space);
     if (settings.storesCommandLine)
-        facts.emplace_back("command", maskedCommandLine(wordsOfFile("/proc/self/cmdline")));
+        facts.emplace_back("command", maskedCommandLine(wordsOfFile(folder + "/cmdline")));
     return facts;
 }
 

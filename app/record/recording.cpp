@@ -358,7 +358,8 @@ void Recording::run()
     if (!isAble)
         return;
     lock.unlock();
-    control_.open(settings_.recorder);
+    if (hasDescriptors_)
+        control_.open(settings_.recorder);
     lock.lock();
     auto pause = kPeriod;
     auto nextFlush = std::chrono::steady_clock::now() + kFlushPeriod;
@@ -404,12 +405,22 @@ void Recording::detachSoon(trace::CuptiSession& session)
 
 bool Recording::openFile()
 {
-    if (const int error = separateDescriptors(); error != 0) {
-        giveUp("this system does not let the recorder use file descriptors of its own: " +
-               std::system_category().message(error));
+    const pid_t process = getpid();
+    ProcessFacts facts;
+    const auto gather = [&] { facts = factsOfThisProcess(settings_, process); };
+    hasDescriptors_ = separateDescriptors() == 0;
+    if (hasDescriptors_)
+        gather();
+    WorkingFileWriter::DescriptorScope scope;
+    if (!hasDescriptors_) {
+        scope = [](const std::function<void()>& use) { return callWithCopiedDescriptors(use); };
+        blocks_.openNoFiles();
+    }
+    if (scope && !scope(gather)) {
+        giveUp("this system does not let the recorder use file descriptors without those of the program");
         return false;
     }
-    file_ = std::make_unique<WorkingFileWriter>(path_, factsOfThisProcess(settings_));
+    file_ = std::make_unique<WorkingFileWriter>(path_, std::move(facts), std::move(scope));
     if (std::string part = window_.text(); !part.empty())
         file_->addFact("window", std::move(part));
     return true;

@@ -25,8 +25,9 @@ namespace tilescope::record {
 /// The recording of this process and the thread that writes it. Never destroyed, because threads may call it until the
 /// process ends. A forked child has another one.
 ///
-/// The writing thread has file descriptors of its own; the others are in threads of the program and use none. Any thread
-/// may call the functions. They may throw: Recorder, which the program's threads call, catches.
+/// The writing thread has file descriptors of its own or, where the system refuses that, uses none once its file is mapped;
+/// the other functions are called in threads of the program and use none. Any thread may call them. They may throw:
+/// Recorder, which the program's threads call, catches.
 class Recording {
 public:
     /// Opens the recording, unless this system does not let it: then isOpen() stays false.
@@ -112,7 +113,8 @@ private:
         return facts;
     }};
     std::unique_ptr<WorkingFileWriter> file_;
-    ControlSocket control_;
+    ControlSocket control_;       ///< closed if hasDescriptors_ is false
+    bool hasDescriptors_ = false; ///< of its own; otherwise the thread opens nothing
     bool delayOver_ = false;
 
     const Settings settings_;

@@ -3,11 +3,14 @@
 #include "core/base/error.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <optional>
 #include <type_traits>
@@ -193,8 +196,8 @@ std::optional<std::string> payloadOf(std::ifstream& in, const BlockHead& head)
 
 } // namespace
 
-WorkingFileWriter::WorkingFileWriter(std::filesystem::path file, ProcessFacts facts)
-    : file_(std::move(file)), facts_(std::move(facts))
+WorkingFileWriter::WorkingFileWriter(std::filesystem::path file, ProcessFacts facts, DescriptorScope scope)
+    : file_(std::move(file)), facts_(std::move(facts)), scope_(std::move(scope))
 {
 }
 
@@ -203,17 +206,51 @@ void WorkingFileWriter::close() noexcept
     if (descriptor_ >= 0)
         ::close(descriptor_);
     descriptor_ = -1;
+    if (mapping_)
+        munmap(mapping_, mapped_);
+    mapping_ = nullptr;
     failed_ = true;
+}
+
+bool WorkingFileWriter::open()
+{
+    if (!scope_) {
+        descriptor_ = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        error_ = descriptor_ < 0 ? errno : 0;
+    } else if (!scope_([this] { map(); }) && error_ == 0) {
+        error_ = EAGAIN;
+    }
+    return exists();
+}
+
+void WorkingFileWriter::map() noexcept
+{
+    const int descriptor = ::open(file_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (descriptor < 0) {
+        error_ = errno;
+        return;
+    }
+    // Only addresses: memory and disk are taken as the file grows. A limit of the process may leave less of them.
+    constexpr std::size_t kMost = std::size_t{1} << 38;
+    constexpr std::size_t kLeast = std::size_t{1} << 26;
+    for (mapped_ = kMost; mapped_ >= kLeast; mapped_ /= 2) {
+        void* mapping =
+            mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
+        if (mapping != MAP_FAILED) {
+            mapping_ = static_cast<char*>(mapping);
+            madvise(mapping, mapped_, MADV_DONTFORK); // a child has a file of its own
+            break;
+        }
+        error_ = errno;
+    }
+    ::close(descriptor);
 }
 
 bool WorkingFileWriter::create()
 {
-    if (failed_ || descriptor_ >= 0)
+    if (failed_ || exists())
         return !failed_;
-    descriptor_ = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (descriptor_ < 0)
-        error_ = errno;
-    failed_ = descriptor_ < 0 || !writeAll(kWorkingFileLine.data(), kWorkingFileLine.size()) ||
+    failed_ = !open() || !writeAll(kWorkingFileLine.data(), kWorkingFileLine.size()) ||
               !write(kFactsBlock, encoded(facts_));
     return !failed_;
 }
@@ -221,7 +258,7 @@ bool WorkingFileWriter::create()
 void WorkingFileWriter::addFact(std::string key, std::string value)
 {
     facts_.emplace_back(std::move(key), std::move(value));
-    if (descriptor_ >= 0)
+    if (exists())
         write(kFactsBlock, encoded({facts_.back()}));
 }
 
@@ -255,19 +292,57 @@ bool WorkingFileWriter::append(const WorkingBlock& block)
 bool WorkingFileWriter::write(std::uint32_t kind, const std::string& payload)
 {
     const std::string head = workingBlockHead(kind, payload);
-    const off_t before = lseek(descriptor_, 0, SEEK_CUR);
+    const std::size_t before = size_;
     if (payload.size() < kLongestBlock && writeAll(head.data(), head.size()) &&
         writeAll(payload.data(), payload.size()))
         return true;
     // Also makes room for a reason.
-    if (before < 0 || ftruncate(descriptor_, before) != 0 || lseek(descriptor_, before, SEEK_SET) != before)
+    if (!exists() || !cutTo(before))
         close();
     failed_ = true;
     return false;
 }
 
+bool WorkingFileWriter::cutTo(std::size_t bytes) noexcept
+{
+    size_ = bytes;
+    const auto end = static_cast<off_t>(bytes);
+    if (mapping_)
+        return truncate(file_.c_str(), end) == 0;
+    return ftruncate(descriptor_, end) == 0 && lseek(descriptor_, end, SEEK_SET) == end;
+}
+
+bool WorkingFileWriter::writeMapped(const char* data, std::size_t bytes)
+{
+    const std::size_t end = size_ + bytes;
+    if (end > mapped_) {
+        error_ = EFBIG;
+        return false;
+    }
+    if (truncate(file_.c_str(), static_cast<off_t>(end)) != 0) {
+        error_ = errno;
+        return false;
+    }
+    // Where the disk is full, a write to a new page is a signal that ends the program, but an error of a system call.
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    for (std::size_t at = (size_ + page - 1) / page * page; at < end; at += page)
+        if (syscall(SYS_clock_gettime, CLOCK_MONOTONIC, mapping_ + at) != 0) {
+            error_ = ENOSPC;
+            return false;
+        }
+    std::memcpy(mapping_ + size_, data, bytes);
+    // The pages stay in the file; this process needs them no more.
+    constexpr std::size_t kKept = std::size_t{1} << 26;
+    if (size_ / kKept != end / kKept)
+        madvise(mapping_, end / kKept * kKept, MADV_DONTNEED);
+    size_ = end;
+    return true;
+}
+
 bool WorkingFileWriter::writeAll(const char* data, std::size_t bytes)
 {
+    if (mapping_)
+        return writeMapped(data, bytes);
     while (bytes > 0) {
         const ssize_t written = ::write(descriptor_, data, bytes);
         if (written < 0 && errno == EINTR)
@@ -278,6 +353,7 @@ bool WorkingFileWriter::writeAll(const char* data, std::size_t bytes)
         }
         data += written;
         bytes -= static_cast<std::size_t>(written);
+        size_ += static_cast<std::size_t>(written);
     }
     return true;
 }

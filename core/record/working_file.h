@@ -169,8 +169,14 @@ using ProcessFacts = std::vector<std::pair<std::string, std::string>>;
 /// recorded must have file descriptors of its own: the program may close or replace any of the process'.
 class WorkingFileWriter {
 public:
+    /// Calls a function in which the thread has file descriptors of its own.
+    /// \return  whether it could
+    using DescriptorScope = std::function<bool(const std::function<void()>&)>;
+
     /// \param facts  written before the first block
-    WorkingFileWriter(std::filesystem::path file, ProcessFacts facts);
+    /// \param scope  for a thread without descriptors of its own: the file is opened in one call of it, and written by a
+    ///               shared mapping
+    WorkingFileWriter(std::filesystem::path file, ProcessFacts facts, DescriptorScope scope = {});
     ~WorkingFileWriter() { close(); }
     WorkingFileWriter(const WorkingFileWriter&) = delete;
     WorkingFileWriter& operator=(const WorkingFileWriter&) = delete;
@@ -184,19 +190,27 @@ public:
     /// Creates the file if no append has.
     /// \return  whether it exists
     bool create();
-    bool exists() const { return descriptor_ >= 0; }
+    bool exists() const { return descriptor_ >= 0 || mapping_; }
     bool hasEvents() const { return hasEvents_; }
     /// The errno of a failure.
     int error() const { return error_; }
     void close() noexcept;
 
 private:
+    bool open();
+    void map() noexcept;
     bool write(std::uint32_t kind, const std::string& payload);
     bool writeAll(const char* data, std::size_t bytes);
+    bool writeMapped(const char* data, std::size_t bytes);
+    bool cutTo(std::size_t bytes) noexcept;
 
     std::filesystem::path file_;
     ProcessFacts facts_;
+    DescriptorScope scope_;
     int descriptor_ = -1;
+    char* mapping_ = nullptr; ///< of the file from its beginning, also of parts that it does not have yet
+    std::size_t mapped_ = 0;  ///< bytes
+    std::size_t size_ = 0;    ///< of the file, in bytes
     bool failed_ = false;
     bool hasEvents_ = false;
     int error_ = 0;

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <fstream>
@@ -125,11 +126,51 @@ TEST(WorkingFileWriter, CreatesNoFileWithoutABlock)
     EXPECT_FALSE(fs::exists(file));
 }
 
-TEST(WorkingFileWriter, EndsWhereNothingMoreFits)
+/// What a thread does that has no descriptors of its own.
+WorkingFileWriter::DescriptorScope mapped()
+{
+    return [](const std::function<void()>& use) {
+        use();
+        return true;
+    };
+}
+
+TEST(WorkingFileWriter, WritesTheSameByAMapping)
+{
+    const testing::TemporaryFolder folder;
+    std::array<std::string, 2> contents;
+    for (const bool isMapped : {false, true}) {
+        const fs::path file = folder.path() / (isMapped ? "mapped.working" : "a.working");
+        WorkingFileWriter writer(file, {{"pid", "12"}},
+                                 isMapped ? mapped() : WorkingFileWriter::DescriptorScope());
+        for (int i = 0; i < 3000; ++i) // more than a page
+            ASSERT_TRUE(writer.append(workingStep(i == 0, 100 * i, 10)));
+        std::ifstream in(file, std::ios::binary); // while it is being written
+        contents[isMapped ? 1 : 0] = {std::istreambuf_iterator<char>(in), {}};
+    }
+    EXPECT_GT(contents[0].size(), 300'000U);
+    EXPECT_TRUE(contents[0] == contents[1]);
+}
+
+TEST(WorkingFileWriter, SaysThatItsFileCannotBeMapped)
+{
+    const testing::TemporaryFolder folder;
+    WorkingFileWriter noFolder(folder.path() / "none/a.working", {}, mapped());
+    EXPECT_FALSE(noFolder.append(workingStep(true, 1)));
+    EXPECT_EQ(noFolder.error(), ENOENT);
+    WorkingFileWriter noProcess(folder.path() / "a.working", {}, [](const auto&) { return false; });
+    EXPECT_FALSE(noProcess.append(workingStep(true, 1)));
+    EXPECT_EQ(noProcess.error(), EAGAIN);
+}
+
+class FullWorkingFile : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Ways, FullWorkingFile, ::testing::Bool());
+
+TEST_P(FullWorkingFile, EndsWhereNothingMoreFits)
 {
     const testing::TemporaryFolder folder;
     const fs::path file = folder.path() / "a.working";
-    WorkingFileWriter writer(file, {});
+    WorkingFileWriter writer(file, {}, GetParam() ? mapped() : WorkingFileWriter::DescriptorScope());
     const bool first = writer.append(workingStep(true, 1));
     rlimit before{};
     getrlimit(RLIMIT_FSIZE, &before);
