@@ -14,6 +14,7 @@ extern "C" [[gnu::visibility("default")]] int InitializeInjection()
 extern "C" [[gnu::visibility("default")]] int
 InitializeInjectionNvtx2(NvtxGetExportTableFunc_t getExportTable)
 {
+    const tilescope::MutexLock lock(tilescope::record::Recorder::startGuard());
     if (!tilescope::record::Recorder::start())
         return 0;
     return tilescope::record::installNvtxCallbacks(getExportTable) ? 1 : 0;

@@ -47,6 +47,8 @@ void endAtExit()
 std::atomic<bool> isNewChild{false};  ///< its recording has not started
 bool parentRecorded = false;          ///< events, when it forked
 thread_local bool holdsLocks = false; ///< from the beginning to the end of fork()
+thread_local bool holdsStart = false; ///< likewise: startMutex
+constinit Mutex startMutex;
 
 /// What a child goes on to use, in the order in which they are acquired.
 std::array<Mutex*, 5> locksOfChild()
@@ -57,6 +59,7 @@ std::array<Mutex*, 5> locksOfChild()
 
 void beforeFork()
 {
+    holdsStart = startMutex.acquireToFork();
     if (!Recording::isOpen())
         return;
     const auto locks = locksOfChild();
@@ -72,6 +75,8 @@ void beforeFork()
 
 bool releaseLocks()
 {
+    if (std::exchange(holdsStart, false))
+        startMutex.releaseAfterFork();
     if (!std::exchange(holdsLocks, false))
         return false;
     for (Mutex* lock : locksOfChild())
@@ -100,6 +105,12 @@ void afterForkInChild()
     Recording::awaitRange(isWhole);
 }
 
+/// As soon as the library is loaded: another thread may fork while the recording starts.
+[[gnu::constructor]] void watchForks()
+{
+    pthread_atfork(&beforeFork, &afterForkInParent, &afterForkInChild);
+}
+
 // --- start ---
 
 bool startOnce() noexcept
@@ -113,7 +124,6 @@ bool startOnce() noexcept
         if (!Recording::isOpen())
             return false;
         std::atexit(&endAtExit);
-        pthread_atfork(&beforeFork, &afterForkInParent, &afterForkInChild);
         return true;
     } catch (...) {
         return false;
@@ -121,6 +131,11 @@ bool startOnce() noexcept
 }
 
 } // namespace
+
+Mutex& Recorder::startGuard() noexcept
+{
+    return startMutex;
+}
 
 bool Recorder::start() noexcept
 {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/record/collective_log.h"
+#include "core/base/mutex.h"
 
 #include <cstdint>
 #include <string_view>
@@ -30,6 +31,9 @@ public:
     /// Starts recording host ranges, once.
     /// \return  whether this process is recorded, or will be as a forked child
     static bool start() noexcept;
+    /// Held by fork(), and by whoever initialises NVTX for an image of the program: NVTX in a child would wait for ever
+    /// for an initialisation that another thread had begun.
+    static Mutex& startGuard() noexcept;
     /// Starts the recording of a forked child, in which something is about to be noted.
     /// \return  whether events are recorded now
     static bool startInChild() noexcept;

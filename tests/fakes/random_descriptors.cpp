@@ -1,18 +1,25 @@
 // A program that closes, reuses and duplicates its descriptors at random, while threads use NVTX. What it prints depends on
 // the seed alone: whoever else uses its descriptors, or keeps one of them open, changes it.
 //
-// usage: random_descriptors SEED ROUNDS FOLDER
+// With `refuse` the system lets no thread have a table of descriptors of its own, as a container may.
+//
+// usage: random_descriptors SEED ROUNDS FOLDER [refuse]
 
 #include <nvtx3/nvToolsExt.h>
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -120,6 +127,21 @@ void forkOne(bool isRecorded)
     require(waitpid(child, &status, 0) == child && status == 0, "fork");
 }
 
+/// From now on close_range() and unshare() fail in this process.
+void refuseTables()
+{
+    constexpr unsigned kCloseRange = 436;
+    std::array<sock_filter, 5> program{{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kCloseRange, 1, 0),
+                                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_unshare, 0, 1),
+                                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)}};
+    const sock_fprog filter{.len = program.size(), .filter = program.data()};
+    require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+                prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0,
+            "seccomp");
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -129,7 +151,12 @@ int main(int argc, char** argv)
     const auto seed = static_cast<unsigned>(std::strtoul(argv[1], nullptr, 10));
     const long rounds = std::strtol(argv[2], nullptr, 10);
     folder = argv[3];
+    if (argc > 4)
+        refuseTables();
     std::mt19937 random(seed);
+    // A child that is forked while another thread makes NVTX's first call waits for that thread for ever.
+    nvtxRangePushA("start");
+    nvtxRangePop();
     for (long round = 0; round < rounds; ++round) {
         std::array<std::thread, kThreads> threads;
         for (int thread = 0; thread < kThreads; ++thread)
