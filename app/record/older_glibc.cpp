@@ -41,6 +41,8 @@ TILESCOPE_OLD(int, pthread_once, (pthread_once_t * once, void (*function)()), (o
 TILESCOPE_OLD(int, pthread_sigmask, (int how, const sigset_t* set, sigset_t* before), (how, set, before))
 TILESCOPE_OLD(int, __fxstat64, (int version, int descriptor, struct stat64* facts),
               (version, descriptor, facts))
+TILESCOPE_OLD(int, __xstat, (int version, const char* file, struct stat* facts), (version, file, facts))
+TILESCOPE_OLD(int, __lxstat, (int version, const char* file, struct stat* facts), (version, file, facts))
 
 int old_pthread_setname_np(pthread_t thread, const char* name);
 __asm__(".symver old_pthread_setname_np,pthread_setname_np@GLIBC_2.12");
@@ -49,10 +51,21 @@ int __wrap_pthread_setname_np(pthread_t thread, const char* name)
     return old_pthread_setname_np(thread, name);
 }
 
+constexpr int kVersion = 1; // of the structure, on x86-64
+
 int __wrap_fstat64(int descriptor, struct stat64* facts)
 {
-    constexpr int kVersion = 1; // of the structure, on x86-64
     return __wrap___fxstat64(kVersion, descriptor, facts);
+}
+
+int __wrap_stat(const char* file, struct stat* facts)
+{
+    return __wrap___xstat(kVersion, file, facts);
+}
+
+int __wrap_lstat(const char* file, struct stat* facts)
+{
+    return __wrap___lxstat(kVersion, file, facts);
 }
 
 pid_t __wrap_gettid()
