@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -85,6 +86,16 @@ std::optional<int> statusOf(const FileDescriptor& handle)
 bool runsPython(const std::vector<std::string>& words)
 {
     return !words.empty() && fs::path(words.front()).filename().string().starts_with("python");
+}
+
+/// Whether a process has loaded the recorder, as a forked child whose recording has not begun.
+bool hasRecorder(const fs::path& process)
+{
+    std::ifstream in(process / "maps");
+    for (std::string line; std::getline(in, line);)
+        if (line.find("/libtilescope_record.so") != std::string::npos)
+            return true;
+    return false;
 }
 
 } // namespace
@@ -176,11 +187,11 @@ std::vector<int> RecordedProcesses::silent() const
     for (const fs::directory_entry& entry : fs::directory_iterator("/proc", error)) {
         const auto pid = parseNumber<std::int32_t>(entry.path().filename().string());
         if (!pid || *pid == getpid() ||
-            std::ranges::any_of(known_, [&](const auto& known) { return known.second == *pid; }) ||
-            !runsPython(record::wordsOfFile(entry.path() / "cmdline")))
+            std::ranges::any_of(known_, [&](const auto& known) { return known.second == *pid; }))
             continue;
         const std::vector<std::string> environment = record::wordsOfFile(entry.path() / "environ");
-        if (std::ranges::find(environment, variable) != environment.end())
+        if (std::ranges::find(environment, variable) != environment.end() &&
+            (runsPython(record::wordsOfFile(entry.path() / "cmdline")) || hasRecorder(entry.path())))
             pids.push_back(*pid);
     }
     return pids;

@@ -25,7 +25,8 @@ public:
     void noteCommandEnd(int status);
     /// The numbers of those that run and have not ended their recording themselves.
     std::vector<int> running() const;
-    /// The numbers of Python programs of this recording that run and have not recorded anything.
+    /// The numbers of programs of this recording that run and have not recorded anything: Python, and those that have loaded
+    /// the recorder.
     std::vector<int> silent() const;
     /// When one of those that run wrote last, or one was found.
     std::chrono::steady_clock::time_point lastEvent() const { return lastEvent_; }

@@ -160,6 +160,11 @@ int RecordedProgram::pass() const
     const rlimit none{};
     setrlimit(RLIMIT_CORE, &none);
     std::signal(signal, SIG_DFL);
+    // Whoever waited for other processes may have blocked it.
+    sigset_t ending;
+    sigemptyset(&ending);
+    sigaddset(&ending, signal);
+    sigprocmask(SIG_UNBLOCK, &ending, nullptr);
     std::raise(signal);
     return 128 + signal;
 }
