@@ -11,8 +11,10 @@
 #include "app/record/recorder.h"
 #include "core/base/mutex.h"
 
+#include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -54,12 +56,54 @@ struct Names {
     std::unordered_map<const void*, Name> ofObjects GUARDED_BY(mutex);
     /// Higher in each forked child. Modules are named in it once more, for its recording to know their parameters.
     std::atomic<int> generation{0};
+    std::atomic<std::uint64_t> changes{1}; ///< of `ofObjects` and `generation`
+
+    void noteChange() { changes.fetch_add(1, std::memory_order_release); }
 };
 
 Names& names()
 {
     static auto* const all = new Names;
     return *all;
+}
+
+/// Names that a thread has looked up since the last change. Objects are named before the first step, so that a step takes
+/// neither the mutex nor the table.
+struct KnownNames {
+    struct Entry {
+        const void* object = nullptr;
+        std::uint64_t changes = 0;
+        Name name;
+    };
+    static constexpr std::size_t kEntries = 512;
+    std::array<Entry, kEntries> entries;
+
+    Entry& of(const void* object)
+    {
+        constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
+        return entries[(reinterpret_cast<std::uintptr_t>(object) * kOdd >> 32) % kEntries];
+    }
+};
+constinit thread_local KnownNames knownNames;
+
+/// The name of an object in this process; without a text if it has none.
+Name nameOf(const void* object)
+{
+    Names& all = names();
+    KnownNames::Entry& known = knownNames.of(object);
+    const std::uint64_t changes = all.changes.load(std::memory_order_acquire);
+    if (known.object == object && known.changes == changes)
+        return known.name;
+    Name name;
+    {
+        const MutexLock lock(all.mutex);
+        if (const auto found = all.ofObjects.find(object); found != all.ofObjects.end())
+            name = found->second;
+    }
+    if (name.isModule && name.generation != all.generation.load(std::memory_order_relaxed))
+        name = {};
+    known = {.object = object, .changes = changes, .name = name};
+    return name;
 }
 
 void* nameObject(void* /*self*/, void* tuple)
@@ -73,6 +117,7 @@ void* nameObject(void* /*self*/, void* tuple)
         Names& all = names();
         const MutexLock lock(all.mutex);
         all.ofObjects[object] = {&*all.texts.emplace(text).first, isModule != 0, all.generation.load()};
+        all.noteChange();
     } catch (...) {
         return api.newBool(0); // no memory: it has no ranges
     }
@@ -85,6 +130,7 @@ void* forgetObject(void* /*self*/, void* number)
     Names& all = names();
     const MutexLock lock(all.mutex);
     all.ofObjects.erase(object);
+    all.noteChange();
     return api.newBool(1);
 }
 
@@ -184,6 +230,7 @@ void forgetOpenObjects() noexcept
 {
     forgetPhases();
     names().generation.fetch_add(1);
+    names().noteChange();
 }
 
 Mutex& namesMutex()
@@ -195,17 +242,9 @@ bool enterObject(const void* object) noexcept
 {
     if (!Recorder::isRecording() && !Recorder::startInChild())
         return true;
-    Name name;
-    {
-        Names& all = names();
-        const MutexLock lock(all.mutex);
-        const auto found = all.ofObjects.find(object);
-        if (found == all.ofObjects.end())
-            return false;
-        name = found->second;
-        if (name.isModule && name.generation != all.generation.load(std::memory_order_relaxed))
-            return false;
-    }
+    const Name name = nameOf(object);
+    if (!name.text)
+        return false;
     if (!name.text->empty())
         enterRange(object, *name.text, name.isModule);
     return true;

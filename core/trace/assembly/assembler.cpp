@@ -499,7 +499,12 @@ TraceBatch Assembler::take()
     sortByStart(batch_.deviceEvents);
     if (!std::ranges::is_sorted(batch_.allocEvents, {}, &AllocEvent::time))
         std::ranges::stable_sort(batch_.allocEvents, {}, &AllocEvent::time);
-    return std::exchange(batch_, {});
+    TraceBatch taken = std::exchange(batch_, {});
+    // The next one will be about as long: growing step by step would copy its rows again and again.
+    batch_.ranges.reserve(taken.ranges.size());
+    batch_.ops.reserve(taken.ops.size());
+    batch_.deviceEvents.reserve(taken.deviceEvents.size());
+    return taken;
 }
 
 } // namespace tilescope::trace

@@ -120,21 +120,23 @@ ThreadLog* HostLogs::mineIfAny() noexcept
 
 ThreadLog* HostLogs::find(Missing missing)
 {
-    if (!recording() || tlsEnded)
+    if (!recording())
         return nullptr;
-    if (!tlsLog) {
-        if (missing == Missing::GoWithout)
+    // Read once: an access of a thread's variable is a call in a library.
+    ThreadLog* log = tlsLog;
+    if (!log) {
+        if (missing == Missing::GoWithout || tlsEnded)
             return nullptr;
-        tlsLog = instance().takeSpare();
-        if (!tlsLog && missing == Missing::Make)
-            tlsLog = instance().add(ThreadLog::State::Owned);
-        if (!tlsLog)
+        log = instance().takeSpare();
+        if (!log && missing == Missing::Make)
+            log = instance().add(ThreadLog::State::Owned);
+        if (!log)
             return nullptr;
-        tlsOwner.log = tlsLog;
+        tlsOwner.log = tlsLog = log;
     }
-    if (tlsLog->generation_ != instance().generation_.load(std::memory_order_acquire))
-        tlsLog->enterRecording();
-    return tlsLog;
+    if (log->generation_ != instance().generation_.load(std::memory_order_acquire))
+        log->enterRecording();
+    return log;
 }
 
 ThreadLog* HostLogs::takeSpare() noexcept
