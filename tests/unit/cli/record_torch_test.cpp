@@ -78,7 +78,7 @@ TEST_F(RecordTorch, ALookUpBeforeTheImportChangesNothing)
 {
     for (const char* before :
          {"import importlib.util\nimportlib.util.find_spec('torch')\nimportlib.util.find_spec('torch')",
-          "import sys\nfor finder in sys.meta_path: finder.find_spec('torch')",
+          "import sys\nfor finder in sys.meta_path: finder.find_spec('torch', None)",
           "import importlib.util, sys\n"
           "spec = importlib.util.find_spec('torch')\n"
           "spec.loader = importlib.util.LazyLoader(spec.loader)\n"
@@ -122,7 +122,7 @@ TEST_F(RecordTorch, ClosuresOfOptimizersAreForwardAndBackward)
     for (const char* step :
          {"closure(); optimizer.step()", "optimizer.step(closure)", "optimizer.step(closure=closure)"}) {
         std::filesystem::remove(folder_ / "t.tscope");
-        ASSERT_EQ(record({PYTHON_PROGRAM, script("closure.py", steps("", step))}).code, 0);
+        ASSERT_EQ(record({PYTHON_PROGRAM, script("closure.py", steps("", step))}, {}, {"--ops"}).code, 0);
         std::map<std::string, int> counts;
         for (const json& row : show({"ranges"}))
             counts[row.at("path")] = row.at("instances");
