@@ -1,7 +1,8 @@
 """Programs of the frameworks that people train with, on the CPU and without downloads: what is recorded must equal what the
 framework's own hooks count. TILESCOPE_FRAMEWORKS names the Python that has the frameworks; what it lacks is skipped.
 
-`packaging/dev stress frameworks` installs them (packaging/frameworks.lock) and runs all; CI runs what its Python has.
+`packaging/dev stress frameworks` installs them (packaging/frameworks.lock) and runs all (TILESCOPE_STRESS=1). CI runs what its Python
+has of those that take little time.
 """
 import functools
 import json
@@ -16,6 +17,7 @@ import recordings
 
 HAS_ENGINE = os.environ.get("TILESCOPE_HAS_ENGINE", "").upper() in ("1", "ON", "TRUE")
 PYTHON = os.environ.get("TILESCOPE_FRAMEWORKS", sys.executable)
+stress = unittest.skipUnless(os.environ.get("TILESCOPE_STRESS") == "1", "takes long; packaging/dev stress frameworks runs it")
 
 # Counts the calls of modules and the steps as a program does, and prints them.
 COUNTS = r'''
@@ -299,6 +301,7 @@ class Frameworks(unittest.TestCase):
         for closure in ("False", "True"):
             self.check(self.record([PYTHON, self.write("program.py", ACCELERATE.replace("CLOSURE", closure))]))
 
+    @stress
     def test_accelerate_launch(self):
         self.need("accelerate")
         program = self.write("program.py", ACCELERATE.replace("CLOSURE", "False"))
@@ -324,6 +327,7 @@ class Frameworks(unittest.TestCase):
         self.assertEqual(counts["steps"], 12)
         self.check(counts)
 
+    @stress
     def test_fsdp2(self):
         program = self.write("program.py", FSDP2)
         self.check(self.record([PYTHON, "-m", "torch.distributed.run", "--nproc-per-node=2", program]))
@@ -351,10 +355,12 @@ class Frameworks(unittest.TestCase):
         subprocess.run([PYTHON, "-m", "zipapp", "app"], cwd=self.folder, check=True)
         self.check(self.record([PYTHON, "app.pyz"]))
 
+    @stress
     def test_timm(self):
         self.need("timm")
         self.check(self.record([PYTHON, self.write("program.py", TIMM)]))
 
+    @stress
     def test_optax(self):
         self.need("jax", "optax")
         bare = subprocess.run([PYTHON, self.write("program.py", OPTAX)], cwd=self.folder, capture_output=True, text=True, check=True)
@@ -362,10 +368,12 @@ class Frameworks(unittest.TestCase):
                              capture_output=True, text=True, check=True)
         self.assertEqual(bare.stdout, ran.stdout)
 
+    @stress
     def test_ray(self):
         self.need("ray")
         self.check(self.record([PYTHON, self.write("program.py", RAY.replace("FOLDER", repr(str(self.folder))))]))
 
+    @stress
     def test_pex(self):
         self.need("pex")
         self.write("program.py", "import plain\nplain.train()\n")
@@ -377,6 +385,7 @@ class Frameworks(unittest.TestCase):
         if "PYTHONPATH was replaced" not in ran.stderr:  # a hermetic file cannot be recorded, which is said
             self.assertTrue(self.ask("show", "t.tscope", "steps", "--format", "json"))
 
+    @stress
     def test_uv_run(self):
         self.need("uv")
         self.write("program.py", "import plain\nplain.train()\n")
