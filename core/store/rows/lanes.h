@@ -85,11 +85,20 @@ struct MemoryPoint {
     bool operator==(const MemoryPoint&) const = default;
 };
 
-/// Assigns a box to a row: the first one whose last box has ended. Boxes are in start order; of two that
-/// start together, the longer one is first. O(rows), usually 1.
+/// Assigns a box to a row: the first one below all whose last box has not ended. Boxes are in start order; of two that
+/// start together, the longer one is first. Nothing nests deeper than kMostNestedRows: in a lane of more rows, boxes
+/// overlap without nesting, and the first free row is taken, or they would need a row each. O(rows), usually 1.
 /// \param endOf  end of the last box of a row
 template <class EndOf> std::size_t rowFor(std::int64_t start, std::size_t rows, const EndOf& endOf)
 {
+    constexpr std::size_t kMostNestedRows = 512;
+    constexpr std::size_t kMostSearched = 2048;
+    if (rows > kMostNestedRows) {
+        for (std::size_t row = 0; row < std::min(rows, kMostSearched); ++row)
+            if (endOf(row) <= start)
+                return row;
+        return rows;
+    }
     while (rows > 0 && endOf(rows - 1) <= start)
         --rows;
     return rows;

@@ -15,7 +15,8 @@ TEST(RowFor, IsTheFirstBelowAllThatAreStillOpen)
     std::mt19937 random(kSeed);
     std::vector<std::vector<Box>> rows;
     std::int64_t start = 0;
-    for (int i = 0; i < 5'000; ++i) {
+    constexpr std::size_t kMostNested = 512;
+    for (int i = 0; i < 5'000 && rows.size() <= kMostNested; ++i) {
         start += random() % 20;
         const Box box{start, static_cast<std::int64_t>(random() % 100), 0};
         const std::size_t row = rowFor(start, rows.size(), [&rows](std::size_t at) {
@@ -32,6 +33,23 @@ TEST(RowFor, IsTheFirstBelowAllThatAreStillOpen)
         rows[row].push_back(box);
     }
     EXPECT_GT(rows.size(), 5u);
+}
+
+TEST(RowFor, BoxesThatOverlapWithoutEndNeedNoMoreRowsThanOverlapOrNest)
+{
+    for (const std::int64_t overlap : {2, 30, 1'000}) {
+        std::vector<std::int64_t> ends;
+        for (std::int64_t i = 0; i < 20'000; ++i) {
+            const std::int64_t start = 10 * i;
+            const std::size_t row = rowFor(start, ends.size(), [&ends](std::size_t at) { return ends[at]; });
+            ASSERT_LE(row, ends.size());
+            if (row == ends.size())
+                ends.emplace_back();
+            ASSERT_LE(ends[row], start);
+            ends[row] = start + 10 * overlap + 5;
+        }
+        EXPECT_LE(ends.size(), std::max<std::size_t>(513, static_cast<std::size_t>(overlap) + 1)) << overlap;
+    }
 }
 
 TEST(LaneBox, TheCodeSaysWhatAThreadsBoxIs)
