@@ -309,6 +309,7 @@ RawJson sideJson(const query::ComparedRun& side)
         .add("status", wordOf(side.run.result.status))
         .add("runs", jsonList(side.runs, [](RunId run) { return run.value; }))
         .add("span", spanJson(side.span))
+        .add("losses", jsonList(side.losses, [](const std::string& lost) { return lost; }))
         .json();
 }
 
@@ -488,8 +489,17 @@ std::vector<std::string> flagLines(const Comparison& comparison)
 {
     constexpr std::size_t kMost = 6;
     std::vector<std::string> lines;
+    for (const auto& [letter, side] : {std::pair('A', &comparison.a), std::pair('B', &comparison.b)}) {
+        if (side->losses.empty())
+            continue;
+        std::string line = fmt::format("{}: {}", letter, side->losses.front());
+        if (const std::int64_t others = std::ssize(side->losses) - 1; others > 0)
+            line += " " + counted(others, "more run lacks", "more runs lack") + " something.";
+        lines.push_back(std::move(line));
+    }
+    const std::size_t before = lines.size();
     for (const query::ComparedFlag& flag : comparison.flags) {
-        if (lines.size() == kMost) {
+        if (lines.size() == before + kMost) {
             lines.push_back(counted(static_cast<std::int64_t>(comparison.flags.size() - kMost), "more flag"));
             break;
         }

@@ -421,11 +421,18 @@ std::vector<store::RunRecord> namedRuns(const store::RunReader& reader, Compared
     return records;
 }
 
-void addSide(Comparison& comparison, ComparedRun& side, char letter,
+void addLosses(ComparedRun& side, const store::RunReader& reader, RunId run)
+{
+    if (std::string lost = lossSentence(reader, run); !lost.empty())
+        side.losses.push_back(std::move(lost));
+}
+
+void addSide(Comparison& comparison, ComparedRun& side, char letter, const store::RunReader& reader,
              const std::vector<store::RunRecord>& runs)
 {
     for (const store::RunRecord& run : runs) {
         side.runs.push_back(run.run);
+        addLosses(side, reader, run.run);
         for (const std::string& flag : run.result.flags)
             if (const FlagInfo* info = findFlag(flag); !info || info->severity != LossSeverity::Info)
                 comparison.flags.push_back({.side = letter, .run = run.run, .text = flag});
@@ -523,8 +530,8 @@ Comparison compare(const store::RunReader& a, const ComparedRuns& runsA, const s
     const ComparedSides sides = namedA.size() > 1 || namedB.size() > 1
                                     ? ComparedSides(a, namedA, b, namedB, parties)
                                     : ComparedSides(a, points.of(a), first, b, points.of(b), second, parties);
-    addSide(comparison, comparison.a, 'A', sides.runs(0));
-    addSide(comparison, comparison.b, 'B', sides.runs(1));
+    addSide(comparison, comparison.a, 'A', a, sides.runs(0));
+    addSide(comparison, comparison.b, 'B', b, sides.runs(1));
     compareFacts(comparison, a, b);
     for (const auto& [phase, word] : enumWords<Phase>())
         for (const bool onGpu : {false, true})
@@ -558,8 +565,10 @@ Comparison compareSpans(const store::RunReader& a, std::optional<RunId> runA, co
 {
     Comparison comparison{.a = {.file = a.file().string(), .run = chosenRun(a, runA), .span = spans[0]},
                           .b = {.file = b.file().string(), .run = chosenRun(b, runB), .span = spans[1]}};
-    for (ComparedRun* side : {&comparison.a, &comparison.b})
+    for (const auto& [side, reader] : {std::pair(&comparison.a, &a), std::pair(&comparison.b, &b)}) {
         side->runs = {side->run.run};
+        addLosses(*side, *reader, side->run.run);
+    }
     compareFacts(comparison, a, b);
     const ComparedMemory peak{"peak_allocated", peakOf(comparison.a, a), peakOf(comparison.b, b)};
     if (peak.a || peak.b)

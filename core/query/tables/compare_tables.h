@@ -21,6 +21,7 @@ struct ComparedRun {
     store::RunRecord run = {};
     /// The compared runs: `run` and the finished repeats of its point, in file order.
     std::vector<RunId> runs = {};
+    std::vector<std::string> losses = {};       ///< what runs lack, a sentence for each that lacks something
     std::optional<TimeSpan> span = {};          ///< that the run is limited to
     std::optional<LiveMemoryTable> atPeak = {}; ///< within the span; none without one, or without allocations
 };

@@ -564,6 +564,36 @@ TEST_F(Compare, TheVerdictListsFlagsOfTheRuns)
     EXPECT_EQ(comparedFiles(a, quiet)["flags"], json::array());
 }
 
+TEST_F(Compare, SaysWhatTheRunsLack)
+{
+    const std::string lossy = (folder_ / "lossy.tscope").string();
+    {
+        StringTable strings;
+        store::RunWriter writer(lossy, strings);
+        for (const bool isLossy : {false, true}) {
+            FakeTrace trace(strings);
+            tracedSteps(trace, 50'000, "alpha()", 1);
+            TraceBatch batch = trace.batch();
+            if (isLossy)
+                batch.losses = {{strings.intern("buffer_dropped"), LossSeverity::Error, 7,
+                                 strings.intern("records that the profiler dropped")}};
+            writer.beginRun({"imported", std::string(kTraceWorkload.name), "{}", "hash", "Tilescope test"});
+            writer.write(batch);
+            writer.endRun({});
+        }
+    }
+    const std::string sentence = "Run 2 is incomplete: 7 records that the profiler dropped.";
+    const json compared = comparedFiles(lossy + ":1", lossy + ":2");
+    EXPECT_EQ(compared["a"]["losses"], json::array());
+    EXPECT_EQ(compared["b"]["losses"], json::array({sentence}));
+    for (const std::string format : {"table", "md"}) {
+        std::ostringstream out;
+        compare({.a = lossy + ":1", .b = lossy + ":2", .format = format}, out);
+        EXPECT_THAT(out.str(), HasSubstr("B: " + sentence)) << format;
+        EXPECT_THAT(out.str(), ::testing::Not(HasSubstr("A: Run"))) << format;
+    }
+}
+
 TEST_F(Compare, ErrorsAreOneSentence)
 {
     const auto error = [](const CompareRequest& request) {
