@@ -98,6 +98,8 @@ def main():
         problems = [f"does not say '{part}'" for part in expected if not any(part in line for line in ours)]
         if result.returncode != 1:
             problems.append(f"exit {result.returncode} instead of 1")
+        if "\033" in result.stderr + result.stdout:
+            problems.append("writes escapes for a terminal into a file")
         if len(ours) != 1:
             problems.append(f"{len(ours)} sentences instead of one")
         print(f"{'FAILED' if problems else 'passed'}: {name}{': ' if problems else ''}{'; '.join(problems)}")
