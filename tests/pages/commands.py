@@ -121,20 +121,13 @@ NO_COMMAND = re.compile(r"^(\w+:|- \{|\{\"|\"\w+\"|import |\w+ = |torch\.|\w+\.y
 GIVEN = {
     "README.md": ["bad.yaml", "rank0.json.gz", "rank1.json.gz"],
     "batch.md": ["sweep.yaml"],
-    "charts.md": ["a.tscope", "recipe.json"],
     "cluster.md": ["sweep.yaml"],
     "compare.md": ["sweep.yaml", "naive.yaml", "sdpa.yaml", "eager.json.gz", "compiled.json.gz"],
     "export.md": ["rank0.json.gz", "rank1.json.gz"],
     "import.md": ["rank0.json.gz", "rank1.json.gz"],
-    "memory.md": ["a.tscope", "snapshot.pickle"],
     "predictor.md": ["sweep.yaml", "h200.tscope"],
     "ranks.md": ["rank0.json.gz", "rank1.json.gz"],
-    "share.md": ["a.tscope"],
-    "store.md": ["a.tscope"],
-    "advice.md": ["a.tscope"],
-    "flame.md": ["a.tscope"],
-    "query.md": ["a.tscope"],
-    HELP: ["sweep.yaml", "a.tscope", "t.tscope", "study.tscope", "s0.tscope", "s1.tscope", "snapshot.pickle", "rank0.json.gz",
+    HELP: ["sweep.yaml", "t.tscope", "study.tscope", "s0.tscope", "s1.tscope", "snapshot.pickle", "rank0.json.gz",
            "rank1.json.gz"],
 }
 # Files that skipped commands would create, for later commands.
@@ -148,7 +141,6 @@ TEXTS = {
     "naive.yaml": "workload: attention\ndevice: cpu\nsteps: 3\nbatch: 1\nseq_len: 64\n",
     "sdpa.yaml": "workload: attention\ndevice: cpu\nsteps: 3\nbatch: 1\nseq_len: 64\nbackend: sdpa\n",
     "bad.yaml": "workload: attention\nsteps: 3\nfixed:\n  bacth: 4\n",
-    "recipe.json": '{"tilescope_chart": 1, "x": "seq_len", "y": "step, wall"}\n',
 }
 
 failures = []
@@ -295,7 +287,7 @@ class Reader:
 
 
 class Given:
-    """Prepared files: specs, recordings, a snapshot, a recipe. Each is created on first use."""
+    """Prepared files: specs, recordings, a snapshot. Each is created on first use."""
 
     def __init__(self, folder, programs):
         self.folder, self.programs = folder, programs
