@@ -47,10 +47,8 @@ constexpr std::array kFormats{
     Format{"is compressed in a way that is not read", "unpack it, or compress it with gzip or ZIP",
            [](std::string_view head, std::string_view) {
                // Zstandard, xz, bzip2, 7z, LZ4; tar
-               constexpr std::string_view kBegins[] = {"\x28\xb5\x2f\xfd",
-                                                       "\xfd"
-                                                       "7zXZ",
-                                                       "BZh", "7z\xbc\xaf\x27\x1c", "\x04\x22\x4d\x18"};
+               constexpr std::string_view kBegins[] = {"\x28\xb5\x2f\xfd", "\xfd\x37zXZ", "BZh",
+                                                       "7z\xbc\xaf\x27\x1c", "\x04\x22\x4d\x18"};
                constexpr std::size_t kTarMark = 257;
                return std::ranges::any_of(kBegins,
                                           [&](std::string_view each) { return head.starts_with(each); }) ||
