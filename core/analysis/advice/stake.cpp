@@ -24,6 +24,13 @@ public:
         part.total += each.time.length();
     }
     void stake(std::uint32_t group, Nanoseconds time) { partOf(group).atStake += time; }
+    void add(const StakePart& part)
+    {
+        StakePart& sum = partOf(part.group);
+        sum.count += part.count;
+        sum.total += part.total;
+        sum.atStake += part.atStake;
+    }
 
     Stake list() &&
     {
@@ -125,6 +132,15 @@ Stake scaled(const Stake& stake, const std::function<double(std::uint32_t group)
     }
     std::ranges::stable_sort(result.parts, std::greater(), &StakePart::atStake);
     return result;
+}
+
+Stake sumOf(std::span<const Stake> stakes)
+{
+    Collected collected;
+    for (const Stake& stake : stakes)
+        for (const StakePart& part : stake.parts)
+            collected.add(part);
+    return std::move(collected).list();
 }
 
 Stake exposedStake(std::vector<GroupedTime> times, std::span<const Interval> walls,

@@ -44,6 +44,9 @@ Stake stakeOf(std::vector<GroupedTime> times, std::span<const Interval> walls,
 /// \param share  of a group, from 0 to 1
 Stake scaled(const Stake& stake, const std::function<double(std::uint32_t group)>& share);
 
+/// The stakes of several processes as one: the parts of a group add up.
+Stake sumOf(std::span<const Stake> stakes);
+
 /// Time of copies or of communication that could run beside compute.
 ///
 /// Such time is exposed where no compute runs. In each wall, compute that overlaps neither copies nor

@@ -113,7 +113,7 @@ void ActivityKinds::add(const Key& key, const analysis::KernelDescription& descr
         kind.work = analysis::DeviceWork::Communication;
     if (device)
         kind.reach = analysis::reachOf(key.launch, *device->limits, device->multiprocessors);
-    placeSources_.push_back(trace_.sources.of({.kind = "module", .name = orNone(kind.place)}));
+    placeSources_.push_back(sources_.of({.kind = "module", .name = orNone(kind.place)}));
 }
 
 } // namespace tilescope::query

@@ -18,8 +18,9 @@ namespace tilescope::query {
 class ActivityKinds {
 public:
     /// \param trace  its devices must be known before the first activity
-    ActivityKinds(const analysis::TextOf& textOf, RunKernels& kernels, AdviceTrace& trace)
-        : textOf_(textOf), kernels_(kernels), trace_(trace)
+    ActivityKinds(const analysis::TextOf& textOf, RunKernels& kernels, AdviceTrace& trace,
+                  AdviceSources& sources)
+        : textOf_(textOf), kernels_(kernels), trace_(trace), sources_(sources)
     {
     }
 
@@ -71,6 +72,7 @@ private:
     const analysis::TextOf& textOf_;
     RunKernels& kernels_;
     AdviceTrace& trace_;
+    AdviceSources& sources_;
     std::unordered_set<std::uint32_t> collectives_; ///< correlations
     std::unordered_map<Key, std::uint32_t, Hash> numbers_;
     std::vector<std::uint32_t> placeSources_;            ///< by kind

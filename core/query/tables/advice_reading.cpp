@@ -65,34 +65,32 @@ bool isAllocation(std::string_view call)
     return call.find("Memcpy") == std::string_view::npos && call.find("Memset") == std::string_view::npos;
 }
 
+void leaveOutThoseWithoutSteps(std::vector<AdviceTrace>& traces)
+{
+    const auto hasSteps = [](const AdviceTrace& trace) { return !trace.isWhole && !trace.walls.empty(); };
+    if (std::ranges::any_of(traces, hasSteps))
+        std::erase_if(traces, [&](const AdviceTrace& trace) { return !hasSteps(trace); });
+}
+
+/// Reads one process.
 class AdviceReading {
 public:
-    AdviceReading(const store::RunReader& reader, std::optional<RunId> run, PartyQuery parties,
+    /// \param sources  gets those of this process too
+    AdviceReading(const store::RunReader& reader, const store::RunRecord& run, const RunParties& all,
+                  const PartyQuery& parties, const TracedProcess* process, AdviceSources& sources,
                   const std::function<bool()>& cancelled)
-        : reader_(reader), cancelled_(cancelled), textOf_(textsOf(reader)),
-          kernels_(reader, chooseRun(reader, run).run), kinds_(textOf_, kernels_, trace_)
+        : reader_(reader), run_(run), cancelled_(cancelled), sources_(sources), textOf_(textsOf(reader)),
+          filter_(reader, run.run, parties), kernels_(reader, run.run),
+          kinds_(textOf_, kernels_, trace_, sources)
     {
-        trace_.run = chooseRun(reader, run);
-        const RunParties all = reader.parties(trace_.run.run);
-        if (const TracedProcess* process = processFor(all, parties)) {
+        if (process)
             trace_.rank = process->rank;
-            trace_.parts = {{.rank = process->rank}};
-            trace_.process = PartyIndex(all, {}).titleOf(process->id);
-            trace_.option = process->rank ? " --rank " + std::to_string(*process->rank)
-                                          : " --process " + std::to_string(process->pid);
-            parties.rank = process->rank;
-            parties.pid = process->rank ? parties.pid : process->pid;
-        } else {
-            trace_.parts = {{}};
-        }
-        trace_.parties = parties;
-        filter_.emplace(reader, trace_.run.run, parties);
         readDevices(all);
     }
 
     AdviceTrace read()
     {
-        const store::EventCounts counts = reader_.counts(trace_.run.run);
+        const store::EventCounts counts = reader_.counts(run_.run);
         trace_.onGpu = counts.deviceEvents > 0;
         trace_.hasHostEvents = counts.ranges + counts.ops + counts.frames > 0;
         readRanges();
@@ -120,7 +118,7 @@ private:
     };
     void readDevices(const RunParties& parties)
     {
-        const std::vector<EnvironmentEntry> environment = reader_.environment(trace_.run.run);
+        const std::vector<EnvironmentEntry> environment = reader_.environment(run_.run);
         const auto valueOf = [&](const std::string& key) { return factOf(environment, key); };
         const auto add = [&](DeviceIndex id, std::string name, const std::string& capability,
                              std::optional<int> multiprocessors) {
@@ -158,7 +156,7 @@ private:
         if (!loads(name) || (mainThread_ && thread != mainThread_))
             return;
         trace_.loading.push_back(
-            {{start, end}, trace_.sources.of({.kind = std::move(kind), .name = std::string(textOf_(name))})});
+            {{start, end}, sources_.of({.kind = std::move(kind), .name = std::string(textOf_(name))})});
     }
 
     void cover(Timestamp start, Timestamp end)
@@ -172,8 +170,8 @@ private:
         StepPaths stepPaths(reader_);
         std::vector<Range> steps;
         std::vector<Range> loading; // the thread that counts is known once the steps are
-        reader_.eachRange({.run = trace_.run.run}, [&](const Range& range) {
-            if (!filter_->has(range.thread))
+        reader_.eachRange({.run = run_.run}, [&](const Range& range) {
+            if (!filter_.has(range.thread))
                 return !cancelled_();
             if (stepPaths.isStep(range))
                 steps.push_back(range);
@@ -199,9 +197,9 @@ private:
 
     void readOps()
     {
-        reader_.eachOp({.run = trace_.run.run}, [&](const Op& op) {
+        reader_.eachOp({.run = run_.run}, [&](const Op& op) {
             recomputation_.add(op);
-            if (!filter_->has(op.thread))
+            if (!filter_.has(op.thread))
                 return !cancelled_();
             cover(op.start, op.end);
             addLoading("op", op.name, op.thread, op.start, op.end);
@@ -210,11 +208,11 @@ private:
         trace_.hasBackwardOps = recomputation_.hasBackward();
         if (trace_.onGpu || !trace_.hasBackwardOps)
             return;
-        reader_.eachOp({.run = trace_.run.run}, [&](const Op& op) {
-            if (filter_->has(op.thread) && recomputation_.has(op.id))
+        reader_.eachOp({.run = run_.run}, [&](const Op& op) {
+            if (filter_.has(op.thread) && recomputation_.has(op.id))
                 trace_.recomputed.push_back(
                     {{op.start, op.end},
-                     trace_.sources.of({.kind = "module", .name = kinds_.placeOrNone(op.path)})});
+                     sources_.of({.kind = "module", .name = kinds_.placeOrNone(op.path)})});
             return !cancelled_();
         });
     }
@@ -223,8 +221,8 @@ private:
     {
         if (!trace_.onGpu)
             return;
-        reader_.eachApiCall({.run = trace_.run.run}, [&](const ApiCall& call) {
-            if (!filter_->has(call.thread))
+        reader_.eachApiCall({.run = run_.run}, [&](const ApiCall& call) {
+            if (!filter_.has(call.thread))
                 return !cancelled_();
             const analysis::Interval time{call.start, call.end};
             trace_.hasCalls = true;
@@ -248,9 +246,9 @@ private:
             case ApiKind::Memory:
                 if (const std::string_view name = textOf_(call.name); isAllocation(name))
                     trace_.host.allocating.push_back(
-                        {time, trace_.sources.of({.kind = "call",
-                                                  .name = std::string(name),
-                                                  .place = kinds_.placeOf(pathOf(call.range))})});
+                        {time, sources_.of({.kind = "call",
+                                            .name = std::string(name),
+                                            .place = kinds_.placeOf(pathOf(call.range))})});
                 else if (holdsTheHost(name))
                     addWait(call);
                 break;
@@ -265,7 +263,7 @@ private:
     /// program.
     bool isOwnTiming(const ApiCall& call)
     {
-        if (trace_.run.coversRecording())
+        if (run_.coversRecording())
             return false;
         const StringId path = pathOf(call.range);
         return path && analysis::fromStepDown(textOf_(path)).starts_with("step") &&
@@ -301,12 +299,12 @@ private:
     {
         if (!trace_.onGpu)
             return;
-        for (const Collective& collective : reader_.collectives(trace_.run.run))
+        for (const Collective& collective : reader_.collectives(run_.run))
             kinds_.noteCollective(collective.correlation);
-        trace_.activities.reserve(static_cast<std::size_t>(reader_.counts(trace_.run.run).deviceEvents));
+        trace_.activities.reserve(static_cast<std::size_t>(reader_.counts(run_.run).deviceEvents));
         Timestamp busyUntil = Timestamp::min();
-        reader_.eachDeviceEvent({.run = trace_.run.run}, [&](const DeviceEvent& event) {
-            if (!filter_->has(event))
+        reader_.eachDeviceEvent({.run = run_.run}, [&](const DeviceEvent& event) {
+            if (!filter_.has(event))
                 return !cancelled_();
             cover(event.start, event.end);
             noteActivity(event);
@@ -327,8 +325,8 @@ private:
             calls[wait.thread].push_back(&wait);
         for (auto& [thread, list] : calls)
             std::ranges::sort(list, {}, [](const WaitingCall* wait) { return wait->time.time.start; });
-        reader_.eachFrame({.run = trace_.run.run}, [&](const Frame& frame) {
-            if (!filter_->has(frame.thread))
+        reader_.eachFrame({.run = run_.run}, [&](const Frame& frame) {
+            if (!filter_.has(frame.thread))
                 return !cancelled_();
             addLoading("frame", frame.name, frame.thread, frame.start, frame.end);
             const auto found = calls.find(frame.thread);
@@ -355,8 +353,8 @@ private:
 
     void readMemory()
     {
-        reader_.eachAllocEvent({.run = trace_.run.run}, [&](const AllocEvent& event) {
-            if (!event.device || !filter_->hasMemoryOf(event.device))
+        reader_.eachAllocEvent({.run = run_.run}, [&](const AllocEvent& event) {
+            if (!event.device || !filter_.hasMemoryOf(event.device))
                 return !cancelled_();
             trace_.hasReserved = trace_.hasReserved || event.reserved > 0;
             if (Bytes{event.allocated} > trace_.allocatedAtPeak) {
@@ -374,15 +372,14 @@ private:
             trace_.walls = {whole_};
             trace_.isWhole = true;
         }
-        trace_.steps = std::ssize(trace_.walls);
         for (const WaitingCall& wait : waits_)
             trace_.host.waiting.push_back(
-                {wait.time.time, trace_.sources.of({.kind = "call",
-                                                    .name = std::string(textOf_(wait.name)),
-                                                    .place = wait.frame ? std::string(textOf_(wait.frame))
-                                                                        : kinds_.placeOf(wait.path)})});
+                {wait.time.time, sources_.of({.kind = "call",
+                                              .name = std::string(textOf_(wait.name)),
+                                              .place = wait.frame ? std::string(textOf_(wait.frame))
+                                                                  : kinds_.placeOf(wait.path)})});
         for (const analysis::Interval& time : waitedFor_)
-            trace_.host.waiting.push_back({time, trace_.sources.of({.kind = "call", .name = "wait"})});
+            trace_.host.waiting.push_back({time, sources_.of({.kind = "call", .name = "wait"})});
         noteErrands();
         addTiming();
         if (trace_.onGpu)
@@ -436,9 +433,11 @@ private:
     static constexpr std::uint32_t kMostNumbered = 1U << 28; // numbers of a damaged file
 
     const store::RunReader& reader_;
+    const store::RunRecord& run_;
     const std::function<bool()>& cancelled_;
+    AdviceSources& sources_;
     analysis::TextOf textOf_;
-    std::optional<PartyFilter> filter_;
+    PartyFilter filter_;
     AdviceTrace trace_;
     analysis::StepWalls walls_;
     analysis::RecomputedOps recomputation_;
@@ -458,27 +457,37 @@ private:
 
 } // namespace
 
-AdviceTrace adviceTrace(const store::RunReader& reader, std::optional<RunId> run, const PartyQuery& parties,
-                        const std::function<bool()>& cancelled)
+AdviceTraces adviceTraces(const store::RunReader& reader, std::optional<RunId> run, const PartyQuery& parties,
+                          const std::function<bool()>& cancelled)
 {
-    AdviceTrace trace;
+    AdviceTraces traces;
     reader.atOnce([&] {
-        const RunParties all = reader.parties(chooseRun(reader, run).run);
-        const std::vector<PartyChoice> processes = processChoices(all);
-        if (!parties.empty() || processes.empty()) {
-            trace = AdviceReading(reader, run, parties, cancelled).read();
+        traces.run = chooseRun(reader, run);
+        const RunParties all = reader.parties(traces.run.run);
+        const std::vector<PartyChoice> choices = processChoices(all);
+        const auto read = [&](const PartyQuery& query, const TracedProcess* process) {
+            traces.processes.push_back(
+                AdviceReading(reader, traces.run, all, query, process, traces.sources, cancelled).read());
+        };
+        if (parties.empty() && !choices.empty()) {
+            traces.process = processWords(choices, {});
+            for (const PartyChoice& choice : choices)
+                read(choice.query, processFor(all, choice.query));
+            leaveOutThoseWithoutSteps(traces.processes);
             return;
         }
-        std::vector<AdviceTrace> traces;
-        for (const PartyChoice& process : processes)
-            traces.push_back(AdviceReading(reader, run, process.query, cancelled).read());
-        trace = joined(std::move(traces));
-        trace.rank.reset();
-        trace.parties = {};
-        trace.process = processWords(processes, {});
-        trace.option.clear();
+        traces.parties = parties;
+        const TracedProcess* const process = processFor(all, parties);
+        if (process) {
+            traces.process = PartyIndex(all, {}).titleOf(process->id);
+            traces.option = process->rank ? " --rank " + std::to_string(*process->rank)
+                                          : " --process " + std::to_string(process->pid);
+            traces.parties.rank = process->rank;
+            traces.parties.pid = process->rank ? parties.pid : process->pid;
+        }
+        read(traces.parties, process);
     });
-    return trace;
+    return traces;
 }
 
 } // namespace tilescope::query

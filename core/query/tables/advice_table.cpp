@@ -73,20 +73,26 @@ std::string launchText(const ActivityKind& kind)
     return text;
 }
 
-/// Applies the rules to a trace.
+/// Applies the rules to the traces: to each process by itself, so that what is at stake in a mean step is the mean of
+/// theirs.
 class Advisor {
 public:
-    Advisor(const store::RunReader& reader, AdviceTrace trace) : reader_(reader), trace_(std::move(trace)) {}
+    Advisor(const store::RunReader& reader, AdviceTraces traces)
+        : reader_(reader), traces_(std::move(traces)), onGpu_(traces_.any(&AdviceTrace::onGpu)),
+          isWhole_(traces_.any(&AdviceTrace::isWhole))
+    {
+    }
 
     AdviceTable judge(const RankDelays& delays)
     {
-        table_.run = trace_.run;
-        table_.rank = trace_.rank;
-        table_.process = trace_.process;
-        table_.isWhole = trace_.isWhole;
-        table_.steps = trace_.steps;
-        table_.wall = trace_.wall();
-        if (trace_.walls.empty())
+        table_.run = traces_.run;
+        if (traces_.processes.size() == 1)
+            table_.rank = traces_.processes.front().rank;
+        table_.process = traces_.process;
+        table_.isWhole = isWhole_;
+        table_.steps = traces_.steps();
+        table_.wall = traces_.wall();
+        if (table_.steps == 0)
             return std::move(table_);
         judgeIdle();
         judgeSmallKernels();
@@ -114,13 +120,23 @@ private:
     /// Whether there is GPU activity; otherwise notes why the rule is not judged.
     bool hasGpuFor(AdviceRule rule)
     {
-        if (!trace_.onGpu)
+        if (!onGpu_)
             cannotJudge(rule, kNoGpu);
-        return trace_.onGpu;
+        return onGpu_;
     }
 
-    std::string ofAStep() const { return trace_.isWhole ? " of the recording" : " of a step"; }
-    std::string inAStep() const { return trace_.isWhole ? " in the recording" : " in a step"; }
+    /// The sum over the processes.
+    /// \param ofOne  the stake of a trace
+    template <class OfOne> Stake sumOver(const OfOne& ofOne)
+    {
+        std::vector<Stake> stakes;
+        for (AdviceTrace& trace : traces_.processes)
+            stakes.push_back(ofOne(trace));
+        return analysis::sumOf(stakes);
+    }
+
+    std::string ofAStep() const { return isWhole_ ? " of the recording" : " of a step"; }
+    std::string inAStep() const { return isWhole_ ? " in the recording" : " in a step"; }
 
     std::string timeText(Nanoseconds time) const
     {
@@ -144,14 +160,14 @@ private:
     std::string show(const std::string& section) const
     {
         return "tilescope show " + shellPath(reader_.file()) + " " + section + " --run " +
-               std::to_string(trace_.run.run.value) + trace_.option;
+               std::to_string(traces_.run.run.value) + traces_.option;
     }
 
     /// A section about all ranks.
     std::string showAll(const std::string& section) const
     {
         return "tilescope show " + shellPath(reader_.file()) + " " + section + " --run " +
-               std::to_string(trace_.run.run.value);
+               std::to_string(traces_.run.run.value);
     }
 
     bool isWorthNaming(Nanoseconds atStake) const
@@ -173,13 +189,13 @@ private:
     void add(AdviceRule rule, const Stake& stake, Advice advice)
     {
         advice.rule = rule;
-        advice.bound = boundOf(rule, trace_.onGpu);
+        advice.bound = boundOf(rule, onGpu_);
         advice.remedy = remedyOf(rule);
         advice.atStake = stake.time;
         for (const analysis::StakePart& part : stake.parts) {
             if (part.atStake.count() <= 0)
                 continue;
-            const AdviceSource& source = trace_.sources[part.group];
+            const AdviceSource& source = traces_.sources[part.group];
             advice.evidence.push_back({.kind = source.kind,
                                        .name = source.name,
                                        .place = source.place,
@@ -193,14 +209,14 @@ private:
 
     std::uint32_t kernelSource(const ActivityKind& kind, std::string note = {})
     {
-        return trace_.sources.of({.kind = kind.event == DeviceEventKind::Memcpy ? "copy" : "kernel",
-                                  .name = kind.name,
-                                  .note = std::move(note)});
+        return traces_.sources.of({.kind = kind.event == DeviceEventKind::Memcpy ? "copy" : "kernel",
+                                   .name = kind.name,
+                                   .note = std::move(note)});
     }
 
     std::uint32_t placeSource(const ActivityKind& kind)
     {
-        return trace_.sources.of(
+        return traces_.sources.of(
             {.kind = "module", .name = kind.place.empty() ? "outside of modules" : kind.place});
     }
 
@@ -208,27 +224,32 @@ private:
 
     void judgeIdle()
     {
-        if (!trace_.hasHostEvents)
+        if (!traces_.any(&AdviceTrace::hasHostEvents))
             cannotJudge(AdviceRule::DataLoading, "no host events were recorded");
-        if (!trace_.onGpu) {
+        if (!onGpu_) {
             for (const AdviceRule rule :
                  {AdviceRule::LaunchBound, AdviceRule::Synchronization, AdviceRule::Fragmentation})
                 cannotJudge(rule, kNoGpu);
-            loading(stakeOf(trace_.loading, trace_.walls));
+            loading(sumOver([](const AdviceTrace& trace) { return stakeOf(trace.loading, trace.walls); }));
             return;
         }
-        const auto causes = idleCauses(
-            trace_.walls, trace_.busyWith([](const ActivityKind&) { return true; }), std::move(trace_.host));
-        const auto of = [&causes](IdleCause cause) -> const Stake& {
-            return causes[static_cast<std::size_t>(cause)];
+        std::array<std::vector<Stake>, analysis::kIdleCauses> causes;
+        for (AdviceTrace& trace : traces_.processes) {
+            const auto ofOne = idleCauses(
+                trace.walls, trace.busyWith([](const ActivityKind&) { return true; }), std::move(trace.host));
+            for (std::size_t cause = 0; cause < causes.size(); ++cause)
+                causes[cause].push_back(ofOne[cause]);
+        }
+        const auto of = [&causes](IdleCause cause) {
+            return analysis::sumOf(causes[static_cast<std::size_t>(cause)]);
         };
         loading(of(IdleCause::DataLoading));
         memory(of(IdleCause::Allocating));
-        if (!trace_.hasCalls)
+        if (!traces_.any(&AdviceTrace::hasCalls))
             cannotJudge(AdviceRule::Synchronization, "no CUDA calls of the host were recorded");
         else
             synchronization(of(IdleCause::Synchronization));
-        if (!trace_.hasLaunches)
+        if (!traces_.any(&AdviceTrace::hasLaunches))
             cannotJudge(AdviceRule::LaunchBound, "it was not recorded when the host launched");
         else
             launching(of(IdleCause::Launching));
@@ -237,8 +258,8 @@ private:
     void loading(const Stake& stake)
     {
         find(AdviceRule::DataLoading, stake, show("tree"), [&] {
-            return (trace_.onGpu ? "The GPU is idle for " : "The host loads data for ") +
-                   timeText(stake.time) + (trace_.onGpu ? " while the host loads data." : ".");
+            return (onGpu_ ? "The GPU is idle for " : "The host loads data for ") + timeText(stake.time) +
+                   (onGpu_ ? " while the host loads data." : ".");
         });
     }
 
@@ -258,8 +279,9 @@ private:
     Nanoseconds idleWhileLaunching() const
     {
         Nanoseconds idle{0};
-        if (!trace_.isWhole)
-            for (const StepRow& row : steps(reader_, {.run = trace_.run.run, .parties = trace_.parties}).rows)
+        if (!isWhole_)
+            for (const StepRow& row :
+                 steps(reader_, {.run = traces_.run.run, .parties = traces_.parties}).rows)
                 idle += row.partition.launching;
         return idle;
     }
@@ -268,7 +290,7 @@ private:
     {
         find(AdviceRule::Synchronization, stake, show("steps"), [&] {
             const bool hasPlace = std::ranges::any_of(stake.parts, [&](const analysis::StakePart& part) {
-                return part.atStake.count() > 0 && !trace_.sources[part.group].place.empty();
+                return part.atStake.count() > 0 && !traces_.sources[part.group].place.empty();
             });
             return "The GPU is idle for " + timeText(stake.time) +
                    " because the host waited for it before it launched more" +
@@ -278,22 +300,24 @@ private:
 
     void memory(const Stake& stake)
     {
-        if (!trace_.hasReserved && !trace_.hasCalls) {
+        const bool hasReserved = traces_.any(&AdviceTrace::hasReserved);
+        if (!hasReserved && !traces_.any(&AdviceTrace::hasCalls)) {
             cannotJudge(AdviceRule::Fragmentation, "no allocations of a GPU were recorded");
             return;
         }
+        const Bytes reserved = meanOfProcesses(&AdviceTrace::reservedAtPeak);
         const std::optional<Bytes> unused =
-            trace_.hasReserved ? analysis::unusedAtPeak(trace_.allocatedAtPeak, trace_.reservedAtPeak)
-                               : std::nullopt;
+            hasReserved ? analysis::unusedAtPeak(meanOfProcesses(&AdviceTrace::allocatedAtPeak), reserved)
+                        : std::nullopt;
         if (!unused && !isWorthNaming(stake.time)) {
-            if (!trace_.hasReserved)
+            if (!hasReserved)
                 cannotJudge(AdviceRule::Fragmentation, "no allocations of a GPU were recorded");
             return;
         }
         Advice advice{.bytes = unused, .command = show("memory") + " --group category"};
         if (unused)
             advice.sentence = "At the peak the allocator holds " + bytesText(*unused) + " of its " +
-                              bytesText(trace_.reservedAtPeak) + " without use.";
+                              bytesText(reserved) + " without use.";
         if (stake.time.count() == 0)
             advice.sentence += " This costs memory but no time: the allocator did not call the driver while "
                                "the GPU was idle.";
@@ -302,6 +326,14 @@ private:
                                timeText(stake.time) +
                                " while the host takes memory from the driver or returns it.";
         add(AdviceRule::Fragmentation, stake, std::move(advice));
+    }
+
+    Bytes meanOfProcesses(Bytes AdviceTrace::*bytes) const
+    {
+        std::int64_t sum = 0;
+        for (const AdviceTrace& trace : traces_.processes)
+            sum += (trace.*bytes).count;
+        return Bytes{sum / std::ssize(traces_.processes)};
     }
 
     static std::string bytesText(Bytes bytes)
@@ -315,19 +347,21 @@ private:
     {
         if (!hasGpuFor(AdviceRule::SmallKernels))
             return;
-        std::vector<std::uint32_t> sources;
-        for (const ActivityKind& kind : trace_.kinds)
-            sources.push_back(kernelSource(kind));
-        std::vector<analysis::StreamActivity> activities;
-        activities.reserve(trace_.activities.size());
-        for (const AdviceTrace::Activity& each : trace_.activities) {
-            const ActivityKind& kind = trace_.kinds[each.kind];
-            activities.push_back({{each.time, sources[each.kind]},
-                                  each.device,
-                                  each.stream,
-                                  kind.event == DeviceEventKind::Kernel && isCompute(kind)});
-        }
-        const Stake stake = smallKernels(std::move(activities), trace_.walls);
+        const Stake stake = sumOver([this](const AdviceTrace& trace) {
+            std::vector<std::uint32_t> sources;
+            for (const ActivityKind& kind : trace.kinds)
+                sources.push_back(kernelSource(kind));
+            std::vector<analysis::StreamActivity> activities;
+            activities.reserve(trace.activities.size());
+            for (const AdviceTrace::Activity& each : trace.activities) {
+                const ActivityKind& kind = trace.kinds[each.kind];
+                activities.push_back({{each.time, sources[each.kind]},
+                                      each.device,
+                                      each.stream,
+                                      kind.event == DeviceEventKind::Kernel && isCompute(kind)});
+            }
+            return smallKernels(std::move(activities), trace.walls);
+        });
         find(AdviceRule::SmallKernels, stake, show("kernels"), [&] {
             return countText(stake, "kernel") + inAStep() +
                    (stake.parts.size() == 1 && stake.parts.front().count == 1 ? " is" : " are") +
@@ -339,38 +373,39 @@ private:
 
     void judgeCopies()
     {
-        if (!trace_.onGpu) {
+        if (!onGpu_) {
             cannotJudge(AdviceRule::PageableCopy, kNoGpu);
             cannotJudge(AdviceRule::ExposedCopy, kNoGpu);
             return;
         }
         const auto sourceOf = [this](const ActivityKind& kind) {
-            return trace_.sources.of({.kind = "copy", .name = kind.name, .place = kind.place});
+            return traces_.sources.of({.kind = "copy", .name = kind.name, .place = kind.place});
         };
-        const auto pageable = trace_.timesOf([&](const ActivityKind& kind) {
-            return kind.isPageable() ? std::optional(sourceOf(kind)) : std::nullopt;
-        });
-        const bool hasCopies = std::ranges::any_of(trace_.kinds, &ActivityKind::isBetweenHostAndDevice);
-        const bool isKnown = std::ranges::any_of(trace_.kinds, [](const ActivityKind& kind) {
+        const auto isKernel = [](const ActivityKind& kind) { return kind.event == DeviceEventKind::Kernel; };
+        const bool hasCopies = traces_.anyKind(&ActivityKind::isBetweenHostAndDevice);
+        const bool isKnown = traces_.anyKind([](const ActivityKind& kind) {
             return kind.isPageable() || kind.fullName.find("Pinned") != std::string::npos;
         });
         if (hasCopies && !isKnown)
             cannotJudge(AdviceRule::PageableCopy,
                         "whether the host's memory is page-locked was not recorded");
-        const Stake paged = stakeOf(pageable, trace_.walls, trace_.busyWith([](const ActivityKind& kind) {
-            return kind.event == DeviceEventKind::Kernel;
-        }));
+        const Stake paged = sumOver([&](const AdviceTrace& trace) {
+            const auto copies = trace.timesOf([&](const ActivityKind& kind) {
+                return kind.isPageable() ? std::optional(sourceOf(kind)) : std::nullopt;
+            });
+            return stakeOf(copies, trace.walls, trace.busyWith(isKernel));
+        });
         find(AdviceRule::PageableCopy, paged, show("kernels"), [&] {
             return countText(paged, "copy", "copies") + inAStep() +
                    " from or to pageable memory run beside no kernel for " + timeText(paged.time) + ".";
         });
-        const auto copies = trace_.timesOf([&](const ActivityKind& kind) {
-            return kind.isBetweenHostAndDevice() && !kind.isPageable() ? std::optional(sourceOf(kind))
-                                                                       : std::nullopt;
+        const Stake exposed = sumOver([&](const AdviceTrace& trace) {
+            const auto copies = trace.timesOf([&](const ActivityKind& kind) {
+                return kind.isBetweenHostAndDevice() && !kind.isPageable() ? std::optional(sourceOf(kind))
+                                                                           : std::nullopt;
+            });
+            return exposedStake(copies, trace.walls, trace.busyWith(isKernel));
         });
-        const Stake exposed = exposedStake(
-            copies, trace_.walls,
-            trace_.busyWith([](const ActivityKind& kind) { return kind.event == DeviceEventKind::Kernel; }));
         find(AdviceRule::ExposedCopy, exposed, show("kernels"), [&] {
             return countText(exposed, "copy", "copies") + inAStep() +
                    " between host and GPU could run beside kernels; " + timeText(exposed.time) + " do not.";
@@ -381,30 +416,38 @@ private:
     {
         if (!hasGpuFor(AdviceRule::ExposedCommunication))
             return;
-        const auto times = trace_.timesOf([this](const ActivityKind& kind) {
-            return isCommunication(kind) ? std::optional(kernelSource(kind)) : std::nullopt;
+        const Stake stake = sumOver([this](const AdviceTrace& trace) {
+            const auto times = trace.timesOf([this](const ActivityKind& kind) {
+                return isCommunication(kind) ? std::optional(kernelSource(kind)) : std::nullopt;
+            });
+            return exposedStake(times, trace.walls, trace.busyWith(isCompute));
         });
-        const Stake stake = exposedStake(times, trace_.walls, trace_.busyWith(isCompute));
         find(AdviceRule::ExposedCommunication, stake, show("collectives"), [&] {
             return "Communication runs beside no compute for " + timeText(stake.time) +
                    " and could, which includes waiting for other ranks.";
         });
     }
 
-    /// Their time without compute, by name and place.
-    Stake stakeOfDelays(const std::vector<RankDelay>& delays, const char* kind)
+    /// Time without compute that the ranks wait, by name and place.
+    Stake stakeOfDelays(const RankDelays& delays, std::vector<RankDelay> RankDelays::Waiting::*list,
+                        const char* kind)
     {
-        std::vector<analysis::GroupedTime> times;
-        for (const RankDelay& delay : delays)
-            times.push_back(
-                {delay.time, trace_.sources.of({.kind = kind, .name = delay.name, .place = delay.place})});
-        return stakeOf(std::move(times), trace_.walls, trace_.busyWith(isCompute));
+        std::vector<Stake> stakes;
+        for (std::size_t i = 0; i < delays.ranks.size(); ++i) {
+            const AdviceTrace& trace = traces_.processes[i];
+            std::vector<analysis::GroupedTime> times;
+            for (const RankDelay& delay : delays.ranks[i].*list)
+                times.push_back({delay.time, traces_.sources.of(
+                                                 {.kind = kind, .name = delay.name, .place = delay.place})});
+            stakes.push_back(stakeOf(std::move(times), trace.walls, trace.busyWith(isCompute)));
+        }
+        return analysis::sumOf(stakes);
     }
 
     void judgeRanks(const RankDelays& delays)
     {
         using Kind = analysis::StragglerVerdict::Kind;
-        const Stake waits = stakeOfDelays(delays.forOthers, "rank");
+        const Stake waits = stakeOfDelays(delays, &RankDelays::Waiting::forOthers, "rank");
         if (delays.straggler.kind == Kind::TooFewSteps)
             cannotJudge(AdviceRule::LateRank, "to tell a straggler from chance, it takes " +
                                                   counted(analysis::kFewestStepsForVerdict, "step") +
@@ -415,7 +458,7 @@ private:
                        " of " + counted(delays.straggler.steps, "step") + "; waiting for late ranks takes " +
                        timeText(waits.time) + ".";
             });
-        const Stake gathers = stakeOfDelays(delays.forGathers, "kernel");
+        const Stake gathers = stakeOfDelays(delays, &RankDelays::Waiting::forGathers, "kernel");
         find(AdviceRule::LateGather, gathers, showAll("collectives"), [&] {
             return "Work waits for " + countText(gathers, "all-gather") + inAStep() + " for " +
                    timeText(gathers.time) + ".";
@@ -426,38 +469,41 @@ private:
     {
         if (!hasGpuFor(AdviceRule::LowOccupancy))
             return;
-        const bool hasLimits = std::ranges::any_of(
-            trace_.devices, [](const auto& device) { return device.second.limits.has_value(); });
+        const bool hasLimits = std::ranges::any_of(traces_.processes, [](const AdviceTrace& trace) {
+            return std::ranges::any_of(trace.devices,
+                                       [](const auto& device) { return device.second.limits.has_value(); });
+        });
         if (!hasLimits) {
             cannotJudge(AdviceRule::LowOccupancy, "the compute capability of the GPU was not recorded");
             return;
         }
-        const bool needs = std::ranges::any_of(trace_.kinds, [](const ActivityKind& kind) {
+        const bool needs = traces_.anyKind([](const ActivityKind& kind) {
             return kind.event == DeviceEventKind::Kernel && analysis::needsOccupancy(kind.family);
         });
         const auto hasReach = [](const ActivityKind& kind) { return kind.reach.has_value(); };
-        if (needs && std::ranges::none_of(trace_.kinds, hasReach)) {
+        if (needs && !traces_.anyKind(hasReach)) {
             cannotJudge(AdviceRule::LowOccupancy, "grids and blocks of launches were not recorded");
             return;
         }
         const auto isLow = [](const ActivityKind& kind) {
             return kind.reach && kind.reach->share < analysis::kLowOccupancy;
         };
-        std::map<std::uint32_t, double> shares;
-        auto times = trace_.timesOf([&](const ActivityKind& kind) -> std::optional<std::uint32_t> {
-            if (!isLow(kind))
-                return {};
-            const std::uint32_t source = kernelSource(kind, launchText(kind));
-            shares[source] = kind.reach->share;
-            return source;
+        const Stake stake = sumOver([&](const AdviceTrace& trace) {
+            std::map<std::uint32_t, double> shares;
+            auto times = trace.timesOf([&](const ActivityKind& kind) -> std::optional<std::uint32_t> {
+                if (!isLow(kind))
+                    return {};
+                const std::uint32_t source = kernelSource(kind, launchText(kind));
+                shares[source] = kind.reach->share;
+                return source;
+            });
+            std::erase_if(times, [](const analysis::GroupedTime& each) {
+                return each.time.length() < analysis::kSmallKernel;
+            });
+            return lowOccupancy(std::move(times), trace.walls,
+                                trace.busyWith([&](const ActivityKind& kind) { return !isLow(kind); }),
+                                [&shares](std::uint32_t source) { return shares[source]; });
         });
-        std::erase_if(times, [](const analysis::GroupedTime& each) {
-            return each.time.length() < analysis::kSmallKernel;
-        });
-        const Stake stake =
-            lowOccupancy(std::move(times), trace_.walls,
-                         trace_.busyWith([&](const ActivityKind& kind) { return !isLow(kind); }),
-                         [&shares](std::uint32_t source) { return shares[source]; });
         find(AdviceRule::LowOccupancy, stake, show("kernels"), [&] {
             return countText(stake, "kernel") + inAStep() +
                    " can use less than half of the GPU's "
@@ -466,31 +512,38 @@ private:
         });
     }
 
-    const analysis::ProductRates* rates() const
+    static const analysis::ProductRates* ratesOf(const AdviceTrace& trace)
     {
-        for (const auto& [id, device] : trace_.devices)
+        for (const auto& [id, device] : trace.devices)
             if (device.rates)
                 return &*device.rates;
         return nullptr;
+    }
+
+    bool knowsRates() const
+    {
+        return std::ranges::all_of(traces_.processes,
+                                   [](const AdviceTrace& trace) { return ratesOf(trace) != nullptr; });
     }
 
     void judgeTensorCores()
     {
         if (!hasGpuFor(AdviceRule::TensorCores))
             return;
-        if (std::ranges::none_of(trace_.kinds, isFp32Product))
+        if (!traces_.anyKind(isFp32Product))
             return;
-        const analysis::ProductRates* const rate = rates();
-        if (!rate) {
+        if (!knowsRates()) {
             cannotJudge(AdviceRule::TensorCores, kNoSheet);
             return;
         }
-        const Stake stake = unusedTensorCores(
-            trace_.timesOf([this](const ActivityKind& kind) {
-                return isFp32Product(kind) ? std::optional(kernelSource(kind)) : std::nullopt;
-            }),
-            trace_.walls, trace_.busyWith([](const ActivityKind& kind) { return !isFp32Product(kind); }),
-            *rate);
+        const Stake stake = sumOver([this](const AdviceTrace& trace) {
+            return unusedTensorCores(
+                trace.timesOf([this](const ActivityKind& kind) {
+                    return isFp32Product(kind) ? std::optional(kernelSource(kind)) : std::nullopt;
+                }),
+                trace.walls, trace.busyWith([](const ActivityKind& kind) { return !isFp32Product(kind); }),
+                *ratesOf(trace));
+        });
         find(AdviceRule::TensorCores, stake, show("kernels"), [&] {
             return countText(stake, "product") + inAStep() +
                    " in fp32 run outside of the tensor cores; there, they would take up to " +
@@ -502,25 +555,27 @@ private:
     {
         if (!hasGpuFor(AdviceRule::Conversions))
             return;
-        if (std::ranges::none_of(trace_.kinds, isConversion))
+        if (!traces_.anyKind(isConversion))
             return;
-        std::map<std::uint32_t, Nanoseconds> products;
-        const auto ofProducts = trace_.timesOf([this](const ActivityKind& kind) {
-            return kind.isLowPrecisionProduct() ? std::optional(placeSource(kind)) : std::nullopt;
-        });
-        for (const analysis::StakePart& part : stakeOf(ofProducts, trace_.walls).parts)
-            products[part.group] = part.atStake;
-        const analysis::ProductRates* const rate = rates();
-        if (!rate && !products.empty()) {
+        if (!knowsRates() && traces_.anyKind(&ActivityKind::isLowPrecisionProduct)) {
             cannotJudge(AdviceRule::Conversions, kNoSheet);
             return;
         }
-        const Stake stake = costlyConversions(
-            trace_.timesOf([this](const ActivityKind& kind) {
-                return isConversion(kind) ? std::optional(placeSource(kind)) : std::nullopt;
-            }),
-            trace_.walls, trace_.busyWith([](const ActivityKind& kind) { return !isConversion(kind); }),
-            products, rate ? *rate : analysis::ProductRates{});
+        const Stake stake = sumOver([this](const AdviceTrace& trace) {
+            std::map<std::uint32_t, Nanoseconds> products;
+            const auto ofProducts = trace.timesOf([this](const ActivityKind& kind) {
+                return kind.isLowPrecisionProduct() ? std::optional(placeSource(kind)) : std::nullopt;
+            });
+            for (const analysis::StakePart& part : stakeOf(ofProducts, trace.walls).parts)
+                products[part.group] = part.atStake;
+            const analysis::ProductRates* const rate = ratesOf(trace);
+            return costlyConversions(
+                trace.timesOf([this](const ActivityKind& kind) {
+                    return isConversion(kind) ? std::optional(placeSource(kind)) : std::nullopt;
+                }),
+                trace.walls, trace.busyWith([](const ActivityKind& kind) { return !isConversion(kind); }),
+                products, rate ? *rate : analysis::ProductRates{});
+        });
         find(AdviceRule::Conversions, stake, show("kernels") + " --group module", [&] {
             return "Conversions of types cost " + timeText(stake.time) + " more than they save in products.";
         });
@@ -528,25 +583,27 @@ private:
 
     void judgeRecomputation()
     {
-        if (!trace_.hasBackwardOps && !trace_.hasBackwardWork) {
+        if (!traces_.any(&AdviceTrace::hasBackwardOps) && !traces_.any(&AdviceTrace::hasBackwardWork)) {
             cannotJudge(AdviceRule::Recomputation, "no ops of backward were recorded");
             return;
         }
-        Stake stake;
-        if (trace_.onGpu)
-            stake = stakeOf(trace_.timesOf([this](const ActivityKind& kind) {
+        const Stake stake = sumOver([this](const AdviceTrace& trace) {
+            if (!onGpu_)
+                return stakeOf(trace.recomputed, trace.walls);
+            const auto times = trace.timesOf([this](const ActivityKind& kind) {
                 return kind.isRecomputed ? std::optional(placeSource(kind)) : std::nullopt;
-            }),
-                            trace_.walls,
-                            trace_.busyWith([](const ActivityKind& kind) { return !kind.isRecomputed; }));
-        else
-            stake = stakeOf(trace_.recomputed, trace_.walls);
+            });
+            return stakeOf(times, trace.walls,
+                           trace.busyWith([](const ActivityKind& kind) { return !kind.isRecomputed; }));
+        });
         find(AdviceRule::Recomputation, stake, show("tree"),
              [&] { return "Backward repeats " + timeText(stake.time) + " of forward."; });
     }
 
     const store::RunReader& reader_;
-    AdviceTrace trace_;
+    AdviceTraces traces_;
+    bool onGpu_;
+    bool isWhole_; ///< no steps were recorded
     AdviceTable table_;
 };
 
@@ -566,12 +623,12 @@ double AdviceTable::percent(Nanoseconds time) const
 AdviceTable advice(const store::RunReader& reader, std::optional<RunId> run, const PartyQuery& parties,
                    const std::function<bool()>& cancelled)
 {
-    AdviceTrace trace = adviceTrace(reader, run, parties, cancelled);
-    std::vector<WaitingRank> ranks;
-    for (const AdviceTrace::Part& part : trace.parts)
-        ranks.push_back({part.rank, part.shift});
-    const RankDelays delays = rankDelays(reader, trace.run.run, ranks, cancelled);
-    return Advisor(reader, std::move(trace)).judge(delays);
+    AdviceTraces traces = adviceTraces(reader, run, parties, cancelled);
+    std::vector<std::optional<std::int32_t>> ranks;
+    for (const AdviceTrace& trace : traces.processes)
+        ranks.push_back(trace.rank);
+    const RankDelays delays = rankDelays(reader, traces.run.run, ranks, cancelled);
+    return Advisor(reader, std::move(traces)).judge(delays);
 }
 
 } // namespace tilescope::query

@@ -1,5 +1,6 @@
 #include "core/query/tables/advice_trace.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tilescope::query {
@@ -60,6 +61,33 @@ AdviceTrace::busyWith(const std::function<bool(const ActivityKind&)>& has) const
         if (known[activity.kind] != 0)
             times.push_back(activity.time);
     return unionOf(std::move(times));
+}
+
+std::int64_t AdviceTraces::steps() const
+{
+    std::int64_t steps = 0;
+    for (const AdviceTrace& trace : processes)
+        steps += std::ssize(trace.walls);
+    return steps;
+}
+
+Nanoseconds AdviceTraces::wall() const
+{
+    Nanoseconds wall{0};
+    for (const AdviceTrace& trace : processes)
+        wall += trace.wall();
+    return wall;
+}
+
+bool AdviceTraces::any(bool AdviceTrace::*property) const
+{
+    return std::ranges::any_of(processes, property);
+}
+
+bool AdviceTraces::anyKind(const std::function<bool(const ActivityKind&)>& is) const
+{
+    return std::ranges::any_of(
+        processes, [&is](const AdviceTrace& trace) { return std::ranges::any_of(trace.kinds, is); });
 }
 
 } // namespace tilescope::query

@@ -66,15 +66,10 @@ struct AdviceDevice {
     std::optional<analysis::ProductRates> rates = {}; ///< none: no data sheet
 };
 
-/// The traced steps of one process of a run, or of all one after the other, in the form that the rules of advice need.
+/// The traced steps of one process, in the form that the rules of advice need.
 ///
 /// Without steps, the whole recording counts as one.
 struct AdviceTrace {
-    /// A process whose steps are in the trace.
-    struct Part {
-        std::optional<std::int32_t> rank = {};
-        Nanoseconds shift{0}; ///< added to its times, so that processes follow each other
-    };
     struct Activity {
         analysis::Interval time{};
         std::uint32_t kind = 0; ///< index into `kinds`
@@ -82,20 +77,13 @@ struct AdviceTrace {
         StreamId stream = {};
     };
 
-    store::RunRecord run = {};
-    PartyQuery parties = {};               ///< the process; empty: all
-    std::optional<std::int32_t> rank = {}; ///< none if there is none, or of several
-    std::string process = {};              ///< "rank 1", "mean of 2 ranks"; empty in a run of one process
-    std::string option = {};               ///< of `tilescope show` for the process: " --rank 1"
-    std::vector<Part> parts = {};
+    std::optional<std::int32_t> rank = {}; ///< none in a run of one process
     bool onGpu = false;
-    bool isWhole = false; ///< no steps were recorded
-    std::int64_t steps = 0;
-    std::vector<analysis::Interval> walls = {};
+    bool isWhole = false;                       ///< no steps were recorded
+    std::vector<analysis::Interval> walls = {}; ///< one for each step
 
     std::vector<ActivityKind> kinds = {};
     std::vector<Activity> activities = {};
-    AdviceSources sources = {};
     analysis::IdleReasons host = {};                    ///< on a GPU
     std::vector<analysis::GroupedTime> loading = {};    ///< on a CPU
     std::vector<analysis::GroupedTime> recomputed = {}; ///< ops of backward that repeat forward, on a CPU
@@ -119,16 +107,28 @@ struct AdviceTrace {
     std::vector<analysis::Interval> busyWith(const std::function<bool(const ActivityKind&)>& has) const;
 };
 
-/// Several processes one after the other. The evidence, devices and memory of all of them; processes without steps are
-/// left out if others have some.
-/// \param traces  not empty
-AdviceTrace joined(std::vector<AdviceTrace> traces);
+/// The traces of the processes that advice is about, each judged by itself: a mean step is the mean of theirs.
+struct AdviceTraces {
+    store::RunRecord run = {};
+    PartyQuery parties = {};    ///< the process; empty: all
+    std::string process = {};   ///< "rank 1", "mean of 2 ranks"; empty in a run of one process
+    std::string option = {};    ///< of `tilescope show` for the process: " --rank 1"
+    AdviceSources sources = {}; ///< of all processes
+    /// Not empty. Processes without steps are left out if others have some.
+    std::vector<AdviceTrace> processes = {};
 
-/// \param parties  a rank or process of several; none: all of them, so that the mean step is the mean of the ranks
-/// \param cancelled  ends the reading early; the trace then has no walls
+    std::int64_t steps() const; ///< those of each process count
+    Nanoseconds wall() const;   ///< of all steps
+    /// Whether one of the processes has this property: `any(&AdviceTrace::onGpu)`.
+    bool any(bool AdviceTrace::*property) const;
+    bool anyKind(const std::function<bool(const ActivityKind&)>& is) const;
+};
+
+/// \param parties  a rank or process of several; none: all of them
+/// \param cancelled  ends the reading early; the traces then have no walls
 /// \throws Error  no such run, rank or process
 /// Reads the events once for each process. Memory: 32 bytes for each activity of the device and 12 for each op.
-AdviceTrace adviceTrace(const store::RunReader& reader, std::optional<RunId> run, const PartyQuery& parties,
-                        const std::function<bool()>& cancelled);
+AdviceTraces adviceTraces(const store::RunReader& reader, std::optional<RunId> run, const PartyQuery& parties,
+                          const std::function<bool()>& cancelled);
 
 } // namespace tilescope::query

@@ -8,25 +8,25 @@ namespace tilescope::query {
 
 namespace {
 
-void addDelays(const CollectiveRow& row, const WaitingRank& waiting, RankDelays& delays)
+void addDelays(const CollectiveRow& row, std::optional<std::int32_t> rank, RankDelays::Waiting& waiting)
 {
     const auto own = std::ranges::find_if(
-        row.ranks, [&](const CollectiveRank& each) { return !waiting.rank || each.rank == waiting.rank; });
+        row.ranks, [&](const CollectiveRank& each) { return !rank || each.rank == rank; });
     if (own == row.ranks.end())
         return;
-    const Timestamp start = own->start + waiting.shift;
     if (own->wait.count() > 0)
-        delays.forOthers.push_back({{start, start + own->wait}, row.last, row.range});
+        waiting.forOthers.push_back({{own->start, own->start + own->wait}, row.last, row.range});
     if (!own->slack)
         return;
-    const Timestamp needed = start + own->duration + own->slack->slack;
+    const Timestamp needed = own->start + own->duration + own->slack->slack;
     if (own->slack->stall.count() > 0)
-        delays.forGathers.push_back({{needed - own->slack->stall, needed}, own->neededBy, row.range});
+        waiting.forGathers.push_back({{needed - own->slack->stall, needed}, own->neededBy, row.range});
 }
 
 } // namespace
 
-RankDelays rankDelays(const store::RunReader& reader, RunId run, std::span<const WaitingRank> ranks,
+RankDelays rankDelays(const store::RunReader& reader, RunId run,
+                      std::span<const std::optional<std::int32_t>> ranks,
                       const std::function<bool()>& cancelled)
 {
     RankDelays delays;
@@ -35,9 +35,11 @@ RankDelays rankDelays(const store::RunReader& reader, RunId run, std::span<const
     const RanksTable table = query::ranks(reader, {.run = run}, cancelled);
     delays.straggler = table.straggler;
     delays.stragglerName = table.stragglerName;
-    for (const WaitingRank& waiting : ranks)
+    for (const std::optional<std::int32_t>& rank : ranks) {
+        RankDelays::Waiting& waiting = delays.ranks.emplace_back();
         for (const CollectiveRow& row : table.collectives)
-            addDelays(row, waiting, delays);
+            addDelays(row, rank, waiting);
+    }
     return delays;
 }
 

@@ -20,22 +20,23 @@ struct RankDelay {
     std::string place = {}; ///< of the collective: layers.3/ffn
 };
 
-/// The times in which a rank waits for other ranks, for advice.
+/// The times in which ranks wait for other ranks, for advice.
 struct RankDelays {
+    /// Those of one rank.
+    struct Waiting {
+        std::vector<RankDelay> forOthers = {};  ///< within collectives, for the rank that starts last
+        std::vector<RankDelay> forGathers = {}; ///< a stream stands still for an all-gather
+    };
+
     analysis::StragglerVerdict straggler = {};
     std::string stragglerName = {};
-    std::vector<RankDelay> forOthers = {};  ///< within collectives, for the rank that starts last
-    std::vector<RankDelay> forGathers = {}; ///< a stream stands still for an all-gather
+    std::vector<Waiting> ranks = {}; ///< as they were asked for; empty without collectives
 };
 
-/// A rank whose waiting counts.
-struct WaitingRank {
-    std::optional<std::int32_t> rank = {}; ///< none: the lowest that takes part in each collective
-    Nanoseconds shift{0};                  ///< added to its times
-};
-
+/// \param ranks    whose waiting counts; none: the lowest that takes part in each collective
 /// \throws Error  no such run
-RankDelays rankDelays(const store::RunReader& reader, RunId run, std::span<const WaitingRank> ranks,
+RankDelays rankDelays(const store::RunReader& reader, RunId run,
+                      std::span<const std::optional<std::int32_t>> ranks,
                       const std::function<bool()>& cancelled);
 
 } // namespace tilescope::query

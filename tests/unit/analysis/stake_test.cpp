@@ -79,6 +79,19 @@ TEST(Stake, ScalesPartsAndAddsThemUp)
     EXPECT_EQ(stake.parts[1].atStake, 5_ns);
 }
 
+TEST(Stake, ThoseOfSeveralProcessesAddUpByGroup)
+{
+    const std::vector<Interval> walls{between(0, 100)};
+    const std::vector<Stake> stakes{stakeOf({grouped(0, 10, 0), grouped(20, 25, 1)}, walls),
+                                    stakeOf({grouped(0, 30, 1), grouped(40, 41, 2)}, walls), Stake{}};
+    const Stake sum = sumOf(stakes);
+    EXPECT_EQ(sum.time, 46_ns);
+    EXPECT_EQ(sum.parts, (std::vector<StakePart>{{.group = 1, .count = 2, .total = 35_ns, .atStake = 35_ns},
+                                                 {.group = 0, .count = 1, .total = 10_ns, .atStake = 10_ns},
+                                                 {.group = 2, .count = 1, .total = 1_ns, .atStake = 1_ns}}));
+    EXPECT_EQ(sumOf(std::vector{stakes[0]}).parts, stakes[0].parts);
+}
+
 TEST(ExposedStake, IsAtMostTheComputeThatCouldHideIt)
 {
     const std::vector<Interval> walls{between(0, 100), between(100, 200)};

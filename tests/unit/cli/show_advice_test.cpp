@@ -3,6 +3,8 @@
 #include "tests/support/fake_ranks.h"
 #include "tests/unit/cli/show_fixture.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -71,6 +73,38 @@ TEST_F(ShowAdvice, RowsOfEvidenceAddUpToWhatIsAtStake)
     EXPECT_THAT(exposed["command"], ::testing::EndsWith("collectives --run 1"));
     for (const json& row : ofRanks({"--rank", "1"}))
         EXPECT_EQ(row["rank"], 1);
+}
+
+TEST_F(ShowAdvice, TheMeanIsThatOfTheRanks)
+{
+    const json mean = ofRanks({});
+    const std::array ranks{ofRanks({"--rank", "0"}), ofRanks({"--rank", "1"})};
+    int compared = 0;
+    for (const json& row : mean) {
+        if (row["at_stake_ns"].is_null())
+            continue;
+        double atStake = 0;
+        double evidence = 0;
+        bool haveAll = true;
+        for (const json& rank : ranks) {
+            const auto own = std::ranges::find_if(rank, [&](const json& each) {
+                return each["rule"] == row["rule"] && !each["at_stake_total_ns"].is_null();
+            });
+            haveAll = haveAll && own != rank.end();
+            if (own == rank.end())
+                continue;
+            atStake += (*own)["at_stake_total_ns"].get<double>();
+            for (const json& each : (*own)["evidence"])
+                evidence += each["at_stake_ns"].get<double>();
+        }
+        if (!haveAll)
+            continue; // a rank leaves out what is little
+        ++compared;
+        EXPECT_EQ(row["at_stake_total_ns"].get<double>(), atStake) << row["rule"];
+        EXPECT_EQ(evidence, atStake) << row["rule"];
+        EXPECT_EQ(row["at_stake_ns"], std::llround(atStake / 16)) << row["rule"] << ", 8 steps of 2 ranks";
+    }
+    EXPECT_GE(compared, 2);
 }
 
 TEST_F(ShowAdvice, SaysWhatCannotBeJudgedAndWhy)

@@ -6,12 +6,14 @@
 #include "tests/support/fake_ranks.h"
 #include "tests/support/fake_trace.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/unit/query/random_run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
+#include <map>
 
 namespace tilescope::query {
 
@@ -411,6 +413,22 @@ Nanoseconds of(const AdviceTable& table, AdviceRule rule)
     return found == table.rows.end() ? 0_ns : found->atStake;
 }
 
+/// What is at stake in all ranks is the sum of what is at stake in each. A rank leaves out what is little.
+void expectSumOf(const std::vector<AdviceTable>& ranks, const Advice& finding)
+{
+    Nanoseconds sum{0};
+    Nanoseconds leftOut{0};
+    for (const AdviceTable& table : ranks) {
+        const Nanoseconds atStake = of(table, finding.rule);
+        sum += atStake;
+        if (atStake.count() == 0)
+            leftOut += Nanoseconds(
+                std::llround(analysis::kLeastShareAtStake * static_cast<double>(table.wall.count())));
+    }
+    EXPECT_GE(finding.atStake, sum) << wordOf(finding.rule);
+    EXPECT_LE(finding.atStake, sum + leftOut) << wordOf(finding.rule);
+}
+
 TEST_F(AdviceTables, FindingsAreOfTheMeanOfAllRanksUnlessOneIsAskedFor)
 {
     testing::writeFakeRanks(file_, {});
@@ -431,10 +449,57 @@ TEST_F(AdviceTables, FindingsAreOfTheMeanOfAllRanksUnlessOneIsAskedFor)
     EXPECT_EQ(mean.process, "mean of 2 ranks");
     EXPECT_EQ(mean.steps, 16);
     EXPECT_EQ(mean.wall, first.wall + second.wall);
+    const std::vector<AdviceTable> ranks{first, second};
     for (const Advice& finding : mean.rows)
-        EXPECT_EQ(finding.atStake, of(first, finding.rule) + of(second, finding.rule))
-            << wordOf(finding.rule);
+        expectSumOf(ranks, finding);
     EXPECT_THROW(advice(reader, {}, {.rank = 9}), Error);
+}
+
+/// What is at stake by row of evidence.
+std::map<std::string, std::int64_t> evidenceOf(const AdviceTable& table, AdviceRule rule)
+{
+    std::map<std::string, std::int64_t> rows;
+    for (const Advice& finding : table.rows)
+        if (finding.rule == rule)
+            for (const AdviceEvidence& row : finding.evidence)
+                rows[row.kind + ' ' + row.name + ' ' + row.place + ' ' + row.note] += row.atStake.count();
+    return rows;
+}
+
+TEST_F(AdviceTables, TheMeanOfAllRanksIsTheMeanOfEveryRowOfEach)
+{
+    constexpr int kRanks = 3;
+    writeRandomRanks(file_, kRanks, 4);
+    const store::RunReader reader(file_);
+    const AdviceTable mean = advice(reader, {});
+    std::vector<AdviceTable> ofRanks;
+    for (int rank = 0; rank < kRanks; ++rank)
+        ofRanks.push_back(advice(reader, {}, {.rank = rank}));
+    Nanoseconds wall{0};
+    for (const AdviceTable& table : ofRanks)
+        wall += table.wall;
+    EXPECT_EQ(mean.wall, wall);
+    std::size_t compared = 0;
+    for (const Advice& finding : mean.rows) {
+        SCOPED_TRACE(wordOf(finding.rule));
+        expectSumOf(ofRanks, finding);
+        const bool allHaveIt = std::ranges::all_of(
+            ofRanks, [&](const AdviceTable& table) { return of(table, finding.rule).count() > 0; });
+        if (!allHaveIt)
+            continue;
+        ++compared;
+        std::map<std::string, std::int64_t> sums;
+        double perStep = 0;
+        for (const AdviceTable& table : ofRanks) {
+            perStep += table.perStep(of(table, finding.rule)) / kRanks;
+            for (const auto& [row, atStake] : evidenceOf(table, finding.rule))
+                sums[row] += atStake;
+        }
+        EXPECT_NEAR(mean.perStep(finding.atStake), perStep, 1e-6);
+        EXPECT_EQ(evidenceOf(mean, finding.rule), sums);
+        EXPECT_EQ(only(mean, finding.rule).evidence.size(), sums.size());
+    }
+    EXPECT_GE(compared, 2U);
 }
 
 } // namespace tilescope::query

@@ -15,7 +15,9 @@ namespace tilescope::query {
 /// Steps with every kind of idle time on two streams, and some events between steps.
 class RandomRun {
 public:
-    RandomRun(StringTable& strings, int steps) : strings_(strings)
+    /// \param seed  of another process: other events, and another first module
+    RandomRun(StringTable& strings, int steps, std::uint64_t seed = kSeed)
+        : strings_(strings), firstLayer_(static_cast<int>(seed - kSeed)), random_(seed)
     {
         for (int step = 0; step < steps; ++step) {
             addStep(step);
@@ -24,6 +26,8 @@ public:
         std::ranges::stable_sort(batch_.deviceEvents, {}, &DeviceEvent::start);
     }
     const TraceBatch& batch() const { return batch_; }
+
+    static constexpr std::uint64_t kSeed = 20'261'121;
 
 private:
     static constexpr std::int64_t kBlocksAtOnce = 40;
@@ -48,7 +52,8 @@ private:
         for (const char* phase : {"forward", "backward"}) {
             const Timestamp phaseBegin = now_;
             for (int layer = 0; layer < 40; ++layer)
-                addModule(step, "step/" + std::string(phase) + "/layers." + std::to_string(layer % 8));
+                addModule(step, "step/" + std::string(phase) + "/layers." +
+                                    std::to_string((firstLayer_ + layer) % 8));
             addRange("step/" + std::string(phase), step, phaseBegin);
         }
         const Nanoseconds left = std::max(free_[0], free_[1]) - now_;
@@ -142,7 +147,8 @@ private:
 
     StringTable& strings_;
     TraceBatch batch_;
-    std::mt19937_64 random_{20'261'121};
+    int firstLayer_;
+    std::mt19937_64 random_;
     Timestamp now_ = TraceClock::now();
     std::array<Timestamp, 2> free_{now_, now_};
     std::array<std::vector<AllocEvent>, 2> live_;
@@ -153,6 +159,62 @@ private:
 };
 
 inline constexpr RunId kOnlyRun{1};
+
+/// Writes several as the ranks of one run.
+/// \param seed  of rank 0
+inline void writeRandomRanks(const std::filesystem::path& file, int ranks, int steps,
+                             std::uint64_t seed = RandomRun::kSeed)
+{
+    StringTable strings;
+    store::RunWriter writer(file, strings);
+    writer.beginRun({"test", "lm", R"({"workload": "lm"})", "hash", "test"});
+    RunParties parties;
+    parties.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
+    std::vector<TraceBatch> batches;
+    for (int rank = 0; rank < ranks; ++rank) {
+        const ProcessIndex process{rank};
+        const DeviceIndex device{static_cast<std::int16_t>(rank)};
+        parties.processes.push_back({.id = process,
+                                     .pid = 100 + rank,
+                                     .host = "node",
+                                     .name = "python",
+                                     .rank = rank,
+                                     .worldSize = ranks,
+                                     .clock = ClockIndex{0}});
+        parties.devices.push_back({.id = device, .ordinal = rank, .name = "NVIDIA H200"});
+        TraceBatch batch = RandomRun(strings, steps, seed + static_cast<std::uint64_t>(rank)).batch();
+        const auto number = [rank](std::uint32_t own) {
+            return static_cast<std::uint32_t>(1'000'000 * rank) + own;
+        };
+        for (const std::uint32_t thread : {1U, 2U})
+            batch.threads.push_back({ThreadId{number(thread)}, strings.intern("main"), process, 100 + rank});
+        for (const std::uint32_t stream : {7U, 13U})
+            parties.streams.push_back(
+                {.device = device, .id = StreamId{number(stream)}, .process = process, .native = stream});
+        for (Range& range : batch.ranges) {
+            range.id = RangeId{number(range.id.value)};
+            range.thread = ThreadId{number(range.thread.value)};
+        }
+        for (Op& op : batch.ops) {
+            op.id = OpId{number(op.id.value)};
+            op.thread = ThreadId{number(op.thread.value)};
+        }
+        for (ApiCall& call : batch.apiCalls)
+            call.thread = ThreadId{number(call.thread.value)};
+        for (DeviceEvent& event : batch.deviceEvents) {
+            event.device = device;
+            event.stream = StreamId{number(event.stream.value)};
+        }
+        for (AllocEvent& event : batch.allocEvents)
+            if (event.device)
+                event.device = device;
+        batches.push_back(std::move(batch));
+    }
+    writer.writeParties(parties);
+    for (const TraceBatch& batch : batches)
+        writer.write(batch);
+    writer.endRun({});
+}
 
 /// Writes it as the only run of a file: enough steps, and the file stores their totals.
 inline void writeRandomRun(const std::filesystem::path& file, int steps)

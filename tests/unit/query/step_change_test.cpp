@@ -7,12 +7,14 @@
 #include "tests/support/fake_trace.h"
 #include "tests/support/not_cancelled.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/unit/query/random_run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 
 namespace tilescope::query {
@@ -244,6 +246,53 @@ TEST_F(StepChanges, OfRanksAreThoseOfOneOrOfTheirMean)
     EXPECT_EQ(mean.stepsA, lowest.stepsA + other.stepsA);
     EXPECT_EQ(sumOf(mean), mean.delta);
     EXPECT_THAT(linesOf(mean), ::testing::Contains("slower  aten::mm 15"));
+}
+
+/// The change of each part, ns, by the part's place and name.
+std::map<std::string, double> changesOf(const StepChange& change)
+{
+    std::map<std::string, double> changes;
+    for (const ChangePart& part : change.parts) {
+        const bool isOfAModule = !part.name.empty();
+        changes[isOfAModule ? part.module + ' ' + part.name : std::string(wordOf(part.kind))] +=
+            part.b.value_or(0) - part.a.value_or(0);
+    }
+    return changes;
+}
+
+TEST_F(StepChanges, PartsOfTheMeanOfRanksAreTheMeanOfThoseOfEach)
+{
+    constexpr int kRanks = 3;
+    const testing::TemporaryFolder folder;
+    writeRandomRanks(folder / "left.tscope", kRanks, 3);
+    writeRandomRanks(folder / "right.tscope", kRanks, 3, RandomRun::kSeed + kRanks);
+    const store::RunReader left(folder / "left.tscope");
+    const store::RunReader right(folder / "right.tscope");
+    const std::vector<RunId> run{kOnlyRun};
+    const StepChange mean = stepChange(left, run, right, run, {}).value();
+    ASSERT_EQ(mean.alignedBy, AlignedBy::Modules);
+    EXPECT_EQ(sumOf(mean), mean.delta);
+    std::map<std::string, double> expected;
+    double delta = 0;
+    double wall = 0;
+    for (int rank = 0; rank < kRanks; ++rank) {
+        const StepChange one = stepChange(left, run, right, run, {}, {.rank = rank}).value();
+        ASSERT_EQ(one.alignedBy, AlignedBy::Modules);
+        EXPECT_EQ(sumOf(one), one.delta) << rank;
+        delta += static_cast<double>(one.delta) / kRanks;
+        wall += one.wallA / kRanks;
+        for (const auto& [part, change] : changesOf(one))
+            expected[part] += change / kRanks;
+    }
+    EXPECT_NEAR(static_cast<double>(mean.delta), delta, 1);
+    EXPECT_NEAR(mean.wallA, wall, 1e-3);
+    const std::map<std::string, double> found = changesOf(mean);
+    EXPECT_GE(found.size(), 20U);
+    // A part whose change rounds to 0 is left out.
+    for (const auto& [part, change] : expected)
+        EXPECT_NEAR(found.contains(part) ? found.at(part) : 0, change, 1) << part;
+    for (const auto& [part, change] : found)
+        EXPECT_TRUE(expected.contains(part)) << part;
 }
 
 TEST_F(StepChanges, TheOverviewOfRanksOnACpuHasTheirCommunication)
