@@ -30,6 +30,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -260,13 +261,13 @@ public:
     }
 
 private:
-    /// 0 1 1 0 0 1 …: A and B by turns in pairs, each first in every other pair.
+    /// 0 1 1 0 1 0 0 1 …, the sequence of Thue and Morse: pairs of A and B of which either is first equally often, without
+    /// a period. A load that comes and goes regularly thus does not meet the same side each time.
     std::vector<std::size_t> order() const
     {
         std::vector<std::size_t> sides;
-        for (std::int64_t pair = 0; pair < request_.repeats; ++pair)
-            for (const std::size_t position : {0U, 1U})
-                sides.push_back((position + static_cast<std::size_t>(pair)) % 2);
+        for (std::uint64_t run = 0; run < 2 * static_cast<std::uint64_t>(request_.repeats); ++run)
+            sides.push_back(static_cast<std::size_t>(std::popcount(run) % 2));
         return sides;
     }
 

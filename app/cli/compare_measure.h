@@ -30,7 +30,8 @@ struct MeasuredRuns {
     std::string b() const;
 };
 
-/// Runs A and B in turn: A B, B A, A B, … so that what changes on the machine affects both.
+/// Runs A and B in turn: A B, B A, B A, A B, … so that what changes on the machine affects both. The order of the pairs has
+/// no period that a load could have too.
 ///
 /// A command runs with an empty standard input; its standard output goes to `progress`. It is recorded like by
 /// `tilescope record`, unless its first run prints lines `step_ms: NUMBER`: these are then its steps.
