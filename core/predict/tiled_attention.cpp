@@ -28,7 +28,7 @@ public:
         Tensor logSumExp;
         Tensor o = forward(logSumExp);
         ops_.record(o, {&q, &k, &v}, {&q, &k, &v, &o, &logSumExp},
-                    [this, q, k, v, o, logSumExp](const Tensors&) { return backward(); });
+                    [this, q, k, v, o, logSumExp](const Tensors& g) { return backward(g[0]); });
         return o;
     }
 
@@ -193,9 +193,11 @@ private:
         return isWide() ? wide : ops_.make(wide.count, shape_.type, "output");
     }
 
-    Tensors backward() const
+    Tensors backward(const Tensor& gradient) const
     {
         timeTiles(isWide() ? 26 : 32, 5, true);
+        const Storage byHead = gradient.isTransposed ? ops_.temporary(gradient.bytes(), "gradient by head")
+                                                     : Storage(); // tiles are views of contiguous heads
         const Tensor delta = rowSums();
         Tensor q = ops_.make(shape_.queryCount(), Type::Float32, "gradient of q, wide");
         Tensor k = ops_.make(shape_.keyCount(), Type::Float32, "gradient of k, wide");
