@@ -20,16 +20,19 @@ constexpr std::size_t kBlocks = 5;
 constexpr std::size_t kFewestSteps = 3; // fewer steps do not show their spread
 
 // Least deviations between single runs, and between sides that were taken at different times; calibrated with recorded
-// runs (tests/bench/compare).
+// runs (tests/bench/compare). A factor of 3 is beyond each but the last.
 constexpr double kLeastQuiet = 0.05;
 constexpr double kLeastDisturbed = 0.10;
 constexpr double kLeastShort = 0.20;
 constexpr double kShortMs = 1000;
-constexpr double kPerWaiting = 0.1;
-constexpr double kSpreadUnknown = 0.5;
+constexpr double kPerWaiting = 0.06;
+constexpr double kSpreadUnknown = 0.24;
 constexpr double kDegreesOfSteps = 8;
-constexpr double kVeryShortMs = 100;
-constexpr double kDegreesOfVeryShort = 2;
+constexpr double kVeryShortMs = 150;
+constexpr double kLeastVeryShort = 0.2434;
+constexpr double kLeastMomentary = 0.2734;
+constexpr double kMomentaryMs = 30;
+constexpr double kDegreesOfVeryShort = 3;
 constexpr double kQuickSteps = 0.1; // quantile of the quickest steps
 
 // Smaller deviations between repeats are due to the resolution of the clock.
@@ -92,7 +95,7 @@ double durationOf(const TimedRun& run)
 /// The logarithm of the factor by which waiting for a core made a run longer; 0 if it is not known.
 double logOfWaiting(const TimedRun& run)
 {
-    constexpr double kMostWaiting = 0.95;
+    constexpr double kMostWaiting = 0.995;
     return -std::log(1 - std::clamp(run.waiting.value_or(0), 0.0, kMostWaiting));
 }
 
@@ -100,9 +103,12 @@ double logOfWaiting(const TimedRun& run)
 double leastDeviationOf(const TimedRun& run)
 {
     // Disturbances of a few seconds affect a shorter run completely or not at all.
-    const double least = durationOf(run) < kShortMs ? kLeastShort
-                         : run.disturbed            ? kLeastDisturbed
-                                                    : kLeastQuiet;
+    const double duration = durationOf(run);
+    const double least = duration < kMomentaryMs   ? kLeastMomentary
+                         : duration < kVeryShortMs ? kLeastVeryShort
+                         : duration < kShortMs     ? kLeastShort
+                         : run.disturbed           ? kLeastDisturbed
+                                                   : kLeastQuiet;
     return std::hypot(least, kPerWaiting * logOfWaiting(run));
 }
 
@@ -197,6 +203,72 @@ double logOfUndisturbedRatio(std::span<const TimedRun> a, std::span<const TimedR
     const bool isDisturbed =
         std::ranges::any_of(a, &TimedRun::disturbed) || std::ranges::any_of(b, &TimedRun::disturbed);
     return isDisturbed ? logOfQuickSteps(b) - logOfQuickSteps(a) : logRatio;
+}
+
+/// Logarithms of the mean steps of runs without the time in which they waited for a core. The waiting is that of all
+/// timed steps together, so that it is taken off their sum. Empty if a run does not know it.
+std::vector<double> logsWithoutWaiting(std::span<const TimedRun> runs)
+{
+    std::vector<double> logs;
+    for (const TimedRun& run : runs) {
+        if (run.times.empty())
+            continue;
+        if (!run.waiting)
+            return {};
+        logs.push_back(std::log(meanOf(run.times)) - logOfWaiting(run));
+    }
+    return logs;
+}
+
+/// A ratio of two sides, as a logarithm, with half its interval.
+struct LogRatio {
+    double middle = 0;
+    double half = 0;
+
+    bool excludesOne() const { return std::abs(middle) > half; }
+};
+
+/// Half the interval of sides that were taken at different times: the shift between them, independent of the deviation
+/// between their runs.
+double halfInterval(const BetweenRuns& between, double deviation, double degrees, std::size_t runsA,
+                    std::size_t runsB)
+{
+    const double ofRuns = studentCritical(1 - kConfidence, degrees) * deviation *
+                          std::sqrt(1.0 / static_cast<double>(runsA) + 1.0 / static_cast<double>(runsB));
+    const double ofShift =
+        studentCritical(1 - kConfidence, between.shiftDegrees) * between.shift * std::numbers::sqrt2;
+    return std::hypot(ofRuns, ofShift);
+}
+
+/// The ratio of the times without waiting, with the deviation between the runs that these times have; none if a run does
+/// not know how long it waited.
+std::optional<LogRatio> ratioWithoutWaiting(std::span<const TimedRun> a, std::span<const TimedRun> b)
+{
+    const std::vector<double> logsA = logsWithoutWaiting(a);
+    const std::vector<double> logsB = logsWithoutWaiting(b);
+    if (logsA.empty() || logsB.empty())
+        return {};
+    BetweenRuns between;
+    addShift(between, a, b);
+    const auto degrees = static_cast<double>(logsA.size() + logsB.size() - 2);
+    double deviation = 0;
+    if (degrees > 0)
+        deviation =
+            std::max(kLeastMeasured, std::sqrt((sumOfSquares(logsA) + sumOfSquares(logsB)) / degrees));
+    else // Single runs: what their steps show of a load that changes while threads wait for each other.
+        for (const std::span<const TimedRun> side : {a, b})
+            for (const TimedRun& run : side)
+                between.shift = std::max(between.shift, deviationOfBlocks(run));
+    return LogRatio{.middle = meanOf(logsB) - meanOf(logsA),
+                    .half =
+                        halfInterval(between, deviation, std::max(1.0, degrees), logsA.size(), logsB.size())};
+}
+
+/// Whether the ratio is that without waiting.
+bool isWithoutWaiting(const TimeDifference& difference)
+{
+    constexpr double kRounding = 1e-9;
+    return std::abs(std::log(difference.ratio * difference.medianA / difference.medianB)) > kRounding;
 }
 
 /// The absolute log ratio that 2.5 % of the pairs of repeats of one spec exceed; none with fewer than ten
@@ -353,25 +425,28 @@ std::optional<TimeDifference> compareRuns(std::span<const TimedRun> a, std::span
                           .between = betweenRuns(a, b, known)};
     result.difference = result.medianB - result.medianA;
     result.ratio = result.medianB / result.medianA;
-    const double ofRuns =
-        studentCritical(1 - kConfidence, result.between.degrees) * result.between.deviation *
-        std::sqrt(1.0 / static_cast<double>(logsA.size()) + 1.0 / static_cast<double>(logsB.size()));
-    const double ofShift = studentCritical(1 - kConfidence, result.between.shiftDegrees) *
-                           result.between.shift * std::numbers::sqrt2;
-    double half = std::hypot(ofRuns, ofShift);
+    double half = halfInterval(result.between, result.between.deviation, result.between.degrees, logsA.size(),
+                               logsB.size());
     if (result.runsA == 1 && result.runsB == 1 && !known.given)
         half = std::max(half, reachOfPairs(known).value_or(0));
     const bool mayDiffer = !result.between.inTurn && !known.given;
     const double undisturbed = mayDiffer ? logOfUndisturbedRatio(a, b, logRatio) : logRatio;
-    const double low = std::min(logRatio, undisturbed) - half;
-    const double high = std::max(logRatio, undisturbed) + half;
+    double low = std::min(logRatio, undisturbed) - half;
+    double high = std::max(logRatio, undisturbed) + half;
+    if (mayDiffer && low <= 0 && high >= 0)
+        if (const auto without = ratioWithoutWaiting(a, b); without && without->excludesOne()) {
+            result.ratio = std::exp(without->middle);
+            low = without->middle - without->half;
+            high = without->middle + without->half;
+        }
     result.allowed = {std::exp(low), std::exp(high)};
     if (result.between.isMeasured()) {
         result.ratio95 = result.allowed;
         // B - A = 2 level sinh(log(B / A) / 2), with the geometric mean of A and B as level: the interval of
         // the ratio, scaled to this level.
         const double level = std::sqrt(result.medianA * result.medianB);
-        result.difference95 = {2 * level * std::sinh(low / 2), 2 * level * std::sinh(high / 2)};
+        if (!isWithoutWaiting(result))
+            result.difference95 = {2 * level * std::sinh(low / 2), 2 * level * std::sinh(high / 2)};
     }
     result.verdict = verdictOf(result);
     return result;
@@ -408,8 +483,9 @@ std::string sentenceOf(const TimeDifference& difference)
     case Verdict::Slower: {
         const bool isSlower = difference.verdict == Verdict::Slower;
         std::string sentence =
-            format("A step of B takes %.1f %% %s than one of A: %s", percent(difference.ratio),
-                   isSlower ? "longer" : "less", ratioText(difference).c_str());
+            format("%s step of B takes %.1f %% %s than one of A: %s",
+                   isWithoutWaiting(difference) ? "Without the time that threads waited for a core, a" : "A",
+                   percent(difference.ratio), isSlower ? "longer" : "less", ratioText(difference).c_str());
         if (!difference.ratio95)
             sentence += format(", beyond the %.0f %% by which single runs such as these may differ",
                                percent(isSlower ? difference.ratio / difference.allowed.low

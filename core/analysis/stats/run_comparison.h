@@ -66,13 +66,13 @@ struct TimeDifference {
     double medianA = 0; ///< the run's median; for repeats the geometric mean of their medians
     double medianB = 0;
     double difference = 0; ///< medianB - medianA
-    double ratio = 1;      ///< medianB / medianA
+    double ratio = 1;      ///< medianB / medianA, or of the mean times without waiting if only these decide
     BetweenRuns between = {};
     /// The ratios that the runs allow: a difference excludes 1. For runs that were not taken in turn, also those about
     /// a second estimate: the ratio without the time that the runs waited for a core, or, where that is not known and a
-    /// run was disturbed, the ratio of their quickest steps.
+    /// run was disturbed, the ratio of their quickest steps. If only the ratio without waiting decides, about that alone.
     ConfidenceInterval allowed{1, 1};
-    /// 95 % confidence intervals; none if the deviation between runs is not measured. The first is `allowed`.
+    /// 95 % confidence intervals, none if the deviation is not measured; of the difference also none without waiting.
     std::optional<ConfidenceInterval> ratio95 = {};
     std::optional<ConfidenceInterval> difference95 = {}; ///< excludes 0 if and only if ratio95 excludes 1
     Verdict verdict = Verdict::Inconclusive;
@@ -105,8 +105,8 @@ struct KnownDeviation {
 /// what changed between them.
 ///
 /// This shift, and the deviation between single runs, have no degrees of freedom. Their lower bound is 5 %, 10 % if a
-/// run is disturbed, and 20 % if its timed steps took less than a second. To these is added, as independent, a tenth of
-/// the logarithm of the factor by which waiting for a core made the run longer. Of single
+/// run is disturbed, and 20 to 27 % if its timed steps took less than a second. To these is added, as independent, 0.06
+/// times the logarithm of the factor by which waiting for a core made the run longer. Of single
 /// runs, the steps yield a further bound: the deviation between the medians of five blocks of consecutive steps, which
 /// shows a drift or a change of level. The values are calibrated with the recordings in tests/bench/results/compare.
 BetweenRuns betweenRuns(std::span<const TimedRun> a, std::span<const TimedRun> b,

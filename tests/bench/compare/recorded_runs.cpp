@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <fstream>
 #include <ostream>
@@ -76,15 +77,18 @@ public:
     {
     }
 
+    /// The verdicts on a pair, and on the same with B slowed.
+    Said ofBoth(const Draw& draw) const
+    {
+        Said said = of(draw, true);
+        said.slowed = compared(draw, slowdown_).verdict;
+        return said;
+    }
+
     Said of(const Draw& draw, bool withGroups) const
     {
-        const std::vector<TimedRun> a = inTurn(stepsOf(draw.a, 1), 0);
-        analysis::KnownDeviation known;
-        if (known_ == Known::OtherRuns)
-            known.repeats.push_back(othersThan(draw));
-        const auto alike = *analysis::compareRuns(a, inTurn(stepsOf(draw.b, 1), 1), known);
-        Said said{.alike = alike.verdict,
-                  .slowed = analysis::compareRuns(a, inTurn(stepsOf(draw.b, slowdown_), 1), known)->verdict};
+        const analysis::TimeDifference alike = compared(draw, 1);
+        Said said{.alike = alike.verdict};
         if (alike.ratio95) {
             said.hasInterval = true;
             said.covers = alike.ratio95->low <= 1 && alike.ratio95->high >= 1;
@@ -100,6 +104,14 @@ public:
     }
 
 private:
+    analysis::TimeDifference compared(const Draw& draw, double factor) const
+    {
+        analysis::KnownDeviation known;
+        if (known_ == Known::OtherRuns)
+            known.repeats.push_back(othersThan(draw));
+        return *analysis::compareRuns(inTurn(stepsOf(draw.a, 1), 0), inTurn(stepsOf(draw.b, factor), 1),
+                                      known);
+    }
     std::vector<TimedRun> stepsOf(const std::vector<std::size_t>& runs, double factor) const
     {
         std::vector<TimedRun> steps;
@@ -218,6 +230,7 @@ void writeRecording(std::ostream& out, const Recording& recording)
 
 Evaluation evaluate(const Recording& recording, int repeats, Known known, const Draws& draws)
 {
+    constexpr int kGroupsOfEvery = 8; // pair of a resample: they take longest
     const Judge judge(recording, known, draws.slowdown);
     Random random(draws.seed);
     std::vector<std::size_t> all(recording.runs.size());
@@ -225,7 +238,7 @@ Evaluation evaluate(const Recording& recording, int repeats, Known known, const 
         all[i] = i;
     std::vector<Said> said;
     for (int pair = 0; pair < draws.pairs; ++pair)
-        said.push_back(judge.of(drawFrom(all, repeats, random), true));
+        said.push_back(judge.ofBoth(drawFrom(all, repeats, random)));
     std::vector<double> falseVerdicts;
     std::vector<double> inconclusive;
     std::vector<double> falseGroups;
@@ -239,13 +252,13 @@ Evaluation evaluate(const Recording& recording, int repeats, Known known, const 
                 pool.push_back(random.below(all.size()));
         }
         std::vector<Said> again;
-        for (int pair = 0; pair < draws.pairs / 4; ++pair)
-            again.push_back(judge.of(drawFrom(pool, repeats, random), pair % 4 == 0));
+        for (int pair = 0; pair < draws.pairs / 2; ++pair)
+            again.push_back(judge.of(drawFrom(pool, repeats, random), pair % kGroupsOfEvery == 0));
         const Shares shares = sharesOf(again);
         falseVerdicts.push_back(shares.falseVerdicts);
         inconclusive.push_back(shares.inconclusive);
         falseGroups.push_back(shares.falseGroups);
-        falseTables.push_back(4 * shares.falseTables);
+        falseTables.push_back(kGroupsOfEvery * shares.falseTables);
     }
     const Shares shares = sharesOf(said);
     Evaluation evaluation{.pairs = draws.pairs,
@@ -271,13 +284,12 @@ Evaluation evaluate(const Recording& recording, int repeats, Known known, const 
 
 namespace {
 
-/// The runs of a recording from `from` on, `stride` apart, with their times multiplied.
-std::vector<TimedRun> stretch(const Recording& recording, std::size_t from, std::size_t count,
-                              std::size_t stride, double factor)
+/// Runs of a recording from `from` on, with their times multiplied.
+std::vector<TimedRun> stretch(const Recording& recording, std::size_t from, std::size_t count, double factor)
 {
     std::vector<TimedRun> runs;
     for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t run = from + i * stride;
+        const std::size_t run = from + i;
         runs.push_back(recording.runs[run].step);
         runs.back().started = static_cast<std::int64_t>(run + 1);
         for (double& time : runs.back().times)
@@ -291,15 +303,15 @@ bool isDifferent(Verdict verdict)
     return verdict == Verdict::Slower || verdict == Verdict::Faster;
 }
 
-/// Both sides of a stretch: run 0 is A, 1 and 2 are B, 3 and 4 are A, …
+/// Both sides of a stretch, in the order of `compare --measure`: A B, B A, B A, A B, …
 std::optional<analysis::TimeDifference> takenInTurn(const Recording& recording, std::size_t from,
                                                     std::size_t pairs, double factor)
 {
     std::vector<TimedRun> a;
     std::vector<TimedRun> b;
     for (std::size_t i = 0; i < 2 * pairs; ++i) {
-        const bool isB = (i + 1) / 2 % 2 == 1;
-        std::vector<TimedRun> one = stretch(recording, from + i, 1, 1, isB ? factor : 1);
+        const bool isB = std::popcount(i) % 2 == 1;
+        std::vector<TimedRun> one = stretch(recording, from + i, 1, isB ? factor : 1);
         (isB ? b : a).push_back(std::move(one.front()));
     }
     return analysis::compareRuns(a, b);
@@ -307,27 +319,47 @@ std::optional<analysis::TimeDifference> takenInTurn(const Recording& recording, 
 
 } // namespace
 
+namespace {
+
+/// Adds the verdicts on two commands of `count` runs that began with these.
+void judgeCommands(const Recording& recording, std::size_t first, std::size_t second, std::size_t count,
+                   SequentialEvaluation& evaluation)
+{
+    constexpr double kFactor = 3;
+    const auto compared = [&](double factorA, double factorB) {
+        return *analysis::compareRuns(stretch(recording, first, count, factorA),
+                                      stretch(recording, second, count, factorB));
+    };
+    const analysis::TimeDifference alike = compared(1, 1);
+    ++evaluation.pairs;
+    evaluation.falseVerdicts += isDifferent(alike.verdict);
+    evaluation.falseGates += analysis::gateOf(&alike, 0.03).outcome == analysis::GateOutcome::Exceeded;
+    evaluation.found += compared(1, kFactor).verdict == Verdict::Slower;
+    evaluation.foundFaster += compared(kFactor, 1).verdict == Verdict::Faster;
+}
+
+} // namespace
+
 SequentialEvaluation evaluateCommands(const Recording& recording, int repeats, int pairs, std::uint64_t seed)
 {
     constexpr std::size_t kFarthest = 50;
-    constexpr double kFactor = 3;
     const auto count = static_cast<std::size_t>(repeats);
     Random random(seed);
-    SequentialEvaluation evaluation{.pairs = pairs, .repeats = repeats};
+    SequentialEvaluation evaluation{.repeats = repeats};
     for (int pair = 0; pair < pairs; ++pair) {
         const std::size_t first = random.below(recording.runs.size() - 2 * count + 1);
         const std::size_t most = std::min(kFarthest, recording.runs.size() - first - 2 * count);
-        const std::size_t second = first + count + random.below(most + 1);
-        const auto compared = [&](double factorA, double factorB) {
-            return *analysis::compareRuns(stretch(recording, first, count, 1, factorA),
-                                          stretch(recording, second, count, 1, factorB));
-        };
-        const analysis::TimeDifference alike = compared(1, 1);
-        evaluation.falseVerdicts += isDifferent(alike.verdict);
-        evaluation.falseGates += analysis::gateOf(&alike, 0.03).outcome == analysis::GateOutcome::Exceeded;
-        evaluation.found += compared(1, kFactor).verdict == Verdict::Slower;
-        evaluation.foundFaster += compared(kFactor, 1).verdict == Verdict::Faster;
+        judgeCommands(recording, first, first + count + random.below(most + 1), count, evaluation);
     }
+    return evaluation;
+}
+
+SequentialEvaluation measuredCommands(const Recording& recording, int repeats)
+{
+    const auto count = static_cast<std::size_t>(repeats);
+    SequentialEvaluation evaluation{.repeats = repeats};
+    for (std::size_t first = 0; first + 2 * count <= recording.runs.size(); first += 2 * count)
+        judgeCommands(recording, first, first + count, count, evaluation);
     return evaluation;
 }
 

@@ -30,7 +30,8 @@ Recording readRecording(const std::filesystem::path& file);
 void writeRecording(std::ostream& out, const Recording& recording);
 
 /// How often a verdict was given, with the 95 % upper confidence bound by a bootstrap over the runs: pairs
-/// share runs, so they are not independent trials.
+/// share runs, so they are not independent trials. Each resample is judged by half as many pairs as there are, so that
+/// the bound contains little of the chance of drawing them.
 struct Rate {
     double of100 = 0;
     double upperOf100 = 0;
@@ -56,7 +57,7 @@ enum class Known : std::uint8_t {
 
 struct Draws {
     int pairs = 2000;
-    int resamples = 200;    ///< of the bootstrap, each with a quarter of the pairs
+    int resamples = 200;    ///< of the bootstrap
     double slowdown = 1.10; ///< of B, made by scaling all its times: A and B are separate real runs
     std::uint64_t seed = 20'250'101;
 };
@@ -78,8 +79,8 @@ struct SequentialEvaluation {
 struct TurnsEvaluation {
     int pairs = 0;
     int falseVerdicts = 0; ///< with five runs a side that do the same work
-    int found =
-        0; ///< slower, where B takes one and a half times as long, with the repeats that are asked for
+    /// Slower, where B takes one and a half times as long, with the repeats that are asked for.
+    int found = 0;
     int gaveUp = 0; ///< of the others: no number of repeats was asked for, or the recording has too few runs
     double repeats = 0; ///< that the verdict took, on average
 };
@@ -88,7 +89,11 @@ struct TurnsEvaluation {
 SequentialEvaluation evaluateCommands(const Recording& recording, int repeats, int pairs,
                                       std::uint64_t seed = Draws{}.seed);
 
-/// Draws stretches of the recording and takes their runs by turns as A and B: A B, B A, …
+/// The commands of the recording, one after the other: the first and second five runs, the third and fourth, …, so that
+/// no run is in two pairs.
+SequentialEvaluation measuredCommands(const Recording& recording, int repeats);
+
+/// Draws stretches of the recording and takes their runs by turns as A and B, in the order of `compare --measure`.
 TurnsEvaluation evaluateTurns(const Recording& recording, int pairs, std::uint64_t seed = Draws{}.seed);
 
 } // namespace tilescope::bench

@@ -123,6 +123,27 @@ TEST(CompareRuns, SingleRunsAreTrustedLessWhenTheyVaryOrWereDisturbed)
         << "a tenth of a second predicts little about the next second";
     EXPECT_EQ(difference({runOf(10)}, {runOf(30)}).verdict, Verdict::Slower);
     EXPECT_EQ(difference({runOf(1)}, {runOf(3)}).verdict, Verdict::Inconclusive) << "a hundredth even less";
+    EXPECT_EQ(difference({runOf(1)}, {runOf(3.6)}).verdict, Verdict::Slower);
+}
+
+TEST(CompareRuns, AFactorOfThreeIsFoundHoweverTheRunsWereTaken)
+{
+    for (const double median : {0.5, 10.0, 100.0, 1000.0})
+        for (const bool disturbed : {false, true})
+            for (const int count : {1, 2, 3, 10, 100, 1000}) {
+                if (count * median <= 30)
+                    continue; // hardly a moment
+                const auto runs = [&](double factor) {
+                    TimedRun run{.disturbed = disturbed};
+                    for (int i = 0; i < count; ++i)
+                        run.times.push_back(factor * median * (1 + 0.05 * ((i * 7 % 10) - 4.5) / 4.5));
+                    return std::vector{run};
+                };
+                EXPECT_EQ(difference(runs(1), runs(3)).verdict, Verdict::Slower)
+                    << count << " steps of " << median << " ms" << (disturbed ? ", disturbed" : "");
+                EXPECT_EQ(difference(runs(3), runs(1)).verdict, Verdict::Faster)
+                    << count << " steps of " << median << " ms" << (disturbed ? ", disturbed" : "");
+            }
 }
 
 TEST(CompareRuns, APartOfTheStepIsNotTrustedMoreThanTheStep)
@@ -196,7 +217,8 @@ TEST(CompareRuns, SidesThatWereNotTakenInTurnMayBeShifted)
     for (TimedRun& run : b)
         run.disturbed = true;
     EXPECT_EQ(difference(a, b).between.shift, 0.10);
-    EXPECT_EQ(difference(runsOf({10, 10.1}), runsOf({10, 10.1})).between.shift, 0.20) << "short";
+    EXPECT_EQ(difference(runsOf({100, 101}), runsOf({100, 101})).between.shift, 0.20) << "short";
+    EXPECT_EQ(difference(runsOf({10, 10.1}), runsOf({10, 10.1})).between.shift, 0.2434) << "very short";
     double before = 0.10;
     for (const double waiting : {0.1, 0.3, 0.5, 0.8}) {
         for (TimedRun& run : b)
@@ -225,6 +247,30 @@ TEST(CompareRuns, TheIntervalContainsTheRatioWithoutWaiting)
     for (TimedRun& run : a)
         run.waiting = 0.75;
     EXPECT_EQ(difference(a, b).verdict, Verdict::Slower);
+}
+
+TEST(CompareRuns, CommandsThatWaitedDifferentlyAreComparedWithoutTheirWaiting)
+{
+    // B takes three times as long, but had a core all the time; A had one in a quarter of the time.
+    std::vector<TimedRun> a{runOf(4000), runOf(4040)};
+    std::vector<TimedRun> b{runOf(3000), runOf(3030)};
+    for (TimedRun& run : a)
+        run.waiting = 0.75;
+    for (TimedRun& run : b)
+        run.waiting = 0;
+    const TimeDifference slower = difference(a, b);
+    EXPECT_EQ(slower.verdict, Verdict::Slower);
+    EXPECT_NEAR(slower.ratio, 3, 1e-9);
+    EXPECT_NEAR(slower.difference, slower.medianB - slower.medianA, 1e-9) << "as it was measured";
+    EXPECT_GT(slower.ratio95->low, 1);
+    EXPECT_FALSE(slower.difference95);
+    EXPECT_THAT(sentenceOf(slower),
+                ::testing::StartsWith("Without the time that threads waited for a core, a step "
+                                      "of B takes 200.0 % longer than one of A: B / A = 3.000"));
+    EXPECT_EQ(difference(b, a).verdict, Verdict::Faster);
+    EXPECT_EQ(difference({a[0]}, {b[0]}).verdict, Verdict::Slower) << "single runs";
+    b[1].waiting.reset();
+    EXPECT_EQ(difference(a, b).verdict, Verdict::Inconclusive) << "it is not known how long a run waited";
 }
 
 TEST(CompareRuns, TheIntervalOfDisturbedRunsContainsTheRatioOfTheirQuickSteps)

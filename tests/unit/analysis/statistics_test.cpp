@@ -97,7 +97,7 @@ std::vector<double> correlatedSteps(Random& random, int count, double correlatio
 }
 
 // Exact bounds: of 1000 intervals that cover with 93 %, fewer than 893 have a probability of 1e-5; of 1000 that cover
-// with 97 %, more than 990. The large form of this test is tests/stress/intervals.
+// with 97 %, more than 990. The large form of this test is in tests/bench/compare.
 TEST(Summarise, ItsIntervalOfCorrelatedValuesCoversOrIsAbsent)
 {
     constexpr std::uint64_t kSeed = 29;
