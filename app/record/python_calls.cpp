@@ -222,12 +222,16 @@ std::atomic<void*> stepCode{nullptr};       ///< of the function around each opt
 std::atomic<void*> firstOptimizer{nullptr}; ///< weak reference to the one whose steps are the program's
 std::atomic<bool> ownSteps{false};          ///< the program tells its steps
 
+/// The hook that calls begin_step() is a function of the recorder; PyTorch's is around it.
 void rememberStep() noexcept
 {
-    if (!api->codeOfFrame || stepCode.load(std::memory_order_relaxed))
+    if (!api->codeOfFrame || !api->outerFrame || stepCode.load(std::memory_order_relaxed))
         return;
-    if (void* frame = api->frame())
+    void* hook = api->frame();
+    if (void* frame = hook ? api->outerFrame(hook) : nullptr) {
         stepCode.store(api->codeOfFrame(frame)); // kept for the process
+        api->release(frame);
+    }
 }
 
 bool isInOptimizerStep() noexcept

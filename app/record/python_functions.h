@@ -32,8 +32,8 @@ struct PythonFunctions {
     /// end(token, result), whose result is None after an exception
     void* around = nullptr;
     void* beginStep =
-        nullptr; ///< begin_step(optimizer, arguments, named): PyTorch's hook before an optimizer's step
-    void* endStep = nullptr;   ///< end_step(optimizer, arguments, named): the hook after it
+        nullptr; ///< begin_step(optimizer, arguments, named): for PyTorch's hook before an optimizer's step
+    void* endStep = nullptr;   ///< end_step(optimizer, arguments, named): for the hook after it
     void* ownSteps = nullptr;  ///< own_steps(): from now on the program tells its steps, not its optimizers
     void* watchEnds = nullptr; ///< watchEnds()
     const void* plugin = nullptr; ///< PluginInterface, for the plug-in

@@ -454,9 +454,29 @@ def _record_frames(recorder):
 
 
 def _record_optimizers(recorder, optimizer_module, with_ranges):
+    torch = sys.modules["torch"]
+    begin_step, end_step = recorder.begin_step, recorder.end_step
+
+    # A step that torch.compile traces has the graph that it has without them: the compiler does not know the functions.
+    # These are the only callers of the two, which look at the frame around that of the caller.
+    if torch.__version__.startswith("2.0."):
+        def begin(optimizer, arguments, named):
+            return begin_step(optimizer, arguments, named)
+
+        def end(optimizer, arguments, named):
+            return end_step(optimizer, arguments, named)
+    else:
+        def begin(optimizer, arguments, named):
+            if not torch.compiler.is_compiling():
+                return begin_step(optimizer, arguments, named)
+
+        def end(optimizer, arguments, named):
+            if not torch.compiler.is_compiling():
+                return end_step(optimizer, arguments, named)
+
     if with_ranges:
-        optimizer_module.register_optimizer_step_pre_hook(recorder.begin_step)
-    optimizer_module.register_optimizer_step_post_hook(recorder.end_step)
+        optimizer_module.register_optimizer_step_pre_hook(begin)
+    optimizer_module.register_optimizer_step_post_hook(end)
 
 
 def _record_collectives(recorder, module):
