@@ -413,8 +413,7 @@ std::vector<store::RunRecord> namedRuns(const store::RunReader& reader, Compared
     if (runs.empty())
         return {chosenRun(reader, {})};
     std::ranges::sort(runs, {}, &RunId::value);
-    const auto [first, last] = std::ranges::unique(runs);
-    runs.erase(first, last);
+    runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
     std::vector<store::RunRecord> records;
     for (const RunId run : runs)
         records.push_back(chooseRun(reader, run));
