@@ -1,0 +1,220 @@
+#include "tests/support/simulator/truth.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace tilescope::simulator {
+
+namespace {
+
+std::vector<Span> unionOf(std::vector<Span> spans)
+{
+    std::ranges::sort(spans, {}, [](const Span& span) { return std::pair(span.start, span.end); });
+    std::vector<Span> merged;
+    for (const Span& span : spans)
+        if (!merged.empty() && span.start <= merged.back().end)
+            merged.back().end = std::max(merged.back().end, span.end);
+        else
+            merged.push_back(span);
+    return merged;
+}
+
+Duration lengthWithin(const std::vector<Span>& spans, Span limits)
+{
+    Duration length{0};
+    for (const Span& span : spans)
+        length += std::max(Duration(0), std::min(span.end, limits.end) - std::max(span.start, limits.start));
+    return length;
+}
+
+class TruthFinder {
+public:
+    TruthFinder(const SimulatedProgram& program, const Execution& execution)
+        : program_(program), execution_(execution)
+    {
+    }
+
+    Truth find()
+    {
+        for (std::size_t rank = 0; rank < program_.clocks.size(); ++rank)
+            addRank(rank);
+        addMeetings();
+        return std::move(truth_);
+    }
+
+private:
+    struct StepEnd {
+        StepTruth step;
+        std::uint32_t last = 0; ///< the piece that ends with the step
+    };
+
+    /// Adds the time of the chain that ends with `piece`, within `limits`.
+    void addChain(std::uint32_t piece, Span limits, WorkTimes& times, bool prefersRivals = false) const
+    {
+        const auto add = [&](Work work, Duration start, Duration end) {
+            times[static_cast<std::size_t>(work)] +=
+                std::max(Duration(0), std::min(end, limits.end) - std::max(start, limits.start));
+        };
+        for (;;) {
+            const Piece& each = execution_.pieces[piece];
+            add(each.work, each.start, each.end);
+            if (!each.before || each.start <= limits.start)
+                return;
+            const bool isRival = prefersRivals && each.rival && isOnDevice(each.work);
+            const std::uint32_t before = isRival ? each.rival->before : *each.before;
+            add(isRival ? each.rival->between : each.between, execution_.pieces[before].end, each.start);
+            piece = before;
+        }
+    }
+
+    void addRank(std::size_t rank)
+    {
+        std::vector<StepEnd> steps = stepsOf(rank);
+        std::vector<Span> busy;
+        std::vector<Span> collectives;
+        std::vector<Span> others;
+        for (const ExecutedWork& work : execution_.works) {
+            if (work.rank != rank || work.end == work.start)
+                continue;
+            busy.push_back({work.start, work.end});
+            (work.work == Work::Communication ? collectives : others).push_back(busy.back());
+        }
+        busy = unionOf(std::move(busy));
+        const std::vector<Span> compute = unionOf(others);
+        others.insert(others.end(), collectives.begin(), collectives.end());
+        const std::vector<Span> either = unionOf(others);
+        for (StepEnd& each : steps) {
+            StepTruth& step = each.step;
+            addChain(each.last, step.wall, step.path);
+            addChain(each.last, step.wall, step.rivalPath, true);
+            step.busy = lengthWithin(busy, step.wall);
+            step.exposedCommunication = lengthWithin(either, step.wall) - lengthWithin(compute, step.wall);
+            addIdle(rank, busy, each);
+            truth_.steps.push_back(step);
+        }
+    }
+
+    std::vector<StepEnd> stepsOf(std::size_t rank) const
+    {
+        std::map<std::int32_t, Duration> busyOf;
+        for (const ExecutedWork& work : execution_.works)
+            if (work.rank == rank && work.step != kNoNumber)
+                busyOf[work.stream] += work.end - work.start;
+        const auto busiest =
+            std::ranges::max_element(busyOf, {}, [](const auto& each) { return each.second; });
+        std::vector<StepEnd> steps;
+        for (const ExecutedRange& range : execution_.ranges) {
+            if (range.kind != RangeKind::Step || program_.threads[range.thread].rank != rank)
+                continue;
+            StepEnd step{.step = {.rank = rank, .number = range.number, .wall = {range.start, range.end}},
+                         .last = lastPieceOf(range.thread, range.end)};
+            for (const ExecutedWork& work : execution_.works)
+                if (work.rank == rank && work.step == range.number && work.stream == busiest->first &&
+                    work.end > step.step.wall.end) {
+                    step.step.wall.end = work.end;
+                    step.last = work.piece;
+                }
+            if (!steps.empty())
+                step.step.wall.start = std::max(step.step.wall.start, steps.back().step.wall.end);
+            step.step.wall.end = std::max(step.step.wall.end, step.step.wall.start);
+            steps.push_back(step);
+        }
+        return steps;
+    }
+
+    std::uint32_t lastPieceOf(std::size_t thread, Duration time) const
+    {
+        const std::vector<std::uint32_t>& pieces = execution_.ofThread[thread];
+        const auto after = std::ranges::upper_bound(
+            pieces, time, {}, [this](std::uint32_t i) { return execution_.pieces[i].end; });
+        return *(after - 1);
+    }
+
+    void addIdle(std::size_t rank, const std::vector<Span>& busy, StepEnd& each) const
+    {
+        StepTruth& step = each.step;
+        Duration idleFrom = step.wall.start;
+        for (const Span& span : busy) {
+            if (span.end <= step.wall.start)
+                continue;
+            if (span.start >= step.wall.end)
+                break;
+            if (span.start > idleFrom)
+                addChain(firstOf(rank, span.start), {idleFrom, span.start}, step.idle);
+            idleFrom = std::max(idleFrom, span.end);
+        }
+        if (idleFrom < step.wall.end)
+            addChain(each.last, {idleFrom, step.wall.end}, step.idle);
+    }
+
+    /// The work of a rank that begins at `time`; of a collective, its arrival.
+    std::uint32_t firstOf(std::size_t rank, Duration time) const
+    {
+        for (const ExecutedWork& work : execution_.works)
+            if (work.rank == rank && work.start == time && work.end > work.start)
+                return work.firstPiece;
+        return 0;
+    }
+
+    void addMeetings()
+    {
+        std::map<std::int64_t, std::vector<const ExecutedWork*>> meetings;
+        for (const ExecutedWork& work : execution_.works)
+            if (work.collective != kNoNumber)
+                meetings[work.collective].push_back(&work);
+        for (auto& [number, works] : meetings) {
+            if (works.size() < 2)
+                continue;
+            std::ranges::sort(works, {}, [](const ExecutedWork* work) { return work->start; });
+            const ExecutedWork& last = *works.back();
+            truth_.meetings.push_back({.number = number,
+                                       .lastRank = last.rank,
+                                       .late = last.start - works[works.size() - 2]->start,
+                                       .transfer = last.end - last.start});
+        }
+    }
+
+    const SimulatedProgram& program_;
+    const Execution& execution_;
+    Truth truth_;
+};
+
+nlohmann::json jsonOf(const WorkTimes& times)
+{
+    nlohmann::json json = nlohmann::json::object();
+    for (std::size_t i = 0; i < kWorks; ++i)
+        if (times[i] != Duration(0))
+            json[std::string(wordOf(static_cast<Work>(i)))] = times[i].count();
+    return json;
+}
+
+} // namespace
+
+Truth truthOf(const SimulatedProgram& program, const Execution& execution)
+{
+    return TruthFinder(program, execution).find();
+}
+
+nlohmann::json jsonOf(const Truth& truth)
+{
+    nlohmann::json json{{"steps", nlohmann::json::array()}, {"meetings", nlohmann::json::array()}};
+    for (const StepTruth& step : truth.steps)
+        json["steps"].push_back({{"rank", step.rank},
+                                 {"step", step.number},
+                                 {"start", step.wall.start.count()},
+                                 {"wall", step.wall.length().count()},
+                                 {"path", jsonOf(step.path)},
+                                 {"rival_path", jsonOf(step.rivalPath)},
+                                 {"busy", step.busy.count()},
+                                 {"idle", jsonOf(step.idle)},
+                                 {"exposed_communication", step.exposedCommunication.count()}});
+    for (const MeetingTruth& meeting : truth.meetings)
+        json["meetings"].push_back({{"number", meeting.number},
+                                    {"last_rank", meeting.lastRank},
+                                    {"late", meeting.late.count()},
+                                    {"transfer", meeting.transfer.count()}});
+    return json;
+}
+
+} // namespace tilescope::simulator

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "tests/support/simulator/execution.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <vector>
+
+namespace tilescope::simulator {
+
+struct Span {
+    Duration start{0};
+    Duration end{0};
+
+    Duration length() const { return end - start; }
+};
+
+/// Time by kind of work.
+using WorkTimes = std::array<Duration, kWorks>;
+
+/// What is true of a step of a rank.
+///
+/// A step begins with its range or, if later, with the end of the step before it. It ends with its range or,
+/// if later, when the device has finished what the step started on the stream that works most for steps.
+struct StepTruth {
+    std::size_t rank = 0;
+    std::int64_t number = 0;
+    Span wall{};
+    /// The longest chain of work that ends with the step, each piece as soon as the one before allows it.
+    WorkTimes path{};
+    /// A chain that prefers what would have allowed a piece of the device to begin at most 1 µs earlier: a path
+    /// that cannot be told from the first one.
+    WorkTimes rivalPath{};
+    Duration busy{0}; ///< at least one kernel, copy or memset ran
+    /// By what the next work on the device, or the end of the step, waited for while the device was idle.
+    WorkTimes idle{};
+    Duration exposedCommunication{0}; ///< a collective occupied a stream and no other kernel ran
+};
+
+/// A collective of several ranks.
+struct MeetingTruth {
+    std::int64_t number = 0;
+    std::size_t lastRank = 0;
+    Duration late{0};     ///< from the arrival of the second to last rank
+    Duration transfer{0}; ///< from the arrival of the last rank
+};
+
+struct Truth {
+    std::vector<StepTruth> steps; ///< by rank, then in order of time
+    std::vector<MeetingTruth> meetings;
+};
+
+Truth truthOf(const SimulatedProgram& program, const Execution& execution);
+
+nlohmann::json jsonOf(const Truth& truth);
+
+} // namespace tilescope::simulator
