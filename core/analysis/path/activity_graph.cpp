@@ -6,6 +6,21 @@
 
 namespace tilescope::analysis {
 
+namespace {
+
+using namespace literals;
+
+constexpr Nanoseconds kLongestLaunchLag = 50'000_ns;
+constexpr Nanoseconds kGap = 1'500_ns; ///< between activities on a device of which one waited for the other
+
+} // namespace
+
+bool isOrderOnDevice(Cause cause)
+{
+    return cause == Cause::Stream || cause == Cause::StreamWait || cause == Cause::Graph ||
+           cause == Cause::Inferred;
+}
+
 std::string_view wordOf(Cause cause)
 {
     constexpr std::array<std::string_view, kCauses> kWords{"program",     "launch",    "stream",
@@ -81,7 +96,8 @@ ActivityGraph::LagsByCause ActivityGraph::lagsOfLast(bool onlyAlone) const
         for (const Constraint& each : constraintsOf(i))
             if (!last || recordedLag(each, i) < recordedLag(*last, i))
                 last = &each;
-        if (!last || recordedLag(*last, i) < Nanoseconds(0))
+        if (!last || recordedLag(*last, i) < Nanoseconds(0) ||
+            (last->cause == Cause::Launch && activities_[i].wasDeviceBusy))
             continue;
         const bool isAlone = std::ranges::all_of(constraintsOf(i), [&](const Constraint& each) {
             return &each == last || recordedLag(each, i) - usualLag(each.cause) >= recordedLag(*last, i);
@@ -107,12 +123,29 @@ void ActivityGraph::findUsualLags()
             usual_[cause] = *quartile;
         }
     }
+    Nanoseconds& launch = usual_[static_cast<std::size_t>(Cause::Launch)];
+    launch = std::min(launch == Nanoseconds(0) ? shortestLaunchLag() : launch, kLongestLaunchLag);
 }
 
-// A launch call that took long explains the time until it returned.
+Nanoseconds ActivityGraph::shortestLaunchLag() const
+{
+    std::optional<Nanoseconds> shortest;
+    for (std::uint32_t i = 0; i < activities_.size(); ++i)
+        for (const Constraint& each : constraintsOf(i))
+            if (const Nanoseconds lag = recordedLag(each, i);
+                each.cause == Cause::Launch && lag >= Nanoseconds(0))
+                shortest = std::min(shortest.value_or(lag), lag);
+    return shortest.value_or(Nanoseconds(0));
+}
+
+// A launch call that took long explains the time until it returned. Where kernels follow each other a little
+// later than the device allows, because each waits for its launch, their usual lag is longer than the device
+// needs.
 Nanoseconds ActivityGraph::openLag(const Constraint& constraint, std::uint32_t activity) const
 {
-    const Nanoseconds open = recordedLag(constraint, activity) - constraint.lag;
+    const Nanoseconds explained =
+        isOrderOnDevice(constraint.cause) ? std::min(constraint.lag, kGap) : constraint.lag;
+    const Nanoseconds open = recordedLag(constraint, activity) - explained;
     const Timestamp called = activities_[activity].calledUntil;
     if (constraint.cause != Cause::Launch || called == Timestamp{})
         return open;

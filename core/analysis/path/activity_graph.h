@@ -30,6 +30,8 @@ enum class Cause : std::uint8_t {
 inline constexpr std::size_t kCauses = 9;
 
 std::string_view wordOf(Cause cause); ///< program, launch, …
+/// Whether work of a device waits for other work of a device.
+bool isOrderOnDevice(Cause cause);
 
 /// A stretch of work on a thread or a stream. It may be empty.
 struct Activity {
@@ -37,6 +39,8 @@ struct Activity {
     PathPart part = PathPart::Host;
     std::uint32_t source = 0; ///< number that the caller assigns
     Timestamp calledUntil{};  ///< when the launch call returned; epoch: unknown
+    /// Whether other work of the device ran after the launch: then it may have delayed this one.
+    bool wasDeviceBusy = false;
 };
 
 /// `to` starts after `from` has ended.
@@ -49,11 +53,13 @@ struct Dependency {
 /// The recorded activities and their dependencies, as a model that reproduces the recorded times.
 ///
 /// An activity starts when all its dependencies allow it: each at the end of `from` plus a lag. One dependency
-/// binds; its lag is the recorded one. The usual lag of each cause decides which one binds: a dependency that ended
-/// earlier may bind, because a launch takes longer than the step from kernel to kernel. The usual lag is the lower
-/// quartile of the lags that were recorded where no other dependency held the activity back. Dependencies that do
-/// not bind get the usual lag of their cause, or the recorded lag if that is less. Activities without a dependency
-/// keep their start. Every start is therefore reproduced exactly, and changed durations give a prediction.
+/// binds; its lag is the recorded one. The usual lag of each cause decides which one binds: a dependency that
+/// ended earlier may bind, because a launch takes longer than the step from kernel to kernel. The usual lag is
+/// the lower quartile of the lags that were recorded where no other dependency held the activity back. That of
+/// launches is read from launches onto an idle device, and is at most 50 µs. Work that begins up to 1.5 µs after
+/// other work of a device may have waited for it. Dependencies that do not bind get the usual lag of their cause,
+/// or the recorded lag if that is less. Activities without a dependency keep their start. Every start is therefore
+/// reproduced exactly, and changed durations give a prediction.
 class ActivityGraph {
 public:
     struct Constraint {
@@ -95,6 +101,8 @@ private:
     /// \param onlyAlone  of activities that no other one held back
     LagsByCause lagsOfLast(bool onlyAlone) const;
     void findUsualLags();
+    /// A launch lag for a recording in which the device was never idle.
+    Nanoseconds shortestLaunchLag() const;
     void bind();
     Nanoseconds recordedLag(const Constraint& constraint, std::uint32_t activity) const;
     /// The part of the recorded lag that the cause does not explain.

@@ -31,7 +31,7 @@ LagRule ruleOf(Cause cause)
     case Cause::HandOver:
         break;
     }
-    return {PathPart::Host, 100'000_ns};
+    return {PathPart::Host, 1'000'000_ns};
 }
 
 /// Walks back from the end of a step.

@@ -20,7 +20,7 @@ struct PathSegment {
 ///
 /// The path is found by walking back from `last` along binding constraints. Its segments are disjoint, in order of time,
 /// and cover `wall` exactly. A lag counts as launch latency during the launch call and up to 50 µs after it,
-/// and up to 20 µs after other work on a device. Between threads, up to 100 µs count as host time. The rest
+/// and up to 20 µs after other work on a device. Between threads, up to 1 ms counts as host time. The rest
 /// of a longer lag, and time that no constraint explains, is Unexplained.
 /// \param last  the activity with which the wall time ends
 /// O(length of the path).

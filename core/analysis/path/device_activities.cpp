@@ -109,6 +109,7 @@ void DeviceActivities::findCalls()
 
 void DeviceActivities::addActivities()
 {
+    std::map<ProcessIndex, Timestamp> ranUntilOf;
     for (const std::size_t i : order_) {
         const DeviceEvent& event = view_.device[i];
         const KernelFamily family = familyOf(event);
@@ -129,7 +130,9 @@ void DeviceActivities::addActivities()
                               : !isKernel ? PathPart::Memory
                                           : partOfFamily(family);
         const auto call = event.correlation ? calls_.find(event.correlation.value) : calls_.end();
-        const Timestamp calledUntil = call == calls_.end() ? Timestamp{} : call->second;
+        // A copy call that returns after its copy has waited for it: it does not explain when the copy began.
+        const bool hasWaited = !isKernel && call != calls_.end() && call->second >= event.end;
+        const Timestamp calledUntil = call == calls_.end() || hasWaited ? Timestamp{} : call->second;
         // If a rank leaves before another arrives, as in a broadcast, the ranks do not meet.
         if (meeting && meeting->ready < event.end) {
             firsts_[i] = parts_.add({event.start, event.start}, part, source, calledUntil);
@@ -139,6 +142,9 @@ void DeviceActivities::addActivities()
             firsts_[i] = lasts_[i] = parts_.add({event.start, event.end}, part, source, calledUntil);
             meeting_[i] = -1;
         }
+        Timestamp& ranUntil = ranUntilOf[process];
+        parts_.activities[firsts_[i]].wasDeviceBusy = ranUntil > event.launched;
+        ranUntil = std::max(ranUntil, event.end);
         causedAt_[i] = event.launched;
         ends_[process].push_back({event.end, lasts_[i], i});
     }

@@ -24,6 +24,9 @@ public:
     /// The activity that a launch starts, by the index of the device event.
     std::uint32_t firstOf(std::size_t event) const { return firsts_[event]; }
 
+    /// The activity with which a device event ends.
+    std::uint32_t lastOf(std::size_t event) const { return lasts_[event]; }
+
     /// A device event by its end.
     struct End {
         Timestamp time{};

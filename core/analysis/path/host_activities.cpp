@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -17,6 +18,7 @@ namespace {
 using namespace literals;
 
 constexpr Nanoseconds kShortestHandOver = 5'000_ns;
+constexpr Nanoseconds kShortestWait = 10'000_ns; ///< of a copy call for its stream
 constexpr std::array<std::string_view, 3> kCollectiveOps{"c10d::", "gloo:", "nccl:"};
 
 bool isCollectiveOp(std::string_view name)
@@ -28,6 +30,14 @@ bool isCollectiveOp(std::string_view name)
 bool isCopyCall(std::string_view name)
 {
     return name.find("Memcpy") != std::string_view::npos || name.find("Memset") != std::string_view::npos;
+}
+
+/// Whether a call frees memory of a device, for which it waits until the device has finished.
+bool isFreeCall(std::string_view name)
+{
+    const bool isOfDevice = name.starts_with("cudaFree") || name.starts_with("cuMemFree");
+    return isOfDevice && name.find("Async") == std::string_view::npos &&
+           name.find("Host") == std::string_view::npos;
 }
 
 /// Whether a call makes a stream wait, but not the host.
@@ -55,8 +65,9 @@ PathPart partOfCall(const ApiCall& call, std::string_view name)
 } // namespace
 
 HostActivities::HostActivities(const RecordingView& view, const DeviceActivities& device, GraphParts& parts)
-    : view_(view), device_(device), parts_(parts)
+    : view_(view), device_(device), parts_(parts), queues_(view)
 {
+    findStagedCopies();
     for (const Wait& wait : view.waits)
         if (wait.kind != WaitKind::StreamWait && wait.correlation)
             waits_.emplace(wait.correlation.value, &wait);
@@ -64,13 +75,50 @@ HostActivities::HostActivities(const RecordingView& view, const DeviceActivities
     readCalls();
     for (const DeviceEvent& event : view.device)
         if (event.launchThread && event.launched != Timestamp{})
-            laneOf(event.launchThread).launches.push_back(event.launched);
+            laneOf(event.launchThread).launches.push_back(submitted(event));
     readCollectives();
     cutLanes();
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
         addActivities(lane);
     addHandOvers();
     addMeetings();
+}
+
+void HostActivities::findStagedCopies()
+{
+    std::unordered_map<std::uint32_t, Interval> calls;
+    for (const ApiCall& call : view_.calls)
+        if (call.correlation && call.kind == ApiKind::Memory && isCopyCall(view_.textOf(call.name)))
+            calls.emplace(call.correlation.value, Interval{call.start, call.end});
+    std::vector<std::size_t> order(view_.device.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [this](std::size_t i) { return view_.device[i].start; });
+    std::map<std::pair<DeviceIndex, StreamId>, std::size_t> before;
+    for (const std::size_t i : order) {
+        const DeviceEvent& event = view_.device[i];
+        const auto [previous, isFirst] = before.try_emplace({event.device, event.stream}, i);
+        const std::size_t last = std::exchange(previous->second, i);
+        const auto call = event.correlation && event.kind == DeviceEventKind::Memcpy
+                              ? calls.find(event.correlation.value)
+                              : calls.end();
+        if (isFirst || call == calls.end())
+            continue;
+        const Timestamp ended = view_.device[last].end;
+        const Timestamp submitted = std::min(call->second.end, event.start);
+        if (ended - call->second.start >= kShortestWait && ended < submitted)
+            stagedCopies_.emplace(event.correlation.value, StagedCopy{last, submitted});
+    }
+}
+
+Timestamp HostActivities::submitted(const DeviceEvent& event) const
+{
+    const auto staged = stagedCopies_.find(event.correlation.value);
+    return event.correlation && staged != stagedCopies_.end() ? staged->second.submitted : event.launched;
+}
+
+DeviceActivities::End HostActivities::endOf(std::size_t event) const
+{
+    return {view_.device[event].end, device_.lastOf(event), event};
 }
 
 HostActivities::Lane& HostActivities::laneOf(ThreadId thread)
@@ -252,6 +300,9 @@ std::uint32_t HostActivities::addSpan(Lane& lane, Interval time, PathPart part, 
 void HostActivities::addActivities(std::size_t index)
 {
     Lane& lane = lanes_[index];
+    // What is launched at once still depends on the thread.
+    if (!lane.launches.empty() && lane.launches.front() <= lane.spans.front().time.start)
+        addSpan(lane, {lane.launches.front(), lane.launches.front()}, PathPart::Host, lane.source);
     Timestamp loadsUntil = Timestamp::min();
     auto event = lane.events.begin();
     for (const HostSpan& span : lane.spans) {
@@ -269,8 +320,13 @@ void HostActivities::addActivities(std::size_t index)
         }
         if (innermost && innermost->call)
             if (const auto end = awaited(lane, *innermost->call, span.time)) {
-                parts_.depend(end->activity,
-                              addSpan(lane, {end->time, span.time.end}, PathPart::Synchronization, source),
+                // After the device has finished, cudaFree still has its own work to do.
+                // A call that waited for a place in the queue, or to stage a copy, still has to launch.
+                const bool launches = part == PathPart::Launch &&
+                                      view_.device[end->event].correlation != innermost->call->correlation;
+                const PathPart rest = part == PathPart::Host || launches ? part : PathPart::Synchronization;
+                const Timestamp from = std::max(end->time, span.time.start);
+                parts_.depend(end->activity, addSpan(lane, {from, span.time.end}, rest, source),
                               Cause::Device);
                 continue;
             }
@@ -316,7 +372,15 @@ std::optional<DeviceActivities::End> HostActivities::awaited(const Lane& lane, c
 {
     const bool isCopy = call.kind == ApiKind::Memory && isCopyCall(view_.textOf(call.name));
     const bool isWait = (call.kind == ApiKind::Synchronize && !isStreamWaitCall(view_.textOf(call.name))) ||
-                        call.kind == ApiKind::Wait;
+                        call.kind == ApiKind::Wait ||
+                        (call.kind == ApiKind::Memory && isFreeCall(view_.textOf(call.name)));
+    if (const auto staged = stagedCopies_.find(call.correlation.value);
+        isCopy && call.correlation && staged != stagedCopies_.end() && span.end <= staged->second.submitted)
+        return endOf(staged->second.before);
+    if (call.kind == ApiKind::Launch && call.correlation)
+        if (const auto event = queues_.makesRoomFor(call.correlation.value);
+            event && view_.device[*event].end <= span.end)
+            return endOf(*event);
     if (!isCopy && !isWait)
         return {};
     const Wait* wait = nullptr;

@@ -2,6 +2,7 @@
 
 #include "core/analysis/path/device_activities.h"
 #include "core/analysis/path/host_spans.h"
+#include "core/analysis/path/launch_queues.h"
 #include "core/analysis/path/recording_view.h"
 
 #include <map>
@@ -14,17 +15,21 @@ namespace tilescope::analysis {
 
 /// What the threads of a recording did as activities, in program order.
 ///
-/// A call that waits for the device is an activity only after the awaited work: the work that the recorded wait names,
-/// or else the last work of the process before the call returned. A thread also waits while it is in no op or call and
-/// another thread of the process works for at least half of the time, as in backward. The first activity of a thread
-/// depends on the last activity of another thread of the process. A thread that only runs collectives begins one when
-/// an op of another thread submits it; that op may continue. A collective on the host has an empty activity for its
-/// arrival; its transfer begins when the last rank has arrived.
+/// A call that waits for the device is an activity only after the awaited work: the work that the recorded wait
+/// names, or else the last work of the process before the call returned. A launch waits while the queue of its
+/// stream is full. A call that copies pageable memory waits for the work before the copy on its stream. A thread
+/// also waits while it is in no op or call and another thread of the process works for at least half of the
+/// time, as in backward. The first activity of a thread depends on the last activity of another thread of the
+/// process. A thread that only runs collectives begins one when an op of another thread submits it; that op may
+/// continue. A collective on the host has an empty activity for its arrival; its transfer begins when the last
+/// rank has arrived.
 class HostActivities {
 public:
     /// \param parts  receives activities and dependencies; kept by the caller
     HostActivities(const RecordingView& view, const DeviceActivities& device, GraphParts& parts);
 
+    /// When the thread submitted a device event: when it called or, if the call waited, when it went on.
+    Timestamp submitted(const DeviceEvent& event) const;
     /// The last activity of a thread that ends at `time` or before it.
     std::optional<std::uint32_t> endingAt(ThreadId thread, Timestamp time) const;
 
@@ -81,6 +86,8 @@ private:
     void addMeetings();
     std::uint32_t addSpan(Lane& lane, Interval time, PathPart part, std::uint32_t source);
     std::optional<DeviceActivities::End> awaited(const Lane& lane, const ApiCall& call, Interval span) const;
+    void findStagedCopies();
+    DeviceActivities::End endOf(std::size_t event) const;
     std::optional<HandOver> handedOver(std::size_t lane, Interval span) const;
     std::optional<HandOver> startedBy(std::size_t lane) const;
     std::optional<HandOver> submittedBy(std::size_t lane, Timestamp time) const;
@@ -91,7 +98,15 @@ private:
     std::vector<Lane> lanes_;
     std::unordered_map<ThreadId, std::size_t> threads_;
     std::map<ProcessIndex, std::vector<std::size_t>> processes_;
-    std::unordered_map<std::uint32_t, const Wait*> waits_; ///< waits of the host, by correlation
+    /// A call of a copy that waits for the work before the copy, and copies the data meanwhile.
+    struct StagedCopy {
+        std::size_t before = 0; ///< the device event that it waits for
+        Timestamp submitted{};
+    };
+
+    LaunchQueues queues_;
+    std::unordered_map<std::uint32_t, const Wait*> waits_;       ///< waits of the host, by correlation
+    std::unordered_map<std::uint32_t, StagedCopy> stagedCopies_; ///< by correlation
     std::vector<HandOver> handOvers_;
     std::vector<Meeting> meetings_;
     std::vector<std::size_t> meetingOf_; ///< by record of a collective

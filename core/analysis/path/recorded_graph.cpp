@@ -23,9 +23,24 @@ std::optional<std::uint32_t> RecordedGraph::lastOf(ProcessIndex process, ThreadI
     const auto device = byDevice.find(process);
     const auto onHost = host == byThread.end() ? std::nullopt : lastUntil(host->second, end);
     const auto onDevice = device == byDevice.end() ? std::nullopt : lastUntil(device->second, end);
-    if (onHost && (!onDevice || onHost->first == end || onHost->first >= onDevice->first))
+    const Timestamp ranUntil = onDevice ? onDevice->first : Timestamp::min();
+    if (!thread && ranUntil != end)
+        if (const auto next = startingAt(process, end))
+            return next;
+    if (onHost && (onHost->first == end || onHost->first >= ranUntil))
         return onHost->second;
     return onDevice ? std::optional(onDevice->second) : std::nullopt;
+}
+
+std::optional<std::uint32_t> RecordedGraph::startingAt(ProcessIndex process, Timestamp time) const
+{
+    const std::span<const Activity> activities = graph.activities();
+    const auto startOf = [](const Activity& activity) { return activity.time.start; };
+    for (auto each = std::ranges::lower_bound(activities, time, {}, startOf);
+         each != activities.end() && each->time.start == time; ++each)
+        if (const PathSource& source = sources[each->source]; !source.thread && source.process == process)
+            return static_cast<std::uint32_t>(each - activities.begin());
+    return std::nullopt;
 }
 
 RecordedGraph recordedGraph(const RecordingView& view)
@@ -35,7 +50,8 @@ RecordedGraph recordedGraph(const RecordingView& view)
     const HostActivities host(view, device, parts);
     for (std::size_t i = 0; i < view.device.size(); ++i)
         if (view.device[i].launchThread && view.device[i].launched != Timestamp{})
-            if (const auto launcher = host.endingAt(view.device[i].launchThread, view.device[i].launched))
+            if (const auto launcher =
+                    host.endingAt(view.device[i].launchThread, host.submitted(view.device[i])))
                 parts.depend(*launcher, device.firstOf(i), Cause::Launch);
     RecordedGraph recorded;
     recorded.sources = std::move(parts.sources);

@@ -20,8 +20,12 @@ struct RecordedGraph {
         return sources[graph.activities()[activity].source];
     }
     /// The activity with which a step ends at `end`: the one of the thread of its range or, if the thread
-    /// finished earlier, the last one on the devices of the process. None if neither has an activity.
+    /// finished earlier, the last one on the devices of the process. Without a thread, `end` is a time of the
+    /// device: the activity that ends or begins then, or the last one. None if there is no such activity.
     std::optional<std::uint32_t> lastOf(ProcessIndex process, ThreadId thread, Timestamp end) const;
+
+    /// The activity on a device of the process that begins at `time`.
+    std::optional<std::uint32_t> startingAt(ProcessIndex process, Timestamp time) const;
 
     /// Activities by end, ascending.
     using Ends = std::vector<std::pair<Timestamp, std::uint32_t>>;

@@ -14,12 +14,6 @@ bool isHostWork(PathPart part)
     return part == PathPart::Host || part == PathPart::Launch;
 }
 
-bool isOrderOnDevice(Cause cause)
-{
-    return cause == Cause::Stream || cause == Cause::StreamWait || cause == Cause::Graph ||
-           cause == Cause::Inferred;
-}
-
 /// Maps instants of the recording to instants after a change: when a thread or device has done the same work.
 class ChangedInstants {
 public:
@@ -30,6 +24,9 @@ public:
 
     Timestamp of(ProcessIndex process, ThreadId thread, Timestamp instant) const
     {
+        // A step of the device ends when the work of the next one begins.
+        if (const auto next = thread ? std::nullopt : recorded_.startingAt(process, instant))
+            return times_[*next].start;
         const auto last = recorded_.lastOf(process, thread, instant);
         if (!last)
             return instant;
@@ -125,8 +122,10 @@ std::vector<Interval> changedWalls(const RecordedGraph& recorded, std::span<cons
     for (std::size_t i = 0; i < steps.size(); ++i) {
         const RecordedStep& step = steps[i];
         const bool endsOnHost = step.host.end <= step.wall.end;
-        Timestamp end = endsOnHost ? changed.of({}, step.thread, step.host.end) : Timestamp::min();
-        end = std::max(end, device[i]);
+        Timestamp end =
+            endsOnHost && step.thread ? changed.of({}, step.thread, step.host.end) : Timestamp::min();
+        if (step.thread)
+            end = std::max(end, device[i]);
         if (end == Timestamp::min())
             end = changed.of(step.process, step.thread, step.wall.end);
         Interval wall{changed.of(step.process, step.thread, step.wall.start), end};

@@ -43,9 +43,9 @@ std::vector<Interval> changedTimes(const RecordedGraph& recorded, const PathChan
 struct RecordedStep {
     std::int32_t step = kNoStep; ///< none: the whole recording
     ProcessIndex process = {};
-    ThreadId thread = {}; ///< thread of its range
+    ThreadId thread = {}; ///< thread of its range; none: the step is a time of the device
     Interval wall{};      ///< wall time by StepWalls
-    Interval host{};      ///< its range on the host
+    Interval host{};      ///< its range on the host; of the device, `wall`
 };
 
 /// The wall times of the steps of one process after a change, by the rule of StepWalls.

@@ -2,6 +2,7 @@
 
 #include "core/analysis/time/data_loading.h"
 #include "core/query/runs/selection.h"
+#include "core/query/tables/path_steps.h"
 
 #include <algorithm>
 #include <iterator>
@@ -16,14 +17,15 @@ constexpr Nanoseconds kShortestPiece{1'000'000};
 
 PathGraphs::PathGraphs(const store::RunReader& reader, RunId run, const PartyIndex& parties)
     : reader_(reader), run_(run), parties_(parties), counts_(reader.counts(run)), waits_(reader.waits(run)),
-      collectives_(reader.collectives(run)), kernels_(reader, run)
+      collectives_(reader.collectives(run)), computedSteps_(threadsOfComputedSteps(reader, run)),
+      kernels_(reader, run)
 {
 }
 
 std::optional<analysis::RecordedGraph> PathGraphs::within(analysis::Interval time, std::int64_t most)
 {
     std::int64_t count = 0;
-    const store::EventWindow window{.run = run_, .from = time.start, .to = time.end};
+    const store::EventWindow window{.run = run_, .from = time.start, .to = time.end + Nanoseconds(1)};
     const auto into = [&](auto& events) {
         events.clear();
         return [&events, &count, most](const auto& event) {
@@ -40,6 +42,8 @@ std::optional<analysis::RecordedGraph> PathGraphs::within(analysis::Interval tim
         reader_.eachRange(window, into(batch_.ranges));
     if (count > most)
         return {};
+    std::erase_if(batch_.ranges,
+                  [this](const Range& range) { return computedSteps_.contains(range.thread); });
     batch_.frames.clear();
     reader_.eachFrame(window, [this](const Frame& frame) {
         if (analysis::loadsData(reader_.text(frame.name)))

@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 namespace tilescope::query {
@@ -22,7 +23,7 @@ public:
     /// \param reader, parties  must outlive this object
     PathGraphs(const store::RunReader& reader, RunId run, const PartyIndex& parties);
 
-    /// The graph of the events that overlap `time`.
+    /// The graph of the events that overlap `time` or begin when it ends.
     /// \return  none if more than `most` ranges, ops, calls and activities do
     std::optional<analysis::RecordedGraph> within(analysis::Interval time, std::int64_t most);
 
@@ -39,6 +40,7 @@ private:
     const store::EventCounts counts_;
     const std::vector<Wait> waits_;
     const std::vector<Collective> collectives_;
+    const std::unordered_set<ThreadId> computedSteps_;
     RunKernels kernels_;
     TraceBatch batch_; ///< keeps its memory from graph to graph
 };

@@ -1,6 +1,7 @@
 #include "core/query/tables/path_steps.h"
 
 #include "core/analysis/time/step_walls.h"
+#include "core/model/computed_steps.h"
 #include "core/query/runs/step_paths.h"
 
 #include <algorithm>
@@ -29,7 +30,8 @@ class StepsReading {
 public:
     StepsReading(const store::RunReader& reader, RunId run, const PartyIndex& parties,
                  const std::function<bool()>& cancelled)
-        : reader_(reader), run_(run), parties_(parties), cancelled_(cancelled)
+        : reader_(reader), run_(run), parties_(parties), cancelled_(cancelled),
+          computed_(threadsOfComputedSteps(reader, run))
     {
     }
 
@@ -43,6 +45,7 @@ public:
             process.cover(event.start, event.end);
             return !cancelled_();
         });
+        findThreadsOfComputedSteps();
         // Only a recording without steps is as long as its host events.
         if (!hasSteps())
             readHost();
@@ -62,13 +65,38 @@ private:
             ProcessSpan& process = processes_[parties_.of(range.thread)];
             if (stepPaths.isStep(range))
                 process.steps.push_back(range);
-            noteHost(process, range);
+            if (!computed_.contains(range.thread))
+                noteHost(process, range);
             return !cancelled_();
         });
         for (auto& [process, each] : processes_) {
             std::ranges::sort(each.steps, {}, &Range::start);
             for (const Range& step : each.steps)
                 each.walls.addStep(step.step, {step.start, step.end});
+        }
+    }
+
+    void findThreadsOfComputedSteps()
+    {
+        if (computed_.empty())
+            return;
+        std::map<ProcessIndex, std::map<ThreadId, std::size_t>> endings; // of steps, by thread
+        reader_.eachRange({.run = run_}, [&](const Range& range) {
+            const ProcessIndex process = parties_.of(range.thread);
+            const std::vector<Range>& steps = processes_[process].steps;
+            if (!computed_.contains(range.thread) && !steps.empty() &&
+                std::ranges::binary_search(steps, range.end, {}, &Range::end))
+                ++endings[process][range.thread];
+            return !cancelled_();
+        });
+        for (auto& [process, each] : processes_) {
+            const auto& counts = endings[process];
+            const auto most =
+                std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; });
+            const bool isOfHost = most != counts.end() && 2 * most->second >= each.steps.size();
+            for (Range& step : each.steps)
+                if (computed_.contains(step.thread))
+                    step.thread = isOfHost ? most->first : ThreadId{};
         }
     }
 
@@ -114,10 +142,20 @@ private:
     const RunId run_;
     const PartyIndex& parties_;
     const std::function<bool()>& cancelled_;
+    const std::unordered_set<ThreadId> computed_;
     std::map<ProcessIndex, ProcessSpan> processes_;
 };
 
 } // namespace
+
+std::unordered_set<ThreadId> threadsOfComputedSteps(const store::RunReader& reader, RunId run)
+{
+    std::unordered_set<ThreadId> threads;
+    for (const ThreadName& thread : reader.threads(run))
+        if (thread.name && reader.text(thread.name) == kComputedSteps)
+            threads.insert(thread.thread);
+    return threads;
+}
 
 std::vector<analysis::RecordedStep> pathSteps(const store::RunReader& reader, RunId run,
                                               const PartyIndex& parties,

@@ -81,7 +81,9 @@ private:
     std::vector<OpenPath> begin(Steps steps) const
     {
         std::vector<OpenPath> paths;
-        for (const analysis::RecordedStep& step : steps)
+        for (const analysis::RecordedStep& step : steps) {
+            // Where the device ends the step, its thread may already be in a later one.
+            const bool endsOnDevice = step.host.end < step.wall.end;
             paths.push_back({.row = {.step = step.step == kNoStep ? std::nullopt : std::optional(step.step),
                                      .process = step.process,
                                      .title = parties().titleOf(step.process),
@@ -89,7 +91,8 @@ private:
                                      .numbers = numbersOf(parties(), step.process),
                                      .wall = step.wall},
                              .process = step.process,
-                             .thread = step.thread});
+                             .thread = endsOnDevice ? ThreadId{} : step.thread});
+        }
         return paths;
     }
 

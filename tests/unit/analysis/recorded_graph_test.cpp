@@ -18,7 +18,8 @@ constexpr std::int64_t kMicro = 1'000;
 /// The critical path of a recording of one process whose main thread is 1.
 class RecordedPath : public ::testing::Test {
 protected:
-    std::vector<PathSegment> pathOf(FakeTrace& trace, std::int64_t start, std::int64_t end, bool onGpu = true)
+    std::vector<PathSegment> pathOf(FakeTrace& trace, std::int64_t start, std::int64_t end, bool onGpu = true,
+                                    ThreadId thread = ThreadId{1})
     {
         const TraceBatch& batch = trace.batch();
         recorded_ = recordedGraph({.ranges = batch.ranges,
@@ -32,12 +33,26 @@ protected:
                                    .textOf = trace.textOf(),
                                    .onGpu = onGpu});
         const Interval wall{timestampAt(start), timestampAt(end)};
-        const auto last = recorded_.lastOf({}, ThreadId{1}, wall.end);
+        const auto last = recorded_.lastOf({}, thread, wall.end);
         if (!last)
             return {};
         std::vector<PathSegment> path = criticalPath(recorded_.graph, *last, wall);
         EXPECT_EQ(partsOf(path).sum(), wall.length());
         return path;
+    }
+    /// The kinds of the trace's device events, in order. Its launches and copy calls, in order, caused them.
+    void setCalls(FakeTrace& trace, const std::vector<DeviceEventKind>& kinds)
+    {
+        device_ = trace.batch().deviceEvents;
+        for (std::size_t i = 0; i < device_.size(); ++i) {
+            device_[i].kind = kinds[i];
+            device_[i].launchThread = ThreadId{1};
+        }
+        calls_ = trace.batch().apiCalls;
+        std::size_t next = 0;
+        for (ApiCall& call : calls_)
+            if (next < device_.size() && call.start == device_[next].launched)
+                call.correlation = device_[next++].correlation;
     }
     /// "kernel 10 launch 5 …": parts with their lengths in µs.
     static std::string textOf(const std::vector<PathSegment>& path)
@@ -129,6 +144,131 @@ TEST_F(RecordedPath, InfersAWaitThatWasNotRecorded)
     for (DeviceEvent& event : device_)
         event.launchThread = ThreadId{1};
     EXPECT_EQ(pathOf(trace, 0, 60 * kMicro).back().cause, Cause::Inferred);
+}
+
+TEST_F(RecordedPath, ACopyThatReturnsWithItsEndFollowsTheKernelBefore)
+{
+    FakeTrace trace;
+    trace.step(0, 0, 120 * kMicro)
+        .call("cudaLaunchKernel", ApiKind::Launch, 10 * kMicro, 15 * kMicro)
+        .call("cudaMemcpyAsync", ApiKind::Memory, 20 * kMicro, 115 * kMicro)
+        .kernel("sm90_xmma_gemm_bf16", 18 * kMicro, 108 * kMicro)
+        .launchedAt(10 * kMicro)
+        .kernel("Memcpy DtoH (Device -> Pageable)", 109 * kMicro, 111 * kMicro)
+        .launchedAt(20 * kMicro);
+    setCalls(trace, {DeviceEventKind::Kernel, DeviceEventKind::Memcpy});
+    EXPECT_EQ(textOf(pathOf(trace, 0, 120 * kMicro)), "host 10, launch 5, launch 3, compute 90, launch 1, "
+                                                      "memory 2, synchronization 4, host 5");
+}
+
+TEST_F(RecordedPath, ACopyFromPageableMemoryWaitsForItsStream)
+{
+    FakeTrace trace;
+    trace.step(0, 0, 140 * kMicro)
+        .call("cudaLaunchKernel", ApiKind::Launch, 10 * kMicro, 15 * kMicro)
+        .call("cudaMemcpyAsync", ApiKind::Memory, 20 * kMicro, 140 * kMicro)
+        .kernel("sm90_xmma_gemm_bf16", 18 * kMicro, 108 * kMicro)
+        .launchedAt(10 * kMicro)
+        .kernel("Memcpy HtoD (Pageable -> Device)", 143 * kMicro, 160 * kMicro)
+        .launchedAt(20 * kMicro);
+    setCalls(trace, {DeviceEventKind::Kernel, DeviceEventKind::Memcpy});
+    EXPECT_EQ(textOf(pathOf(trace, 0, 160 * kMicro)),
+              "host 10, launch 5, launch 3, compute 90, launch 32, launch 3, memory 17");
+}
+
+TEST_F(RecordedPath, FreeingMemoryWaitsForTheDevice)
+{
+    FakeTrace trace;
+    trace.step(0, 0, 160 * kMicro)
+        .call("cudaLaunchKernel", ApiKind::Launch, 10 * kMicro, 15 * kMicro)
+        .call("cudaFree", ApiKind::Memory, 20 * kMicro, 150 * kMicro)
+        .kernel("sm90_xmma_gemm_bf16", 18 * kMicro, 108 * kMicro)
+        .launchedAt(10 * kMicro);
+    setCalls(trace, {DeviceEventKind::Kernel});
+    EXPECT_EQ(textOf(pathOf(trace, 0, 160 * kMicro)),
+              "host 10, launch 5, launch 3, compute 90, host 42, host 10");
+}
+
+TEST_F(RecordedPath, ALaunchWaitsWhileTheQueueOfItsStreamIsFull)
+{
+    // Calls take 2 µs, kernels 50 µs. From the fourth on, a call returns when the third kernel before has ended.
+    FakeTrace trace;
+    std::vector<std::int64_t> ends;
+    std::vector<Interval> calls;
+    std::int64_t host = 2;
+    for (int i = 0; i < 10; ++i) {
+        const std::int64_t returned =
+            std::max(host + 2, i < 3 ? 0 : ends[static_cast<std::size_t>(i - 3)] + 1);
+        calls.push_back({timestampAt(host * kMicro), timestampAt(returned * kMicro)});
+        ends.push_back(std::max(ends.empty() ? 0 : ends.back() + 1, returned + 2) + 50);
+        host = returned + 1;
+    }
+    trace.step(0, 0, (host + 4) * kMicro);
+    for (std::size_t i = 0; i < calls.size(); ++i)
+        trace
+            .call("cudaLaunchKernel", ApiKind::Launch, nanosecondsOf(calls[i].start),
+                  nanosecondsOf(calls[i].end))
+            .kernel("sm90_xmma_gemm_bf16", (ends[i] - 50) * kMicro, ends[i] * kMicro)
+            .launchedAt(nanosecondsOf(calls[i].start));
+    setCalls(trace, std::vector(calls.size(), DeviceEventKind::Kernel));
+    // The host ends the step: it waited for the seventh kernel.
+    const PathParts parts = partsOf(pathOf(trace, 0, (host + 4) * kMicro));
+    EXPECT_EQ(parts[PathPart::Compute], Nanoseconds(7 * 50 * kMicro));
+    EXPECT_EQ(parts[PathPart::Unexplained], Nanoseconds(0));
+}
+
+TEST_F(RecordedPath, ReadsTheLaunchLagFromLaunchesOntoAnIdleDevice)
+{
+    // Kernels of the second stream wait for the first one by events that were not recorded. So they begin long
+    // after their launches, which is no reason to think that launches are slow.
+    FakeTrace trace;
+    trace.step(0, 0, 10 * kMicro);
+    std::int64_t device = 9;
+    for (int i = 0; i < 12; ++i) {
+        trace.kernel("sm90_xmma_gemm_bf16", device * kMicro, (device + 50) * kMicro)
+            .launchedAt((2 * i + 1) * kMicro);
+        if (i % 3 == 2)
+            trace.on(20);
+        device += 51;
+    }
+    setCalls(trace, std::vector(12, DeviceEventKind::Kernel));
+    const PathParts parts = partsOf(pathOf(trace, 0, (device - 1) * kMicro));
+    EXPECT_EQ(parts[PathPart::Compute], Nanoseconds(12 * 50 * kMicro));
+    EXPECT_EQ(recorded_.graph.usualLag(Cause::Launch), Nanoseconds(8 * kMicro));
+}
+
+TEST_F(RecordedPath, AHostThatIsALittleSlowerThanTheDeviceDecides)
+{
+    // A kernel takes 100 µs and its launch comes 103 µs after the one before. It begins 7 to 9 µs after its
+    // launch, and thus 1 to 5 µs after the kernel before.
+    FakeTrace trace;
+    trace.step(0, 0, 10 * kMicro);
+    std::int64_t launched = 0;
+    for (int i = 0; i < 30; ++i) {
+        launched = i * 103;
+        const std::int64_t start = launched + 7 + i % 3;
+        trace.kernel("sm90_xmma_gemm_bf16", start * kMicro, (start + 100) * kMicro)
+            .launchedAt(launched * kMicro);
+    }
+    setCalls(trace, std::vector(30, DeviceEventKind::Kernel));
+    const PathParts parts = partsOf(pathOf(trace, 0, (launched + 9 + 100) * kMicro));
+    EXPECT_EQ(parts[PathPart::Host], Nanoseconds(29 * 103 * kMicro));
+    EXPECT_EQ(parts[PathPart::Compute], Nanoseconds(100 * kMicro));
+}
+
+TEST_F(RecordedPath, ATimeOfTheDeviceEndsWithTheKernelThatBeginsThen)
+{
+    // The device waits for the host between two kernels.
+    FakeTrace trace;
+    trace.step(0, 0, 60 * kMicro)
+        .call("cudaLaunchKernel", ApiKind::Launch, 0, 5 * kMicro)
+        .call("cudaLaunchKernel", ApiKind::Launch, 50 * kMicro, 55 * kMicro)
+        .kernel("sm90_xmma_gemm_bf16", 8 * kMicro, 18 * kMicro)
+        .launchedAt(0)
+        .kernel("sm90_xmma_gemm_bf16", 58 * kMicro, 68 * kMicro)
+        .launchedAt(50 * kMicro);
+    setCalls(trace, {DeviceEventKind::Kernel, DeviceEventKind::Kernel});
+    EXPECT_EQ(textOf(pathOf(trace, 8 * kMicro, 58 * kMicro, true, {})), "host 42, launch 5, launch 3");
 }
 
 TEST_F(RecordedPath, CrossesToTheThreadOfBackwardAndBack)

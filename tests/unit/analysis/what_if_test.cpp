@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string_view>
 
@@ -13,8 +14,8 @@ namespace {
 
 using testing::FakeTrace;
 
-/// Two steps of one process on a GPU. A step launches `kernels` kernels, one each `interval` ns, which take `length` ns, and
-/// waits for them.
+/// Two steps of one process on a GPU. A step launches `kernels` kernels, one each `interval` ns, which take
+/// `length` ns, and waits for them.
 class TwoSteps {
 public:
     /// \param other  name of every second kernel, from the first one on
@@ -147,6 +148,57 @@ TEST(WhatIf, FreeLaunchesLeaveTheKernels)
     EXPECT_GE(after[0], Nanoseconds(20 * 2'000));
     EXPECT_LE(after[0], Nanoseconds(20 * (2'000 + 8'000)));
     EXPECT_LT(after[0], before.wall(0));
+}
+
+TEST(WhatIf, AFullQueueKeepsItsDepth)
+{
+    // Each call takes 4 µs, or returns 1 µs after the third kernel before has ended. A kernel takes 50 µs. The
+    // step ends when its last launch has returned.
+    constexpr std::int64_t kMicro = 1'000;
+    constexpr std::size_t kKernels = 40;
+    FakeTrace trace;
+    std::vector<Interval> calls;
+    std::vector<std::int64_t> ends;
+    std::int64_t host = 2;
+    for (std::size_t i = 0; i < kKernels; ++i) {
+        const std::int64_t returned = std::max(host + 4, i < 3 ? 0 : ends[i - 3] + 1);
+        calls.push_back({timestampAt(host * kMicro), timestampAt(returned * kMicro)});
+        ends.push_back(std::max(ends.empty() ? 0 : ends.back() + 1, returned + 2) + 50);
+        host = returned + 1;
+    }
+    trace.step(0, 0, host * kMicro);
+    for (std::size_t i = 0; i < kKernels; ++i)
+        trace
+            .call("cudaLaunchKernel", ApiKind::Launch, nanosecondsOf(calls[i].start),
+                  nanosecondsOf(calls[i].end))
+            .kernel("sm90_xmma_gemm_bf16", (ends[i] - 50) * kMicro, ends[i] * kMicro)
+            .launchedAt(nanosecondsOf(calls[i].start));
+    TraceBatch batch = trace.batch();
+    for (std::size_t i = 0; i < kKernels; ++i) {
+        batch.deviceEvents[i].launchThread = ThreadId{1};
+        batch.apiCalls[i].correlation = batch.deviceEvents[i].correlation;
+    }
+    const PartyIndex parties;
+    const RecordedGraph recorded = recordedGraph({.ranges = batch.ranges,
+                                                  .ops = {},
+                                                  .frames = {},
+                                                  .calls = batch.apiCalls,
+                                                  .device = batch.deviceEvents,
+                                                  .waits = {},
+                                                  .collectives = {},
+                                                  .parties = parties,
+                                                  .textOf = trace.textOf()});
+    const Interval wall{timestampAt(0), timestampAt(host * kMicro)};
+    const std::vector<RecordedStep> steps{{.step = 0, .thread = ThreadId{1}, .wall = wall, .host = wall}};
+    const auto after = [&](double factor) {
+        const PathChange change{.factorOf = [factor](const PathSource& source) {
+            return source.kind == PathSource::Kind::Kernel ? factor : 1.0;
+        }};
+        return changedWalls(recorded, steps, changedTimes(recorded, change)).front().length();
+    };
+    EXPECT_EQ(after(1), wall.length());
+    // 37 kernels have to end before the last launch returns.
+    EXPECT_NEAR(static_cast<double>((wall.length() - after(0.5)).count()), 37 * 25.0 * kMicro, 10.0 * kMicro);
 }
 
 TEST(WhatIf, WorkThatIsLeftOutGoesWithTheTimeOfItsLaunches)

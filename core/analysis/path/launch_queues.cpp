@@ -1,0 +1,83 @@
+#include "core/analysis/path/launch_queues.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace tilescope::analysis {
+
+namespace {
+
+using namespace literals;
+
+constexpr Nanoseconds kLongCall = 20'000_ns; ///< a shorter one has not waited
+constexpr Nanoseconds kReturnTime =
+    20'000_ns; ///< from the end of the work until the call that waited returns
+constexpr std::size_t kFewestCalls = 3;
+
+} // namespace
+
+LaunchQueues::LaunchQueues(const RecordingView& view)
+{
+    std::unordered_map<std::uint32_t, Interval> calls;
+    for (const ApiCall& call : view.calls)
+        if (call.correlation && (call.kind == ApiKind::Launch || call.kind == ApiKind::Memory))
+            calls.emplace(call.correlation.value, Interval{call.start, call.end});
+    std::map<std::pair<DeviceIndex, StreamId>, std::vector<Command>> streams;
+    std::unordered_map<std::uint32_t, std::size_t> known; // by correlation: index of its command
+    for (std::size_t i = 0; i < view.device.size(); ++i) {
+        const DeviceEvent& event = view.device[i];
+        const auto call = event.correlation ? calls.find(event.correlation.value) : calls.end();
+        if (call == calls.end())
+            continue;
+        std::vector<Command>& commands = streams[{event.device, event.stream}];
+        const auto [command, isNew] = known.try_emplace(event.correlation.value, commands.size());
+        // The nodes of a graph are one command.
+        if (isNew)
+            commands.push_back({event.correlation.value, call->second, event.end, i});
+        else if (command->second < commands.size() &&
+                 commands[command->second].correlation == event.correlation.value &&
+                 commands[command->second].end < event.end)
+            commands[command->second] = {event.correlation.value, call->second, event.end, i};
+    }
+    for (auto& [stream, commands] : streams) {
+        std::ranges::stable_sort(commands, {}, [](const Command& command) { return command.call.start; });
+        if (const std::optional<std::size_t> depth = depthOf(commands))
+            for (std::size_t i = *depth; i < commands.size(); ++i)
+                rooms_.emplace(commands[i].correlation, commands[i - *depth].event);
+    }
+}
+
+std::optional<std::size_t> LaunchQueues::depthOf(const std::vector<Command>& commands)
+{
+    std::map<std::size_t, std::size_t> counts; // of calls, by depth
+    std::size_t all = 0;
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+        const Interval& call = commands[i].call;
+        if (call.length() < kLongCall)
+            continue;
+        // The last command that ended before the call returned.
+        const auto after = std::ranges::upper_bound(
+            commands.begin(), commands.begin() + static_cast<std::ptrdiff_t>(i), call.end, {}, &Command::end);
+        if (after == commands.begin() || (after - 1)->end < call.start ||
+            call.end - (after - 1)->end > kReturnTime)
+            continue;
+        const std::size_t depth = i - static_cast<std::size_t>(after - 1 - commands.begin());
+        if (depth < 2)
+            continue;
+        ++counts[depth];
+        ++all;
+    }
+    const auto most = std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
+    if (most == counts.end() || most->second < kFewestCalls || 2 * most->second < all)
+        return {};
+    return most->first;
+}
+
+std::optional<std::size_t> LaunchQueues::makesRoomFor(std::uint32_t correlation) const
+{
+    const auto found = rooms_.find(correlation);
+    return found == rooms_.end() ? std::nullopt : std::optional(found->second);
+}
+
+} // namespace tilescope::analysis

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "core/analysis/path/recording_view.h"
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace tilescope::analysis {
+
+/// Which work on a device has to end before a call can launch more, because a stream holds a limited number of
+/// commands.
+///
+/// The number is read from the calls of each stream that took long and returned when earlier work ended: it is
+/// the distance that most of them have in common. Streams without at least three such calls never were full.
+class LaunchQueues {
+public:
+    explicit LaunchQueues(const RecordingView& view);
+
+    /// The device event whose end makes room for what a call launches, by the correlation of the call.
+    std::optional<std::size_t> makesRoomFor(std::uint32_t correlation) const;
+
+private:
+    /// What one call launched on a stream.
+    struct Command {
+        std::uint32_t correlation = 0;
+        Interval call{};
+        Timestamp end{};
+        std::size_t event = 0; ///< that ends last
+    };
+
+    static std::optional<std::size_t> depthOf(const std::vector<Command>& commands);
+
+    std::unordered_map<std::uint32_t, std::size_t> rooms_; ///< by correlation: index of a device event
+};
+
+} // namespace tilescope::analysis
