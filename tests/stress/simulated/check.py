@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+"""Compares what tilescope concludes about simulated programs with what is true of them.
+
+Each program is executed by `simulate`, which writes recordings and the truth. The recordings are imported.
+Steps, the critical path by kind, predictions of what-if and figures of ranks are compared. Prints
+counter-examples by kind, and with --shrink a small program for the first of each kind. Exit status 1 if more
+programs have counter-examples than --allow permits.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import copy
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# Kinds of work in the truth, by part of the path.
+PARTS = {
+    "host": ("host", "allocation", "tracing"),
+    "launch": ("call", "latency", "order"),
+    "compute": ("matmul", "convolution", "attention"),
+    "memory": ("softmax", "norm", "elementwise", "reduction", "embedding", "optimizer", "copy", "memset"),
+    "communication": ("communication",),
+    "data_loading": ("loading",),
+    "synchronization": ("wait",),
+    "unexplained": (),
+}
+FAMILIES = {"communication": "collective"}  # where tilescope has another word
+SHARE = 0.05  # of the wall time: the largest error that is accepted
+LEAST_NS = 10_000
+
+
+class Checker:
+    def __init__(self, tilescope, simulate):
+        self.tilescope = tilescope
+        self.simulate = simulate
+
+    def run(self, *arguments):
+        done = subprocess.run([str(each) for each in arguments], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(map(str, arguments))}: {done.stderr.strip()}")
+        return done.stdout
+
+    def show(self, recording, *arguments):
+        return json.loads(self.run(self.tilescope, "show", recording, *arguments, "--format", "json"))
+
+    def check(self, folder, changes=None):
+        """The counter-examples of the program in a folder, and the number of compared answers.
+
+        A counter-example is a tuple: kind, rank, step, text. With `changes`, only these predictions are compared.
+        """
+        truth = json.loads((folder / "truth.json").read_text())
+        recording = folder / "imported.tscope"
+        recording.unlink(missing_ok=True)
+        self.run(self.tilescope, "import", *sorted(folder.glob("rank*.json")), "-o", recording)
+        found = []
+        answers = 0
+        steps = {(each["rank"], each["step"]): each for each in truth["steps"]}
+        rows = {(each["rank"] or 0, each["step"]): each for each in self.show(recording, "steps")}
+        answers += 1
+        if rows.keys() != steps.keys():
+            found.append(("steps", None, None, f"{sorted(rows)} instead of {sorted(steps)}"))
+            return found, answers
+        for key, step in steps.items():
+            answers += 2
+            self.compare(found, "wall", key, step, rows[key]["wall_ns"], step["wall"])
+            self.compare(found, "busy", key, step, rows[key]["gpu_busy_ns"], step["busy"])
+        answers += self.check_path(found, recording, steps)
+        if len({rank for rank, _ in steps}) > 1:
+            answers += self.check_ranks(found, recording, steps, truth["meetings"])
+        for change, walls in truth["what_if"].items():
+            if changes is None or change in changes:
+                works = [each.removesuffix("=0.5") for each in truth["what_if"] if each.endswith("=0.5")]
+                answers += self.check_change(found, recording, steps, change, walls, sorted({*works} - {"device"}))
+        return found, answers
+
+    @staticmethod
+    def compare(found, kind, key, step, got, right):
+        if abs(got - right) > SHARE * step["wall"] + LEAST_NS:
+            found.append((kind, *key, f"{got / 1e3:.1f} instead of {right / 1e3:.1f} us of {step['wall'] / 1e3:.1f} us"))
+
+    def check_path(self, found, recording, steps):
+        rows = {(each["rank"] or 0, each["step"]): each for each in self.show(recording, "path")}
+        for key, step in steps.items():
+            errors = {part: self.outside(rows[key][part + "_ns"],
+                                         [sum(step[path].get(work, 0) for work in works)
+                                          for path in ("path", "rival_path")])
+                      for part, works in PARTS.items()}
+            # Time that is in a wrong part lacks in another.
+            misplaced = max(sum(error for error in errors.values() if error > 0),
+                            -sum(error for error in errors.values() if error < 0))
+            if misplaced > SHARE * step["wall"] + LEAST_NS:
+                largest = {part: f"{error / 1e3:+.1f}" for part, error in errors.items() if abs(error) > LEAST_NS}
+                most = max(errors, key=errors.get)
+                least = min(errors, key=errors.get)
+                found.append((f"path: {most} instead of {least}", *key, f"{largest} us of {step['wall'] / 1e3:.1f} us"))
+        return len(steps)
+
+    @staticmethod
+    def outside(value, limits):
+        return value - min(max(value, min(limits)), max(limits))
+
+    def check_ranks(self, found, recording, steps, meetings):
+        answers = 0
+        for row in self.show(recording, "ranks"):
+            key = (row["rank"], row["step"])
+            if key in steps:
+                answers += 1
+                self.compare(found, "exposed communication", key, steps[key], row["exposed_communication_ns"],
+                             steps[key]["exposed_communication"])
+        rows = sorted(self.show(recording, "collectives"), key=lambda row: (row["step"], row["sequence"]))
+        answers += 1
+        if len(rows) != len(meetings):
+            found.append(("collectives", None, None, f"{len(rows)} instead of {len(meetings)}"))
+            return answers
+        for row, meeting in zip(rows, meetings):
+            answers += 1
+            is_late = meeting["late"] > 2 * LEAST_NS
+            if is_late and row["late_rank"] != meeting["last_rank"]:
+                found.append(("late rank", row["late_rank"], row["step"],
+                              f"instead of {meeting['last_rank']}, late by {meeting['late'] / 1e3:.1f} us"))
+        return answers
+
+    def check_change(self, found, recording, steps, change, walls, works):
+        if change.startswith("free "):
+            arguments = ["--free", change.removeprefix("free ")]
+        else:
+            work, factor = change.split("=")
+            arguments = []
+            for each in works if work == "device" else [work]:
+                arguments += ["--scale", f"{FAMILIES.get(each, each)}={factor}"]
+        right = {(each["rank"], each["step"]): each["wall"] for each in walls}
+        predicted = {(row["rank"] or 0, each["step"]): each["predicted_ns"]
+                     for row in self.show(recording, "what-if", *arguments) for each in row["per_step"]}
+        for key, step in steps.items():
+            self.compare(found, f"what-if {change}", key, step, predicted[key], right[key])
+        return len(steps)
+
+
+def kinds_of(found):
+    return {each[0] for each in found}
+
+
+class Shrinker:
+    """Finds a small program with the same kind of counter-example."""
+
+    def __init__(self, checker, kind, folder):
+        self.checker = checker
+        self.kind = kind
+        self.folder = folder
+
+    def fails(self, program):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        source = self.folder / "candidate.json"
+        source.write_text(json.dumps(program))
+        try:
+            self.checker.run(self.checker.simulate, "run", source, self.folder)
+            changes = [self.kind.removeprefix("what-if ")] if self.kind.startswith("what-if") else []
+            return self.kind in kinds_of(self.checker.check(self.folder, changes)[0])
+        except (RuntimeError, KeyError):
+            return False
+
+    def shrink(self, program):
+        program = self.without_threads(program)
+        while True:
+            smaller = self.without_instructions(self.without_steps(program))
+            if smaller == program:
+                self.fails(program)  # leaves its files in the folder
+                return program
+            program = smaller
+
+    def without_threads(self, program):
+        ranks = len(program["clocks"])
+        candidates = [dict(program, clocks=[0] * ranks), dict(program, sync_records=True),
+                      dict(program, queue_depth=1024)]
+        for candidate in candidates:
+            changed = dict(program, **{key: value for key, value in candidate.items() if key != "threads"})
+            if changed != program and self.fails(changed):
+                program = changed
+        return program
+
+    def without_steps(self, program):
+        count = max(len(each["instructions"]) for each in program["threads"])
+        for step in reversed(range(count)):
+            candidate = copy.deepcopy(program)
+            for thread in candidate["threads"]:
+                body = thread["instructions"]
+                if len(body) == count:
+                    del body[step]
+            if self.fails(candidate):
+                program = candidate
+                count -= 1
+        return program
+
+    def without_instructions(self, program):
+        for index in range(len(program["threads"])):
+            bodies = [each["body"] for each in program["threads"][index]["instructions"] if each.get("range") == "step"]
+            length = min(map(len, bodies), default=0)
+            size = max(length // 2, 1)
+            while size >= 1 and length > 0:
+                first = 0
+                while first < length:
+                    candidate = copy.deepcopy(program)
+                    for each in candidate["threads"][index]["instructions"]:
+                        if each.get("range") == "step":
+                            del each["body"][first:first + size]
+                    if self.fails(candidate):
+                        program = candidate
+                        length -= size
+                    else:
+                        first += size
+                size //= 2
+        return program
+
+
+def described(program):
+    """A program as text."""
+    lines = [f"queue {program['queue_depth']}, clocks {program['clocks']}, sync records {program['sync_records']}"]
+
+    def add(instruction, depth):
+        words = [f"{key}={value}" for key, value in instruction.items() if key not in ("do", "body", "after")]
+        lines.append("  " * depth + " ".join([instruction["do"], *(word[:60] for word in words)]))
+        for each in instruction.get("body", []):
+            add(each, depth + 1)
+
+    for thread in program["threads"]:
+        lines.append(f"thread {thread['number']} of rank {thread['rank']}")
+        for instruction in thread["instructions"]:
+            add(instruction, 1)
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tilescope", required=True)
+    parser.add_argument("--simulate", required=True)
+    parser.add_argument("--first", type=int, default=0, help="first seed")
+    parser.add_argument("--count", type=int, default=300, help="number of programs")
+    parser.add_argument("--changes", type=int, default=0, help="predictions compared for each program; 0: all")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--allow", type=int, default=0, help="programs with a counter-example that are accepted")
+    parser.add_argument("--shrink", action="store_true")
+    parser.add_argument("--keep", type=pathlib.Path, help="folder for the counter-examples")
+    options = parser.parse_args()
+    checker = Checker(options.tilescope, options.simulate)
+    with tempfile.TemporaryDirectory(prefix="tilescope-simulated-") as temporary:
+        root = pathlib.Path(temporary)
+
+        def check(seed):
+            folder = root / str(seed)
+            checker.run(options.simulate, "random", seed, 1, root)
+            truth = json.loads((folder / "truth.json").read_text())
+            changes = sorted(truth["what_if"])
+            if options.changes:
+                # Others for each seed, so that all are compared sometimes.
+                changes = [changes[(seed + 5 * i) % len(changes)] for i in range(options.changes)]
+            found, answers = checker.check(folder, changes)
+            if found and options.keep:
+                shutil.copytree(folder, options.keep / str(seed), dirs_exist_ok=True)
+            program = json.loads((folder / "program.json").read_text())
+            shutil.rmtree(folder)
+            return seed, truth["tags"], found, answers, program
+
+        seeds = range(options.first, options.first + options.count)
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            results = list(pool.map(check, seeds))
+        failed = report(results)
+        if options.shrink:
+            shrink(checker, results, root, options.keep)
+    return 0 if failed <= options.allow else 1
+
+
+def report(results):
+    """Prints counter-examples by kind and by case, and returns the number of programs with any."""
+    by_kind = collections.defaultdict(list)
+    by_case = collections.Counter()
+    for seed, tags, found, _, _ in results:
+        for each in found:
+            by_kind[each[0]].append((seed, tags, each))
+        by_case[tags[0]] += bool(found)
+    failed = sum(1 for result in results if result[2])
+    for kind, examples in sorted(by_kind.items(), key=lambda item: -len({each[0] for each in item[1]})):
+        programs = sorted({each[0] for each in examples})
+        seed, tags, (_, rank, step, text) = examples[0]
+        print(f"{kind}: {len(examples)} in {len(programs)} programs; first: seed {seed} ({tags[0]}), rank {rank}, "
+              f"step {step}: {text}")
+    print(f"by case: {dict(by_case)}")
+    print(f"{len(results)} programs, {sum(result[3] for result in results)} answers, "
+          f"{sum(len(result[2]) for result in results)} counter-examples in {failed} programs")
+    return failed
+
+
+def shrink(checker, results, root, keep):
+    done = set()
+    for seed, tags, found, _, program in results:
+        for kind in sorted(kinds_of(found) - done):
+            done.add(kind)
+            name = "".join(c if c.isalnum() else "-" for c in kind)
+            small = Shrinker(checker, kind, root / name).shrink(program)
+            print(f"\n{kind}, from seed {seed} ({tags[0]}):\n{described(small)}")
+            if keep:
+                shutil.copytree(root / name, keep / name, dirs_exist_ok=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

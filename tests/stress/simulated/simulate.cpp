@@ -1,0 +1,117 @@
+// Executes simulated programs and writes what a tracer would record and what is true of them:
+//
+//     simulate random FIRST COUNT FOLDER    the programs of these seeds, each in FOLDER/SEED
+//     simulate run PROGRAM.json FOLDER      that program
+//
+// A folder receives program.json, rank0.json, rank1.json, … (recordings) and truth.json. `what_if` in
+// truth.json has, by change, the wall times of all steps of the program executed with the change.
+
+#include "tests/support/simulator/kineto_recording.h"
+#include "tests/support/simulator/random_program.h"
+#include "tests/support/simulator/truth.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using namespace tilescope::simulator;
+
+void writeJson(const std::filesystem::path& path, const nlohmann::json& json)
+{
+    std::ofstream file(path);
+    file << json << '\n';
+    if (!file.flush())
+        throw std::runtime_error(path.string() + ": cannot be written");
+}
+
+nlohmann::json wallsOf(const SimulatedProgram& program, const Scale& scale)
+{
+    nlohmann::json walls = nlohmann::json::array();
+    for (const StepTruth& step : truthOf(program, execute(program, scale)).steps)
+        walls.push_back({{"rank", step.rank}, {"step", step.number}, {"wall", step.wall.length().count()}});
+    return walls;
+}
+
+/// By change, the wall times after it: each kind of work of the device at half and twice the time, all of them
+/// at half the time, communication without time, and a host without time.
+nlohmann::json changedWalls(const SimulatedProgram& program, const Execution& execution)
+{
+    nlohmann::json changes = nlohmann::json::object();
+    Scale half;
+    for (std::size_t i = 0; i < kWorks; ++i) {
+        const auto work = static_cast<Work>(i);
+        const bool isUsed = std::ranges::any_of(
+            execution.works, [work](const ExecutedWork& each) { return each.work == work; });
+        if (!isUsed || !isOnDevice(work))
+            continue;
+        half[work] = 0.5;
+        for (const auto& [factor, word] : {std::pair(0.5, "=0.5"), std::pair(2.0, "=2")}) {
+            Scale scale;
+            scale[work] = factor;
+            changes[std::string(wordOf(work)) + word] = wallsOf(program, scale);
+        }
+    }
+    changes["device=0.5"] = wallsOf(program, half);
+    Scale free;
+    for (const Work work : {Work::Host, Work::Allocation, Work::Tracing, Work::Call, Work::Latency})
+        free[work] = 0;
+    changes["free launches"] = wallsOf(program, free);
+    if (std::ranges::any_of(execution.works,
+                            [](const ExecutedWork& each) { return each.collective != kNoNumber; })) {
+        Scale noTransfer;
+        noTransfer[Work::Communication] = 0;
+        changes["free communication"] = wallsOf(program, noTransfer);
+    }
+    return changes;
+}
+
+void writeProgram(const SimulatedProgram& program, const std::filesystem::path& folder)
+{
+    std::filesystem::create_directories(folder);
+    const Execution execution = execute(program);
+    nlohmann::json truth = jsonOf(truthOf(program, execution));
+    truth["tags"] = program.tags;
+    truth["what_if"] = changedWalls(program, execution);
+    writeJson(folder / "program.json", jsonOf(program));
+    writeJson(folder / "truth.json", truth);
+    for (std::size_t rank = 0; rank < program.clocks.size(); ++rank)
+        writeJson(folder / ("rank" + std::to_string(rank) + ".json"),
+                  kinetoRecording(program, execution, rank));
+}
+
+int run(int argc, char** argv)
+{
+    const std::string_view verb = argc > 1 ? argv[1] : "";
+    if (verb == "random" && argc == 5) {
+        const auto first = std::stoull(argv[2]);
+        for (std::uint64_t seed = first; seed < first + std::stoull(argv[3]); ++seed)
+            writeProgram(randomProgram(seed), std::filesystem::path(argv[4]) / std::to_string(seed));
+        return EXIT_SUCCESS;
+    }
+    if (verb == "run" && argc == 4) {
+        std::ifstream file(argv[2]);
+        writeProgram(programOf(nlohmann::json::parse(file)), argv[3]);
+        return EXIT_SUCCESS;
+    }
+    std::cerr << "usage: simulate random FIRST COUNT FOLDER | simulate run PROGRAM.json FOLDER\n";
+    return EXIT_FAILURE;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    try {
+        return run(argc, argv);
+    } catch (const std::exception& error) {
+        std::cerr << "simulate: " << error.what() << '\n';
+        return EXIT_FAILURE;
+    }
+}
