@@ -23,9 +23,8 @@ struct Point {
 /// Products in half precision take scratch memory; that of processors with AMX is estimated.
 constexpr double kOneProcessorsBlocks = 0.01;
 
-/// Backward of flash-torch in half precision has a tensor of one layer's output more than is counted if heads are
-/// interleaved, as in the language model.
-constexpr double kUncounted = 0.01;
+/// Some numbers that a CPU's operations wrap in tensors are not counted.
+constexpr double kFewBytes = 0.0001;
 
 ExperimentSpec untraced(ExperimentSpec spec)
 {
@@ -172,6 +171,7 @@ TEST(Prediction, IsWhatTheEngineAllocates)
                                     lmInHalf(Mode::Train, Precision::Bf16, Backend::SdpaMath),
                                     lmInHalf(Mode::Train, Precision::Fp16, Backend::SdpaMath),
                                     lmInHalf(Mode::Both, Precision::Fp16),
+                                    lmInHalf(Mode::Both, Precision::Bf16, Backend::FlashTorch),
                                     attentionPoint(Mode::Both, Backend::Naive),
                                     attentionPoint(Mode::Both, Backend::FlashTorch),
                                     attentionPoint(Mode::Both, Backend::Sdpa),
@@ -350,7 +350,7 @@ TEST(Prediction, OfRandomPointsIsWithinOnePercentAndHardlyEverTooLow)
         ASSERT_TRUE(predicted);
         const auto peak = static_cast<double>(measured.peakAllocated->count);
         const auto bytes = static_cast<double>(predicted->peakAllocated.count);
-        EXPECT_GE(bytes, (1 - kUncounted) * peak) << "fits yes for a run that then runs out of memory";
+        EXPECT_GE(bytes, (1 - kFewBytes) * peak) << "fits yes for a run that then runs out of memory";
         EXPECT_LE(bytes, (1 + kOneProcessorsBlocks) * peak + static_cast<double>(chanceBytes(spec)));
         worst = std::max(worst, bytes / peak - 1);
     }
