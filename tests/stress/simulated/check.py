@@ -32,6 +32,7 @@ PARTS = {
 FAMILIES = {"communication": "collective"}  # where tilescope has another word
 SHARE = 0.05  # of the wall time: the largest error that is accepted
 LEAST_NS = 10_000
+UNMARKED_SHARE = 0.1  # the same of computed steps, which begin and end elsewhere
 
 
 class Checker:
@@ -72,6 +73,8 @@ class Checker:
         answers += self.check_path(found, recording, steps)
         if len({rank for rank, _ in steps}) > 1:
             answers += self.check_ranks(found, recording, steps, truth["meetings"])
+        else:
+            answers += self.check_unmarked(found, folder, steps)
         for change, walls in truth["what_if"].items():
             if changes is None or change in changes:
                 works = [each.removesuffix("=0.5") for each in truth["what_if"] if each.endswith("=0.5")]
@@ -99,6 +102,29 @@ class Checker:
                 least = min(errors, key=errors.get)
                 found.append((f"path: {most} instead of {least}", *key, f"{largest} us of {step['wall'] / 1e3:.1f} us"))
         return len(steps)
+
+    def check_unmarked(self, found, folder, steps):
+        """Where the recording has no steps, the paths of those that are computed have the same shares."""
+        recording = json.loads((folder / "rank0.json").read_text())
+        recording["traceEvents"] = [each for each in recording["traceEvents"]
+                                    if not each["name"].startswith("ProfilerStep#")]
+        (folder / "unmarked.json").write_text(json.dumps(recording))
+        imported = folder / "unmarked.tscope"
+        imported.unlink(missing_ok=True)
+        self.run(self.tilescope, "import", folder / "unmarked.json", "-o", imported)
+        rows = [each for each in self.show(imported, "path") if each["step"]]
+        right = [step for (_, number), step in steps.items() if number > 0]
+        wall = sum(each["wall_ns"] for each in rows)
+        if not rows or not right:
+            return 0
+        errors = {part: sum(each[part + "_ns"] for each in rows) / wall -
+                  sum(step["path"].get(work, 0) for step in right for work in works) /
+                  sum(step["wall"] for step in right)
+                  for part, works in PARTS.items()}
+        if sum(map(abs, errors.values())) / 2 > UNMARKED_SHARE:
+            largest = {part: f"{error:+.2f}" for part, error in errors.items() if abs(error) > 0.02}
+            found.append(("path without marks", 0, None, f"{largest} of the wall time"))
+        return 1
 
     @staticmethod
     def outside(value, limits):
