@@ -236,7 +236,10 @@ void noteCut(CachedImport& import, const fs::path& entry, RunId run)
     for (const store::RunReader::LossRecord& loss : store::RunReader(entry).losses(run))
         if (loss.kind == infoOf(RecordLoss::SourceCut).name) {
             import.isCut = true;
-            import.cut = loss.detail;
+            // What the kind means, then in brackets where: "… (after 825 bytes of text)".
+            const std::size_t open = loss.detail.rfind('(');
+            if (open != std::string::npos && loss.detail.ends_with(')'))
+                import.cut = loss.detail.substr(open + 1, loss.detail.size() - open - 2);
         }
 }
 
@@ -318,7 +321,7 @@ std::string CachedImport::sentence() const
     std::string text = "Imported from " + shown.filename().string();
     if (isCut) {
         text += ", which ends early" + (cut.empty() ? std::string() : ", " + cut) +
-                ": events behind its end are missing";
+                ": the events after its end are missing";
         if (lost > 1)
             text += "; " + counted(lost, "record was", "records were") + " lost in all (see Losses)";
         return text;
