@@ -153,8 +153,17 @@ class _Modules:
         if self._process != os.getpid():  # a forked child, whose recording has no parameters yet
             self._process = os.getpid()
             self._known.clear()
-        with self._torch._C.DisableTorchFunction():  # modes of the program see only what the program calls
-            self._name_all(root)
+        c = self._torch._C
+        tracing = c._get_tracing_state()  # of torch.jit.trace, to which sizes are values of the program
+        with c.DisableTorchFunction():  # modes of the program see only what the program calls
+            if tracing is None:
+                self._name_all(root)
+                return True
+            c._set_tracing_state(None)
+            try:
+                self._name_all(root)
+            finally:
+                c._set_tracing_state(tracing)
         return True
 
     def _name_all(self, root):

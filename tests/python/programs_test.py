@@ -85,6 +85,8 @@ class Programs(unittest.TestCase):
         files = {}
         for path in sorted(set(self.folder.rglob("*")) - given):
             name = str(path.relative_to(self.folder))
+            if name.startswith("tmp/pymp-"):
+                continue  # of a data loader whose worker fails: left, or not, in bare runs as well
             if path.is_file() and not path.is_symlink():
                 # Bytecode holds times.
                 files[name] = (oct(path.stat().st_mode), path.read_bytes() if "__pycache__" not in name else b"")
