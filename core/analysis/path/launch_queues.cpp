@@ -27,21 +27,24 @@ LaunchQueues::LaunchQueues(const RecordingView& view)
     std::unordered_map<std::uint32_t, std::size_t> known; // by correlation: index of its command
     for (std::size_t i = 0; i < view.device.size(); ++i) {
         const DeviceEvent& event = view.device[i];
-        const auto call = event.correlation ? calls.find(event.correlation.value) : calls.end();
-        if (call == calls.end())
+        if (!event.correlation)
             continue;
+        // A call before the view is unknown, but what it launched takes a place.
+        const auto call = calls.find(event.correlation.value);
+        const Interval time = call == calls.end() ? Interval{} : call->second;
         std::vector<Command>& commands = streams[{event.device, event.stream}];
         const auto [command, isNew] = known.try_emplace(event.correlation.value, commands.size());
         // The nodes of a graph are one command.
         if (isNew)
-            commands.push_back({event.correlation.value, call->second, event.end, i});
+            commands.push_back({event.correlation.value, time, event.start, event.end, i});
         else if (command->second < commands.size() &&
                  commands[command->second].correlation == event.correlation.value &&
                  commands[command->second].end < event.end)
-            commands[command->second] = {event.correlation.value, call->second, event.end, i};
+            commands[command->second] = {event.correlation.value, time, commands[command->second].start,
+                                         event.end, i};
     }
     for (auto& [stream, commands] : streams) {
-        std::ranges::stable_sort(commands, {}, [](const Command& command) { return command.call.start; });
+        std::ranges::stable_sort(commands, {}, &Command::start);
         if (const std::optional<std::size_t> depth = depthOf(commands))
             for (std::size_t i = *depth; i < commands.size(); ++i)
                 rooms_.emplace(commands[i].correlation, commands[i - *depth].event);

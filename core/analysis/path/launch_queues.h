@@ -25,7 +25,8 @@ private:
     /// What one call launched on a stream.
     struct Command {
         std::uint32_t correlation = 0;
-        Interval call{};
+        Interval call{}; ///< empty: unknown
+        Timestamp start{};
         Timestamp end{};
         std::size_t event = 0; ///< that ends last
     };
