@@ -3,6 +3,7 @@
 #include "core/model/parallelism.h"
 #include "core/query/runs/milliseconds.h"
 #include "core/query/runs/run_list.h"
+#include "core/query/tables/step_tables.h"
 #include "core/query/timeline/timeline_reader.h"
 #include "core/store/run_reader.h"
 
@@ -12,14 +13,16 @@ namespace tilescope::query {
 
 namespace {
 
-/// From the totals that the file stores; none in a file without them, whose events would have to be read.
-std::optional<double> meanTracedStep(const store::RunReader& reader, RunId run)
+/// None while the run grows, unless the file stores the totals of steps: each look would read all its events.
+std::optional<double> meanTracedStep(const store::RunReader& reader, RunId run, RunStatus status)
 {
-    const std::vector<store::StepTotal> steps = reader.stepTotals(run);
+    if (status == RunStatus::Running && reader.stepTotals(run).empty())
+        return {};
+    const std::vector<StepRow> rows = stepsOf(reader, run);
     double sum = 0;
-    for (const store::StepTotal& step : steps)
-        sum += milliseconds(step.end - step.start);
-    return steps.empty() ? std::nullopt : std::optional(sum / double(steps.size()));
+    for (const StepRow& row : rows)
+        sum += milliseconds(row.partition.wall.length());
+    return rows.empty() ? std::nullopt : std::optional(sum / double(rows.size()));
 }
 
 RunSummary summaryOf(const store::RunReader& reader, RunRow row, const std::shared_ptr<SharedTexts>& texts)
@@ -40,7 +43,7 @@ RunSummary summaryOf(const store::RunReader& reader, RunRow row, const std::shar
     summary.tag = std::move(record.tag);
     const bool isRecording = summary.traits().coversRecording;
     if (isRecording && !summary.step)
-        summary.tracedStep = meanTracedStep(reader, summary.run);
+        summary.tracedStep = meanTracedStep(reader, summary.run, summary.result.status);
     // Other runs of one process are many, and each would cost a query.
     if (const std::string_view gpus = summary.params["gpus"]; isRecording || (!gpus.empty() && gpus != "1"))
         summary.processes = processChoices(reader.parties(summary.run));
@@ -116,6 +119,8 @@ FileSnapshot FileSession::State::read(const FileSnapshot* before) const
         }
         read();
         snapshot.runs.push_back(*known);
+        if (!record.result.peakAllocated) // read from the events, which are final as well
+            record.result.peakAllocated = known->result.peakAllocated;
         snapshot.runs.back().result = std::move(record.result);
         snapshot.runs.back().note = std::move(record.note);
         snapshot.runs.back().tag = std::move(record.tag);
