@@ -41,6 +41,10 @@ public:
     TableView& shares() { return *shares_; }
     bool startFind() override;
     QString command() const override;
+    QString processSentence() const override
+    {
+        return tr("This page shows sums: of all ranks, or of the chosen one.");
+    }
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;

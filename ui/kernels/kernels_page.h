@@ -35,6 +35,10 @@ public:
     bool startFind() override;
     void goTo(const PageTarget& target) override;
     QString command() const override;
+    QString processSentence() const override
+    {
+        return tr("This page shows sums: of all ranks, or of the chosen one.");
+    }
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;

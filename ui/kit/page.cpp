@@ -45,7 +45,7 @@ QString Page::timeFilterWords() const
 
 QString Page::processSentence() const
 {
-    return followsProcess() ? tr("All of this page is of this.") : QString();
+    return followsProcess() ? tr("What this page shows belongs to this choice.") : QString();
 }
 
 void Page::takeFocus()

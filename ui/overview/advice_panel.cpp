@@ -10,6 +10,7 @@
 #include "ui/theme/theme.h"
 
 #include <QLabel>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -149,14 +150,16 @@ void AdvicePanel::showRuns(const std::vector<SelectedRun>& runs)
             return std::make_shared<const query::AdviceTable>(
                 query::advice(session->reader(), run.key.run, run.process, cancelled));
         },
-        [this](std::shared_ptr<const query::AdviceTable> advice) { show(std::move(advice)); },
+        [this, letter = runs.front().letter](std::shared_ptr<const query::AdviceTable> advice) {
+            show(std::move(advice), letter);
+        },
         [this](const QString& sentence) {
             setSubtitle({});
             say(sentence);
         });
 }
 
-void AdvicePanel::show(std::shared_ptr<const query::AdviceTable> advice)
+void AdvicePanel::show(std::shared_ptr<const query::AdviceTable> advice, const QString& letter)
 {
     advice_ = std::move(advice);
     if (advice_->steps == 0) {
@@ -164,9 +167,11 @@ void AdvicePanel::show(std::shared_ptr<const query::AdviceTable> advice)
         say(tr("The run has no traced events."));
         return;
     }
-    setSubtitle(joinedWords(advice_->isWhole ? tr("time at stake in the whole recording, an upper bound")
-                                             : tr("time at stake in the mean traced step, an upper bound"),
-                            words(advice_->process)));
+    const QString of = letter.isEmpty() ? QString() : tr("of %1: ").arg(letter);
+    setSubtitle(of + joinedWords(advice_->isWhole
+                                     ? tr("time at stake in the whole recording, an upper bound")
+                                     : tr("time at stake in the mean traced step, an upper bound"),
+                                 words(advice_->process)));
     QStringList notes;
     for (const std::string& note : exchange::closingNotes(*advice_))
         notes << words(note);
@@ -187,7 +192,11 @@ void AdvicePanel::fitRows()
     int height = sizes().header + 2;
     for (int row = 0; row < std::min(kMostFindings, table_->model()->rowCount()); ++row)
         height += table_->rowHeight(row);
+    if (height == table_->minimumHeight())
+        return;
     table_->setFixedHeight(height);
+    // Rows are fitted while the page is laid out, which does not see it.
+    QTimer::singleShot(0, this, [this] { updateGeometry(); });
 }
 
 void AdvicePanel::say(const QString& text)

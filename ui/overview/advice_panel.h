@@ -33,7 +33,8 @@ signals:
     void targetWanted(const QString& page, const PageTarget& target);
 
 private:
-    void show(std::shared_ptr<const query::AdviceTable> advice);
+    /// \param letter  of the run, of several; empty: one is selected
+    void show(std::shared_ptr<const query::AdviceTable> advice, const QString& letter);
     /// \param height  of a row
     void fitRows();
     void say(const QString& text);

@@ -263,11 +263,18 @@ std::optional<Bytes> peakOf(const OverviewRun& run)
 QString peakProcess(const OverviewData& data)
 {
     QStringList words;
-    for (const OverviewRun& run : data.runs)
-        if (!run.data->processWords.empty())
-            words << (run.data->process.empty() || !run.data->live
-                          ? QStringLiteral("largest of %1").arg(std::ssize(run.data->parties.processes))
-                          : QString::fromStdString(run.data->processWords));
+    for (const OverviewRun& run : data.runs) {
+        if (run.data->processWords.empty())
+            continue;
+        const std::vector<TracedProcess>& processes = run.data->parties.processes;
+        const bool areRanks = std::ranges::all_of(
+            processes, [](const TracedProcess& process) { return process.rank.has_value(); });
+        words << (run.data->process.empty() || !run.data->live
+                      ? QStringLiteral("largest of %1")
+                            .arg(areRanks ? counted(std::ssize(processes), "rank")
+                                          : counted(std::ssize(processes), "process", "processes"))
+                      : QString::fromStdString(run.data->processWords));
+    }
     words.removeDuplicates();
     return words.join(QStringLiteral(", "));
 }

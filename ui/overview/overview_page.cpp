@@ -498,11 +498,16 @@ void OverviewPage::showLists(const OverviewData& overview, bool gpu)
             .arg(isLimited ? tr("steps within the time filter") : tr("the mean traced step")),
         process));
     const QString time = gpu ? tr("GPU time") : tr("self time");
-    familyPanel_->setSubtitle(joinedWords((isLimited                    ? tr("%1 within the time filter")
-                                           : coversRecordings(overview) ? tr("%1, whole recording")
-                                                                        : tr("%1 a traced step"))
-                                              .arg(time),
-                                          process));
+    if (process.isEmpty())
+        familyPanel_->setSubtitle((isLimited                    ? tr("%1 within the time filter")
+                                   : coversRecordings(overview) ? tr("%1, whole recording")
+                                                                : tr("%1 a traced step"))
+                                      .arg(time));
+    else // in a narrow panel
+        familyPanel_->setSubtitle(joinedWords(isLimited                    ? tr("within the time filter")
+                                              : coversRecordings(overview) ? tr("whole recording")
+                                                                           : tr("a traced step"),
+                                              process));
     rangePanel_->setSubtitle(joinedWords(
         isLimited ? tr("wall time within the time filter") : tr("wall time a traced step"), process));
     QStringList devices; // whose peak is the highest

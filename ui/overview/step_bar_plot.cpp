@@ -27,7 +27,8 @@ namespace {
 
 constexpr int kBar = 26;
 constexpr int kGap = 14;
-constexpr int kLegendKey = 30; // beside the words of a key
+constexpr int kLegendKey = 30;        // beside the words of a key
+constexpr double kLeastShown = 0.001; // of the longest bar: less is no pixel
 
 bool isGap(query::Hue hue)
 {
@@ -227,15 +228,19 @@ void StepBarPlot::drawSaving(QPainter& painter, const Frame& frame) const
                                     Qt::AlignHCenter, text);
 }
 
-// The parts that the legend explains: families first, then the reasons of idle time.
+// The parts that the legend explains, those that can be seen: families first, then the reasons of idle time.
 std::vector<const StepPart*> StepBarPlot::legendParts() const
 {
     std::vector<const StepPart*> parts;
     std::set<query::Hue> seen;
+    double longest = 0;
+    for (const StepBar& bar : bars_)
+        longest = std::max(longest, bar.total());
     for (const bool gaps : {false, true})
         for (const StepBar& bar : bars_)
             for (const StepPart& part : bar.parts)
-                if (isGap(part.hue) == gaps && seen.insert(part.hue).second)
+                if (isGap(part.hue) == gaps && part.time >= kLeastShown * longest &&
+                    seen.insert(part.hue).second)
                     parts.push_back(&part);
     return parts;
 }

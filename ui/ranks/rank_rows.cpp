@@ -127,13 +127,13 @@ TableData collectiveRows(const query::RanksTable& table, std::optional<std::int3
         .tip = tr("The rank that started last");
     maker.add(of.late, 76).tip = tr("Lateness that begins here; earlier lateness is not counted again");
     maker.add(of.wait, 76).tip = tr("Total time that the other ranks wait for it");
-    maker.add(of.busRate, 80).tip = tr("Bus bandwidth as nccl-tests defines it, from the transfer time");
     // In a narrow table, dim numbers go before names are cut to a few letters.
     const auto addDim = [&maker](const auto& column, int width, const QString& tip) {
         TableColumn& added = maker.add(column, width);
         added.tip = tip;
         added.dim = true;
     };
+    addDim(of.busRate, 80, tr("Bus bandwidth as nccl-tests defines it, from the transfer time"));
     if (table.link)
         addDim(of.linkPercent, 80,
                tr("Bus bandwidth as a share of %1 GB/s in one direction (%2)")

@@ -16,6 +16,7 @@
 
 #include <QApplication>
 #include <QBuffer>
+#include <QCheckBox>
 #include <QDir>
 #include <QElapsedTimer>
 #include <QLineEdit>
@@ -187,6 +188,32 @@ void writeFlameFilters(MainWindow& window, FlamePage& flame, const QString& file
     flame.setFilters({});
 }
 
+// The boxes of two runs by their difference, if two are selected.
+void writeFlameOfTwo(MainWindow& window, FlamePage& flame, const QString& file)
+{
+    for (QCheckBox* box : flame.findChildren<QCheckBox*>()) {
+        if (box->text() != FlamePage::tr("A and B") || !box->isVisible())
+            continue;
+        box->click();
+        writePicture(window, file);
+        box->click();
+    }
+}
+
+// The pages that show one rank of several, with the last one.
+void writeRank(MainWindow& window, const QString& folder, const QString& suffix)
+{
+    const std::vector<SelectedRun> runs = window.workspace().selectedRuns();
+    if (runs.empty() || runs.front().run->processes.empty())
+        return;
+    window.workspace().setProcess(runs.front().run->processes.back().query);
+    for (const char* name : {"overview", "timeline", "flame", "kernels", "compare"}) {
+        window.showPage(QString::fromLatin1(name));
+        writePicture(window, QStringLiteral("%1/%2_rank_%3.png").arg(folder, QLatin1String(name), suffix));
+    }
+    window.workspace().setProcess({});
+}
+
 } // namespace
 
 void writeScreenshots(MainWindow& window, const QString& folder)
@@ -209,15 +236,20 @@ void writeScreenshots(MainWindow& window, const QString& folder)
                 waitUntilSettled();
             }
             writePicture(window, QStringLiteral("%1/%2_%3.png").arg(folder, name, QLatin1String(suffix)));
-            if (auto* flame = dynamic_cast<FlamePage*>(window.currentPage()))
-                writeFlameFilters(
-                    window, *flame,
-                    QStringLiteral("%1/flame_callers_%2.png").arg(folder, QLatin1String(suffix)));
+            if (auto* flame = dynamic_cast<FlamePage*>(window.currentPage())) {
+                const auto file = [&folder, suffix](const char* shows) {
+                    return QStringLiteral("%1/flame_%2_%3.png")
+                        .arg(folder, QLatin1String(shows), QLatin1String(suffix));
+                };
+                writeFlameFilters(window, *flame, file("callers"));
+                writeFlameOfTwo(window, *flame, file("two"));
+            }
             if (timeline != nullptr)
                 writePlayed(window, *timeline,
                             QStringLiteral("%1/%2_play_%3.png").arg(folder, name, QLatin1String(suffix)));
         }
         writeFiltered(window, folder, QLatin1String(suffix));
+        writeRank(window, folder, QLatin1String(suffix));
         writeDialogs(window, folder, QLatin1String(suffix));
     }
     Theme::instance().apply(before);
