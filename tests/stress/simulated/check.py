@@ -69,7 +69,7 @@ class Checker:
         for key, step in steps.items():
             answers += 2
             self.compare(found, "wall", key, step, rows[key]["wall_ns"], step["wall"])
-            self.compare(found, "busy", key, step, rows[key]["gpu_busy_ns"], step["busy"])
+            self.compare(found, "busy", key, step, rows[key]["gpu_busy_ns"] or 0, step["busy"])
         answers += self.check_path(found, recording, steps)
         if len({rank for rank, _ in steps}) > 1:
             answers += self.check_ranks(found, recording, steps, truth["meetings"])
