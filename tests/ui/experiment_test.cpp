@@ -2,6 +2,7 @@
 
 #include "tests/ui/experiment_window.h"
 #include "tests/ui/test_application.h"
+#include "ui/window/recent_files.h"
 
 #include <set>
 
@@ -22,6 +23,7 @@ TEST_F(ExperimentWindow, RunsWhatIsTypedAndListsItsRuns)
     EXPECT_THAT(text("status"), HasSubstr("3 of 3 points"));
     ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 3; }, kPatienceMs));
     EXPECT_EQ(rowsInTheRunList(), 3);
+    EXPECT_EQ(RecentFiles::read().value(0), output);
     EXPECT_TRUE(runButton->isEnabled());
     EXPECT_FALSE(cancelButton->isEnabled());
     EXPECT_EQ(page->findChild<TableView*>()->table().rows[0].cells[3].text.toStdString().substr(0, 3), "1.0");

@@ -278,6 +278,7 @@ TEST_F(LiveTest, ARecordingIsFollowedUntilItsFileIsThere)
         return total;
     };
     EXPECT_EQ(kernels(), 1U);
+    EXPECT_EQ(file().snapshot->runs[0].result.status, RunStatus::Running);
     const auto stream = [this] {
         std::size_t lane = 0;
         while (view().scene().sections[0].timeline->lanes[lane].kind != query::Lane::Kind::Stream)

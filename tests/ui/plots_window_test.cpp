@@ -7,6 +7,7 @@
 #include "tests/ui/window_fixture.h"
 #include "ui/charts/chart_rows.h"
 #include "ui/charts/charts_page.h"
+#include "ui/experiment/live_plots.h"
 #include "ui/experiment/point_grid_view.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/export_dialog.h"
@@ -276,6 +277,26 @@ TEST_F(PlotsWindow, NamesOfPeaksOnTheComparePageAreBesideTheirRings)
 }
 
 // Runs without a trace
+
+TEST_F(PlotsWindow, StepsThatAreOutOfRangeAreMarkedAtTheEdgeOfThePlot)
+{
+    StepsPlot plot;
+    plot.resize(600, 240);
+    std::vector<SweepProgress::Step> steps;
+    for (const double ms : {1230, 1300, 1410, 9000}) // of the warm-up: three below the timed ones, one above
+        steps.push_back({std::int64_t(steps.size()) - 4, ms * 1e6});
+    for (const double ms : {1600, 1620, 1610, 1605})
+        steps.push_back({std::int64_t(steps.size()) - 4, ms * 1e6});
+    plot.show(steps, 8);
+    std::size_t drawn = 0;
+    for (int i = 0; i < plot.graphCount(); ++i)
+        for (const QCPGraphData& each : *plot.graph(i)->data()) {
+            EXPECT_TRUE(plot.yAxis->range().contains(each.value)) << each.value;
+            EXPECT_TRUE(plot.xAxis->range().contains(each.key)) << each.key;
+            ++drawn;
+        }
+    EXPECT_EQ(drawn, steps.size());
+}
 
 TEST_F(PlotsWindow, RunsWithoutATraceTakeNoRoomOnTheTimelineAndAreNamed)
 {

@@ -135,6 +135,24 @@ TEST_F(RunMenuTest, DeletesRunsAndRestoresThem)
     waitForRuns(before);
 }
 
+TEST_F(RunMenuTest, TheHeaderOfOverviewCountsTheRunsThatTheFileHasNow)
+{
+    clickRail(QStringLiteral("Overview"));
+    window_.workspace().select({run(1)});
+    waitUntilSettled();
+    const auto counts = [this](const QString& words) {
+        for (const QLabel* label : window_.page(QStringLiteral("overview"))->findChildren<QLabel*>())
+            if (label->text().endsWith(words + QStringLiteral(" in the file")))
+                return true;
+        return false;
+    };
+    const std::size_t before = runsInFile();
+    ASSERT_TRUE(counts(QStringLiteral("%1 runs").arg(before)));
+    window_.dock().edits().remove(file(), {RunId{2}});
+    waitForRuns(before - 1);
+    EXPECT_TRUE(counts(before == 2 ? QStringLiteral("1 run") : QStringLiteral("%1 runs").arg(before - 1)));
+}
+
 TEST_F(RunMenuTest, ADeletionIsConfirmedWithAnUndoThatSelectsTheRunAgain)
 {
     const std::size_t before = runsInFile();

@@ -10,7 +10,6 @@
 #include "ui/theme/theme.h"
 
 #include <QLabel>
-#include <QTimer>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -192,11 +191,7 @@ void AdvicePanel::fitRows()
     int height = sizes().header + 2;
     for (int row = 0; row < std::min(kMostFindings, table_->model()->rowCount()); ++row)
         height += table_->rowHeight(row);
-    if (height == table_->minimumHeight())
-        return;
     table_->setFixedHeight(height);
-    // Rows are fitted while the page is laid out, which does not see it.
-    QTimer::singleShot(0, this, [this] { updateGeometry(); });
 }
 
 void AdvicePanel::say(const QString& text)

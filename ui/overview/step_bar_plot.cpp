@@ -98,8 +98,10 @@ int StepBarPlot::heightForWidth(int width) const
 void StepBarPlot::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
-    // A layout asks for the height before it knows the width that it gives.
-    if (event->size().width() != event->oldSize().width() && heightForWidth(width()) != height())
+    // Layouts ask for the height before they know the width that they give, and keep what they were told.
+    const int needed = heightForWidth(width());
+    if (event->size().width() != event->oldSize().width() &&
+        (needed != height() || needed != heightForWidth(event->oldSize().width())))
         updateGeometry();
 }
 

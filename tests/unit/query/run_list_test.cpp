@@ -2,7 +2,9 @@
 
 #include "core/base/error.h"
 #include "core/query/file_session.h"
+#include "core/store/maintenance/maintenance.h"
 #include "core/store/run_writer.h"
+#include "tests/support/fake_trace.h"
 #include "tests/support/temporary_folder.h"
 
 #include <gmock/gmock.h>
@@ -159,6 +161,34 @@ TEST_F(RunListOfManyRuns, AgreesWithTheWindowAndTheTables)
         samplesExpected += isSkipped(i) ? 0 : 5;
     }
     EXPECT_EQ(samples(reader).rows.size(), samplesExpected);
+}
+
+TEST(FileSessionOfARecording, HasTheTracedStepAndThePeakOfItsEvents)
+{
+    const testing::TemporaryFolder folder;
+    const std::filesystem::path file = folder / "recorded.tscope";
+    testing::FakeTrace trace;
+    trace.step(0, 0, 100).op("aten::mm", 10, 20);
+    trace.alloc(1, 4096, 30).alloc(2, 1024, 40).free(1, 4096, 50);
+    trace.step(1, 200, 500);
+    {
+        store::RunWriter writer(file, trace.strings());
+        writer.beginRun({"train.py", "trace", "{}", "hash", "test"});
+        writer.write(trace.batch());
+        writer.endRun({});
+    }
+    const FileSession session(file);
+    const FileSnapshot first = session.snapshot();
+    store::setNote(file, RunId{1}, "on a laptop");
+    const FileSnapshot second = session.snapshot(&first);
+    for (const FileSnapshot* snapshot : {&first, &second}) {
+        ASSERT_EQ(snapshot->runs.size(), 1U);
+        const RunSummary& run = snapshot->runs.front();
+        EXPECT_FALSE(run.step);
+        EXPECT_NEAR(run.tracedStep.value_or(0), 200e-6, 1e-9);
+        EXPECT_EQ(run.result.peakAllocated.value_or(Bytes{0}).count, 5120);
+    }
+    EXPECT_EQ(second.runs.front().note, "on a laptop");
 }
 
 TEST(RunListOfASweep, ShowsVaryingKeysWithoutWorkloadNameAndDerivedKeys)

@@ -115,6 +115,39 @@ TEST(RunTreeModel, AFileOfOneSweepHasNoGroups)
     EXPECT_EQ(numberAt(model, 0, model.index(0, 0)), 1);
 }
 
+TEST(RunTreeModel, ACancelledRunIsNoErrorOfItsFile)
+{
+    std::vector<query::RunSummary> runs = someRuns(2);
+    runs[1].result.status = RunStatus::Cancelled;
+    RunTreeModel model;
+    model.setFiles({fileOf(1, runs)});
+    const auto worst = [&model] {
+        return RunStatus(model.index(0, 0).data(RunTreeModel::StatusRole).toInt());
+    };
+    EXPECT_EQ(worst(), RunStatus::Cancelled);
+    runs[0].result.status = RunStatus::Running;
+    model.setFiles({fileOf(1, runs)});
+    EXPECT_EQ(worst(), RunStatus::Running);
+    runs[1].result.status = RunStatus::Error;
+    model.setFiles({fileOf(1, runs)});
+    EXPECT_EQ(worst(), RunStatus::Error);
+}
+
+TEST(RunTreeModel, ARecordingShowsItsTracedStepWithAMark)
+{
+    std::vector<query::RunSummary> runs = someRuns(1);
+    runs[0].workload = "trace";
+    runs[0].step.reset();
+    runs[0].tracedStep = 12.7;
+    RunTreeModel model;
+    model.setFiles({fileOf(1, runs)});
+    EXPECT_EQ(model.index(0, RunTreeModel::Step, model.index(0, 0)).data().toString(),
+              QStringLiteral("12.7\u2020"));
+    EXPECT_TRUE(model.headerData(RunTreeModel::Step, Qt::Horizontal, Qt::ToolTipRole)
+                    .toString()
+                    .contains(QStringLiteral("\u2020 mean traced step")));
+}
+
 TEST(RunTreeModel, SortsWithinGroups)
 {
     RunTreeModel model;

@@ -27,6 +27,18 @@ TEST(ToneOf, FollowsTheVerdictAndItsDirection)
     EXPECT_EQ(toneOf(-1, Verdict::Slower), Tone::Dim);
 }
 
+TEST(StepBars, TheLegendHasOnlyWhatCanBeSeen)
+{
+    StepBarPlot plot;
+    plot.show({{QStringLiteral("A"),
+                QStringLiteral("run"),
+                {{QStringLiteral("matmul"), query::Hue::Matmul, 5e6},
+                 {QStringLiteral("synchronizing"), query::Hue::GapSynchronizing, 300},
+                 {QStringLiteral("unexplained"), query::Hue::GapUnexplained, 5e6}}}},
+              {}, {});
+    EXPECT_EQ(plot.legend(), QStringList({QStringLiteral("matmul"), QStringLiteral("unexplained")}));
+}
+
 TEST(StepBars, ShowTheSavingInTheToneOfTheVerdict)
 {
     const auto bar = [](const char* letter, double time) {
