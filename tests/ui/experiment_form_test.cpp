@@ -355,14 +355,15 @@ TEST_F(ExperimentWindow, AnEmptyTextHasNoErrors)
     EXPECT_TRUE(QTest::qWaitFor([&] { return !view->field("workload")->problem().isEmpty(); }, kPatienceMs));
 }
 
-TEST_F(ExperimentWindow, RemembersPageAndDraft)
+TEST_F(ExperimentWindow, RemembersTheDraft)
 {
     replace(QStringLiteral("workload: attention\nbatch: 2\n"));
     window->close();
     window = std::make_unique<MainWindow>();
     window->show();
     ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get(), kPatienceMs));
-    EXPECT_EQ(window->currentPageName(), "experiment");
+    EXPECT_EQ(window->currentPageName(), "overview") << "which says how to begin";
+    ASSERT_TRUE(window->showPage(QStringLiteral("experiment")));
     waitUntilSettled();
     EXPECT_EQ(window->findChild<QPlainTextEdit*>(QStringLiteral("spec"))->toPlainText(),
               "workload: attention\nbatch: 2\n");

@@ -127,7 +127,26 @@ TEST_F(WindowTest, AKernelLeadsToTheTimelineWhereItIsSelected)
     ASSERT_TRUE(scene.selected);
     const query::Timeline& timeline = *scene.sections[scene.selected->section].timeline;
     const query::TimelineItem& item = scene.selected->item;
-    EXPECT_EQ(timeline.names[timeline.lanes[item.lane].rows[item.row].name(item.index)].text, kernel);
+    const query::Track& row = timeline.lanes[item.lane].rows[item.row];
+    EXPECT_EQ(timeline.names[row.name(item.index)].text, kernel);
+}
+
+TEST_F(WindowTest, TabShowsWhichTableHasTheKeyboardAndDownBeginsWithItsFirstRow)
+{
+    clickRail(QStringLiteral("Overview"));
+    auto& table = named<TableView>(QStringLiteral("Ranges"));
+    ASSERT_GT(table.model()->rowCount(), 1);
+    const auto edge = [&table] { return table.grab().toImage().pixelColor(table.viewport()->pos()); };
+    const QColor before = edge();
+    table.setFocus(Qt::TabFocusReason);
+    EXPECT_FALSE(table.currentId()) << "nothing is chosen yet";
+    EXPECT_NE(edge(), before);
+    QTest::keyClick(&table, Qt::Key_Down);
+    EXPECT_EQ(table.currentIndex().row(), 0);
+    QTest::keyClick(&table, Qt::Key_Down);
+    EXPECT_EQ(table.currentIndex().row(), 1);
+    table.clearFocus();
+    EXPECT_EQ(edge(), before);
 }
 
 TEST_F(WindowTest, KernelsAreGroupedAndAGroupOpensIntoItsKernels)

@@ -562,17 +562,26 @@ TEST_F(OpenWindowTest, TheSameMessageIsShownOnce)
     EXPECT_EQ(messages().size(), 2) << "of another file";
 }
 
-TEST_F(OpenWindowTest, AGivenPageIsShownWithoutTheOneThatWasShownLast)
+TEST_F(OpenWindowTest, AWindowBeginsWithTheGivenPageOrHowToBegin)
 {
-    const QString key = QStringLiteral("window/page");
-    const QVariant before = QSettings().value(key);
-    QSettings().setValue(key, QStringLiteral("timeline"));
+    window_.showPage(QStringLiteral("timeline"));
+    window_.close();
     const MainWindow given(QStringLiteral("machine"));
     EXPECT_EQ(given.currentPageName(), QStringLiteral("machine"));
     EXPECT_EQ(given.findChild<TimelinePage*>(), nullptr);
+    const MainWindow next;
+    EXPECT_EQ(next.currentPageName(), QStringLiteral("overview")) << "not an empty timeline";
     const MainWindow unknown(QStringLiteral("nowhere"));
-    EXPECT_EQ(unknown.currentPageName(), QStringLiteral("timeline"));
-    QSettings().setValue(key, before);
+    EXPECT_EQ(unknown.currentPageName(), QStringLiteral("overview"));
+}
+
+TEST_F(OpenWindowTest, WhatCannotBeImportedIsNoRecentFile)
+{
+    std::ofstream(folder_ / "notes.txt") << "no trace";
+    open({path("notes.txt"), path("a.json")});
+    EXPECT_FALSE(RecentFiles::read().contains(path("notes.txt")));
+    open({path("a.json")});
+    EXPECT_EQ(RecentFiles::read().value(0), path("a.json"));
 }
 
 TEST_F(OpenWindowTest, ARecordingOfAnyNameOpensAsItself)

@@ -82,6 +82,18 @@ TEST_F(QueryTest, ShowsRowsAndAChartOfTheStatement)
     EXPECT_TRUE(visibleTexts().contains(QStringLiteral("rows in"))) << visibleTexts().toStdString();
 }
 
+TEST_F(QueryTest, ControlAndReturnRunTheStatement)
+{
+    QueryPage& query = page();
+    query.setStatement(QStringLiteral("select 42 as answer"));
+    auto& editor = named<QPlainTextEdit>(QStringLiteral("SQL statement"));
+    editor.setFocus();
+    QTest::keyClick(&editor, Qt::Key_Return, Qt::ControlModifier);
+    waitUntilSettled();
+    ASSERT_EQ(rows().table().columns.size(), 1U);
+    EXPECT_EQ(rows().table().columns[0].title, QStringLiteral("answer"));
+}
+
 // Large numbers, for which an axis has room for few labels, and long names.
 TEST_F(QueryTest, LabelsOfTheChartLieApartAtAnyWidth)
 {

@@ -14,6 +14,7 @@
 #include <QPushButton>
 #include <QScreen>
 #include <QScrollArea>
+#include <QSettings>
 #include <QTreeView>
 
 namespace tilescope::ui {
@@ -167,6 +168,23 @@ TEST_F(ScreenTest, TheFirstWindowFitsItsScreenAndCutsNothing)
         const QRect page(window_.page(name)->mapTo(&window_, QPoint()), window_.page(name)->size());
         EXPECT_TRUE(window_.rect().contains(page)) << name.toStdString();
     }
+}
+
+TEST_F(ScreenTest, AWindowOfALargerScreenComesBackWithinThisOne)
+{
+    const QString key = QStringLiteral("window/geometry");
+    const QVariant before = QSettings().value(key);
+    const QRect screen = window_.screen()->availableGeometry();
+    window_.resize(screen.size() + QSize(600, 400));
+    window_.move(screen.left() + 100, screen.top() + 100);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return window_.width() > screen.width(); }, kPatienceMs));
+    QSettings().setValue(key, window_.saveGeometry());
+    MainWindow again;
+    again.show();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&again, kPatienceMs));
+    EXPECT_TRUE(QTest::qWaitFor([&] { return screen.contains(again.frameGeometry()); }, kPatienceMs))
+        << again.x() << ' ' << again.y() << ' ' << again.width() << ' ' << again.height();
+    QSettings().setValue(key, before);
 }
 
 TEST_F(ScreenTest, ANarrowWindowFoldsTheRunListAndGivesItBack)

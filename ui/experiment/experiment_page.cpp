@@ -189,7 +189,10 @@ void ExperimentPage::assemble()
     connect(queue_, &SweepQueue::began, this, &ExperimentPage::makeRoom);
     connect(splitter_, &QSplitter::splitterMoved, this, [this] { arranged_ = true; });
     connect(bar_, &RunBar::wanted, this, [this](const SweepJob& job) { queue_->add(job); });
-    connect(view_, &RunView::recorded, this, [this](const QString& file) { workspace().open(file); });
+    connect(view_, &RunView::recorded, this, [this](const QString& file) {
+        workspace().open(file);
+        emit recorded(file);
+    });
     connect(view_, &RunView::runChosen, this, &ExperimentPage::showRunOf);
     connect(view_, &RunView::summarized, this, &ExperimentPage::summarized);
     connect(view_, &RunView::cellText, this, &Page::cursorText);

@@ -47,6 +47,8 @@ signals:
     /// Nothing runs any more: the sweep has ended or is paused.
     void ended();
     void summarized(const tilescope::ui::JobSummary& summary);
+    /// A sweep has recorded runs into this file.
+    void recorded(const QString& file);
 
 protected:
     void showRuns(const std::vector<SelectedRun>&) override {} // it shows none

@@ -78,6 +78,50 @@ int widestNumber(const TableData& table, std::size_t column)
     return widest > 0 ? widest + TableDelegate::padding(int(column)) : 0;
 }
 
+/// Shows that a table has the keyboard, after Tab: a frame around its rows. Also keeps QAbstractItemView from making the
+/// first row current without selecting it: the first Down would go to the second row.
+class FocusFrame : public QWidget {
+public:
+    explicit FocusFrame(QTableView& table) : QWidget(&table), table_(table)
+    {
+        setAttribute(Qt::WA_TransparentForMouseEvents);
+        setFocusPolicy(Qt::NoFocus);
+        hide();
+        table.installEventFilter(this);
+        table.viewport()->installEventFilter(this);
+    }
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override
+    {
+        if (watched == table_.viewport()) {
+            if (event->type() == QEvent::Resize || event->type() == QEvent::Move)
+                setGeometry(table_.viewport()->geometry());
+            return false;
+        }
+        if (event->type() != QEvent::FocusIn && event->type() != QEvent::FocusOut)
+            return false;
+        const Qt::FocusReason reason = static_cast<QFocusEvent*>(event)->reason();
+        const bool isIn = event->type() == QEvent::FocusIn;
+        if (isIn || reason != Qt::PopupFocusReason)
+            setVisible(isIn && (reason == Qt::TabFocusReason || reason == Qt::BacktabFocusReason));
+        raise();
+        if (!isIn)
+            return false;
+        table_.viewport()->update(); // what QWidget does
+        return true;
+    }
+    void paintEvent(QPaintEvent*) override
+    {
+        QPainter painter(this);
+        painter.setPen(QPen(colours().accent, 1));
+        painter.drawRect(rect().adjusted(0, 0, -1, -1));
+    }
+
+private:
+    QTableView& table_;
+};
+
 // Columns that differ only in their unit keep the widths that the user gave them.
 bool isAlike(const TableColumn& one, const TableColumn& other)
 {
@@ -109,6 +153,7 @@ TableView::TableView(QWidget* parent)
     setTabKeyNavigation(false);
     setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     setFrameShape(QFrame::NoFrame);
+    new FocusFrame(*this);
     horizontalHeader()->setSortIndicator(-1, Qt::DescendingOrder);
     horizontalHeader()->setContextMenuPolicy(Qt::CustomContextMenu);
     connect(horizontalHeader(), &QWidget::customContextMenuRequested, this, &TableView::openColumnMenu);

@@ -56,7 +56,8 @@ QueryPage::QueryPage(Workspace& workspace, QWidget* parent) : Page(workspace, pa
     layout->addWidget(message_, 1);
     message_->hide();
     runIt_ = addKey(
-        *this, tr("Run the statement"), {QKeySequence(Qt::CTRL | Qt::Key_R)}, [this] { run(); },
+        *this, tr("Run the statement"),
+        {QKeySequence(Qt::CTRL | Qt::Key_R), QKeySequence(Qt::CTRL | Qt::Key_Return)}, [this] { run(); },
         Qt::WidgetWithChildrenShortcut);
     setKeyTip(*runIt_);
     bindButton(*runButton_, *runIt_);

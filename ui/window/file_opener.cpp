@@ -153,8 +153,11 @@ void FileOpener::open(const QStringList& paths)
                 return show(*strip, opened.import);
             strip->deleteLater();
         },
-        [strip, refresh](const QString& sentence) {
+        [strip, refresh, paths](const QString& sentence) {
             delete refresh;
+            for (const QString& path : paths)
+                if (QFileInfo::exists(path)) // not while its disk is away
+                    RecentFiles::remove(QFileInfo(path).absoluteFilePath());
             strip->conclude(MessageStrip::Kind::Error, sentence + QLatin1Char('.'));
         });
 }

@@ -57,6 +57,8 @@
 #include <QStatusBar>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace tilescope::ui {
 
 namespace {
@@ -76,6 +78,12 @@ QStringList recordingsIn(const QString& path)
              QDir(path).entryInfoList({QStringLiteral("*.tscope")}, QDir::Files, QDir::Name))
             recordings << file.filePath();
     return recordings;
+}
+
+/// What a frame with a title bar takes of a screen, at most: it is not known before the window is shown.
+QSize frameRoom()
+{
+    return {sizes().of(8), sizes().of(40)};
 }
 
 } // namespace
@@ -154,6 +162,8 @@ MainWindow::MainWindow(const QString& firstPage, QWidget* parent)
     connect(workspace_, &Workspace::filesChanged, this, &MainWindow::noteHeld);
     connect(workspace_, &Workspace::selectionChanged, this, &MainWindow::updateTitle);
     connect(experiment_, &ExperimentPage::ended, this, &MainWindow::closeIfWanted);
+    connect(experiment_, &ExperimentPage::recorded, this,
+            [](const QString& file) { RecentFiles::add(file); });
     connect(experiment_, &ExperimentPage::summarized, job_, &JobStatus::show);
     connect(job_, &JobStatus::cancelled, &experiment_->queue(), &SweepQueue::cancel);
     connect(job_, &JobStatus::opened, this, [this] { showPage(QStringLiteral("experiment")); });
@@ -207,7 +217,7 @@ void MainWindow::fitScreen()
     QSize first(sizes().of(1600), sizes().of(1000));
     // Pictures are drawn without a screen, at any size.
     if (QGuiApplication::platformName() != QLatin1String("offscreen")) {
-        const QSize room = screen()->availableSize() - QSize(sizes().of(8), sizes().of(40));
+        const QSize room = screen()->availableSize() - frameRoom();
         least = least.boundedTo(room);
         first = first.boundedTo(room);
     }
@@ -504,13 +514,18 @@ void MainWindow::updateTitle()
 void MainWindow::restoreLayout(const QString& page)
 {
     const QSettings settings;
-    restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
-    if (!isMaximized() && !isFullScreen())
-        resize(size().boundedTo(QGuiApplication::platformName() == QLatin1String("offscreen")
-                                    ? size()
-                                    : screen()->availableSize()));
+    if (restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray()) && !isMaximized() &&
+        !isFullScreen() && QGuiApplication::platformName() != QLatin1String("offscreen")) {
+        // It may have been saved on a larger screen.
+        const QRect available = screen()->availableGeometry();
+        const QSize fitting = size().boundedTo(available.size() - frameRoom());
+        resize(fitting);
+        const QSize framed = fitting + frameRoom();
+        move(std::clamp(x(), available.left(), available.left() + available.width() - framed.width()),
+             std::clamp(y(), available.top(), available.top() + available.height() - framed.height()));
+    }
     restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
-    if (!showPage(page) && !showPage(settings.value(QStringLiteral("window/page")).toString()))
+    if (!showPage(page)) // without a file, Overview shows how to begin; other pages would be empty
         showPage(QStringLiteral("overview"));
 }
 
@@ -569,7 +584,6 @@ void MainWindow::closeEvent(QCloseEvent* event)
     QSettings settings;
     settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
     settings.setValue(QStringLiteral("window/state"), saveState());
-    settings.setValue(QStringLiteral("window/page"), currentPageName());
     QMainWindow::closeEvent(event);
 }
 

@@ -50,6 +50,8 @@ void RecentFiles::add(const QString& path)
 {
     const QString absolute = absolutePath(path);
     QStringList files = read();
+    if (!files.isEmpty() && files.front() == absolute)
+        return;
     files.removeAll(absolute);
     files.prepend(absolute);
     while (files.size() > kMostRecent)
