@@ -32,9 +32,8 @@ std::string whyNoSteps(const store::RunRecord& run)
     if (!run.coversRecording())
         return whyNoEvents(run, "traced steps");
     return "Run " + std::to_string(run.run.value) +
-           " has no steps: nothing in the recording marks them. The sections kernels, ops, ranges, tree, "
-           "path "
-           "and advice cover all of it.";
+           " has no steps: nothing in the recording marks them. "
+           "The sections kernels, ops, ranges, tree, path and advice cover all of it.";
 }
 
 std::string whyNoAllocations(const store::RunRecord& run)

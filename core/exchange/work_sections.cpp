@@ -152,12 +152,12 @@ Table tableOf(std::shared_ptr<const query::MfuTable> mfu)
                {.unit = Unit::Flops, .keep = 0, .unitGroup = 1}),
         column.programs("tflops", [rate](const Row& row) { return per(rate(row), 1e12); }),
         column.people("rate", rate, {.unit = Unit::FlopsPerSecond}),
-        column("mfu_measured_percent", "MFU of measured", [](const Row& row) { return per(row.mfuMeasured, 0.01); },
-               {.unit = Unit::Percent, .keep = 2}),
-        column("mfu_sheet_percent", "MFU of data sheet", [](const Row& row) { return per(row.mfuSheet, 0.01); },
-               {.unit = Unit::Percent, .keep = 2}),
-        column("hfu_sheet_percent", "HFU of data sheet", [](const Row& row) { return per(row.hfuSheet, 0.01); },
-               {.unit = Unit::Percent, .keep = 0}),
+        column("mfu_measured_percent", "MFU of measured",
+               [](const Row& row) { return per(row.mfuMeasured, 0.01); }, {.unit = Unit::Percent, .keep = 2}),
+        column("mfu_sheet_percent", "MFU of data sheet",
+               [](const Row& row) { return per(row.mfuSheet, 0.01); }, {.unit = Unit::Percent, .keep = 2}),
+        column("hfu_sheet_percent", "HFU of data sheet",
+               [](const Row& row) { return per(row.hfuSheet, 0.01); }, {.unit = Unit::Percent, .keep = 0}),
         column("why", "why not", [](const Row& row) { return cellOrNull(row.why); },
                {.keep = 0, .elidable = true})};
     table.whyEmpty = "No step was timed.";

@@ -478,7 +478,7 @@ TEST_F(CommandLine, ASpecWithoutADisplayLeadsToTheCommandThatRunsIt)
         environment[name] = "";
     const ProgramResult refused = tilescope({"sweep.yaml"});
     EXPECT_EQ(refused.code, 4);
-    EXPECT_EQ(refused.err, "sweep.yaml: a spec opens in the window, which needs a display; run it here: "
+    EXPECT_EQ(refused.err, "sweep.yaml: there is no display to open a spec in the window; run it here: "
                            "tilescope --batch sweep.yaml -o FILE.tscope\n");
     EXPECT_THAT(tilescope({"none.yaml"}).err, HasSubstr("none.yaml"));
     EXPECT_EQ(tilescope({"none/there.yaml"}).code, 2) << "there is no such file";
