@@ -3,6 +3,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "app/cli/file_cache.h"
+#include "app/cli/notes.h"
 #include "core/base/error.h"
 #include "core/base/plural.h"
 #include "core/base/terminal_text.h"
@@ -76,7 +77,7 @@ void list(const exchange::ImportCache& cache, const std::string& format)
         std::cout << counted(plugins.count, "plug-in") << " of tilescope record, " << sizeText(plugins.size)
                   << ", in " << escapeForTerminal(plugins.folder.string()) << '\n';
     const FileCache models = FileCache::ofCompiledModels();
-    if (!models.files.empty())
+    if (models.count > 0)
         std::cout << counted(models.count, "model") << " of compile: inductor, " << sizeText(models.size)
                   << ", in " << escapeForTerminal(models.folder.string()) << '\n';
 }
@@ -113,17 +114,16 @@ int cacheCommand(int argc, char** argv)
     const FileCache models = FileCache::ofCompiledModels();
     models.clear();
     const exchange::ImportCache::Cleared cleared = cache.clear();
-    std::cout << "removed " << counted(cleared.removed, "recording") << " (" << sizeText(cleared.freed)
-              << ")";
+    notes() << "removed " << counted(cleared.removed, "recording") << " (" << sizeText(cleared.freed) << ")";
     if (!plugins.files.empty())
-        std::cout << " and " << counted(plugins.count, "plug-in") << " (" << sizeText(plugins.size) << ")";
+        notes() << " and " << counted(plugins.count, "plug-in") << " (" << sizeText(plugins.size) << ")";
     if (!models.files.empty())
-        std::cout << " and " << counted(models.count, "model") << " of compile: inductor ("
-                  << sizeText(models.size) << ")";
+        notes() << " and " << counted(models.count, "model") << " of compile: inductor ("
+                << sizeText(models.size) << ")";
     if (cleared.open > 0)
-        std::cout << "; " << counted(cleared.open, "recording") << plural(cleared.open, " is", " are")
-                  << " open and " << plural(cleared.open, "stays", "stay");
-    std::cout << '\n';
+        notes() << "; " << counted(cleared.open, "recording") << plural(cleared.open, " is", " are")
+                << " open and " << plural(cleared.open, "stays", "stay");
+    notes() << '\n';
     return 0;
 }
 

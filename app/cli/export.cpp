@@ -7,6 +7,7 @@
 #include "app/cli/notes.h"
 #include "app/cli/play.h"
 #include "core/base/error.h"
+#include "core/base/named_output.h"
 #include "core/base/number_text.h"
 #include "core/base/output_file.h"
 #include "core/base/plural.h"
@@ -160,8 +161,10 @@ void exportStacks(const ExportRequest& request,
     const std::string what = stacks.onGpu
                                  ? counted(stacks.tree.totalCount(), "GPU activity", "GPU activities")
                                  : counted(stacks.tree.totalCount(), "op");
-    request.notes << exported(request) << what << " of " << counted(stacks.tree.totalAmount(), "ns", "ns")
-                  << " -> " << escapeForTerminal(request.shown) << '\n';
+    const std::string time =
+        exchange::withUnit(static_cast<double>(stacks.tree.totalAmount()), exchange::Unit::Nanoseconds);
+    request.notes << exported(request) << what << " of " << time << " -> " << escapeForTerminal(request.shown)
+                  << '\n';
 }
 
 void exportFolded(const ExportRequest& request)
@@ -247,7 +250,7 @@ void exportToStandardOutput(const ExportFormat& format, ExportRequest request)
                                TemporaryPath::Kind::Folder);
     request.output = (folder.path() / "run").string();
     request.shown = "standard output";
-    format.write(request);
+    namingOutput(request.output, request.shown, [&] { format.write(request); });
     std::vector<std::filesystem::path> files;
     for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(folder.path()))
         files.push_back(entry.path());

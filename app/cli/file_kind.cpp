@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/input_file.h"
+#include "core/base/output_file.h"
 #include "core/base/units.h"
 
 #include <array>
@@ -102,6 +103,7 @@ void requireSameKind(const std::filesystem::path& output, const FileKind& kind)
     if (!std::filesystem::is_regular_file(output, error) || std::filesystem::file_size(output, error) == 0 ||
         error)
         return;
+    plainOutputPath(output); // a recording is not replaced, not even with --force
     if (kind.matches(readInputHead(output, Bytes{kHead}, "output")))
         return;
     throw Error{.what = "holds something else, not " + std::string(kind.name),

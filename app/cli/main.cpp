@@ -155,6 +155,9 @@ void requireThere(std::string_view file)
     for (const Verb& verb : kVerbs)
         words.push_back(verb.name);
     words.insert(words.end(), {"help", "--help", "--version"});
+    if (argument == "-q" || argument == "--quiet" || argument == "--color" ||
+        argument.starts_with("--color="))
+        throw Error{.what = "follows a verb", .where = argument, .remedy = "tilescope VERB … " + argument};
     throw Error{.what = argument.starts_with('-') ? "unknown option" : "unknown verb, and no such file",
                 .where = argument,
                 .remedy = didYouMean(argument, words)};
@@ -204,7 +207,7 @@ int help(std::span<char*> words)
         return 0;
     }
     const std::string asked = words[0];
-    if (asked == "help") {
+    if (asked == "help" || asked == "--help" || asked == "-h") {
         printHelp();
         return 0;
     }
@@ -237,6 +240,7 @@ int dispatch(int argc, char** argv)
         return verb->command(static_cast<int>(given.size()), given.data());
     if (!namesFile(first))
         throwUnknown(first);
+    requireThere(first);
     if (isSpec(first) && !hasDisplay())
         throw Error{.what = "there is no display to open a spec in the window",
                     .where = first,

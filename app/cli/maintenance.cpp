@@ -1,6 +1,7 @@
 #include "core/store/maintenance/maintenance.h"
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
+#include "app/cli/notes.h"
 #include "app/cli/recording.h"
 #include "core/base/error.h"
 #include "core/base/plural.h"
@@ -90,8 +91,8 @@ int mergeCommand(int argc, char** argv)
     for (const Recording& recording : recordings)
         sources.push_back(recording.file);
     const store::MergeOutcome outcome = store::merge(sources, output);
-    std::cout << counted(outcome.added, "run") << " added, " << outcome.present << " already in the file -> "
-              << escapeForTerminal(output) << '\n';
+    notes() << counted(outcome.added, "run") << " added, " << outcome.present << " already in the file -> "
+            << escapeForTerminal(output) << '\n';
     return 0;
 }
 
@@ -159,8 +160,8 @@ int compactCommand(int argc, char** argv)
     if (file.empty())
         return 0;
     const store::CompactOutcome outcome = store::compact(file);
-    std::cout << escapeForTerminal(file) << ": " << outcome.before.count << " bytes before, "
-              << outcome.after.count << " after\n";
+    notes() << escapeForTerminal(file) << ": " << outcome.before.count << " bytes before, "
+            << outcome.after.count << " after\n";
     return 0;
 }
 

@@ -50,7 +50,7 @@ int studiesCommand(int argc, char** argv)
         column("study", "study", [](const Row& row) { return row.study.name; }),
         column("asks", "asks", [](const Row& row) { return row.study.asks; }),
         column("runs", "runs", [](const Row& row) { return std::int64_t(row.study.points()); }),
-        column("quick_runs", "quick", [](const Row& row) { return std::int64_t(row.quickPoints); }),
+        column("quick_runs", "quick runs", [](const Row& row) { return std::int64_t(row.quickPoints); }),
         column("took", "took", [](const Row& row) { return tookText(row.study); })};
     table.columns[1].elidable = true;
     table.whyEmpty = "No study is installed.";

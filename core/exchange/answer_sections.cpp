@@ -57,7 +57,8 @@ Table tableOf(std::shared_ptr<const query::AnswersTable> answers)
 
 void writeAnswers(std::ostream& out, const query::AnswersTable& answers)
 {
-    out << escapeForTerminal(describeRun(answers.run)) << "; traced steps";
+    out << escapeForTerminal(describeRun(answers.run))
+        << (answers.run.coversRecording() ? "; steps of the recording" : "; traced steps");
     if (!answers.process.empty())
         out << " of " << escapeForTerminal(answers.process) << " (--rank or --process selects another)";
     out << '\n';

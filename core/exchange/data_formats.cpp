@@ -1,6 +1,7 @@
 #include "core/exchange/table.h"
 
 #include "core/exchange/json_text.h"
+#include "core/exchange/percentile.h"
 #include "core/exchange/text.h"
 
 #include <algorithm>
@@ -36,7 +37,7 @@ std::string jsonStatistics(const Statistics& statistics)
         .add("median", statistics.median)
         .add("min", statistics.min)
         .add("max", statistics.max)
-        .add("p95", statistics.p95)
+        .add("p95", percentile95(statistics))
         .add("n", statistics.n)
         .add("n_effective", statistics.effective)
         .add("ci95", statistics.ci95)
@@ -86,7 +87,7 @@ std::array<Cell, kFigures.size()> figuresOf(const Cell& cell)
             statistics->median,
             statistics->min,
             statistics->max,
-            statistics->p95,
+            toCell(percentile95(*statistics)),
             statistics->n,
             statistics->effective,
             interval ? Cell(interval->low) : Cell(),

@@ -92,7 +92,7 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
         table.columns.push_back(std::move(each));
     table.whyEmpty = !steps->last  ? "The file has no runs."
                      : steps->span ? "No traced step lies in the time span."
-                                   : whyNoEvents(*steps->last, "traced steps");
+                                   : whyNoSteps(*steps->last);
     if (steps->span)
         table.notes.push_back("Only the parts of steps " + spanText(*steps->span) +
                               " after the first event.");
@@ -137,8 +137,9 @@ Table tableOf(std::shared_ptr<const query::RangesTable> ranges)
     const RangeColumns of(ranges->hasGpu);
     table.columns = {column(of.path), column(of.instances), column(of.wall), column(of.gpu),
                      column(of.percent)};
-    table.whyEmpty = ranges->span ? "No range (that matches) lies in the time span."
-                                  : whyNoEvents(ranges->run, "ranges (that match)");
+    table.whyEmpty = ranges->paths > 0 ? "No range of the run matches."
+                     : ranges->span    ? "No range lies in the time span."
+                                       : whyNoEvents(ranges->run, "ranges");
     if (ranges->gpu.count() > 0)
         table.notes.push_back(percentText(ranges->gpuInModules, ranges->gpu) +
                               " of the GPU time is attributed to a module.");

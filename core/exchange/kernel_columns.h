@@ -18,7 +18,9 @@ struct KernelColumns {
     Of kernels = Of("kernels", "kernels", &Row::kernels, {.keep = 0});
     Of instances = Of("instances", "count", &Row::instances);
     Of steps = Of("steps", "steps", &Row::steps, {.keep = 0});
-    Of instancesPerStep = Of("instances_per_step", "per step", &Row::instancesPerStep);
+    Of instancesPerStep = Of("instances_per_step", "per step", [](const Row& row) {
+        return row.steps > 0 ? std::optional(row.instancesPerStep()) : std::nullopt;
+    });
     Of total = Of("total_ns", "total", &Row::total, {.keep = 2, .unitGroup = 2});
     Of percent = Of("percent", "share", &Row::percent, {.unit = Unit::Percent, .keep = 2});
     Of mean =

@@ -27,6 +27,22 @@ std::string whyNoEvents(const store::RunRecord& run, const std::string& what)
     }
 }
 
+std::string whyNoSteps(const store::RunRecord& run)
+{
+    if (!run.coversRecording())
+        return whyNoEvents(run, "traced steps");
+    return "Run " + std::to_string(run.run.value) +
+           " has no steps: nothing in the recording marks them. "
+           "The sections kernels, ops, ranges, tree, path and advice cover all of it.";
+}
+
+std::string whyNoAllocations(const store::RunRecord& run)
+{
+    if (!run.coversRecording())
+        return whyNoEvents(run, "allocation events (memory: true and a traced step record them)");
+    return whyNoEvents(run, "allocation events (profile with profile_memory=True, or record with memory)");
+}
+
 std::string whyNoActivities(const store::RunRecord& run, const std::string& what)
 {
     for (const std::string& flag : run.result.flags)
@@ -59,8 +75,7 @@ Table tableOf(std::shared_ptr<const query::MemoryEventsTable> snapshot)
                {.keep = 2, .audience = Audience::People, .elidable = true}),
         column("op", "op", [all](const AllocEvent& e) { return cellOrNull(all->op(e.op)); },
                {.elidable = true})};
-    table.whyEmpty =
-        whyNoEvents(snapshot->run, "allocation events (memory: true and a traced step record them)");
+    table.whyEmpty = whyNoAllocations(snapshot->run);
     return table;
 }
 
@@ -121,8 +136,7 @@ Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups)
                      column("after", "after", &Row::after, stretch),
                      column("peak", "peak within", &Row::peak, stretch),
                      column("churn", "churn", &Row::churn, stretch)};
-    table.whyEmpty =
-        whyNoEvents(groups->run, "allocation events (memory: true and a traced step record them)");
+    table.whyEmpty = whyNoAllocations(groups->run);
     const std::string word(groups->run.traits().heldWord());
     if (groups->peak)
         table.notes.push_back("Peak on " + deviceText(groups->device) + ": " + sizeText(groups->allocated) +
@@ -156,8 +170,7 @@ Table tableOf(std::shared_ptr<const query::LiveMemoryTable> live)
                              &of.since, &of.address, &of.device, &of.code, &of.lifetime, &of.name})
         table.columns.push_back(column(*each));
     if (history->empty()) {
-        table.whyEmpty =
-            whyNoEvents(history->run, "allocation events (memory: true and a traced step record them)");
+        table.whyEmpty = whyNoAllocations(history->run);
         return table;
     }
     table.whyEmpty = "No allocation of the trace is live at that moment.";
@@ -176,7 +189,7 @@ namespace {
 std::string whyNothingSaved(const query::SavedTable& saved)
 {
     const std::string run = "Run " + std::to_string(saved.run.run.value);
-    if (saved.run.result.status == RunStatus::Ok)
+    if (saved.run.result.status == RunStatus::Ok && !saved.run.coversRecording())
         return run +
                " has no ledger of what backward needs: it ran without a gradient, or was not traced with "
                "memory (trace: off, trace_steps: 0, memory: false), or replayed a CUDA graph.";
@@ -237,7 +250,8 @@ Table tableOf(std::shared_ptr<const query::SavedTable> saved)
         time("from_ns", "from", &SavedTensor::from),
         time("to_ns", "to", &SavedTensor::to)};
     table.whyEmpty = whyNothingSaved(*saved);
-    table.notes.push_back(savedNote(*saved));
+    if (table.rows > 0)
+        table.notes.push_back(savedNote(*saved));
     if (saved->residual)
         table.notes.push_back(residualNote(*saved->residual));
     return table;
@@ -254,7 +268,8 @@ Table totalsOf(std::shared_ptr<const query::SavedTable> saved)
                      column("activations", "activations", &Total::activations, {.keep = 2, .unitGroup = 1}),
                      column("others", "there anyway", &Total::others, {.unitGroup = 1})};
     table.whyEmpty = whyNothingSaved(*saved);
-    table.notes.push_back(savedNote(*saved));
+    if (table.rows > 0)
+        table.notes.push_back(savedNote(*saved));
     return table;
 }
 

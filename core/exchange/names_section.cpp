@@ -61,8 +61,7 @@ Table tableOf(std::shared_ptr<const query::NamedMemory> named)
                {.elidable = true}),
         ofBlock(of.address)};
     if (named->history->empty()) {
-        table.whyEmpty = whyNoEvents(named->history->run,
-                                     "allocation events (memory: true and a traced step record them)");
+        table.whyEmpty = whyNoAllocations(named->history->run);
         return table;
     }
     table.whyEmpty = "No block lies in those ranges.";

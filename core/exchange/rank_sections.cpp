@@ -116,7 +116,7 @@ Table ranksOf(Shared ranks)
         table.columns.push_back(std::move(each));
     table.whyEmpty = ranks->rowsOfRun > 0
                          ? "None of the run's " + counted(ranks->rowsOfRun, "row") + " is selected."
-                         : whyNoEvents(ranks->run, "traced steps");
+                         : whyNoSteps(ranks->run);
     if (table.rows > 0) {
         table.notes = {"Compute, exposed communication, exposed copies, host and idle add up to the wall.",
                        ranks->sentence()};

@@ -153,10 +153,15 @@ void writeReplay(std::ostream& out, const Replayed& replayed)
     if (!leastNs(replayed, false) && !leastNs(replayed, true))
         out << "  least time       not known: " << escapeForTerminal(whyNoLeast(replayed)) << '\n';
     if (const auto work = workOfCall(replayed)) {
-        const auto tera = rate(static_cast<double>(work->flops.count), measured->median, 1e3);
-        const auto giga = rate(static_cast<double>(work->bytes.count), measured->median, 1);
-        out << "  alone            " << (tera ? quantity::threeDigits(*tera) + " TFLOP/s, " : std::string())
-            << quantity::threeDigits(giga.value_or(0)) << " GB/s\n";
+        // Amounts per ns are in 10^9 per second.
+        const auto rateText = [&](std::int64_t amount, Unit unit) {
+            const auto perSecond = rate(static_cast<double>(amount), measured->median, 1e-9);
+            return perSecond ? withUnit(*perSecond, unit) : std::string();
+        };
+        const std::string flops = rateText(work->flops.count, Unit::FlopsPerSecond);
+        const std::string bytes = rateText(work->bytes.count, Unit::BytesPerSecond);
+        out << "  alone            " << flops << (flops.empty() || bytes.empty() ? "" : ", ") << bytes
+            << '\n';
     }
     if (wasBusy(result))
         out << "  flagged          busy-host: a thread waited for a core for "

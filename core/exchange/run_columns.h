@@ -60,7 +60,7 @@ template <class Row> struct RunColumns {
                    return Cell();
                return stepOf(row)->ci95 ? Cell(*stepOf(row)->ci95) : cellOf(noInterval(*stepOf(row)));
            },
-           {.unit = Unit::Milliseconds, .audience = Audience::People, .unitGroup = 1});
+           {.unit = Unit::Milliseconds, .audience = Audience::People, .unitGroup = 1, .shortTitle = "95 %"});
     Of samples = Of("n", "n",
                     [](const Row& row) { return stepOf(row) ? std::optional(stepOf(row)->n) : std::nullopt; },
                     {.keep = 0, .audience = Audience::People});
@@ -92,7 +92,7 @@ template <class Row> struct RunColumns {
                           names.emplace_back(flagName(flag));
                       return cellOrNull(joined(names));
                   },
-                  {.keep = 2, .audience = Audience::People});
+                  {.keep = 2, .audience = Audience::People, .elidable = true, .hasPairs = true});
 };
 
 } // namespace tilescope::exchange

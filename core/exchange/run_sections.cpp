@@ -3,6 +3,7 @@
 #include "core/base/plural.h"
 #include "core/exchange/json_text.h"
 #include "core/exchange/number.h"
+#include "core/exchange/percentile.h"
 #include "core/exchange/run_columns.h"
 #include "core/exchange/section_parts.h"
 #include "core/exchange/text.h"
@@ -93,11 +94,15 @@ std::optional<double> phaseMedian(const RunRow& row, Phase phase)
     return {};
 }
 
-/// The median of a phase with its interval, and its extremes, in one unit. Fewer than 20 values have no 95th percentile
-/// below the largest.
+/// The name of a phase beside the value of the loss and the key `loss` of the spec.
+std::string phaseTitle(Phase phase)
+{
+    return phase == Phase::Loss ? "phase loss" : std::string(wordOf(phase));
+}
+
+/// The median of a phase with its interval, and its extremes, in one unit.
 std::string statisticText(const analysis::Statistics& statistics)
 {
-    constexpr std::int64_t kFewestForP95 = 20;
     const Scale scale = scaleFor(Unit::Milliseconds, statistics.median);
     std::string text = scale.text(statistics.median) + " " + scale.suffix;
     const auto& interval = statistics.ci95;
@@ -105,8 +110,8 @@ std::string statisticText(const analysis::Statistics& statistics)
                            (statistics.assumesIndependence ? " if the steps are independent)" : ")")
                      : " (" + std::string(noInterval(statistics)) + ")";
     text += ", min " + scale.text(statistics.min) + ", max " + scale.text(statistics.max);
-    if (statistics.n >= kFewestForP95)
-        text += ", p95 " + scale.text(statistics.p95);
+    if (const auto p95 = percentile95(statistics))
+        text += ", p95 " + scale.text(*p95);
     return text + ", n " + std::to_string(statistics.n);
 }
 
@@ -150,8 +155,7 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
     add(column(of.samples));
     for (const Phase phase : runs->timedPhases())
         if (phase != Phase::Step)
-            add(column.people(std::string(wordOf(phase)),
-                              [phase](const RunRow& r) { return phaseMedian(r, phase); },
+            add(column.people(phaseTitle(phase), [phase](const RunRow& r) { return phaseMedian(r, phase); },
                               {.unit = Unit::Milliseconds, .unitGroup = 1}));
     add(column.programs("phases", phasesJson));
     add(column.programs("warmup_ms", [](const RunRow& r) { return jsonList(r.warmupMs); }));
@@ -202,8 +206,7 @@ Table sheetOf(const RunRow& run)
     add("device", result.device);
     add("parameters", result.parameters ? Scale{}.text(*result.parameters) : "");
     for (const PhaseTimes& phase : run.phases) {
-        // The key `loss` of the spec follows below.
-        const std::string name = phase.phase == Phase::Loss ? "phase loss" : std::string(wordOf(phase.phase));
+        const std::string name = phaseTitle(phase.phase);
         if (phase.wallMs)
             add(name, statisticText(*phase.wallMs));
         if (phase.gpuMs)

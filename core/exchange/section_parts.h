@@ -96,6 +96,10 @@ inline bool isCpuRun(const store::RunRecord& run)
 
 /// Why a run has no events of a kind, according to its record.
 std::string whyNoEvents(const store::RunRecord& run, const std::string& what);
+/// Why a run has no traced steps; of an imported or recorded run, what shows it nevertheless.
+std::string whyNoSteps(const store::RunRecord& run);
+/// Why a run has no events of the allocator, and what records them.
+std::string whyNoAllocations(const store::RunRecord& run);
 /// The same of the GPU's activities, which may have been kept from being recorded.
 std::string whyNoActivities(const store::RunRecord& run, const std::string& what);
 

@@ -3,16 +3,21 @@
 #include "core/base/terminal_text.h"
 #include "core/exchange/text.h"
 
+#include <cmath>
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 
 namespace tilescope::exchange {
 
 namespace {
 
+/// JSON has no infinite numbers, and null would say that there is no value: they are texts.
 Cell sqlCell(const store::SqlResult::Value& value)
 {
+    if (const auto* real = std::get_if<double>(&value); real && std::isinf(*real))
+        return std::string(*real < 0 ? "-inf" : "inf");
     return std::visit([](const auto& held) { return Cell(held); }, value);
 }
 

@@ -42,14 +42,26 @@ std::size_t totalWidth(const std::vector<Printed>& columns)
     return width;
 }
 
+bool holdsPairs(const Printed& column)
+{
+    return column.column->hasPairs && std::ranges::any_of(column.cells, [](const std::string& cell) {
+               return cell.find('=') != std::string::npos;
+           });
+}
+
+/// The width to which a column may be narrowed.
+std::size_t leastOf(const Printed& column, const Least& least)
+{
+    return holdsPairs(column) ? least.pairs : least.name;
+}
+
 /// Removes `excess` characters of width from elidable columns, widest first, none below its least width.
 void narrow(std::vector<Printed>& columns, std::size_t excess, const Least& least)
 {
     while (excess > 0) {
         Printed* widest = nullptr;
         for (Printed& column : columns)
-            if (column.column->elidable &&
-                column.width > (column.column->hasPairs ? least.pairs : least.name) &&
+            if (column.column->elidable && column.width > leastOf(column, least) &&
                 (!widest || column.width > widest->width))
                 widest = &column;
         if (!widest)
@@ -67,10 +79,27 @@ bool isConstant(const Printed& column)
            });
 }
 
-/// Columns with the lowest rank are dropped first: those without a value or with one value, then by `keep`.
+/// Columns with the lowest rank are dropped first: those without a value or with one value, then by `keep`. A status is
+/// kept if it differs.
 int rankOf(const Printed& column)
 {
+    if (isConstant(column) && column.column->meaning == Meaning::Status)
+        return -1;
     return (column.hasValues && !isConstant(column)) || column.column->keep >= 2 ? column.column->keep : -1;
+}
+
+/// Replaces the title by the short one, with the same unit.
+void shortenTitle(Printed& column)
+{
+    const Column& about = *column.column;
+    if (about.shortTitle.empty() || about.title.empty())
+        return;
+    column.title.replace(0, about.title.size(), about.shortTitle);
+    column.width = displayWidth(column.title);
+    for (const std::string& cell : column.cells)
+        column.width = std::max(column.width, displayWidth(cell));
+    if (about.elidable)
+        column.width = std::min(column.width, kWidestName);
 }
 
 /// What is said of a dropped column: its title, and the value that all rows have.
@@ -80,15 +109,21 @@ std::string droppedText(const Printed& column)
     return column.hasValues && isConstant(column) ? title + " (all " + column.cells.front() + ")" : title;
 }
 
-/// Makes the columns fit: shortens names first, then drops the least important column, the rightmost of
-/// equals.
+/// Makes the columns fit: shortens names first, then drops the least important column, the rightmost of equals. Titles
+/// are shortened before the first column with different values is dropped.
 std::vector<std::string> fit(std::vector<Printed>& columns, std::size_t width)
 {
     std::vector<std::string> dropped;
     if (width == 0)
         return dropped;
-    const std::vector<Printed> wide = columns;
-    for (;;) {
+    std::vector<Printed> wide = columns;
+    const auto restoreWidths = [&columns, &wide] {
+        for (Printed& column : columns)
+            for (const Printed& original : wide)
+                if (original.column == column.column)
+                    column.width = original.width;
+    };
+    for (bool isShort = false;;) {
         if (const std::size_t now = totalWidth(columns); now > width)
             narrow(columns, now - width, kNarrow);
         if (totalWidth(columns) <= width)
@@ -97,17 +132,20 @@ std::vector<std::string> fit(std::vector<Printed>& columns, std::size_t width)
         for (auto column = columns.begin(); column != columns.end(); ++column)
             if (rankOf(*column) < 2 && (least == columns.end() || rankOf(*column) <= rankOf(*least)))
                 least = column;
+        if (!isShort && (least == columns.end() || rankOf(*least) >= 0)) {
+            isShort = true;
+            std::ranges::for_each(wide, shortenTitle);
+            std::ranges::for_each(columns, shortenTitle);
+            restoreWidths();
+            continue;
+        }
         if (least == columns.end()) {
             narrow(columns, totalWidth(columns) - width, kNarrowest);
             return dropped;
         }
         dropped.push_back(droppedText(*least));
         columns.erase(least);
-        // Without the dropped column, names may have more space again.
-        for (Printed& column : columns)
-            for (const Printed& original : wide)
-                if (original.column == column.column)
-                    column.width = original.width;
+        restoreWidths(); // without the dropped column, names may have more space again
     }
 }
 

@@ -171,11 +171,26 @@ std::string_view beginningOf(std::string_view text, std::size_t width)
     return text;
 }
 
-/// `a=1`, `b=2 GiB` of `a=1 b=2 GiB`.
+bool isOfPairs(std::string_view text)
+{
+    return text.find('=') != std::string_view::npos;
+}
+
+/// `a=1`, `b=2 GiB` of `a=1 b=2 GiB`; `a`, `b` of `a, b`.
 std::vector<std::string_view> pairsOf(std::string_view text)
 {
     std::vector<std::string_view> pairs;
     std::size_t begin = 0;
+    if (!isOfPairs(text)) {
+        constexpr std::string_view kBetween = ", ";
+        for (std::size_t end = text.find(kBetween); end != std::string_view::npos;
+             end = text.find(kBetween, begin)) {
+            pairs.push_back(text.substr(begin, end - begin));
+            begin = end + kBetween.size();
+        }
+        pairs.push_back(text.substr(begin));
+        return pairs;
+    }
     for (std::size_t space = text.find(' '); space != std::string_view::npos;) {
         const std::size_t next = text.find(' ', space + 1);
         if (text.substr(space + 1, next - space - 1).find('=') != std::string_view::npos) {
@@ -272,6 +287,12 @@ std::vector<std::string> elidePairsAlike(const std::vector<std::string>& texts, 
     const auto fits = [width](const std::string& text) { return displayWidth(text) <= width; };
     if (std::ranges::all_of(texts, fits))
         return texts;
+    if (std::ranges::none_of(texts, isOfPairs)) {
+        std::vector<std::string> lists;
+        for (const std::string& text : texts)
+            lists.push_back(elidePairs(text, width));
+        return lists;
+    }
     const std::vector<std::string_view> keys = keysByValues(texts);
     std::vector<std::string> elided;
     for (std::size_t kept = keys.size(); kept-- > 1;) {

@@ -41,7 +41,8 @@ std::string elideMiddle(std::string_view text, std::size_t width);
 
 /// A text of `key=value` pairs that are separated by spaces, in at most `width` columns. A longer text keeps its
 /// first pairs whole and ends with the number of pairs that are left out: `backend=flash … +2`. If not even the
-/// first pair fits, its end is cut. Words without `=` belong to the pair before them.
+/// first pair fits, its end is cut. Words without `=` belong to the pair before them. In a text without any `=`, what is
+/// between commas counts as a pair: `busy-host … +1`.
 std::string elidePairs(std::string_view text, std::size_t width);
 
 /// Such texts of the rows of a table, each in at most `width` columns if its keys allow that: all rows leave out the same

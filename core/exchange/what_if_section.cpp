@@ -58,7 +58,10 @@ Table tableOf(std::shared_ptr<const query::WhatIfTable> whatIf)
     table.whyEmpty = whyNoEvents(whatIf->run, "steps, kernels or ops");
     if (table.rows == 0)
         return table;
-    table.notes = {"Medians over the steps; least and most are of single steps."};
+    const bool hasSteps = std::ranges::any_of(whatIf->rows.front().steps,
+                                              [](const auto& step) { return step.step.has_value(); });
+    table.notes = {hasSteps ? "Medians over the steps; least and most are of single steps."
+                            : "The recording has no steps: the prediction is of all of it."};
     if (whatIf->removedHost > Nanoseconds(0))
         table.notes.push_back("What is left out took the host " +
                               withUnit(static_cast<double>(whatIf->removedHost.count()), Unit::Nanoseconds) +

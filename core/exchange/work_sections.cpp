@@ -15,8 +15,7 @@ namespace tilescope::exchange {
 
 namespace {
 
-/// `743 TFLOP/s`; of launches `120 K/s`.
-/// What a ceiling is, with its unit. Only rates of work are rates: the others are shares and numbers.
+/// `743 TFLOP/s`, `120 K launches/s`, `12.3 %`.
 std::string valueText(const Ceiling& ceiling)
 {
     if (ceiling.unit == "%")
@@ -147,18 +146,18 @@ Table tableOf(std::shared_ptr<const query::MfuTable> mfu)
         column("run", "run", [](const Row& row) { return row.run.value; }, {.keep = 2}),
         column("step", "step", &Row::step, {.keep = 2}),
         column("wall_ns", "wall", &Row::wall, {.keep = 2}),
-        column("model_flops", "model FLOP", [flops](const Row& row) { return flops(row.model); },
-               {.unit = Unit::Operations, .unitGroup = 1}),
-        column("hardware_flops", "done FLOP", [flops](const Row& row) { return flops(row.hardware); },
-               {.unit = Unit::Operations, .keep = 0, .unitGroup = 1}),
+        column("model_flops", "model", [flops](const Row& row) { return flops(row.model); },
+               {.unit = Unit::Flops, .unitGroup = 1}),
+        column("hardware_flops", "done", [flops](const Row& row) { return flops(row.hardware); },
+               {.unit = Unit::Flops, .keep = 0, .unitGroup = 1}),
         column.programs("tflops", [rate](const Row& row) { return per(rate(row), 1e12); }),
-        column.people("FLOP/s", rate, {.unit = Unit::Operations}),
-        column("mfu_measured", "MFU of measured", [](const Row& row) { return per(row.mfuMeasured, 0.01); },
-               {.unit = Unit::Percent, .keep = 2}),
-        column("mfu_sheet", "MFU of data sheet", [](const Row& row) { return per(row.mfuSheet, 0.01); },
-               {.unit = Unit::Percent, .keep = 2}),
-        column("hfu_sheet", "HFU of data sheet", [](const Row& row) { return per(row.hfuSheet, 0.01); },
-               {.unit = Unit::Percent, .keep = 0}),
+        column.people("rate", rate, {.unit = Unit::FlopsPerSecond}),
+        column("mfu_measured_percent", "MFU of measured",
+               [](const Row& row) { return per(row.mfuMeasured, 0.01); }, {.unit = Unit::Percent, .keep = 2}),
+        column("mfu_sheet_percent", "MFU of data sheet",
+               [](const Row& row) { return per(row.mfuSheet, 0.01); }, {.unit = Unit::Percent, .keep = 2}),
+        column("hfu_sheet_percent", "HFU of data sheet",
+               [](const Row& row) { return per(row.hfuSheet, 0.01); }, {.unit = Unit::Percent, .keep = 0}),
         column("why", "why not", [](const Row& row) { return cellOrNull(row.why); },
                {.keep = 0, .elidable = true})};
     table.whyEmpty = "No step was timed.";

@@ -417,7 +417,8 @@ std::vector<Finding> say(const FindingTemplate& wanted, const StudyRuns& study)
         if (run->status() != RunStatus::Ok || std::holds_alternative<std::monostate>(fact))
             continue;
         const auto* text = std::get_if<std::string>(&fact);
-        return {{.text = filled(wanted.say, {{"value", text ? *text : textOf(std::get<Measured>(fact))}}),
+        return {{.text = filled(wanted.say, {{"value", text ? *text : textOf(std::get<Measured>(fact))},
+                                             {"size", std::string(run->param("size"))}}),
                  .rule = "Taken from the run.",
                  .commands = {run->command("environment")}}};
     }

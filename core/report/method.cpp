@@ -54,7 +54,7 @@ std::vector<std::string> methodOf(const std::vector<StudyRuns>& studies)
     if (steps.empty())
         return method;
     method.push_back(
-        fmt::format("A point runs {}, which do not count, and then {}. A time is wall time between two "
+        fmt::format("A point runs {} without timing, and then {}. A time is wall time between two "
                     "synchronizations of the device.",
                     countOf(timed, "warmup", "warm-up step"), steps));
     method.push_back(

@@ -66,7 +66,7 @@ std::optional<Figure> chartOf(const FigureTemplate& wanted, const StudyRuns& stu
                   .files = filesOf(runs)};
 }
 
-/// Timelines of those wanted runs that were traced; none if there are none.
+/// Timelines of the wanted runs; none unless all were traced, because the caption is about all of them.
 std::optional<Figure> timelinesOf(const FigureTemplate& wanted, const StudyRuns& study)
 {
     RunList runs;
@@ -76,11 +76,10 @@ std::optional<Figure> timelinesOf(const FigureTemplate& wanted, const StudyRuns&
         const auto traced = std::ranges::find_if(those, [](const auto& run) {
             return run->status() == RunStatus::Ok && run->param("trace") != "off";
         });
-        if (traced != those.end())
-            runs.push_back(*traced);
+        if (traced == those.end())
+            return {};
+        runs.push_back(*traced);
     }
-    if (runs.empty())
-        return {};
     nlohmann::ordered_json recipe{{"tilescope_timeline", 1}, {"runs", nlohmann::json::array()}};
     for (const auto& run : runs)
         recipe["runs"].push_back(run->record().uid);

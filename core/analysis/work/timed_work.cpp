@@ -310,8 +310,11 @@ timedWorkOfSums(std::span<const Op> ops, std::span<const DeviceEvent> device, co
 
 std::vector<TimedWork> timedWorkOfSpec(std::span<const SpecWork> spec, std::int64_t steps,
                                        std::span<const Op> ops, std::span<const DeviceEvent> device,
-                                       const TextOf& textOf, const FamilyOf& familyOf)
+                                       const TextOf& textOf, const FamilyOf& familyOf, WorkScope scope)
 {
+    const auto isLeftOut = [scope](std::int32_t step) {
+        return step == kNoStep && scope == WorkScope::TracedSteps;
+    };
     const auto isKnown = [](KernelFamily family) {
         return family == KernelFamily::Matmul || family == KernelFamily::Attention;
     };
@@ -322,7 +325,7 @@ std::vector<TimedWork> timedWorkOfSpec(std::span<const SpecWork> spec, std::int6
                       .counted = true,
                       .work = {item.work.flops * steps, {item.work.bytes.count * steps}}});
     for (const DeviceEvent& event : device)
-        if (event.step != kNoStep)
+        if (!isLeftOut(event.step))
             gathered.add({.path = fromStepDown(textOf(event.path)),
                           .family = familyOf(event),
                           .step = event.step,
@@ -334,7 +337,7 @@ std::vector<TimedWork> timedWorkOfSpec(std::span<const SpecWork> spec, std::int6
     const std::vector<Nanoseconds> self = selfTimes(ops);
     OpFamilies families(textOf);
     for (std::size_t i = 0; i < ops.size(); ++i) {
-        if (ops[i].step == kNoStep)
+        if (isLeftOut(ops[i].step))
             continue;
         const std::string_view name = textOf(ops[i].name);
         const KernelFamily family = families(ops[i]);

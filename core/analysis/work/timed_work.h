@@ -78,7 +78,7 @@ timedWorkOfSums(std::span<const Op> ops, std::span<const DeviceEvent> device, co
 /// O(n + steps x spec).
 std::vector<TimedWork> timedWorkOfSpec(std::span<const SpecWork> spec, std::int64_t steps,
                                        std::span<const Op> ops, std::span<const DeviceEvent> device,
-                                       const TextOf& textOf, const FamilyOf& familyOf);
+                                       const TextOf& textOf, const FamilyOf& familyOf, WorkScope scope);
 
 /// The work of the kernels of one name for one op.
 struct KernelWork {

@@ -173,9 +173,11 @@ public:
         if (const auto count = events.empty() ? query::countOfBlocks(facts_) : std::nullopt)
             events.push_back(*count);
         if (events.empty())
-            throw Error{.what = whyNoEvents(run_, "allocation events"),
+            throw Error{.what = "run " + std::to_string(run_.run.value) + " has no allocation events",
                         .where = reader_.file().string(),
-                        .remedy = "memory: true and a traced step record them"};
+                        .remedy = run_.coversRecording()
+                                      ? "profile with profile_memory=True, or record with memory"
+                                      : "memory: true and a traced step record them"};
         cutAfter(events, moment);
         chooseDevices(std::move(events));
         for (DeviceState& state : devices_)

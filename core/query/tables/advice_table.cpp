@@ -255,6 +255,9 @@ private:
             launching(of(IdleCause::Launching));
     }
 
+    /// The idle times of the steps; without steps the path of the whole recording.
+    std::string showSteps() const { return show(trace_.isWhole ? "path" : "steps"); }
+
     void loading(const Stake& stake)
     {
         find(AdviceRule::DataLoading, stake, show("tree"), [&] {
@@ -265,7 +268,7 @@ private:
 
     void launching(const Stake& stake)
     {
-        find(AdviceRule::LaunchBound, stake, show("steps"), [&] {
+        find(AdviceRule::LaunchBound, stake, showSteps(), [&] {
             const Nanoseconds idle = std::max(stake.time, idleWhileLaunching());
             return "The GPU is idle for " + timeText(idle) + " while the host prepares launches" +
                    (timeText(idle) == timeText(stake.time)
@@ -288,7 +291,7 @@ private:
 
     void synchronization(const Stake& stake)
     {
-        find(AdviceRule::Synchronization, stake, show("steps"), [&] {
+        find(AdviceRule::Synchronization, stake, showSteps(), [&] {
             const bool hasPlace = std::ranges::any_of(stake.parts, [&](const analysis::StakePart& part) {
                 return part.atStake.count() > 0 && !traces_.sources[part.group].place.empty();
             });

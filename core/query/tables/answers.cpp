@@ -438,7 +438,10 @@ AnswersTable answers(const store::RunReader& reader, const EventQuery& query, st
         else
             answer.sentence =
                 table.run.coversRecording()
-                    ? "The recording has no range step/forward: name one `forward` in the program."
+                    ? std::string(reader.stepTotals(table.run.run).empty() ? "The recording has no steps"
+                                                                           : "Its steps have no forward") +
+                          ": mark them in the program by ranges step_0, step_1, … with a range `forward` in "
+                          "each."
                     : "The run has no traced forward: run with --trace kernels or full and --trace-steps 3.";
         answer.name = question.name;
         answer.question = question.text;

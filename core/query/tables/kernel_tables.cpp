@@ -259,7 +259,8 @@ private:
                 steps.insert(event.step);
         const auto asked = static_cast<std::int64_t>(query_.step ? steps.count(*query_.step) : steps.size());
         const auto family = [this](const DeviceEvent& event) { return familyOf(event.name, event.kind); };
-        for (const analysis::TimedWork& item : timedWorkOfSpec(known, asked, ops, device, textOf_, family)) {
+        for (const analysis::TimedWork& item :
+             timedWorkOfSpec(known, asked, ops, device, textOf_, family, analysis::WorkScope::TracedSteps)) {
             // The spec's items have no step, their time has.
             const bool isTime = item.step != kNoStep;
             if (!item.counted || (isTime && query_.step && *query_.step != item.step) ||

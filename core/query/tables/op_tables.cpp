@@ -117,6 +117,7 @@ RangesTable ranges(const store::RunReader& reader, const EventQuery& query,
                                      table.gpuInModules += event.end - event.start;
                              });
     table.rows = sums.list();
+    table.paths = table.rows.size();
     if (!query.rangeGlob.empty()) {
         const analysis::PathGlob glob(query.rangeGlob);
         std::erase_if(table.rows,

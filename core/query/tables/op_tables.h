@@ -30,6 +30,7 @@ struct RangesTable {
     store::RunRecord run = {};
     std::optional<TimeSpan> span = {};
     std::vector<analysis::RangeTotal> rows = {}; ///< in tree order
+    std::size_t paths = 0;                       ///< also those that do not match the pattern
     analysis::RangeScope scope = analysis::RangeScope::Steps;
     bool hasGpu = false;
     Nanoseconds gpuInModules{0}; ///< GPU time of the traced steps attributed below a phase

@@ -148,7 +148,7 @@ analysis::WorkGroupsOf groupsOf(Grouping grouping)
             [=](const TimedWork& item, const auto& group) { group(orNone(analysis::moduleOf(item.path))); };
     case Grouping::Range:
         return [=](const TimedWork& item, const auto& group) {
-            if (!item.path.starts_with("step"))
+            if (item.path.empty())
                 return group(kUnattributed);
             for (std::size_t end = item.path.find('/'); end != std::string_view::npos;
                  end = item.path.find('/', end + 1))
@@ -354,7 +354,7 @@ std::vector<TimedWork> workItems(const store::RunReader& reader, const EventQuer
         steps.insert(op.step);
     steps.erase(kNoStep);
     std::vector<TimedWork> items =
-        timedWorkOfSpec(known, static_cast<std::int64_t>(steps.size()), ops, device, textOf, familyOf);
+        timedWorkOfSpec(known, static_cast<std::int64_t>(steps.size()), ops, device, textOf, familyOf, scope);
     // The work of the spec cannot be divided among ops, so rows of ops have a time only.
     if (table.grouping == Grouping::Op || table.grouping == Grouping::Shape || known.empty())
         for (TimedWork& item : items)

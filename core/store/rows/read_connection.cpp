@@ -49,7 +49,7 @@ ShelvedStatement::~ShelvedStatement()
 ReadConnection::ReadConnection(std::filesystem::path file) : file_(std::move(file))
 {
     // The first use checks everything, so that problems are reported now.
-    const Use use(*this);
+    translating(file_, [this] { const Use use(*this); });
 }
 
 ReadConnection::~ReadConnection()

@@ -189,13 +189,30 @@ TEST(TimedWork, WithoutShapesTheSpecDeterminesMatmulsAndAttention)
 {
     const FakeTrace trace = stepOnGpu();
     const std::vector<SpecWork> spec{{.path = "step/forward/ffn", .what = "down", .work = {{60}, {144}}}};
-    const auto items = timedWorkOfSpec(spec, 1, trace.batch().ops, trace.batch().deviceEvents, trace.textOf(),
-                                       [&](const DeviceEvent& event) { return familyOf(trace, event); });
+    const auto items = timedWorkOfSpec(
+        spec, 1, trace.batch().ops, trace.batch().deviceEvents, trace.textOf(),
+        [&](const DeviceEvent& event) { return familyOf(trace, event); }, WorkScope::TracedSteps);
     const auto totals = workTotals(items, [](const TimedWork& item, const auto& group) { group(item.path); });
     EXPECT_EQ(totalOf(totals, "step/forward/ffn").time, 60_ns);
     EXPECT_EQ(totalOf(totals, "step/forward/ffn").countedTime, 50_ns); // only the gemm
     EXPECT_EQ(totalOf(totals, "step/forward/ffn").work, (Work{{60}, {144}}));
     EXPECT_EQ(totalOf(totals, "step/forward/attention").countedTime, 0_ns);
+}
+
+TEST(TimedWork, OfARecordingIncludesWhatIsInNoStep)
+{
+    FakeTrace trace;
+    trace.range("inference", 0, 100).kernel("gemm", 10, 40).at("inference");
+    const auto timeIn = [&trace](WorkScope scope) {
+        Nanoseconds time{0};
+        for (const TimedWork& item : timedWorkOfSpec(
+                 {}, 0, trace.batch().ops, trace.batch().deviceEvents, trace.textOf(),
+                 [](const DeviceEvent&) { return KernelFamily::Matmul; }, scope))
+            time += item.time;
+        return time;
+    };
+    EXPECT_EQ(timeIn(WorkScope::Recording), 30_ns);
+    EXPECT_EQ(timeIn(WorkScope::TracedSteps), 0_ns);
 }
 
 TEST(TimedWork, KernelsWithoutALaunchCountForTheOpOfTheirLike)

@@ -33,7 +33,9 @@ TEST_F(CommandLine, HelpShowsEveryVerbWithAnExample)
 TEST_F(CommandLine, HelpOfAVerbIsThatOfItsOption)
 {
     const std::string whole = tilescope({"--help"}).out;
-    EXPECT_EQ(tilescope({"help"}).out, whole);
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"help"}, {"help", "help"}, {"help", "--help"}})
+        EXPECT_EQ(tilescope(words).out, whole);
     int verbs = 0;
     std::istringstream lines(whole);
     for (std::string line; std::getline(lines, line);) {
@@ -414,6 +416,72 @@ TEST_F(CommandLine, DoctorGivesTheReasonIfCeilingsCannotBeMeasured)
     const ProgramResult died = tilescope({"doctor", "--ceilings", "--device", "cpu"});
     EXPECT_EQ(died.code, 3);
     EXPECT_THAT(died.err, HasSubstr("SIGSEGV"));
+}
+
+TEST_F(CommandLine, SqlTellsInfiniteNumbersFromMissingOnes)
+{
+    ASSERT_EQ(tilescope({"--batch", "sweep.yaml", "-o", "a.tscope"}).code, 0);
+    const auto printed = [this](const char* format) {
+        return tilescope({"sql", "a.tscope", "select 9e999 as a, -9e999 as b, null as c", "--format", format})
+            .out;
+    };
+    EXPECT_EQ(nlohmann::json::parse(printed("json")),
+              nlohmann::json::parse(R"([{"a": "inf", "b": "-inf", "c": null}])"));
+    EXPECT_EQ(printed("csv"), "a,b,c\r\ninf,-inf,\r\n");
+    EXPECT_THAT(printed("table"), HasSubstr("inf  -inf  -"));
+}
+
+TEST_F(CommandLine, SqlNamesTheFileThatIsDamaged)
+{
+    ASSERT_EQ(tilescope({"--batch", "sweep.yaml", "-o", "a.tscope"}).code, 0);
+    std::fstream file(folder / "a.tscope", std::ios::binary | std::ios::in | std::ios::out);
+    constexpr std::streamoff kPage = 4096;
+    file.seekp(3 * kPage) << std::string(8 * kPage, '\0'); // the first pages stay: it is a recording still
+    file.close();
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"sql", "a.tscope", "select * from runs"}, {"sql", "a.tscope"}}) {
+        const ProgramResult refused = tilescope(words);
+        EXPECT_EQ(refused.code, 2);
+        EXPECT_THAT(refused.err, StartsWith("a.tscope: the file is damaged"));
+    }
+}
+
+TEST_F(CommandLine, LongWordsAreShortenedInErrors)
+{
+    const std::string word(70'000, 'x');
+    for (const std::vector<std::string>& words : {std::vector<std::string>{word},
+                                                  {"show", word},
+                                                  {"show", "a.tscope", word},
+                                                  {"run", word},
+                                                  {"run", "attention", "--backend", word},
+                                                  {"--batch", "sweep.yaml", "--set", "backend=" + word}}) {
+        const ProgramResult refused = tilescope(words);
+        EXPECT_EQ(refused.code, 2);
+        EXPECT_LT(refused.err.size(), 3000U) << words.front().substr(0, 20);
+        EXPECT_THAT(refused.err, HasSubstr("\u2026 ("));
+    }
+}
+
+TEST_F(CommandLine, AnUnknownUseOfScratchIsRefused)
+{
+    environment["TILESCOPE_SCRATCH"] = "maybe";
+    const ProgramResult refused = tilescope({"--batch", "sweep.yaml", "-o", "a.tscope"});
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.err, StartsWith("TILESCOPE_SCRATCH: "));
+    EXPECT_FALSE(std::filesystem::exists(folder / "a.tscope"));
+    EXPECT_FALSE(engineStarted());
+}
+
+TEST_F(CommandLine, ASpecWithoutADisplayLeadsToTheCommandThatRunsIt)
+{
+    for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
+        environment[name] = "";
+    const ProgramResult refused = tilescope({"sweep.yaml"});
+    EXPECT_EQ(refused.code, 4);
+    EXPECT_EQ(refused.err, "sweep.yaml: there is no display to open a spec in the window; run it here: "
+                           "tilescope --batch sweep.yaml -o FILE.tscope\n");
+    EXPECT_THAT(tilescope({"none.yaml"}).err, HasSubstr("none.yaml"));
+    EXPECT_EQ(tilescope({"none/there.yaml"}).code, 2) << "there is no such file";
 }
 
 TEST_F(CommandLine, FilesOpenTheWindow)

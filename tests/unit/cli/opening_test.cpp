@@ -95,7 +95,22 @@ TEST_F(Opening, ShowsTheRangesOfATraceWithoutSteps)
     const ProgramResult kernels =
         tilescope({"show", "ranges.json", "kernels", "--range", "infer*", "--format", "json"});
     ASSERT_EQ(kernels.code, 0) << kernels.err;
-    EXPECT_EQ(nlohmann::json::parse(kernels.out).size(), 1u) << kernels.out;
+    const auto kernelRows = nlohmann::json::parse(kernels.out);
+    ASSERT_EQ(kernelRows.size(), 1u) << kernels.out;
+    EXPECT_TRUE(kernelRows[0].at("instances_per_step").is_null()) << "there are no steps";
+    for (const char* section : {"steps", "ranks", "path", "advice"})
+        EXPECT_THAT(tilescope({"show", "ranges.json", section}).out, HasSubstr("no steps")) << section;
+    EXPECT_THAT(tilescope({"show", "ranges.json", "what-if", "--scale", "gemm=0.5"}).out,
+                HasSubstr("has no steps: the prediction is of all of it"));
+    EXPECT_THAT(tilescope({"show", "ranges.json", "answers"}).out, HasSubstr("The recording has no steps"));
+    const ProgramResult roofline =
+        tilescope({"show", "ranges.json", "roofline", "--group", "range", "--format", "json"});
+    ASSERT_EQ(nlohmann::json::parse(roofline.out).size(), 1u) << roofline.out;
+    EXPECT_EQ(nlohmann::json::parse(roofline.out)[0].at("range"), "inference");
+    EXPECT_EQ(nlohmann::json::parse(roofline.out)[0].at("time_ns"), 3'000);
+    EXPECT_THAT(tilescope({"show", "ranges.json", "ranges", "--range", "step/**"}).out,
+                HasSubstr("No range of the run matches."));
+    EXPECT_THAT(tilescope({"show", "ranges.json", "memory"}).out, HasSubstr("profile_memory=True"));
 }
 
 TEST_F(Opening, RowsOfStepsNameTheirProcess)

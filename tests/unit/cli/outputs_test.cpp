@@ -168,6 +168,7 @@ TEST_F(Outputs, AReportAppearsWholeOrNotAtAll)
     const ProgramResult failed = shell("ulimit -f 8; exec \"$0\" \"$@\"", words);
     EXPECT_EQ(failed.code, 3);
     EXPECT_TRUE(isOneSentence(failed.err)) << failed.err;
+    EXPECT_THAT(failed.err, ::testing::StartsWith("deep/er/report/")) << "not the draft";
     EXPECT_THAT(failed.out, IsEmpty());
     EXPECT_EQ(names(), before) << "created folders are removed";
     ASSERT_EQ(tilescope(words).code, 0);
@@ -263,6 +264,7 @@ TEST_F(Outputs, ExportsMayGoToStandardOutput)
 
 TEST_F(Outputs, QuietCommandsPrintOnlyTheirResult)
 {
+    environment["XDG_CACHE_HOME"] = (folder / "cache").string();
     EXPECT_THAT(tilescope({"share", "mem.tscope", "-o", "page.html", "-q"}).out, IsEmpty());
     EXPECT_TRUE(fs::exists(folder / "page.html"));
     const ProgramResult swept = tilescope({"--batch", "sweep.yaml", "-o", "quiet.tscope", "-q"});
@@ -270,6 +272,16 @@ TEST_F(Outputs, QuietCommandsPrintOnlyTheirResult)
     EXPECT_THAT(swept.out + swept.err, IsEmpty());
     EXPECT_EQ(store::RunReader(folder / "quiet.tscope").runs().size(), 4U);
     EXPECT_THAT(tilescope({"show", "a.tscope", "-q"}).out, HasSubstr("seq_len"));
+    for (const Words& words :
+         {Words{"merge", "mem.tscope", "-o", "merged.tscope"}, Words{"compact", "a.tscope"},
+          Words{"import", "snap.pickle", "-o", "imported.tscope"}, Words{"cache", "clear"},
+          Words{"export", "mem.tscope", "--snapshot", "again.pickle"}}) {
+        Words quiet = words;
+        quiet.emplace_back("-q");
+        const ProgramResult ended = tilescope(quiet);
+        EXPECT_EQ(ended.code, 0) << textOf(words) << ended.err;
+        EXPECT_THAT(ended.out + ended.err, IsEmpty()) << textOf(words);
+    }
 }
 
 TEST_F(Outputs, ColoursAreChosen)

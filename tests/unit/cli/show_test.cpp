@@ -271,8 +271,8 @@ TEST_F(Show, RooflineShowsKnownWorkAndTheReasonForTheRest)
     const json steps = valid({"mfu", "--run", "4"}, "mfu");
     ASSERT_EQ(steps.size(), 3u);
     const double flops = steps[0]["model_flops"].get<double>();
-    EXPECT_NEAR(steps[0]["mfu_measured"].get<double>(), 100 * flops / (0.010 * 3e9), 1e-6);
-    EXPECT_NEAR(steps[0]["mfu_sheet"].get<double>(), 100 * flops / (0.010 * 66.9e12), 1e-6);
+    EXPECT_NEAR(steps[0]["mfu_measured_percent"].get<double>(), 100 * flops / (0.010 * 3e9), 1e-6);
+    EXPECT_NEAR(steps[0]["mfu_sheet_percent"].get<double>(), 100 * flops / (0.010 * 66.9e12), 1e-6);
     EXPECT_THAT(run({"mfu", "--run", "4"}), HasSubstr("model FLOPs = 3 F"));
     EXPECT_EQ(valid({"ceilings"}, "ceilings").size(), 4u);
 }

@@ -1,6 +1,7 @@
 #include "core/exchange/import/recording/growing_recording.h"
 
 #include "core/base/error.h"
+#include "core/record/process_end.h"
 #include "core/store/run_reader.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/working_block.h"
@@ -118,7 +119,10 @@ TEST_F(Growing, CountsTheLossesOfAKilledProcess)
     ASSERT_TRUE(writer.append(block));
     ASSERT_TRUE((GrowingRecording{working_, output_}.importInto(copy_)));
     EXPECT_EQ(losses(), (std::map<std::string, std::int64_t>{{"ring_overflow", 7}, {"source_cut", 1}}));
-    EXPECT_NE(facts()["record.ended"].find("has no end"), std::string::npos);
+    EXPECT_NE(facts()["record.ended"].find("ended without exit()"), std::string::npos);
+    record::noteEnd(working_ / "1", "signal 9 (Killed)"); // by a recorder that saw its end
+    ASSERT_TRUE((GrowingRecording{working_, output_}.importInto(copy_)));
+    EXPECT_NE(facts()["record.ended"].find("signal 9 (Killed) killed the process"), std::string::npos);
 }
 
 TEST_F(Growing, AProcessThatStillRunsHasLostNothing)

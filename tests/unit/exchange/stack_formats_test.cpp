@@ -198,8 +198,10 @@ TEST_F(ExportedStacks, WithoutAGpuHoldTheSelfTimeOfOps)
         const fs::path file = folder / name;
         testing::FakeTrace trace;
         trace.step(0, 0, 100);
-        if (hasOps)
-            trace.op("aten::linear", 1, 50).op("aten::mm", 10, 40);
+        if (hasOps) {
+            trace.op("aten::linear", 1, 50).at("step");
+            trace.op("aten::mm", 10, 40, trace.lastOp()).at("step");
+        }
         store::RunWriter writer(file, trace.strings());
         writer.beginRun({"cpu", "lm", R"({"workload":"lm"})", "h", "Tilescope test"});
         writer.write(trace.batch());

@@ -148,7 +148,8 @@ TEST(Terminal, IsAlignedInAPipeWhateverTheLengthOfItsTexts)
     ASSERT_EQ(lines.size(), 31u);
     EXPECT_EQ(lines[8], "key  " + elideMiddle(values[7], 200) + "  B");
     for (const std::string& line : lines) {
-        EXPECT_EQ(line.find(&line == &lines[0] ? "unit" : "B"), 207u);
+        const std::string before = line.substr(0, line.rfind(&line == &lines[0] ? "unit" : "B"));
+        EXPECT_EQ(displayWidth(before), 207u) << line;
         EXPECT_NE(line.back(), ' ') << "the last column is not filled up";
     }
 }
@@ -165,6 +166,21 @@ TEST(Terminal, DropsConstantColumnsFirstAndSaysTheirValue)
     EXPECT_THAT(text, HasSubstr("Columns not shown: workload (all attention);"));
     EXPECT_THAT(text, HasSubstr("12"));
     EXPECT_THAT(terminal(table, {.width = 4}), HasSubstr("Columns not shown: workload (all attention), n;"));
+}
+
+TEST(Terminal, ShortensTitlesBeforeItDropsColumnsThatDiffer)
+{
+    Table table{.rows = 2};
+    table.columns = {column<std::string>("name", {"a", "b"}), column<std::string>("device", {"cpu", "cpu"}),
+                     column<std::string>("status", {"ok", "ok"}),
+                     column<std::int64_t>("the median of a step", {10, 11})};
+    table.columns[2].keep = 2;
+    table.columns[2].meaning = Meaning::Status;
+    table.columns[3].shortTitle = "step";
+    EXPECT_THAT(terminal(table, {.width = 26}), HasSubstr("name  the median of a step\n"));
+    EXPECT_THAT(terminal(table, {.width = 10}), HasSubstr("name  step\na       10\n"));
+    EXPECT_THAT(terminal(table, {.width = 10}),
+                HasSubstr("Columns not shown: status (all ok), device (all cpu);"));
 }
 
 TEST(Terminal, PairsThatAreShortenedKeepTheKeyThatVariesMost)
@@ -246,8 +262,10 @@ TEST(Json, GivesEveryCellItsType)
     const auto json = nlohmann::json::parse(out.str());
     EXPECT_EQ(json, nlohmann::json::parse(
                         R"([{"none": null, "yes": true, "whole": 1152921504606846976, "real": 0.25,
-        "text": "a\"b", "stat": {"mean": 1.5, "std": null, "median": 1.5, "min": 1, "max": 2, "p95": 1.95, "n": 2,
+        "text": "a\"b", "stat": {"mean": 1.5, "std": null, "median": 1.5, "min": 1, "max": 2, "p95": null, "n": 2,
         "n_effective": 2, "ci95": [1, 2], "ci95_assumes": "independent values"}, "raw": [1, 2]}])"));
+    statistics.n = 20; // the fewest whose 95th percentile is below the largest
+    EXPECT_EQ(nlohmann::json::parse(cellJson(statistics)).at("p95"), 1.95);
 }
 
 TEST(Json, AnEmptyTableIsAnEmptyArray)
@@ -301,7 +319,7 @@ TEST(Csv, SpreadsStatisticsAndGuardsFormulas)
     writeCsv(out, table);
     EXPECT_EQ(out.str(), "'=name,step.mean,step.std,step.median,step.min,step.max,step.p95,step.n,"
                          "step.n_effective,step.ci95_low,step.ci95_high,step.ci95_assumes\r\n"
-                         "'=cmd|x,5,,5,5,5,5,1,1,,,\r\n"
+                         "'=cmd|x,5,,5,5,5,,1,1,,,\r\n"
                          "b,,,,,,,,,,,\r\n");
 }
 

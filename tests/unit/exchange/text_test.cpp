@@ -1,5 +1,6 @@
 #include "core/exchange/text.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -38,6 +39,9 @@ TEST(CsvField, CannotBecomeAFormula)
     EXPECT_EQ(csvField("=1+1"), "'=1+1");
     EXPECT_EQ(csvField("@SUM(A1)"), "'@SUM(A1)");
     EXPECT_EQ(csvField("-2+3"), "'-2+3");
+    EXPECT_EQ(csvField("-1"), "-1") << "a number is none";
+    EXPECT_EQ(csvField("-1.5e-3"), "-1.5e-3");
+    EXPECT_EQ(csvField("-inf"), "-inf");
     EXPECT_EQ(csvField("a,b"), "\"a,b\"");
     EXPECT_EQ(csvField("say \"x\""), "\"say \"\"x\"\"\"");
     EXPECT_EQ(csvField("=a,b"), "\"'=a,b\"");
@@ -75,6 +79,9 @@ TEST(ElidePairs, LeavesOutWholePairsAndCountsThem)
     EXPECT_EQ(elidePairs(pairs, 10), "backen\u2026 +2") << "a pair that does not fit loses its end";
     EXPECT_EQ(elidePairs("name-of-a-sweep size=tiny", 20), "name-of-a-sweep \u2026 +1");
     EXPECT_EQ(elidePairs("seq_len=1048576", 8), "seq_len\u2026");
+    EXPECT_EQ(elidePairs("busy-host, debug-build", 21), "busy-host \u2026 +1");
+    EXPECT_THAT(elidePairsAlike({"busy-host, debug-build", "debug-build"}, 15),
+                ::testing::ElementsAre("busy-host \u2026 +1", "debug-build"));
     for (std::size_t width = 0; width < 43; ++width)
         EXPECT_LE(displayWidth(elidePairs(pairs, width)), width);
 }

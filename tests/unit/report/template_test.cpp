@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+#include <string_view>
+
 namespace tilescope::report {
 
 using ::testing::HasSubstr;
@@ -20,6 +23,58 @@ std::string sentenceOf(std::string_view yaml)
         return error.sentence();
     }
     return "accepted";
+}
+
+/// All prose of a study.
+std::vector<std::string> proseOf(const std::string& study)
+{
+    const config::Study read = config::loadStudy(study);
+    const Template wanted = loadTemplate(study);
+    std::vector<std::string> prose{read.title, read.asks};
+    for (const config::StudyPart& part : read.parts)
+        prose.push_back(part.about);
+    for (const TableTemplate& table : wanted.tables)
+        prose.push_back(table.caption);
+    for (const FigureTemplate& figure : wanted.figures)
+        prose.push_back(figure.caption);
+    for (const FindingTemplate& finding : wanted.findings)
+        prose.push_back(finding.say);
+    return prose;
+}
+
+/// The first number of a text that no run can have changed: in digits, or in words of what keys count; empty: none.
+std::string fixedNumber(std::string text)
+{
+    // Facts of a workload, of a format, or of the key that selects the runs of a figure or a finding.
+    constexpr const char* kFacts[] = {"0.01",
+                                      "0.0100021362",
+                                      "near 8",
+                                      "1/128",
+                                      "values of 4 bytes",
+                                      "50,257 words",
+                                      "4,096 values around 8",
+                                      "8 bits",
+                                      "become 0",
+                                      "rank 0",
+                                      "(1 is ideal)",
+                                      "from 0 to 1",
+                                      "2^-20 to 2^20",
+                                      "1 / gpus",
+                                      "head dim 64",
+                                      "FlashAttention-2",
+                                      "1,024 terms",
+                                      "sums of 64 and of 16,384 terms",
+                                      "three lengths of sums",
+                                      "after five warm-up steps"};
+    for (const std::string_view fact : kFacts)
+        for (std::size_t at = text.find(fact); at != std::string::npos; at = text.find(fact))
+            text.erase(at, fact.size());
+    text = std::regex_replace(text, std::regex("\\{[^}]*\\}"), "");
+    const std::regex number(
+        "(^|[^A-Za-z0-9])([0-9][0-9.,]*|(two|three|four|five|six|eight|ten) "
+        "(model |warm-up |timed )?(sizes|models|steps|lengths|ranks|points|layers|heads))");
+    std::smatch found;
+    return std::regex_search(text, found, number) ? found[2].str() : std::string();
 }
 
 } // namespace
@@ -73,6 +128,15 @@ TEST(Template, EveryStudyHasOneWithMatchingParts)
         for (const FindingTemplate& finding : read.findings)
             EXPECT_THAT(parts, ::testing::Contains(finding.part));
     }
+}
+
+TEST(Template, ProseTakesItsNumbersFromTheRuns)
+{
+    EXPECT_EQ(fixedNumber("100 timed steps of {size}"), "100");
+    EXPECT_EQ(fixedNumber("for each of five model sizes"), "five model sizes");
+    for (const std::string& name : config::studyNames())
+        for (const std::string& text : proseOf(name))
+            EXPECT_EQ(fixedNumber(text), "") << name << ": " << text;
 }
 
 } // namespace tilescope::report
