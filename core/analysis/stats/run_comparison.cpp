@@ -99,6 +99,12 @@ double logOfWaiting(const TimedRun& run)
     return -std::log(1 - std::clamp(run.waiting.value_or(0), 0.0, kMostWaiting));
 }
 
+/// Like std::hypot(), whose newest version would need glibc 2.35.
+double rootOfSquares(double a, double b)
+{
+    return std::sqrt(a * a + b * b);
+}
+
 /// The lower bound of the deviation between runs like this one.
 double leastDeviationOf(const TimedRun& run)
 {
@@ -109,7 +115,7 @@ double leastDeviationOf(const TimedRun& run)
                          : duration < kShortMs     ? kLeastShort
                          : run.disturbed           ? kLeastDisturbed
                                                    : kLeastQuiet;
-    return std::hypot(least, kPerWaiting * logOfWaiting(run));
+    return rootOfSquares(least, kPerWaiting * logOfWaiting(run));
 }
 
 /// The deviation between sides that were not taken in turn, and its degrees of freedom.
@@ -237,7 +243,7 @@ double halfInterval(const BetweenRuns& between, double deviation, double degrees
                           std::sqrt(1.0 / static_cast<double>(runsA) + 1.0 / static_cast<double>(runsB));
     const double ofShift =
         studentCritical(1 - kConfidence, between.shiftDegrees) * between.shift * std::numbers::sqrt2;
-    return std::hypot(ofRuns, ofShift);
+    return rootOfSquares(ofRuns, ofShift);
 }
 
 /// The ratio of the times without waiting, with the deviation between the runs that these times have; none if a run does

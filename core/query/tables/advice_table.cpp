@@ -256,7 +256,7 @@ private:
     }
 
     /// The idle times of the steps; without steps the path of the whole recording.
-    std::string showSteps() const { return show(trace_.isWhole ? "path" : "steps"); }
+    std::string showSteps() const { return show(isWhole_ ? "path" : "steps"); }
 
     void loading(const Stake& stake)
     {
