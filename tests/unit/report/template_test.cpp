@@ -47,11 +47,9 @@ std::string fixedNumber(std::string text)
 {
     // Facts of a workload, of a format, or of the key that selects the runs of a figure or a finding.
     constexpr const char* kFacts[] = {"0.01",
-                                      "0.0100021362",
                                       "near 8",
                                       "1/128",
                                       "values of 4 bytes",
-                                      "50,257 words",
                                       "4,096 values around 8",
                                       "8 bits",
                                       "become 0",
