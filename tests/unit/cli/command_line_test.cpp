@@ -459,7 +459,7 @@ TEST_F(CommandLine, LongWordsAreShortenedInErrors)
         const ProgramResult refused = tilescope(words);
         EXPECT_EQ(refused.code, 2);
         EXPECT_LT(refused.err.size(), 3000U) << words.front().substr(0, 20);
-        EXPECT_THAT(refused.err, HasSubstr("\u2026 ("));
+        EXPECT_THAT(refused.err, HasSubstr("\u2026"));
     }
 }
 
