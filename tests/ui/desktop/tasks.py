@@ -106,7 +106,7 @@ class Keyboard:
     def read_finding(self):
         self.desktop.find("tensor-cores", "table cell")
         self.desktop.tab_to("Advice")
-        self.desktop.press("Return")
+        self.desktop.press("Down", "Return")
         self.outcomes.read_finding()
 
     def compare(self):
