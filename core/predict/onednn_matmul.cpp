@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <tuple>
 
 namespace tilescope::predict {
 
@@ -167,6 +169,22 @@ private:
     const bool copiesFirst_;
 };
 
+/// The scratch memory of a product. Layers and steps repeat their products, and choosing a blocking takes thousands of
+/// divisions.
+std::int64_t scratchOf(const CpuProduct& product, std::int64_t threads, std::int64_t elementBytes)
+{
+    using Key = std::tuple<CpuProduct, std::int64_t, std::int64_t>;
+    constexpr std::size_t kMostKept = 4096;
+    thread_local std::map<Key, std::int64_t> known;
+    const Key key{product, threads, elementBytes};
+    const auto found = known.find(key);
+    if (found != known.end())
+        return found->second;
+    if (known.size() >= kMostKept)
+        known.clear();
+    return known[key] = Avx512Product(product, threads, elementBytes).scratch();
+}
+
 /// The blocks of products with tiles are chosen by other rules; they are estimated by those without.
 std::int64_t tileScratch(CpuInstructionSet set, std::int64_t threads)
 {
@@ -188,10 +206,10 @@ std::int64_t productScratch(const CpuProduct& product, const TargetDevice& devic
     if (product.type == Type::BFloat16 && set == CpuInstructionSet::Avx512)
         return gemmScratch(product, threads);
     if (product.type == Type::BFloat16 && set >= CpuInstructionSet::Avx512Bf16)
-        return Avx512Product(product, threads, bytesOf(product.type)).scratch() + tileScratch(set, threads);
+        return scratchOf(product, threads, bytesOf(product.type)) + tileScratch(set, threads);
     // Processors with AMX also have AVX512_FP16, with which oneDNN computes copies in fp32.
     if (product.type == Type::Float16 && set >= CpuInstructionSet::Amx)
-        return Avx512Product(product, threads, kFloat).scratch();
+        return scratchOf(product, threads, kFloat);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "core/predict/graph.h"
 #include "core/predict/target_device.h"
 
+#include <compare>
 #include <cstdint>
 
 namespace tilescope::predict {
@@ -16,6 +17,8 @@ struct CpuProduct {
     std::int64_t columns = 0;
     std::int64_t inner = 0;
     bool isFirstTransposed = false; ///< A is stored by columns
+
+    auto operator<=>(const CpuProduct&) const = default;
 };
 
 /// The memory in which oneDNN computes a product, in bytes; it is freed when the product is computed. 0 if LibTorch does

@@ -28,11 +28,13 @@ struct Sizes {
 /// Derived from the element counts of the factors and of the results of `batch` products.
 Sizes sizesOf(const Tensor& a, const Tensor& b, std::int64_t count, std::int64_t batch)
 {
-    const double ofFirst = static_cast<double>(a.count / batch);
-    const double ofSecond = static_cast<double>(b.count / batch);
-    const double ofResult = static_cast<double>(count / batch);
-    const auto inner = std::max<std::int64_t>(1, std::llround(std::sqrt(ofFirst * ofSecond / ofResult)));
-    return {a.count / batch / inner, b.count / batch / inner, inner};
+    const std::int64_t ofFirst = a.count / batch;
+    const std::int64_t ofSecond = b.count / batch;
+    const std::int64_t ofResult = count / batch;
+    const double square =
+        static_cast<double>(ofFirst) * static_cast<double>(ofSecond) / static_cast<double>(ofResult);
+    const auto inner = std::max<std::int64_t>(1, std::llround(std::sqrt(square)));
+    return {ofFirst / inner, ofSecond / inner, inner};
 }
 
 } // namespace

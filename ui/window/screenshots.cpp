@@ -237,9 +237,8 @@ void writeScreenshots(MainWindow& window, const QString& folder)
             }
             writePicture(window, QStringLiteral("%1/%2_%3.png").arg(folder, name, QLatin1String(suffix)));
             if (auto* flame = dynamic_cast<FlamePage*>(window.currentPage())) {
-                const auto file = [&folder, suffix](const char* shows) {
-                    return QStringLiteral("%1/flame_%2_%3.png")
-                        .arg(folder, QLatin1String(shows), QLatin1String(suffix));
+                const auto file = [&folder, theme = QLatin1String(suffix)](const char* shows) {
+                    return QStringLiteral("%1/flame_%2_%3.png").arg(folder, QLatin1String(shows), theme);
                 };
                 writeFlameFilters(window, *flame, file("callers"));
                 writeFlameOfTwo(window, *flame, file("two"));

@@ -284,7 +284,7 @@ TEST_F(OutputFileTest, LeftoversOfKilledWritersGoWithTheNextWriteAndLivingOnesSt
 TEST_F(OutputFileTest, AnErrorNamesTheOutputInsteadOfItsDraft)
 {
     const OutputFolder output(folder / "out", {});
-    const fs::path draft = output.draft();
+    const fs::path& draft = output.draft();
     try {
         output.write([&] {
             throw Error{.what = "cannot write " + (draft / "a").string(),

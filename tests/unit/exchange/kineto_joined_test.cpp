@@ -168,8 +168,9 @@ TEST_F(Kineto, DevicesWithoutALabelBelongToAnyLabelledProcess)
     for (const Rank& rank : ranks)
         std::ranges::move(eventsOf(rank, 8), std::back_inserter(hostFirst));
     std::vector<std::string> devicesFirst = hostFirst;
-    std::ranges::stable_partition(
-        devicesFirst, [](const std::string& event) { return event.find("\"kernel\"") != std::string::npos; });
+    std::stable_partition(devicesFirst.begin(), devicesFirst.end(), [](const std::string& event) {
+        return event.find("\"kernel\"") != std::string::npos;
+    });
     for (const auto& events : {hostFirst, devicesFirst}) {
         const ImportedRun run = imported(trace(events));
         ASSERT_THAT(run.parties.processes, SizeIs(2)) << "none is left for the devices alone";

@@ -186,7 +186,7 @@ TEST_F(TorchLocationTest, FindsTheTorchOfPythonPath)
 {
     makeTorch("2.11.0+cu130");
     unsetenv("TILESCOPE_TORCH");
-    std::ofstream(folder / "site" / "torch" / "__init__.py");
+    std::ofstream(folder / "site" / "torch" / "__init__.py") << '\n';
     setenv("PYTHONPATH", (":" + (folder / "site").string()).c_str(), 1);
     EXPECT_EQ(findTorch()->folder, folder / "site" / "torch");
     unsetenv("PYTHONPATH");

@@ -66,7 +66,8 @@ TEST_P(RandomPrograms, NoStreamHoldsMoreCommandsThanItsQueue)
     for (const ExecutedWork& work : execution.works)
         if (work.graphNode == 0)
             streams[{work.rank, work.stream}].push_back(work);
-    for (auto& [key, works] : streams)
+    for (const auto& stream : streams) {
+        const std::vector<ExecutedWork>& works = stream.second;
         for (std::size_t i = program.queueDepth; i < works.size(); ++i) {
             const auto call = std::ranges::find_if(execution.calls, [&](const ExecutedCall& each) {
                 return each.correlation == works[i].correlation &&
@@ -74,6 +75,7 @@ TEST_P(RandomPrograms, NoStreamHoldsMoreCommandsThanItsQueue)
             });
             EXPECT_GE(call->end, works[i - program.queueDepth].end);
         }
+    }
 }
 
 TEST_P(RandomPrograms, ScalingNothingChangesNothing)
