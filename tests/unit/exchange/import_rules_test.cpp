@@ -225,6 +225,9 @@ TEST_F(ImportRules, KernelsThatOverlapWithoutOutlastingAreNotDoubted)
     ForeignActivity node = kernel("node of a graph", 3, 150, 160);
     node.graphNode = 4;
     builder.addActivity(node);
+    ForeignActivity copy = kernel("copy that waits for the kernel before it", 5, 95, 300);
+    copy.kind = DeviceEventKind::Memcpy;
+    builder.addActivity(copy);
     finished();
     EXPECT_EQ(losses["outlasts_successor"], 0);
 }

@@ -19,7 +19,8 @@ ActivityOrder::Finding ActivityOrder::next(const DeviceRow& row)
         ++duplicates_;
         return finding;
     }
-    if (trace_.activityFacts[row.extra].graphNode != 0)
+    // The time of a copy may include its wait for the work before it.
+    if (row.kind != DeviceEventKind::Kernel || trace_.activityFacts[row.extra].graphNode != 0)
         return finding;
     OfStream& stream = streams_[row.stream];
     if (!stream.longest || row.end >= stream.longest->end) {

@@ -9,8 +9,8 @@ namespace tilescope::exchange {
 
 /// Rules "duplicates" and "order of a stream", for the device rows of a trace in the order of sortRows(). One thread.
 ///
-/// Work of one stream runs in order: what ends after its successor has ended has a wrong time. Nodes of CUDA graphs, and
-/// activities of one launch, may run side by side.
+/// Kernels of one stream run in order: what ends after its successor has ended has a wrong time. Nodes of CUDA graphs, and
+/// activities of one launch, may run side by side, and the time of a copy may include its wait.
 class ActivityOrder {
 public:
     struct Finding {
@@ -26,7 +26,7 @@ public:
 
     Finding next(const DeviceRow& row);
     std::int64_t duplicates() const { return duplicates_; }
-    std::int64_t outlasting() const { return outlasting_; } ///< activities that outlast a successor
+    std::int64_t outlasting() const { return outlasting_; } ///< kernels that outlast a successor
 
 private:
     bool isSame(const DeviceRow& a, const DeviceRow& b) const;
